@@ -16,7 +16,7 @@ use serde_json::Value;
 use self::render::ChatRender;
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::asked::AskedParams;
+use crate::asked::{AskedParams, Switches, switched_off, system_prompt};
 use crate::declared::{ClientMessage, Declared, browser_tools, client_history, client_tools, tool_choice};
 use crate::input::ForeignJson;
 use crate::problem::Problem;
@@ -50,12 +50,22 @@ pub(crate) struct ChatBody {
     messages: Option<Vec<ClientMessage>>,
     #[serde(default)]
     config: Config,
-    /// Tools that the client runs itself; with `messages` and without this, `browser_js_eval`.
-    tools: Option<Vec<Declared>>,
+    /// Tools that the client runs itself; with `messages` and without this, `browser_js_eval`. Or names of the server's
+    /// tools, each with `false` if this run does without it.
+    tools: Option<ChatTools>,
+    /// Added to the agent's system prompt.
+    system: Option<String>,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(rename = "tool_choice", alias = "toolChoice")]
     #[schemars(extend("x-aliases" = ["toolChoice"]))]
     tool_choice: Option<Value>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ChatTools {
+    Declared(Vec<Declared>),
+    Switches(Switches),
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -89,7 +99,7 @@ pub(crate) async fn chat(
     State(app): State<App>,
     principal: Principal,
     headers: HeaderMap,
-    body: ForeignJson<ChatBody>,
+    mut body: ForeignJson<ChatBody>,
 ) -> Result<Response, Problem> {
     let key = start::idempotency_key(&headers, "POST /api/chat", None, &body.bytes, app.runtime.world())?;
     let ChatBody {
@@ -101,6 +111,7 @@ pub(crate) async fn chat(
         messages,
         config,
         tools,
+        system,
         tool_choice: choice,
     } = body.value;
     let principal = principal.acting_as(user_id.as_deref())?;
@@ -124,8 +135,15 @@ pub(crate) async fn chat(
         }
     };
     let registry = app.runtime.registry();
-    let client_tools = match (tools, &input) {
-        (Some(tools), _) => client_tools(tools, registry)?,
+    let (declared, switches) = match tools {
+        None => (None, Switches::default()),
+        Some(ChatTools::Declared(declared)) => (Some(declared), Switches::default()),
+        Some(ChatTools::Switches(switches)) => (None, switches),
+    };
+    let (without_tools, unknown) = switched_off(switches, registry)?;
+    body.ignored.0.extend(unknown.into_iter().map(|name| format!("tools.{name}")));
+    let client_tools = match (declared, &input) {
+        (Some(declared), _) => client_tools(declared, registry)?,
         (None, StartInput::Client { .. }) => browser_tools(registry),
         (None, StartInput::Message { .. }) => vec![],
     };
@@ -134,7 +152,9 @@ pub(crate) async fn chat(
         agent,
         model: model_type.or(config.model),
         variant: config.variant,
-        params: config.params.into(),
+        params: config.params.checked()?,
+        system: system_prompt(system)?,
+        without_tools,
         client_tools,
         tool_choice: tool_choice(choice.as_ref())?,
         mode: config
