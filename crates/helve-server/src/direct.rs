@@ -1,6 +1,6 @@
 //! Calling a tool without a model: for programs, and for old callers that only have to change an address.
 //!
-//! Both ways lead through the same pipeline as every call and leave the same record. `docs/guide/old-callers.md` says how
+//! Both ways lead through the same pipeline as every call and leave the same record. `docs/guide/moving-in.md` says how
 //! to move.
 
 mod execute;
