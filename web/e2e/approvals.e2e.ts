@@ -75,6 +75,7 @@ describe('a call that changes something', () => {
     const editor = page.getByRole('textbox', { name: /Arguments to send/ });
     await editor.fill('{"nope": 1}');
     await click(page, 'Allow as edited');
+    await page.getByText('Original message').click();
     await shows(page.getByText(/the question stays open: .*"text" is a required property/));
     expect(await editor.inputValue()).toBe('{"nope": 1}');
     await editor.fill('{"text": "the meeting is at ten"}');

@@ -266,7 +266,7 @@ describe('what goes wrong', () => {
     await shows(page.getByRole('menuitemradio', { name: /volcano.*set ARK_API_KEY/ }));
     await page.getByRole('menuitemradio', { name: 'no-such-model' }).click();
     await ask(page, 'what is 12.5% of 3,480?');
-    await shows(page.getByText('there is no model `no-such-model`'));
+    await shows(page.getByText('This model does not exist, or is no longer configured.'));
     await page.getByRole('button', { name: /Model/ }).click();
     await page.getByRole('menuitemradio', { name: 'demo' }).click();
     await page.getByRole('button', { name: 'Send again' }).click();

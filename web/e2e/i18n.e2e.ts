@@ -72,7 +72,7 @@ test('no English sentence is left on the Chinese page', async () => {
   }
   await page.getByRole('button', { name: '拒绝', exact: true }).click();
   await finished(page);
-  await shows(card(page, /保存笔记: 已拒绝/).getByText('没有被允许。'));
+  await shows(card(page, /保存笔记: 已拒绝/).getByText('这次调用被拒绝了。'));
   await look();
   if (isMock) {
     await ask(page, 'break down please');

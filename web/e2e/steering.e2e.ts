@@ -50,6 +50,8 @@ describe.skipIf(isMock || isGiven)('a run at work', () => {
     await page.getByRole('button', { name: 'Stop here' }).click();
     await finished(page);
     await shows(page.getByText('A budget is used up'));
-    await shows(page.getByText(/nobody allowed the run to use more of its budget/));
+    await shows(
+      page.getByText(/^Nobody allowed more of the budget of this run: \d+ tokens of 1,000 tokens are used\.$/),
+    );
   });
 });

@@ -137,12 +137,15 @@ describe.runIf(binary)('a tool of one’s own', () => {
   test('says what went wrong', async () => {
     isIll = true;
     const page = await called('thermometer');
-    await shows(card(page, /thermometer: Failed/).getByText(/failed \(500\): the barometer fell down/));
+    const failedHere = card(page, /thermometer: Failed/);
+    await shows(failedHere.getByText(/^127\.0\.0\.1 answered with status 500\.$/));
+    await failedHere.getByText('What the model was told').click();
+    await shows(failedHere.getByText(/failed \(500\): the barometer fell down/));
     const chinese = await called('thermometer', 'zh-CN');
     const failed = card(chinese, /thermometer: 失败/);
-    await shows(failed.getByText('工具执行失败。'));
+    await shows(failed.getByText('127.0.0.1 返回了状态码 500。'));
     // The tool's own words are one click away.
-    await failed.getByText('原始信息（英文）').click();
+    await failed.getByText('模型读到的原文').click();
     await shows(failed.getByText(/the barometer fell down/));
   });
 });

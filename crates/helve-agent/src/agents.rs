@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use helve_tool::{Access, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, Toolbox};
+use helve_tool::{
+    Access, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox,
+};
 use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
 use crate::budget::Limits;
@@ -19,6 +21,8 @@ pub struct AgentSettings {
     /// The tools it may use; none given means all.
     pub tools: Option<Vec<String>>,
     pub params: ModelParams,
+    /// Whether the web is searched before the model is first asked, where the request does not say so.
+    pub pre_search: Option<bool>,
     pub permissions: Vec<Rule>,
     /// What each of its runs may use up, where that is not what all runs may.
     pub budget: Limits,
@@ -33,6 +37,7 @@ impl Default for AgentSettings {
             max_steps: 10,
             tools: None,
             params: ModelParams::default(),
+            pre_search: None,
             permissions: vec![],
             budget: Limits::default(),
         }
@@ -62,6 +67,11 @@ impl Kit {
         let words = toolbox.specs().map(|spec| (spec.name.clone(), spec.parameters.clone()));
         let words = helve_dialect::Tools::new(words);
         Self { words, toolbox: Arc::new(toolbox), forms: Forms::default() }
+    }
+
+    /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.
+    pub(crate) fn can_pre_search(&self) -> bool {
+        self.toolbox.named(SEARCH_WEB).is_some_and(|tool| tool.is_configured())
     }
 
     /// The server's tools of the kit, with their versions.

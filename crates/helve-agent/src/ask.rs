@@ -130,7 +130,8 @@ impl<'a> Asking<'a> {
     /// What a model begins a result with that it makes up.
     pub(crate) fn results(&self) -> Vec<String> {
         let own = self.profile.map_or(&[][..], Profile::stops);
-        own.iter().cloned().chain(helve_dialect::RESULT_MARKS.iter().map(|mark| (*mark).to_owned())).collect()
+        let marks = helve_dialect::RESULT_MARKS.into_iter().chain([helve_dialect::SEARCH_RESULTS_MARK]);
+        own.iter().cloned().chain(marks.map(str::to_owned)).collect()
     }
 
     /// That a call is required, where words are the way to say it.

@@ -4,7 +4,7 @@
 //! A soft limit asks a person, once for each run; a hard one stops. What is under way is never cut off, so that a budget
 //! is exceeded by one step at most, and by one of each run where several draw on the same one.
 
-use helve_types::Used;
+use helve_types::{Notice, Reason, Used};
 
 #[cfg(test)]
 mod tests;
@@ -142,10 +142,10 @@ pub(crate) enum Verdict {
     /// A person has to say whether to go on; `binding` tells this question from others.
     Ask {
         binding: String,
-        because: String,
+        because: Reason,
     },
     Stop {
-        because: String,
+        because: Reason,
     },
 }
 
@@ -170,8 +170,11 @@ pub(crate) fn decide(
         for kind in Kind::ALL.into_iter().filter(|kind| (*kind, before) != (Kind::Calls, Before::Asking)) {
             let (Some(limit), used) = (kind.limit(limits), kind.used(used)) else { continue };
             let told = || words::told(*whose, kind, used, limit, currency);
+            let (who, what) = (words::account(*whose), |units| words::amount(kind, units, currency));
             if used >= limit {
-                return Verdict::Stop { because: format!("the budget is used up: {}", told()) };
+                let notice = Notice::budget_used_up(who, what(used), what(limit));
+                let because = Reason::new(format!("the budget is used up: {}", told()), notice);
+                return Verdict::Stop { because };
             }
             let Some(soft) = limits.ask_at.map(|percent| share(limit, percent)) else { continue };
             if used < soft {
@@ -181,11 +184,14 @@ pub(crate) fn decide(
             match consent(&binding) {
                 Consent::Given => {}
                 Consent::Withheld => {
-                    let because = format!("nobody allowed the run to use more of its budget: {}", told());
+                    let notice = Notice::budget_not_extended(who, what(used), what(limit));
+                    let text = format!("nobody allowed the run to use more of its budget: {}", told());
+                    let because = Reason::new(text, notice);
                     return Verdict::Stop { because };
                 }
                 Consent::NotAsked => {
-                    let because = format!("{}; may it go on to the limit?", told());
+                    let notice = Notice::budget_nearly_used(who, what(used), what(limit));
+                    let because = Reason::new(format!("{}; may it go on to the limit?", told()), notice);
                     ask.get_or_insert(Verdict::Ask { binding, because });
                 }
             }
@@ -202,7 +208,7 @@ pub(crate) fn calls_left(accounts: &[Account]) -> Option<u64> {
 }
 
 /// The first budget of a day that leaves nothing to begin with, in words.
-pub(crate) fn nothing_left(accounts: &[Account], currency: &str) -> Option<String> {
+pub(crate) fn nothing_left(accounts: &[Account], currency: &str) -> Option<Reason> {
     match decide(accounts, Before::Calling, currency, |_| Consent::Given) {
         Verdict::Stop { because } => Some(because),
         Verdict::GoOn | Verdict::Ask { .. } => None,

@@ -34,7 +34,7 @@ use crate::agents::Kit;
 use crate::budget::Before;
 use crate::command::Command;
 use crate::feed::Feed;
-use crate::run::{Run, Step};
+use crate::run::{Run, Step, pre_search_requested};
 use crate::runtime::{Shared, Trial};
 
 /// Why a driver leaves its run.
@@ -151,6 +151,8 @@ impl Driver {
                 Step::AskModel { step, attempt, tools } => {
                     self.ask_model(step, attempt, tools).instrument(error_span!("step", step)).await?;
                 }
+                // From here on it is a call like any other.
+                Step::PreSearch(search) => self.journal.record(pre_search_requested(search)).await?,
                 Step::CallTools(errands) => self.begin_within_budget(errands).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
                 // Somebody spoke in vain.

@@ -38,6 +38,8 @@ pub struct ModelOptions {
     pub reasoning_open: Option<bool>,
     /// Whether its server leaves native calls in the text; if nobody says, as the probe found it.
     pub calls_in_text: Option<bool>,
+    /// Whether the web is searched before it is first asked, where neither the request nor the agent says so.
+    pub pre_search: Option<bool>,
     /// Where it comes from; none for a model inside the program.
     pub origin: Option<Origin>,
 }

@@ -9,6 +9,7 @@ mod choice;
 mod circles;
 mod claims;
 mod heard;
+mod pre_search;
 mod purse;
 mod read;
 mod speech;
@@ -29,6 +30,7 @@ use self::circles::Course;
 use self::claims::Claims;
 pub(crate) use self::claims::{Claim, Delivery};
 pub use self::heard::{Flaw, Heard, HeardCall, HeardPart};
+pub(crate) use self::pre_search::{PRE_SEARCH_STEP, pre_search_requested};
 use self::purse::Purse;
 use self::read::Read;
 pub(crate) use self::speech::{Reception, SAID_BYTES_MAX};
@@ -68,6 +70,8 @@ pub struct Run {
     /// What the model had read of tools when it wrote the last complete step.
     read: Read,
     language: Language,
+    /// The search before the first question to the model is on record.
+    pre_searched: bool,
     over: bool,
 }
 
@@ -95,6 +99,7 @@ impl Run {
             left_alone: false,
             read,
             language: Language::default(),
+            pre_searched: false,
             over: false,
         }
     }
@@ -200,6 +205,7 @@ impl Run {
                     arguments: arguments.clone(),
                     repairs: repairs.clone(),
                 };
+                self.pre_searched |= *step == PRE_SEARCH_STEP;
                 let planned = Call { step: *step, call, phase: Phase::Planned };
                 match replaces
                     .as_ref()
@@ -271,6 +277,9 @@ impl Run {
         if self.is_spent() {
             return Step::Finish(Ending::BudgetSpent);
         }
+        if let Some(search) = self.pre_search() {
+            return Step::PreSearch(search);
+        }
         let asked_enough = self.step > self.setup.max_steps;
         if self.stopped == Some(StopReason::Cancelled)
             || (self.step > 0 && self.calls.is_empty() && !self.is_spoken_to())
@@ -306,7 +315,8 @@ impl Run {
         match self.course(held) {
             Course::On => held.errand(),
             Course::Block(told) => {
-                let outcome = Outcome::Refused(Failure::new(FailureKind::Repeating, told));
+                let failure = Failure::new(FailureKind::Repeating, told.text).with_notice(told.notice);
+                let outcome = Outcome::Refused(failure);
                 Some(Errand::Settle { call: held.call.id.clone(), outcome })
             }
             Course::Ask(because) => Some(Errand::AskRepeated { call: held.call.clone(), because }),

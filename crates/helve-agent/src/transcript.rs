@@ -11,14 +11,16 @@ mod shown;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use helve_dialect::search_reference;
 use helve_model::{Turn, TurnCall};
-use helve_types::{CallId, Fingerprint, Message, Part, Role, RunInput, ToolPart, ToolState};
+use helve_types::{CallId, Fingerprint, Language, Message, Part, Role, RunInput, ToolPart, ToolState};
 use serde_json::{Value, json};
 
+pub(crate) use self::client::brings_results;
 use self::client::client_turns;
 use self::shown::Shown;
 pub(crate) use self::shown::{LEFT_OUT_BYTES_MIN, LEFT_OUT_TOKENS, summed_up};
-use crate::run::{Circles, Run};
+use crate::run::{Circles, PRE_SEARCH_STEP, Run};
 
 /// The model that is shown the past.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +73,7 @@ pub(crate) enum Output<'a> {
 /// The same with the place of each turn.
 pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Placed<'a>> {
     let shown = Shown::of(history, run);
+    let language = run.language();
     let mut turns = vec![];
     let own = match &run.setup().input {
         RunInput::Client { messages } => {
@@ -79,7 +82,7 @@ pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_
         }
         RunInput::Conversation | RunInput::Call => {
             for (at, message) in history.iter().enumerate().skip(shown.first_message()) {
-                message_turns((at, message), reader, &shown, &mut turns);
+                message_turns((at, message), (reader, language), &shown, &mut turns);
                 turns.extend(message.parts.iter().filter_map(|part| unheard(part, at)));
             }
             let place = Place { message: history.len(), step: 0, output: Output::Stays };
@@ -87,14 +90,14 @@ pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_
             history.len()
         }
     };
-    message_turns((own, run.message()), reader, &shown, &mut turns);
+    message_turns((own, run.message()), (reader, language), &shown, &mut turns);
     shown.sum_up(history, run, &mut turns);
     turns
 }
 
 fn message_turns<'a>(
     (at, message): (usize, &'a Message),
-    reader: Reader<'_>,
+    (reader, language): (Reader<'_>, Language),
     shown: &Shown<'_>,
     turns: &mut Vec<Placed<'a>>,
 ) {
@@ -122,6 +125,10 @@ fn message_turns<'a>(
         if shown.is_summed_up(at, step) {
             continue;
         }
+        if step == PRE_SEARCH_STEP {
+            add_reference(parts, at, language, turns);
+            continue;
+        }
         let record = message.steps.iter().find(|record| record.step == step);
         let author = record.map(|record| &*record.model).or(message.model.as_deref());
         let fingerprint = record.and_then(|record| record.fingerprint.as_ref());
@@ -131,6 +138,24 @@ fn message_turns<'a>(
             Own::No
         };
         step_turns(parts, own, Place { message: at, step, output: Output::Stays }, &told, turns);
+    }
+}
+
+/// Puts what was found before the model was asked in front of the words that it was searched for. A search that failed is
+/// left out: the model may search by itself.
+fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut Vec<Placed<'_>>) {
+    let found = parts.iter().find_map(|part| match part {
+        Part::Tool(tool) if tool.state == ToolState::Completed => tool.output.as_ref(),
+        _ => None,
+    });
+    let Some(found) = found else { return };
+    let reference = search_reference(&found.text, language);
+    match turns.last_mut() {
+        Some(Placed { turn: Turn::User(text), .. }) => *text = Cow::Owned(format!("{reference}\n\n{text}")),
+        _ => {
+            let place = Place { message, step: 0, output: Output::Stays };
+            turns.push(Placed { turn: Turn::User(Cow::Owned(reference)), place });
+        }
     }
 }
 

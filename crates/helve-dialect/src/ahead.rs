@@ -11,7 +11,7 @@ use helve_json::is_blank;
 /// What must follow a mark to make it one. Whatever fails stays text. Blanks are passed over, so the texts that are looked
 /// for are written without any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum Lookahead {
     /// An object or an array of objects.
     Json,
     /// The same with the name of a call's member: all that an unmarked call may begin with. An object may be Python's.
@@ -48,7 +48,7 @@ pub(crate) enum Fit {
 /// No name is longer.
 const NAME_MAX: usize = 128;
 
-impl Then {
+impl Lookahead {
     /// Judges the text behind the mark, blanks left out; `gap` says that one stood right before its last character. All
     /// shorter texts were judged before and left it unsure.
     pub(crate) fn fits(self, text: &str, gap: bool) -> Fit {
@@ -229,45 +229,45 @@ mod tests {
 
     #[test]
     fn a_mark_needs_what_follows_it() {
-        assert_eq!(Then::Json.fits("{", false), Fit::Yes);
-        assert_eq!(Then::Json.fits("tag", false), Fit::No);
-        assert_eq!(Then::Json.fits("[1", false), Fit::No);
-        assert_eq!(Then::Python.fits("f(", false), Fit::Yes);
-        assert_eq!(Then::Object.fits("{", false), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{a", false), Fit::No);
-        assert_eq!(Then::Object.fits("[{", false), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{\"na", false), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{\"name\"", false), Fit::Yes);
-        assert_eq!(Then::Object.fits("{\"names\"", false), Fit::No);
-        assert_eq!(Then::Object.fits("{\"age", false), Fit::No);
-        assert_eq!(Then::Object.fits("{'na", false), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{'name'", false), Fit::Yes);
-        assert_eq!(Then::Object.fits("{'name\"", false), Fit::No);
-        assert_eq!(Then::Object.fits("[{'", false), Fit::No);
-        assert_eq!(Then::Object.fits("[1", false), Fit::No);
-        let glm = Then::Name(&["<arg_key>", "</tool_call>"]);
+        assert_eq!(Lookahead::Json.fits("{", false), Fit::Yes);
+        assert_eq!(Lookahead::Json.fits("tag", false), Fit::No);
+        assert_eq!(Lookahead::Json.fits("[1", false), Fit::No);
+        assert_eq!(Lookahead::Python.fits("f(", false), Fit::Yes);
+        assert_eq!(Lookahead::Object.fits("{", false), Fit::Unsure);
+        assert_eq!(Lookahead::Object.fits("{a", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("[{", false), Fit::Unsure);
+        assert_eq!(Lookahead::Object.fits("{\"na", false), Fit::Unsure);
+        assert_eq!(Lookahead::Object.fits("{\"name\"", false), Fit::Yes);
+        assert_eq!(Lookahead::Object.fits("{\"names\"", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("{\"age", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("{'na", false), Fit::Unsure);
+        assert_eq!(Lookahead::Object.fits("{'name'", false), Fit::Yes);
+        assert_eq!(Lookahead::Object.fits("{'name\"", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("[{'", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("[1", false), Fit::No);
+        let glm = Lookahead::Name(&["<arg_key>", "</tool_call>"]);
         assert_eq!(glm.fits("get_weather", false), Fit::Unsure);
         assert_eq!(glm.fits("get_weather<arg_", true), Fit::Unsure);
         assert_eq!(glm.fits("get_weather<arg_key>", true), Fit::Yes);
         assert_eq!(glm.fits("getw", true), Fit::No);
         assert_eq!(glm.fits("<b", false), Fit::No);
-        assert_eq!(Then::Sources.fits("0:[1,2", true), Fit::Unsure);
-        assert_eq!(Then::Sources.fits("0:[1,2]>", false), Fit::Yes);
-        assert_eq!(Then::Sources.fits("0x", false), Fit::No);
-        assert_eq!(Then::Sources.fits(">", false), Fit::No);
-        let glued = Then::Glued(&["final", "analysis"]);
+        assert_eq!(Lookahead::Sources.fits("0:[1,2", true), Fit::Unsure);
+        assert_eq!(Lookahead::Sources.fits("0:[1,2]>", false), Fit::Yes);
+        assert_eq!(Lookahead::Sources.fits("0x", false), Fit::No);
+        assert_eq!(Lookahead::Sources.fits(">", false), Fit::No);
+        let glued = Lookahead::Glued(&["final", "analysis"]);
         assert_eq!(glued.fits("fina", false), Fit::Unsure);
         assert_eq!(glued.fits("final", false), Fit::Unsure);
         assert_eq!(glued.fits("finalY", false), Fit::Yes);
         assert_eq!(glued.fits("finalY", true), Fit::No);
-        assert_eq!(Then::Function.fits("[f", true), Fit::Unsure);
-        assert_eq!(Then::Function.fits("[fg", true), Fit::No);
-        assert_eq!(Then::Function.fits("[a.b(", false), Fit::Yes);
-        assert_eq!(Then::Function.fits("[link]", false), Fit::No);
+        assert_eq!(Lookahead::Function.fits("[f", true), Fit::Unsure);
+        assert_eq!(Lookahead::Function.fits("[fg", true), Fit::No);
+        assert_eq!(Lookahead::Function.fits("[a.b(", false), Fit::Yes);
+        assert_eq!(Lookahead::Function.fits("[link]", false), Fit::No);
     }
 
     /// What follows a mark, for each dialect that looks ahead.
-    fn all() -> Vec<Then> {
+    fn all() -> Vec<Lookahead> {
         let openers =
             crate::dialects().iter().flat_map(|dialect| dialect.openers.iter().chain(dialect.given.openers));
         let mut all = vec![];
@@ -280,16 +280,16 @@ mod tests {
     }
 
     /// What it comes to, character by character, as the parser does where nothing quicker decides.
-    fn slowly(then: Then, text: &str) -> Fit {
-        let mut ink = String::new();
+    fn slowly(then: Lookahead, text: &str) -> Fit {
+        let mut nonblank = String::new();
         let mut gap = false;
         for c in text.chars() {
             if is_blank(c) {
-                gap = !ink.is_empty();
+                gap = !nonblank.is_empty();
                 continue;
             }
-            ink.push(c);
-            match then.fits(&ink, std::mem::take(&mut gap)) {
+            nonblank.push(c);
+            match then.fits(&nonblank, std::mem::take(&mut gap)) {
                 Fit::Unsure => {}
                 fit => return fit,
             }
@@ -323,9 +323,10 @@ mod tests {
         ];
         for then in all() {
             match then {
-                Then::Words(more) | Then::Glued(more) | Then::Name(more) | Then::Recipient(more) => {
-                    words.extend(more)
-                }
+                Lookahead::Words(more)
+                | Lookahead::Glued(more)
+                | Lookahead::Name(more)
+                | Lookahead::Recipient(more) => words.extend(more),
                 _ => {}
             }
         }
@@ -351,14 +352,14 @@ mod tests {
             for then in all() {
                 let slow = slowly(then, text);
                 let begins = text.as_bytes().first().is_some_and(|byte| matches!(byte, b'{' | b'['));
-                if begins && !then.may_begin(text.as_bytes()) && matches!(then, Then::Object | Then::Json | Then::Function) {
+                if begins && !then.may_begin(text.as_bytes()) && matches!(then, Lookahead::Object | Lookahead::Json | Lookahead::Function) {
                     prop_assert_ne!(slow, Fit::Yes, "{:?} may begin with {:?}", then, text);
                 }
                 // What was read and left it unsure, and more of the text behind it.
                 let (read, more) = text.split_at(ends[at.index(ends.len())]);
                 if slowly(then, read) == Fit::Unsure && !read.is_empty() && !more.starts_with(is_blank) {
-                    let ink: String = read.chars().filter(|c| !is_blank(*c)).collect();
-                    let (run, fit) = then.goes_on(&ink, || read.ends_with(is_blank), more);
+                    let nonblank: String = read.chars().filter(|c| !is_blank(*c)).collect();
+                    let (run, fit) = then.goes_on(&nonblank, || read.ends_with(is_blank), more);
                     prop_assert_eq!(slowly(then, &format!("{read}{}", &more[..run])), fit, "{:?} goes on from {:?} with {:?}", then, read, &more[..run]);
                 }
             }

@@ -3,18 +3,18 @@
 //! Strict JSON passes through. A string with JSON inside is decoded. Text that is not quite JSON is read loosely to
 //! its end and repaired as a whole, as in an envelope.
 
-use crate::body::Chunk;
-use crate::calls::Report;
+use crate::body::TextChunk;
+use crate::calls::CallReport;
 use crate::envelope::decoded_arguments;
 use helve_json::Repair;
-use helve_json::loose::{self, Loose};
+use helve_json::loose::{self, LooseScanner};
 use helve_json::repair::Closing;
-use helve_json::scanner::{Event, Kind, Scan};
-use helve_json::unescape::Unescape;
+use helve_json::scanner::{JsonScanner, ScanEvent, ValueKind};
+use helve_json::unescape::Unescaper;
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum ArgumentFlow {
     /// The chunk is used up.
     More,
     /// The value ended at the position.
@@ -25,39 +25,46 @@ pub(crate) enum Flow {
     Broken,
 }
 
-pub(crate) struct Arguments {
-    scan: Scan,
-    into: Target,
-    encoded: Unescape,
+pub(crate) struct ArgumentReader {
+    scan: JsonScanner,
+    into: ArgumentTarget,
+    encoded: Unescaper,
     /// A number or a word, which is no set of arguments; but `null` is an empty one, and its end shows which it is.
     scalar: String,
-    loose: Option<Loose>,
+    loose: Option<LooseScanner>,
     /// Where the value begins in the held text.
     at: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Target {
+enum ArgumentTarget {
     Nothing,
     Raw,
     Encoded,
     Scalar,
 }
 
-impl Arguments {
+impl ArgumentReader {
     /// A value that begins at this place of the held text.
     pub(crate) fn new(at: usize) -> Self {
-        let encoded = Unescape::default();
-        Self { scan: Scan::new(0), into: Target::Nothing, encoded, scalar: String::new(), loose: None, at }
+        let encoded = Unescaper::default();
+        Self {
+            scan: JsonScanner::new(0),
+            into: ArgumentTarget::Nothing,
+            encoded,
+            scalar: String::new(),
+            loose: None,
+            at,
+        }
     }
 
     /// Reads on; `tags` are the marks that may close what is not quite JSON.
     pub(crate) fn feed(
         &mut self,
-        chunk: &mut Chunk<'_>,
+        chunk: &mut TextChunk<'_>,
         tags: &[&'static str],
-        report: &mut Report<'_, '_>,
-    ) -> Flow {
+        report: &mut CallReport<'_, '_>,
+    ) -> ArgumentFlow {
         if self.loose.is_some() {
             return self.loosely(chunk, tags, report);
         }
@@ -65,35 +72,35 @@ impl Arguments {
         let mut begin = chunk.pos;
         loop {
             match self.scan.run(bytes, &mut chunk.pos) {
-                Event::More => {
+                ScanEvent::More => {
                     self.take(&chunk.text[begin..chunk.pos], report);
                     chunk.keep(report);
-                    return Flow::More;
+                    return ArgumentFlow::More;
                 }
-                Event::Start(kind) => {
+                ScanEvent::Start(kind) => {
                     begin = chunk.pos - 1;
                     self.into = match kind {
-                        Kind::String => Target::Encoded,
-                        Kind::Scalar => Target::Scalar,
-                        _ => Target::Raw,
+                        ValueKind::String => ArgumentTarget::Encoded,
+                        ValueKind::Scalar => ArgumentTarget::Scalar,
+                        _ => ArgumentTarget::Raw,
                     };
-                    if kind == Kind::String {
+                    if kind == ValueKind::String {
                         begin += 1;
                     }
                 }
-                Event::Stop => {
-                    let quote = (self.into == Target::Encoded) as usize;
+                ScanEvent::Stop => {
+                    let quote = (self.into == ArgumentTarget::Encoded) as usize;
                     self.take(&chunk.text[begin..chunk.pos - quote], report);
                     if self.scan.faults().any() {
                         chunk.keep(report);
                         return self.mend(Closing::AsWritten, 0, report);
                     }
                     self.whole(report);
-                    return Flow::Done;
+                    return ArgumentFlow::Done;
                 }
-                Event::Bad if self.scan.depth() == 0 => return Flow::Broken,
-                Event::Bad => {
-                    self.loose = Some(Loose::new(self.scan.depth()));
+                ScanEvent::Bad if self.scan.depth() == 0 => return ArgumentFlow::Broken,
+                ScanEvent::Bad => {
+                    self.loose = Some(LooseScanner::new(self.scan.depth()));
                     return self.loosely(chunk, tags, report);
                 }
             }
@@ -102,22 +109,23 @@ impl Arguments {
 
     /// Whether plain text from here on is nothing but argument text.
     pub(crate) fn flows(&self) -> bool {
-        let through = self.into == Target::Raw || self.into == Target::Encoded && self.encoded.is_plain();
+        let through = self.into == ArgumentTarget::Raw
+            || self.into == ArgumentTarget::Encoded && self.encoded.is_plain();
         through && self.loose.is_none() && self.scan.in_plain_text()
     }
 
-    fn take(&mut self, text: &str, report: &mut Report<'_, '_>) {
+    fn take(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         match self.into {
-            Target::Nothing => {}
-            Target::Raw => report.arguments(text),
-            Target::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
-            Target::Scalar => self.scalar.push_str(text),
+            ArgumentTarget::Nothing => {}
+            ArgumentTarget::Raw => report.arguments(text),
+            ArgumentTarget::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
+            ArgumentTarget::Scalar => self.scalar.push_str(text),
         }
     }
 
-    fn whole(&mut self, report: &mut Report<'_, '_>) {
+    fn whole(&mut self, report: &mut CallReport<'_, '_>) {
         match self.into {
-            Target::Encoded => {
+            ArgumentTarget::Encoded => {
                 self.encoded.finish(|decoded| report.arguments(decoded));
                 if decoded_arguments(report) {
                     report.repaired(vec![Repair::Encoding]);
@@ -126,32 +134,37 @@ impl Arguments {
                     report.arguments("{}");
                 }
             }
-            Target::Scalar => {
+            ArgumentTarget::Scalar => {
                 let text = self.scalar.trim();
                 report.arguments(if text == "null" { "{}" } else { text });
             }
-            Target::Nothing | Target::Raw => {}
+            ArgumentTarget::Nothing | ArgumentTarget::Raw => {}
         }
     }
 
-    fn loosely(&mut self, chunk: &mut Chunk<'_>, tags: &[&'static str], report: &mut Report<'_, '_>) -> Flow {
-        let Some(loose) = &mut self.loose else { return Flow::Broken };
+    fn loosely(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        tags: &[&'static str],
+        report: &mut CallReport<'_, '_>,
+    ) -> ArgumentFlow {
+        let Some(loose) = &mut self.loose else { return ArgumentFlow::Broken };
         match loose.feed(chunk.text, chunk.pos, tags) {
-            loose::Flow::More => {
+            loose::LooseEvent::More => {
                 chunk.pos = chunk.text.len();
                 chunk.keep(report);
-                Flow::More
+                ArgumentFlow::More
             }
-            loose::Flow::End(pos) => {
+            loose::LooseEvent::End(pos) => {
                 chunk.pos = pos;
                 chunk.keep(report);
                 self.mend(Closing::AsWritten, 0, report)
             }
-            loose::Flow::Tag(pos, tag) => {
+            loose::LooseEvent::Tag(pos, tag) => {
                 chunk.pos = pos;
                 chunk.keep(report);
                 match self.mend(Closing::ByTag, tag.len(), report) {
-                    Flow::Done => Flow::Tag(tag),
+                    ArgumentFlow::Done => ArgumentFlow::Tag(tag),
                     flow => flow,
                 }
             }
@@ -159,14 +172,14 @@ impl Arguments {
     }
 
     /// Reads the value again, repaired.
-    fn mend(&mut self, closing: Closing, tag: usize, report: &mut Report<'_, '_>) -> Flow {
+    fn mend(&mut self, closing: Closing, tag: usize, report: &mut CallReport<'_, '_>) -> ArgumentFlow {
         let raw = &report.held[self.at..report.held.len() - tag];
         match report.repair(raw, closing) {
             Some(repaired) => {
                 report.arguments_are(repaired.text, repaired.changes);
-                Flow::Done
+                ArgumentFlow::Done
             }
-            None => Flow::Broken,
+            None => ArgumentFlow::Broken,
         }
     }
 }

@@ -1,45 +1,45 @@
 //! The inside of a call: one automaton per family behind one face.
 
-mod behind;
+mod trailing;
 
-pub(crate) use behind::Behind;
+pub(crate) use trailing::Trailing;
 
-use crate::calls::Report;
-use crate::channels::ChannelBody;
+use crate::calls::CallReport;
 use crate::dialect::Grammar;
-use crate::framed::FramedBody;
-use crate::function_xml::TagBody;
-use crate::function_xml::nested::NestedBody;
-use crate::gemma::GemmaBody;
-use crate::json_tags::JsonBody;
-use crate::pythonic::PythonBody;
+use crate::families::channels::ChannelBody;
+use crate::families::framed::FramedBody;
+use crate::families::function_xml::TagBody;
+use crate::families::gemma::GemmaBody;
+use crate::families::json_tags::JsonBody;
+use crate::families::nested_xml::NestedBody;
+use crate::families::pythonic::PythonBody;
 use crate::{End, Tools};
-use helve_json::byte_search::{ByteSet, all_in};
+use helve_json::byte_search::ByteSet;
 
 /// What became of a piece of text given to a body.
 #[derive(Clone, Copy)]
-pub(crate) enum Step {
+pub(crate) enum BodyStep {
     /// All of it was taken.
     More,
     /// What stands from here on may be the beginning of a mark: it is to be given again, with what follows it.
     Unread(usize),
     /// The section ended; the rest is not its own.
-    Done(Rest),
+    Done(Unclaimed),
     /// No call: all that was taken since the mark is text, and so is the rest.
-    NotACall(Rest),
+    NotACall(Unclaimed),
     /// It was the head of a message, and the rest is what it says.
-    Turn(Rest, Turn),
+    Turn(Unclaimed, ChannelTurn),
 }
 
 /// What a body gives back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rest {
+pub(crate) struct Unclaimed {
     /// How much of the end of what was taken: the beginning of a mark that was none. It comes before the text at `pos`.
     pub(crate) back: usize,
     pub(crate) pos: usize,
 }
 
-impl Rest {
+impl Unclaimed {
     /// Everything from here on.
     pub(crate) fn at(pos: usize) -> Self {
         Self { back: 0, pos }
@@ -48,9 +48,9 @@ impl Rest {
 
 /// What a message turns to. Inside its channel only the marks of its scope mean anything.
 #[derive(Clone, Copy)]
-pub(crate) enum Turn {
-    Reasoning(&'static Scope),
-    Answer(&'static Scope),
+pub(crate) enum ChannelTurn {
+    Reasoning(&'static ChannelScope),
+    Answer(&'static ChannelScope),
     /// A call, written so.
     Call(Grammar),
     /// Nothing in particular: whatever was open is over.
@@ -61,7 +61,7 @@ pub(crate) enum Turn {
 
 /// The marks that mean something inside a channel.
 #[derive(Debug)]
-pub(crate) struct Scope {
+pub(crate) struct ChannelScope {
     /// They open something else, but not in code, where they are quoted.
     pub(crate) opens: &'static [&'static str],
     /// They close it, wherever they stand: code is often left open.
@@ -70,7 +70,7 @@ pub(crate) struct Scope {
 
 /// What a body was when the stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum BodyEnding {
     Done,
     /// In the middle of a call.
     Cut,
@@ -79,43 +79,32 @@ pub(crate) enum Ending {
 
 /// Text that the body need not see at once, because it is argument text throughout, or tells nothing by itself.
 #[derive(Default, Clone, Copy)]
-pub(crate) enum Passing {
+pub(crate) enum Bypass {
     #[default]
     Nothing,
     /// If it is made of these bytes, it is argument text.
     Arguments(&'static ByteSet),
     /// If it is made of these bytes, it tells nothing by itself and is deferred.
-    Later(&'static ByteSet),
+    Deferred(&'static ByteSet),
 }
 
-impl Passing {
-    /// Whether the text tells nothing without what follows it.
-    #[inline]
-    pub(crate) fn waits(self, text: &str) -> bool {
-        match self {
-            Self::Later(quiet) => all_in(quiet, text),
-            _ => false,
-        }
-    }
-}
-
-/// What vouches for the call.
+/// What shows that a call is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Evidence {
     /// Markup says so.
     Marked,
     /// Only its place and the name of a declared tool.
     Alone,
 }
 
-impl Standing {
+impl Evidence {
     /// Whether a name may be called: without markup, only a declared one.
     pub(crate) fn admits(self, name: &str, tools: &Tools) -> bool {
         self == Self::Marked || tools.is_unknown() || tools.resolve(name).is_some()
     }
 }
 
-pub(crate) enum Body {
+pub(crate) enum CallBody {
     Json(JsonBody),
     Python(PythonBody),
     Tags(TagBody),
@@ -125,9 +114,9 @@ pub(crate) enum Body {
     Channel(ChannelBody),
 }
 
-impl Body {
+impl CallBody {
     /// Begins a section behind this mark, with the buffers of the last one if it was of the same family.
-    pub(crate) fn begin(slot: &mut Option<Self>, grammar: Grammar, standing: Standing, mark: &str) {
+    pub(crate) fn begin(slot: &mut Option<Self>, grammar: Grammar, standing: Evidence, mark: &str) {
         match (grammar, slot) {
             (Grammar::Json(grammar), Some(Self::Json(body))) => body.restart(grammar, standing),
             (Grammar::Json(grammar), slot) => *slot = Some(Self::Json(JsonBody::new(grammar, standing))),
@@ -146,14 +135,14 @@ impl Body {
     }
 
     /// What of the text that comes next need not be read now.
-    pub(crate) fn passing(&self) -> Passing {
+    pub(crate) fn bypass(&self) -> Bypass {
         match self {
-            Self::Json(body) => body.passing(),
-            Self::Python(body) => body.passing(),
-            Self::Tags(body) => body.passing(),
-            Self::Framed(body) => body.passing(),
-            Self::Gemma(body) => body.passing(),
-            Self::Nested(_) | Self::Channel(_) => Passing::Nothing,
+            Self::Json(body) => body.bypass(),
+            Self::Python(body) => body.bypass(),
+            Self::Tags(body) => body.bypass(),
+            Self::Framed(body) => body.bypass(),
+            Self::Gemma(body) => body.bypass(),
+            Self::Nested(_) | Self::Channel(_) => Bypass::Nothing,
         }
     }
 
@@ -161,7 +150,7 @@ impl Body {
     ///
     /// The functions of the families are not inlined here: one function of all of them would be too large for the compiler to
     /// keep any of them quick.
-    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
         match self {
             Self::Json(body) => body.feed(text, from, report),
             Self::Python(body) => body.feed(text, from, report),
@@ -173,7 +162,7 @@ impl Body {
         }
     }
 
-    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+    pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
         match self {
             Self::Json(body) => body.finish(end, report),
             Self::Python(body) => body.finish(end, report),
@@ -187,13 +176,13 @@ impl Body {
 }
 
 /// The text at hand, how far it is read, and how far it is kept.
-pub(crate) struct Chunk<'t> {
+pub(crate) struct TextChunk<'t> {
     pub(crate) text: &'t str,
     pub(crate) pos: usize,
     kept: usize,
 }
 
-impl<'t> Chunk<'t> {
+impl<'t> TextChunk<'t> {
     pub(crate) fn new(text: &'t str, from: usize) -> Self {
         Self { text, pos: from, kept: from }
     }
@@ -211,7 +200,7 @@ impl<'t> Chunk<'t> {
     }
 
     /// What was read before this place of the held text: what is held of it, and what is not yet.
-    pub(crate) fn before<'a>(&'a self, at: usize, report: &'a Report<'_, '_>) -> (&'a str, &'a str) {
+    pub(crate) fn before<'a>(&'a self, at: usize, report: &'a CallReport<'_, '_>) -> (&'a str, &'a str) {
         match at.checked_sub(report.held.len()) {
             Some(ahead) => (report.held.as_str(), &self.text[self.kept..self.kept + ahead]),
             None => (&report.held[..at], ""),
@@ -219,7 +208,7 @@ impl<'t> Chunk<'t> {
     }
 
     /// Where the present position is in the held text, once what was read is added to it.
-    pub(crate) fn held_at(&self, report: &Report<'_, '_>) -> usize {
+    pub(crate) fn held_position(&self, report: &CallReport<'_, '_>) -> usize {
         report.held.len() + self.pos - self.kept
     }
 
@@ -235,18 +224,18 @@ impl<'t> Chunk<'t> {
     }
 
     /// Adds what was read to the held text.
-    pub(crate) fn keep(&mut self, report: &mut Report<'_, '_>) {
+    pub(crate) fn keep(&mut self, report: &mut CallReport<'_, '_>) {
         report.held.push_str(&self.text[self.kept..self.pos]);
         self.kept = self.pos;
     }
 
     /// What was read so far is done with, unless a trial may still turn it into text. It need not even be held.
-    pub(crate) fn let_go(&mut self, report: &mut Report<'_, '_>) {
-        if report.let_go() {
+    pub(crate) fn release_read_text(&mut self, report: &mut CallReport<'_, '_>) {
+        if report.release_read_text() {
             self.kept = self.pos;
         } else {
             self.keep(report);
-            report.calls.told = report.held.len();
+            report.calls.reported_to = report.held.len();
             report.calls.ends.push(report.held.len());
         }
     }

@@ -1,6 +1,6 @@
 //! Calls on their way out: the one being written, and those that wait until a doubt is settled.
 //!
-//! Bodies tell a `Report` what they read; it numbers the calls and turns them into pieces. While a trial is on — the
+//! Bodies tell a `CallReport` what they read; it numbers the calls and turns them into pieces. While a trial is on — the
 //! call may yet prove to be a quotation — finished calls wait here together with the text between them.
 
 use std::mem;
@@ -17,14 +17,14 @@ pub(crate) type Out<'o> = dyn FnMut(Piece<'_>) + 'o;
 #[derive(Default)]
 pub(crate) struct Calls {
     count: u32,
-    draft: Draft,
-    waiting: Option<Vec<Waiting>>,
+    draft: CallDraft,
+    waiting: Option<Vec<WaitingPart>>,
     /// How many of what waits are calls.
     calls_waiting: usize,
     /// Where the text begins of the last of them that is none.
     dropped_at: Option<usize>,
     /// The dialect now being read.
-    pub(crate) speaking: &'static str,
+    pub(crate) dialect: &'static str,
     /// The dialects of calls that were meant, well or badly written: nearly always one.
     first_spoken: Option<&'static str>,
     also_spoken: Vec<&'static str>,
@@ -35,7 +35,7 @@ pub(crate) struct Calls {
     /// What is read now was told before: it is read again to find where it ends, and no call of it starts anew.
     pub(crate) muted: bool,
     /// Where the text begins in the held text that no call has told yet, whole or dropped.
-    pub(crate) told: usize,
+    pub(crate) reported_to: usize,
     /// Where calls of the present section end in the held text, if they wait.
     pub(crate) ends: Vec<usize>,
     /// What is read now is more likely a quotation than a call: nobody is shown it until it counts.
@@ -44,7 +44,7 @@ pub(crate) struct Calls {
 
 /// The call being written.
 #[derive(Default)]
-struct Draft {
+struct CallDraft {
     /// Set once the call has started.
     index: Option<u32>,
     /// Whether that was shown.
@@ -60,7 +60,7 @@ struct Draft {
 
 const SPOILT: usize = usize::MAX;
 
-impl Draft {
+impl CallDraft {
     /// The argument text, with room for more.
     #[inline]
     fn arguments(&mut self) -> &mut String {
@@ -88,15 +88,15 @@ const ARGUMENTS: usize = 96;
 
 /// Whether a call that waits was shown while it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum CallShown {
     Yes,
     No,
 }
 
 /// What waits. Ranges are of the held text.
-pub(crate) enum Waiting {
+pub(crate) enum WaitingPart {
     Text(Range<usize>),
-    Call(u32, ParsedCall, Shown),
+    Call(u32, ParsedCall, CallShown),
     /// Words inside the call before it, which are text behind it if it counts.
     Words(Range<usize>),
     /// What a call that is none has said of itself, if it was one, and its text.
@@ -109,19 +109,19 @@ impl Calls {
         self.waiting.get_or_insert_with(Vec::new);
     }
 
-    pub(crate) fn waits(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
     /// Whether a whole call waits.
-    pub(crate) fn any_waits(&self) -> bool {
+    pub(crate) fn any_call_waits(&self) -> bool {
         self.calls_waiting > 0
     }
 
-    pub(crate) fn text_waits(&mut self, range: Range<usize>) {
+    pub(crate) fn hold_text_back(&mut self, range: Range<usize>) {
         match self.waiting.as_mut().and_then(|waiting| waiting.last_mut()) {
-            Some(Waiting::Text(last)) if last.end == range.start => last.end = range.end,
-            _ => self.waiting.get_or_insert_default().push(Waiting::Text(range)),
+            Some(WaitingPart::Text(last)) if last.end == range.start => last.end = range.end,
+            _ => self.waiting.get_or_insert_default().push(WaitingPart::Text(range)),
         }
     }
 
@@ -131,12 +131,12 @@ impl Calls {
     }
 
     /// What waits from there on does so no longer.
-    pub(crate) fn take_waiting(&mut self, from: usize) -> Vec<Waiting> {
+    pub(crate) fn take_waiting(&mut self, from: usize) -> Vec<WaitingPart> {
         let Some(waiting) = self.waiting.as_mut().filter(|waiting| from < waiting.len()) else {
             return vec![];
         };
         let taken = waiting.split_off(from);
-        let is_call = |waiting: &&Waiting| matches!(waiting, Waiting::Call(..));
+        let is_call = |waiting: &&WaitingPart| matches!(waiting, WaitingPart::Call(..));
         self.calls_waiting -= taken.iter().filter(is_call).count();
         taken
     }
@@ -147,7 +147,7 @@ impl Calls {
     }
 
     /// The doubt is settled; whoever settled it says what becomes of what waited.
-    pub(crate) fn settled(&mut self) -> Vec<Waiting> {
+    pub(crate) fn take_all_waiting(&mut self) -> Vec<WaitingPart> {
         self.calls_waiting = 0;
         self.dropped_at = None;
         self.waiting.take().unwrap_or_default()
@@ -159,15 +159,15 @@ impl Calls {
     }
 
     #[inline]
-    pub(crate) fn finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
-        self.found.get_or_insert(self.speaking);
-        self.spoke();
+    pub(crate) fn emit_finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
+        self.found.get_or_insert(self.dialect);
+        self.note_dialect();
         out(Piece::CallFinished { index, call });
     }
 
     /// Shows a call that was not shown while it was written.
     #[inline]
-    pub(crate) fn show_as(index: u32, call: &ParsedCall, out: &mut Out<'_>) {
+    pub(crate) fn emit_shown(index: u32, call: &ParsedCall, out: &mut Out<'_>) {
         out(Piece::CallStarted { index, name: &call.name });
         out(Piece::CallArguments { index, text: &call.arguments });
     }
@@ -228,16 +228,16 @@ impl Calls {
     }
 
     /// Gives up the call being written, even one that never started. It tells what of the held text is untold.
-    pub(crate) fn give_up(&mut self, why: Dropped, held: &str, out: &mut Out<'_>) {
+    pub(crate) fn drop_draft(&mut self, why: Dropped, held: &str, out: &mut Out<'_>) {
         let draft = mem::take(&mut self.draft);
         let name = (!draft.name.is_empty()).then_some(draft.name);
-        let told = if held.is_char_boundary(self.told) { self.told } else { held.len() };
+        let told = if held.is_char_boundary(self.reported_to) { self.reported_to } else { held.len() };
         match &mut self.waiting {
             Some(waiting) => {
                 self.dropped_at = Some(told);
-                waiting.push(Waiting::Dropped(draft.index, name, why, told..held.len()));
+                waiting.push(WaitingPart::Dropped(draft.index, name, why, told..held.len()));
             }
-            None => self.dropped(draft.index, name.as_deref(), why, &held[told..], out),
+            None => self.emit_dropped(draft.index, name.as_deref(), why, &held[told..], out),
         }
     }
 
@@ -246,12 +246,12 @@ impl Calls {
         let draft = mem::take(&mut self.draft);
         if draft.started {
             let name = (!draft.name.is_empty()).then_some(draft.name);
-            self.dropped(draft.index, name.as_deref(), Dropped::Quoted, "", out);
+            self.emit_dropped(draft.index, name.as_deref(), Dropped::Quoted, "", out);
         }
     }
 
     /// A call is none. One that nobody has heard of gets its number now.
-    pub(crate) fn dropped(
+    pub(crate) fn emit_dropped(
         &mut self,
         index: Option<u32>,
         name: Option<&str>,
@@ -261,7 +261,7 @@ impl Calls {
     ) {
         if why != Dropped::Quoted {
             self.lost = true;
-            self.spoke();
+            self.note_dialect();
         }
         let text = if why == Dropped::Quoted { "" } else { text };
         let index = index.unwrap_or_else(|| self.number());
@@ -269,16 +269,16 @@ impl Calls {
     }
 
     #[inline]
-    fn spoke(&mut self) {
-        let first = *self.first_spoken.get_or_insert(self.speaking);
+    fn note_dialect(&mut self) {
+        let first = *self.first_spoken.get_or_insert(self.dialect);
         // Names of dialects are said once each, so that most are the same without a look at their letters.
-        if !std::ptr::eq(first, self.speaking) && !self.also_spoken.contains(&self.speaking) {
-            self.also_spoken.push(self.speaking);
+        if !std::ptr::eq(first, self.dialect) && !self.also_spoken.contains(&self.dialect) {
+            self.also_spoken.push(self.dialect);
         }
     }
 
     /// Whether a call was meant that is written in this dialect.
-    pub(crate) fn has_spoken(&self, dialect: &str) -> bool {
+    pub(crate) fn has_call_of(&self, dialect: &str) -> bool {
         self.first_spoken == Some(dialect) || self.also_spoken.contains(&dialect)
     }
 
@@ -286,9 +286,9 @@ impl Calls {
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         let waiting = self.waiting.iter().flatten().map(|waiting| match waiting {
-            Waiting::Text(_) | Waiting::Words(_) => 0,
-            Waiting::Call(_, call, _) => call.name.len() + call.arguments.len(),
-            Waiting::Dropped(_, name, ..) => name.as_ref().map_or(0, String::len),
+            WaitingPart::Text(_) | WaitingPart::Words(_) => 0,
+            WaitingPart::Call(_, call, _) => call.name.len() + call.arguments.len(),
+            WaitingPart::Dropped(_, name, ..) => name.as_ref().map_or(0, String::len),
         });
         waiting.sum::<usize>() + self.draft.name.len() + self.draft.arguments.len()
     }
@@ -300,7 +300,7 @@ impl Calls {
 }
 
 /// What a body tells while it reads.
-pub(crate) struct Report<'a, 'o> {
+pub(crate) struct CallReport<'a, 'o> {
     pub(crate) calls: &'a mut Calls,
     /// All that was read since the mark, so that it can come out as text, be repaired or be shown.
     pub(crate) held: &'a mut String,
@@ -308,7 +308,7 @@ pub(crate) struct Report<'a, 'o> {
     pub(crate) out: &'a mut Out<'o>,
 }
 
-impl Report<'_, '_> {
+impl CallReport<'_, '_> {
     pub(crate) fn name(&mut self, name: &str) {
         self.calls.name(name, self.out);
     }
@@ -372,7 +372,7 @@ impl Report<'_, '_> {
         self.calls.show_arguments(self.out);
         let draft = &mut self.calls.draft;
         let Some(index) = draft.index.take() else {
-            *draft = Draft::default();
+            *draft = CallDraft::default();
             return;
         };
         draft.shown = 0;
@@ -386,19 +386,19 @@ impl Report<'_, '_> {
         match &mut self.calls.waiting {
             Some(waiting) => {
                 self.calls.calls_waiting += 1;
-                let shown = if started { Shown::Yes } else { Shown::No };
-                waiting.push(Waiting::Call(index, call, shown));
+                let shown = if started { CallShown::Yes } else { CallShown::No };
+                waiting.push(WaitingPart::Call(index, call, shown));
             }
-            None => self.calls.finished(index, call, self.out),
+            None => self.calls.emit_finished(index, call, self.out),
         }
     }
 
     /// What was read so far is done with, unless a trial may still turn it into text; says which.
-    pub(crate) fn let_go(&mut self) -> bool {
-        let settled = !self.calls.waits();
+    pub(crate) fn release_read_text(&mut self) -> bool {
+        let settled = !self.calls.is_waiting();
         if settled {
             self.held.clear();
-            self.calls.told = 0;
+            self.calls.reported_to = 0;
         }
         settled
     }
@@ -406,7 +406,7 @@ impl Report<'_, '_> {
     /// Words that stand inside the call which is finished now, at this place of the held text. They are text behind it.
     pub(crate) fn words(&mut self, range: Range<usize>) {
         match &mut self.calls.waiting {
-            Some(waiting) => waiting.push(Waiting::Words(range)),
+            Some(waiting) => waiting.push(WaitingPart::Words(range)),
             // Where reasoning is open, a trial is on: this is the answer.
             None => (self.out)(Piece::Text(&self.held[range])),
         }
@@ -414,8 +414,8 @@ impl Report<'_, '_> {
 
     /// What stands at the end of the held text from here on is text behind the calls.
     pub(crate) fn text_from(&mut self, at: usize) {
-        match self.calls.waits() {
-            true => self.calls.text_waits(at..self.held.len()),
+        match self.calls.is_waiting() {
+            true => self.calls.hold_text_back(at..self.held.len()),
             false => (self.out)(Piece::Text(&self.held[at..])),
         }
     }
@@ -426,9 +426,9 @@ impl Report<'_, '_> {
     }
 
     /// The call is none.
-    pub(crate) fn give_up(&mut self, why: Dropped) {
-        self.calls.give_up(why, self.held, self.out);
-        self.let_go();
-        self.calls.told = self.held.len();
+    pub(crate) fn drop_draft(&mut self, why: Dropped) {
+        self.calls.drop_draft(why, self.held, self.out);
+        self.release_read_text();
+        self.calls.reported_to = self.held.len();
     }
 }

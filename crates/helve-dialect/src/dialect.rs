@@ -1,30 +1,35 @@
 //! The shape of a dialect: its marks, what follows them, and the grammar of what they enclose.
 //!
-//! A dialect is data. Its file is `src/<family>/<name>.rs` with one `DIALECT` and a table of cases; the automaton
-//! that reads the inside of a call belongs to the family, and is in its `mod.rs` or in a file beside it.
+//! A dialect is data. Its file is `families/<family>/<name>.rs` with one `DIALECT` and a table of cases; the automaton that
+//! reads the inside of a call belongs to the family, and is in its `body.rs`.
 //!
 //! How to add one is in CONTRIBUTING.md.
 
 use std::fmt;
 
-pub(crate) use crate::ahead::{Fit, Then};
-use crate::channels::ChannelGrammar;
-use crate::framed::FramedGrammar;
-use crate::function_xml::TagGrammar;
-use crate::function_xml::nested::NestedGrammar;
-use crate::gemma::GemmaGrammar;
-use crate::json_tags::JsonGrammar;
-use crate::pythonic::PythonGrammar;
-use crate::reasoning;
+pub(crate) use crate::ahead::{Fit, Lookahead};
+use crate::families::channels::ChannelGrammar;
+use crate::families::framed::FramedGrammar;
+use crate::families::function_xml::TagGrammar;
+use crate::families::gemma::GemmaGrammar;
+use crate::families::json_tags::JsonGrammar;
+use crate::families::nested_xml::NestedGrammar;
+use crate::families::pythonic::PythonGrammar;
+use crate::families::reasoning;
 
 /// One way in which models write tool calls as text.
 pub struct Dialect {
     /// The name in FORMATS.md, in configuration and in results.
     pub name: &'static str,
+    /// The models that write so.
+    pub models: &'static str,
+    /// A call of `get_weather` as they write it, with `¤` for the city; where the dialect marks only reasoning, `¤` is thought,
+    /// and where it marks nothing, text.
+    pub sample: &'static str,
     /// What begins a call. Where dialects share a mark, the first in the registry whose look-ahead fits wins.
     pub(crate) openers: &'static [Opener],
     /// What else it has where it is given: ordinary words, which are not looked for unasked.
-    pub(crate) given: Given,
+    pub(crate) given: GivenMarks,
     /// How its models mark reasoning.
     pub(crate) reasoning: &'static [Reasoning],
     /// Marks that carry nothing and are left out wherever they stand, besides the end tokens that all have.
@@ -38,7 +43,7 @@ pub struct Dialect {
     /// Marks that end a message of a channel, and mean nothing elsewhere.
     pub(crate) over: &'static [&'static str],
     /// Marks after which nothing the model writes is its own to say, such as an observation it made up.
-    pub(crate) hush: &'static [&'static str],
+    pub(crate) ends_output: &'static [&'static str],
     /// Looked for even when no dialect is given. What begins with ordinary words is not.
     pub(crate) found: bool,
 }
@@ -47,6 +52,29 @@ impl Dialect {
     /// Whether it is looked for without being given. What begins with ordinary words is not.
     pub fn is_found(&self) -> bool {
         self.found
+    }
+
+    /// Whether its models write calls in it, and not only reasoning or text.
+    pub fn has_calls(&self) -> bool {
+        self.sample.contains("get_weather")
+    }
+
+    /// Whether its sample is a call that begins with a mark by which calls are told from text wherever they stand.
+    pub fn begins_with_mark(&self) -> bool {
+        self.opener_of_sample().is_some()
+    }
+
+    /// Whether its sample is a call that begins with the head of a message.
+    pub fn begins_with_head(&self) -> bool {
+        self.opener_of_sample().is_some_and(|opener| matches!(opener.grammar, Grammar::Channel(_)))
+    }
+
+    fn opener_of_sample(&self) -> Option<&Opener> {
+        let begins = |opener: &Opener| match opener.mark {
+            Mark::Tag(mark) => self.sample.starts_with(mark),
+            _ => false,
+        };
+        self.openers.iter().find(|opener| self.has_calls() && begins(opener))
     }
 
     /// All of its marks, whatever they mean.
@@ -59,7 +87,7 @@ impl Dialect {
         let thoughts = self.reasoning.iter().chain(self.given.reasoning);
         let thoughts = thoughts.flat_map(|thought| [thought.open, thought.close]);
         let sections = self.sections.iter().flat_map(|(open, close)| [*open, *close]);
-        let rest = [self.silent, self.given.silent, self.strays, self.over, self.hush];
+        let rest = [self.silent, self.given.silent, self.strays, self.over, self.ends_output];
         tags.chain(thoughts).chain(sections).chain(rest.into_iter().flatten().copied()).collect()
     }
 
@@ -76,14 +104,16 @@ impl Dialect {
     /// What a dialect is unless it says otherwise.
     pub(crate) const PLAIN: Self = Self {
         name: "",
+        models: "",
+        sample: "",
         openers: &[],
-        given: Given::NOTHING,
+        given: GivenMarks::NOTHING,
         reasoning: reasoning::think::MARKS,
         silent: &[],
         strays: &[],
         sections: &[],
         over: &[],
-        hush: &[],
+        ends_output: &[],
         found: true,
     };
 }
@@ -123,20 +153,20 @@ impl fmt::Debug for Dialect {
 }
 
 /// The marks of a dialect that mean something only where it is given.
-pub(crate) struct Given {
+pub(crate) struct GivenMarks {
     pub(crate) openers: &'static [Opener],
     pub(crate) reasoning: &'static [Reasoning],
     pub(crate) silent: &'static [&'static str],
 }
 
-impl Given {
+impl GivenMarks {
     pub(crate) const NOTHING: Self = Self { openers: &[], reasoning: &[], silent: &[] };
 }
 
 /// What begins a call.
 pub(crate) struct Opener {
     pub(crate) mark: Mark,
-    pub(crate) then: Then,
+    pub(crate) then: Lookahead,
     pub(crate) grammar: Grammar,
 }
 

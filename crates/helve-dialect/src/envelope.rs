@@ -7,18 +7,18 @@
 mod fields;
 mod members;
 
-use crate::calls::Report;
+use crate::calls::CallReport;
 use fields::Field;
 pub(crate) use fields::{holds_arguments, may_begin_with};
 use helve_json::Repair;
 use helve_json::inspect;
 use helve_json::repair::Closing;
-use helve_json::scanner::{Event, Faults, Kind, Scan};
-use helve_json::unescape::Unescape;
+use helve_json::scanner::{JsonScanner, ScanEvent, StringFaults, ValueKind};
+use helve_json::unescape::Unescaper;
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum EnvelopeFlow {
     /// The chunk is used up.
     More,
     /// A call inside a wrapper is whole; the wrapper goes on.
@@ -33,7 +33,7 @@ pub(crate) enum Flow {
 
 /// What an object must be to be a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rules {
+pub(crate) struct EnvelopeRules {
     /// Without markup around it, only a call of a declared tool passes.
     pub(crate) gated: bool,
     /// Its members, mostly one, are named after tools.
@@ -43,8 +43,8 @@ pub(crate) struct Rules {
 }
 
 pub(crate) struct Envelope {
-    scan: Scan,
-    rules: Rules,
+    scan: JsonScanner,
+    rules: EnvelopeRules,
     /// Depth of the object that is the call.
     base: usize,
     /// Inside its `function` object.
@@ -55,21 +55,21 @@ pub(crate) struct Envelope {
     usual: bool,
     /// Something was read that belongs into an envelope.
     recognised: bool,
-    call: Fields,
+    call: CallFields,
     field: Field,
-    into: Target,
+    into: EnvelopeTarget,
     /// The name of the member, as written.
     key: String,
     /// The text of a name or an id, as written.
     capture: String,
-    encoded: Unescape,
+    encoded: Unescaper,
 }
 
 /// What is known of the call so far.
 #[derive(Default)]
-struct Fields {
+struct CallFields {
     naming: Naming,
-    form: Form,
+    form: ArgumentForm,
     /// Members beside the name, while it is open whether they are the arguments.
     members: String,
     undeclared_member: bool,
@@ -90,7 +90,7 @@ enum Naming {
 }
 
 #[derive(Default, Clone, Copy, PartialEq)]
-enum Form {
+enum ArgumentForm {
     #[default]
     Open,
     /// The arguments are a member.
@@ -101,7 +101,7 @@ enum Form {
 
 /// Where the bytes of the value being read go.
 #[derive(Clone, Copy, PartialEq)]
-enum Target {
+enum EnvelopeTarget {
     Nowhere,
     Key,
     Name {
@@ -116,42 +116,42 @@ enum Target {
 }
 
 impl Envelope {
-    pub(crate) fn new(rules: Rules) -> Self {
+    pub(crate) fn new(rules: EnvelopeRules) -> Self {
         Self {
-            scan: Scan::new(1),
+            scan: JsonScanner::new(1),
             rules,
             base: 0,
             inner: false,
             wrapper: false,
             usual: false,
             recognised: false,
-            call: Fields::default(),
+            call: CallFields::default(),
             field: Field::Other,
-            into: Target::Nowhere,
+            into: EnvelopeTarget::Nowhere,
             key: String::new(),
             capture: String::new(),
-            encoded: Unescape::default(),
+            encoded: Unescaper::default(),
         }
     }
 
     /// Begins anew, with the buffers it has.
     pub(crate) fn restart(&mut self) {
-        self.scan = Scan::new(1);
+        self.scan = JsonScanner::new(1);
         self.base = 0;
         self.inner = false;
         self.wrapper = false;
         self.usual = false;
         self.recognised = false;
         self.field = Field::Other;
-        self.into = Target::Nowhere;
+        self.into = EnvelopeTarget::Nowhere;
     }
 
     /// Whether plain text from here on is nothing but argument text.
     pub(crate) fn flows(&self) -> bool {
         let through = match self.into {
-            Target::Arguments => true,
-            Target::Encoded => self.encoded.is_plain(),
-            Target::Member => self.call.form == Form::Flat,
+            EnvelopeTarget::Arguments => true,
+            EnvelopeTarget::Encoded => self.encoded.is_plain(),
+            EnvelopeTarget::Member => self.call.form == ArgumentForm::Flat,
             _ => false,
         };
         through && self.scan.in_plain_text()
@@ -162,7 +162,7 @@ impl Envelope {
         self.recognised
     }
 
-    pub(crate) fn faults(&self) -> Faults {
+    pub(crate) fn faults(&self) -> StringFaults {
         self.scan.faults()
     }
 
@@ -170,57 +170,57 @@ impl Envelope {
         self.scan.depth()
     }
 
-    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Flow {
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> EnvelopeFlow {
         let bytes = text.as_bytes();
         let mut pos = from;
         // Where the bytes of the value being read begin in this chunk.
         let mut begin = from;
         loop {
             match self.scan.run(bytes, &mut pos) {
-                Event::More => {
+                ScanEvent::More => {
                     self.take(&text[begin..pos], report);
-                    return Flow::More;
+                    return EnvelopeFlow::More;
                 }
-                Event::Bad => return Flow::Bad(pos),
-                Event::Start(kind) => {
+                ScanEvent::Bad => return EnvelopeFlow::Bad(pos),
+                ScanEvent::Start(kind) => {
                     if !self.start(kind, report) {
-                        return Flow::Refused(pos);
+                        return EnvelopeFlow::Refused(pos);
                     }
                     // An encoded object is what stands between the quotes.
-                    begin = if self.into == Target::Encoded { pos } else { pos - 1 };
+                    begin = if self.into == EnvelopeTarget::Encoded { pos } else { pos - 1 };
                 }
-                Event::Stop => {
-                    let end = if self.into == Target::Encoded { pos - 1 } else { pos };
+                ScanEvent::Stop => {
+                    let end = if self.into == EnvelopeTarget::Encoded { pos - 1 } else { pos };
                     let was = self.into;
-                    if was != Target::Nowhere {
+                    if was != EnvelopeTarget::Nowhere {
                         self.take(&text[begin..end], report);
                     }
-                    self.into = Target::Nowhere;
+                    self.into = EnvelopeTarget::Nowhere;
                     match self.stop(was, report) {
-                        Stop::On => {}
-                        Stop::Call => return Flow::Call(pos),
-                        Stop::Done => return Flow::Done(pos),
-                        Stop::Refused => return Flow::Refused(pos),
+                        ValueEnd::On => {}
+                        ValueEnd::Call => return EnvelopeFlow::Call(pos),
+                        ValueEnd::Done => return EnvelopeFlow::Done(pos),
+                        ValueEnd::Refused => return EnvelopeFlow::Refused(pos),
                     }
                 }
             }
         }
     }
 
-    fn start(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> bool {
-        let opened = matches!(kind, Kind::Object | Kind::Array) as usize;
+    fn start(&mut self, kind: ValueKind, report: &mut CallReport<'_, '_>) -> bool {
+        let opened = matches!(kind, ValueKind::Object | ValueKind::Array) as usize;
         let depth = self.scan.depth() - opened;
         if depth == self.base {
-            self.call = Fields::default();
-            return kind == Kind::Object;
+            self.call = CallFields::default();
+            return kind == ValueKind::Object;
         }
         if depth < self.base {
             // Members of the wrapper beside its calls.
             return true;
         }
-        if kind == Kind::Key {
+        if kind == ValueKind::Key {
             self.capture.clear();
-            self.into = Target::Key;
+            self.into = EnvelopeTarget::Key;
             return true;
         }
         if self.is_keyed() {
@@ -228,72 +228,75 @@ impl Envelope {
             return true;
         }
         self.into = match self.role(report) {
-            Field::Name | Field::Tool if kind == Kind::String => {
-                Target::Name { strong: self.field == Field::Tool }
+            Field::Name | Field::Tool if kind == ValueKind::String => {
+                EnvelopeTarget::Name { strong: self.field == Field::Tool }
             }
             Field::Name | Field::Tool => return false,
-            Field::Function if kind == Kind::String => Target::Name { strong: true },
-            Field::Function if kind == Kind::Object && !self.inner => {
+            Field::Function if kind == ValueKind::String => EnvelopeTarget::Name { strong: true },
+            Field::Function if kind == ValueKind::Object && !self.inner => {
                 self.inner = true;
                 self.scan.watch(self.base + 2);
-                Target::Nowhere
+                EnvelopeTarget::Nowhere
             }
-            Field::Calls if kind == Kind::Array && !self.wrapper => {
+            Field::Calls if kind == ValueKind::Array && !self.wrapper => {
                 self.wrapper = true;
                 self.base += 2;
                 self.scan.watch(self.base + 1);
-                Target::Nowhere
+                EnvelopeTarget::Nowhere
             }
-            Field::Id if kind == Kind::String => Target::Id,
+            Field::Id if kind == ValueKind::String => EnvelopeTarget::Id,
             Field::Arguments => self.arguments(kind),
             Field::Other => self.member(report),
-            _ => Target::Nowhere,
+            _ => EnvelopeTarget::Nowhere,
         };
-        if matches!(self.into, Target::Name { .. } | Target::Id) {
+        if matches!(self.into, EnvelopeTarget::Name { .. } | EnvelopeTarget::Id) {
             self.capture.clear();
         }
         true
     }
 
     /// The arguments begin.
-    fn arguments(&mut self, kind: Kind) -> Target {
-        self.call.form = Form::Nested;
+    fn arguments(&mut self, kind: ValueKind) -> EnvelopeTarget {
+        self.call.form = ArgumentForm::Nested;
         match kind {
-            Kind::String => {
-                self.encoded = Unescape::default();
-                Target::Encoded
+            ValueKind::String => {
+                self.encoded = Unescaper::default();
+                EnvelopeTarget::Encoded
             }
-            Kind::Scalar => {
+            ValueKind::Scalar => {
                 self.capture.clear();
-                Target::Scalar
+                EnvelopeTarget::Scalar
             }
-            _ => Target::Arguments,
+            _ => EnvelopeTarget::Arguments,
         }
     }
 
-    fn take(&mut self, text: &str, report: &mut Report<'_, '_>) {
+    fn take(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         match self.into {
-            Target::Nowhere => {}
-            Target::Key | Target::Name { .. } | Target::Id | Target::Scalar => self.capture.push_str(text),
-            Target::Arguments => report.arguments(text),
-            Target::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
-            Target::Member if self.call.form == Form::Flat => report.arguments(text),
-            Target::Member => self.call.members.push_str(text),
+            EnvelopeTarget::Nowhere => {}
+            EnvelopeTarget::Key
+            | EnvelopeTarget::Name { .. }
+            | EnvelopeTarget::Id
+            | EnvelopeTarget::Scalar => self.capture.push_str(text),
+            EnvelopeTarget::Arguments => report.arguments(text),
+            EnvelopeTarget::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
+            EnvelopeTarget::Member if self.call.form == ArgumentForm::Flat => report.arguments(text),
+            EnvelopeTarget::Member => self.call.members.push_str(text),
         }
     }
 
-    fn stop(&mut self, was: Target, report: &mut Report<'_, '_>) -> Stop {
+    fn stop(&mut self, was: EnvelopeTarget, report: &mut CallReport<'_, '_>) -> ValueEnd {
         let passed = match was {
-            Target::Nowhere => return self.closed(report),
-            Target::Key => self.key_read(report),
-            Target::Name { strong } => self.name_read(strong, report),
-            Target::Id => {
+            EnvelopeTarget::Nowhere => return self.closed(report),
+            EnvelopeTarget::Key => self.key_read(report),
+            EnvelopeTarget::Name { strong } => self.name_read(strong, report),
+            EnvelopeTarget::Id => {
                 if let Some(id) = inspect::unquoted(&self.capture) {
                     report.id(id.into_owned());
                 }
                 true
             }
-            Target::Encoded => {
+            EnvelopeTarget::Encoded => {
                 self.encoded.finish(|decoded| report.arguments(decoded));
                 // Inside `function` they are written so by rule.
                 if decoded_arguments(report) && !self.inner {
@@ -301,72 +304,74 @@ impl Envelope {
                 }
                 true
             }
-            Target::Scalar => {
+            EnvelopeTarget::Scalar => {
                 if self.capture != "null" {
                     report.arguments(&self.capture);
                 }
                 true
             }
-            Target::Arguments | Target::Member => true,
+            EnvelopeTarget::Arguments | EnvelopeTarget::Member => true,
         };
-        if passed && self.is_keyed() && self.call.form == Form::Nested {
+        if passed && self.is_keyed() && self.call.form == ArgumentForm::Nested {
             // The member is a call, and whole.
             self.wrapper = true;
-            return if self.whole(report) { Stop::Call } else { Stop::Refused };
+            return if self.whole(report) { ValueEnd::Call } else { ValueEnd::Refused };
         }
-        if passed { Stop::On } else { Stop::Refused }
+        if passed { ValueEnd::On } else { ValueEnd::Refused }
     }
 
     /// A value that goes nowhere, or a container around values, has ended.
-    fn closed(&mut self, report: &mut Report<'_, '_>) -> Stop {
+    fn closed(&mut self, report: &mut CallReport<'_, '_>) -> ValueEnd {
         let depth = self.scan.depth();
         if self.inner && depth == self.base + 1 {
             self.inner = false;
             self.scan.watch(self.base + 1);
-            return Stop::On;
+            return ValueEnd::On;
         }
         if depth == self.base {
             if self.base == 0 && self.wrapper {
-                return Stop::Done;
+                return ValueEnd::Done;
             }
             if !self.whole(report) {
-                return Stop::Refused;
+                return ValueEnd::Refused;
             }
-            return if self.base == 0 { Stop::Done } else { Stop::Call };
+            return if self.base == 0 { ValueEnd::Done } else { ValueEnd::Call };
         }
         if self.wrapper && self.base > 0 && depth + 1 == self.base {
             // The array of calls is over; nothing else in the wrapper matters.
             self.base = 0;
             self.scan.watch(0);
         }
-        Stop::On
+        ValueEnd::On
     }
 
     /// The object is over: is it a call, and what are its arguments?
-    fn whole(&mut self, report: &mut Report<'_, '_>) -> bool {
+    fn whole(&mut self, report: &mut CallReport<'_, '_>) -> bool {
         let call = std::mem::take(&mut self.call);
         // A model that repeats a tool's declaration does not call it.
         if call.naming == Naming::None || call.described && call.parameters {
             return false;
         }
         // It would run without the argument.
-        if call.astray && call.form == Form::Nested {
+        if call.astray && call.form == ArgumentForm::Nested {
             return false;
         }
-        if self.rules.strict && !(call.form == Form::Nested && report.arguments_so_far().starts_with('{')) {
+        if self.rules.strict
+            && !(call.form == ArgumentForm::Nested && report.arguments_so_far().starts_with('{'))
+        {
             return false;
         }
         match call.form {
-            Form::Flat => report.arguments("}"),
-            Form::Nested if report.arguments_so_far().is_empty() => report.arguments("{}"),
-            Form::Nested => {}
-            Form::Open if call.members.is_empty() => {
+            ArgumentForm::Flat => report.arguments("}"),
+            ArgumentForm::Nested if report.arguments_so_far().is_empty() => report.arguments("{}"),
+            ArgumentForm::Nested => {}
+            ArgumentForm::Open if call.members.is_empty() => {
                 if self.rules.gated && report.tools.is_unknown() {
                     return false;
                 }
                 report.arguments("{}");
             }
-            Form::Open => {
+            ArgumentForm::Open => {
                 if call.naming == Naming::Weak && call.undeclared_member {
                     return false;
                 }
@@ -379,7 +384,7 @@ impl Envelope {
     }
 }
 
-enum Stop {
+enum ValueEnd {
     On,
     Call,
     Done,
@@ -388,7 +393,7 @@ enum Stop {
 
 /// Arguments that came as a string with JSON inside; says whether they are an object. What is none even when repaired stays
 /// the string it was.
-pub(crate) fn decoded_arguments(report: &mut Report<'_, '_>) -> bool {
+pub(crate) fn decoded_arguments(report: &mut CallReport<'_, '_>) -> bool {
     let text = report.arguments_so_far();
     if inspect::is_object(text) {
         return true;

@@ -21,9 +21,9 @@ use helve_json::work;
 
 /// All that came out of one reading, cut-independent.
 #[derive(Debug, PartialEq, Default)]
-struct Outcome {
+struct ParseOutcome {
     /// Text and reasoning in the order they came, runs joined.
-    said: Vec<(Channel, String)>,
+    said: Vec<(SaidAs, String)>,
     calls: Vec<ParsedCall>,
     dropped: Vec<(Option<String>, Dropped, String)>,
     finding: Option<Finding>,
@@ -32,23 +32,23 @@ struct Outcome {
 }
 
 #[derive(Debug, PartialEq, Clone, Copy)]
-enum Channel {
+enum SaidAs {
     Text,
     Reasoning,
 }
 
-impl Outcome {
-    fn text(&self, channel: Channel) -> String {
+impl ParseOutcome {
+    fn text(&self, channel: SaidAs) -> String {
         let said = self.said.iter().filter(|(c, _)| *c == channel);
         said.map(|(_, text)| text.as_str()).collect()
     }
 
     fn content(&self) -> String {
-        self.text(Channel::Text)
+        self.text(SaidAs::Text)
     }
 
     fn reasoning(&self) -> String {
-        self.text(Channel::Reasoning)
+        self.text(SaidAs::Reasoning)
     }
 
     /// How often a word comes out, whichever way: said, called, or told of a call that was dropped. Where the id of a call
@@ -65,7 +65,7 @@ impl Outcome {
 }
 
 /// Reads the text in these pieces and checks what holds for every stream of pieces.
-fn run(pieces: &[&str], reading: Reading, end: End) -> Outcome {
+fn run(pieces: &[&str], reading: Reading, end: End) -> ParseOutcome {
     let mut parser = Parser::new(reading);
     outcome(|mut take| {
         pieces.iter().for_each(|piece| parser.feed(piece, &mut take));
@@ -74,18 +74,18 @@ fn run(pieces: &[&str], reading: Reading, end: End) -> Outcome {
 }
 
 /// Reads the text as one that is all there.
-fn run_whole(text: &str, reading: &Reading, end: End) -> Outcome {
+fn run_whole(text: &str, reading: &Reading, end: End) -> ParseOutcome {
     outcome(|mut take| reading.read(text, end, &mut take))
 }
 
 /// What comes out of a reading.
-fn outcome(read: impl FnOnce(&mut dyn FnMut(Piece<'_>)) -> Finding) -> Outcome {
-    let mut outcome = Outcome::default();
+fn outcome(read: impl FnOnce(&mut dyn FnMut(Piece<'_>)) -> Finding) -> ParseOutcome {
+    let mut outcome = ParseOutcome::default();
     // By index: the argument text so far, and whether the call has ended.
     let mut started: Vec<Option<(String, bool)>> = vec![];
     let mut take = |piece: Piece<'_>| match piece {
-        Piece::Text(text) => say(&mut outcome.said, Channel::Text, text),
-        Piece::Reasoning(text) => say(&mut outcome.said, Channel::Reasoning, text),
+        Piece::Text(text) => say(&mut outcome.said, SaidAs::Text, text),
+        Piece::Reasoning(text) => say(&mut outcome.said, SaidAs::Reasoning, text),
         Piece::CallStarted { index, .. } => {
             assert_eq!(index as usize, started.len(), "calls are numbered as they start");
             started.push(Some((String::new(), false)));
@@ -117,14 +117,14 @@ fn outcome(read: impl FnOnce(&mut dyn FnMut(Piece<'_>)) -> Finding) -> Outcome {
             outcome.dropped.push((name.map(str::to_owned), why, text.to_owned()));
         }
     };
-    let (finding, steps) = work::measured(|| read(&mut take));
+    let (finding, steps) = work::measure(|| read(&mut take));
     assert!(started.iter().flatten().all(|(_, over)| *over), "every call that starts ends");
     outcome.finding = Some(finding);
     outcome.steps = steps;
     outcome
 }
 
-fn say(said: &mut Vec<(Channel, String)>, channel: Channel, text: &str) {
+fn say(said: &mut Vec<(SaidAs, String)>, channel: SaidAs, text: &str) {
     assert!(!text.is_empty());
     match said.last_mut() {
         Some((last, so_far)) if *last == channel => so_far.push_str(text),

@@ -33,9 +33,9 @@
 //! 2. In prose (`parser/prose`) only the first bytes of marks are looked for, and text goes out as it came. Code and
 //!    quoted lines are kept track of (`parser/code`), since what stands in them is quoted.
 //! 3. Behind a mark that may begin a call comes the look-ahead (`parser/opening`): several dialects share marks, and what
-//!    follows one decides between them ([`Dialect`]'s `Then`), or shows that somebody only talks about it.
+//!    follows one decides between them ([`Dialect`]'s `Lookahead`), or shows that somebody only talks about it.
 //! 4. Then a *section* begins. Its inside is read by the automaton of the dialect's family (`body`, one for each family),
-//!    which tells a `Report` what it finds; `calls` numbers that and makes pieces of it. All that was read since the mark
+//!    which tells a `CallReport` what it finds; `calls` numbers that and makes pieces of it. All that was read since the mark
 //!    is *held*, so that it can still come out as text, be repaired, or be told of a call that was dropped.
 //! 5. Where it is open whether a call is meant or quoted, it is on *trial* (`parser/trial`): it streams, but it counts only
 //!    when what follows has settled the doubt.
@@ -43,7 +43,7 @@
 //!
 //! One thing is there for speed alone, and changes no result: text inside a call that is nothing but argument text goes
 //! straight out, and text that tells nothing by itself is *deferred* and read together with what follows
-//! (`body::Passing`, `parser/section`).
+//! (`body::Bypass`, `parser/section`).
 
 mod ahead;
 mod arguments;
@@ -52,27 +52,21 @@ mod body;
 mod calls;
 #[cfg(test)]
 mod cases;
-mod channels;
 mod dialect;
 mod envelope;
-mod framed;
-mod function_xml;
-mod gemma;
+mod families;
 #[cfg(test)]
 mod guarantees;
-mod json_tags;
+mod mark_scanner;
 mod marker;
 mod native_arguments;
 mod parser;
 mod piece;
 mod profile;
-mod pythonic;
 mod quotable;
 mod read;
 mod reading;
-mod reasoning;
 mod registry;
-mod signpost;
 mod special;
 mod tools;
 
@@ -81,7 +75,8 @@ pub use native_arguments::repair_arguments;
 pub use parser::{Parser, Waiting};
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
-    AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,
+    AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, SEARCH_RESULTS_MARK,
+    TurnRole, language_of, search_reference,
 };
 pub use quotable::Quotable;
 pub use read::{DroppedCall, ReadResult, read};

@@ -7,12 +7,12 @@
 use std::collections::VecDeque;
 
 use helve_json::byte_search::begins;
-use helve_json::work::looked_at;
+use helve_json::work::count_bytes;
 
 /// A place in the automaton; `ROOT` when nothing is held back.
-pub(crate) type Node = u16;
+pub(crate) type MarkerNode = u16;
 
-pub(crate) const ROOT: Node = 0;
+pub(crate) const ROOT: MarkerNode = 0;
 
 const NO_HIT: u16 = u16::MAX;
 
@@ -21,14 +21,14 @@ pub(crate) struct Markers {
     /// Bytes that occur in no marker share class 0, which always leads back to the root.
     class: [u8; 256],
     classes: usize,
-    next: Vec<Node>,
-    nodes: Vec<Inner>,
+    next: Vec<MarkerNode>,
+    nodes: Vec<MarkerState>,
     /// By marker: the node behind each of its bytes.
-    paths: Vec<Vec<Node>>,
+    paths: Vec<Vec<MarkerNode>>,
 }
 
 #[derive(Clone, Copy)]
-struct Inner {
+struct MarkerState {
     depth: u16,
     /// The marker whose prefix this node is.
     of: u16,
@@ -46,24 +46,24 @@ impl Markers {
                 classes += 1;
             }
         }
-        let root = Inner { depth: 0, of: 0, hit: NO_HIT };
+        let root = MarkerState { depth: 0, of: 0, hit: NO_HIT };
         let next = vec![ROOT; classes];
         let mut markers = Self { texts, class, classes, next, nodes: vec![root], paths: vec![] };
-        markers.plant();
-        markers.link();
+        markers.add_paths();
+        markers.add_fallbacks();
         markers
     }
 
-    fn plant(&mut self) {
+    fn add_paths(&mut self) {
         for of in 0..self.texts.len() {
             let mut node = ROOT;
             let mut path = vec![];
             for (depth, byte) in self.texts[of].bytes().enumerate() {
                 let slot = self.slot(node, byte);
                 if self.next[slot] == ROOT {
-                    self.next[slot] = self.nodes.len() as Node;
+                    self.next[slot] = self.nodes.len() as MarkerNode;
                     self.next.resize(self.next.len() + self.classes, ROOT);
-                    self.nodes.push(Inner { depth: depth as u16 + 1, of: of as u16, hit: NO_HIT });
+                    self.nodes.push(MarkerState { depth: depth as u16 + 1, of: of as u16, hit: NO_HIT });
                 }
                 node = self.next[slot];
                 path.push(node);
@@ -74,8 +74,8 @@ impl Markers {
     }
 
     /// Turns the trie into an automaton: a step that leaves the trie goes where the longest live suffix goes.
-    fn link(&mut self) {
-        let mut queue: VecDeque<(Node, Node)> = VecDeque::new();
+    fn add_fallbacks(&mut self) {
+        let mut queue: VecDeque<(MarkerNode, MarkerNode)> = VecDeque::new();
         queue.push_back((ROOT, ROOT));
         while let Some((node, suffix)) = queue.pop_front() {
             if self.nodes[node as usize].hit == NO_HIT {
@@ -92,37 +92,37 @@ impl Markers {
         }
     }
 
-    fn slot(&self, node: Node, byte: u8) -> usize {
+    fn slot(&self, node: MarkerNode, byte: u8) -> usize {
         node as usize * self.classes + self.class[byte as usize] as usize
     }
 
     #[inline]
-    pub(crate) fn step(&self, node: Node, byte: u8) -> Node {
+    pub(crate) fn step(&self, node: MarkerNode, byte: u8) -> MarkerNode {
         self.next[self.slot(node, byte)]
     }
 
     /// How many bytes before this point may belong to a marker.
     #[inline]
-    pub(crate) fn depth(&self, node: Node) -> usize {
+    pub(crate) fn depth(&self, node: MarkerNode) -> usize {
         self.nodes[node as usize].depth as usize
     }
 
     /// The bytes held back at this node.
-    pub(crate) fn prefix(&self, node: Node) -> &'static str {
+    pub(crate) fn prefix(&self, node: MarkerNode) -> &'static str {
         let inner = self.nodes[node as usize];
         // A prefix of a marker can end inside a character only while a chunk is being read, never between two.
         self.texts.get(inner.of as usize).and_then(|text| text.get(..inner.depth as usize)).unwrap_or("")
     }
 
     /// The first bytes of what is held back.
-    pub(crate) fn beginning(&self, node: Node, len: usize) -> &'static str {
+    pub(crate) fn beginning(&self, node: MarkerNode, len: usize) -> &'static str {
         let of = self.nodes[node as usize].of;
         self.texts.get(of as usize).and_then(|text| text.get(..len)).unwrap_or("")
     }
 
     /// The marker that ends here.
     #[inline]
-    pub(crate) fn hit(&self, node: Node) -> Option<usize> {
+    pub(crate) fn hit(&self, node: MarkerNode) -> Option<usize> {
         match self.nodes[node as usize].hit {
             NO_HIT => None,
             hit => Some(hit as usize),
@@ -131,7 +131,7 @@ impl Markers {
 
     /// Whether such a marker stands in the text. None stands in another, so that one look finds them all.
     pub(crate) fn any_in(&self, text: &str, matters: impl Fn(usize) -> bool) -> bool {
-        looked_at(text.len());
+        count_bytes(text.len());
         let mut node = ROOT;
         text.bytes().any(|byte| {
             node = self.step(node, byte);
@@ -141,16 +141,16 @@ impl Markers {
 
     /// The marker that has begun here, if the text spells the rest of it.
     #[inline]
-    pub(crate) fn spelt(&self, node: Node, text: &[u8]) -> Option<usize> {
-        let Inner { depth, of, .. } = self.nodes[node as usize];
+    pub(crate) fn spelt(&self, node: MarkerNode, text: &[u8]) -> Option<usize> {
+        let MarkerState { depth, of, .. } = self.nodes[node as usize];
         let ahead = self.texts.get(of as usize)?.as_bytes().get(depth as usize..)?;
         (depth > 0 && begins(text, ahead)).then_some(of as usize)
     }
 
     /// Where the text leads if it is nothing but more of the marker that has begun here, and not yet all of it.
     #[inline]
-    pub(crate) fn goes_on(&self, node: Node, text: &[u8]) -> Option<Node> {
-        let Inner { depth, of, .. } = self.nodes[node as usize];
+    pub(crate) fn goes_on(&self, node: MarkerNode, text: &[u8]) -> Option<MarkerNode> {
+        let MarkerState { depth, of, .. } = self.nodes[node as usize];
         let ahead = &self.texts.get(of as usize)?.as_bytes()[depth as usize..];
         let more = !text.is_empty() && text.len() < ahead.len() && begins(ahead, text);
         more.then(|| self.paths[of as usize][depth as usize + text.len() - 1])

@@ -18,30 +18,30 @@ mod strays;
 mod strict;
 mod trial;
 
-use crate::body::{Body, Passing, Scope, Standing};
+use crate::body::{Bypass, CallBody, ChannelScope, Evidence};
 use crate::calls::{Calls, Out};
 use crate::dialect::{END_TOKENS, HTML_END_TOKEN};
-use crate::marker::{Node, ROOT};
+use crate::marker::{MarkerNode, ROOT};
 use crate::reading::Strict;
-use crate::registry::{Live, Role};
+use crate::registry::{ActiveMarks, MarkerRole};
 use crate::{Dialect, End, Finding, Piece, Reading, Tools};
-use code::{Code, FenceHead, Line};
+use code::{Code, FenceHead, LineState};
 use helve_json::work;
 use opening::Opening;
 use speech::Speech;
 use strict::InSentence;
-use trial::Trial;
+use trial::CallTrial;
 
 /// Reads one message. `feed` it the text as it comes, then `finish`.
 pub struct Parser {
-    live: &'static Live,
+    live: &'static ActiveMarks,
     tools: Tools,
     given: Option<&'static str>,
-    place: Place,
+    place: ParserPlace,
     /// The beginning of a marker, and how much of it came in earlier chunks.
-    node: Node,
+    node: MarkerNode,
     carried: usize,
-    line: Line,
+    line: LineState,
     code: Code,
     speech: Speech,
     /// What was read since the mark of a call that is not settled.
@@ -51,20 +51,20 @@ pub struct Parser {
     /// Its mark; empty where it has none.
     mark: &'static str,
     /// What was read behind a mark, blanks left out.
-    ink: String,
-    body: Option<Body>,
+    nonblank: String,
+    body: Option<CallBody>,
     /// Which text the section need not see at once: it goes straight out, or is deferred.
-    passing: Passing,
+    bypass: Bypass,
     /// Text that told nothing by itself. The section reads it together with what follows.
     deferred: String,
     /// The section has not read the end of what it was given: it may be the beginning of a mark.
     unread: bool,
-    trial: Option<Trial>,
+    trial: Option<CallTrial>,
     calls: Calls,
     /// A quotation swallowed the end of the reasoning once: from then on no call ends reasoning.
     trusting: bool,
     /// The marks that mean something in the channel that is open; all of them where none is.
-    scope: Option<&'static Scope>,
+    scope: Option<&'static ChannelScope>,
     /// The dialect of a section that special tokens opened, and that is to be closed yet.
     unclosed: Option<&'static Dialect>,
     /// Inside a tool's result, which the model made up or repeats.
@@ -82,7 +82,7 @@ pub struct Parser {
     /// A section was quoted: the mark that ends its message is a part of it.
     has_quoted: bool,
     /// How much was searched for calls that repeat what was said to the model.
-    searched: usize,
+    count_search: usize,
 }
 
 /// Text that is held back: see [`Parser::waiting`].
@@ -96,14 +96,14 @@ pub struct Waiting<'a> {
     pub beginning: &'static str,
 }
 
-enum Place {
+enum ParserPlace {
     Prose,
     Ticks(usize),
     Fence(FenceHead),
     Opening(Opening),
     Section,
     /// Nothing that follows counts.
-    Hushed,
+    OutputOver,
 }
 
 impl Parser {
@@ -115,20 +115,20 @@ impl Parser {
             tools: reading.tools,
             given: reading.dialect.map(|dialect| dialect.name),
             place: match live.start.is_empty() {
-                true => Place::Prose,
-                false => Place::Opening(Opening::start()),
+                true => ParserPlace::Prose,
+                false => ParserPlace::Opening(Opening::start()),
             },
             node: ROOT,
             carried: 0,
-            line: Line::default(),
+            line: LineState::default(),
             code: Code::None,
             speech: Speech::new(reading.reasoning_open),
             held: String::new(),
             section_at: 0,
             mark: "",
-            ink: String::new(),
+            nonblank: String::new(),
             body: None,
-            passing: Passing::Nothing,
+            bypass: Bypass::Nothing,
             deferred: String::new(),
             unread: false,
             trial: None,
@@ -143,7 +143,7 @@ impl Parser {
             waited: 0,
             in_sentence: None,
             has_quoted: false,
-            searched: 0,
+            count_search: 0,
         }
     }
 
@@ -152,26 +152,26 @@ impl Parser {
     pub(crate) fn read_complete(reading: &Reading, text: &str, end: End, out: &mut Out<'_>) -> Finding {
         let mut parser = Self::new(reading.clone());
         parser.advance(text, out);
-        parser.wind_up_all(end, out)
+        parser.finish_message(end, out)
     }
 
     /// Takes the next piece of text.
     #[inline]
     pub fn feed(&mut self, text: &str, out: &mut impl FnMut(Piece<'_>)) {
-        if !self.flow_through(text, out) {
-            self.read_on(text, out);
+        if !self.bypass_piece(text, out) {
+            self.read_piece(text, out);
         }
     }
 
     /// The long way.
     #[inline(never)]
-    fn read_on(&mut self, text: &str, out: &mut Out<'_>) {
+    fn read_piece(&mut self, text: &str, out: &mut Out<'_>) {
         // The inside of a call comes in so many pieces that the way past the other places shows.
         let taken = match self.place {
-            Place::Section if !text.is_empty() => self.section(text, 0, out),
+            ParserPlace::Section if !text.is_empty() => self.section(text, 0, out),
             _ => 0,
         };
-        work::looked_at(taken);
+        work::count_bytes(taken);
         if taken < text.len() {
             self.advance(&text[taken..], out);
         }
@@ -179,16 +179,19 @@ impl Parser {
 
     /// The short way for what most pieces are: the middle of a line, of a mark, or of a call.
     #[inline]
-    fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
-        if !matches!(self.passing, Passing::Nothing) {
-            debug_assert!(matches!(self.place, Place::Section), "only the inside of a call is passed by");
-            let flows = self.section_flows(text, out);
-            work::looked_at(if flows { text.len() } else { 0 });
+    fn bypass_piece(&mut self, text: &str, out: &mut Out<'_>) -> bool {
+        if !matches!(self.bypass, Bypass::Nothing) {
+            debug_assert!(
+                matches!(self.place, ParserPlace::Section),
+                "only the inside of a call is passed by"
+            );
+            let flows = self.bypass_section(text, out);
+            work::count_bytes(if flows { text.len() } else { 0 });
             return flows;
         }
         let bytes = text.as_bytes();
         let flows = match &self.place {
-            Place::Prose if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
+            ParserPlace::Prose if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
                 let flows = !bytes.iter().any(|b| self.live.line_stops.has(*b));
                 if flows {
                     self.line.see(bytes);
@@ -196,7 +199,7 @@ impl Parser {
                 }
                 flows
             }
-            Place::Prose if self.node != ROOT => {
+            ParserPlace::Prose if self.node != ROOT => {
                 let node = self.live.markers.goes_on(self.node, bytes);
                 if let Some(node) = node {
                     self.node = node;
@@ -207,7 +210,7 @@ impl Parser {
             _ => false,
         };
         if flows {
-            work::looked_at(text.len());
+            work::count_bytes(text.len());
         }
         flows
     }
@@ -215,7 +218,7 @@ impl Parser {
     /// Text that is held back because a mark of reasoning may begin with it, for readers who do not want to wait; none where
     /// the text may hold calls. What is fed next decides whether it was text.
     pub fn waiting(&self) -> Option<Waiting<'_>> {
-        if self.live.calls || self.node == ROOT || !matches!(self.place, Place::Prose) {
+        if self.live.calls || self.node == ROOT || !matches!(self.place, ParserPlace::Prose) {
             return None;
         }
         Some(Waiting {
@@ -227,12 +230,12 @@ impl Parser {
 
     /// The stream is over: settles every doubt. Nothing may be fed afterwards.
     pub fn finish(&mut self, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
-        self.wind_up_all(end, out)
+        self.finish_message(end, out)
     }
 
     #[inline(never)]
-    fn wind_up_all(&mut self, end: End, out: &mut Out<'_>) -> Finding {
-        self.wind_up(end, out);
+    fn finish_message(&mut self, end: End, out: &mut Out<'_>) -> Finding {
+        self.finish_place(end, out);
         self.speech.end(self.calls.found.is_some(), out);
         Finding {
             dialect: self.given.or(self.calls.found),
@@ -246,59 +249,61 @@ impl Parser {
         while pos < text.len() {
             let from = pos;
             pos = match self.place {
-                Place::Prose => self.prose(text, pos, out),
-                Place::Ticks(_) => self.ticks(text, pos, out),
-                Place::Fence(_) => self.fence_head(text, pos, out),
-                Place::Opening(_) => self.opening(text, pos, out),
-                Place::Section => self.section(text, pos, out),
-                Place::Hushed => text.len(),
+                ParserPlace::Prose => self.prose(text, pos, out),
+                ParserPlace::Ticks(_) => self.ticks(text, pos, out),
+                ParserPlace::Fence(_) => self.fence_head(text, pos, out),
+                ParserPlace::Opening(_) => self.opening(text, pos, out),
+                ParserPlace::Section => self.section(text, pos, out),
+                ParserPlace::OutputOver => text.len(),
             };
-            work::looked_at(pos - from);
+            work::count_bytes(pos - from);
         }
     }
 
     /// Takes what came before the text at hand, and was taken for something else.
-    fn look_again(&mut self, text: &str, out: &mut Out<'_>) {
+    fn reread_text(&mut self, text: &str, out: &mut Out<'_>) {
         self.advance(text, out);
     }
 
     /// A marker stands in the text, and it means something here.
-    fn mark(&mut self, marker: usize, out: &mut Out<'_>) {
+    fn handle_marker(&mut self, marker: usize, out: &mut Out<'_>) {
         let live = self.live;
         let text = live.markers.text(marker);
         match live.roles[marker] {
-            Role::Think(_) => _ = self.closes_first.get_or_insert(false),
-            Role::Unthink => _ = self.closes_first.get_or_insert(true),
+            MarkerRole::OpenReasoning(_) => _ = self.closes_first.get_or_insert(false),
+            MarkerRole::CloseReasoning => _ = self.closes_first.get_or_insert(true),
             _ => {}
         }
         match &live.roles[marker] {
-            Role::Call(_) => self.open(Opening::tag(marker), text),
-            Role::Think(closers) if !self.speech.in_reasoning() => {
-                self.reject(out);
+            MarkerRole::Call(_) => self.begin_opening(Opening::tag(marker), text),
+            MarkerRole::OpenReasoning(closers) if !self.speech.in_reasoning() => {
+                self.reject_trial(out);
                 self.speech.open_reasoning(closers, out);
-                self.fresh_start();
+                self.reset_line();
             }
-            Role::Unthink if self.speech.in_reasoning() => {
-                self.reject(out);
+            MarkerRole::CloseReasoning if self.speech.in_reasoning() => {
+                self.reject_trial(out);
                 self.speech.close_reasoning();
-                self.fresh_start();
+                self.reset_line();
             }
-            Role::Unthink => self.speech.stray_close(),
-            Role::Over if self.scope.is_some() || self.speech.in_reasoning() => {
-                self.reject(out);
+            MarkerRole::CloseReasoning => self.speech.stray_close(),
+            MarkerRole::Over if self.scope.is_some() || self.speech.in_reasoning() => {
+                self.reject_trial(out);
                 self.leave_channel();
             }
-            Role::Hush => {
-                self.settle(End::Normal, out);
-                self.place = Place::Hushed;
+            MarkerRole::EndsOutput => {
+                self.settle_trial(End::Normal, out);
+                self.place = ParserPlace::OutputOver;
             }
-            Role::Result(begins) => self.result(*begins, text, out),
-            Role::Stray | Role::Silent if self.is_stray(marker) => self.stray(text, out),
-            Role::Silent if text == HTML_END_TOKEN && self.trial.is_none() => self.speech.end_token(text),
+            MarkerRole::Result(begins) => self.result(*begins, text, out),
+            MarkerRole::Stray | MarkerRole::Silent if self.is_stray(marker) => self.drop_stray(text, out),
+            MarkerRole::Silent if text == HTML_END_TOKEN && self.trial.is_none() => {
+                self.speech.end_token(text)
+            }
             // Of a message in which a call may be quoted.
-            Role::Over if self.trial == Some(Trial::Marked) => self.held.push_str(text),
-            Role::Over if std::mem::take(&mut self.has_quoted) => self.say(text, out),
-            Role::Think(_) | Role::Silent | Role::Stray | Role::Over => {}
+            MarkerRole::Over if self.trial == Some(CallTrial::Marked) => self.held.push_str(text),
+            MarkerRole::Over if std::mem::take(&mut self.has_quoted) => self.emit_text(text, out),
+            MarkerRole::OpenReasoning(_) | MarkerRole::Silent | MarkerRole::Stray | MarkerRole::Over => {}
         }
     }
 
@@ -308,12 +313,12 @@ impl Parser {
         if self.speech.in_reasoning() {
             self.speech.close_reasoning();
         }
-        self.fresh_start();
+        self.reset_line();
     }
 
     /// Whether a marker means anything where it stands. In code it is a quotation, and in a quoted line; only the
     /// end of reasoning counts everywhere, since code in reasoning is often left open.
-    fn hears(&self, marker: usize) -> bool {
+    fn is_active(&self, marker: usize) -> bool {
         let reasoning = self.speech.in_reasoning();
         let role = &self.live.roles[marker];
         let plain = self.code == Code::None && !self.line.is_quoted();
@@ -329,25 +334,27 @@ impl Parser {
         }
         match role {
             _ if self.is_of_unclosed(marker) => self.trusting || !self.in_channel(),
-            Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
-            Role::Think(_) if self.live.is_words(marker) => plain && self.line.is_fresh(),
+            MarkerRole::CloseReasoning if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
+            MarkerRole::OpenReasoning(_) if self.live.is_words(marker) => plain && self.line.is_fresh(),
             // Elsewhere than at the beginning, words that close what nobody opened are what the model says.
-            Role::Unthink if self.live.is_words(marker) => self.speech.at_start(),
-            Role::Silent if self.live.is_words(marker) => self.code == Code::None && self.speech.at_start(),
-            Role::Result(begins) => !reasoning && self.in_result != *begins && (!begins || plain),
-            Role::Over if reasoning => true,
-            Role::Call(_) if self.live.is_head(marker) => reasoning || plain,
-            Role::Call(_) if reasoning => self.code == Code::None && self.trusting,
-            Role::Call(_) if self.in_result => plain && self.trusting,
-            Role::Call(_) => match self.code {
+            MarkerRole::CloseReasoning if self.live.is_words(marker) => self.speech.at_start(),
+            MarkerRole::Silent if self.live.is_words(marker) => {
+                self.code == Code::None && self.speech.at_start()
+            }
+            MarkerRole::Result(begins) => !reasoning && self.in_result != *begins && (!begins || plain),
+            MarkerRole::Over if reasoning => true,
+            MarkerRole::Call(_) if self.live.is_head(marker) => reasoning || plain,
+            MarkerRole::Call(_) if reasoning => self.code == Code::None && self.trusting,
+            MarkerRole::Call(_) if self.in_result => plain && self.trusting,
+            MarkerRole::Call(_) => match self.code {
                 Code::None => plain,
                 Code::Tildes(_) => false,
-                Code::Inline(_) => matches!(self.trial, None | Some(Trial::Inline(_))),
-                Code::Fence { headed, .. } => headed || matches!(self.trial, Some(Trial::Fence { .. })),
+                Code::Inline(_) => matches!(self.trial, None | Some(CallTrial::Inline(_))),
+                Code::Fence { headed, .. } => headed || matches!(self.trial, Some(CallTrial::Fence { .. })),
             },
-            Role::Stray if !self.is_stray(marker) || self.line.is_quoted() => false,
-            Role::Stray if matches!(self.code, Code::Inline(_)) => {
-                matches!(self.trial, Some(Trial::Inline(_)))
+            MarkerRole::Stray if !self.is_stray(marker) || self.line.is_quoted() => false,
+            MarkerRole::Stray if matches!(self.code, Code::Inline(_)) => {
+                matches!(self.trial, Some(CallTrial::Inline(_)))
             }
             _ => self.code == Code::None,
         }
@@ -362,41 +369,41 @@ impl Parser {
         matches!(self.code, Code::Fence { headed: true, .. })
     }
 
-    fn fresh_start(&mut self) {
-        self.line = Line::default();
+    fn reset_line(&mut self) {
+        self.line = LineState::default();
         self.code = Code::None;
         self.unclosed = None;
     }
 
     /// Ends whatever is under way.
-    fn wind_up(&mut self, end: End, out: &mut Out<'_>) {
+    fn finish_place(&mut self, end: End, out: &mut Out<'_>) {
         while !self.deferred.is_empty() {
             self.section("", 0, out);
         }
-        match std::mem::replace(&mut self.place, Place::Prose) {
-            Place::Prose => {
+        match std::mem::replace(&mut self.place, ParserPlace::Prose) {
+            ParserPlace::Prose => {
                 let beginning = self.live.markers.prefix(self.node);
                 self.node = ROOT;
                 self.carried = 0;
-                self.say(beginning, out);
+                self.emit_text(beginning, out);
             }
-            Place::Ticks(count) => self.ticks_over(count, out),
-            Place::Fence(head) => self.no_fence(head, out),
-            Place::Opening(opening) => self.unopened(opening, end, out),
-            Place::Section => self.section_cut(end, out),
-            Place::Hushed => {}
+            ParserPlace::Ticks(count) => self.ticks_over(count, out),
+            ParserPlace::Fence(head) => self.no_fence(head, out),
+            ParserPlace::Opening(opening) => self.finish_opening(opening, end, out),
+            ParserPlace::Section => self.finish_section(end, out),
+            ParserPlace::OutputOver => {}
         }
-        self.let_head_go(out);
-        self.settle(end, out);
+        self.release_head(out);
+        self.settle_trial(end, out);
     }
 
     /// How much text is held until its meaning is known, and in calls that wait.
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
-        self.held.len() + self.ink.len() + self.deferred.len() + self.calls.kept()
+        self.held.len() + self.nonblank.len() + self.deferred.len() + self.calls.kept()
     }
 
-    fn standing(opening: &Opening) -> Standing {
-        if opening.is_tag() { Standing::Marked } else { Standing::Alone }
+    fn standing(opening: &Opening) -> Evidence {
+        if opening.is_tag() { Evidence::Marked } else { Evidence::Alone }
     }
 }

@@ -28,33 +28,33 @@ impl Quotable {
         quotable
     }
 
-    /// Whether the call stands in one of the texts. `searched` counts what was searched so far for the calls of a message.
-    pub(crate) fn holds(&self, call: &str, searched: &mut usize) -> bool {
+    /// Whether the call stands in one of the texts. `count_search` counts what was searched so far for the calls of a message.
+    pub(crate) fn holds(&self, call: &str, count_search: &mut usize) -> bool {
         let call = comparable(call);
-        !call.is_empty() && self.has(&call, searched)
+        !call.is_empty() && self.has(&call, count_search)
     }
 
     /// The same for one of several calls, which the end of the one before may stand before: the two need not stand together.
-    pub(crate) fn holds_apart(&self, call: &str, searched: &mut usize) -> bool {
+    pub(crate) fn holds_apart(&self, call: &str, count_search: &mut usize) -> bool {
         let call = comparable(call);
         // What stands there does so with all of its beginnings.
         let (mut known, mut over) = (0, call.len() + 1);
         while over - known > 1 {
             let middle = known + (over - known) / 2;
-            match self.has(&call[..middle], searched) {
+            match self.has(&call[..middle], count_search) {
                 true => known = middle,
                 false => over = middle,
             }
         }
-        known > 0 && self.has(&call[known..], searched)
+        known > 0 && self.has(&call[known..], count_search)
     }
 
-    fn has(&self, part: &[u8], searched: &mut usize) -> bool {
+    fn has(&self, part: &[u8], count_search: &mut usize) -> bool {
         if self.texts.is_empty() {
             return false;
         }
-        *searched = searched.saturating_add(self.texts.len());
-        *searched > SEARCHED_MAX || memmem::find(&self.texts, part).is_some()
+        *count_search = count_search.saturating_add(self.texts.len());
+        *count_search > SEARCHED_MAX || memmem::find(&self.texts, part).is_some()
     }
 }
 
@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn a_message_of_thousands_of_calls_is_not_searched_without_end() {
         let quotable = Quotable::new([&*"x".repeat(1 << 20)]);
-        let mut searched = 0;
-        let calls = (0..10_000).take_while(|n| !quotable.holds(&format!("f({n})"), &mut searched));
+        let mut count_search = 0;
+        let calls = (0..10_000).take_while(|n| !quotable.holds(&format!("f({n})"), &mut count_search));
         assert_eq!(calls.count(), SEARCHED_MAX / ((1 << 20) + 1), "then every call is a quotation");
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::registry::Live;
+use crate::registry::ActiveMarks;
 use crate::{Dialect, Profile, Quotable, Tools};
 
 /// How a message is to be read.
@@ -11,7 +11,7 @@ pub struct Reading {
     /// Only this dialect is looked for; `None` finds it.
     pub(crate) dialect: Option<&'static Dialect>,
     /// What that means in marks, looked up once for all messages.
-    pub(crate) live: &'static Live,
+    pub(crate) live: &'static ActiveMarks,
     pub(crate) tools: Tools,
     pub(crate) reasoning_open: bool,
     pub(crate) strict: Option<Strict>,
@@ -28,7 +28,7 @@ pub(crate) struct Strict {
 impl Reading {
     /// Reads one dialect and no other if one is given, and else finds it.
     pub fn new(dialect: Option<&'static Dialect>, tools: Tools) -> Self {
-        Self { dialect, live: Live::of(dialect), tools, reasoning_open: false, strict: None }
+        Self { dialect, live: ActiveMarks::of(dialect), tools, reasoning_open: false, strict: None }
     }
 
     /// Finds the dialect from the text and the declared tools.
@@ -55,7 +55,7 @@ impl Reading {
     /// Reads no calls: all is text but the reasoning, where the model's server leaves that in the text. The tools are those
     /// that are called otherwise.
     pub fn without_calls(tools: Tools) -> Self {
-        Self { live: Live::of_reasoning(), ..Self::any(tools) }
+        Self { live: ActiveMarks::of_reasoning(), ..Self::any(tools) }
     }
 
     /// A call counts only if it begins a line, or if only calls and blanks follow it up to the end of the message; and one

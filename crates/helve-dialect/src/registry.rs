@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::Dialect;
-use crate::dialect::{END_TOKENS, Given, Grammar, Mark, Opener, RESULTS, Reasoning, Then};
+use crate::dialect::{END_TOKENS, GivenMarks, Grammar, Lookahead, Mark, Opener, RESULTS, Reasoning};
+use crate::families::{channels, framed, function_xml, gemma, json_tags, nested_xml, pythonic, reasoning};
 use crate::marker::Markers;
 use crate::parser::opening;
-use crate::{channels, framed, function_xml, gemma, json_tags, pythonic, reasoning};
-use helve_json::byte_search::Stops;
+use helve_json::byte_search::StopBytes;
 
 /// In the order in which they are tried where they share a mark.
 static DIALECTS: &[&Dialect] = &[
@@ -35,7 +35,7 @@ static DIALECTS: &[&Dialect] = &[
     &function_xml::hy_v3::DIALECT,
     &function_xml::hy_v4::DIALECT,
     &function_xml::minimax_m2::DIALECT,
-    &function_xml::minimax_m3::DIALECT,
+    &nested_xml::minimax_m3::DIALECT,
     &function_xml::dots::DIALECT,
     &function_xml::minicpm5::DIALECT,
     &function_xml::claude_xml::DIALECT,
@@ -113,58 +113,59 @@ pub fn dialect(name: &str) -> Option<&'static Dialect> {
 }
 
 /// What to look for in prose.
-pub(crate) struct Live {
+pub(crate) struct ActiveMarks {
     pub(crate) markers: Markers,
     /// By marker.
-    pub(crate) roles: Vec<Role>,
+    pub(crate) roles: Vec<MarkerRole>,
     /// By marker: the dialects behind whose calls it is a stray.
     strays: Vec<Vec<&'static str>>,
-    pub(crate) alone: Vec<Choice>,
-    pub(crate) start: Vec<Choice>,
+    pub(crate) alone: Vec<OpenerChoice>,
+    pub(crate) start: Vec<OpenerChoice>,
     /// By the word behind a code fence.
-    fences: Vec<(&'static str, Vec<Choice>)>,
+    fences: Vec<(&'static str, Vec<OpenerChoice>)>,
     /// Bytes at which prose must be looked at: those that begin a marker, code or an unmarked call.
-    pub(crate) stops: Stops,
+    pub(crate) stops: StopBytes,
     /// The same where the ends of lines matter too.
-    pub(crate) line_stops: Stops,
+    pub(crate) line_stops: StopBytes,
     /// Whether there may be calls in the text, and not only reasoning.
     pub(crate) calls: bool,
 }
 
-pub(crate) enum Role {
-    Call(Vec<Choice>),
+pub(crate) enum MarkerRole {
+    Call(Vec<OpenerChoice>),
     /// The beginning of reasoning, up to one of these.
-    Think(Vec<&'static str>),
-    Unthink,
+    OpenReasoning(Vec<&'static str>),
+    CloseReasoning,
     Silent,
     /// Text, except behind a call of a dialect that has it.
     Stray,
     /// The end of a channel's message.
     Over,
     /// The end of all that counts.
-    Hush,
+    EndsOutput,
     /// The beginning of a tool's result, or its end.
     Result(bool),
 }
 
 /// One way to read what follows a mark.
 #[derive(Clone, Copy)]
-pub(crate) struct Choice {
+pub(crate) struct OpenerChoice {
     pub(crate) dialect: &'static Dialect,
-    pub(crate) then: Then,
+    pub(crate) then: Lookahead,
     pub(crate) grammar: Grammar,
 }
 
-impl fmt::Debug for Live {
+impl fmt::Debug for ActiveMarks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Live").field(&self.roles.len()).finish()
     }
 }
 
-impl Live {
+impl ActiveMarks {
     /// The live set of one dialect, or of all; each is built once.
     pub(crate) fn of(dialect: Option<&'static Dialect>) -> &'static Self {
-        static LIVE: [OnceLock<Live>; DIALECTS.len() + 1] = [const { OnceLock::new() }; DIALECTS.len() + 1];
+        static LIVE: [OnceLock<ActiveMarks>; DIALECTS.len() + 1] =
+            [const { OnceLock::new() }; DIALECTS.len() + 1];
         let one = dialect.and_then(|one| DIALECTS.iter().position(|d| std::ptr::eq(*d, one)));
         match one {
             Some(index) => {
@@ -172,25 +173,25 @@ impl Live {
             }
             None => LIVE[DIALECTS.len()].get_or_init(|| {
                 let found: Vec<_> = DIALECTS.iter().copied().filter(|dialect| dialect.found).collect();
-                Self::new(&found, &Given::NOTHING)
+                Self::new(&found, &GivenMarks::NOTHING)
             }),
         }
     }
 
     /// The live set of nothing but reasoning.
     pub(crate) fn of_reasoning() -> &'static Self {
-        static LIVE: OnceLock<Live> = OnceLock::new();
+        static LIVE: OnceLock<ActiveMarks> = OnceLock::new();
         LIVE.get_or_init(|| {
             let dialects: Vec<_> = REASONING.iter().copied().filter(|dialect| dialect.found).collect();
-            Self { calls: false, ..Self::new(&dialects, &Given::NOTHING) }
+            Self { calls: false, ..Self::new(&dialects, &GivenMarks::NOTHING) }
         })
     }
 
     /// The ways to read what follows a mark, in the order in which they are tried.
-    pub(crate) fn choices(&self, mark: opening::MarkId) -> &[Choice] {
+    pub(crate) fn choices(&self, mark: opening::MarkId) -> &[OpenerChoice] {
         match mark {
             opening::MarkId::Tag(marker) => match &self.roles[marker] {
-                Role::Call(choices) => choices,
+                MarkerRole::Call(choices) => choices,
                 _ => &[],
             },
             opening::MarkId::Alone => &self.alone,
@@ -201,14 +202,14 @@ impl Live {
 
     /// Whether the marker begins the head of a message, and nothing else.
     pub(crate) fn is_head(&self, marker: usize) -> bool {
-        let head = |choice: &Choice| matches!(choice.grammar, Grammar::Channel(_));
-        matches!(&self.roles[marker], Role::Call(choices) if choices.iter().all(head))
+        let head = |choice: &OpenerChoice| matches!(choice.grammar, Grammar::Channel(_));
+        matches!(&self.roles[marker], MarkerRole::Call(choices) if choices.iter().all(head))
     }
 
     /// Whether the marker may begin the head of a message.
     pub(crate) fn may_be_head(&self, marker: usize) -> bool {
-        let head = |choice: &Choice| matches!(choice.grammar, Grammar::Channel(_));
-        matches!(&self.roles[marker], Role::Call(choices) if choices.iter().any(head))
+        let head = |choice: &OpenerChoice| matches!(choice.grammar, Grammar::Channel(_));
+        matches!(&self.roles[marker], MarkerRole::Call(choices) if choices.iter().any(head))
     }
 
     /// Whether the marker is left out behind a call of one of these dialects. One that is an ordinary word never is.
@@ -231,43 +232,46 @@ impl Live {
         self.fences[fence].0 == pythonic::tool_code::WORD
     }
 
-    fn new(dialects: &[&'static Dialect], given: &'static Given) -> Self {
-        let mut marks = Marks::default();
+    fn new(dialects: &[&'static Dialect], given: &'static GivenMarks) -> Self {
+        let mut marks = MarkTable::default();
         let mut alone = Vec::new();
         let mut start = Vec::new();
         let mut fences = Vec::new();
         for &dialect in dialects {
             for opener in dialect.openers.iter().chain(given.openers) {
-                let choice = Choice { dialect, then: opener.then, grammar: opener.grammar };
+                let choice = OpenerChoice { dialect, then: opener.then, grammar: opener.grammar };
                 match opener.mark {
                     Mark::Alone => alone.push(choice),
                     Mark::Start => start.push(choice),
                     Mark::Fence(words) => words.iter().for_each(|word| add_fence(&mut fences, word, choice)),
-                    Mark::Tag(text) => marks.opens(text, choice),
+                    Mark::Tag(text) => marks.adds_opener(text, choice),
                 }
             }
         }
         // A mark has one role, the first of these that it is given.
         for &dialect in dialects {
-            dialect.reasoning.iter().chain(given.reasoning).for_each(|one| marks.thinks(one));
-            dialect.over.iter().for_each(|text| marks.add(text, Role::Over));
-            dialect.hush.iter().for_each(|text| marks.add(text, Role::Hush));
-            dialect.silent.iter().chain(given.silent).for_each(|text| marks.add(text, Role::Silent));
+            dialect.reasoning.iter().chain(given.reasoning).for_each(|one| marks.adds_reasoning(one));
+            dialect.over.iter().for_each(|text| marks.add(text, MarkerRole::Over));
+            dialect.ends_output.iter().for_each(|text| marks.add(text, MarkerRole::EndsOutput));
+            dialect.silent.iter().chain(given.silent).for_each(|text| marks.add(text, MarkerRole::Silent));
         }
-        dialects.iter().flat_map(|dialect| dialect.strays).for_each(|text| marks.add(text, Role::Stray));
+        dialects
+            .iter()
+            .flat_map(|dialect| dialect.strays)
+            .for_each(|text| marks.add(text, MarkerRole::Stray));
         // Last, since some dialects have given them another role.
-        END_TOKENS.iter().for_each(|text| marks.add(text, Role::Silent));
+        END_TOKENS.iter().for_each(|text| marks.add(text, MarkerRole::Silent));
         for (open, close) in RESULTS {
-            marks.add(open, Role::Result(true));
-            marks.add(close, Role::Result(false));
+            marks.add(open, MarkerRole::Result(true));
+            marks.add(close, MarkerRole::Result(false));
         }
-        let Marks { texts, roles } = marks;
+        let MarkTable { texts, roles } = marks;
         let strays = texts.iter().map(|text| dialects_of(text, dialects)).collect();
         let unmarked: &[u8] = if alone.is_empty() { b"" } else { b"{[" };
         let firsts = texts.iter().map(|text| text.as_bytes()[0]);
         let stops: Vec<u8> = firsts.chain(*b"`~").chain(unmarked.iter().copied()).collect();
-        let line_stops = Stops::new(stops.iter().copied().chain(*b"\n"));
-        let stops = Stops::new(stops);
+        let line_stops = StopBytes::new(stops.iter().copied().chain(*b"\n"));
+        let stops = StopBytes::new(stops);
         let markers = Markers::new(texts);
         Self { markers, roles, strays, alone, start, fences, stops, line_stops, calls: true }
     }
@@ -275,45 +279,45 @@ impl Live {
 
 /// Marks, each with what it means.
 #[derive(Default)]
-struct Marks {
+struct MarkTable {
     texts: Vec<&'static str>,
-    roles: Vec<Role>,
+    roles: Vec<MarkerRole>,
 }
 
-impl Marks {
+impl MarkTable {
     /// A mark that means this, unless it means something else already.
-    fn add(&mut self, text: &'static str, role: Role) {
+    fn add(&mut self, text: &'static str, role: MarkerRole) {
         if !self.texts.contains(&text) {
             self.texts.push(text);
             self.roles.push(role);
         }
     }
 
-    fn role(&mut self, text: &str) -> Option<&mut Role> {
+    fn role(&mut self, text: &str) -> Option<&mut MarkerRole> {
         let known = self.texts.iter().position(|known| *known == text)?;
         self.roles.get_mut(known)
     }
 
     /// One more way to read what follows the mark.
-    fn opens(&mut self, text: &'static str, choice: Choice) {
-        self.add(text, Role::Call(Vec::new()));
-        if let Some(Role::Call(choices)) = self.role(text) {
+    fn adds_opener(&mut self, text: &'static str, choice: OpenerChoice) {
+        self.add(text, MarkerRole::Call(Vec::new()));
+        if let Some(MarkerRole::Call(choices)) = self.role(text) {
             choices.push(choice);
         }
     }
 
-    fn thinks(&mut self, marks: &'static Reasoning) {
-        self.add(marks.open, Role::Think(Vec::new()));
-        if let Some(Role::Think(closers)) = self.role(marks.open)
+    fn adds_reasoning(&mut self, marks: &'static Reasoning) {
+        self.add(marks.open, MarkerRole::OpenReasoning(Vec::new()));
+        if let Some(MarkerRole::OpenReasoning(closers)) = self.role(marks.open)
             && !closers.contains(&marks.close)
         {
             closers.push(marks.close);
         }
-        self.add(marks.close, Role::Unthink);
+        self.add(marks.close, MarkerRole::CloseReasoning);
     }
 }
 
-fn add_fence(fences: &mut Vec<(&'static str, Vec<Choice>)>, word: &'static str, choice: Choice) {
+fn add_fence(fences: &mut Vec<(&'static str, Vec<OpenerChoice>)>, word: &'static str, choice: OpenerChoice) {
     match fences.iter_mut().find(|(known, _)| *known == word) {
         Some((_, choices)) => choices.push(choice),
         None => fences.push((word, vec![choice])),
@@ -340,7 +344,7 @@ mod tests {
     fn no_word_behind_a_mark_begins_another() {
         let openers = |dialect: &&'static Dialect| dialect.openers.iter().chain(dialect.given.openers);
         for opener in dialects().iter().flat_map(openers) {
-            let Then::Words(words) = opener.then else { continue };
+            let Lookahead::Words(words) = opener.then else { continue };
             for word in words {
                 let begun = words.iter().filter(|other| other.starts_with(word)).count();
                 assert_eq!(begun, 1, "{word}");
@@ -350,8 +354,8 @@ mod tests {
 
     #[test]
     fn no_marker_stands_in_another() {
-        let given = dialects().iter().map(|dialect| Live::of(Some(dialect)));
-        for live in given.chain([Live::of(None)]) {
+        let given = dialects().iter().map(|dialect| ActiveMarks::of(Some(dialect)));
+        for live in given.chain([ActiveMarks::of(None)]) {
             for (i, a) in live.markers.texts().iter().enumerate() {
                 for (j, b) in live.markers.texts().iter().enumerate() {
                     assert!(i == j || !b.contains(a), "`{a}` stands in `{b}`");

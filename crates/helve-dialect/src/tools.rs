@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use helve_json::coerce;
-use helve_json::work::looked_at;
+use helve_json::work::count_bytes;
 
 /// The declared tools; cheap to clone. They decide what may pass for a call where no markup says so, and how
 /// untyped values are typed.
@@ -45,7 +45,7 @@ impl Declared {
         if name.len() > NAME_LONGEST {
             return None;
         }
-        looked_at(name.len());
+        count_bytes(name.len());
         let nearest = self.folded.get_or_init(|| {
             let mut nearest = HashMap::new();
             for (at, name) in self.names.iter().enumerate() {
@@ -181,7 +181,7 @@ impl Tools {
     /// The only tool whose parameters these arguments fit: all declared, none missing.
     pub(crate) fn whose_arguments(&self, arguments: &str) -> Option<&str> {
         let declared = self.0.as_deref()?;
-        looked_at(arguments.len());
+        count_bytes(arguments.len());
         let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments).ok()?;
         let fits = |schema: &Value| {
             let known = |key: &String| schema.get("properties").is_some_and(|p| p.get(key).is_some());

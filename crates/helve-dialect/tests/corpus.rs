@@ -35,7 +35,7 @@ impl std::fmt::Display for Score {
 
 /// One format's scores: the format given and found, calls alone and text as well.
 #[derive(Default, Clone, Copy)]
-struct Row {
+struct CorpusRow {
     given: Score,
     found: Score,
     text: Score,
@@ -135,9 +135,9 @@ fn is_on_page(id: &str) -> bool {
 }
 
 /// Reads every case and prints the table. Gives the rows by format, and the tiers' and the sums' among them.
-fn score(file: &str) -> Option<BTreeMap<String, Row>> {
+fn score(file: &str) -> Option<BTreeMap<String, CorpusRow>> {
     let only = std::env::var("FORMAT").ok();
-    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    let mut rows: BTreeMap<String, CorpusRow> = BTreeMap::new();
     for case in cases(file)? {
         let results = [true, false].map(|given| read_case(&case, given));
         let right = [&results[0], &results[1]].map(|result| calls_match(result, &case));

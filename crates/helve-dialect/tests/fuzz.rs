@@ -32,7 +32,7 @@ impl Chance {
     }
 }
 
-/// Well-formed messages of every family; what is tried is made by tearing them apart.
+/// Messages in which something is odd. What is tried is made of these and of the dialects' samples, by tearing them apart.
 const SEEDS: &[&str] = &[
     "<think>hm</think>So:\n<tool_call>\n{\"name\": \"search\", \"arguments\": {\"query\": \"a \\\"b\\\"\"}}\n</tool_call> ok",
     "{\"tool\": \"search\", \"query\": \"x\"}",
@@ -78,11 +78,22 @@ const SEEDS: &[&str] = &[
     "Some `code`, > a quotation,\n> <tool_call>{}</tool_call>\n```\n<tool_call>\n```\n日本 😀",
 ];
 
-/// The seeds, and the texts of the shared corpus where it is there.
+/// The seeds that do not hang on the shared corpus.
+fn own_seeds() -> &'static [String] {
+    static OWN: OnceLock<Vec<String>> = OnceLock::new();
+    OWN.get_or_init(|| {
+        let sample =
+            |dialect: &&Dialect| dialect.sample.replace("get_weather", "search").replace("city", "query");
+        let samples = dialects().iter().map(|dialect| sample(dialect).replace('¤', "x < y"));
+        SEEDS.iter().map(|seed| (*seed).to_owned()).chain(samples).collect()
+    })
+}
+
+/// The seeds, the samples of all dialects, and the texts of the shared corpus where it is there.
 fn seeds() -> &'static [String] {
     static ALL: OnceLock<Vec<String>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let mut seeds: Vec<String> = SEEDS.iter().map(|seed| (*seed).to_owned()).collect();
+        let mut seeds = own_seeds().to_vec();
         let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
         for file in ["dev-cases.jsonl", "edge-cases.jsonl"] {
             let Ok(lines) = std::fs::read_to_string(corpus.join(file)) else {
@@ -104,7 +115,7 @@ fn hostile(chance: &mut Chance) -> String {
     let mut text = String::new();
     for _ in 0..1 + chance.below(6) {
         let own = chance.below(2) == 0;
-        let seed = if own { *chance.pick(SEEDS) } else { chance.pick(seeds()).as_str() };
+        let seed = chance.pick(if own { own_seeds() } else { seeds() });
         let chars: Vec<char> = seed.chars().collect();
         let from = chance.below(chars.len());
         let to = from + chance.below(chars.len() - from + 1);

@@ -18,7 +18,7 @@ use crate::names::{Forbidden, Guarded, LookUp, TARGET, of_system};
 use crate::places::Places;
 use crate::policy::{Policy, Target};
 use crate::redirect::{Hop, REDIRECTS_MAX, is_redirect};
-use crate::{Bounds, EgressError, Incoming, OnWithheld, Outgoing, Secrets, Withheld, header_refused};
+use crate::{Bounds, EgressError, Incoming, OnWithheld, Outgoing, Secret, Secrets, Withheld, header_refused};
 
 /// Names, TCP and TLS together.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -45,12 +45,12 @@ pub struct Egress {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     client: reqwest::Client,
     policy: Arc<Policy>,
     secrets: Secrets,
-    proxied: bool,
+    proxy: Option<Url>,
+    look_up: LookUp,
     on_withheld: Option<OnWithheld>,
 }
 
@@ -65,9 +65,27 @@ impl Egress {
         let EgressSettings { allow, http, proxy, secrets, on_withheld } = settings;
         let places = Places::parse(&allow).map_err(|error| EgressError::Refused(error.to_string()))?;
         let policy = Arc::new(Policy { places, http });
-        let client = client(proxy.as_ref(), Guarded { policy: policy.clone(), look_up })?;
-        let proxied = proxy.is_some();
-        Ok(Self { inner: Arc::new(Inner { client, policy, secrets, proxied, on_withheld }) })
+        let names = Guarded { policy: policy.clone(), look_up: look_up.clone() };
+        let client = client(proxy.as_ref(), names)?;
+        Ok(Self { inner: Arc::new(Inner { client, policy, secrets, proxy, look_up, on_withheld }) })
+    }
+
+    /// The same way out for one user of it that the operator lets reach more places, or gives a secret of its own.
+    pub fn granted(&self, places: &[String], secret: Option<Secret>) -> Result<Self, EgressError> {
+        let Inner { client: shared, policy, secrets, proxy, look_up, on_withheld } = &*self.inner;
+        let secrets = secret.map_or_else(|| secrets.clone(), |secret| secrets.with(secret));
+        let (client, policy) = if places.is_empty() {
+            (shared.clone(), policy.clone())
+        } else {
+            let mut wider = Policy::clone(policy);
+            wider.places.extend(places).map_err(|error| EgressError::Refused(error.to_string()))?;
+            let wider = Arc::new(wider);
+            // Connections are judged by the policy of the client that made them, so this one has its own.
+            let names = Guarded { policy: wider.clone(), look_up: look_up.clone() };
+            (client(proxy.as_ref(), names)?, wider)
+        };
+        let (proxy, look_up, on_withheld) = (proxy.clone(), look_up.clone(), on_withheld.clone());
+        Ok(Self { inner: Arc::new(Inner { client, policy, secrets, proxy, look_up, on_withheld }) })
     }
 
     pub fn secrets(&self) -> &Secrets {
@@ -153,7 +171,7 @@ impl Egress {
 
     /// Who answered is somebody who was let through: the last line, should the client ever connect by other ways.
     fn check_peer(&self, response: &Response, target: &Target) -> Result<(), EgressError> {
-        if self.inner.proxied {
+        if self.inner.proxy.is_some() {
             return Ok(());
         }
         let peer = response.remote_addr();
@@ -211,6 +229,15 @@ fn failed(error: &reqwest::Error, target: &Target) -> EgressError {
 fn is_distrust(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<io::Error>());
     error.kind() == io::ErrorKind::InvalidData || inner.is_some_and(is_distrust)
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner")
+            .field("policy", &self.policy)
+            .field("secrets", &self.secrets)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for EgressSettings {

@@ -40,4 +40,20 @@ pub fn place_of(url: &Url) -> Option<String> {
     let host = url.host_str()?;
     Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }
+
+/// The host and port of an address on this machine, as the list of allowed places has them; nothing for any other.
+pub fn place_on_this_machine(url: &Url) -> Option<String> {
+    let is_here = match url.host()? {
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.to_canonical().is_loopback(),
+        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
+    };
+    is_here.then(|| place_with_port(url)).flatten()
+}
+
+/// The host of an address with its port, also where that is the usual one.
+pub fn place_with_port(url: &Url) -> Option<String> {
+    Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
+}
+
 pub use withheld::{OnWithheld, Withheld};

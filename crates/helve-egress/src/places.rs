@@ -42,6 +42,11 @@ impl Places {
         texts.iter().map(|text| text.parse()).collect::<Result<_, _>>().map(Self)
     }
 
+    pub(crate) fn extend(&mut self, texts: &[String]) -> Result<(), PlaceError> {
+        self.0.extend(Self::parse(texts)?.0);
+        Ok(())
+    }
+
     /// Whether a host is on the list as it is written in an address.
     pub(crate) fn has_host(&self, host: &Host<&str>, port: u16) -> bool {
         self.0.iter().any(|place| place.is_host(host, port))

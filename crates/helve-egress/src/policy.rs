@@ -10,7 +10,7 @@ use crate::EgressError;
 use crate::address::{forbidden, is_metadata};
 use crate::places::Places;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Policy {
     pub(crate) places: Places,
     /// Plain HTTP is good enough for everybody.

@@ -43,6 +43,15 @@ impl Secrets {
         Self { all, forms }
     }
 
+    /// These and one more, which takes the place of another of its name.
+    #[must_use]
+    pub fn with(&self, secret: Secret) -> Self {
+        let mut all = self.all.clone();
+        all.retain(|known| known.name != secret.name);
+        all.push(secret);
+        Self::new(all)
+    }
+
     pub fn get(&self, name: &str) -> Option<&Secret> {
         self.all.iter().find(|secret| secret.name == name)
     }

@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2, memchr3};
 
-use crate::work::{looked_at, searched};
+use crate::work::{count_bytes, count_search};
 
 /// The bytes in windows, with where each begins, for searches that need more than one pass. Each is twice as long as the
 /// one before, so that the passes over what lies behind the find cost no more than those before it.
@@ -30,9 +30,9 @@ pub fn find(bytes: &[u8], matters: impl Fn(u8) -> bool) -> Option<usize> {
     let (near, far) = bytes.split_at(bytes.len().min(NEAR));
     let found = near.iter().position(|byte| matters(*byte));
     if found.is_some() || far.is_empty() {
-        return searched(near.len(), found);
+        return count_search(near.len(), found);
     }
-    searched(bytes.len(), find_far(far, matters).map(|at| at + NEAR))
+    count_search(bytes.len(), find_far(far, matters).map(|at| at + NEAR))
 }
 
 #[inline(never)]
@@ -49,9 +49,9 @@ pub fn find_byte(bytes: &[u8], byte: u8) -> Option<usize> {
     let (near, far) = bytes.split_at(bytes.len().min(NEAR));
     let found = near.iter().position(|one| *one == byte);
     if found.is_some() || far.is_empty() {
-        return searched(near.len(), found);
+        return count_search(near.len(), found);
     }
-    searched(bytes.len(), memchr(byte, far).map(|at| at + NEAR))
+    count_search(bytes.len(), memchr(byte, far).map(|at| at + NEAR))
 }
 
 /// Whether the text begins with the mark. Most marks are so short that the call of a library would cost more than a
@@ -86,7 +86,7 @@ pub type ByteSet = [bool; 256];
 /// Whether the text is made of these bytes only.
 #[inline]
 pub fn all_in(set: &ByteSet, text: &str) -> bool {
-    looked_at(text.len());
+    count_bytes(text.len());
     // Four at a time, without a branch between them: most pieces of a stream are that long.
     let (fours, rest) = text.as_bytes().as_chunks::<4>();
     let holds = |byte: &u8| set[*byte as usize];
@@ -105,12 +105,12 @@ pub const fn all_but(bytes: &[u8]) -> ByteSet {
 }
 
 /// A set of bytes to stop at.
-pub struct Stops {
+pub struct StopBytes {
     table: [bool; 256],
     bytes: Vec<u8>,
 }
 
-impl Stops {
+impl StopBytes {
     pub fn new(bytes: impl IntoIterator<Item = u8>) -> Self {
         let mut stops = Self { table: [false; 256], bytes: Vec::new() };
         for byte in bytes {
@@ -132,9 +132,9 @@ impl Stops {
         let (near, far) = bytes.split_at(bytes.len().min(NEAR));
         let near = near.iter().position(|byte| self.has(*byte));
         if near.is_some() || far.is_empty() {
-            return searched(bytes.len(), near);
+            return count_search(bytes.len(), near);
         }
-        searched(bytes.len(), self.find_far(far).map(|at| at + NEAR))
+        count_search(bytes.len(), self.find_far(far).map(|at| at + NEAR))
     }
 
     fn find_far(&self, bytes: &[u8]) -> Option<usize> {
@@ -190,7 +190,7 @@ mod tests {
     fn the_first_stop_is_found_wherever_it_stands() {
         for count in 0..7 {
             let set = &b"<`[{]\n"[..count.min(6)];
-            let stops = Stops::new(set.iter().copied());
+            let stops = StopBytes::new(set.iter().copied());
             for at in (0..100).chain(1000..1100) {
                 for stop in set {
                     let mut text = vec![b'a'; 1200];

@@ -3,12 +3,12 @@
 /// Recognises a closing mark that may be cut anywhere. Exact as long as a mark's first byte stands in it only once, or the
 /// mark is a run of that byte.
 #[derive(Default, Clone, Copy)]
-pub struct Closer {
+pub struct MarkMatcher {
     of: usize,
     at: usize,
 }
 
-impl Closer {
+impl MarkMatcher {
     /// Takes one more byte; gives the mark once it is whole.
     pub fn step(&mut self, marks: &[&'static str], byte: u8) -> Option<&'static str> {
         let so_far = marks.get(self.of).map_or("", |mark| *mark).as_bytes();

@@ -11,11 +11,11 @@ mod schema;
 use serde_json::Value;
 
 use crate::inspect::{fits_inside, is_object};
-use crate::literal::{Literal, Taken};
+use crate::literal::{LiteralProgress, LiteralReader};
 pub use schema::inside;
-use schema::{Judge, Kind, Says, anywhere};
+use schema::{JsonType, SchemaReader, TypeVerdict, anywhere};
 
-use crate::work::looked_at;
+use crate::work::count_bytes;
 
 /// The schema of one parameter, by its name or by what holds for others. That others are forbidden says nothing about
 /// what they would be.
@@ -38,30 +38,30 @@ pub fn by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String 
 /// The same; `None` where the schema says nothing about the type.
 #[inline(never)]
 pub fn typed(written: &str, schema: &Value, root: &Value) -> Option<String> {
-    let says = Judge::new(root).types(schema).filter(|says| !says.is_nothing())?;
+    let says = SchemaReader::new(root).types(schema).filter(|says| !says.is_nothing())?;
     // Neither this nor `is_text` is made one with what reads the pieces of a value, which would be slower for it.
     Some(fitting(written, says, schema, root).unwrap_or_else(|| quoted(written)))
 }
 
 /// The first reading that the schema admits, if it is not text.
-fn fitting(written: &str, says: Says, schema: &Value, root: &Value) -> Option<String> {
+fn fitting(written: &str, says: TypeVerdict, schema: &Value, root: &Value) -> Option<String> {
     let text = written.trim();
-    let fits = |kind: Kind, json: &str| {
+    let fits = |kind: JsonType, json: &str| {
         let value = serde_json::from_str(json).ok();
-        value.is_some_and(|value| Judge::new(root).value(schema, kind, &value).admits(kind))
+        value.is_some_and(|value| SchemaReader::new(root).value(schema, kind, &value).admits(kind))
     };
-    for kind in Kind::LADDER.into_iter().filter(|kind| says.admits(*kind)) {
+    for kind in JsonType::LADDER.into_iter().filter(|kind| says.admits(*kind)) {
         let Some(json) = read(text, kind) else { continue };
         if !says.by_value || fits(kind, &json) {
             return Some(json);
         }
     }
-    if says.admits(Kind::String) && (!says.by_value || fits(Kind::String, &quoted(written))) {
+    if says.admits(JsonType::String) && (!says.by_value || fits(JsonType::String, &quoted(written))) {
         return None;
     }
     // No reading fits. What checks the call tells more if the type at least is the one that was asked for.
-    let named = Judge::new(root).loosely(schema).filter(|named| !named.is_nothing())?;
-    let kinds = Kind::LADDER.into_iter().filter(|kind| *kind != Kind::Null && named.admits(*kind));
+    let named = SchemaReader::new(root).loosely(schema).filter(|named| !named.is_nothing())?;
+    let kinds = JsonType::LADDER.into_iter().filter(|kind| *kind != JsonType::Null && named.admits(*kind));
     kinds.filter_map(|kind| read(text, kind)).next()
 }
 
@@ -91,28 +91,29 @@ pub fn by_word(written: &str, python: &str) -> String {
 /// Whether the schema allows nothing but text; `None` where it says nothing about the type.
 #[inline(never)]
 pub fn is_text(schema: &Value, root: &Value) -> Option<bool> {
-    let says = Judge::new(root).types(schema)?;
+    let says = SchemaReader::new(root).types(schema)?;
     if says.is_nothing() { None } else { Some(says.is_text()) }
 }
 
 /// Whether the schema admits this very text; `None` where that does not depend on it.
 pub fn admits_text(text: &str, schema: &Value, root: &Value) -> Option<bool> {
-    let says = Judge::new(root).types(schema)?;
+    let says = SchemaReader::new(root).types(schema)?;
     let text = Value::from(text);
-    says.by_value.then(|| Judge::new(root).value(schema, Kind::String, &text).admits(Kind::String))
+    says.by_value
+        .then(|| SchemaReader::new(root).value(schema, JsonType::String, &text).admits(JsonType::String))
 }
 
 /// The text as a value of this kind, if it is one. Whatever it is, it is text.
-fn read(text: &str, kind: Kind) -> Option<String> {
-    looked_at(text.len());
+fn read(text: &str, kind: JsonType) -> Option<String> {
+    count_bytes(text.len());
     match kind {
-        Kind::Null => text.eq_ignore_ascii_case("null").then(|| "null".to_owned()),
-        Kind::Integer => integer(text),
-        Kind::Number => number(text),
-        Kind::Boolean => boolean(text),
-        Kind::Object => container(text, '{').filter(|json| is_object(json)),
-        Kind::Array => container(text, '['),
-        Kind::String => None,
+        JsonType::Null => text.eq_ignore_ascii_case("null").then(|| "null".to_owned()),
+        JsonType::Integer => integer(text),
+        JsonType::Number => number(text),
+        JsonType::Boolean => boolean(text),
+        JsonType::Object => container(text, '{').filter(|json| is_object(json)),
+        JsonType::Array => container(text, '['),
+        JsonType::String => None,
     }
 }
 
@@ -162,26 +163,26 @@ fn container(text: &str, open: char) -> Option<String> {
     if is_argument(text) {
         return Some(text.to_owned());
     }
-    looked_at(text.len());
-    let mut literal = Literal::python();
+    count_bytes(text.len());
+    let mut literal = LiteralReader::python();
     let mut out = String::new();
     let whole = match literal.feed(text, 0, &mut out) {
-        Taken::All => true,
-        Taken::UpTo(at) => at == text.len(),
-        Taken::Bad(_) => false,
+        LiteralProgress::All => true,
+        LiteralProgress::UpTo(at) => at == text.len(),
+        LiteralProgress::Bad(_) => false,
     };
     (whole && literal.finish(false, &mut out) && is_argument(&out)).then_some(out)
 }
 
 /// Whether the text is JSON that may stand among arguments, which are an object themselves.
 fn is_argument(text: &str) -> bool {
-    looked_at(text.len());
+    count_bytes(text.len());
     serde_json::from_str::<Value>(text).is_ok() && fits_inside(text, 1)
 }
 
 /// The text as a JSON string.
 pub fn quoted(text: &str) -> String {
-    looked_at(text.len());
+    count_bytes(text.len());
     Value::from(text).to_string()
 }
 

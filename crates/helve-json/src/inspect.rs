@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 
 use crate::scanner::DEPTH_MAX;
-use crate::work::looked_at;
+use crate::work::count_bytes;
 
 /// Whether the text is one JSON object and nothing else.
 pub fn is_object(text: &str) -> bool {
-    looked_at(text.len());
+    count_bytes(text.len());
     text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// Whether JSON is no deeper than what stands inside so many containers may be, so that the whole can be read again.
 pub fn fits_inside(json: &str, outer: usize) -> bool {
-    looked_at(json.len());
+    count_bytes(json.len());
     let mut depth = outer;
     let mut deepest = outer;
     let (mut in_string, mut escaped) = (false, false);
@@ -35,7 +35,7 @@ pub fn fits_inside(json: &str, outer: usize) -> bool {
 
 /// The text of a JSON string, without its quotes and escapes.
 pub fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
-    looked_at(raw.len());
+    count_bytes(raw.len());
     match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inner) if crate::string_bytes::special(inner.as_bytes()).is_none() => Some(Cow::Borrowed(inner)),
         _ => serde_json::from_str(raw).ok().map(Cow::Owned),

@@ -12,13 +12,13 @@ mod tokens;
 
 use crate::Repair;
 use crate::is_blank;
-use comments::Part;
+use comments::CommentPart;
 pub use strings::Quote;
-use strings::Text;
+use strings::StringReader;
 
 /// What became of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum LiteralProgress {
     /// All of it belongs to the value, and more may follow.
     All,
     /// The value ended before this position.
@@ -27,9 +27,9 @@ pub enum Taken {
     Bad(usize),
 }
 
-pub struct Literal {
-    frames: Vec<Frame>,
-    state: State,
+pub struct LiteralReader {
+    frames: Vec<OpenBracket>,
+    state: LiteralState,
     /// A number or a word, as far as it was read.
     token: String,
     /// A comma that is written only when something follows it.
@@ -41,7 +41,7 @@ pub struct Literal {
     changes: Vec<Repair>,
 }
 
-enum State {
+enum LiteralState {
     Value,
     /// The backslash of an escaped blank that stands outside any string, before a value or after one.
     Blank {
@@ -50,32 +50,32 @@ enum State {
     /// A comment, before a value or after one.
     Comment {
         after: bool,
-        part: Part,
+        part: CommentPart,
     },
     Word,
     Number,
-    Text(Text),
+    Text(StringReader),
     /// A string or a token has ended; what follows says whether it was a member's name.
-    Ended(What),
+    Ended(EndedToken),
     After,
     Over,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum What {
+enum EndedToken {
     Text,
     Token,
 }
 
-struct Frame {
+struct OpenBracket {
     close: char,
     /// Where its opening bracket was written.
     at: usize,
-    members: Members,
+    members: BracketContent,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Members {
+enum BracketContent {
     Items,
     /// A brace with nothing yet to say whether it is a set.
     Unknown,
@@ -89,7 +89,7 @@ enum Members {
 
 const DEPTH_MAX: usize = 120;
 
-impl Literal {
+impl LiteralReader {
     /// For the arguments of a Python call.
     pub fn python() -> Self {
         Self::new(true)
@@ -103,7 +103,7 @@ impl Literal {
     fn new(joins: bool) -> Self {
         Self {
             frames: Vec::new(),
-            state: State::Value,
+            state: LiteralState::Value,
             token: String::new(),
             comma: false,
             joins,
@@ -118,7 +118,7 @@ impl Literal {
 
     /// Whether plain text from here on is nothing but the inside of a string.
     pub fn flows(&self) -> bool {
-        matches!(&self.state, State::Text(text) if text.flows())
+        matches!(&self.state, LiteralState::Text(text) if text.flows())
     }
 
     /// Whether braces around the braces of an object were left out.
@@ -129,65 +129,69 @@ impl Literal {
     /// How much of what was written so far is certain: a brace may still turn out to be a set's, and a parenthesis to be
     /// no tuple's.
     pub fn certain(&self, written: usize) -> usize {
-        let open =
-            self.frames.iter().find(|frame| matches!(frame.members, Members::Unknown | Members::Group));
+        let open = self
+            .frames
+            .iter()
+            .find(|frame| matches!(frame.members, BracketContent::Unknown | BracketContent::Group));
         open.map_or(written, |frame| frame.at)
     }
 
     /// Reads on from `from`, writing JSON to `out`.
-    pub fn feed(&mut self, text: &str, from: usize, out: &mut String) -> Taken {
+    pub fn feed(&mut self, text: &str, from: usize, out: &mut String) -> LiteralProgress {
         let mut pos = from;
         while let Some(c) = text[pos..].chars().next() {
-            if let State::Text(string) = &mut self.state {
+            if let LiteralState::Text(string) = &mut self.state {
                 match string.feed(&text[pos..], out, &mut self.changes) {
-                    strings::Taken::All => return Taken::All,
-                    strings::Taken::UpTo(taken) => {
+                    strings::StringProgress::All => return LiteralProgress::All,
+                    strings::StringProgress::UpTo(taken) => {
                         pos += taken;
-                        self.state = State::Ended(What::Text);
+                        self.state = LiteralState::Ended(EndedToken::Text);
                     }
-                    strings::Taken::Bad(at) => return Taken::Bad(pos + at),
+                    strings::StringProgress::Bad(at) => return LiteralProgress::Bad(pos + at),
                 }
                 continue;
             }
             match self.step(c, out) {
-                Step::Next => pos += c.len_utf8(),
-                Step::Again => {}
-                Step::Over => return Taken::UpTo(pos),
-                Step::Bad => return Taken::Bad(pos),
+                LiteralStep::Next => pos += c.len_utf8(),
+                LiteralStep::Again => {}
+                LiteralStep::Over => return LiteralProgress::UpTo(pos),
+                LiteralStep::Bad => return LiteralProgress::Bad(pos),
             }
-            if matches!(self.state, State::Over) {
-                return Taken::UpTo(pos);
+            if matches!(self.state, LiteralState::Over) {
+                return LiteralProgress::UpTo(pos);
             }
         }
-        Taken::All
+        LiteralProgress::All
     }
 
     /// The text is over. With `closers`, brackets left open after a whole value are closed; a value cut in its
     /// middle is never completed.
     pub fn finish(&mut self, closers: bool, out: &mut String) -> bool {
-        if let State::Text(string) = &self.state
+        if let LiteralState::Text(string) = &self.state
             && string.may_be_over()
         {
-            self.state = State::Ended(What::Text);
+            self.state = LiteralState::Ended(EndedToken::Text);
         }
-        if matches!(self.state, State::Word | State::Number) {
-            self.state = State::Ended(What::Token);
+        if matches!(self.state, LiteralState::Word | LiteralState::Number) {
+            self.state = LiteralState::Ended(EndedToken::Token);
         }
-        if let State::Ended(what) = self.state
+        if let LiteralState::Ended(what) = self.state
             && !self.write(what, false, out)
         {
             return false;
         }
         match self.state {
-            State::Over => true,
-            State::Ended(_) | State::After if self.frames.is_empty() => true,
-            State::Ended(_) | State::After if closers => {
+            LiteralState::Over => true,
+            LiteralState::Ended(_) | LiteralState::After if self.frames.is_empty() => true,
+            LiteralState::Ended(_) | LiteralState::After if closers => {
                 while let Some(frame) = self.frames.pop() {
                     match frame.members {
-                        Members::Key | Members::Unknown | Members::Group => return false,
-                        Members::Items => out.push(']'),
-                        Members::Value => out.push('}'),
-                        Members::Doubled => {}
+                        BracketContent::Key | BracketContent::Unknown | BracketContent::Group => {
+                            return false;
+                        }
+                        BracketContent::Items => out.push(']'),
+                        BracketContent::Value => out.push('}'),
+                        BracketContent::Doubled => {}
                     }
                 }
                 self.note(Repair::Closers);
@@ -197,44 +201,44 @@ impl Literal {
         }
     }
 
-    fn step(&mut self, c: char, out: &mut String) -> Step {
+    fn step(&mut self, c: char, out: &mut String) -> LiteralStep {
         match self.state {
-            State::Value => self.value(c, out),
-            State::Blank { after } => match c {
+            LiteralState::Value => self.value(c, out),
+            LiteralState::Blank { after } => match c {
                 'n' | 'r' | 't' => {
-                    self.state = if after { State::After } else { State::Value };
-                    Step::Next
+                    self.state = if after { LiteralState::After } else { LiteralState::Value };
+                    LiteralStep::Next
                 }
-                _ => Step::Bad,
+                _ => LiteralStep::Bad,
             },
-            State::Comment { after, part } => self.in_comment(c, after, part),
-            State::Word => self.word(c, out),
-            State::Number => match c {
+            LiteralState::Comment { after, part } => self.in_comment(c, after, part),
+            LiteralState::Word => self.word(c, out),
+            LiteralState::Number => match c {
                 '0'..='9' | 'a'..='z' | 'A'..='Z' | '_' | '.' => self.collect(c),
                 '+' | '-' if self.token.ends_with(['e', 'E']) && !is_hex(&self.token) => self.collect(c),
-                _ => self.ended(What::Token),
+                _ => self.ended(EndedToken::Token),
             },
-            State::Ended(what) => self.follow(c, what, out),
-            State::After => self.after(c, out),
-            State::Text(_) | State::Over => Step::Over,
+            LiteralState::Ended(what) => self.follow(c, what, out),
+            LiteralState::After => self.after(c, out),
+            LiteralState::Text(_) | LiteralState::Over => LiteralStep::Over,
         }
     }
 
-    fn value(&mut self, c: char, out: &mut String) -> Step {
+    fn value(&mut self, c: char, out: &mut String) -> LiteralStep {
         let c = self.narrow(c);
         if self.is_blank(c) {
-            return Step::Next;
+            return LiteralStep::Next;
         }
         if let Some(frame) = self.frames.last()
             && c == frame.close
-            && frame.members != Members::Value
+            && frame.members != BracketContent::Value
         {
             return self.close(out);
         }
         if c == '\\' {
             self.note(Repair::Escapes);
-            self.state = State::Blank { after: false };
-            return Step::Next;
+            self.state = LiteralState::Blank { after: false };
+            return LiteralStep::Next;
         }
         if matches!(c, '/' | '#') && !self.joins {
             return self.comment(c, false);
@@ -246,47 +250,47 @@ impl Literal {
         match c {
             '{' | '[' | '(' => self.open(c, out),
             '0'..='9' | '-' | '+' | '.' => {
-                self.state = State::Number;
+                self.state = LiteralState::Number;
                 self.collect(c)
             }
             'a'..='z' | 'A'..='Z' | '_' => {
-                self.state = State::Word;
+                self.state = LiteralState::Word;
                 self.collect(c)
             }
             _ => match Quote::opening(c) {
                 Some(quote) => self.text(quote, "", out),
-                None => Step::Bad,
+                None => LiteralStep::Bad,
             },
         }
     }
 
-    fn text(&mut self, quote: Quote, prefix: &str, out: &mut String) -> Step {
+    fn text(&mut self, quote: Quote, prefix: &str, out: &mut String) -> LiteralStep {
         if quote != Quote::Double || !prefix.is_empty() {
             self.note(Repair::Quotes);
         }
         out.push('"');
-        self.state = State::Text(Text::new(quote, prefix));
-        Step::Next
+        self.state = LiteralState::Text(StringReader::new(quote, prefix));
+        LiteralStep::Next
     }
 
-    fn collect(&mut self, c: char) -> Step {
+    fn collect(&mut self, c: char) -> LiteralStep {
         self.token.push(c);
-        Step::Next
+        LiteralStep::Next
     }
 
-    fn ended(&mut self, what: What) -> Step {
-        self.state = State::Ended(what);
-        Step::Again
+    fn ended(&mut self, what: EndedToken) -> LiteralStep {
+        self.state = LiteralState::Ended(what);
+        LiteralStep::Again
     }
 
-    fn after(&mut self, c: char, out: &mut String) -> Step {
+    fn after(&mut self, c: char, out: &mut String) -> LiteralStep {
         let c = self.narrow(c);
         if !self.frames.is_empty() && self.is_blank(c) {
-            return Step::Next;
+            return LiteralStep::Next;
         }
         let item_open = self.is_item_open();
         let Some(frame) = self.frames.last_mut() else {
-            return Step::Over;
+            return LiteralStep::Over;
         };
         if c == frame.close {
             return self.close(out);
@@ -294,38 +298,38 @@ impl Literal {
         match c {
             ',' => {
                 match frame.members {
-                    Members::Value => frame.members = Members::Key,
-                    Members::Group => {
-                        frame.members = Members::Items;
+                    BracketContent::Value => frame.members = BracketContent::Key,
+                    BracketContent::Group => {
+                        frame.members = BracketContent::Items;
                         self.note(Repair::Sequences);
                     }
-                    Members::Doubled => return Step::Bad,
+                    BracketContent::Doubled => return LiteralStep::Bad,
                     _ => {}
                 }
                 self.comma = true;
-                self.state = State::Value;
-                Step::Next
+                self.state = LiteralState::Value;
+                LiteralStep::Next
             }
             ']' if item_open && !self.joins => {
                 self.note(Repair::Closers);
                 self.close(out);
-                Step::Again
+                LiteralStep::Again
             }
             '\\' => {
                 self.note(Repair::Escapes);
-                self.state = State::Blank { after: true };
-                Step::Next
+                self.state = LiteralState::Blank { after: true };
+                LiteralStep::Next
             }
             '/' | '#' if !self.joins => self.comment(c, true),
             // Only a member can follow, and its name needs its colon.
-            '"' if frame.members == Members::Value && !self.joins && !self.after_text => {
-                frame.members = Members::Key;
+            '"' if frame.members == BracketContent::Value && !self.joins && !self.after_text => {
+                frame.members = BracketContent::Key;
                 self.note(Repair::Commas);
                 self.comma = true;
-                self.state = State::Value;
-                Step::Again
+                self.state = LiteralState::Value;
+                LiteralStep::Again
             }
-            _ => Step::Bad,
+            _ => LiteralStep::Bad,
         }
     }
 
@@ -366,7 +370,7 @@ fn is_hex(token: &str) -> bool {
     token.bytes().take(3).any(|byte| matches!(byte, b'x' | b'X'))
 }
 
-enum Step {
+enum LiteralStep {
     Next,
     /// The state changed; the same character is judged again.
     Again,

@@ -4,10 +4,10 @@
 //! so apostrophes and unescaped quotes do not derail the count. Once quotes have proved unreliable, the closing tag
 //! after a bracket ends the object whatever the count says.
 
-use crate::closer::Closer;
+use crate::closer::MarkMatcher;
 use crate::literal::Quote;
 
-pub enum Flow {
+pub enum LooseEvent {
     More,
     /// Its brackets are balanced here.
     End(usize),
@@ -18,7 +18,7 @@ pub enum Flow {
 /// Where in a comment the text is. One begins only behind a blank, a comma or an opening bracket: elsewhere `//` is
 /// part of an address.
 #[derive(Clone, Copy, PartialEq)]
-enum Comment {
+enum CommentState {
     None,
     /// A slash where a comment may begin.
     Slash,
@@ -28,23 +28,23 @@ enum Comment {
     Star,
 }
 
-pub struct Loose {
+pub struct LooseScanner {
     depth: usize,
     text: Option<Quote>,
     escaped: bool,
     /// A quote was seen that closes the string if the next character lets it.
     closing: bool,
     lost: bool,
-    comment: Comment,
-    closer: Closer,
+    comment: CommentState,
+    closer: MarkMatcher,
     /// The last character before the tag that may be there, blanks aside.
-    ink: char,
-    ink_before_tag: char,
+    nonblank: char,
+    nonblank_before_tag: char,
     /// The last character, a blank or not.
     before: char,
 }
 
-impl Loose {
+impl LooseScanner {
     pub fn new(depth: usize) -> Self {
         Self {
             depth,
@@ -52,33 +52,33 @@ impl Loose {
             escaped: false,
             closing: false,
             lost: false,
-            comment: Comment::None,
-            closer: Closer::default(),
-            ink: ' ',
-            ink_before_tag: ' ',
+            comment: CommentState::None,
+            closer: MarkMatcher::default(),
+            nonblank: ' ',
+            nonblank_before_tag: ' ',
             before: ' ',
         }
     }
 
-    pub fn feed(&mut self, text: &str, from: usize, tags: &[&'static str]) -> Flow {
+    pub fn feed(&mut self, text: &str, from: usize, tags: &[&'static str]) -> LooseEvent {
         for (at, c) in text[from..].char_indices() {
             let end = from + at + c.len_utf8();
             let balanced = self.bracket(c);
             if balanced {
-                return Flow::End(end);
+                return LooseEvent::End(end);
             }
             if let Some(tag) = self.tag(c, tags) {
-                let after_bracket = matches!(self.ink_before_tag, '}' | ']');
+                let after_bracket = matches!(self.nonblank_before_tag, '}' | ']');
                 if self.text.is_none() || self.lost && after_bracket {
-                    return Flow::Tag(end, tag);
+                    return LooseEvent::Tag(end, tag);
                 }
             }
             self.before = c;
             if !c.is_whitespace() {
-                self.ink = c;
+                self.nonblank = c;
             }
         }
-        Flow::More
+        LooseEvent::More
     }
 
     fn tag(&mut self, c: char, tags: &[&'static str]) -> Option<&'static str> {
@@ -88,7 +88,7 @@ impl Loose {
             let before = self.closer.seen();
             whole = self.closer.step(tags, byte);
             if before == 0 || self.closer.seen() == 1 {
-                self.ink_before_tag = self.ink;
+                self.nonblank_before_tag = self.nonblank;
             }
         }
         whole
@@ -131,22 +131,22 @@ impl Loose {
     fn in_comment(&mut self, c: char) -> bool {
         let may_begin = self.before.is_whitespace() || matches!(self.before, ',' | '{' | '[');
         self.comment = match (self.comment, c) {
-            (Comment::None, '/') if may_begin => Comment::Slash,
-            (Comment::None, '#') if may_begin => Comment::Line,
-            (Comment::None, _) => Comment::None,
-            (Comment::Slash, '/') => Comment::Line,
-            (Comment::Slash, '*') => Comment::Block,
-            (Comment::Slash, _) => Comment::None,
-            (Comment::Line, '\n') => Comment::None,
-            (Comment::Line, _) => Comment::Line,
-            (Comment::Star, '/') => {
-                self.comment = Comment::None;
+            (CommentState::None, '/') if may_begin => CommentState::Slash,
+            (CommentState::None, '#') if may_begin => CommentState::Line,
+            (CommentState::None, _) => CommentState::None,
+            (CommentState::Slash, '/') => CommentState::Line,
+            (CommentState::Slash, '*') => CommentState::Block,
+            (CommentState::Slash, _) => CommentState::None,
+            (CommentState::Line, '\n') => CommentState::None,
+            (CommentState::Line, _) => CommentState::Line,
+            (CommentState::Star, '/') => {
+                self.comment = CommentState::None;
                 return true;
             }
-            (Comment::Block | Comment::Star, '*') => Comment::Star,
-            (Comment::Block | Comment::Star, _) => Comment::Block,
+            (CommentState::Block | CommentState::Star, '*') => CommentState::Star,
+            (CommentState::Block | CommentState::Star, _) => CommentState::Block,
         };
-        self.comment != Comment::None
+        self.comment != CommentState::None
     }
 
     fn in_text(&mut self, c: char, quote: Quote) {

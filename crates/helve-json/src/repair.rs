@@ -9,8 +9,8 @@ mod inner_quotes;
 
 use std::fmt;
 
-use crate::literal::{Literal, Taken};
-use crate::work::looked_at;
+use crate::literal::{LiteralProgress, LiteralReader};
+use crate::work::count_bytes;
 use serde::Serialize;
 
 /// What had to be changed to make it JSON.
@@ -130,13 +130,13 @@ pub fn read(text: &str, closing: Closing, expected: Expected<'_>) -> Option<Repa
 }
 
 fn literal(text: &str, closing: Closing) -> Option<Repaired> {
-    looked_at(text.len());
-    let mut literal = Literal::repairing();
+    count_bytes(text.len());
+    let mut literal = LiteralReader::repairing();
     let mut out = String::with_capacity(text.len() + 8);
     let surplus = match literal.feed(text, 0, &mut out) {
-        Taken::All => "",
-        Taken::UpTo(at) => &text[at..],
-        Taken::Bad(_) => return None,
+        LiteralProgress::All => "",
+        LiteralProgress::UpTo(at) => &text[at..],
+        LiteralProgress::Bad(_) => return None,
     };
     if !literal.finish(closing == Closing::ByTag, &mut out) {
         return None;

@@ -1,6 +1,6 @@
 //! Strict JSON, byte by byte: where values begin and end, and whether the text is JSON at all.
 //!
-//! `Scan` reads one value pushed in pieces of any size and never looks back. It reports the members of the outer
+//! `JsonScanner` reads one value pushed in pieces of any size and never looks back. It reports the members of the outer
 //! containers and passes silently over everything deeper, so a long argument costs one table look-up per byte. Two
 //! faults inside strings are noted and passed over, because the text's structure survives them; any other fault
 //! stops it. Keeps no text.
@@ -10,7 +10,7 @@ use crate::string_bytes::special;
 
 /// What kind of value begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A member's name.
     Key,
     String,
@@ -21,11 +21,11 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum ScanEvent {
     /// The chunk is used up.
     More,
     /// A value began with the byte before the position.
-    Start(Kind),
+    Start(ValueKind),
     /// The value that began last, or the container around it, ended at the position.
     Stop,
     /// The byte at the position cannot stand there.
@@ -34,14 +34,14 @@ pub enum Event {
 
 /// Faults inside strings that leave the structure readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Faults {
+pub struct StringFaults {
     /// A raw line break, tab or other control character.
     pub control: bool,
     /// A backslash before something JSON does not escape, or half a surrogate pair.
     pub escape: bool,
 }
 
-impl Faults {
+impl StringFaults {
     pub fn any(self) -> bool {
         self.control || self.escape
     }
@@ -51,7 +51,7 @@ impl Faults {
 pub(crate) const DEPTH_MAX: usize = 126;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ScanState {
     Value,
     FirstItem,
     FirstKey,
@@ -69,18 +69,18 @@ enum State {
     Exponent,
     ExponentSign,
     Power,
-    Word { of: Word, at: u8 },
+    Word { of: JsonWord, at: u8 },
 }
 
 /// The words of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum JsonWord {
     True,
     False,
     Null,
 }
 
-impl Word {
+impl JsonWord {
     fn text(self) -> &'static [u8] {
         match self {
             Self::True => b"true",
@@ -90,8 +90,8 @@ impl Word {
     }
 }
 
-pub struct Scan {
-    state: State,
+pub struct JsonScanner {
+    state: ScanState,
     /// One bit per open container, the innermost lowest: set for an object.
     objects: u128,
     depth: usize,
@@ -100,19 +100,19 @@ pub struct Scan {
     in_key: bool,
     /// The first half of a surrogate pair waits for the second.
     surrogate: bool,
-    faults: Faults,
+    faults: StringFaults,
 }
 
-impl Scan {
+impl JsonScanner {
     pub fn new(watch: usize) -> Self {
         Self {
-            state: State::Value,
+            state: ScanState::Value,
             objects: 0,
             depth: 0,
             watch,
             in_key: false,
             surrogate: false,
-            faults: Faults::default(),
+            faults: StringFaults::default(),
         }
     }
 
@@ -125,30 +125,30 @@ impl Scan {
         self.watch = depth;
     }
 
-    pub fn faults(&self) -> Faults {
+    pub fn faults(&self) -> StringFaults {
         self.faults
     }
 
     /// Whether nothing has been read yet.
     pub fn is_new(&self) -> bool {
-        self.state == State::Value && self.depth == 0
+        self.state == ScanState::Value && self.depth == 0
     }
 
     /// Whether plain bytes change nothing: inside a string, between escapes.
     pub fn in_plain_text(&self) -> bool {
-        self.state == State::Text && !self.surrogate
+        self.state == ScanState::Text && !self.surrogate
     }
 
     /// Reads on from `pos` to the next thing worth telling.
-    pub fn run(&mut self, bytes: &[u8], pos: &mut usize) -> Event {
+    pub fn run(&mut self, bytes: &[u8], pos: &mut usize) -> ScanEvent {
         while let Some(&byte) = bytes.get(*pos) {
-            if self.state == State::Text {
+            if self.state == ScanState::Text {
                 let plain = special(&bytes[*pos..]);
                 let Some(plain) = plain else {
                     // A pair cut by plain text is as broken as one cut by another escape.
                     self.lone_surrogate();
                     *pos = bytes.len();
-                    return Event::More;
+                    return ScanEvent::More;
                 };
                 if plain > 0 {
                     self.lone_surrogate();
@@ -158,14 +158,14 @@ impl Scan {
                     b'"' => {
                         self.lone_surrogate();
                         *pos += 1;
-                        self.state = if self.in_key { State::Colon } else { State::After };
+                        self.state = if self.in_key { ScanState::Colon } else { ScanState::After };
                         if self.depth <= self.watch {
-                            return Event::Stop;
+                            return ScanEvent::Stop;
                         }
                     }
                     b'\\' => {
                         *pos += 1;
-                        self.state = State::Escape;
+                        self.state = ScanState::Escape;
                     }
                     _ => {
                         self.lone_surrogate();
@@ -176,62 +176,62 @@ impl Scan {
                 continue;
             }
             match self.step(byte) {
-                Step::Next => *pos += 1,
-                Step::Again => {}
-                Step::Start(kind) => {
+                ScanStep::Next => *pos += 1,
+                ScanStep::Again => {}
+                ScanStep::Start(kind) => {
                     *pos += 1;
                     // A container is open by now, yet its value stands one level above.
-                    let inner = matches!(kind, Kind::Object | Kind::Array) as usize;
+                    let inner = matches!(kind, ValueKind::Object | ValueKind::Array) as usize;
                     if self.depth - inner <= self.watch {
-                        return Event::Start(kind);
+                        return ScanEvent::Start(kind);
                     }
                 }
-                Step::Stop { taken } => {
+                ScanStep::Stop { taken } => {
                     *pos += taken as usize;
                     if self.depth <= self.watch {
-                        return Event::Stop;
+                        return ScanEvent::Stop;
                     }
                 }
-                Step::Bad => return Event::Bad,
+                ScanStep::Bad => return ScanEvent::Bad,
             }
         }
-        Event::More
+        ScanEvent::More
     }
 
-    fn step(&mut self, byte: u8) -> Step {
+    fn step(&mut self, byte: u8) -> ScanStep {
         match self.state {
-            State::Value => self.begin(byte),
-            State::FirstItem if byte == b']' => self.close(),
-            State::FirstItem => self.begin(byte),
-            State::FirstKey if byte == b'}' => self.close(),
-            State::FirstKey | State::NextKey => match byte {
+            ScanState::Value => self.begin(byte),
+            ScanState::FirstItem if byte == b']' => self.close(),
+            ScanState::FirstItem => self.begin(byte),
+            ScanState::FirstKey if byte == b'}' => self.close(),
+            ScanState::FirstKey | ScanState::NextKey => match byte {
                 b'"' => {
-                    self.state = State::Text;
+                    self.state = ScanState::Text;
                     self.in_key = true;
-                    Step::Start(Kind::Key)
+                    ScanStep::Start(ValueKind::Key)
                 }
                 _ => blank(byte),
             },
-            State::Colon => match byte {
+            ScanState::Colon => match byte {
                 b':' => {
-                    self.state = State::Value;
-                    Step::Next
+                    self.state = ScanState::Value;
+                    ScanStep::Next
                 }
                 _ => blank(byte),
             },
-            State::After => match byte {
+            ScanState::After => match byte {
                 b',' if self.depth > 0 => {
-                    self.state = if self.in_object() { State::NextKey } else { State::Value };
-                    Step::Next
+                    self.state = if self.in_object() { ScanState::NextKey } else { ScanState::Value };
+                    ScanStep::Next
                 }
                 b'}' if self.in_object() => self.close(),
                 b']' if self.depth > 0 && !self.in_object() => self.close(),
                 _ => blank(byte),
             },
-            State::Escape => self.escape(byte),
-            State::Hex { left, code } => self.hex(byte, left, code),
-            State::Word { of, at } => self.word(byte, of, at),
-            State::Text => Step::Bad,
+            ScanState::Escape => self.escape(byte),
+            ScanState::Hex { left, code } => self.hex(byte, left, code),
+            ScanState::Word { of, at } => self.word(byte, of, at),
+            ScanState::Text => ScanStep::Bad,
             number => self.number(number, byte),
         }
     }
@@ -241,76 +241,76 @@ impl Scan {
         self.objects & 1 == 1
     }
 
-    fn begin(&mut self, byte: u8) -> Step {
+    fn begin(&mut self, byte: u8) -> ScanStep {
         let (state, kind) = match byte {
             b'"' => {
                 self.in_key = false;
-                (State::Text, Kind::String)
+                (ScanState::Text, ValueKind::String)
             }
             b'{' | b'[' => return self.open(byte == b'{'),
-            b'-' => (State::Minus, Kind::Scalar),
-            b'0' => (State::Zero, Kind::Scalar),
-            b'1'..=b'9' => (State::Whole, Kind::Scalar),
-            b't' => (State::Word { of: Word::True, at: 1 }, Kind::Scalar),
-            b'f' => (State::Word { of: Word::False, at: 1 }, Kind::Scalar),
-            b'n' => (State::Word { of: Word::Null, at: 1 }, Kind::Scalar),
+            b'-' => (ScanState::Minus, ValueKind::Scalar),
+            b'0' => (ScanState::Zero, ValueKind::Scalar),
+            b'1'..=b'9' => (ScanState::Whole, ValueKind::Scalar),
+            b't' => (ScanState::Word { of: JsonWord::True, at: 1 }, ValueKind::Scalar),
+            b'f' => (ScanState::Word { of: JsonWord::False, at: 1 }, ValueKind::Scalar),
+            b'n' => (ScanState::Word { of: JsonWord::Null, at: 1 }, ValueKind::Scalar),
             _ => return blank(byte),
         };
         self.state = state;
-        Step::Start(kind)
+        ScanStep::Start(kind)
     }
 
-    fn open(&mut self, object: bool) -> Step {
+    fn open(&mut self, object: bool) -> ScanStep {
         if self.depth == DEPTH_MAX {
-            return Step::Bad;
+            return ScanStep::Bad;
         }
         self.objects = self.objects << 1 | object as u128;
         self.depth += 1;
-        self.state = if object { State::FirstKey } else { State::FirstItem };
-        Step::Start(if object { Kind::Object } else { Kind::Array })
+        self.state = if object { ScanState::FirstKey } else { ScanState::FirstItem };
+        ScanStep::Start(if object { ValueKind::Object } else { ValueKind::Array })
     }
 
-    fn close(&mut self) -> Step {
+    fn close(&mut self) -> ScanStep {
         self.objects >>= 1;
         self.depth -= 1;
-        self.state = State::After;
-        Step::Stop { taken: true }
+        self.state = ScanState::After;
+        ScanStep::Stop { taken: true }
     }
 
-    fn escape(&mut self, byte: u8) -> Step {
-        self.state = State::Text;
+    fn escape(&mut self, byte: u8) -> ScanStep {
+        self.state = ScanState::Text;
         match byte {
-            b'u' => self.state = State::Hex { left: 4, code: 0 },
+            b'u' => self.state = ScanState::Hex { left: 4, code: 0 },
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.lone_surrogate(),
             _ => {
                 self.lone_surrogate();
                 self.faults.escape = true;
                 // The byte is judged again as text: it may be a raw control character.
-                return Step::Again;
+                return ScanStep::Again;
             }
         }
-        Step::Next
+        ScanStep::Next
     }
 
-    fn hex(&mut self, byte: u8, left: u8, code: u16) -> Step {
+    fn hex(&mut self, byte: u8, left: u8, code: u16) -> ScanStep {
         let Some(digit) = (byte as char).to_digit(16) else {
             self.faults.escape = true;
-            self.state = State::Text;
-            return Step::Again;
+            self.state = ScanState::Text;
+            return ScanStep::Again;
         };
         let code = code << 4 | digit as u16;
         if left > 1 {
-            self.state = State::Hex { left: left - 1, code };
-            return Step::Next;
+            self.state = ScanState::Hex { left: left - 1, code };
+            return ScanStep::Next;
         }
-        self.state = State::Text;
+        self.state = ScanState::Text;
         match (code, self.surrogate) {
             (0xDC00..=0xDFFF, true) => self.surrogate = false,
             (0xD800..=0xDBFF, false) => self.surrogate = true,
             (0xDC00..=0xDFFF, false) => self.faults.escape = true,
             _ => self.lone_surrogate(),
         }
-        Step::Next
+        ScanStep::Next
     }
 
     #[inline]
@@ -321,44 +321,48 @@ impl Scan {
         }
     }
 
-    fn word(&mut self, byte: u8, of: Word, at: u8) -> Step {
+    fn word(&mut self, byte: u8, of: JsonWord, at: u8) -> ScanStep {
         match of.text().get(at as usize) {
             Some(&expected) if expected == byte => {
-                self.state = State::Word { of, at: at + 1 };
-                Step::Next
+                self.state = ScanState::Word { of, at: at + 1 };
+                ScanStep::Next
             }
-            Some(_) => Step::Bad,
+            Some(_) => ScanStep::Bad,
             None => self.scalar_ends(),
         }
     }
 
-    fn number(&mut self, state: State, byte: u8) -> Step {
+    fn number(&mut self, state: ScanState, byte: u8) -> ScanStep {
         self.state = match (state, byte) {
-            (State::Minus, b'0') => State::Zero,
-            (State::Minus, b'1'..=b'9') | (State::Whole, b'0'..=b'9') => State::Whole,
-            (State::Zero | State::Whole, b'.') => State::Point,
-            (State::Point | State::Fraction, b'0'..=b'9') => State::Fraction,
-            (State::Zero | State::Whole | State::Fraction, b'e' | b'E') => State::Exponent,
-            (State::Exponent, b'+' | b'-') => State::ExponentSign,
-            (State::Exponent | State::ExponentSign | State::Power, b'0'..=b'9') => State::Power,
-            (State::Zero | State::Whole | State::Fraction | State::Power, _) => return self.scalar_ends(),
-            _ => return Step::Bad,
+            (ScanState::Minus, b'0') => ScanState::Zero,
+            (ScanState::Minus, b'1'..=b'9') | (ScanState::Whole, b'0'..=b'9') => ScanState::Whole,
+            (ScanState::Zero | ScanState::Whole, b'.') => ScanState::Point,
+            (ScanState::Point | ScanState::Fraction, b'0'..=b'9') => ScanState::Fraction,
+            (ScanState::Zero | ScanState::Whole | ScanState::Fraction, b'e' | b'E') => ScanState::Exponent,
+            (ScanState::Exponent, b'+' | b'-') => ScanState::ExponentSign,
+            (ScanState::Exponent | ScanState::ExponentSign | ScanState::Power, b'0'..=b'9') => {
+                ScanState::Power
+            }
+            (ScanState::Zero | ScanState::Whole | ScanState::Fraction | ScanState::Power, _) => {
+                return self.scalar_ends();
+            }
+            _ => return ScanStep::Bad,
         };
-        Step::Next
+        ScanStep::Next
     }
 
     /// A scalar has no end of its own: the byte after it, not taken here, shows that it is over.
-    fn scalar_ends(&mut self) -> Step {
-        self.state = State::After;
-        Step::Stop { taken: false }
+    fn scalar_ends(&mut self) -> ScanStep {
+        self.state = ScanState::After;
+        ScanStep::Stop { taken: false }
     }
 }
 
-enum Step {
+enum ScanStep {
     Next,
     /// The state changed; the same byte is judged again.
     Again,
-    Start(Kind),
+    Start(ValueKind),
     Stop {
         taken: bool,
     },
@@ -366,8 +370,8 @@ enum Step {
 }
 
 /// What may stand between tokens; nothing else may where no token fits.
-fn blank(byte: u8) -> Step {
-    if is_blank(byte as char) { Step::Next } else { Step::Bad }
+fn blank(byte: u8) -> ScanStep {
+    if is_blank(byte as char) { ScanStep::Next } else { ScanStep::Bad }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The inside of a JSON string: which bytes mean nothing but themselves, and where the first other stands.
 
 use crate::byte_search;
-use crate::work::searched;
+use crate::work::count_search;
 
 /// Whether the byte means more than itself inside a string. Without branches, for the sake of the search.
 const fn is_special(byte: u8) -> bool {
@@ -17,7 +17,7 @@ pub fn special(bytes: &[u8]) -> Option<usize> {
     for (at, word) in near.iter().enumerate() {
         let specials = specials(u64::from_le_bytes(*word));
         if specials != 0 {
-            return searched(0, Some(8 * at + specials.trailing_zeros() as usize / 8));
+            return count_search(0, Some(8 * at + specials.trailing_zeros() as usize / 8));
         }
     }
     let seen = 8 * near.len();
@@ -26,7 +26,7 @@ pub fn special(bytes: &[u8]) -> Option<usize> {
         0..8 => far.iter().position(|byte| is_special(*byte)),
         _ => special_far(far),
     };
-    searched(bytes.len(), found.map(|at| seen + at))
+    count_search(bytes.len(), found.map(|at| seen + at))
 }
 
 /// Quotes and backslashes are searched for by the widest vectors there are. Whether a control character stands before

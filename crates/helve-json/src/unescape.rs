@@ -2,13 +2,13 @@
 
 /// Carries half an escape from chunk to chunk.
 #[derive(Default)]
-pub struct Unescape {
-    state: State,
+pub struct Unescaper {
+    state: EscapeState,
     high: Option<u16>,
 }
 
 #[derive(Default, Clone, Copy)]
-enum State {
+enum EscapeState {
     #[default]
     Plain,
     Escape,
@@ -18,16 +18,16 @@ enum State {
     },
 }
 
-impl Unescape {
+impl Unescaper {
     /// Whether plain text goes through unchanged.
     pub fn is_plain(&self) -> bool {
-        matches!(self.state, State::Plain) && self.high.is_none()
+        matches!(self.state, EscapeState::Plain) && self.high.is_none()
     }
 
     pub fn feed(&mut self, text: &str, mut out: impl FnMut(&str)) {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
-            if let State::Plain = self.state {
+            if let EscapeState::Plain = self.state {
                 let run = rest.find('\\').unwrap_or(rest.len());
                 if run > 0 {
                     self.lone(&mut out);
@@ -38,9 +38,9 @@ impl Unescape {
             }
             rest = &rest[c.len_utf8()..];
             match self.state {
-                State::Plain => self.state = State::Escape,
-                State::Escape => self.escape(c, &mut out),
-                State::Hex { left, code } => self.hex(c, left, code, &mut out),
+                EscapeState::Plain => self.state = EscapeState::Escape,
+                EscapeState::Escape => self.escape(c, &mut out),
+                EscapeState::Hex { left, code } => self.hex(c, left, code, &mut out),
             }
         }
     }
@@ -52,10 +52,10 @@ impl Unescape {
 
     fn escape(&mut self, c: char, out: &mut impl FnMut(&str)) {
         if c == 'u' {
-            self.state = State::Hex { left: 4, code: 0 };
+            self.state = EscapeState::Hex { left: 4, code: 0 };
             return;
         }
-        self.state = State::Plain;
+        self.state = EscapeState::Plain;
         self.lone(out);
         let mut buffer = [0; 4];
         out(match c {
@@ -72,10 +72,10 @@ impl Unescape {
     fn hex(&mut self, c: char, left: u8, code: u16, out: &mut impl FnMut(&str)) {
         let code = code << 4 | c.to_digit(16).unwrap_or(0) as u16;
         if left > 1 {
-            self.state = State::Hex { left: left - 1, code };
+            self.state = EscapeState::Hex { left: left - 1, code };
             return;
         }
-        self.state = State::Plain;
+        self.state = EscapeState::Plain;
         let read = match (self.high.take(), code) {
             (None, 0xD800..=0xDBFF) => {
                 self.high = Some(code);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn decode(raw: &str, chunk: usize) -> String {
-        let mut unescape = Unescape::default();
+        let mut unescape = Unescaper::default();
         let mut out = String::new();
         let chars: Vec<char> = raw.chars().collect();
         for piece in chars.chunks(chunk) {

@@ -14,21 +14,21 @@ thread_local! {
 
 /// So many bytes were looked at, a second look counted again.
 #[inline(always)]
-pub fn looked_at(_bytes: usize) {
+pub fn count_bytes(_bytes: usize) {
     #[cfg(any(test, feature = "count-work"))]
     LOOKED_AT.set(LOOKED_AT.get() + _bytes as u64);
 }
 
 /// What a search in so many bytes has found; it looked no further than that.
 #[inline(always)]
-pub fn searched(bytes: usize, found: Option<usize>) -> Option<usize> {
-    looked_at(found.unwrap_or(bytes));
+pub fn count_search(bytes: usize, found: Option<usize>) -> Option<usize> {
+    count_bytes(found.unwrap_or(bytes));
     found
 }
 
 /// What comes of it, and how many bytes were looked at for that.
 #[cfg(any(test, feature = "count-work"))]
-pub fn measured<T>(read: impl FnOnce() -> T) -> (T, u64) {
+pub fn measure<T>(read: impl FnOnce() -> T) -> (T, u64) {
     let before = LOOKED_AT.get();
     let made = read();
     (made, LOOKED_AT.get() - before)

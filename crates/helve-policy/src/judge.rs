@@ -1,6 +1,6 @@
 //! From rules and a described call to a verdict.
 
-use helve_types::Effect;
+use helve_types::{Effect, Notice, Reason};
 use serde_json::Value;
 
 use crate::{Action, Leaving, Rule};
@@ -34,8 +34,8 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     pub verdict: Verdict,
-    /// For people: why this verdict.
-    pub because: String,
+    /// Why this verdict.
+    pub because: Reason,
     /// Which rule spoke, as `layer.number`; none if the effect class decided.
     pub rule: Option<String>,
     /// Why a person must be asked whatever allows the call: no rule and no consent to other calls is enough.
@@ -77,14 +77,13 @@ impl Rules {
         let Some((rule, layer, number)) = spoken.max_by_key(|(rule, ..)| rule.action) else {
             return by_effect(access);
         };
-        let because = if rule.because.is_empty() { default_reason(rule.action) } else { &rule.because };
         Judgement {
             verdict: match rule.action {
                 Action::Allow => Verdict::Allow,
                 Action::Ask => Verdict::Ask,
                 Action::Deny => Verdict::Deny,
             },
-            because: because.to_owned(),
+            because: reason(rule),
             rule: Some(format!("{layer}.{number}")),
             must_ask: None,
         }
@@ -111,22 +110,32 @@ impl Rules {
     }
 }
 
-fn default_reason(action: Action) -> &'static str {
-    match action {
-        Action::Allow => "a rule allows it",
-        Action::Ask => "a rule wants a person to decide",
-        Action::Deny => "a rule forbids it",
+/// In the operator's words, or in ours where the rule says nothing.
+fn reason(rule: &Rule) -> Reason {
+    let own = (!rule.because.is_empty()).then_some(&*rule.because);
+    match (rule.action, own) {
+        (Action::Allow, own) => Reason::new(own.unwrap_or("a rule allows it"), Notice::allowed_by_rule()),
+        (Action::Ask, None) => Reason::new("a rule wants a person to decide", Notice::asks_by_rule()),
+        (Action::Ask, Some(own)) => Reason::new(own, Notice::asks_because(own)),
+        (Action::Deny, None) => Reason::new("a rule forbids it", Notice::forbidden_by_rule()),
+        (Action::Deny, Some(own)) => Reason::new(own, Notice::forbidden_because(own)),
     }
 }
 
 fn by_effect(access: &Access<'_>) -> Judgement {
-    let (verdict, because) = match access.effect {
-        Effect::Read => (Verdict::Allow, "it changes nothing"),
-        _ if access.client => (Verdict::Allow, "it runs on the user's side, when the user starts it"),
-        Effect::Idempotent => (Verdict::Ask, "it changes something"),
-        Effect::NonIdempotent => (Verdict::Ask, "it changes something and cannot be taken back"),
+    let (verdict, because, notice) = match access.effect {
+        Effect::Read => (Verdict::Allow, "it changes nothing", Notice::allowed_for_reading()),
+        _ if access.client => (
+            Verdict::Allow,
+            "it runs on the user's side, when the user starts it",
+            Notice::allowed_on_users_side(),
+        ),
+        Effect::Idempotent => (Verdict::Ask, "it changes something", Notice::asks_for_change()),
+        Effect::NonIdempotent => {
+            (Verdict::Ask, "it changes something and cannot be taken back", Notice::asks_for_lasting_change())
+        }
     };
-    Judgement { verdict, because: because.to_owned(), rule: None, must_ask: None }
+    Judgement { verdict, because: Reason::new(because, notice), rule: None, must_ask: None }
 }
 
 #[cfg(test)]

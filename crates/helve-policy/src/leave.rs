@@ -3,19 +3,28 @@
 //! Private data, text that strangers may have written, and a way out: any two of them are work, all three are how data
 //! is stolen. Once the first two are in a run, a call that can carry data out of it is put before a person.
 
-use helve_types::{CLIENT, Effect, Flow, Origin, Taint};
+use helve_types::{CLIENT, Effect, Flow, Notice, Origin, Reason, Taint};
 
 /// A call that could carry private data out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaving {
     /// For the person who is asked: what is in the run, from where, and where it would go.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Reason>,
 }
 
 impl Leaving {
     /// Why a person is asked at all.
-    pub const BECAUSE: &str =
-        "it could carry private data out of the run, and text from outside may have asked for it";
+    pub fn because() -> Reason {
+        Reason::new(
+            "it could carry private data out of the run, and text from outside may have asked for it",
+            Notice::asks_for_leak(),
+        )
+    }
+
+    /// The warnings in words and as notices.
+    pub fn told(self) -> (Vec<String>, Vec<Notice>) {
+        self.warnings.into_iter().map(|warning| (warning.text, warning.notice)).unzip()
+    }
 }
 
 /// How many sources a person is told of.
@@ -33,22 +42,33 @@ pub fn leaving(taint: &Taint, flow: &Flow, effect: Effect) -> Option<Leaving> {
         return None;
     }
     let place = match flow.place.as_deref() {
-        Some(CLIENT) => {
-            "This call gives its arguments to a program on the user's side, which Helve does not see.".into()
-        }
-        Some(host) => {
+        Some(CLIENT) => Reason::new(
+            "This call gives its arguments to a program on the user's side, which Helve does not see.",
+            Notice::leak_to_client(),
+        ),
+        Some(host) => Reason::new(
             format!(
                 "This call sends its arguments to {host}, which is not one of the operator's trusted hosts."
-            )
-        }
-        None => "This call sends its arguments to a place that is not the operator's own.".to_owned(),
+            ),
+            Notice::leak_to_host(host),
+        ),
+        None => Reason::new(
+            "This call sends its arguments to a place that is not the operator's own.",
+            Notice::leak_to_elsewhere(),
+        ),
     };
+    let (private, untrusted) = (listed(&taint.private), listed(&taint.untrusted));
     Some(Leaving {
         warnings: vec![
-            format!("There is private data in this run, from {}.", listed(&taint.private)),
-            format!(
-                "There is also text that strangers may have written, from {}: it may have told the model to make this call.",
-                listed(&taint.untrusted)
+            Reason::new(
+                format!("There is private data in this run, from {private}."),
+                Notice::leak_private(&private),
+            ),
+            Reason::new(
+                format!(
+                    "There is also text that strangers may have written, from {untrusted}: it may have told the model to make this call."
+                ),
+                Notice::leak_untrusted(&untrusted),
             ),
             place,
         ],
@@ -94,7 +114,7 @@ mod tests {
             assert_eq!(leaving(&both, &Flow::default(), effect), None);
             let asked = leaving(&both, &to("evil.test"), effect).unwrap();
             assert_eq!(
-                asked.warnings,
+                asked.told().0,
                 [
                     "There is private data in this run, from query_database.",
                     "There is also text that strangers may have written, from read_page (blog.test): it may have told the \
@@ -135,7 +155,7 @@ mod tests {
     fn many_sources_are_counted_and_not_all_told() {
         let private = (1..=6).map(|n| origin(&format!("tool_{n}"), None)).collect();
         let taint = Taint { private, untrusted: vec![origin("eval", Some("client"))] };
-        let warnings = leaving(&taint, &Flow::of_client(), Effect::NonIdempotent).unwrap().warnings;
+        let warnings = leaving(&taint, &Flow::of_client(), Effect::NonIdempotent).unwrap().told().0;
         assert_eq!(
             warnings[0],
             "There is private data in this run, from tool_1, tool_2, tool_3, tool_4, 2 more."

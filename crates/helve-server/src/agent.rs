@@ -60,6 +60,11 @@ pub(crate) struct AgentBody {
     tools: AgentTools,
     /// Added to the agent's system prompt.
     system: Option<String>,
+    /// Whether the web is searched for the message before the model is first asked; as the agent or else the model has it if
+    /// not said.
+    #[serde(alias = "pre_search")]
+    #[schemars(extend("x-aliases" = ["pre_search"]))]
+    pre_search: Option<bool>,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(rename = "tool_choice", alias = "toolChoice")]
     #[schemars(extend("x-aliases" = ["toolChoice"]))]
@@ -134,6 +139,7 @@ pub(crate) async fn agent(
         stream,
         tools,
         system,
+        pre_search,
         tool_choice: choice,
     } = body.value;
     let (tools, switches) = match tools {
@@ -153,6 +159,7 @@ pub(crate) async fn agent(
         params: params.checked()?,
         system: system_prompt(system)?,
         without_tools,
+        pre_search,
         tool_choice: if tools { choice } else { ToolChoice::None },
         stream,
         key,
@@ -259,7 +266,7 @@ impl PieceRender {
             Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
             Fact::ApprovalAsked(question) if question.call.is_none() => self.send(about_run(question), out),
-            Fact::BudgetSpent { because } => self.because = Some(because.clone()),
+            Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ApprovalAsked(question) => {
                 let input: Value = serde_json::from_str(&question.arguments).unwrap_or_default();
                 let tool = json!({

@@ -55,6 +55,11 @@ pub(crate) struct ChatBody {
     tools: Option<ChatTools>,
     /// Added to the agent's system prompt.
     system: Option<String>,
+    /// Whether the web is searched for the message before the model is first asked; as the agent or else the model has it if
+    /// not said.
+    #[serde(alias = "pre_search")]
+    #[schemars(extend("x-aliases" = ["pre_search"]))]
+    pre_search: Option<bool>,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(rename = "tool_choice", alias = "toolChoice")]
     #[schemars(extend("x-aliases" = ["toolChoice"]))]
@@ -112,6 +117,7 @@ pub(crate) async fn chat(
         config,
         tools,
         system,
+        pre_search,
         tool_choice: choice,
     } = body.value;
     let principal = principal.acting_as(user_id.as_deref())?;
@@ -156,6 +162,7 @@ pub(crate) async fn chat(
         system: system_prompt(system)?,
         without_tools,
         client_tools,
+        pre_search,
         tool_choice: tool_choice(choice.as_ref())?,
         mode: config
             .mode

@@ -84,6 +84,7 @@ pub(crate) async fn call_tool(
     let key = start::idempotency_key(&headers, route, Some(&name), &body.bytes, world)?;
     let CallBody { arguments, user, skip_cache, skip_limit } = body.value;
     let user = principal.acting_for(user.as_deref())?;
+    let name = app.runtime.catalogue().name_of(&name);
     if app.runtime.registry().get(&name).is_none() {
         return Err(Problem::not_found("tool"));
     }

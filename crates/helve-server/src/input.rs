@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::Page;
-use helve_tool::JsonBounds;
+use helve_tool::{DefinitionError, JsonBounds, rows_of_text};
 use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -105,6 +105,29 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for LargeJson<
     }
 }
 
+/// The rows of a body: one JSON document, or one row on each line.
+pub(crate) enum Rows {
+    Document(Value),
+    Lines(Vec<Result<Value, DefinitionError>>),
+}
+
+impl FromRequest<App> for Rows {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if !kind.is_some_and(is_lines) {
+            let Json { value, .. } = Json::<Value>::from_request(request, app).await?;
+            return Ok(Self::Document(value));
+        }
+        let bytes = collect(request, app, app.limits.body_bytes_max).await?;
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|_| Problem::bad_request("bad_body", "the body is no UTF-8 text"))?;
+        let rows = rows_of_text(text).map_err(|wrong| Problem::bad_request("bad_body", wrong.problem))?;
+        Ok(Self::Lines(rows))
+    }
+}
+
 struct Body<T> {
     value: T,
     bytes: bytes::Bytes,
@@ -147,21 +170,7 @@ async fn read<T: DeserializeOwned + JsonSchema + 'static>(
             "the body must be JSON: send Content-Type: application/json",
         ));
     }
-    let body = Limited::new(request.into_body(), bytes_max).collect();
-    let bytes = match tokio::time::timeout(app.limits.body_time, body).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            let detail = format!("the body is larger than {bytes_max} bytes");
-            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
-        }
-        Ok(Err(_)) => return Err(Problem::bad_request("body_broken", "the body could not be read")),
-        Err(_) => {
-            let detail = "the body did not arrive in time";
-            let problem = Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail);
-            // What is still to come is not waited for.
-            return Err(problem.header(header::CONNECTION, HeaderValue::from_static("close")));
-        }
-    };
+    let bytes = collect(request, app, bytes_max).await?;
     // Before anything is made of it.
     json.check(&bytes)
         .map_err(|what| Problem::bad_request("body_too_complex", format!("the body {what}")))?;
@@ -184,6 +193,25 @@ async fn read<T: DeserializeOwned + JsonSchema + 'static>(
     match serde_json::from_slice(&bytes) {
         Ok(value) => Ok(Body { value, bytes, unknown }),
         Err(error) => Err(misfit_of::<T>(&bytes, &error)),
+    }
+}
+
+/// The bytes of a body, as many and as soon as they may be.
+async fn collect(request: Request, app: &App, bytes_max: usize) -> Result<bytes::Bytes, Problem> {
+    let body = Limited::new(request.into_body(), bytes_max).collect();
+    match tokio::time::timeout(app.limits.body_time, body).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+            let detail = format!("the body is larger than {bytes_max} bytes");
+            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail))
+        }
+        Ok(Err(_)) => Err(Problem::bad_request("body_broken", "the body could not be read")),
+        Err(_) => {
+            let detail = "the body did not arrive in time";
+            let problem = Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail);
+            // What is still to come is not waited for.
+            Err(problem.header(header::CONNECTION, HeaderValue::from_static("close")))
+        }
     }
 }
 
@@ -241,8 +269,18 @@ pub(crate) async fn read_form<T: DeserializeOwned>(app: &App, request: Request) 
     read.map(|Query(value)| value).ok_or(StatusCode::BAD_REQUEST)
 }
 
+fn media_type(kind: &str) -> String {
+    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// Whether a body has one JSON value on each line.
+fn is_lines(kind: &str) -> bool {
+    let names = ["x-ndjson", "ndjson", "jsonl", "x-jsonlines"];
+    media_type(kind).strip_prefix("application/").is_some_and(|name| names.contains(&name))
+}
+
 fn is_json(kind: &str) -> bool {
-    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let kind = media_type(kind);
     kind == "application/json" || kind.ends_with("+json")
 }
 

@@ -4,6 +4,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_agent::{CommandError, StartError};
 use helve_store::StoreError;
+use helve_types::sentences;
 use serde_json::{Map, Value, json};
 
 /// An answer that says no. `detail` goes to the caller; what only the operator may know is logged instead.
@@ -12,13 +13,16 @@ pub(crate) struct Problem {
     status: StatusCode,
     code: &'static str,
     detail: String,
+    /// What varies in the sentence that the reader's side makes of the code.
+    params: Map<String, Value>,
     more: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), more: Map::new(), headers: vec![] }
+        debug_assert!(sentences().contains_key(code), "{code} is not in fixtures/codes.json");
+        Self { status, code, detail: detail.into(), params: Map::new(), more: Map::new(), headers: vec![] }
     }
 
     pub(crate) fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
@@ -34,6 +38,12 @@ impl Problem {
         self
     }
 
+    /// What a person is told varies by this; `fixtures/codes.json` has the names for each code.
+    pub(crate) fn param(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.params.insert(name.into(), value.into());
+        self
+    }
+
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
@@ -46,7 +56,11 @@ impl Problem {
 
     /// The same as JSON, for a stream that has already begun.
     pub(crate) fn in_stream(&self) -> Value {
-        json!({"code": self.code, "message": self.detail})
+        let mut told = json!({"code": self.code, "message": self.detail});
+        if !self.params.is_empty() {
+            told["params"] = self.params.clone().into();
+        }
+        told
     }
 }
 
@@ -62,6 +76,9 @@ impl IntoResponse for Problem {
         body.insert("status".into(), self.status.as_u16().into());
         body.insert("code".into(), self.code.into());
         body.insert("detail".into(), self.detail.into());
+        if !self.params.is_empty() {
+            body.insert("params".into(), self.params.into());
+        }
         let mut response = (self.status, Value::Object(body.clone()).to_string()).into_response();
         response.extensions_mut().insert(Told(body));
         let headers = response.headers_mut();
@@ -152,9 +169,11 @@ impl From<StartError> for Problem {
                     .with("bytes", bytes)
                     .with("bytes_max", max)
             }
-            StartError::BudgetSpent { renews_at, after_s, .. } => {
+            StartError::BudgetSpent { because, renews_at, after_s } => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "budget_spent", detail)
                     .with("renews_at", renews_at.0)
+                    .param("because", because.notice)
+                    .param("renews_at", renews_at.0)
                     .try_again(after_s)
             }
             StartError::Closing => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).try_again(5),

@@ -148,6 +148,11 @@ pub(crate) struct RunBody {
     tools: RunTools,
     /// Added to the agent's system prompt.
     system: Option<String>,
+    /// Whether the web is searched for the message before the model is first asked; as the agent or else the model has it if
+    /// not said.
+    #[serde(alias = "preSearch")]
+    #[schemars(extend("x-aliases" = ["preSearch"]))]
+    pre_search: Option<bool>,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(alias = "toolChoice")]
     #[schemars(extend("x-aliases" = ["toolChoice"]))]
@@ -196,6 +201,7 @@ pub(crate) async fn start_run(
         user,
         tools,
         system,
+        pre_search,
         tool_choice: choice,
     } = body.value;
     let registry = app.runtime.registry();
@@ -218,6 +224,7 @@ pub(crate) async fn start_run(
         system: system_prompt(system)?,
         without_tools,
         client_tools: client_tools(declared, registry)?,
+        pre_search,
         tool_choice: tool_choice(choice.as_ref())?,
         key,
         ..StartRequest::new(user, StartInput::Message { conversation, text: message })
@@ -267,7 +274,7 @@ pub(crate) async fn resume_run(
 ) -> Result<StatusCode, Problem> {
     let by = &principal.user;
     app.runtime.resume_run(principal.scope(), run).await?;
-    tracing::info!(%run, %by, "the run is taken up because somebody said so");
+    tracing::info!(%run, %by, reason = "operator", "run resumed");
     Ok(StatusCode::ACCEPTED)
 }
 

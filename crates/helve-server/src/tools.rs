@@ -5,20 +5,23 @@
 
 mod agree;
 mod export;
+mod grants;
+mod make;
 mod view;
 
+use axum::Extension;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use helve_tool::{CatalogueError, Change, Listed, read_definition};
+use helve_tool::{CatalogueError, Change, Listed, MappedRow, map_row};
 use helve_types::ToolDefinition;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::view::{CheckedView, ToolList, ToolView, VersionList, VersionView};
-use crate::access::{Principal, Right};
+use self::view::{ToolList, ToolView, VersionList, VersionView};
+use crate::access::{Principal, Right, Visitor};
 use crate::app::App;
 use crate::input::{Asked, Json, Path};
 use crate::problem::Problem;
@@ -29,24 +32,29 @@ const IF_MATCH: &str =
     "The version that is changed; if the tool is at another one by now, nothing happens (412).";
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    agree::routes(routes)
+    grants::routes(agree::routes(routes))
         .add(
             Operation::get("/api/tools", Right::Chat, "List tools").query::<ToolQuery>().gives::<ToolList>(),
             list_tools,
         )
         .add(
-            Operation::post("/api/tools", Right::Admin, "Make a tool of a definition")
-                .query::<MakeQuery>()
-                .body::<ToolDefinition>()
+            Operation::post(
+                "/api/tools",
+                Right::Admin,
+                "Make a tool of a definition, or many of a list or of lines of JSON",
+            )
+                .query::<make::MakeQuery>()
+                .body::<make::MakeBody>()
                 .gives::<ToolView>()
                 .status(201)
                 .answer_header("Location", "Where the tool is.")
                 .answer_header("ETag", VERSION)
                 .or_status(
                     200,
-                    "With `dry_run`: it could be made, and `warnings` says what is odd about it.",
+                    "With `dry_run`: it could be made, and `warnings` says what is odd about it. Of a list or of lines, \
+                     `rows` tells what became of each, with the status 207 where one was refused.",
                 ),
-            make_tool,
+            make::make_tools,
         )
         .add(
             Operation::get(
@@ -119,13 +127,6 @@ impl ToolQuery {
     }
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-struct MakeQuery {
-    /// `true` only checks the definition, and keeps nothing.
-    #[serde(default)]
-    dry_run: bool,
-}
-
 async fn list_tools(
     State(app): State<App>,
     principal: Principal,
@@ -142,53 +143,40 @@ async fn get_tool(
     principal: Principal,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    let tool = app.runtime.catalogue().get(&name).ok_or_else(|| Problem::not_found("tool"))?;
+    let catalogue = app.runtime.catalogue();
+    let tool = catalogue.get(&catalogue.name_of(&name)).ok_or_else(|| Problem::not_found("tool"))?;
     // How a tool is made is for those who make them.
     Ok(if principal.is_admin() { shown(&tool) } else { tagged(&tool, ToolView::for_everybody(&tool)) })
-}
-
-async fn make_tool(
-    State(app): State<App>,
-    principal: Principal,
-    Asked(query): Asked<MakeQuery>,
-    body: Json<Value>,
-) -> Result<Response, Problem> {
-    let catalogue = app.runtime.catalogue();
-    let definition = read_definition(body.value).map_err(CatalogueError::from)?;
-    if query.dry_run {
-        catalogue.check_name_is_free(&definition.name)?;
-        let warnings = catalogue.check_beside(&definition).await?;
-        return Ok(Answer(CheckedView { hash: definition.hash(), warnings }).into_response());
-    }
-    let tool = catalogue.create(definition, &principal.user.0).await?;
-    let mut response = (StatusCode::CREATED, shown(&tool)).into_response();
-    if let Ok(location) = HeaderValue::try_from(format!("/api/tools/{}", tool.name())) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
 }
 
 async fn replace_tool(
     State(app): State<App>,
     principal: Principal,
-    Path(name): Path<String>,
+    Extension(visitor): Extension<Visitor>,
+    Path(address): Path<String>,
     headers: HeaderMap,
-    body: Json<Value>,
+    mut body: Json<Value>,
 ) -> Result<Response, Problem> {
-    let definition = read_definition(body.value).map_err(CatalogueError::from)?;
+    let allow_host = take_consent(&mut body.value)?;
+    make::may_consent(visitor, allow_host)?;
+    let MappedRow { definition, mapped } = map_row(body.value).map_err(CatalogueError::from)?;
     let change = Change::Whole(Box::new(definition));
-    let expected = expected(&headers)?;
-    let tool = app.runtime.catalogue().update(&name, change, expected, &principal.user.0).await?;
-    Ok(shown(&tool))
+    let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
+    let name = catalogue.name_of(&address);
+    let tool = catalogue.update_granted(&name, change, expected(&headers)?, allow_host, by).await?;
+    Ok(tagged(&tool, ToolView::whole(&tool).mapped(mapped)))
 }
 
 async fn change_tool(
     State(app): State<App>,
     principal: Principal,
-    Path(name): Path<String>,
+    Extension(visitor): Extension<Visitor>,
+    Path(address): Path<String>,
     headers: HeaderMap,
-    body: Json<Value>,
+    mut body: Json<Value>,
 ) -> Result<Response, Problem> {
+    let allow_host = take_consent(&mut body.value)?;
+    make::may_consent(visitor, allow_host)?;
     let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
     if !body.value.is_object() {
         return Err(Problem::bad_request(
@@ -196,10 +184,14 @@ async fn change_tool(
             "the body must be a JSON object: what is to be changed",
         ));
     }
+    let name = catalogue.name_of(&address);
     let is_row = catalogue.get(&name).is_none_or(|tool| tool.row.is_some());
     let tool = match only_switch(&body.value) {
         Some(enabled) if !is_row => catalogue.set_enabled(&name, enabled, by).await?,
-        _ => catalogue.update(&name, Change::Patch(body.value), expected(&headers)?, by).await?,
+        _ => {
+            let change = Change::Patch(body.value);
+            catalogue.update_granted(&name, change, expected(&headers)?, allow_host, by).await?
+        }
     };
     Ok(shown(&tool))
 }
@@ -210,7 +202,8 @@ async fn delete_tool(
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    app.runtime.catalogue().remove(&name, expected(&headers)?, &principal.user.0).await?;
+    let catalogue = app.runtime.catalogue();
+    catalogue.remove(&catalogue.name_of(&name), expected(&headers)?, &principal.user.0).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -218,8 +211,19 @@ async fn tool_versions(
     State(app): State<App>,
     Path(name): Path<String>,
 ) -> Result<Answer<VersionList>, Problem> {
-    let versions = app.runtime.catalogue().versions(&name).await?;
+    let catalogue = app.runtime.catalogue();
+    let versions = catalogue.versions(&catalogue.name_of(&name)).await?;
     Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
+}
+
+/// Takes the consent to a host on this machine out of a body.
+fn take_consent(body: &mut Value) -> Result<bool, Problem> {
+    match body.as_object_mut().and_then(|members| members.remove("allow_host")) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(allow)) => Ok(allow),
+        Some(_) => Err(Problem::bad_request("bad_body", "`allow_host` must be true or false")
+            .with("field", "allow_host")),
+    }
 }
 
 /// What a patch says that does nothing but switch a tool on or off.
@@ -260,8 +264,13 @@ impl From<CatalogueError> for Problem {
         let detail = error.to_string();
         match error {
             CatalogueError::Definition(wrong) => {
-                Self::bad_request("bad_definition", detail).with("field", wrong.field)
+                let problem = Self::bad_request("bad_definition", detail).with("field", wrong.field);
+                match wrong.consent {
+                    Some(place) => problem.with("allow_host", place),
+                    None => problem,
+                }
             }
+            CatalogueError::IdTaken { .. } => Self::new(StatusCode::CONFLICT, "tool_id_taken", detail),
             CatalogueError::Exists(_) => Self::new(StatusCode::CONFLICT, "tool_exists", detail),
             CatalogueError::LooksLike { .. } => Self::new(StatusCode::CONFLICT, "tool_looks_alike", detail),
             CatalogueError::NoOffer(_) => Self::new(StatusCode::CONFLICT, "not_quarantined", detail),

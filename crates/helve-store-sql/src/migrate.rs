@@ -49,6 +49,11 @@ const SQLITE: &[Migration] = &[
         name: "tool_sends",
         sql: include_str!("../migrations/sqlite/0014_tool_sends.sql"),
     },
+    Migration {
+        number: 16,
+        name: "tool_grants",
+        sql: include_str!("../migrations/sqlite/0016_tool_grants.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

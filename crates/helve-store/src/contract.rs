@@ -9,6 +9,7 @@ mod budgets;
 mod calls;
 mod conversations;
 mod executions;
+mod grants;
 mod house;
 mod journal;
 mod offers;
@@ -30,6 +31,7 @@ pub use self::budgets::*;
 pub use self::calls::*;
 pub use self::conversations::*;
 pub use self::executions::*;
+pub use self::grants::*;
 pub use self::house::*;
 pub use self::journal::*;
 pub use self::offers::*;
@@ -100,6 +102,8 @@ macro_rules! store_contract {
             the_last_offer_about_a_tool_is_kept_beside_it_until_it_is_dropped,
             an_offer_is_taken_together_with_the_new_version_or_not_at_all,
             what_is_offered_about_a_tool_goes_with_it,
+            a_tool_is_kept_with_what_it_is_allowed_or_not_at_all,
+            a_grant_holds_until_it_is_revoked_or_its_tool_is_deleted,
             a_healthy_store_says_so,
         );
     };
@@ -228,6 +232,7 @@ fn setup() -> RunSetup {
         agent_params: ModelParams::default(),
         mode: Some(Mode::Native),
         stream: true,
+        pre_search: false,
         input: RunInput::Conversation,
     }
 }
@@ -273,6 +278,8 @@ fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
         sent_at: None,
         checked: None,
         warnings: vec![],
+        cautions: vec![],
+        reasons: vec![],
         repeats: false,
         effect: Effect::NonIdempotent,
         because: "it cannot be taken back".into(),

@@ -15,20 +15,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, RunState, Timestamp, Used, UserId,
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, RunState, Timestamp, ToolGrant, Used,
+    UserId,
 };
 
 use self::conversations::ConversationShelf;
 use self::delayed::Delayed;
 use self::plans::PlanShelf;
 use self::runs::RunShelf;
+use crate::grants::GrantShelf;
 use crate::offers::OfferShelf;
 use crate::tools::ToolShelf;
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, ENDED_SESSIONS_MAX, Execution, ExecutionFilter, ExecutionPage,
     IdempotencyKey, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord,
-    Scope, Share, Store, StoreError, StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
+    Scope, Share, Store, StoreError, StoreFuture, Token, ToolGrantRow, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 #[derive(Default)]
@@ -62,6 +64,7 @@ struct Shelves {
     profiles: BTreeMap<String, ModelProfile>,
     tools: ToolShelf,
     offers: OfferShelf,
+    grants: GrantShelf,
 }
 
 impl MemoryStore {
@@ -460,6 +463,7 @@ impl Store for MemoryStore {
         self.with(|all| {
             all.tools.delete(&name, expected)?;
             all.offers.drop(&name);
+            all.grants.forget(&name);
             all.audit.push(audit);
             Ok(())
         })
@@ -511,6 +515,46 @@ impl Store for MemoryStore {
             all.offers.drop(kept.name());
             all.audit.push(audit);
             Ok(kept)
+        })
+    }
+
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
+        self.with(|all| Ok(all.grants.all()))
+    }
+
+    fn keep_granted_tool(
+        &self,
+        row: ToolRow,
+        expected: u32,
+        audit: AuditEntry,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
+    ) -> StoreFuture<'_, ToolRow> {
+        self.with(|all| {
+            let kept = all.tools.keep(row, expected)?;
+            all.audit.push(audit);
+            for (grant, entry) in grants {
+                all.grants.put(grant);
+                all.audit.push(entry);
+            }
+            Ok(kept)
+        })
+    }
+
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.grants.put(grant);
+            all.tools.count_change();
+            all.audit.push(audit);
+            Ok(())
+        })
+    }
+
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.grants.revoke(&tool, &grant)?;
+            all.tools.count_change();
+            all.audit.push(audit);
+            Ok(())
         })
     }
 

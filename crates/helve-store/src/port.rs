@@ -3,13 +3,15 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
+use helve_types::{
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, ToolGrant, UserId,
+};
 
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
     NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, StoreError,
-    Token, ToolOffer, ToolRow, Urgency, UserPlan,
+    Token, ToolGrantRow, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 /// So many questions are let expire at a time; the rest waits for the next round.
@@ -226,7 +228,25 @@ pub trait Store: Send + Sync + 'static {
     /// As `keep_tool`, with what was offered about the tool, which is then no offer any more.
     fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow>;
 
-    /// Grows with every change of a tool, an offer or a switch, whoever makes it.
+    /// What the operator lets single tools have, by their names.
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>>;
+
+    /// As `keep_tool`, together with what the tool is allowed.
+    fn keep_granted_tool(
+        &self,
+        row: ToolRow,
+        expected: u32,
+        audit: AuditEntry,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
+    ) -> StoreFuture<'_, ToolRow>;
+
+    /// Lets a tool have something; it ends with the tool.
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// Takes back what a tool was allowed.
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// Grows with every change of a tool, an offer, a grant or a switch, whoever makes it.
     fn tool_changes(&self) -> StoreFuture<'_, u64>;
 
     // The medium itself

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_tool::{CallContext, Guards, Request, Tool, ToolError, ToolFuture, schema_of};
-use helve_types::{Effect, Example, OnUnknown, ToolOutput, ToolSpec};
+use helve_types::{Effect, Example, Notice, OnUnknown, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -54,7 +54,8 @@ impl Tool for Calculator {
     fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let Arguments { expression } = request.parse()?;
-            calculate(&expression).map_err(ToolError::Declined)
+            calculate(&expression)
+                .map_err(|why| ToolError::Declined(why).with_notice(Notice::not_calculable(&expression)))
         })
     }
 }

@@ -17,7 +17,7 @@ use helve_tool::{
     BreakerSettings, CallContext, Guards, LimitSettings, Limits, Request, Tool, ToolError, ToolFuture,
     schema_of,
 };
-use helve_types::{Effect, Example, Flow, OnUnknown, OutputFile, ToolOutput, ToolSpec};
+use helve_types::{Effect, Example, Flow, Notice, OnUnknown, OutputFile, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -216,10 +216,11 @@ fn unusable(problem: &str) -> ToolOutput {
 
 fn failed(error: EgressError) -> ToolError {
     match error {
-        EgressError::Refused(why) => ToolError::Declined(why),
+        EgressError::Refused(why) => ToolError::Declined(why).with_notice(Notice::egress_refused()),
         EgressError::NotSent(_) => ToolError::NotSent("the image service cannot be reached".into()),
         EgressError::Lost(why) | EgressError::TooLarge(why) => {
             ToolError::Lost(format!("the image service gave no answer: {why}"))
+                .with_notice(Notice::image_failed())
         }
     }
 }
@@ -233,16 +234,18 @@ fn refused(status: StatusCode, body: &[u8]) -> ToolError {
     match code {
         401 | 403 => ToolError::Declined(format!(
             "the image service does not accept this server's key ({code}); operator: check `api_key_env` in [images]"
-        )),
+        ))
+        .with_notice(Notice::image_key_refused(code.into())),
         429 => ToolError::Busy {
             message: format!("the image service is too busy ({code}){said}"),
             retry_after: None,
         },
         307 | 308 | 400..=407 | 409..=499 => {
             ToolError::Declined(format!("the image service refused the order ({code}){said}"))
+                .with_notice(Notice::image_refused(code.into()))
         }
         // It may have drawn before it failed, and drawing is paid for.
-        _ => ToolError::Lost(format!("the image service failed ({code}){said}")),
+        _ => ToolError::Lost(format!("the image service failed ({code}){said}")).with_notice(Notice::image_failed()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use helve_tool::{CallContext, Guards, PLANS_MAX, Page, Request, Tool, ToolFuture, UserPlan, schema_of};
-use helve_types::{Effect, Example, OnUnknown, ToolOutput, ToolSpec};
+use helve_types::{Effect, Example, Notice, OnUnknown, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -56,7 +56,9 @@ fn list(all: &[UserPlan]) -> ToolOutput {
     let data: Vec<Value> = shown.iter().map(plans::data).collect();
     let count = all.len();
     let title = format!("{count} plan{}", if count == 1 { "" } else { "s" });
-    ToolOutput::text(lines.join("\n")).titled(title).with_data(json!({"plans": data, "count": count}))
+    ToolOutput::text(lines.join("\n"))
+        .headed(title, Notice::plans_listed(count as u64))
+        .with_data(json!({"plans": data, "count": count}))
 }
 
 fn spec() -> ToolSpec {

@@ -9,7 +9,7 @@ use helve_tool::{
     CachePolicy, CacheScope, Guards, LimitSettings, Limits, PlanBody, PlanStatus, PlanStep, StoreError,
     ToolError, UserPlan,
 };
-use helve_types::{Labels, Taint, Timestamp, ToolOutput, ToolSpec};
+use helve_types::{Labels, Notice, Taint, Timestamp, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -172,14 +172,17 @@ pub(crate) fn refused(error: StoreError, number: u32) -> ToolError {
     match error {
         StoreError::NotFound(_) => ToolError::Declined(format!(
             "the user has no plan {number}; list_plans shows the plans there are with their numbers"
-        )),
+        ))
+        .with_notice(Notice::plan_not_found()),
         StoreError::Changed(version) => ToolError::Declined(format!(
             "plan {number} is at version {version} now, so nothing was changed; look at it with get_plan and decide \
              again"
-        )),
+        ))
+        .with_notice(Notice::plan_changed()),
         StoreError::Full(_) => ToolError::Declined(
             "the user has as many plans as are kept; use update_plan on one that is over instead".into(),
-        ),
+        )
+        .with_notice(Notice::plans_full()),
         // Every write is one transaction under the call's own key: to try again is safe.
         other => ToolError::NotSent(other.to_string()),
     }

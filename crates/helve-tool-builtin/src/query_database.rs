@@ -20,7 +20,7 @@ use std::time::Duration;
 use helve_tool::{
     CallContext, Guards, LimitSettings, Limits, Request, Tool, ToolError, ToolFuture, schema_of,
 };
-use helve_types::{Effect, Example, Flow, OnUnknown, ToolOutput, ToolSpec};
+use helve_types::{Effect, Example, Flow, Notice, OnUnknown, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -111,27 +111,35 @@ impl Tool for QueryDatabase {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
             let database = self.named(arguments.database.as_deref()).map_err(ToolError::Declined)?;
-            match question(arguments).map_err(ToolError::Declined)? {
-                Question::Describe => {
-                    let tables = match &database.kind {
-                        Kind::Sqlite(path) => sqlite::describe(&self.worker, database, path).await?,
-                        Kind::Postgres(config) => postgres::describe(database, config).await?,
-                    };
-                    Ok(described(database, &tables))
-                }
-                question @ Question::Select { .. } => {
-                    let table = match &database.kind {
-                        Kind::Sqlite(path) => sqlite::select(&self.worker, database, path, question).await?,
-                        Kind::Postgres(config) => postgres::select(database, config, &question).await?,
-                    };
-                    Ok(table.show(&database.name))
-                }
-            }
+            let question = question(arguments).map_err(ToolError::Declined)?;
+            self.ask(database, question).await.map_err(|error| match error {
+                ToolError::Declined(_) => error.with_notice(Notice::query_refused(&database.name)),
+                other => other,
+            })
         })
     }
 }
 
 impl QueryDatabase {
+    async fn ask(&self, database: &Database, question: Question) -> Result<ToolOutput, ToolError> {
+        match question {
+            Question::Describe => {
+                let tables = match &database.kind {
+                    Kind::Sqlite(path) => sqlite::describe(&self.worker, database, path).await?,
+                    Kind::Postgres(config) => postgres::describe(database, config).await?,
+                };
+                Ok(described(database, &tables))
+            }
+            question @ Question::Select { .. } => {
+                let table = match &database.kind {
+                    Kind::Sqlite(path) => sqlite::select(&self.worker, database, path, question).await?,
+                    Kind::Postgres(config) => postgres::select(database, config, &question).await?,
+                };
+                Ok(table.show(&database.name))
+            }
+        }
+    }
+
     fn named(&self, name: Option<&str>) -> Result<&Database, String> {
         let known = || self.databases.iter().map(|held| held.name.as_str()).collect::<Vec<_>>().join(", ");
         match (name.map(str::trim), &self.databases[..]) {
@@ -200,7 +208,9 @@ fn described(database: &Database, tables: &[String]) -> ToolOutput {
     }
     let count = tables.len();
     let title = format!("{}: {count} table{}", database.name, if count == 1 { "" } else { "s" });
-    ToolOutput::text(lines.join("\n")).titled(title).with_data(json!({"tables": tables}))
+    ToolOutput::text(lines.join("\n"))
+        .headed(title, Notice::tables_listed(&database.name, count as u64))
+        .with_data(json!({"tables": tables}))
 }
 
 fn spec(databases: &[Database]) -> ToolSpec {
@@ -280,4 +290,5 @@ fn too_slow(database: &Database) -> ToolError {
         "the query was stopped after {} ms; ask for less: a narrower WHERE, fewer joins, no endless recursion",
         database.timeout.as_millis()
     ))
+    .with_notice(Notice::query_too_slow(u64::try_from(database.timeout.as_millis()).unwrap_or(u64::MAX)))
 }

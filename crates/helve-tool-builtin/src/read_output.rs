@@ -13,7 +13,7 @@ use std::time::Duration;
 use helve_tool::{
     CallContext, Guards, READ_OUTPUT, Request, StoreError, Tool, ToolError, ToolFuture, piece, schema_of,
 };
-use helve_types::{CallId, Effect, Example, OnUnknown, ToolOutput, ToolSpec};
+use helve_types::{CallId, Effect, Example, Notice, OnUnknown, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -67,7 +67,8 @@ impl Tool for ReadOutput {
                 StoreError::NotFound(_) => nothing(&arguments.call),
                 other => ToolError::NotSent(other.to_string()),
             })?;
-            read(&whole, &arguments).map_err(ToolError::Declined)
+            read(&whole, &arguments)
+                .map_err(|why| ToolError::Declined(why).with_notice(Notice::output_not_readable()))
         })
     }
 }
@@ -78,6 +79,7 @@ fn nothing(call: &str) -> ToolError {
         "there is no output of a call `{call}` in this conversation; outputs that end with `[cut: …]` and those that \
          were left out, `[left out: …]`, can be read under the id that stands there"
     ))
+    .with_notice(Notice::output_not_kept())
 }
 
 fn spec() -> ToolSpec {
@@ -142,7 +144,9 @@ fn read(whole: &str, arguments: &Arguments) -> Result<ToolOutput, String> {
     };
     let gap = if part.text.ends_with('\n') { "" } else { "\n" };
     let data = json!({"start": part.start, "end": part.end, "whole_bytes": whole.len()});
-    Ok(ToolOutput::text(format!("{}{gap}[{place}{next}]", part.text)).titled(place).with_data(data))
+    let headline = Notice::output_part(part.start as u64, part.end as u64, whole.len() as u64);
+    let text = format!("{}{gap}[{place}{next}]", part.text);
+    Ok(ToolOutput::text(text).headed(place, headline).with_data(data))
 }
 
 /// Where the lines `from` to `to` begin and end.

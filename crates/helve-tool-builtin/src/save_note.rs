@@ -14,7 +14,7 @@ use std::time::Duration;
 use helve_tool::{
     CallContext, Guards, LimitSettings, Limits, Request, Tool, ToolError, ToolFuture, schema_of,
 };
-use helve_types::{Effect, Example, Timestamp, ToolOutput, ToolSpec, UserId};
+use helve_types::{Effect, Example, Notice, Timestamp, ToolOutput, ToolSpec, UserId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -64,14 +64,14 @@ impl Tool for SaveNote {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments = request.parse()?;
-            let note = note(&arguments, cx.world.now()).map_err(ToolError::Declined)?;
-            let name = file_name(&cx.user).map_err(ToolError::Declined)?;
+            let note = note(&arguments, cx.world.now()).map_err(unsaved)?;
+            let name = file_name(&cx.user).map_err(unsaved)?;
             let path = self.dir.join(name);
             let _writing = self.writing.lock().await;
             let notes = append(&self.dir, &path, &note).await?;
             // Where the notes are on this machine is nobody's business outside of it.
             Ok(ToolOutput::text(format!("Saved as note {notes}."))
-                .titled(format!("Saved note {notes}"))
+                .headed(format!("Saved note {notes}"), Notice::note_saved(notes as u64))
                 .with_data(json!({"notes": notes})))
         })
     }
@@ -177,31 +177,40 @@ fn file_name(user: &UserId) -> Result<String, String> {
     Ok(name + ".md")
 }
 
+fn unsaved(why: String) -> ToolError {
+    ToolError::Declined(why).with_notice(Notice::note_not_saved())
+}
+
+fn in_doubt(why: String) -> ToolError {
+    ToolError::Lost(why).with_notice(Notice::note_in_doubt())
+}
+
 /// Writes the note durably and says how many there are.
 async fn append(dir: &Path, path: &Path, note: &str) -> Result<usize, ToolError> {
     // Up to here nothing has changed, and trying again would not help.
     let refused = |error: Error| {
         tracing::warn!(%error, dir = %dir.display(), "a note cannot be saved");
-        ToolError::Declined(format!("the note was not saved: {error}; operator: check the notes directory"))
+        unsaved(format!("the note was not saved: {error}; operator: check the notes directory"))
     };
     directory().create(dir).await.map_err(refused)?;
     let mut file = file_options().open(path).await.map_err(refused)?;
     let length = file.metadata().await.map_err(refused)?.len();
     if length + note.len() as u64 > FILE_BYTES_MAX {
-        return Err(ToolError::Declined("the note was not saved: the user's notes are full".into()));
+        let told = "the note was not saved: the user's notes are full";
+        return Err(ToolError::Declined(told.into()).with_notice(Notice::notes_full()));
     }
     let before = fs::read(path).await.map_err(refused)?;
 
     if let Err(error) = write(&mut file, note).await {
         return match take_back(&file, length, note).await {
             Ok(()) => Err(refused(error)),
-            Err(_) => Err(ToolError::Lost(format!("the note may have been saved in part: {error}"))),
+            Err(_) => Err(in_doubt(format!("the note may have been saved in part: {error}"))),
         };
     }
     if length == 0 {
         // A new file is only there for good when its folder says so.
         let synced = async { File::open(dir).await?.sync_all().await };
-        synced.await.map_err(|error| ToolError::Lost(format!("the note may not last: {error}")))?;
+        synced.await.map_err(|error| in_doubt(format!("the note may not last: {error}")))?;
     }
     Ok(headings(&before) + 1)
 }

@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use helve_egress::{Url, place_of};
 use helve_tool::{
-    BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Request, Tool,
-    ToolError, ToolFuture, schema_of,
+    BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Request,
+    SEARCH_WEB, Tool, ToolError, ToolFuture, schema_of,
 };
-use helve_types::{Effect, Example, Fallback, Flow, OnUnknown, ToolSpec};
+use helve_types::{Effect, Example, Fallback, Flow, Notice, OnUnknown, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -91,14 +91,22 @@ impl Tool for SearchWeb {
         &self.spec
     }
 
+    fn is_configured(&self) -> bool {
+        self.tavily.is_some()
+    }
+
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
             let search = arguments.search();
             if search.query.is_empty() {
-                return Err(ToolError::Declined("`query` is empty; say what to search for".into()));
+                let told = "`query` is empty; say what to search for";
+                return Err(ToolError::Declined(told.into()).with_notice(Notice::search_without_query()));
             }
-            let Some(tavily) = &self.tavily else { return Err(ToolError::Declined(NOT_CONFIGURED.into())) };
+            let Some(tavily) = &self.tavily else {
+                let refused = ToolError::Declined(NOT_CONFIGURED.into());
+                return Err(refused.with_notice(Notice::search_not_configured()));
+            };
             let found = tavily.search(&search, cx.world.now()).await?;
             Ok(show::show(&search, found, cx.language))
         })
@@ -122,7 +130,7 @@ fn spec(flow: Flow) -> ToolSpec {
         on_unknown: OnUnknown::TellModel,
         flow,
         ..ToolSpec::new(
-            "search_web",
+            SEARCH_WEB,
             include_str!("search_web.md").trim(),
             schema_of::<Arguments>(),
             Effect::Read,

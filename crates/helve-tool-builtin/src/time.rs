@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_tool::{CallContext, Guards, Request, Tool, ToolError, ToolFuture, schema_of};
-use helve_types::{Effect, Example, OnUnknown, ToolOutput, ToolSpec};
+use helve_types::{Effect, Example, Notice, OnUnknown, ToolOutput, ToolSpec};
 use jiff::civil::Time as ClockTime;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::{AmbiguousOffset, AmbiguousZoned, Dst, TimeZone};
@@ -56,7 +56,8 @@ impl Tool for Time {
             let arguments = request.parse()?;
             let now = Timestamp::from_millisecond(cx.world.now().0)
                 .map_err(|_| ToolError::Declined("the server's clock is wrong".into()))?;
-            tell(&arguments, now, &self.zones).map_err(ToolError::Declined)
+            tell(&arguments, now, &self.zones)
+                .map_err(|why| ToolError::Declined(why).with_notice(Notice::time_not_readable()))
         })
     }
 }
@@ -121,8 +122,9 @@ fn tell(arguments: &Arguments, now: Timestamp, zones: &Zones) -> Result<ToolOutp
     if !others.is_empty() {
         data["to"] = others.iter().map(fields).collect();
     }
-    let title = format!("{} in {}", first.strftime("%H:%M"), name(&first));
-    Ok(ToolOutput::text(lines.join("\n")).titled(title).with_data(data))
+    let (clock, place) = (first.strftime("%H:%M").to_string(), name(&first));
+    let headline = Notice::time_in(&clock, &place);
+    Ok(ToolOutput::text(lines.join("\n")).headed(format!("{clock} in {place}"), headline).with_data(data))
 }
 
 /// The moment that is meant, in the zone that it is given in, and what is odd about it.

@@ -108,7 +108,9 @@ impl CodeDefinition {
     pub(crate) fn as_row(&self, name: &str) -> ToolDefinition {
         let definition = self.clone();
         ToolDefinition {
+            id: None,
             name: name.to_owned(),
+            version: None,
             kind: ToolKind::Streamable,
             display_name: definition.display_name,
             description: definition.description,

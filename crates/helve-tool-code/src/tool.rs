@@ -10,7 +10,7 @@ use helve_tool::{
     BreakerSettings, CallContext, DefinitionError, Guards, LimitSettings, Limits, Made, Request, Tool,
     ToolError, ToolFuture,
 };
-use helve_types::{Effect, Flow, ToolOutput, ToolSpec};
+use helve_types::{Effect, Flow, Notice, ToolOutput, ToolSpec};
 use serde_json::json;
 
 use crate::definition::{CodeDefinition, LifecycleStep};
@@ -205,8 +205,10 @@ fn busy(name: &str, complaint: &str) -> String {
 fn uncertain(spec: &ToolSpec, problem: String) -> ToolError {
     let message = format!("the program of `{}` failed: {problem}", spec.name);
     match spec.effect {
-        Effect::Read => ToolError::Ailing(message),
-        Effect::Idempotent | Effect::NonIdempotent => ToolError::Lost(message),
+        Effect::Read => ToolError::Ailing(message).with_notice(Notice::program_failed()),
+        Effect::Idempotent | Effect::NonIdempotent => {
+            ToolError::Lost(message).with_notice(Notice::program_failed())
+        }
     }
 }
 
@@ -292,7 +294,7 @@ mod tests {
                 ToolError::Busy { message: "`test` is too busy; try again later".into(), retry_after: None },
             ),
         ] {
-            assert_eq!(call(script, effect).await, Err(expected), "{script}");
+            assert_eq!(call(script, effect).await.map_err(ToolError::plain), Err(expected), "{script}");
         }
     }
 

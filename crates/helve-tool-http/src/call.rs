@@ -7,12 +7,13 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, CONTENT_LENGTH, HeaderName, HeaderValue};
 use helve_egress::{Bounds, Credential, Egress, EgressError, Incoming, Method, Outgoing, Url, retry_after};
-use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture};
-use helve_types::{Effect, ToolOutput, ToolSpec};
+use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture, ToolGrants};
+use helve_types::{Effect, Notice, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -41,6 +42,9 @@ pub(crate) struct HttpTool {
     pub(crate) template: Template,
     pub(crate) method: Method,
     pub(crate) credential: Option<Credential>,
+    /// Why the secret that it wants cannot be sent: the tool then sends nothing at all.
+    pub(crate) need: Option<String>,
+    pub(crate) grants: Arc<ToolGrants>,
     /// The header that the call's id goes into.
     pub(crate) idempotency: Option<HeaderName>,
     pub(crate) transform: Option<Transform>,
@@ -92,6 +96,13 @@ pub(crate) struct Head {
 
 impl HttpTool {
     async fn send(&self, filled: Filled, began: Instant, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        if let Some(problem) = &self.need {
+            return Err(ToolError::Declined(problem.clone()));
+        }
+        if self.grants.is_revoked() {
+            let told = "the operator has taken back what this tool was allowed, so nothing was sent; go on without it";
+            return Err(ToolError::Declined(told.into()));
+        }
         let mut url = filled.url.clone();
         url.set_query(None);
         let outgoing = self.outgoing(filled, cx)?;
@@ -224,7 +235,14 @@ impl HttpTool {
         // an answer out of date.
         _ = tokio::time::timeout(REASON_WAIT.min(self.timeout / 2), reading).await;
         body.truncate(REASON_BYTES_MAX);
-        refused(head.status, pause, &answer::reason(&head.kind, &head.charset, &body), &self.terms)
+        let reason = answer::reason(&head.kind, &head.charset, &body);
+        match refused(head.status, pause, &reason, &self.terms) {
+            busy @ ToolError::Busy { .. } => busy,
+            error => {
+                let host = head.url.host_str().unwrap_or_default();
+                error.with_notice(Notice::http_status(host, head.status.into()))
+            }
+        }
     }
 
     /// The answer did not come whole. Too large is an answer all the same.
@@ -246,13 +264,16 @@ impl HttpTool {
     ) -> Result<ToolOutput, ToolError> {
         if self.spec.effect == Effect::Read {
             return Err(match why {
-                Unusable::TooLarge => ToolError::Declined(format!("{problem}; ask for less")),
+                Unusable::TooLarge => ToolError::Declined(format!("{problem}; ask for less"))
+                    .with_notice(Notice::http_answer_too_large()),
                 Unusable::NoJson => {
                     ToolError::Ailing(format!("{problem}. Operator: look at what its address answers"))
+                        .with_notice(Notice::http_answer_unusable())
                 }
                 Unusable::Unfit => ToolError::Declined(format!(
                     "{problem}; answer without this tool and say so. Operator: correct its `response_transform`"
-                )),
+                ))
+                .with_notice(Notice::http_answer_unusable()),
             });
         }
         let said =
@@ -302,6 +323,7 @@ impl HttpTool {
             ToolError::Busy { message, retry_after } => {
                 ToolError::Busy { message: redact(message), retry_after }
             }
+            ToolError::Explained { error, notice } => self.cleaned_error(*error).with_notice(*notice),
         }
     }
 }
@@ -321,6 +343,7 @@ fn unanswered(error: EgressError, url: &Url) -> ToolError {
     match error {
         EgressError::Refused(why) => {
             ToolError::Declined(format!("{why}. Answer without this tool and say so"))
+                .with_notice(Notice::egress_refused())
         }
         EgressError::NotSent(why) => ToolError::NotSent(format!("{why}; nothing was sent")),
         EgressError::Lost(why) => ToolError::Lost(format!("`{host}`: {why}")),

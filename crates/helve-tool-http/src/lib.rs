@@ -5,6 +5,7 @@
 
 mod answer;
 mod call;
+mod granted;
 mod json;
 mod make;
 pub mod openapi;
@@ -15,22 +16,50 @@ mod testing;
 mod transform;
 
 use helve_egress::Egress;
-use helve_tool::{DefinitionError, Made};
+use std::sync::Arc;
+
+use helve_tool::{DefinitionError, Made, SecretNeed, ToolGrants};
 use helve_types::ToolDefinition;
 
+/// Reads an environment variable.
+pub type ReadVariable = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// Makes tools of definitions.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HttpTools {
     egress: Egress,
+    variables: ReadVariable,
+    /// The port of this server, which no tool reaches with the consent of a request.
+    own_port: Option<u16>,
 }
 
 impl HttpTools {
     pub fn new(egress: Egress) -> Self {
-        Self { egress }
+        Self { egress, variables: Arc::new(|_| None), own_port: None }
     }
 
-    /// The tool that a definition describes, with its guards; or what is wrong with the definition.
-    pub fn make(&self, definition: &ToolDefinition) -> Result<Made, DefinitionError> {
-        make::make(self, definition)
+    /// With a way to read the variables that the operator binds to single tools.
+    pub fn reading(self, variables: ReadVariable) -> Self {
+        Self { variables, ..self }
+    }
+
+    /// Beside a server that listens on this port.
+    pub fn beside(self, port: u16) -> Self {
+        Self { own_port: Some(port), ..self }
+    }
+
+    /// The tool that a definition describes, with its guards and what the operator allows it; or what is wrong with the
+    /// definition.
+    pub fn make(
+        &self,
+        definition: &ToolDefinition,
+        grants: &Arc<ToolGrants>,
+    ) -> Result<Made, DefinitionError> {
+        make::make(self, definition, grants)
+    }
+
+    /// The secret that the tool of a definition cannot send now.
+    pub fn secret_need(&self, definition: &ToolDefinition, grants: &ToolGrants) -> Option<SecretNeed> {
+        granted::secret_need(self, definition, grants)
     }
 }

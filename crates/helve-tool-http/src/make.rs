@@ -10,20 +10,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, HeaderName};
-use helve_egress::{Credential, EgressError, Host, Url, header_refused, place_of};
-use helve_tool::{BreakerSettings, DefinitionError, Guards, Made, Registered, RegistryError};
+use helve_egress::{Credential, Egress, EgressError, Host, Url, header_refused, place_of};
+use helve_tool::{BreakerSettings, DefinitionError, Guards, Made, Registered, RegistryError, ToolGrants};
 use helve_types::{Auth, Effect, Endpoint, Flow, KeyPlace, Method, ToolDefinition, ToolKind, ToolSpec};
 
 use crate::HttpTools;
 use crate::call::{HttpTool, Terms};
+use crate::granted::{granted_egress, refused_address, secret_need};
 use crate::template::{Template, header_name};
 use crate::transform::Transform;
 
 const REDIRECTS_MAX: u8 = 3;
 
-pub(crate) fn make(tools: &HttpTools, definition: &ToolDefinition) -> Result<Made, DefinitionError> {
+pub(crate) fn make(
+    tools: &HttpTools,
+    definition: &ToolDefinition,
+    grants: &Arc<ToolGrants>,
+) -> Result<Made, DefinitionError> {
     let guards = guards().asked(definition, definition.effect())?;
-    let tool = http(tools, definition, guards.timeout)?;
+    let tool = http(tools, definition, grants, guards.timeout)?;
     Ok((Arc::new(tool), guards))
 }
 
@@ -43,6 +48,7 @@ fn wrong<T>(field: &str, problem: impl Into<String>) -> Result<T, DefinitionErro
 fn http(
     tools: &HttpTools,
     definition: &ToolDefinition,
+    grants: &Arc<ToolGrants>,
     timeout: Duration,
 ) -> Result<HttpTool, DefinitionError> {
     let endpoint = &definition.endpoint;
@@ -62,7 +68,9 @@ fn http(
     check_spec(&spec)?;
     check_effect(definition)?;
     let template = Template::parse(endpoint, &definition.parameters, key_in_query(&endpoint.auth))?;
-    check_address(tools, template.base())?;
+    let need = secret_need(tools, definition, grants);
+    let egress = granted_egress(tools, definition, grants, need.is_none())?;
+    check_address(tools, &egress, template.base())?;
     let spec = ToolSpec { flow: flow(endpoint, template.base()), labels: definition.labels, ..spec };
     if endpoint.redirects > REDIRECTS_MAX {
         return wrong("endpoint.redirects", format!("{REDIRECTS_MAX} is the most that are followed"));
@@ -72,7 +80,9 @@ fn http(
         return wrong("type", "the answer to a HEAD has no body, so there is nothing to stream");
     }
     Ok(HttpTool {
-        credential: credential(tools, &endpoint.auth, &template)?,
+        credential: credential(&egress, &endpoint.auth, need.is_some(), &template)?,
+        need: need.map(|need| need.problem),
+        grants: grants.clone(),
         idempotency: idempotency(endpoint, spec.effect, &template)?,
         transform: definition.response_transform.as_ref().map(Transform::make).transpose()?,
         method: method(endpoint.method),
@@ -89,7 +99,7 @@ fn http(
                 .collect(),
             writes: spec.effect != Effect::Read,
         },
-        egress: tools.egress.clone(),
+        egress,
         template,
         spec,
     })
@@ -157,25 +167,26 @@ fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     }
 }
 
-fn check_address(tools: &HttpTools, base: &Url) -> Result<(), DefinitionError> {
-    tools.egress.check(base).or_else(|error: EgressError| wrong("endpoint.url_template", error.to_string()))
+fn check_address(tools: &HttpTools, egress: &Egress, base: &Url) -> Result<(), DefinitionError> {
+    egress.check(base).map_err(|error: EgressError| refused_address(tools, base, &error.to_string()))
 }
 
 fn credential(
-    tools: &HttpTools,
+    egress: &Egress,
     auth: &Auth,
+    is_unbound: bool,
     template: &Template,
 ) -> Result<Option<Credential>, DefinitionError> {
     let (credential, name) = match auth.clone() {
         Auth::None => return Ok(None),
-        Auth::Bearer { secret } => (Credential::Bearer { secret: secret.clone() }, secret),
-        Auth::Basic { username, secret } => {
+        Auth::Bearer { secret, .. } => (Credential::Bearer { secret: secret.clone() }, secret),
+        Auth::Basic { username, secret, .. } => {
             if username.contains(|c: char| c == ':' || c.is_control()) {
                 return wrong("endpoint.auth.username", "a username has no colon and no control characters");
             }
             (Credential::Basic { username, secret: secret.clone() }, secret)
         }
-        Auth::ApiKey { secret, name, place: KeyPlace::Header } => {
+        Auth::ApiKey { secret, name, place: KeyPlace::Header, .. } => {
             let header = HeaderName::try_from(&name).ok().filter(|_| header_refused(&name).is_none());
             let Some(header) = header else {
                 return wrong(
@@ -188,15 +199,18 @@ fn credential(
             }
             (Credential::Header { name, secret: secret.clone() }, secret)
         }
-        Auth::ApiKey { secret, name, place: KeyPlace::Query } => {
+        Auth::ApiKey { secret, name, place: KeyPlace::Query, .. } => {
             if name.is_empty() || name.chars().any(char::is_control) {
                 return wrong("endpoint.auth.name", "say which query parameter the key is sent in");
             }
             (Credential::Query { name, secret: secret.clone() }, secret)
         }
     };
-    let Some(secret) = tools.egress.secrets().get(&name) else {
-        let known: Vec<&str> = tools.egress.secrets().names().collect();
+    if is_unbound {
+        return Ok(None);
+    }
+    let Some(secret) = egress.secrets().get(&name) else {
+        let known: Vec<&str> = egress.secrets().names().collect();
         let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
         return wrong(
             "endpoint.auth.secret",

@@ -63,7 +63,7 @@ fn merge(into: &mut Value, changes: Value) {
 }
 
 pub(crate) fn make(changes: Value) -> Result<Made, DefinitionError> {
-    tools().make(&definition(changes))
+    tools().make(&definition(changes), &Arc::default())
 }
 
 pub(crate) fn context() -> CallContext {
@@ -133,7 +133,7 @@ impl Server {
     ) -> Result<ToolOutput, ToolError> {
         let mut definition = definition(changes);
         definition.endpoint.url_template = format!("{}{path}", self.url);
-        let (tool, _) = tools().make(&definition).unwrap();
+        let (tool, _) = tools().make(&definition, &Arc::default()).unwrap();
         tool.call(Request { arguments: &arguments }, cx).await
     }
 

@@ -7,8 +7,11 @@
 
 mod check;
 mod difference;
+mod grants;
+mod import;
 mod inside;
 mod listed;
+mod mapped;
 mod offered;
 mod pinned;
 mod placed;
@@ -19,13 +22,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
 use helve_store::{AuditEntry, Store, StoreError, ToolRow};
-use helve_types::{ToolDefinition, World};
+use helve_types::{ToolDefinition, ToolGrant, World};
 use serde_json::Value;
 
 pub use self::check::{RESERVED_NAMES, read_definition};
 use self::check::{check, patched};
 pub use self::difference::{FieldChange, differences};
+use self::grants::HeldGrants;
+pub use self::grants::{FindNeed, SecretNeed, ToolGrants};
+pub use self::import::{
+    IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, rows_in, rows_of_text,
+};
+use self::import::{NewGrant, kept_id};
 pub use self::listed::{Listed, ToolSource};
+pub use self::mapped::{MappedRow, map_row};
 use self::offered::Offers;
 pub use self::offered::{Consent, Offered};
 use self::pinned::Pinned;
@@ -38,8 +48,9 @@ use crate::{Guards, Registered, Registry, Tool};
 /// A tool with its guards.
 pub type Made = (Arc<dyn Tool>, Guards);
 
-/// Turns a definition into a tool.
-pub type Maker = Arc<dyn Fn(&ToolDefinition) -> Result<Made, DefinitionError> + Send + Sync>;
+/// Turns a definition into a tool that has what the operator allows it.
+pub type Maker =
+    Arc<dyn Fn(&ToolDefinition, &Arc<ToolGrants>) -> Result<Made, DefinitionError> + Send + Sync>;
 
 /// What the operator says about a tool's guards, over what its definition says.
 pub type Over = Arc<dyn Fn(&str, Guards) -> Guards + Send + Sync>;
@@ -52,11 +63,13 @@ pub struct DefinitionError {
     pub field: String,
     /// What is wrong and what to do about it.
     pub problem: String,
+    /// The host and port on this machine that the operator may allow, where nothing else is wrong.
+    pub consent: Option<String>,
 }
 
 impl DefinitionError {
     pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { field: field.into(), problem: problem.into() }
+        Self { field: field.into(), problem: problem.into(), consent: None }
     }
 }
 
@@ -68,6 +81,9 @@ pub enum CatalogueError {
 
     #[error("there is a tool named `{0}` already; change that one, or choose another name")]
     Exists(String),
+
+    #[error("the id `{id}` is taken by the tool `{other}`; change that one, or choose another id")]
+    IdTaken { id: String, other: String },
 
     #[error("there is no tool named `{0}`")]
     Missing(String),
@@ -120,6 +136,9 @@ pub struct Catalogue {
     rows: RwLock<BTreeMap<String, Held>>,
     /// What tools from outside have become, which nobody has agreed to.
     offers: RwLock<Offers>,
+    /// What the operator lets single tools have.
+    grants: HeldGrants,
+    find_need: FindNeed,
     pinned: Pinned,
     placed: PlacedTools,
     /// One change at a time; holds the count of changes that the rows are from.
@@ -137,6 +156,8 @@ impl Catalogue {
             held_off: BTreeSet::new(),
             rows: RwLock::default(),
             offers: RwLock::default(),
+            grants: HeldGrants::default(),
+            find_need: Arc::new(|_, _| None),
             pinned: Pinned::default(),
             placed: PlacedTools::default(),
             seen: tokio::sync::Mutex::new(None),
@@ -145,7 +166,7 @@ impl Catalogue {
 
     /// A catalogue of the registered tools alone: no row can be made here.
     pub fn fixed(registry: Arc<Registry>, store: Arc<dyn Store>, world: World) -> Self {
-        let nothing = |_: &ToolDefinition| {
+        let nothing = |_: &ToolDefinition, _: &Arc<ToolGrants>| {
             Err(DefinitionError::new("endpoint", "this server makes no tools of definitions"))
         };
         Self::new(registry, store, world, Arc::new(nothing))
@@ -159,6 +180,11 @@ impl Catalogue {
     /// Tools that the configuration switches off, whatever else is said about them.
     pub fn holding_off(self, names: impl IntoIterator<Item = String>) -> Self {
         Self { held_off: names.into_iter().collect(), ..self }
+    }
+
+    /// With a way to find the secrets that wait for the operator.
+    pub fn finding_needs(self, find_need: FindNeed) -> Self {
+        Self { find_need, ..self }
     }
 
     pub fn registry(&self) -> &Arc<Registry> {
@@ -183,6 +209,7 @@ impl Catalogue {
         }
         let (rows, switches) = (self.store.tools().await?, self.store.tool_switches().await?);
         let offers = self.store.tool_offers().await?;
+        self.take_grants(self.store.tool_grants().await?);
         // One by one, so that others have their turn in between.
         for row in rows.iter().filter(|row| self.made(row.name(), &row.hash).is_none()) {
             make_ready(vec![row.definition.parameters.clone()]).await;
@@ -203,8 +230,7 @@ impl Catalogue {
 
     /// Whether a definition could be kept under its name, and what is odd about it.
     pub fn check(&self, definition: &ToolDefinition) -> Result<Vec<String>, CatalogueError> {
-        self.make(definition)?;
-        Ok(self.warnings(definition))
+        self.check_granted(definition, false)
     }
 
     /// The same for those who must not keep others waiting.
@@ -215,25 +241,59 @@ impl Catalogue {
 
     /// Makes a new tool.
     pub async fn create(&self, definition: ToolDefinition, by: &str) -> Result<Listed, CatalogueError> {
+        self.create_granted(definition, false, by).await
+    }
+
+    /// Makes a new tool, which may reach this machine if its address says so and the operator agrees.
+    pub async fn create_granted(
+        &self,
+        definition: ToolDefinition,
+        allow_host: bool,
+        by: &str,
+    ) -> Result<Listed, CatalogueError> {
         make_ready(vec![definition.parameters.clone()]).await;
         let _alone = self.seen.lock().await;
         let name = definition.name.clone();
         self.check_name_is_free(&name)?;
-        let made = Arc::new(self.make(&definition)?);
+        self.check_id_is_free(&definition)?;
+        let (made, grant) = self.make_granted(&definition, allow_host)?;
         let row = ToolRow::new(self.world.tool_id(), definition, self.world.now());
         let line = self.line("tool.created", &format!("{name} {}", row.hash), by);
-        let kept = self.store.keep_tool(row, 0, line).await;
+        let is_granted = grant.is_some();
+        let kept = self.keep(row, 0, line, grant, by).await;
         let row = kept.map_err(|error| match error {
             StoreError::Changed(_) => CatalogueError::Exists(name),
             other => other.into(),
         })?;
-        Ok(self.hold(row, Ok(made)))
+        let made = if is_granted { self.make(&row.definition).map(Arc::new) } else { Ok(made) };
+        Ok(self.hold(row, made))
+    }
+
+    /// Keeps a row with what it is allowed from now on.
+    async fn keep(
+        &self,
+        row: ToolRow,
+        expected: u32,
+        line: AuditEntry,
+        grant: NewGrant,
+        by: &str,
+    ) -> Result<ToolRow, StoreError> {
+        let Some(grant) = grant else { return self.store.keep_tool(row, expected, line).await };
+        let name = row.name().to_owned();
+        let grants = vec![self.grant_row(&name, grant, by)];
+        let kept = self.store.keep_granted_tool(row, expected, line, grants).await?;
+        self.take_grants(self.store.tool_grants().await?);
+        Ok(kept)
     }
 
     /// Whether no tool has this name, or one that could be taken for it.
     pub fn check_name_is_free(&self, name: &str) -> Result<(), CatalogueError> {
         if self.is_taken(name) {
             return Err(CatalogueError::Exists(name.into()));
+        }
+        let addressed = self.name_of(name);
+        if addressed != name {
+            return Err(CatalogueError::IdTaken { id: name.into(), other: addressed });
         }
         let built_in = self.registry.all();
         let rows = self.rows();
@@ -245,6 +305,30 @@ impl Catalogue {
         }
     }
 
+    /// The name of the tool that is addressed by its name, by the id of its definition or by our own id. What
+    /// addresses nothing is a name that is not taken.
+    pub fn name_of(&self, address: &str) -> String {
+        if self.is_taken(address) {
+            return address.to_owned();
+        }
+        let rows = self.rows();
+        let addressed = rows.values().find(|held| {
+            let row = &held.row;
+            row.definition.id.as_deref() == Some(address) || row.id.to_string() == address
+        });
+        addressed.map_or(address, |held| held.row.name()).to_owned()
+    }
+
+    /// Whether the id of a definition addresses no other tool.
+    fn check_id_is_free(&self, definition: &ToolDefinition) -> Result<(), CatalogueError> {
+        let Some(id) = &definition.id else { return Ok(()) };
+        let other = self.name_of(id);
+        if other == definition.name || !self.is_taken(&other) {
+            return Ok(());
+        }
+        Err(CatalogueError::IdTaken { id: id.clone(), other })
+    }
+
     /// Changes a tool, if it is at the version `expected` or none is given. Runs that use it go on with what they were
     /// started with.
     pub async fn update(
@@ -254,30 +338,54 @@ impl Catalogue {
         expected: Option<u32>,
         by: &str,
     ) -> Result<Listed, CatalogueError> {
+        self.update_granted(name, change, expected, false, by).await
+    }
+
+    /// As `update`; the tool may reach this machine if its address says so and the operator agrees.
+    pub async fn update_granted(
+        &self,
+        name: &str,
+        change: Change,
+        expected: Option<u32>,
+        allow_host: bool,
+        by: &str,
+    ) -> Result<Listed, CatalogueError> {
         let _alone = self.seen.lock().await;
         let row = self.row(name, expected).await?;
         let (definition, asked_on) = match change {
-            Change::Whole(definition) => (*definition, false),
+            Change::Whole(definition) => (kept_id(*definition, &row.definition), false),
             Change::Patch(patch) => (patched(&row.definition, &patch)?, patch["enabled"] == true),
         };
         if definition.name != name {
             let problem = format!("a tool keeps its name, which is `{name}`; make another tool instead");
             return Err(DefinitionError::new("name", problem).into());
         }
+        if row.definition.id.is_some() && definition.id != row.definition.id {
+            let id = row.definition.id.as_deref().unwrap_or_default();
+            return Err(DefinitionError::new("id", format!("a tool keeps its id, which is `{id}`")).into());
+        }
+        self.check_id_is_free(&definition)?;
         let turns_on = definition.enabled && !row.definition.enabled;
         if (turns_on || asked_on) && self.held_off.contains(name) {
             return Err(CatalogueError::HeldOff(name.into()));
         }
         if definition == row.definition {
+            let grant = if allow_host { self.make_granted(&definition, true)?.1 } else { None };
+            if let Some(grant) = grant {
+                let (grant, line) = self.grant_row(name, grant, by);
+                self.store.grant_tool(grant, line).await?;
+                self.take_grants(self.store.tool_grants().await?);
+            }
             return Ok(self.take(row));
         }
         // What only switches it on or off is no reason to make it again.
         let same = (definition.hash() == row.hash).then(|| self.made(name, &row.hash)).flatten();
-        let made = match same {
-            Some(made) => made,
+        let (made, grant) = match same {
+            Some(made) => (made, None),
             None => {
                 make_ready(vec![definition.parameters.clone()]).await;
-                Ok(Arc::new(self.make(&definition)?))
+                let (made, grant) = self.make_granted(&definition, allow_host)?;
+                (Ok(made), grant)
             }
         };
         let changed = row.with(definition, self.world.now());
@@ -287,7 +395,9 @@ impl Catalogue {
             (true, false) => "tool.disabled",
         };
         let line = self.line(action, &format!("{name} {}", changed.hash), by);
-        let kept = self.store.keep_tool(changed, row.version, line).await.map_err(conflict)?;
+        let is_granted = grant.is_some();
+        let kept = self.keep(changed, row.version, line, grant, by).await.map_err(conflict)?;
+        let made = if is_granted { self.make(&kept.definition).map(Arc::new) } else { made };
         Ok(self.hold(kept, made))
     }
 
@@ -299,6 +409,7 @@ impl Catalogue {
         self.store.delete_tool(name.into(), Some(row.version), line).await.map_err(conflict)?;
         self.set_offer(name, None);
         self.forget(name);
+        self.take_grants(self.store.tool_grants().await?);
         Ok(())
     }
 
@@ -354,7 +465,33 @@ impl Catalogue {
         }
     }
 
+    /// Makes a tool; where only the operator's consent to a host is missing and is given, with that.
+    fn make_granted(
+        &self,
+        definition: &ToolDefinition,
+        allow_host: bool,
+    ) -> Result<(Arc<Registered>, NewGrant), DefinitionError> {
+        let refused = match self.make(definition) {
+            Ok(made) => return Ok((Arc::new(made), None)),
+            Err(refused) => refused,
+        };
+        let Some(place) = refused.consent.clone().filter(|_| allow_host) else { return Err(refused) };
+        let grant = ToolGrant::Host { place };
+        let mut all: Vec<_> = self.grants(&definition.name).into_iter().map(|row| row.grant).collect();
+        all.push(grant.clone());
+        let made = self.make_with(definition, &Arc::new(ToolGrants::new(all)))?;
+        Ok((Arc::new(made), Some(grant)))
+    }
+
     fn make(&self, definition: &ToolDefinition) -> Result<Registered, DefinitionError> {
+        self.make_with(definition, &self.granted(&definition.name))
+    }
+
+    fn make_with(
+        &self,
+        definition: &ToolDefinition,
+        grants: &Arc<ToolGrants>,
+    ) -> Result<Registered, DefinitionError> {
         check(definition)?;
         let before = self.registry.get(&definition.name);
         if before.is_some() && !self.owns(&definition.name) {
@@ -367,7 +504,7 @@ impl Catalogue {
         }
         let (tool, guards) = match inside::target(definition) {
             Some(target) => self.within(definition, target)?,
-            None => (self.maker)(definition)?,
+            None => (self.maker)(definition, grants)?,
         };
         let guards = (self.over)(&definition.name, guards);
         let registered = Registered::of_row(tool, definition.hash(), guards, self.registry.bell(&self.world));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use helve_types::{Failure, FailureKind, canonical_json};
+use helve_types::{Failure, FailureKind, Notice, canonical_json};
 use jsonschema::ValidationError;
 use serde_json::Value;
 
@@ -40,7 +40,8 @@ pub(crate) async fn check(
     let (name, schema, written) = (tool.to_owned(), schema.clone(), text.to_owned());
     let checked = offload(move || check_now(&name, &schema, json, &written)).await;
     checked.unwrap_or_else(|| {
-        Err(bad(format!("the arguments for `{tool}` could not be checked; write them in another way")))
+        let told = format!("the arguments for `{tool}` could not be checked; write them in another way");
+        Err(bad(told, Notice::arguments_uncheckable()))
     })
 }
 
@@ -82,30 +83,35 @@ fn read(tool: &str, json: JsonBounds, text: &str) -> Result<(Value, Option<&'sta
     // Models write nothing at all for a tool that needs nothing.
     let text = if text.trim().is_empty() { "{}" } else { text };
     if text.len() > BYTES_MAX {
-        return Err(bad(format!("the arguments for `{tool}` are larger than {BYTES_MAX} bytes; send less")));
+        let told = format!("the arguments for `{tool}` are larger than {BYTES_MAX} bytes; send less");
+        return Err(bad(told, Notice::arguments_too_large()));
     }
-    json.check(text.as_bytes()).map_err(|what| bad(format!("the JSON for `{tool}` {what}; send less")))?;
+    json.check(text.as_bytes()).map_err(|what| {
+        bad(format!("the JSON for `{tool}` {what}; send less"), Notice::arguments_too_large())
+    })?;
     let (value, twice) = json::read(text.as_bytes()).map_err(|error| {
-        bad(format!("the arguments for `{tool}` are not valid JSON ({error}); send one JSON object"))
+        let told = format!("the arguments for `{tool}` are not valid JSON ({error}); send one JSON object");
+        bad(told, Notice::arguments_not_json())
     })?;
     if let Some(key) = twice.different {
         let key = shortly(&key);
         let what = format!(
             "the arguments for `{tool}` say the key `{key}` twice, with different values; send it once"
         );
-        return Err(bad(what));
+        return Err(bad(what, Notice::arguments_ambiguous(&key)));
     }
     Ok((value, twice.same.map(|_| "keys that were written twice")))
 }
 
-fn bad(message: String) -> Failure {
-    Failure::new(FailureKind::BadArguments, message)
+fn bad(message: String, notice: Notice) -> Failure {
+    Failure::new(FailureKind::BadArguments, message).with_notice(notice)
 }
 
 fn too_much_work(tool: &str) -> Failure {
-    bad(format!(
+    let told = format!(
         "the arguments for `{tool}` are too large for its `parameters`: to check them would take too much work; send less"
-    ))
+    );
+    bad(told, Notice::arguments_too_large())
 }
 
 fn misfit(tool: &str, schema: &Schema, value: &Value) -> Failure {
@@ -117,7 +123,8 @@ fn misfit(tool: &str, schema: &Schema, value: &Value) -> Failure {
         problems.push("and more".into());
     }
     let problems = problems.join("; ");
-    bad(format!("the arguments for `{tool}` do not fit: {problems}; correct them and try again"))
+    let told = format!("the arguments for `{tool}` do not fit: {problems}; correct them and try again");
+    bad(told, Notice::arguments_do_not_fit(&problems))
 }
 
 /// Models send null for what they leave out, and a server that holds them to a schema makes them. Whether the

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use helve_policy::{Access, Judgement, Leaving, Rules, Verdict, leaving};
 use helve_types::{
-    ApprovalKind, Effect, Failure, FailureKind, Question, Stage, ToolCall, Trail, canonical_json, hex,
+    ApprovalKind, Effect, Failure, FailureKind, Notice, Question, Reason, Stage, ToolCall, Trail,
+    canonical_json, hex,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -115,7 +116,7 @@ pub(crate) fn admit(
             }
             if rewritten {
                 decided("ask");
-                return Err(Outcome::Asked(question(&agreed, REWRITTEN.into(), must_ask, cx)).into());
+                return Err(Outcome::Asked(question(&agreed, rewritten_reason(), must_ask, cx)).into());
             }
             decided("approved");
             Ok(Permit::new(agreed))
@@ -123,7 +124,7 @@ pub(crate) fn admit(
         // Before whatever else may let it pass: no rule and no consent to other calls is consent to this.
         Verdict::Allow | Verdict::Ask if let Some(leaving) = must_ask => {
             decided("must_ask");
-            let because = Leaving::BECAUSE.into();
+            let because = Leaving::because();
             Err(Outcome::Asked(question(&candidate, because, Some(leaving), cx)).into())
         }
         Verdict::Allow => {
@@ -138,22 +139,28 @@ pub(crate) fn admit(
 }
 
 /// Why a person is asked about a call that they have just edited.
-const REWRITTEN: &str = "a check that comes first has changed what you wrote";
+fn rewritten_reason() -> Reason {
+    Reason::new("a check that comes first has changed what you wrote", Notice::asks_after_rewrite())
+}
 
 /// The question about a call that repeats itself, which is asked whatever the rules say, unless they forbid it.
 pub(crate) fn ask(
     judgement: Judgement,
     candidate: &Candidate,
-    because: &str,
+    because: &Reason,
     cx: &CallContext,
 ) -> Result<Question, Failure> {
     not_denied(&judgement, candidate)?;
-    let because = match judgement.verdict {
+    let asked = question(candidate, because.clone(), judgement.must_ask, cx);
+    let (because, reasons) = match judgement.verdict {
         // A yes is a yes to both.
-        Verdict::Ask => format!("{because}; besides, {}", judgement.because),
-        Verdict::Allow | Verdict::Deny => because.to_owned(),
+        Verdict::Ask => (
+            format!("{}; besides, {}", because.text, judgement.because.text),
+            vec![because.notice.clone(), judgement.because.notice],
+        ),
+        Verdict::Allow | Verdict::Deny => (asked.because, asked.reasons),
     };
-    Ok(Question { repeats: true, ..question(candidate, because, judgement.must_ask, cx) })
+    Ok(Question { repeats: true, because, reasons, ..asked })
 }
 
 /// Why a call cannot be made is told to a person in no more characters than this.
@@ -161,7 +168,7 @@ const REASON_CHARS_MAX: usize = 1_000;
 
 /// The question about a call that repeats itself and cannot be made, whoever agrees: it is bound to nothing and names no
 /// version, so an answer allows nothing but to go on.
-pub(crate) fn ask_in_vain(call: &ToolCall, because: &str, why: &Failure, cx: &CallContext) -> Question {
+pub(crate) fn ask_in_vain(call: &ToolCall, because: &Reason, why: &Failure, cx: &CallContext) -> Question {
     let written = serde_json::from_str(&call.arguments);
     // What a person is shown is JSON, also where the model's arguments are not.
     let arguments = written.unwrap_or_else(|_| Value::String(call.arguments.clone()));
@@ -178,9 +185,11 @@ pub(crate) fn ask_in_vain(call: &ToolCall, because: &str, why: &Failure, cx: &Ca
         sent_at: None,
         checked: None,
         warnings: vec![],
+        cautions: vec![],
         repeats: true,
         effect: tool.map_or(Effect::NonIdempotent, |(tool, _)| tool.spec.effect),
-        because: format!("{because}; besides, it cannot be made: {reason}"),
+        because: format!("{}; besides, it cannot be made: {reason}", because.text),
+        reasons: vec![because.notice.clone(), Notice::call_cannot_be_made(why.told())],
         binding: String::new(),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }
@@ -194,9 +203,10 @@ pub(crate) fn not_denied(judgement: &Judgement, candidate: &Candidate) -> Result
     }
 }
 
-fn denied(candidate: &Candidate, because: &str) -> Failure {
+fn denied(candidate: &Candidate, because: &Reason) -> Failure {
     let tool = &candidate.tool.spec.name;
-    Failure::new(FailureKind::Denied, format!("calling `{tool}` is not allowed: {because}; go on without it"))
+    let told = format!("calling `{tool}` is not allowed: {}; go on without it", because.text);
+    Failure::new(FailureKind::Denied, told).with_notice(because.notice.clone())
 }
 
 /// A person's consent to just this call of just this tool, if there is one.
@@ -224,6 +234,8 @@ pub(crate) fn ask_outcome(
 ) -> Question {
     let leaving = again.and_then(|again| judge(rules, again, cx).must_ask);
     let bound = again.filter(|again| shown(again, cx) == unknown.request);
+    let binding = bound.map(|again| again.binding(Warned::of(leaving.as_ref())));
+    let (warnings, cautions) = leaving.map(Leaving::told).unwrap_or_default();
     Question {
         approval: cx.world.approval_id(),
         call: Some(call.id.clone()),
@@ -236,15 +248,18 @@ pub(crate) fn ask_outcome(
         checked: unknown.checked,
         effect: again.map_or(Effect::NonIdempotent, |again| again.tool.spec.effect),
         because: unknown.because,
-        binding: bound.map(|again| again.binding(Warned::of(leaving.as_ref()))).unwrap_or_default(),
-        warnings: leaving.map(|leaving| leaving.warnings).unwrap_or_default(),
+        reasons: vec![Notice::call_outcome_unknown()],
+        binding: binding.unwrap_or_default(),
+        warnings,
+        cautions,
         repeats: false,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }
 }
 
-fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx: &CallContext) -> Question {
+fn question(candidate: &Candidate, because: Reason, leaving: Option<Leaving>, cx: &CallContext) -> Question {
     let warned = Warned::of(leaving.as_ref());
+    let (warnings, cautions) = leaving.map(Leaving::told).unwrap_or_default();
     Question {
         approval: cx.world.approval_id(),
         call: Some(cx.call.clone()),
@@ -255,10 +270,12 @@ fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx
         request: shown(candidate, cx),
         sent_at: None,
         checked: None,
-        warnings: leaving.map(|leaving| leaving.warnings).unwrap_or_default(),
+        warnings,
+        cautions,
         repeats: false,
         effect: candidate.tool.spec.effect,
-        because,
+        because: because.text,
+        reasons: vec![because.notice],
         binding: candidate.binding(warned),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }

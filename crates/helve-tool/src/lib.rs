@@ -41,8 +41,10 @@ pub use helve_store::{
 pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use bound::READ_OUTPUT;
 pub use catalogue::{
-    Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, Listed, Made, Maker, Offered,
-    Over, RESERVED_NAMES, ToolSource, differences, read_definition,
+    Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, FindNeed, IMPORT_BYTES_MAX,
+    IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, Listed, Made, Maker, MappedRow, Offered,
+    Over, RESERVED_NAMES, SecretNeed, ToolGrants, ToolSource, differences, map_row, read_definition, rows_in,
+    rows_of_text,
 };
 pub use context::{CallContext, Grant, Progress, SentBefore, Skip};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits, Rate, RateTerms};
@@ -62,6 +64,9 @@ pub use schema::{
     COMPILE_UNITS_MAX, CompileBudget, PATTERN_BYTES_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX,
     check_schema, check_schema_within, pattern_units,
 };
+/// The tool that searches the web, whoever provides it.
+pub const SEARCH_WEB: &str = "search_web";
+
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};
 pub use toolbox::Toolbox;
 pub use trust::Trust;

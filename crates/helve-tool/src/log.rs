@@ -51,7 +51,7 @@ fn tell_stage(stage: &Stage) {
         Stage::Breaker { state } => debug!(stage = "breaker", state, "asked the breaker"),
         Stage::Run { attempt, ms } => debug!(stage = "run", attempt, ms, "ran the tool"),
         Stage::Hook { name, did } => debug!(stage = "hook", name, did, "asked a hook"),
-        Stage::Fallback { by, because, age_ms } => {
+        Stage::Fallback { by, because, age_ms, .. } => {
             debug!(stage = "fallback", by, because, age_ms, "something stood in for the tool");
         }
         Stage::Skipped { guard } => debug!(stage = "skipped", guard, "left a guard out"),

@@ -137,7 +137,8 @@ mod tests {
         let finished = Outcome::Finished(ToolOutput::text("x"));
         let failed = Outcome::Failed(Failure::new(FailureKind::Failed, "no"));
         let cache = |found: &str| Stage::Cache { found: found.into() };
-        let fallback = Stage::Fallback { by: "last_good".into(), because: "down".into(), age_ms: None };
+        let fallback =
+            Stage::Fallback { by: "last_good".into(), because: "down".into(), notice: None, age_ms: None };
         let ms = Duration::from_millis(1);
         counters.count(&finished, &Trail(vec![cache("miss")]), ms);
         counters.count(&finished, &Trail(vec![cache("hit")]), ms);

@@ -2,7 +2,8 @@
 
 use helve_store::{Entry, StoreError, Whole};
 use helve_types::{
-    Answer, CallId, Fact, Failure, FailureKind, Labels, OnUnknown, Question, Timestamp, ToolOutput, Trail,
+    Answer, CallId, Fact, Failure, FailureKind, Labels, Notice, OnUnknown, Question, Timestamp, ToolOutput,
+    Trail,
 };
 use serde::{Deserialize, Serialize};
 
@@ -90,21 +91,26 @@ pub fn settled_by(answer: &Answer) -> Option<Outcome> {
     match answer {
         Answer::Approve { .. } | Answer::Outcome { .. } => None,
         Answer::Reject { reason } => {
-            let reason = if reason.is_empty() { "no reason was given" } else { reason };
+            let told = if reason.is_empty() { "no reason was given" } else { reason };
             Some(Outcome::Refused(Failure::new(
                 FailureKind::Denied,
-                format!("the user did not allow this call: {reason}; do not repeat it, go on without it"),
-            )))
+                format!("the user did not allow this call: {told}; do not repeat it, go on without it"),
+            )
+            .with_notice(match &**reason {
+                "" => Notice::rejected_by_person(),
+                reason => Notice::rejected_with_reason(reason),
+            })))
         }
         Answer::Respond { text } => {
-            let output = ToolOutput::text(text).titled("answered by a person");
+            let output = ToolOutput::text(text).headed("answered by a person", Notice::answered_by_person());
             Some(Outcome::Finished(ToolOutput { labels: Some(Labels::of_person()), ..output }))
         }
         Answer::Expire => Some(Outcome::Refused(Failure::new(
             FailureKind::Unanswered,
             "a person was asked to allow this call and nobody answered in time; it was not refused, but it did \
              not run either",
-        ))),
+        )
+        .with_notice(Notice::approval_unanswered()))),
     }
 }
 
@@ -137,7 +143,9 @@ impl Stop {
 
     /// A person has stopped the run, and nothing has left.
     pub(crate) fn cancelled() -> Self {
-        Failure::new(FailureKind::Cancelled, "the run was stopped before the call was sent").into()
+        Failure::new(FailureKind::Cancelled, "the run was stopped before the call was sent")
+            .with_notice(Notice::stopped_before_sent())
+            .into()
     }
 
     pub(crate) fn in_doubt(self, doubt: Option<Unknown>) -> Self {

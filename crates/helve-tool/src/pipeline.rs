@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use helve_policy::Rules;
 use helve_store::{Entry, StoreError};
-use helve_types::{CallId, Failure, FailureKind, Question, RunState, Stage, ToolCall, ToolOutput, Trail};
+use helve_types::{
+    CallId, Failure, FailureKind, Question, Reason, RunState, Stage, ToolCall, ToolOutput, Trail,
+};
 use tokio::time::Instant;
 
 use crate::bound::{Beside, bound, bound_failure};
@@ -87,7 +89,7 @@ impl Pipeline {
     /// Puts a call before a person, also where no rule would ask: one that repeats itself. Also a call that cannot be
     /// made, because its tool does not exist, its arguments do not fit or a rule forbids it: a model that repeats that
     /// gets nowhere either, and a person's yes only lets it be refused once more.
-    pub async fn ask(&self, call: &ToolCall, because: String, cx: &CallContext) -> Result<Outcome, Fault> {
+    pub async fn ask(&self, call: &ToolCall, because: Reason, cx: &CallContext) -> Result<Outcome, Fault> {
         let mut trail = Trail::default();
         let outcome = match self.put(call, &because, cx, &mut trail).await {
             Ok(question) => Outcome::Asked(question),
@@ -107,7 +109,7 @@ impl Pipeline {
     async fn put(
         &self,
         call: &ToolCall,
-        because: &str,
+        because: &Reason,
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<Question, Stop> {

@@ -188,6 +188,11 @@ impl Registered {
         self.is_enabled() && self.is_agreed()
     }
 
+    /// Whether the server runs it and has what it needs for that, such as a key.
+    pub fn is_configured(&self) -> bool {
+        self.tool.as_ref().is_some_and(|tool| tool.is_configured())
+    }
+
     pub fn metrics(&self) -> ToolMetrics {
         self.counters.read()
     }

@@ -5,7 +5,7 @@
 
 use helve_policy::{Allowance, Judgement, Occasion, Reach, Verdict, patterns};
 use helve_store::{Allowance as Kept, AllowanceKey};
-use helve_types::Within;
+use helve_types::{Notice, Reason, Within};
 
 use crate::CallContext;
 use crate::gate::{Candidate, access, granted};
@@ -20,7 +20,7 @@ pub(crate) async fn spared(judgement: Judgement, candidate: &Candidate, cx: &Cal
     match consent(candidate, cx).await {
         Some(given) => Judgement {
             verdict: Verdict::Allow,
-            because: "a person allowed calls like this one".into(),
+            because: Reason::new("a person allowed calls like this one", Notice::allowed_before()),
             rule: Some(format!("allowance {}", given.id)),
             must_ask: None,
         },

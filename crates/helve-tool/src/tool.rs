@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use helve_types::{ToolOutput, ToolSpec};
+use helve_types::{Notice, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -22,6 +22,12 @@ pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolErr
 /// Making the value is its start, dropping it is its end.
 pub trait Tool: Send + Sync + 'static {
     fn spec(&self) -> &ToolSpec;
+
+    /// Whether it has what it needs to do anything: a key, most often. One that has not says so when it is called, and is not
+    /// called by anything but a model or a person.
+    fn is_configured(&self) -> bool {
+        true
+    }
 
     /// What a call would send, in full, for the person who decides about it: the names of secrets stand in their place.
     /// None where that is not more than the arguments.
@@ -68,9 +74,37 @@ pub enum ToolError {
     /// It was sent, and nobody knows what became of it.
     #[error("{0}")]
     Lost(String),
+
+    /// Any of these, with what a person is told in the place of the general sentence.
+    #[error("{error}")]
+    Explained { error: Box<Self>, notice: Box<Notice> },
 }
 
 impl ToolError {
+    /// With what a person is told.
+    #[must_use]
+    pub fn with_notice(self, notice: Notice) -> Self {
+        Self::Explained { error: Box::new(self.plain()), notice: Box::new(notice) }
+    }
+
+    /// The error alone.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        self.split_notice().0
+    }
+
+    /// The plain error, and what a person is told about it.
+    pub fn split_notice(self) -> (Self, Notice) {
+        match self {
+            Self::Explained { error, notice } => (*error, *notice),
+            Self::Declined(_) => (self, Notice::tool_declined()),
+            Self::Ailing(_) => (self, Notice::tool_unwell()),
+            Self::NotSent(_) => (self, Notice::tool_not_reached()),
+            Self::Busy { .. } => (self, Notice::tool_busy()),
+            Self::Lost(_) => (self, Notice::tool_lost()),
+        }
+    }
+
     /// What happened, without a word of the other side's: for the log and for alarms, which others may read.
     pub fn in_short(&self) -> &'static str {
         match self {
@@ -79,6 +113,7 @@ impl ToolError {
             Self::NotSent(_) => "it could not be reached",
             Self::Busy { .. } => "it is too busy",
             Self::Lost(_) => "it failed, or did not answer",
+            Self::Explained { error, .. } => error.in_short(),
         }
     }
 }

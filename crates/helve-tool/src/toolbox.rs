@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use helve_types::{Failure, FailureKind, Stage, ToolSpec};
+use helve_types::{Failure, FailureKind, Notice, Stage, ToolSpec};
 
 use crate::Registered;
 use crate::repair::{look_alike, meant};
@@ -67,20 +67,25 @@ impl Toolbox {
                     "" => format!("the call names no tool; call again with one of these: {known}"),
                     _ => format!("there is no tool `{name}`; the tools are: {known}"),
                 },
-            ));
+            )
+            .with_notice(match name.trim() {
+                "" => Notice::call_without_tool(),
+                name => Notice::no_such_tool(name),
+            }));
         };
         if !tool.is_enabled() {
             return Err(Failure::new(
                 FailureKind::Denied,
                 format!("the tool `{}` is switched off; go on without it", tool.spec.name),
-            ));
+            )
+            .with_notice(Notice::tool_switched_off(&tool.spec.name)));
         }
         if self.fresh && !tool.is_agreed() {
             let name = &tool.spec.name;
             let told = format!(
                 "the tool `{name}` has changed where it comes from, and nobody has agreed to that; go on without it. Operator: `helve tools agree {name}`"
             );
-            return Err(Failure::new(FailureKind::Denied, told));
+            return Err(Failure::new(FailureKind::Denied, told).with_notice(Notice::tool_not_agreed(name)));
         }
         Ok((tool, Stage::Resolve { tool: tool.spec.name.clone(), repaired_from }))
     }

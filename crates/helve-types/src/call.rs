@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CallId, Labels};
+use crate::{CallId, Labels, Notice};
 
 /// What repeating a call would do to the world, and so what a crash allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,9 @@ pub struct ToolOutput {
     /// One line for the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The same where it is a sentence, which the reader's side makes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<Box<Notice>>,
     /// Further facts for the person's view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
@@ -68,6 +71,11 @@ impl ToolOutput {
     pub fn titled(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
+    }
+
+    /// The title in words, and as a notice for readers of other languages.
+    pub fn headed(self, title: impl Into<String>, headline: Notice) -> Self {
+        Self { headline: Some(Box::new(headline)), ..self.titled(title) }
     }
 
     pub fn with_data(mut self, data: Value) -> Self {
@@ -101,6 +109,9 @@ pub struct Failure {
     pub kind: FailureKind,
     /// Says what is wrong and how to do better; the model reads it.
     pub message: String,
+    /// What a person is told; none where nothing is known beyond the kind and what the tool itself said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<Box<Notice>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
     /// Where its words are from, if not all of them are Helve's own.
@@ -110,7 +121,18 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after_ms: None, labels: None }
+        Self { kind, message: message.into(), notice: None, retry_after_ms: None, labels: None }
+    }
+
+    /// What a person is told: its notice, or the kind alone.
+    pub fn told(&self) -> Notice {
+        self.notice.as_deref().cloned().unwrap_or_else(|| Notice::of_kind(self.kind))
+    }
+
+    /// With what a person is told.
+    #[must_use]
+    pub fn with_notice(self, notice: impl Into<Option<Notice>>) -> Self {
+        Self { notice: notice.into().map(Box::new), ..self }
     }
 }
 
@@ -271,6 +293,9 @@ pub enum Stage {
         /// `last_good`, or the name of the tool that did.
         by: String,
         because: String,
+        /// The same for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<Notice>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         age_ms: Option<u64>,
     },

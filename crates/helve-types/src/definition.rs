@@ -15,8 +15,14 @@ use crate::{Effect, Example, LabelTerms, OnUnknown, canonical_json};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolDefinition {
+    /// The id that the row had in another system; the tool can be addressed by it as well as by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// 1 to 64 letters, digits, `_` or `-`; no two tools have the same.
     pub name: String,
+    /// The version that its author gives it, such as `1.0.0`. Changes are counted by Helve, not here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     #[serde(default, rename = "type")]
     pub kind: ToolKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,6 +146,9 @@ impl BodyFormat {
 }
 
 /// Who calls. `secret` is a name from the operator's configuration.
+///
+/// With `env` the definition also proposes the environment variable that holds the secret. Nothing reads that variable
+/// until the operator has bound it to this tool and its host.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Auth {
@@ -147,6 +156,8 @@ pub enum Auth {
     None,
     Bearer {
         secret: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        env: Option<String>,
     },
     ApiKey {
         secret: String,
@@ -155,11 +166,27 @@ pub enum Auth {
         name: String,
         #[serde(default, rename = "in")]
         place: KeyPlace,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        env: Option<String>,
     },
     Basic {
         username: String,
         secret: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        env: Option<String>,
     },
+}
+
+impl Auth {
+    /// The name of the secret that is sent, and the variable that the definition proposes for it.
+    pub fn secret(&self) -> Option<(&str, Option<&str>)> {
+        match self {
+            Self::None => None,
+            Self::Bearer { secret, env }
+            | Self::ApiKey { secret, env, .. }
+            | Self::Basic { secret, env, .. } => Some((secret, env.as_deref())),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

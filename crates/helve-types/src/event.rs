@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::{
     Always, ApprovalId, CallId, Compaction, ConversationId, Effect, Failure, Fingerprint, Labels, MessageId,
-    Mode, ModelParams, OnUnknown, OutcomeAnswer, PartId, RunState, Spent, Timestamp, ToolOutput, Trail,
+    Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, RunState, Spent, Timestamp, ToolOutput,
+    Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -177,7 +178,12 @@ pub enum Fact {
 
     /// A budget does not allow more: what is not begun is not done, and the run ends.
     #[serde(rename = "budget.spent")]
-    BudgetSpent { because: String },
+    BudgetSpent {
+        because: String,
+        /// The same for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<Notice>>,
+    },
 
     /// What the model is shown of the past became shorter; the past itself stays.
     #[serde(rename = "history.compacted")]
@@ -342,11 +348,17 @@ pub struct Question {
     /// What a person should know before they agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The warnings as notices, in the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<Notice>,
     /// The run goes round in circles with this call: a no ends that, and an always is for the run alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeats: bool,
     /// Why a person is asked at all.
     pub because: String,
+    /// The same as notices: all of them hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Notice>,
     /// A hash over tool, version, effect and arguments; checked again before the call starts.
     pub binding: String,
     pub expires_at: Timestamp,

@@ -11,19 +11,23 @@ mod compaction;
 mod definition;
 mod event;
 mod fingerprint;
+mod grant;
 mod hex;
 mod ids;
 mod labels;
 mod language;
 mod live;
 mod message;
+mod notice;
 mod profile;
 mod run;
 mod seal;
 mod selection;
+mod sentences;
 mod spent;
 mod tool;
 mod used;
+mod utc;
 mod visible;
 mod world;
 
@@ -41,18 +45,21 @@ pub use event::{
     Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
 };
 pub use fingerprint::Fingerprint;
+pub use grant::ToolGrant;
 pub use hex::hex;
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, ToolId, UserId};
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
 pub use language::{ConversationLanguage, Language, language_of};
 pub use live::{Live, PartKind};
 pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart, ToolState};
+pub use notice::{Notice, Reason};
 pub use profile::{Answered, Finding, ModelProfile};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };
 pub use seal::Seal;
 pub use selection::Selection;
+pub use sentences::{Sentence, sentences};
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use used::{Stopwatch, Used};

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     Answer, ApprovalKind, CallId, Cancelled, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
-    OutcomeAnswer, RunId, Timestamp, ToolOutput, Usage, canonical_json,
+    Notice, OutcomeAnswer, RunId, Timestamp, ToolOutput, Usage, canonical_json,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,6 +86,9 @@ pub enum Part {
         /// The same as a word for programs: that of a failed run, or `budget_spent`, `unheard` or `cancelled`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
+        /// What a budget had to do with it, for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<Notice>>,
         /// Who stopped it, where somebody did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -275,11 +278,14 @@ impl Message {
             Fact::RunFinished { .. } if self.has_unheard() => {
                 self.parts.push(notice(UNHEARD, "unheard"));
             }
-            Fact::BudgetSpent { because } => self.parts.push(notice(because, "budget_spent")),
+            Fact::BudgetSpent { because, notice } => {
+                let (text, code) = (because.clone(), Some("budget_spent".into()));
+                self.parts.push(Part::Notice { text, code, notice: notice.clone(), by: None });
+            }
             Fact::RunFailed { message, code } => self.parts.push(notice(message, code)),
             Fact::RunCancelled(Cancelled { by }) => {
                 let (text, code) = (format!("stopped by {by}"), Some("cancelled".into()));
-                self.parts.push(Part::Notice { text, code, by: Some(by.clone()) });
+                self.parts.push(Part::Notice { text, code, notice: None, by: Some(by.clone()) });
             }
             Fact::StepFinished { step, usage, cost_nanos, model, fingerprint, echo, .. } => {
                 let model = model.as_ref().or(self.model.as_ref());
@@ -348,7 +354,7 @@ impl Message {
 }
 
 fn notice(text: &str, code: &str) -> Part {
-    Part::Notice { text: text.into(), code: Some(code.into()), by: None }
+    Part::Notice { text: text.into(), code: Some(code.into()), notice: None, by: None }
 }
 
 /// Shown where a run came to its end before it could take in what a person had said last.

@@ -146,6 +146,9 @@ pub struct RunSetup {
     /// Whether the model is asked to send its answer in pieces.
     #[serde(default = "yes")]
     pub stream: bool,
+    /// Whether the web is searched for what the person says before the model is asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pre_search: bool,
     pub input: RunInput,
 }
 

@@ -21,6 +21,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::client::Reach;
 use crate::config::{Config, Environment, LogFormat, Overrides};
+use crate::log::OutcomeFirst;
 
 /// A self-hosted tool-calling runtime for AI agents.
 #[derive(Debug, Parser)]
@@ -126,7 +127,7 @@ fn start_logging(filter: &str, format: LogFormat) {
         .with_writer(std::io::stderr);
     // A second subscriber cannot be installed, and need not be.
     _ = match format {
-        LogFormat::Text => logs.try_init(),
+        LogFormat::Text => logs.event_format(OutcomeFirst).try_init(),
         // Of the spans, `spans` has all: the request, the run, the step or the call.
         LogFormat::Json => logs.json().flatten_event(true).with_current_span(false).try_init(),
     };

@@ -12,6 +12,7 @@ pub mod config;
 mod discovery;
 pub mod hooks;
 pub mod import;
+mod log;
 mod nearby;
 pub mod notices;
 mod outlet;

@@ -5,6 +5,8 @@ export interface Problem {
   detail?: string;
   /** A word for programs. */
   code?: string;
+  /** What varies in the sentence of the code. */
+  params?: Record<string, unknown>;
   /** On `conversation_busy`: the run that is not over. */
   run?: string;
 }
@@ -34,10 +36,12 @@ export class Unreachable extends Error {
   }
 }
 
-/** A word for programs by which an error is translated; empty where there is none. */
-export function codeOfError(error: Error): string {
-  if (error instanceof Unreachable) return 'unreachable';
-  return error instanceof ApiError ? error.code : '';
+/** The code by which the sentence of an error is found, and what varies in it; empty where there is none. */
+export function toldByError(error: Error): { code: string; params?: Record<string, unknown> } {
+  if (error instanceof Unreachable) return { code: 'unreachable' };
+  if (!(error instanceof ApiError)) return { code: '' };
+  const { code, params = {} } = error.problem;
+  return { code: code ?? '', params };
 }
 
 export function isAbort(error: unknown): boolean {

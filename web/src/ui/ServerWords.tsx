@@ -1,20 +1,33 @@
 import type { ReactNode } from 'react';
 import { useSpeech } from '@/lib/i18n/locale';
-import { own } from '@/lib/own';
+import type { Told } from '@/lib/i18n/sentence';
 import { VisibleText } from './Code';
 import styles from './ServerWords.module.css';
 
-/** What the server says. It speaks English: in another language its code is translated, and its own words can be read. */
-export function ServerWords({ code, message }: { code: string; message: string }): ReactNode {
-  const { t } = useSpeech();
-  if (t.speaksServer) return <VisibleText text={message} />;
+interface Props {
+  /** The first of these that the page has a sentence for is said. */
+  told: readonly (Told | null | undefined)[];
+  /** The server's own words, which are in English, behind a click. */
+  message: string;
+  /** What they are called. */
+  summary?: string;
+}
+
+/** What the server says, in the reader's language. */
+export function ServerWords({ told, message, summary }: Props): ReactNode {
+  const { t, say } = useSpeech();
+  const known = told.filter((one) => !!one);
+  const sentence = known.map((one) => say(one)).find((said) => said !== null) ?? t.app.wentWrong;
+  const code = known[0]?.code ?? '';
   return (
     <>
-      {own(t.problems, code) ?? t.app.wentWrong}
-      <details className={styles.original}>
-        <summary>{t.app.original}</summary>
-        <VisibleText text={code === '' ? message : `${message} (${code})`} />
-      </details>
+      <VisibleText text={sentence} />
+      {message !== '' && message !== sentence && (
+        <details className={styles.original}>
+          <summary>{summary ?? t.app.original}</summary>
+          <VisibleText text={code === '' ? message : `${message} (${code})`} />
+        </details>
+      )}
     </>
   );
 }

@@ -1,5 +1,7 @@
 //! How budgets are spoken of.
 
+use helve_types::Notice;
+
 use super::{Kind, Whose};
 
 /// Such as `this run has used 1.63 of 2.00 USD`.
@@ -17,6 +19,26 @@ pub(super) fn told(whose: Whose, kind: Kind, used: u64, limit: u64, currency: &s
         Kind::Time => format!("worked {} of {}", time(used), time(limit)),
     };
     format!("{who} {what}")
+}
+
+/// Whose budget it is, for people.
+pub(super) fn account(whose: Whose) -> Notice {
+    match whose {
+        Whose::Run => Notice::budget_of_run(),
+        Whose::UserDay => Notice::budget_of_user_day(),
+        Whose::AgentDay => Notice::budget_of_agent_day(),
+        Whose::Day => Notice::budget_of_day(),
+    }
+}
+
+/// So much of what is budgeted, for people.
+pub(super) fn amount(kind: Kind, units: u64, currency: &str) -> Notice {
+    match kind {
+        Kind::Money => Notice::amount_money(&money(units), currency),
+        Kind::Tokens => Notice::amount_tokens(units),
+        Kind::Calls => Notice::amount_calls(units),
+        Kind::Time => Notice::amount_time(units),
+    }
 }
 
 /// What tells one soft limit from all others: asked once, it is not asked again.

@@ -1,6 +1,6 @@
 //! The one place where a run's budgets are held against what was used up.
 
-use helve_types::{ApprovalKind, Effect, Fact, Question, RunInput};
+use helve_types::{ApprovalKind, Effect, Fact, Question, Reason, RunInput};
 
 use super::{DriveError, Driver};
 use crate::budget::{self, Account, Before, Verdict, Whose};
@@ -31,8 +31,9 @@ impl Driver {
                 Ok(Allowed::LookAgain)
             }
             Verdict::Stop { because } => {
-                tracing::info!(run = %self.run.id(), because, "the run ends for its budget");
-                self.journal.record(Fact::BudgetSpent { because }).await?;
+                tracing::info!(run = %self.run.id(), because = because.text, "the run ends for its budget");
+                let notice = Some(Box::new(because.notice));
+                self.journal.record(Fact::BudgetSpent { because: because.text, notice }).await?;
                 self.shared.world.fate.at("budget.after_spent");
                 self.shared.budget_counters.stopped();
                 Ok(Allowed::LookAgain)
@@ -85,7 +86,7 @@ impl Driver {
         Ok(accounts)
     }
 
-    fn budget_question(&self, binding: String, because: String) -> Question {
+    fn budget_question(&self, binding: String, because: Reason) -> Question {
         let world = &self.shared.world;
         Question {
             approval: world.approval_id(),
@@ -98,9 +99,11 @@ impl Driver {
             sent_at: None,
             checked: None,
             warnings: vec![],
+            cautions: vec![],
             repeats: false,
             effect: Effect::Read,
-            because,
+            because: because.text,
+            reasons: vec![because.notice],
             binding,
             expires_at: world.now().plus_ms(Question::OPEN_MS),
         }

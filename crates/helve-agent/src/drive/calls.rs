@@ -5,12 +5,12 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use helve_tool::{CallContext, Fault, Grant, Progress};
-use helve_types::{CallId, Fact, PartId};
+use helve_types::{CallId, Fact, PartId, Taint};
 
 use tracing::Instrument;
 
 use super::{DriveError, Driver};
-use crate::run::Errand;
+use crate::run::{Errand, PRE_SEARCH_STEP};
 use crate::runtime::call_span;
 
 /// A call that was seen to, and how that went.
@@ -82,7 +82,13 @@ impl Driver {
 
     pub(super) fn context(&self, call: &CallId, attempts_before: u32, grant: Option<Grant>) -> CallContext {
         let (feed, part, journal) = (self.feed.clone(), PartId::from(call), self.journal.clone());
-        let tool = self.run.call(call).map(|held| held.call.name.clone()).unwrap_or_default();
+        let held = self.run.call(call);
+        let tool = held.map(|held| held.call.name.clone()).unwrap_or_default();
+        // The words of a person, and no model that could have been talked into it has seen them.
+        let taint = match held {
+            Some(held) if held.step == PRE_SEARCH_STEP => Taint::default(),
+            _ => self.run.taint(),
+        };
         CallContext {
             run: self.run.id(),
             conversation: self.conversation,
@@ -93,7 +99,7 @@ impl Driver {
             language: self.run.language(),
             attempts_before,
             grant,
-            taint: Arc::new(self.run.taint()),
+            taint: Arc::new(taint),
             skip: helve_tool::Skip::default(),
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use helve_tool::{Brought, Outcome};
-use helve_types::{CallId, Fact, Failure, FailureKind, Question, ToolCall, UserId};
+use helve_types::{CallId, Fact, Failure, FailureKind, Notice, Question, ToolCall, UserId};
 
 use super::{DriveError, Driver};
 use crate::command::{CommandError, Reply};
@@ -130,7 +130,9 @@ impl Driver {
                         "`{}` was to run on the user's side and nobody ran it in time; go on without it",
                         held.call.name
                     );
-                    let outcome = Outcome::Refused(Failure::new(FailureKind::Unanswered, told));
+                    let notice = Notice::client_did_not_run(&held.call.name);
+                    let failure = Failure::new(FailureKind::Unanswered, told).with_notice(notice);
+                    let outcome = Outcome::Refused(failure);
                     self.pipeline.settle(id, outcome, &cx).await?;
                 }
             }

@@ -2,8 +2,8 @@
 
 use helve_tool::{Grant, Outcome, SentBefore, Unknown, settled_by};
 use helve_types::{
-    Answer, ApprovalKind, Effect, Fact, Failure, FailureKind, OnUnknown, OutcomeAnswer, Question, RunState,
-    Timestamp, ToolCall, Trail, canonical_json,
+    Answer, ApprovalKind, Effect, Fact, Failure, FailureKind, Notice, OnUnknown, OutcomeAnswer, Question,
+    RunState, Timestamp, ToolCall, Trail, canonical_json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -256,7 +256,8 @@ impl Call {
 
     pub(super) fn too_many(&self, max: u32) -> Errand {
         let told = format!("at most {max} calls can be made in one message; make this one in the next");
-        let outcome = Outcome::Refused(Failure::new(FailureKind::Limited, told));
+        let notice = Notice::too_many_calls_in_step(max.into());
+        let outcome = Outcome::Refused(Failure::new(FailureKind::Limited, told).with_notice(notice));
         Errand::Settle { call: self.call.id.clone(), outcome }
     }
 
@@ -313,7 +314,8 @@ impl Call {
             | Phase::Delegated { .. }
             | Phase::Started { effect: Effect::Read, .. } => Some(Fact::ToolRefused {
                 call,
-                failure: Failure::new(FailureKind::Cancelled, "the run was stopped"),
+                failure: Failure::new(FailureKind::Cancelled, "the run was stopped")
+                    .with_notice(Notice::stopped_while_running()),
                 trail: Trail::default(),
             }),
         }

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use helve_tool::fits_all;
 use helve_types::{
-    Always, CallId, Failure, FailureKind, Fingerprint, Message, Part, ToolCall, ToolPart, ToolState,
-    canonical_json,
+    Always, CallId, Failure, FailureKind, Fingerprint, Message, Notice, Part, Reason, ToolCall, ToolPart,
+    ToolState, canonical_json,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -107,14 +107,14 @@ impl Came {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Course {
     On,
-    Block(String),
-    Ask(String),
+    Block(Reason),
+    Ask(Reason),
 }
 
 /// How far a circle has come with a call, and in what it consists.
 struct Lap {
     number: usize,
-    because: String,
+    because: Reason,
 }
 
 impl Circles {
@@ -188,15 +188,20 @@ impl Circles {
         let in_row = in_row(self.before(step), &mark) + 1;
         if number < ASKED && in_row >= IN_ROW {
             let tool = &call.name;
-            return Course::Ask(format!(
-                "`{tool}` is called {in_row} times in a row with the same arguments"
+            return Course::Ask(Reason::new(
+                format!("`{tool}` is called {in_row} times in a row with the same arguments"),
+                Notice::asks_after_repeats(tool, in_row as u64),
             ));
         }
         match number {
             ASKED.. => Course::Ask(because),
-            BLOCKED => Course::Block(format!(
-                "this call was not made: {because}. Doing it again changes nothing: do something else, or answer with what you have"
-            )),
+            BLOCKED => {
+                let told = format!(
+                    "this call was not made: {}. Doing it again changes nothing: do something else, or answer with what you have",
+                    because.text
+                );
+                Course::Block(Reason::new(told, because.notice))
+            }
             _ => Course::On,
         }
     }
@@ -248,7 +253,7 @@ impl Circles {
             let lap = self.lap(u32::MAX, &part.tool, &mark(&part.tool, &part.input), words);
             let is_held = part.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Repeating);
             if lap.number == BLOCKED && !is_held {
-                hints.insert(&part.call, lap.because);
+                hints.insert(&part.call, lap.because.text);
             }
         }
     }
@@ -266,18 +271,24 @@ impl Circles {
             repeated(before, tool, mark),
             Lap {
                 number: (failures + BLOCKED).saturating_sub(FAILURES),
-                because: format!("`{tool}` has failed {failures} times in a row"),
+                because: Reason::new(
+                    format!("`{tool}` has failed {failures} times in a row"),
+                    Notice::asks_after_failures(tool, failures as u64),
+                ),
             },
             Lap {
                 number: (words + BLOCKED).saturating_sub(WORDS),
-                because: "the same was said again and again, and called for again and again".to_owned(),
+                because: Reason::new(
+                    "the same was said again and again, and called for again and again",
+                    Notice::asks_after_same_words(),
+                ),
             },
         ];
         // The first of equals says it best.
         laps.into_iter()
             .rev()
             .max_by_key(|lap| lap.number)
-            .unwrap_or(Lap { number: 0, because: String::new() })
+            .unwrap_or(Lap { number: 0, because: Reason::new("", Notice::asks_after_circle()) })
     }
 }
 
@@ -299,17 +310,26 @@ fn repeated(before: &[Round], tool: &str, mark: &Fingerprint) -> Lap {
     let (once, lately) =
         (usize::from(older.iter().any(|round| has_it(&round))), stale.iter().filter(has_it).count());
     if last == Some(&Came::Unknown) && lately > 0 {
-        let because = format!(
-            "`{tool}` was called with the same arguments before, nobody knows whether that took effect, and nothing was \
-             done to find out"
+        let because = Reason::new(
+            format!(
+                "`{tool}` was called with the same arguments before, nobody knows whether that took effect, and nothing was \
+                 done to find out"
+            ),
+            Notice::asks_after_unknown(tool),
         );
         return Lap { number: ASKED, because };
     }
     let alone = stale.iter().flat_map(|round| &round.calls).all(|done| done.mark == *mark);
     let because = if alone {
-        format!("`{tool}` was called with the same arguments again and again, with the same result")
+        Reason::new(
+            format!("`{tool}` was called with the same arguments again and again, with the same result"),
+            Notice::asks_after_same_results(tool),
+        )
     } else {
-        "the same calls were made in turn again and again, with the same results".to_owned()
+        Reason::new(
+            "the same calls were made in turn again and again, with the same results",
+            Notice::asks_after_circle(),
+        )
     };
     Lap { number: 1 + once + lately, because }
 }

@@ -1,7 +1,8 @@
 //! What the model said, and how it goes on record: a complete message, all of it or nothing.
 
 use helve_types::{
-    CallId, Fact, Failure, FailureKind, Fingerprint, Mode, ModelParams, PartId, StopReason, Trail, Usage,
+    CallId, Fact, Failure, FailureKind, Fingerprint, Mode, ModelParams, Notice, PartId, StopReason, Trail,
+    Usage,
 };
 use serde_json::Value;
 
@@ -64,7 +65,11 @@ impl Flaw {
                 "the call of `{tool}` cannot be read, so it did not run; call again with one JSON object as its arguments, all text in it between double quotes"
             ),
         };
-        Failure::new(FailureKind::BadArguments, message)
+        let notice = match self {
+            Self::Cut => Notice::call_cut_off(),
+            Self::Broken => Notice::call_unreadable(),
+        };
+        Failure::new(FailureKind::BadArguments, message).with_notice(notice)
     }
 }
 

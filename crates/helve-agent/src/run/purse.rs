@@ -1,7 +1,9 @@
 //! What a run has used up and what people said about that, as its log tells it.
 
 use helve_tool::Outcome;
-use helve_types::{Answer, ApprovalKind, Fact, Failure, FailureKind, Question, Stopwatch, Timestamp, Used};
+use helve_types::{
+    Answer, ApprovalKind, Fact, Failure, FailureKind, Notice, Question, Stopwatch, Timestamp, Used,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Call, Errand, Phase, Run};
@@ -17,11 +19,21 @@ pub(super) struct Purse {
     answered: Vec<(String, bool)>,
     /// Why nothing more may be begun.
     spent: Option<String>,
+    /// The same for people.
+    #[serde(default)]
+    spent_notice: Option<Box<Notice>>,
 }
 
 impl Purse {
     pub(super) fn new(at: Timestamp) -> Self {
-        Self { used: Used::default(), clock: Stopwatch::new(at), open: None, answered: vec![], spent: None }
+        Self {
+            used: Used::default(),
+            clock: Stopwatch::new(at),
+            open: None,
+            answered: vec![],
+            spent: None,
+            spent_notice: None,
+        }
     }
 
     pub(super) fn learn(&mut self, at: Timestamp, fact: &Fact) {
@@ -37,7 +49,10 @@ impl Purse {
                     self.answered.push((question.binding, is_yes));
                 }
             }
-            Fact::BudgetSpent { because } => self.spent = Some(because.clone()),
+            Fact::BudgetSpent { because, notice } => {
+                self.spent = Some(because.clone());
+                self.spent_notice = notice.clone();
+            }
             _ => {}
         }
     }
@@ -77,7 +92,9 @@ impl Run {
         };
         let refused = |call: &Call| {
             let told = format!("this call was not made: {because}");
-            let outcome = Outcome::Refused(Failure::new(FailureKind::Limited, told));
+            let failure = Failure::new(FailureKind::Limited, told)
+                .with_notice(self.purse.spent_notice.as_deref().cloned());
+            let outcome = Outcome::Refused(failure);
             Errand::Settle { call: call.call.id.clone(), outcome }
         };
         let unsent = |call: &&Call| matches!(call.phase, Phase::Planned | Phase::Asked(_));

@@ -1,7 +1,7 @@
 //! What the machine can want: of the model, of tools, of people.
 
 use helve_tool::{Grant, Outcome, SentBefore, Unknown};
-use helve_types::{CallId, Ending, RunState, Timestamp, ToolCall};
+use helve_types::{CallId, Ending, Reason, RunState, Timestamp, ToolCall};
 
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +11,8 @@ pub enum Step {
         attempt: u32,
         tools: Tools,
     },
+    /// The web is searched for what the person said, before the model is asked.
+    PreSearch(ToolCall),
     /// These can all go on now, side by side.
     CallTools(Vec<Errand>),
     /// Nothing can go on until somebody acts.
@@ -42,7 +44,7 @@ pub enum Errand {
         before: Option<SentBefore>,
     },
     /// It repeats what was done before, and a person has to say whether to go on.
-    AskRepeated { call: ToolCall, because: String },
+    AskRepeated { call: ToolCall, because: Reason },
     /// The outcome is known without running anything.
     Settle { call: CallId, outcome: Outcome },
     /// It was in flight when the server stopped, and must not be sent again.

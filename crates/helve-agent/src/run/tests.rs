@@ -25,6 +25,7 @@ fn setup(max_steps: u32) -> RunSetup {
         agent_params: ModelParams::default(),
         mode: None,
         stream: true,
+        pre_search: false,
         input: RunInput::Conversation,
     }
 }
@@ -99,6 +100,8 @@ fn asked(call: CallId, kind: ApprovalKind) -> Fact {
         sent_at: None,
         checked: None,
         warnings: vec![],
+        cautions: vec![],
+        reasons: vec![],
         repeats: false,
         effect: Effect::NonIdempotent,
         because: "risky".into(),
@@ -234,7 +237,7 @@ fn errand_words(errand: &Errand) -> String {
         },
         Errand::Lose { .. } => format!("lose {place}"),
         Errand::AskOutcome { .. } => format!("ask outcome {place}"),
-        Errand::AskRepeated { because, .. } => format!("ask about {place}: {because}"),
+        Errand::AskRepeated { because, .. } => format!("ask about {place}: {}", because.text),
         Errand::Repeat { .. } => format!("repeat {place}"),
     }
 }
@@ -535,7 +538,7 @@ fn asked_of_budget() -> Fact {
 }
 
 fn spent() -> Fact {
-    Fact::BudgetSpent { because: "enough".into() }
+    Fact::BudgetSpent { because: "enough".into(), notice: None }
 }
 
 #[test]

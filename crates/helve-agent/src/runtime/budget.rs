@@ -69,6 +69,6 @@ impl Shared {
         let now = self.world.now();
         let renews_at = now.next_day();
         let after_s = u32::try_from(renews_at.since_ms(now).div_ceil(1_000)).unwrap_or(u32::MAX);
-        Err(StartError::BudgetSpent { because, renews_at, after_s })
+        Err(StartError::BudgetSpent { because: Box::new(because), renews_at, after_s })
     }
 }

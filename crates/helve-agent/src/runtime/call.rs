@@ -247,6 +247,7 @@ fn setup(agent: &str) -> RunSetup {
         agent_params: ModelParams::default(),
         mode: None,
         stream: false,
+        pre_search: false,
         input: RunInput::Call,
     }
 }

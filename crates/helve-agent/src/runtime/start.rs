@@ -6,8 +6,8 @@ use std::sync::Arc;
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
 use helve_types::{
-    ChatMessage, ChatRole, ConversationId, Fact, Message, MessageId, Mode, ModelParams, RunId, RunInput,
-    RunSetup, RunStarted, Timestamp, ToolChoice, ToolSpec, UserId,
+    ChatMessage, ChatRole, ConversationId, Fact, Message, MessageId, Mode, ModelParams, Reason, RunId,
+    RunInput, RunSetup, RunStarted, Timestamp, ToolChoice, ToolSpec, UserId,
 };
 
 use super::Runtime;
@@ -36,6 +36,9 @@ pub struct StartRequest {
     pub system: Option<String>,
     /// Tools of the agent that this run does without.
     pub without_tools: BTreeSet<String>,
+    /// Whether the web is searched for what is said before the model is first asked; if not said, as the agent or else the
+    /// model has it.
+    pub pre_search: Option<bool>,
     /// Overrides how the model calls tools.
     pub mode: Option<Mode>,
     /// Whether anybody wants the answer in pieces.
@@ -56,6 +59,7 @@ impl StartRequest {
             params: ModelParams::default(),
             system: None,
             without_tools: BTreeSet::new(),
+            pre_search: None,
             mode: None,
             stream: true,
             key: None,
@@ -128,8 +132,8 @@ pub enum StartError {
     )]
     UserStorageFull { bytes: u64, max: u64 },
 
-    #[error("{because}; there is more from the next day on, which begins at midnight UTC")]
-    BudgetSpent { because: String, renews_at: Timestamp, after_s: u32 },
+    #[error("{}; there is more from the next day on, which begins at midnight UTC", because.text)]
+    BudgetSpent { because: Box<Reason>, renews_at: Timestamp, after_s: u32 },
 
     #[error("the server is going down; try again in a moment")]
     Closing,
@@ -237,6 +241,9 @@ impl Runtime {
             reply,
             text,
         });
+        let pre_search = request.tool_choice != ToolChoice::None
+            && kit.can_pre_search()
+            && self.wants_pre_search(settings, &model, request.pre_search);
         let setup = RunSetup {
             agent: settings.name.clone(),
             model,
@@ -250,6 +257,7 @@ impl Runtime {
             agent_params: settings.params.clone(),
             mode: request.mode,
             stream: request.stream,
+            pre_search,
             input,
         };
         let new = NewRun {
@@ -294,6 +302,12 @@ impl Runtime {
         let own = agent.model.clone().unwrap_or_else(|| models.default_for(&request.user));
         let own = choose(models, &own, None)?;
         if variant.is_some() { choose(models, &own.model, variant) } else { Ok(own) }
+    }
+
+    /// Whether the web is to be searched first: as the request says, or else the agent, or else the model.
+    fn wants_pre_search(&self, agent: &AgentSettings, model: &str, asked: Option<bool>) -> bool {
+        let of_model = || self.shared.models.options(model)?.pre_search;
+        asked.or(agent.pre_search).or_else(of_model).unwrap_or_default()
     }
 
     /// The mode with the profile's own name, by which it is kept and looked up from here on.

@@ -203,6 +203,11 @@ fn given_in(content: &str) -> Option<Vec<Given<'_>>> {
     (!given.is_empty()).then_some(given)
 }
 
+/// Whether what a user says is nothing but results of calls.
+pub(crate) fn brings_results(content: &str) -> bool {
+    given_in(content).is_some()
+}
+
 /// The text inside of a code fence, if it is all in one.
 fn unfenced(content: &str) -> &str {
     let text = content.trim();

@@ -190,6 +190,7 @@ fn replay(facts: &[Fact]) -> Run {
         agent_params: ModelParams::default(),
         mode: None,
         stream: true,
+        pre_search: false,
         input: RunInput::Conversation,
     };
     Run::replay(RUN, setup, facts.iter().map(|fact| (Timestamp(0), fact))).unwrap()

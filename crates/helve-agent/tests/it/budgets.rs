@@ -272,7 +272,7 @@ async fn a_day_that_is_used_up_refuses_new_runs_until_the_next() {
     try_start(&lab, "mei").await.unwrap();
     let refused = try_start(&lab, "mei").await.unwrap_err();
     let StartError::BudgetSpent { because, renews_at, .. } = refused else { panic!("{refused}") };
-    assert_eq!(because, "the budget is used up: your runs of today have used 1000 of 1000 tokens");
+    assert_eq!(because.text, "the budget is used up: your runs of today have used 1000 of 1000 tokens");
     assert_eq!(renews_at, lab.world.now().next_day());
     try_start(&lab, "ada").await.unwrap();
     try_start(&lab, "eve").await.unwrap();

@@ -154,6 +154,11 @@ impl Lab {
         Self { store, model, models: scripted, runtime, runs, world, registry, settings }
     }
 
+    /// With one tool more.
+    pub(crate) fn register(&self, tool: Arc<dyn Tool>, guards: Guards) {
+        self.registry.register(tool, guards, &self.world).unwrap();
+    }
+
     /// The same server after a stop: nothing is left but the store.
     pub(crate) fn restarted(&self) -> Self {
         self.restarted_with(self.models.clone())
@@ -280,7 +285,7 @@ fn words(fact: &Fact) -> String {
         Fact::ToolClaimed { client, by, .. } => format!("{client} by {by}"),
         Fact::MessageQueued { text, by, .. } => format!("{text} by {by}"),
         Fact::MessageTaken { step, .. } => format!("for step {step}"),
-        Fact::BudgetSpent { because } => because.clone(),
+        Fact::BudgetSpent { because, .. } => because.clone(),
         Fact::HistoryCompacted(compaction) => {
             let summary = compaction.summary.as_ref().map_or("", |summary| &summary.text);
             format!("{} outputs pruned {summary}", compaction.pruned.len())

@@ -15,6 +15,7 @@ mod hooks;
 mod lab;
 mod long;
 mod people;
+mod pre_search;
 mod probing;
 mod quotations;
 mod recovery;

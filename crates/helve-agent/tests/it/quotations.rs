@@ -1,6 +1,7 @@
 //! Calls that a model only repeats do not run; calls that it means do, whatever it writes behind them.
 
 use helve_agent::{ModelOptions, RuntimeSettings};
+use helve_dialect::dialects;
 use helve_model::{Reply, ScriptedModel, ToolMode};
 use helve_store::Store;
 use helve_types::{Fact, Mode};
@@ -8,15 +9,11 @@ use serde_json::json;
 
 use crate::lab::{Lab, settle};
 
-#[path = "../../../helve-dialect/src/guarantees/samples.rs"]
-mod samples;
-
-use self::samples::{CHANNELS, FORMS};
-
 /// A call of `look` in every dialect.
 fn forms() -> impl Iterator<Item = (&'static str, String)> {
     let look = |form: &str| form.replace("get_weather", "look").replace("city", "q").replace('¤', "x");
-    FORMS.iter().chain(CHANNELS).map(move |(name, form)| (*name, look(form)))
+    let found = dialects().iter().filter(|dialect| dialect.is_found() && dialect.begins_with_mark());
+    found.map(move |dialect| (dialect.name, look(dialect.sample)))
 }
 
 fn prompt() -> Mode {

@@ -28,7 +28,7 @@ impl Tool for Post {
 }
 
 fn maker() -> Maker {
-    Arc::new(|definition: &ToolDefinition| {
+    Arc::new(|definition: &ToolDefinition, _| {
         let ToolDefinition { name, description, parameters, .. } = definition.clone();
         let spec = ToolSpec::new(name, description, parameters, definition.effect());
         let tool = Post(spec, definition.endpoint.url_template.clone());

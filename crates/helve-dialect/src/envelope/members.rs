@@ -1,23 +1,23 @@
 //! What each member of the object says about the call, given what the others have said.
 
 use super::fields::Field;
-use super::{Envelope, Form, Naming, Target};
-use crate::calls::Report;
+use super::{ArgumentForm, Envelope, EnvelopeTarget, Naming};
+use crate::calls::CallReport;
 use helve_json::inspect;
-use helve_json::scanner::Kind;
+use helve_json::scanner::ValueKind;
 
 impl Envelope {
     /// What the member is, given what the call has shown so far: beside a `tool`, nearly any member may be an
     /// argument, and a declared parameter is one.
-    pub(super) fn role(&self, report: &Report<'_, '_>) -> Field {
+    pub(super) fn role(&self, report: &CallReport<'_, '_>) -> Field {
         let strong = self.call.naming == Naming::Strong;
-        if strong && self.call.form != Form::Nested {
+        if strong && self.call.form != ArgumentForm::Nested {
             let key = self.key.trim_matches('"');
             let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
             let free = report.tools.is_unknown() && key != "type";
             let is_argument = match self.field {
                 _ if declared => true,
-                Field::Arguments | Field::Id => self.call.form == Form::Flat,
+                Field::Arguments | Field::Id => self.call.form == ArgumentForm::Flat,
                 Field::Known | Field::Name | Field::Tool => free,
                 _ => false,
             };
@@ -27,7 +27,7 @@ impl Envelope {
         }
         match self.field {
             Field::Name | Field::Tool | Field::Function if self.call.naming != Naming::None => Field::Known,
-            Field::Arguments if self.call.form != Form::Open => Field::Known,
+            Field::Arguments if self.call.form != ArgumentForm::Open => Field::Known,
             field => field,
         }
     }
@@ -39,35 +39,35 @@ impl Envelope {
 
     /// A member that is named after a tool, or says something else about the call. Nothing but a declared tool is called
     /// without an object.
-    pub(super) fn keyed(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> Target {
+    pub(super) fn keyed(&mut self, kind: ValueKind, report: &mut CallReport<'_, '_>) -> EnvelopeTarget {
         let key = inspect::unquoted(&self.key).unwrap_or_default();
         let name = key.trim();
         let declared = report.tools.resolve(name).is_some();
-        let calls = kind == Kind::Object && self.field == Field::Other;
+        let calls = kind == ValueKind::Object && self.field == Field::Other;
         if declared || calls && !name.is_empty() {
             self.recognised = true;
             self.call.naming = Naming::Strong;
             report.name(name);
             return self.arguments(kind);
         }
-        if self.field == Field::Id && kind == Kind::String && !self.wrapper {
+        if self.field == Field::Id && kind == ValueKind::String && !self.wrapper {
             self.capture.clear();
-            return Target::Id;
+            return EnvelopeTarget::Id;
         }
-        Target::Nowhere
+        EnvelopeTarget::Nowhere
     }
 
     /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
-    pub(super) fn member(&mut self, report: &mut Report<'_, '_>) -> Target {
+    pub(super) fn member(&mut self, report: &mut CallReport<'_, '_>) -> EnvelopeTarget {
         let key = self.key.trim_matches('"');
         let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
-        if self.call.form == Form::Nested {
+        if self.call.form == ArgumentForm::Nested {
             self.call.astray |= declared && !report.arguments_so_far().contains(&self.key);
-            return Target::Nowhere;
+            return EnvelopeTarget::Nowhere;
         }
         if self.call.naming == Naming::Strong {
             let open = match self.call.form {
-                Form::Flat => ", ",
+                ArgumentForm::Flat => ", ",
                 _ if self.call.members.is_empty() => "{",
                 _ => {
                     let members = std::mem::take(&mut self.call.members);
@@ -76,7 +76,7 @@ impl Envelope {
                     ", "
                 }
             };
-            self.call.form = Form::Flat;
+            self.call.form = ArgumentForm::Flat;
             report.arguments(open);
             report.arguments(&self.key);
             report.arguments(": ");
@@ -89,10 +89,10 @@ impl Envelope {
             self.call.members.push_str(&self.key);
             self.call.members.push_str(": ");
         }
-        Target::Member
+        EnvelopeTarget::Member
     }
 
-    pub(super) fn key_read(&mut self, report: &mut Report<'_, '_>) -> bool {
+    pub(super) fn key_read(&mut self, report: &mut CallReport<'_, '_>) -> bool {
         std::mem::swap(&mut self.key, &mut self.capture);
         let Some(key) = inspect::unquoted(&self.key) else {
             return false;
@@ -123,13 +123,13 @@ impl Envelope {
             Naming::None => report.tools.any_has_parameter(&key),
             Naming::Strong => true,
             Naming::Weak => {
-                self.call.form == Form::Nested
+                self.call.form == ArgumentForm::Nested
                     || report.named().is_some_and(|name| report.tools.has_parameter(name, &key))
             }
         }
     }
 
-    pub(super) fn name_read(&mut self, strong: bool, report: &mut Report<'_, '_>) -> bool {
+    pub(super) fn name_read(&mut self, strong: bool, report: &mut CallReport<'_, '_>) -> bool {
         let Some(name) = inspect::unquoted(&self.capture).filter(|name| !name.trim().is_empty()) else {
             return false;
         };

@@ -13,7 +13,7 @@ const CALLS: &[(&str, &str)] = &[
     ("json_bare", r#"{"name": "get_weather", "arguments": {"city": "Rome"}}"#),
 ];
 
-fn ink(text: &str) -> String {
+fn nonblank(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
@@ -29,7 +29,7 @@ proptest! {
         let reading = if given { known } else { found };
         let outcome = run(&[&text], reading.clone(), End::Normal);
         let told: String = outcome.dropped.iter().map(|(_, _, text)| text.as_str()).collect();
-        prop_assert!(ink(&(outcome.content() + &told)).ends_with(&ink(&tail)), "{:?}: {:?}", text, outcome);
+        prop_assert!(nonblank(&(outcome.content() + &told)).ends_with(&nonblank(&tail)), "{:?}: {:?}", text, outcome);
         let mut cut = run(&cut(&text, &[1]), reading.clone(), End::Normal);
         cut.steps = outcome.steps;
         prop_assert_eq!(&cut, &outcome);

@@ -3,21 +3,21 @@
 
 use super::*;
 
-pub(super) use super::samples::{CHANNELS, FORMS};
+pub(super) use super::samples::{all_forms, channels, forms};
 
 pub(super) fn readings(name: &str) -> [Reading; 2] {
     let given = dialect(name).unwrap_or_else(|| panic!("no dialect `{name}`"));
     [Reading::of(given, tools()), Reading::any(tools())]
 }
 
-fn is_weather(call: &ParsedCall, city: &str) -> bool {
+pub(super) fn is_weather(call: &ParsedCall, city: &str) -> bool {
     let arguments: serde_json::Value = serde_json::from_str(&call.arguments).expect("is JSON");
     call.name == "get_weather" && arguments == json!({"city": city})
 }
 
 #[test]
 fn a_call_is_read_wherever_it_is_split() {
-    for (name, form) in FORMS.iter().chain(CHANNELS) {
+    for (name, form) in all_forms() {
         for city in ["New York", "São Paulo 日本", "5", "{a: [b]}", "x < y, z > w"] {
             let text = form.replace('¤', city);
             for reading in readings(name) {
@@ -39,7 +39,7 @@ fn a_call_is_read_wherever_it_is_split() {
 
 #[test]
 fn a_call_that_is_cut_never_runs_with_less_than_it_says() {
-    for (name, form) in FORMS.iter().chain(CHANNELS) {
+    for (name, form) in all_forms() {
         let city = "New York";
         let text = form.replace('¤', city);
         let value_ends = text.find(city).expect("is there") + city.len();
@@ -58,7 +58,7 @@ fn a_call_that_is_cut_never_runs_with_less_than_it_says() {
 
 #[test]
 fn a_call_that_is_quoted_is_text() {
-    for (name, form) in FORMS {
+    for (name, form) in forms() {
         let call = form.replace('¤', "Rome");
         let mut quotations = vec![format!("<think>Perhaps {call} then?</think>Done.")];
         // A fence inside the call would end the quotation.
@@ -79,7 +79,7 @@ fn a_call_that_is_quoted_is_text() {
 
 #[test]
 fn a_head_in_code_is_text() {
-    for (name, form) in CHANNELS {
+    for (name, form) in channels() {
         let text = format!("So:\n```\n{}\n```\nThat is the form.", form.replace('¤', "Rome"));
         let outcome = run(&[&text], Reading::any(tools()), End::Normal);
         assert!(outcome.calls.is_empty(), "{name}: {outcome:?}");
@@ -88,7 +88,7 @@ fn a_head_in_code_is_text() {
 
 #[test]
 fn a_call_ends_reasoning_that_the_prompt_has_opened() {
-    for (name, form) in FORMS.iter().chain(CHANNELS) {
+    for (name, form) in all_forms() {
         let text = format!("I must look.\n{}", form.replace('¤', "Rome"));
         for reading in readings(name) {
             let outcome = run(&[&text], reading.reasoning_open(true), End::Normal);
@@ -100,9 +100,9 @@ fn a_call_ends_reasoning_that_the_prompt_has_opened() {
 
 #[test]
 fn a_call_that_is_cut_behind_its_mark_is_no_text() {
-    for (name, form) in FORMS.iter().chain(CHANNELS) {
+    for (name, form) in all_forms() {
         let call = form.replace('¤', "Rome");
-        let channel = CHANNELS.iter().any(|(channel, _)| channel == name);
+        let channel = channels().any(|(channel, _)| channel == name);
         let prose = if channel { "" } else { "So. " };
         for before in [prose.to_owned(), format!("{prose}{call}")] {
             for (at, _) in call.char_indices().skip(1) {
@@ -114,7 +114,7 @@ fn a_call_that_is_cut_behind_its_mark_is_no_text() {
                     let said = said.trim_start_matches("So.").trim();
                     assert!(call.contains(said), "{name}: {text:?} {outcome:?}");
                     let begun = said.len() >= 2 && outcome.calls.len() <= before.matches(&call).count();
-                    let live = crate::registry::Live::of(dialect(name));
+                    let live = crate::registry::ActiveMarks::of(dialect(name));
                     let marks = live.markers.texts().iter().filter(|mark| said.contains(*mark)).count();
                     assert!(!begun || marks == 0, "{name}: {text:?} {outcome:?}");
                 }

@@ -1,7 +1,7 @@
 //! Text that only looks like markup comes out as it was written, and runs nothing: marks people talk about, code, results
 //! that a model repeats.
 
-use super::forms::{self, FORMS};
+use super::forms::{self, forms};
 use super::*;
 
 /// With the dialect given, and found where it is looked for.
@@ -28,7 +28,7 @@ fn is_text(name: &str, text: &str) {
 
 #[test]
 fn a_call_between_lines_of_tildes_is_text() {
-    for (name, form) in FORMS {
+    for (name, form) in forms() {
         let call = form.replace('¤', "Rome");
         is_text(name, &format!("So:\n~~~xml\n{call}\n~~~\nThat is it."));
         is_text(name, &format!("So:\n~~~~\n~~~\n{call}\n~~~~~\nThat is it."));
@@ -40,7 +40,7 @@ fn a_call_between_lines_of_tildes_is_text() {
 
 #[test]
 fn a_call_in_a_result_that_the_model_writes_is_text() {
-    for (name, form) in FORMS {
+    for (name, form) in forms() {
         let call = form.replace('¤', "Rome");
         for (open, close) in crate::dialect::RESULTS {
             is_text(name, &format!("{open}\n{call}\n{close}\nSo."));

@@ -191,7 +191,7 @@ fn what_waits_on_trial_is_told_once_when_the_stream_is_cut() {
     let dropped: Vec<_> = outcome.dropped.into_iter().map(|(_, why, text)| (why, text)).collect();
     let first = format!("{}{}", &call[..second], &call[end..]);
     assert_eq!(dropped, [(Dropped::Cut, first), (Dropped::Broken, call[second..end].to_owned())]);
-    assert_eq!(outcome.said, [(Channel::Reasoning, "So.".to_owned())]);
+    assert_eq!(outcome.said, [(SaidAs::Reasoning, "So.".to_owned())]);
 }
 
 #[test]

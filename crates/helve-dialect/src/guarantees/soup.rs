@@ -1,26 +1,17 @@
 //! Promises that hold for any text at all, tried on bits of markup thrown together.
 
-use super::forms::{CHANNELS, FORMS, readings};
+use super::forms::{all_forms, readings};
 use super::*;
 use crate::envelope::holds_arguments;
 use helve_json::repair::{self, Closing, Expected};
 
-/// Bits that mean something to some part of the parser.
+/// Bits that mean something to some part of the parser, besides the marks and the samples of the dialects.
 const BITS: &[&str] = &[
-    "<tool_call>",
-    "</tool_call>",
-    "<tool_code>",
-    "</tool_code>",
-    "<think>",
-    "</think>",
-    "<thought>",
-    "</thought>",
     "<tool_",
     "</",
     "<",
     ">",
     "<|im_end|>",
-    "<|python_tag|>",
     "```",
     "`",
     "``",
@@ -78,10 +69,7 @@ const BITS: &[&str] = &[
     "{{\"name\": \"get_weather\"}}",
     "{{",
     "</s>",
-    "<|tools_prefix|>",
     "{\"get_weather\": {}, \"search\": {\"query\": \"x\"}}",
-    "Here is my thought process:",
-    "Here's my response:",
     "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\"}}",
     "{\"name\": \"nope\", \"arguments\": {}}",
     "{\"tool\": \"search\", \"query\": \"a\"}",
@@ -94,22 +82,15 @@ const BITS: &[&str] = &[
     // Every family's marks, and what stands between them.
     "<function=search>",
     "<parameter=query>",
-    "</parameter>",
-    "</function>",
     "<tool_call>search<arg_key>query</arg_key><arg_value>",
-    "</arg_value>",
-    "<tool_calls>",
-    "</tool_calls>",
     "<tool_calls:a>",
     "<tool_call:a>",
     "<tool_calls:a><tool_call:a>search<arg_key:a>query</arg_key:a><arg_value:a>",
     "</arg_value:a>",
     "<tool_call >",
     "Ċ",
-    "<seed:tool_call>",
     "<minimax:tool_call><invoke name=\"search\">",
     "<parameter name=\"query\">",
-    "</invoke>",
     "<function name=\"search\">",
     "<param name=\"limit\">",
     "<parameter=limit>",
@@ -118,89 +99,49 @@ const BITS: &[&str] = &[
     "<tool_call:a>search",
     "<![CDATA[",
     "]]>",
-    "]<]minimax[>[",
     "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"search\">",
     "]<]minimax[>[<query>",
     "]<]minimax[>[</query>",
     "<｜DSML｜invoke name=\"search\">",
     "<｜DSML｜parameter name=\"query\" string=\"true\">",
-    "</｜DSML｜parameter>",
-    "</｜DSML｜invoke>",
     "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"search\">",
-    "<function_calls>",
     "<invoke name=\"search\">",
     "<tool_name>",
-    "<dots_function_call>",
-    "[TOOL_CALLS]",
     "[TOOL_CALLS]search",
-    "[ARGS]",
-    "[CALL_ID]",
-    "<|tool_calls_section_begin|>",
     "<|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>",
-    "<|tool_call_end|>",
-    "<|tool_calls_section_end|>",
     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>",
-    "<｜tool▁call▁end｜>",
     "<|tool_call>call:search{",
-    "<|\"|>",
-    "<tool_call|>",
     "<start_function_call>call:search{query:<escape>",
-    "<escape>",
     "<|channel|>analysis<|message|>",
     "<|channel|>commentary to=functions.search<|message|>",
     "<|start|>assistant",
     "analysis",
-    "assistantcommentary",
-    "assistantfinal",
     " to=functions.search json",
-    "<|message|>",
-    "<|end|>",
-    "<|call|>",
     " to=search<|message|>",
-    "<|eom|>",
-    "<atem:function_calls>",
     "<atem:invoke name=\"search\">",
     "<|open|>think<|sep|>",
     "<|open|>response<|sep|>",
     "<|close|>think<|sep|>",
     "<|close|>response<|sep|>",
     "<|close|>call<|sep|>",
-    "<|end_of_msg|>",
     "<|open|>tools<|sep|><|open|>call tool=\"search\"<|sep|>",
     "<|open|>argument key=\"query\" type=\"string\"<|sep|>",
     "<|close|>argument<|sep|>",
-    "<|close|>",
-    "<|sep|>",
-    "<|message_model|>",
     "<|message_model|>search",
-    "<|content_thinking|>",
-    "<|content_invoke_tool_json|>",
-    "<|end_message|>",
-    "<|START_ACTION|>",
-    "<|END_ACTION|>",
     "<co: 0:[1,2]>",
-    "</co: ",
     "[{'name': 'search', 'arguments': {",
-    "<|tools_prefix|>",
     "[{\"search\": {",
-    "functools",
     "<|tool_call_start|>[",
     "<|action_start|><|plugin|>",
     "<|action_start|><|interpreter|>",
-    "<|action_end|>",
     "<|eom_id|>",
     "<|channel|>analysis to=python code<|message|>",
     "<|message_sep|>\n\nfunction call<|role_sep|>\n",
-    ">>>",
     ">>>search\n",
     "python\n",
     "Action: search\nAction Input: ",
     "Action:\n```json\n{\"action\": \"search\", \"action_input\": ",
     "\nThought:",
-    "Observation:",
-    "[THINK]",
-    "◁think▷",
-    "◁/think▷",
     "</think:a>",
     "<think:a>",
 ];
@@ -218,8 +159,12 @@ fn bits() -> impl Strategy<Value = Vec<String>> {
 }
 
 fn bits_of(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<String>> {
+    let marks: Vec<&str> = crate::dialects().iter().flat_map(|dialect| dialect.marks()).collect();
+    let samples: Vec<&str> = crate::dialects().iter().map(|dialect| dialect.sample).collect();
     let bit = prop_oneof![
-        12 => prop::sample::select(BITS).prop_map(str::to_owned),
+        16 => prop::sample::select(BITS).prop_map(str::to_owned),
+        8 => prop::sample::select(marks).prop_map(str::to_owned),
+        1 => prop::sample::select(samples).prop_map(|sample| sample.replace('¤', "Rome")),
         1 => "[a-z ]{1,8}",
         1 => any::<char>().prop_map(String::from),
     ];
@@ -243,7 +188,7 @@ enum Feeding {
 }
 
 impl Feeding {
-    fn read(self, text: &str, reading: Reading, end: End) -> Outcome {
+    fn read(self, text: &str, reading: Reading, end: End) -> ParseOutcome {
         match self {
             Self::Whole => run_whole(text, &reading, end),
             Self::OnePiece => run(&[text], reading, end),
@@ -257,16 +202,18 @@ fn any_feeding() -> impl Strategy<Value = Feeding> {
 }
 
 fn has_markup_outside_calls(text: &str, dialect: Option<&'static crate::Dialect>) -> bool {
-    let live = crate::registry::Live::of(dialect);
+    let live = crate::registry::ActiveMarks::of(dialect);
     let mut start = live.start.iter();
     let glued = start.any(|choice| match choice.then {
-        crate::dialect::Then::Glued(words) => words.iter().any(|word| text.trim_start().starts_with(word)),
+        crate::dialect::Lookahead::Glued(words) => {
+            words.iter().any(|word| text.trim_start().starts_with(word))
+        }
         _ => false,
     });
     let mut marks = live.roles.iter().enumerate();
     glued
         || marks.any(|(marker, role)| {
-            let is_markup = live.may_be_head(marker) || !matches!(role, crate::registry::Role::Call(_));
+            let is_markup = live.may_be_head(marker) || !matches!(role, crate::registry::MarkerRole::Call(_));
             is_markup && text.contains(live.markers.text(marker))
         })
 }
@@ -498,7 +445,7 @@ fn a_repair_costs_no_more_however_long_it_is() {
     for again in patterns {
         for (open, close) in [("{\"query\": ", "}"), ("{\"query\": \"", "\"}"), ("{", "]"), ("[", "")] {
             let text = format!("{open}{}{close}", again.repeat(LONG / again.len()));
-            let (_, steps) = work::measured(|| repair::read(&text, Closing::ByTag, expected));
+            let (_, steps) = work::measure(|| repair::read(&text, Closing::ByTag, expected));
             let per_byte = steps as f64 / text.len() as f64;
             assert!(per_byte < LOOKS_MAX as f64, "{open}{again}{close}: {per_byte:.1} steps per byte");
         }
@@ -524,7 +471,7 @@ fn no_more_is_kept_than_came_in() {
 
 #[test]
 fn a_call_of_any_dialect_costs_no_more_however_it_goes_on() {
-    for (name, form) in FORMS.iter().chain(CHANNELS) {
+    for (name, form) in all_forms() {
         let (open, close) = form.split_once('¤').expect("has a place for the value");
         let most = &close[..close.floor_char_boundary(close.len() - 1)];
         let long = |text: &str| text.repeat(LONG.div_ceil(text.len()));

@@ -43,12 +43,12 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 /// A call and its JSON text.
 #[derive(Debug, Clone)]
-struct Told {
+struct WrittenCall {
     name: &'static str,
     arguments: Value,
 }
 
-impl Told {
+impl WrittenCall {
     fn is(&self, call: &ParsedCall) -> bool {
         let arguments: Value = serde_json::from_str(&call.arguments).expect("arguments are JSON");
         call.name == self.name && arguments == self.arguments
@@ -77,17 +77,17 @@ impl Told {
     }
 }
 
-fn any_call() -> impl Strategy<Value = Told> {
+fn any_call() -> impl Strategy<Value = WrittenCall> {
     let names = prop::sample::select(vec!["get_weather", "search"]);
     let arguments = proptest::collection::btree_map("[a-z_]{1,8}", any_value(), 0..4);
-    (names, arguments).prop_map(|(name, arguments)| Told {
+    (names, arguments).prop_map(|(name, arguments)| WrittenCall {
         name,
         arguments: Value::Object(arguments.into_iter().collect()),
     })
 }
 
 /// Every finished call is one of those told, in their order.
-fn in_order(calls: &[ParsedCall], told: &[Told]) -> bool {
+fn in_order(calls: &[ParsedCall], told: &[WrittenCall]) -> bool {
     calls.len() <= told.len() && calls.iter().zip(told).all(|(call, told)| told.is(call))
 }
 
@@ -111,14 +111,14 @@ proptest! {
         }
         text += &last;
         content += &last;
-        let told: Vec<Told> = parts.into_iter().map(|(_, call, ..)| call).collect();
+        let told: Vec<WrittenCall> = parts.into_iter().map(|(_, call, ..)| call).collect();
         for reading in [Reading::any(tools()), Reading::new(hermes(), Tools::unknown())] {
             let outcome = run(&cut(&text, &lengths), reading, End::Normal);
             prop_assert_eq!(outcome.calls.len(), told.len());
             prop_assert!(in_order(&outcome.calls, &told), "{:?}", outcome.calls);
             // Blanks beside markup are framing.
-            let ink = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-            prop_assert_eq!(ink(&outcome.content()), ink(&content));
+            let nonblank = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(nonblank(&outcome.content()), nonblank(&content));
         }
     }
 
@@ -131,10 +131,10 @@ proptest! {
         let mut closed_at = vec![];
         for (call, shape) in &calls {
             text += &format!("\n<tool_call>\n{}", call.json(*shape));
-            closed_at.push(text.len() - Told::after(*shape));
+            closed_at.push(text.len() - WrittenCall::after(*shape));
             text += "\n</tool_call>";
         }
-        let told: Vec<Told> = calls.into_iter().map(|(call, _)| call).collect();
+        let told: Vec<WrittenCall> = calls.into_iter().map(|(call, _)| call).collect();
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         let at = ends[at.index(ends.len())];
         let outcome = run(&[&text[..at]], Reading::any(tools()), end);

@@ -1,6 +1,6 @@
 //! Markup is no text where it opens and closes nothing either: behind a call, whatever marks of its dialect come.
 
-use super::forms::{CHANNELS, FORMS, readings};
+use super::forms::{all_forms, forms, readings};
 use super::*;
 use crate::registry::is_words;
 
@@ -39,7 +39,7 @@ fn tails(call: &str) -> Vec<(String, String)> {
 
 #[test]
 fn marks_behind_a_call_that_belong_to_none_are_no_text() {
-    for (name, form) in FORMS.iter().chain(CHANNELS) {
+    for (name, form) in all_forms() {
         for (mark, tail) in tails(form) {
             let text = form.replace('¤', "Rome") + &tail;
             for reading in readings(name) {
@@ -63,7 +63,7 @@ fn marks_behind_a_call_that_belong_to_none_are_no_text() {
 
 #[test]
 fn an_opener_behind_a_call_that_opens_nothing_is_no_text_unless_people_write_it_too() {
-    for (name, form) in FORMS {
+    for (name, form) in forms() {
         let call = form.replace('¤', "Rome");
         let dialect = dialect(name).expect("is there");
         for opener in dialect.openers {
@@ -141,7 +141,7 @@ const OPEN: &[(&str, &str)] = &[
 
 #[test]
 fn any_model_may_end_with_any_end_token() {
-    for (name, form) in FORMS.iter().chain(CHANNELS).chain(OPEN) {
+    for (name, form) in all_forms().chain(OPEN.iter().copied()) {
         for token in crate::dialect::END_TOKENS {
             let text = format!("{}{token}", form.replace('¤', "Rome"));
             for reading in readings(name) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::forms::{CHANNELS, FORMS};
+use super::forms::all_forms;
 use super::*;
 use crate::{Profile, Quotable};
 
@@ -35,8 +35,8 @@ fn read(text: &str, reading: &Reading) -> (usize, String) {
 }
 
 fn forms() -> impl Iterator<Item = (&'static str, String)> {
-    let dialects = FORMS.iter().chain(CHANNELS);
-    dialects.map(|(name, form)| (*name, form.replace('¤', "Rome")))
+    let dialects = all_forms();
+    dialects.map(|(name, form)| (name, form.replace('¤', "Rome")))
 }
 
 #[test]

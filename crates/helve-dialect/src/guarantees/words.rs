@@ -1,7 +1,7 @@
 //! Every word that a model writes comes out exactly once: as text, as reasoning, in a call, or in what is told of a call
 //! that was dropped. Only markup vanishes: tags, and the heads of messages.
 
-use super::forms::{CHANNELS, FORMS};
+use super::forms::all_forms;
 use super::*;
 
 /// A word that stands nowhere else.
@@ -42,7 +42,7 @@ fn tokens(text: &str) -> Vec<&str> {
 /// One or two calls of a dialect, perhaps with prose about them, a word put in between two tokens, and perhaps one of the
 /// tokens left out or said twice.
 fn strewn() -> impl Strategy<Value = (&'static str, String)> {
-    let forms: Vec<(&str, &str)> = FORMS.iter().chain(CHANNELS).copied().collect();
+    let forms: Vec<(&str, &str)> = all_forms().collect();
     let word = prop::sample::select(vec![" zqw", "zqw ", "zqw", "\nzqw\n", "<zqw>", "zqw: a, b."]);
     let before = prop::sample::select(vec!["", "", "So.\n", "<think>Hm.\n", "<think>Hm.</think>\n"]);
     let behind = prop::sample::select(vec!["", "", "\nDone.", " I <3 it"]);

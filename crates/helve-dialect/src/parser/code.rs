@@ -1,22 +1,22 @@
 //! Code in prose: lines, backticks, and fences that may hold a call.
 
-use super::{Opening, Parser, Place};
+use super::{Opening, Parser, ParserPlace};
 use crate::calls::Out;
 use crate::marker::ROOT;
-use crate::parser::trial::Trial;
+use crate::parser::trial::CallTrial;
 use helve_json::is_blank;
 use helve_json::work;
 
 /// What the present line began with and what it ended with so far, blanks aside.
 #[derive(Default, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct LineState {
     first: Option<u8>,
     last: u8,
     /// How many tildes it began with, as long as nothing else has come.
     tildes: usize,
 }
 
-impl Line {
+impl LineState {
     /// Nothing but blanks so far.
     pub(super) fn is_fresh(self) -> bool {
         self.first.is_none()
@@ -58,7 +58,7 @@ impl Line {
             *self = Self::default();
             line = &line[end + 1..];
         }
-        work::looked_at(line.len());
+        work::count_bytes(line.len());
         self.see(line);
     }
 }
@@ -85,13 +85,13 @@ pub(super) struct FenceHead {
     ticks: usize,
     /// Which of the fences in the registry it is, once the line is over.
     fence: Option<usize>,
-    part: Part,
+    part: FencePart,
     /// Where it begins in the held text.
     at: usize,
 }
 
 #[derive(Default, Clone, Copy, PartialEq)]
-enum Part {
+enum FencePart {
     #[default]
     Ticks,
     Word {
@@ -115,34 +115,34 @@ impl Parser {
         self.carried = 0;
         let elsewhere = match self.trial {
             None => true,
-            Some(Trial::Fence { closed, .. }) => closed,
+            Some(CallTrial::Fence { closed, .. }) => closed,
             Some(_) => false,
         };
         // Backticks in a section enclose nothing: a mark of its own may stand right behind them.
         let in_prose = !self.speech.in_reasoning() && self.unclosed.is_none();
         let may_be_fence = self.code == Code::None && elsewhere && in_prose && self.live.calls;
         if !may_be_fence {
-            self.place = Place::Ticks(0);
+            self.place = ParserPlace::Ticks(0);
             return;
         }
         if self.trial.is_none() {
             self.held.clear();
-            self.calls.told = 0;
+            self.calls.reported_to = 0;
         }
         let fresh = self.line.is_fresh();
-        self.place = Place::Fence(FenceHead { fresh, at: self.held.len(), ..FenceHead::default() });
+        self.place = ParserPlace::Fence(FenceHead { fresh, at: self.held.len(), ..FenceHead::default() });
     }
 
     pub(super) fn ticks(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         let run = text.as_bytes()[pos..].iter().take_while(|b| **b == b'`').count();
-        if let Place::Ticks(count) = &mut self.place {
+        if let ParserPlace::Ticks(count) = &mut self.place {
             *count += run;
             let count = *count;
             if !self.live.calls {
-                self.say_ticks(run, out);
+                self.emit_ticks(run, out);
             }
             if pos + run < text.len() {
-                self.place = Place::Prose;
+                self.place = ParserPlace::Prose;
                 self.ticks_over(count, out);
             }
         }
@@ -151,9 +151,9 @@ impl Parser {
 
     pub(super) fn ticks_over(&mut self, count: usize, out: &mut Out<'_>) {
         let fresh = self.line.is_fresh();
-        self.let_head_go(out);
+        self.release_head(out);
         self.line.see(b"`");
-        if let Some(Trial::Fence { ticks, closed, firm }) = &mut self.trial
+        if let Some(CallTrial::Fence { ticks, closed, firm }) = &mut self.trial
             && !*closed
             && count >= *ticks
         {
@@ -166,8 +166,8 @@ impl Parser {
             }
             return;
         }
-        if self.trial == Some(Trial::Inline(count)) {
-            self.reject(out);
+        if self.trial == Some(CallTrial::Inline(count)) {
+            self.reject_trial(out);
         }
         self.code = match self.code {
             Code::None if fresh && count >= FENCE => Code::Fence { ticks: count, headed: false },
@@ -177,16 +177,16 @@ impl Parser {
             code => code,
         };
         if self.live.calls {
-            self.say_ticks(count, out);
+            self.emit_ticks(count, out);
         }
     }
 
     /// Backticks are text whatever follows them where no call can stand in code: there they go out as they come.
-    fn say_ticks(&mut self, count: usize, out: &mut Out<'_>) {
+    fn emit_ticks(&mut self, count: usize, out: &mut Out<'_>) {
         let mut left = count;
         while left > 0 {
             let run = left.min(TICKS.len());
-            self.say(&TICKS[..run], out);
+            self.emit_text(&TICKS[..run], out);
             left -= run;
         }
     }
@@ -211,58 +211,58 @@ impl Parser {
     }
 
     pub(super) fn fence_head(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        let Place::Fence(mut head) = self.place else { return pos };
+        let ParserPlace::Fence(mut head) = self.place else { return pos };
         let mut at = pos;
         while let Some(c) = text[at..].chars().next() {
             match head.part {
-                Part::Ticks if c == '`' => head.ticks += 1,
-                Part::Ticks if head.ticks < FENCE => {
+                FencePart::Ticks if c == '`' => head.ticks += 1,
+                FencePart::Ticks if head.ticks < FENCE => {
                     self.no_fence(head, out);
                     return at;
                 }
-                Part::Ticks => {
-                    head.part = Part::Word { at: self.held.len() };
+                FencePart::Ticks => {
+                    head.part = FencePart::Word { at: self.held.len() };
                     continue;
                 }
                 // More than a word is prose, or code for somebody to read; a call would take it away.
-                Part::Word { at: word }
+                FencePart::Word { at: word }
                     if c == '\n' && self.held[word..].split_whitespace().nth(1).is_some() =>
                 {
                     self.no_fence(head, out);
                     return at;
                 }
-                Part::Word { at: word } if c == '\n' => {
+                FencePart::Word { at: word } if c == '\n' => {
                     head.fence = self.live.fence(self.held[word..].trim());
-                    head.part = Part::Blanks;
+                    head.part = FencePart::Blanks;
                 }
-                Part::Word { at: word } if c == '`' || self.held.len() - word >= WORD_MAX => {
+                FencePart::Word { at: word } if c == '`' || self.held.len() - word >= WORD_MAX => {
                     self.no_fence(head, out);
                     return at;
                 }
-                Part::Blanks if !is_blank(c) => {
+                FencePart::Blanks if !is_blank(c) => {
                     self.code = Code::Fence { ticks: head.ticks, headed: true };
                     self.speech.replan(true);
                     self.section_at = self.held.len();
                     self.leads = head.fresh;
-                    self.line = Line::default();
-                    self.place = Place::Prose;
+                    self.line = LineState::default();
+                    self.place = ParserPlace::Prose;
                     if let Some(fence) = head.fence {
-                        self.look_ahead(Opening::fence(fence, self.held.len()));
+                        self.begin_lookahead(Opening::fence(fence, self.held.len()));
                     }
                     return at;
                 }
-                Part::Word { .. } | Part::Blanks => {}
+                FencePart::Word { .. } | FencePart::Blanks => {}
             }
             self.held.push(c);
             at += c.len_utf8();
         }
-        self.place = Place::Fence(head);
+        self.place = ParserPlace::Fence(head);
         at
     }
 
     /// Not the beginning of a fence that could hold a call.
     pub(super) fn no_fence(&mut self, head: FenceHead, out: &mut Out<'_>) {
-        self.place = Place::Prose;
+        self.place = ParserPlace::Prose;
         self.line.see(b"`");
         self.code = match head.ticks {
             ticks if ticks < FENCE || !head.fresh => Code::Inline(ticks),
@@ -270,11 +270,11 @@ impl Parser {
         };
         let text = self.held.split_off(head.at);
         self.line.see_lines(&text);
-        self.say(&text, out);
+        self.emit_text(&text, out);
     }
 
     /// The fence holds something else: its first line is text.
-    pub(super) fn let_head_go(&mut self, out: &mut Out<'_>) {
+    pub(super) fn release_head(&mut self, out: &mut Out<'_>) {
         if let Code::Fence { ticks, headed: true } = self.code {
             self.code = Code::Fence { ticks, headed: false };
             if self.trial.is_none() {
@@ -287,7 +287,7 @@ impl Parser {
     pub(super) fn line_over(&mut self, out: &mut Out<'_>) {
         if let Code::Inline(_) = self.code {
             self.code = Code::None;
-            if let Some(Trial::Inline(_)) = self.trial {
+            if let Some(CallTrial::Inline(_)) = self.trial {
                 self.accept(out);
             }
         }

@@ -1,12 +1,12 @@
 //! The look-ahead behind a mark: is it one, and of which dialect?
 
-use super::{Code, Parser, Place};
+use super::{Code, Parser, ParserPlace};
 use crate::ahead::name_of;
-use crate::body::{Body, Passing};
+use crate::body::{Bypass, CallBody};
 use crate::calls::Out;
-use crate::dialect::{Fit, Grammar, Then, is_name};
-use crate::parser::trial::Trial;
-use crate::registry::Choice;
+use crate::dialect::{Fit, Grammar, Lookahead, is_name};
+use crate::parser::trial::CallTrial;
+use crate::registry::OpenerChoice;
 use crate::{Dropped, End};
 use helve_json::is_blank;
 use helve_json::work;
@@ -68,29 +68,29 @@ impl Opening {
 
 impl Parser {
     /// Begins the look-ahead behind a mark in prose.
-    pub(super) fn open(&mut self, mut opening: Opening, mark: &'static str) {
+    pub(super) fn begin_opening(&mut self, mut opening: Opening, mark: &'static str) {
         if self.trial.is_none() && !self.is_headed() {
             self.held.clear();
         }
         self.section_at = self.held.len();
         self.leads = self.line.is_fresh();
         self.mark = mark;
-        self.calls.told = self.section_at;
+        self.calls.reported_to = self.section_at;
         // Enough for blanks and what decides behind the mark; most marks need no more.
         self.held.reserve(mark.len() + AHEAD);
         self.held.push_str(mark);
         opening.ahead_at = self.held.len();
-        self.look_ahead(opening);
+        self.begin_lookahead(opening);
     }
 
-    pub(super) fn look_ahead(&mut self, opening: Opening) {
-        self.ink.clear();
-        self.place = Place::Opening(opening);
+    pub(super) fn begin_lookahead(&mut self, opening: Opening) {
+        self.nonblank.clear();
+        self.place = ParserPlace::Opening(opening);
     }
 
     pub(super) fn opening(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         match self.place {
-            Place::Opening(opening) => self.look_closely(opening, text, pos, out),
+            ParserPlace::Opening(opening) => self.look_closely(opening, text, pos, out),
             _ => pos,
         }
     }
@@ -108,15 +108,15 @@ impl Parser {
             let (run, fit) = self.goes_on(opening, &text[at..]);
             if run > 0 {
                 self.held.push_str(&text[at..at + run]);
-                self.ink.push_str(&text[at..at + run]);
+                self.nonblank.push_str(&text[at..at + run]);
                 at += run;
                 if fit == Fit::Yes
                     && let Some(choice) = self.live.choices(opening.mark).first()
                 {
-                    return self.opened(opening, *choice, Looked { text, from: pos, at }, out);
+                    return self.enter_call(opening, *choice, Looked { text, from: pos, at }, out);
                 }
-                if matches!(self.fit(opening, &self.ink, false), Err(Fit::No)) {
-                    self.not_opened(opening, out);
+                if matches!(self.fit(opening, &self.nonblank, false), Err(Fit::No)) {
+                    self.reject_opening(opening, out);
                     return at;
                 }
                 continue;
@@ -132,26 +132,26 @@ impl Parser {
             }
             let before = self.held.as_bytes()[opening.ahead_at..self.held.len() - c.len_utf8()].last();
             let gap = before.is_some_and(|byte| is_blank(*byte as char));
-            self.ink.push(c);
-            match self.fit(opening, &self.ink, gap) {
-                Ok(choice) => return self.opened(opening, choice, Looked { text, from: pos, at }, out),
+            self.nonblank.push(c);
+            match self.fit(opening, &self.nonblank, gap) {
+                Ok(choice) => return self.enter_call(opening, choice, Looked { text, from: pos, at }, out),
                 Err(Fit::Unsure) => {}
                 Err(_) => {
                     self.held.pop();
-                    self.not_opened(opening, out);
+                    self.reject_opening(opening, out);
                     return at - c.len_utf8();
                 }
             }
         }
-        self.place = Place::Opening(opening);
+        self.place = ParserPlace::Opening(opening);
         at
     }
 
     /// What lies ahead fits. The body reads it too. Says where to go on.
-    fn opened(
+    fn enter_call(
         &mut self,
         opening: Opening,
-        choice: Choice,
+        choice: OpenerChoice,
         Looked { text, from, at }: Looked<'_>,
         out: &mut Out<'_>,
     ) -> usize {
@@ -165,7 +165,7 @@ impl Parser {
             return self.section(text, at, out);
         }
         self.held.truncate(opening.ahead_at);
-        work::looked_at(ahead);
+        work::count_bytes(ahead);
         at - ahead
     }
 
@@ -173,21 +173,26 @@ impl Parser {
     fn goes_on(&self, opening: Opening, text: &str) -> (usize, Fit) {
         let Some(first) = self.live.choices(opening.mark).first() else { return (0, Fit::Unsure) };
         let gap = || self.held.len() > opening.ahead_at && self.held.ends_with(is_blank);
-        first.then.goes_on(&self.ink, gap, text)
+        first.then.goes_on(&self.nonblank, gap, text)
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
-    fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
+    fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<OpenerChoice, Fit> {
         self.first_choice(opening, ahead, |then| match (then, then.fits(ahead, gap)) {
             // The arguments may come before the name of the tool.
-            (Then::Object, Fit::No) if !gap => self.begins_argument(ahead),
+            (Lookahead::Object, Fit::No) if !gap => self.begins_argument(ahead),
             (_, fit) => fit,
         })
     }
 
-    fn first_choice(&self, opening: Opening, text: &str, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
+    fn first_choice(
+        &self,
+        opening: Opening,
+        text: &str,
+        fits: impl Fn(Lookahead) -> Fit,
+    ) -> Result<OpenerChoice, Fit> {
         for choice in self.live.choices(opening.mark) {
-            if matches!(choice.then, Then::Line) && !self.line.is_fresh() {
+            if matches!(choice.then, Lookahead::Line) && !self.line.is_fresh() {
                 continue;
             }
             if opening.mark == MarkId::Start && self.names_no_tool(choice.then, text) {
@@ -215,67 +220,67 @@ impl Parser {
 
     /// Whether a call that opens the message with nothing but a name is none, since no tool's name begins so: then the first
     /// words of an answer need not be held back.
-    fn names_no_tool(&self, then: Then, text: &str) -> bool {
-        let named = matches!(then, Then::Function | Then::Name(_));
+    fn names_no_tool(&self, then: Lookahead, text: &str) -> bool {
+        let named = matches!(then, Lookahead::Function | Lookahead::Name(_));
         named && !self.tools.is_unknown() && !self.tools.begins_name(name_of(text))
     }
 
     /// A call begins; where it may be a quotation, it is put on trial.
-    fn enter(&mut self, opening: Opening, choice: Choice) {
+    fn enter(&mut self, opening: Opening, choice: OpenerChoice) {
         if self.trial.is_none() && !matches!(choice.grammar, Grammar::Channel(_)) {
             self.trial = match (opening.mark, self.code) {
-                (MarkId::Alone | MarkId::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
+                (MarkId::Alone | MarkId::Start, _) => Some(CallTrial::Alone { firm: self.is_firm(choice) }),
                 (mark, Code::Fence { ticks, .. }) => {
                     let for_calls = matches!(mark, MarkId::Fence(fence) if self.live.is_for_calls(fence));
                     let firm = for_calls && (self.strict.is_none() || self.leads);
-                    Some(Trial::Fence { ticks, closed: false, firm })
+                    Some(CallTrial::Fence { ticks, closed: false, firm })
                 }
-                _ if self.in_channel() => Some(Trial::Channel),
-                (_, Code::Inline(ticks)) => Some(Trial::Inline(ticks)),
-                (_, Code::None | Code::Tildes(_)) => self.strict.is_some().then_some(Trial::Marked),
+                _ if self.in_channel() => Some(CallTrial::Channel),
+                (_, Code::Inline(ticks)) => Some(CallTrial::Inline(ticks)),
+                (_, Code::None | Code::Tildes(_)) => self.strict.is_some().then_some(CallTrial::Marked),
             };
         }
         if let Code::Fence { ticks, .. } = self.code {
             self.code = Code::Fence { ticks, headed: false };
-            if let Some(Trial::Fence { closed, .. }) = &mut self.trial {
+            if let Some(CallTrial::Fence { closed, .. }) = &mut self.trial {
                 *closed = false;
             }
         }
         // Behind another message of a channel a head begins one of its own.
         self.leads |= matches!(choice.grammar, Grammar::Channel(_)) && self.in_channel();
         self.begin_waiting();
-        self.calls.speaking = choice.dialect.name;
+        self.calls.dialect = choice.dialect.name;
         let standing = Self::standing(&opening);
         let mark = match opening.mark {
             MarkId::Tag(marker) => self.live.markers.text(marker),
             _ => "",
         };
         if choice.dialect.opens_section(mark)
-            && matches!(self.trial, None | Some(Trial::Channel | Trial::Marked))
+            && matches!(self.trial, None | Some(CallTrial::Channel | CallTrial::Marked))
         {
             self.unclosed = Some(choice.dialect);
         }
-        Body::begin(&mut self.body, choice.grammar, standing, mark);
-        self.passing = self.body.as_ref().map_or(Passing::Nothing, Body::passing);
-        self.place = Place::Section;
+        CallBody::begin(&mut self.body, choice.grammar, standing, mark);
+        self.bypass = self.body.as_ref().map_or(Bypass::Nothing, CallBody::bypass);
+        self.place = ParserPlace::Section;
     }
 
     /// Python calls of declared tools at the very beginning are calls, whatever the model says about them afterwards;
     /// elsewhere too, where the model is known to write them so.
-    fn is_firm(&self, choice: Choice) -> bool {
+    fn is_firm(&self, choice: OpenerChoice) -> bool {
         let python = matches!(choice.grammar, Grammar::Python(_));
         let known = self.speech.at_start() || self.given.is_some() && (self.strict.is_none() || self.leads);
         python && !self.tools.is_unknown() && known
     }
 
     /// What follows the mark does not make it one. It may be another mark itself, so it is read again.
-    fn not_opened(&mut self, opening: Opening, out: &mut Out<'_>) {
-        self.place = Place::Prose;
+    fn reject_opening(&mut self, opening: Opening, out: &mut Out<'_>) {
+        self.place = ParserPlace::Prose;
         let ahead = match opening.mark {
             // A tagged call may still be all the fence holds, so its first line stays held back, unless text stands there.
             MarkId::Fence(_) => {
                 let ahead = self.held.split_off(opening.ahead_at);
-                self.look_again(&ahead, out);
+                self.reread_text(&ahead, out);
                 return;
             }
             MarkId::Tag(_) | MarkId::Start => self.held.split_off(opening.ahead_at),
@@ -285,21 +290,21 @@ impl Parser {
             && self.trial.is_none()
             && self.is_stray(marker)
         {
-            self.drop_mark();
+            self.discard_mark();
         }
         self.line.see_lines(&self.held[self.section_at..]);
         if self.section_at == 0 && self.trial.is_none() {
             self.release_held(out);
         } else {
             let text = self.held.split_off(self.section_at);
-            self.let_head_go(out);
-            self.say(&text, out);
+            self.release_head(out);
+            self.emit_text(&text, out);
         }
-        self.look_again(&ahead, out);
+        self.reread_text(&ahead, out);
     }
 
     /// The stream ended behind a mark. A tag that nothing has belied yet is a call that was cut off.
-    pub(super) fn unopened(&mut self, opening: Opening, end: End, out: &mut Out<'_>) {
+    pub(super) fn finish_opening(&mut self, opening: Opening, end: End, out: &mut Out<'_>) {
         if let MarkId::Tag(marker) = opening.mark
             && self.live.may_be_head(marker)
         {
@@ -307,16 +312,16 @@ impl Parser {
             let mut choices = self.live.choices(opening.mark).iter();
             let ahead = self.held.split_off(opening.ahead_at);
             let fresh = self.line.is_fresh();
-            let takes_anything = |choice: &&Choice| match choice.then {
-                Then::Anything => true,
-                Then::Line => fresh,
+            let takes_anything = |choice: &&OpenerChoice| match choice.then {
+                Lookahead::Anything => true,
+                Lookahead::Line => fresh,
                 _ => false,
             };
             match choices.find(takes_anything) {
                 Some(choice) => {
                     self.enter(opening, *choice);
-                    self.look_again(&ahead, out);
-                    self.wind_up(end, out);
+                    self.reread_text(&ahead, out);
+                    self.finish_place(end, out);
                 }
                 None => self.held.truncate(self.section_at),
             }
@@ -324,25 +329,25 @@ impl Parser {
         }
         if opening.is_tag() && !(end == End::Normal && self.is_prose_about(opening)) {
             self.held.truncate(self.held.trim_end().len());
-            self.calls.give_up(Dropped::Cut, &self.held, out);
+            self.calls.drop_draft(Dropped::Cut, &self.held, out);
             if self.trial.is_none() {
                 self.held.truncate(self.section_at);
             }
             return;
         }
-        self.not_opened(opening, out);
+        self.reject_opening(opening, out);
         // What lay ahead was looked at again, and may have led somewhere else.
         if opening.mark != MarkId::Alone {
-            self.wind_up(end, out);
+            self.finish_place(end, out);
         }
     }
 
     /// Whether a word behind the mark, and a blank between the two, make it a mark that is only talked about. The beginning of
     /// a word that is awaited does not.
     fn is_prose_about(&self, opening: Opening) -> bool {
-        let awaited = |choice: &Choice| matches!(choice.then, Then::Words(_));
+        let awaited = |choice: &OpenerChoice| matches!(choice.then, Lookahead::Words(_));
         let apart = self.held[self.section_at..opening.ahead_at].ends_with(' ');
-        let wordy = !self.ink.is_empty() && self.ink.chars().all(is_name);
+        let wordy = !self.nonblank.is_empty() && self.nonblank.chars().all(is_name);
         apart && wordy && !self.live.choices(opening.mark).iter().all(awaited)
     }
 }

@@ -1,8 +1,8 @@
 //! Prose: the search for anything that is not.
 
-use super::{Code, Opening, Parser, Trial};
+use super::{CallTrial, Code, Opening, Parser};
 use crate::calls::Out;
-use crate::marker::{Node, ROOT};
+use crate::marker::{MarkerNode, ROOT};
 
 /// What of a chunk of prose is not dealt with yet.
 struct Pending<'t> {
@@ -66,14 +66,14 @@ impl Parser {
         self.node = node;
         self.carried = depth;
         self.line.see_lines(&text[pending.line_from..certain]);
-        self.say(&text[pending.from..certain], out);
+        self.emit_text(&text[pending.from..certain], out);
         at
     }
 
     /// What seemed to be a marker is none. A bracket that began it may begin an unmarked call; if so, says where to read on.
     fn bracket_of_no_marker(
         &mut self,
-        node: Node,
+        node: MarkerNode,
         byte: u8,
         at: usize,
         pending: &mut Pending<'_>,
@@ -87,24 +87,24 @@ impl Parser {
         let start = at - (self.live.markers.depth(node) - self.carried);
         self.line.see_lines(&pending.text[pending.line_from..start]);
         pending.line_from = start;
-        self.say_before_judging(pending, start, out);
+        self.emit_text_before(pending, start, out);
         if !self.may_stand_alone(&[b'[', second]) {
             return None;
         }
-        self.say(&pending.text[pending.from..start], out);
+        self.emit_text(&pending.text[pending.from..start], out);
         // Only what came in earlier chunks is not in this one, to be read on there.
         let earlier = self.live.markers.beginning(node, self.carried);
         self.stand_alone();
-        self.look_again(earlier, out);
+        self.reread_text(earlier, out);
         Some(start)
     }
 
     /// So many bytes that came in earlier chunks are no part of a marker.
-    fn release_carried(&mut self, node: Node, gone: usize, out: &mut Out<'_>) {
+    fn release_carried(&mut self, node: MarkerNode, gone: usize, out: &mut Out<'_>) {
         let gone = gone.min(self.carried);
         let released = self.live.markers.beginning(node, gone);
         self.line.see(released.as_bytes());
-        self.say(released, out);
+        self.emit_text(released, out);
         self.carried -= gone;
     }
 
@@ -119,18 +119,18 @@ impl Parser {
         let mark = self.live.markers.text(marker);
         let start = at - (mark.len() - self.carried);
         self.line.see_lines(&pending.text[pending.line_from..start]);
-        self.say_before_judging(pending, start, out);
-        if self.hears(marker) {
-            self.say(&pending.text[pending.from..start], out);
+        self.emit_text_before(pending, start, out);
+        if self.is_active(marker) {
+            self.emit_text(&pending.text[pending.from..start], out);
             self.node = ROOT;
             self.carried = 0;
             if self.is_of_unclosed(marker) {
-                self.go_on_with_section(mark);
+                self.resume_section(mark);
             }
-            self.mark(marker, out);
+            self.handle_marker(marker, out);
             return Some(at);
         }
-        self.say(&mark[..self.carried], out);
+        self.emit_text(&mark[..self.carried], out);
         self.carried = 0;
         self.line.see(mark.as_bytes());
         pending.line_from = at;
@@ -143,7 +143,7 @@ impl Parser {
         match byte {
             b'\n' => {
                 if self.code != Code::None {
-                    self.say(&text[pending.from..at], out);
+                    self.emit_text(&text[pending.from..at], out);
                     pending.from = at;
                     self.line_over(out);
                 }
@@ -152,7 +152,7 @@ impl Parser {
             }
             b'`' => {
                 self.line.see_lines(&text[pending.line_from..at - 1]);
-                self.say(&text[pending.from..at - 1], out);
+                self.emit_text(&text[pending.from..at - 1], out);
                 self.begin_ticks();
                 return Some(at - 1);
             }
@@ -164,9 +164,9 @@ impl Parser {
             b'{' | b'[' => {
                 self.line.see_lines(&text[pending.line_from..at - 1]);
                 pending.line_from = at - 1;
-                self.say_before_judging(pending, at - 1, out);
+                self.emit_text_before(pending, at - 1, out);
                 if self.may_stand_alone(&text.as_bytes()[at - 1..]) {
-                    self.say(&text[pending.from..at - 1], out);
+                    self.emit_text(&text[pending.from..at - 1], out);
                     self.node = ROOT;
                     self.carried = 0;
                     self.stand_alone();
@@ -179,9 +179,9 @@ impl Parser {
     }
 
     /// Text before a mark may settle a trial, or be the first there is, and with it what the mark means; so it goes first.
-    fn say_before_judging(&mut self, pending: &mut Pending<'_>, to: usize, out: &mut Out<'_>) {
+    fn emit_text_before(&mut self, pending: &mut Pending<'_>, to: usize, out: &mut Out<'_>) {
         if self.trial.is_some() || self.is_headed() || self.speech.at_start() {
-            self.say(&pending.text[pending.from..to], out);
+            self.emit_text(&pending.text[pending.from..to], out);
             pending.from = to;
         }
     }
@@ -193,7 +193,7 @@ impl Parser {
             && !self.in_result
             && !self.line.is_quoted()
             && !self.line.is_enclosed()
-            && matches!(self.trial, None | Some(Trial::Alone { .. } | Trial::Marked))
+            && matches!(self.trial, None | Some(CallTrial::Alone { .. } | CallTrial::Marked))
             && !self.speech.in_reasoning()
             && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))
     }
@@ -201,6 +201,6 @@ impl Parser {
     pub(super) fn stand_alone(&mut self) {
         self.node = ROOT;
         self.carried = 0;
-        self.open(Opening::alone(), "");
+        self.begin_opening(Opening::alone(), "");
     }
 }

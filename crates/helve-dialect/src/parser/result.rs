@@ -1,17 +1,17 @@
 //! Results that the model writes itself: calls inside are quotations, if the result ends.
 
-use super::{Parser, Trial};
+use super::{CallTrial, Parser};
 use crate::calls::Out;
 use crate::dialect::RESULTS;
 
 impl Parser {
     /// A tool's result begins or ends. Its tags are text, as is what stands between them.
     pub(super) fn result(&mut self, begins: bool, tag: &str, out: &mut Out<'_>) {
-        if !begins && self.trial == Some(Trial::Channel) {
-            self.reject(out);
+        if !begins && self.trial == Some(CallTrial::Channel) {
+            self.reject_trial(out);
         }
         self.in_result = begins;
-        self.say(tag, out);
+        self.emit_text(tag, out);
         self.line.see(tag.as_bytes());
     }
 

@@ -3,21 +3,21 @@
 //! Blanks around reasoning, and blanks that stand alone between calls, belong to the markup. So a run of blanks is
 //! held back where it may be framing, and nowhere else.
 
-use super::{Parser, Trial};
+use super::{CallTrial, Parser};
 use crate::Piece;
 use crate::calls::Out;
 use helve_json::is_blank;
 
 pub(super) struct Speech {
-    channel: Channel,
-    gap: Gap,
+    channel: SpeechChannel,
+    gap: SpeechGap,
     /// Blanks that may be framing.
     blanks: String,
     /// Nothing needs care: text goes straight out, line breaks in reasoning aside.
     plain: bool,
 }
 
-enum Channel {
+enum SpeechChannel {
     Answer,
     /// Up to one of these marks; where the prompt opened it, up to any.
     Reasoning {
@@ -27,7 +27,7 @@ enum Channel {
 
 /// What the text follows, as long as only blanks have come since.
 #[derive(Clone, Copy, PartialEq)]
-enum Gap {
+enum SpeechGap {
     None,
     Start,
     Call,
@@ -41,37 +41,37 @@ impl Speech {
     pub(super) fn new(reasoning_open: bool) -> Self {
         Self {
             channel: match reasoning_open {
-                true => Channel::Reasoning { close: None },
-                false => Channel::Answer,
+                true => SpeechChannel::Reasoning { close: None },
+                false => SpeechChannel::Answer,
             },
-            gap: if reasoning_open { Gap::Reasoning } else { Gap::Start },
+            gap: if reasoning_open { SpeechGap::Reasoning } else { SpeechGap::Start },
             blanks: String::new(),
             plain: false,
         }
     }
 
     pub(super) fn in_reasoning(&self) -> bool {
-        matches!(self.channel, Channel::Reasoning { .. })
+        matches!(self.channel, SpeechChannel::Reasoning { .. })
     }
 
     /// Whether this mark ends the reasoning that is open.
     pub(super) fn ends_with(&self, mark: &str) -> bool {
-        matches!(self.channel, Channel::Reasoning { close } if close.is_none_or(|close| close.contains(&mark)))
+        matches!(self.channel, SpeechChannel::Reasoning { close } if close.is_none_or(|close| close.contains(&mark)))
     }
 
     pub(super) fn open_reasoning(&mut self, close: &'static [&'static str], out: &mut Out<'_>) {
-        if self.gap == Gap::Call {
+        if self.gap == SpeechGap::Call {
             self.blanks.clear();
         }
         self.flush(out);
-        self.channel = Channel::Reasoning { close: Some(close) };
+        self.channel = SpeechChannel::Reasoning { close: Some(close) };
         self.framed();
     }
 
     /// Reasoning that ends with its channel, whatever mark that is.
     pub(super) fn open_channel(&mut self, out: &mut Out<'_>) {
         self.flush(out);
-        self.channel = Channel::Reasoning { close: None };
+        self.channel = SpeechChannel::Reasoning { close: None };
         self.framed();
     }
 
@@ -82,11 +82,11 @@ impl Speech {
 
     /// Whether nothing but blanks has been said yet.
     pub(super) fn at_start(&self) -> bool {
-        self.gap == Gap::Start
+        self.gap == SpeechGap::Start
     }
 
     pub(super) fn close_reasoning(&mut self) {
-        self.channel = Channel::Answer;
+        self.channel = SpeechChannel::Answer;
         self.framed();
     }
 
@@ -97,35 +97,35 @@ impl Speech {
 
     /// A token that may end the turn. Where text follows it, it is text itself.
     pub(super) fn end_token(&mut self, token: &str) {
-        if matches!(self.gap, Gap::Call | Gap::Reasoning) {
+        if matches!(self.gap, SpeechGap::Call | SpeechGap::Reasoning) {
             return;
         }
         self.blanks.push_str(token);
-        self.gap = Gap::End;
+        self.gap = SpeechGap::End;
         self.plain = false;
     }
 
     fn framed(&mut self) {
         self.blanks.clear();
-        self.gap = Gap::Reasoning;
+        self.gap = SpeechGap::Reasoning;
         self.plain = false;
     }
 
     pub(super) fn after_call(&mut self) {
         self.blanks.clear();
-        self.gap = Gap::Call;
+        self.gap = SpeechGap::Call;
         self.plain = false;
     }
 
     /// Another mark of the call: blanks before it are framing too.
     pub(super) fn stray_mark(&mut self) {
-        if self.gap == Gap::Call {
+        if self.gap == SpeechGap::Call {
             self.blanks.clear();
         }
     }
 
     pub(super) fn replan(&mut self, careful: bool) {
-        self.plain = !careful && self.gap == Gap::None && self.blanks.is_empty();
+        self.plain = !careful && self.gap == SpeechGap::None && self.blanks.is_empty();
     }
 
     /// Whether text without a line break goes straight out.
@@ -146,23 +146,23 @@ impl Speech {
             return;
         }
         out(match self.channel {
-            Channel::Answer => Piece::Text(text),
-            Channel::Reasoning { .. } => Piece::Reasoning(text),
+            SpeechChannel::Answer => Piece::Text(text),
+            SpeechChannel::Reasoning { .. } => Piece::Reasoning(text),
         });
     }
 
-    fn say(&mut self, text: &str, out: &mut Out<'_>) {
+    fn emit_text(&mut self, text: &str, out: &mut Out<'_>) {
         let mut text = text;
-        if self.gap != Gap::None {
-            let ink = text.trim_start_matches(is_blank);
-            if self.gap == Gap::Reasoning {
-                text = ink;
+        if self.gap != SpeechGap::None {
+            let nonblank = text.trim_start_matches(is_blank);
+            if self.gap == SpeechGap::Reasoning {
+                text = nonblank;
             }
-            if ink.is_empty() {
+            if nonblank.is_empty() {
                 self.blanks.push_str(text);
                 return;
             }
-            self.gap = Gap::None;
+            self.gap = SpeechGap::None;
         }
         if !self.in_reasoning() {
             self.flush(out);
@@ -170,12 +170,12 @@ impl Speech {
             return;
         }
         // Line breaks at the end of reasoning are framing; whether this is the end, the next text shows.
-        let ink = text.trim_end_matches(is_blank).len();
-        if ink > 0 {
+        let nonblank = text.trim_end_matches(is_blank).len();
+        if nonblank > 0 {
             self.flush(out);
         }
         let framing = match self.blanks.is_empty() {
-            true => text[ink..].find('\n').map_or(text.len(), |at| ink + at),
+            true => text[nonblank..].find('\n').map_or(text.len(), |at| nonblank + at),
             false => 0,
         };
         self.give(&text[..framing], out);
@@ -184,7 +184,7 @@ impl Speech {
 
     /// The message is over. Blanks that were all of it are its text.
     pub(super) fn end(&mut self, any_calls: bool, out: &mut Out<'_>) {
-        if self.gap == Gap::Start && !any_calls {
+        if self.gap == SpeechGap::Start && !any_calls {
             self.flush(out);
         }
         self.blanks.clear();
@@ -194,7 +194,7 @@ impl Speech {
 impl Parser {
     /// Gives text out, or keeps it while a trial is on.
     #[inline]
-    pub(super) fn say(&mut self, text: &str, out: &mut Out<'_>) {
+    pub(super) fn emit_text(&mut self, text: &str, out: &mut Out<'_>) {
         if text.is_empty() {
             return;
         }
@@ -202,29 +202,29 @@ impl Parser {
             out(Piece::Text(text));
             return;
         }
-        self.say_with_care(text, out);
+        self.emit_text_carefully(text, out);
     }
 
-    fn say_with_care(&mut self, text: &str, out: &mut Out<'_>) {
-        self.let_head_go(out);
+    fn emit_text_carefully(&mut self, text: &str, out: &mut Out<'_>) {
+        self.release_head(out);
         self.sentence_goes_on(text, out);
         match self.trial {
             None => {}
-            Some(Trial::Alone { .. } | Trial::Fence { .. } | Trial::Marked) => {
+            Some(CallTrial::Alone { .. } | CallTrial::Fence { .. } | CallTrial::Marked) => {
                 if text.chars().all(is_blank) {
                     self.held.push_str(text);
                     return;
                 }
-                self.reject(out);
+                self.reject_trial(out);
             }
-            Some(Trial::Inline(_) | Trial::Channel) => {
+            Some(CallTrial::Inline(_) | CallTrial::Channel) => {
                 let from = self.held.len();
                 self.held.push_str(text);
-                self.calls.text_waits(from..self.held.len());
+                self.calls.hold_text_back(from..self.held.len());
                 return;
             }
         }
-        self.speech.say(text, out);
+        self.speech.emit_text(text, out);
         self.speech.replan(self.trial.is_some() || self.is_headed());
     }
 }

@@ -3,7 +3,7 @@
 //! Every section is on trial then. One that begins a line counts when it is over; one in the middle of a line counts if
 //! nothing but calls and blanks follows it. A call behind it that counts settles both: no sentence goes on there.
 
-use super::{Parser, Place, Trial};
+use super::{CallTrial, Parser, ParserPlace};
 use crate::calls::Out;
 use crate::quotable::begins_without_blanks;
 use helve_json::is_blank;
@@ -33,20 +33,21 @@ impl Parser {
     pub(super) fn repeats_quotable(&mut self) -> bool {
         let Some(strict) = self.strict.as_ref().filter(|_| self.trial.is_some()) else { return false };
         let Some(section) = self.held.get(self.section_at..) else { return false };
-        if strict.quotable.holds(section, &mut self.searched) {
+        if strict.quotable.holds(section, &mut self.count_search) {
             return true;
         }
         let ends = self.calls.ends.iter().filter_map(|end| end.checked_sub(self.section_at));
         let mut from = 0;
         let mut calls = ends.filter_map(|to| section.get(std::mem::replace(&mut from, to)..to)).peekable();
         calls.peek().is_some()
-            && calls
-                .all(|call| strict.quotable.holds_apart(call.trim_matches(is_between), &mut self.searched))
+            && calls.all(|call| {
+                strict.quotable.holds_apart(call.trim_matches(is_between), &mut self.count_search)
+            })
     }
 
     /// The section was a quotation. Calls in the same channel that are none stay what they are.
     pub(super) fn quote_section(&mut self, out: &mut Out<'_>) {
-        self.place = Place::Prose;
+        self.place = ParserPlace::Prose;
         self.unclosed = None;
         self.has_quoted = true;
         self.calls.forget(out);
@@ -54,21 +55,23 @@ impl Parser {
         let quoted = self.calls.take_waiting(self.waited);
         self.drop_all(quoted, out);
         match self.trial {
-            Some(Trial::Inline(_) | Trial::Channel) if self.calls.any_waits() => {
+            Some(CallTrial::Inline(_) | CallTrial::Channel) if self.calls.any_call_waits() => {
                 let text = self.held.split_off(self.section_at);
-                self.say(&text, out);
+                self.emit_text(&text, out);
             }
-            _ => self.reject(out),
+            _ => self.reject_trial(out),
         }
     }
 
     /// The section is over, and it is no quotation: whether it counts, for all that is known yet.
-    pub(super) fn judge_place(&mut self, out: &mut Out<'_>) {
+    pub(super) fn judge_position(&mut self, out: &mut Out<'_>) {
         match self.trial {
-            Some(Trial::Alone { firm: true }) => self.accept(out),
-            Some(Trial::Marked) if self.leads => self.accept(out),
-            Some(Trial::Alone { .. } | Trial::Marked) if self.leads && self.is_own_form() => self.accept(out),
-            Some(Trial::Inline(_) | Trial::Channel) if self.strict.is_some() => {
+            Some(CallTrial::Alone { firm: true }) => self.accept(out),
+            Some(CallTrial::Marked) if self.leads => self.accept(out),
+            Some(CallTrial::Alone { .. } | CallTrial::Marked) if self.leads && self.is_own_form() => {
+                self.accept(out)
+            }
+            Some(CallTrial::Inline(_) | CallTrial::Channel) if self.strict.is_some() => {
                 let here = InSentence { waited: self.waited, at: self.section_at };
                 match self.leads {
                     true => self.in_sentence = None,
@@ -96,9 +99,9 @@ impl Parser {
         self.in_sentence = None;
         let quoted = self.calls.take_waiting(waited);
         self.drop_all(quoted, out);
-        match self.calls.any_waits() {
-            true => self.calls.text_waits(at..self.held.len()),
-            false => self.reject(out),
+        match self.calls.any_call_waits() {
+            true => self.calls.hold_text_back(at..self.held.len()),
+            false => self.reject_trial(out),
         }
     }
 }

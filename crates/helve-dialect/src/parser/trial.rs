@@ -4,11 +4,11 @@
 //! the held text goes out as it was written, and nothing has happened.
 
 use super::{Code, Parser};
-use crate::calls::{Calls, Out, Shown, Waiting};
+use crate::calls::{CallShown, Calls, Out, WaitingPart};
 use crate::{Dropped, End};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trial {
+pub(super) enum CallTrial {
     /// Unmarked: rejected by any text after it, unless it stands firm.
     Alone { firm: bool },
     /// In a fence: rejected by any text after it inside the fence, and behind it unless the fence is a mark of calls.
@@ -23,18 +23,18 @@ pub(super) enum Trial {
 
 impl Parser {
     /// Nothing on trial was a call.
-    pub(super) fn reject(&mut self, out: &mut Out<'_>) {
+    pub(super) fn reject_trial(&mut self, out: &mut Out<'_>) {
         let Some(trial) = self.trial.take() else {
-            self.let_head_go(out);
+            self.release_head(out);
             return;
         };
         self.in_sentence = None;
-        if trial == Trial::Marked {
+        if trial == CallTrial::Marked {
             self.unclosed = None;
         }
         self.drop_waiting(out);
         self.calls.forget(out);
-        if let Trial::Fence { ticks, closed: false, .. } = trial {
+        if let CallTrial::Fence { ticks, closed: false, .. } = trial {
             self.code = Code::Fence { ticks, headed: false };
         }
         self.release_held(out);
@@ -44,7 +44,7 @@ impl Parser {
     /// first line of a fence that waited for a call is text.
     pub(super) fn reject_before_head(&mut self, out: &mut Out<'_>) {
         match self.trial {
-            Some(Trial::Channel) => {}
+            Some(CallTrial::Channel) => {}
             None if self.section_at > 0 => {}
             _ => return,
         }
@@ -53,47 +53,47 @@ impl Parser {
         self.drop_waiting(out);
         self.release_held(out);
         self.section_at = 0;
-        self.calls.told = 0;
+        self.calls.reported_to = 0;
         self.held = head;
     }
 
     pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
-        let waiting = self.calls.settled();
+        let waiting = self.calls.take_all_waiting();
         self.drop_all(waiting, out);
     }
 
-    pub(super) fn drop_all(&mut self, waiting: Vec<Waiting>, out: &mut Out<'_>) {
+    pub(super) fn drop_all(&mut self, waiting: Vec<WaitingPart>, out: &mut Out<'_>) {
         for waiting in waiting {
             let (index, name) = match waiting {
-                Waiting::Text(_) | Waiting::Words(_) | Waiting::Dropped(None, ..) => continue,
+                WaitingPart::Text(_) | WaitingPart::Words(_) | WaitingPart::Dropped(None, ..) => continue,
                 // Nobody was shown it.
-                Waiting::Call(_, _, Shown::No) => continue,
-                Waiting::Call(index, call, Shown::Yes) => (Some(index), Some(call.name)),
-                Waiting::Dropped(index, name, ..) => (index, name),
+                WaitingPart::Call(_, _, CallShown::No) => continue,
+                WaitingPart::Call(index, call, CallShown::Yes) => (Some(index), Some(call.name)),
+                WaitingPart::Dropped(index, name, ..) => (index, name),
             };
-            self.calls.dropped(index, name.as_deref(), Dropped::Quoted, "", out);
+            self.calls.emit_dropped(index, name.as_deref(), Dropped::Quoted, "", out);
         }
     }
 
     /// Everything on trial was meant.
     pub(super) fn accept(&mut self, out: &mut Out<'_>) {
-        if self.trial.take() == Some(Trial::Channel) && self.speech.in_reasoning() {
+        if self.trial.take() == Some(CallTrial::Channel) && self.speech.in_reasoning() {
             self.speech.close_reasoning();
         }
         self.in_sentence = None;
         let held = std::mem::take(&mut self.held);
-        for waiting in self.calls.settled() {
+        for waiting in self.calls.take_all_waiting() {
             match waiting {
-                Waiting::Text(range) | Waiting::Words(range) => self.say(&held[range], out),
-                Waiting::Call(index, call, shown) => {
-                    if shown == Shown::No {
-                        Calls::show_as(index, &call, out);
+                WaitingPart::Text(range) | WaitingPart::Words(range) => self.emit_text(&held[range], out),
+                WaitingPart::Call(index, call, shown) => {
+                    if shown == CallShown::No {
+                        Calls::emit_shown(index, &call, out);
                     }
-                    self.calls.finished(index, call, out);
+                    self.calls.emit_finished(index, call, out);
                     self.speech.after_call();
                 }
-                Waiting::Dropped(index, name, why, range) => {
-                    self.calls.dropped(index, name.as_deref(), why, &held[range], out);
+                WaitingPart::Dropped(index, name, why, range) => {
+                    self.calls.emit_dropped(index, name.as_deref(), why, &held[range], out);
                     self.speech.after_call();
                 }
             }
@@ -102,7 +102,7 @@ impl Parser {
     }
 
     /// The stream is over, and with it every trial. Where it was cut, nobody knows what would have followed.
-    pub(super) fn settle(&mut self, end: End, out: &mut Out<'_>) {
+    pub(super) fn settle_trial(&mut self, end: End, out: &mut Out<'_>) {
         if self.trial.is_none() {
             return;
         }
@@ -113,19 +113,19 @@ impl Parser {
         self.trial = None;
         self.in_sentence = None;
         let held = std::mem::take(&mut self.held);
-        let waiting = self.calls.settled();
+        let waiting = self.calls.take_all_waiting();
         // The first call tells what the model wrote, for all that would have counted.
         let mut untold = untold(&held, &waiting);
         for waiting in waiting {
             match waiting {
-                Waiting::Text(range) => self.say(&held[range], out),
-                Waiting::Words(_) => {}
-                Waiting::Call(index, call, _) => {
+                WaitingPart::Text(range) => self.emit_text(&held[range], out),
+                WaitingPart::Words(_) => {}
+                WaitingPart::Call(index, call, _) => {
                     let text = std::mem::take(&mut untold);
-                    self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
+                    self.calls.emit_dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
                 }
-                Waiting::Dropped(index, name, why, range) => {
-                    self.calls.dropped(index, name.as_deref(), why, &held[range], out);
+                WaitingPart::Dropped(index, name, why, range) => {
+                    self.calls.emit_dropped(index, name.as_deref(), why, &held[range], out);
                 }
             }
         }
@@ -135,18 +135,18 @@ impl Parser {
     pub(super) fn release_held(&mut self, out: &mut Out<'_>) {
         let mut held = std::mem::take(&mut self.held);
         self.speech.replan(false);
-        self.say(&held, out);
+        self.emit_text(&held, out);
         held.clear();
         self.held = held;
     }
 }
 
 /// What of the held text is neither said nor told by a call that was none anyway.
-fn untold(held: &str, waiting: &[Waiting]) -> String {
+fn untold(held: &str, waiting: &[WaitingPart]) -> String {
     let mut untold = String::new();
     let mut from = 0;
     for waiting in waiting {
-        if let Waiting::Text(range) | Waiting::Dropped(.., range) = waiting {
+        if let WaitingPart::Text(range) | WaitingPart::Dropped(.., range) = waiting {
             untold.push_str(held.get(from..range.start).unwrap_or(""));
             from = range.end;
         }

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::iter;
 
+use super::search::FRAME_TAGS;
 use super::{CallView, Language, Profile, ResultView};
 use crate::special;
 
@@ -41,11 +42,17 @@ impl Marks {
             marks.labels.extend(text.lines().filter_map(label).map(str::to_owned));
             marks.names_are_labels |= text.lines().any(|line| is_labelled(line, SAMPLE));
         }
+        marks.tags.extend(FRAME_TAGS.map(str::to_owned));
         marks.tags.sort_unstable();
         marks.tags.dedup();
         marks.labels.sort_unstable();
         marks.labels.dedup();
         marks
+    }
+
+    /// The words of nothing but the frames around search results.
+    pub(super) fn of_frames() -> Self {
+        Self { tags: FRAME_TAGS.map(str::to_owned).into(), ..Self::default() }
     }
 
     /// The text as it may stand in a prompt, beside results of the tools with these names.

@@ -8,6 +8,7 @@ mod examples;
 mod held;
 mod made;
 mod marks;
+mod search;
 mod shipped;
 mod views;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use examples::{ExampleTurn, TurnRole};
 pub use held::AnswerForm;
 pub use helve_types::{Language, language_of};
+pub use search::{SEARCH_RESULTS_MARK, search_reference};
 pub use views::{CallView, ResultView};
 
 use crate::{Dialect, dialect};
@@ -37,6 +39,8 @@ pub struct Profile {
     shape: Option<Shape>,
     /// What a result must not be able to say.
     marks: Marks,
+    /// Results stand in the prompt as they are, and not as JSON.
+    results_as_text: bool,
 }
 
 /// The keys of a profile file.
@@ -131,10 +135,12 @@ impl Profile {
             stops: file.stop,
             shape: None,
             marks: Marks::default(),
+            results_as_text: false,
         };
         profile.check()?;
         profile.shape = Shape::learn(&profile);
         profile.marks = Marks::learn(&profile);
+        profile.results_as_text = profile.writes_results_as_text();
         Ok(profile)
     }
 
@@ -183,7 +189,7 @@ impl Profile {
 
     /// The message that brings the model its results. Whatever they say, they stay results.
     pub fn result(&self, results: &[ResultView<'_>], language: Language) -> String {
-        self.words(self.try_result(results, language))
+        self.words(self.try_results(results, language))
     }
 
     /// What an answer has to look like, for servers that can hold a model to a form; `None` where tools must not

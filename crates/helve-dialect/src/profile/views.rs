@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::marks::Marks;
+use super::search::{framed, is_search};
 use helve_json::coerce::quoted;
 
 /// A call to be rendered.
@@ -147,10 +148,11 @@ impl<'a> Outcome<'a> {
     pub(super) fn new(result: &ResultView<'a>, marks: &Marks, names: &[&str]) -> Self {
         let text = result.text.trim();
         let is_json = !text.contains('\n') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+        let shown = marks.in_text(result.text, names);
         Self {
             id: marks.in_text(result.id, names),
             name: marks.in_text(result.name, &[]),
-            text: marks.in_text(result.text, names),
+            text: if is_search(result) { Cow::Owned(framed(&shown, result.is_error)) } else { shown },
             json: marks.in_json(if is_json { text.to_owned() } else { quoted(result.text) }),
             is_error: result.is_error,
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The kinds of values. What is written as a whole number is an integer, also where any number will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum JsonType {
     Null,
     Integer,
     Number,
@@ -21,12 +21,12 @@ pub(super) enum Kind {
     String,
 }
 
-impl Kind {
+impl JsonType {
     /// In the order in which they are tried.
     pub(super) const LADDER: [Self; 7] =
         [Self::Null, Self::Integer, Self::Number, Self::Boolean, Self::Object, Self::Array, Self::String];
 
-    const fn set(self) -> Set {
+    const fn set(self) -> TypeSet {
         1 << self as u8
     }
 
@@ -46,28 +46,28 @@ impl Kind {
 }
 
 /// A set of kinds, one bit each.
-type Set = u8;
+type TypeSet = u8;
 
-const ALL: Set = (1 << Kind::LADDER.len()) - 1;
+const ALL: TypeSet = (1 << JsonType::LADDER.len()) - 1;
 
-const NUMBERS: Set = Kind::Integer.set() | Kind::Number.set();
+const NUMBERS: TypeSet = JsonType::Integer.set() | JsonType::Number.set();
 
 /// Kinds that tell by their looks what they are: no text is meant that begins and ends like them.
-const CONTAINERS: Set = Kind::Object.set() | Kind::Array.set();
+const CONTAINERS: TypeSet = JsonType::Object.set() | JsonType::Array.set();
 
 /// What a schema says about each kind: surely, likely, unknown, never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Says {
+pub(super) struct TypeVerdict {
     /// Nothing speaks against these.
-    may: Set,
+    may: TypeSet,
     /// All values of these fit; they are among those that may.
-    sure: Set,
-    never: Set,
+    sure: TypeSet,
+    never: TypeSet,
     /// It depends on the value and not on its kind alone.
     pub(super) by_value: bool,
 }
 
-impl Says {
+impl TypeVerdict {
     const ANYTHING: Self = Self { may: ALL, sure: ALL, never: 0, by_value: false };
 
     const NEVER: Self = Self { may: 0, sure: 0, never: ALL, by_value: false };
@@ -75,12 +75,12 @@ impl Says {
     const UNKNOWN: Self = Self { may: 0, sure: 0, never: 0, by_value: false };
 
     /// Exactly these.
-    const fn only(kinds: Set) -> Self {
+    const fn only(kinds: TypeSet) -> Self {
         Self { may: kinds, sure: kinds, never: ALL & !kinds, by_value: false }
     }
 
     /// Some values of these kinds do not fit.
-    const fn some_of(kinds: Set) -> Self {
+    const fn some_of(kinds: TypeSet) -> Self {
         Self { may: ALL, sure: ALL & !kinds, never: 0, by_value: false }
     }
 
@@ -90,11 +90,11 @@ impl Says {
     }
 
     pub(super) fn is_text(self) -> bool {
-        self.never | Kind::String.set() == ALL
+        self.never | JsonType::String.set() == ALL
     }
 
     /// Whether a value of this kind is taken for one. Where it is unknown, only containers are.
-    pub(super) fn admits(self, kind: Kind) -> bool {
+    pub(super) fn admits(self, kind: JsonType) -> bool {
         (self.may | CONTAINERS & !self.never) & kind.set() != 0
     }
 
@@ -139,8 +139,9 @@ impl Says {
     /// The one where this holds, and the other where it does not.
     fn choose(self, then: Self, otherwise: Self) -> Self {
         let open = ALL & !self.sure & !self.never;
-        let pick =
-            |then: Set, otherwise: Set| then & self.sure | otherwise & self.never | then & otherwise & open;
+        let pick = |then: TypeSet, otherwise: TypeSet| {
+            then & self.sure | otherwise & self.never | then & otherwise & open
+        };
         let likely = (then.may | otherwise.may) & open & self.may;
         Self {
             may: pick(then.may, otherwise.may) | likely,
@@ -161,56 +162,56 @@ const DEPTH_MAX: usize = 64;
 const LOOKS_MAX: usize = 1000;
 
 /// Reads what a schema says, with a bound on how much is read.
-pub(super) struct Judge<'s> {
+pub(super) struct SchemaReader<'s> {
     root: &'s Value,
     looks: usize,
     references: usize,
     depth: usize,
     /// The value that is asked about, if it is one, and its kind.
-    value: Option<(Kind, &'s Value)>,
+    value: Option<(JsonType, &'s Value)>,
     /// Only the types that are named count.
     loosely: bool,
     /// What a container may hold tells that it is one, except where the opposite is asked.
     hints: bool,
 }
 
-impl<'s> Judge<'s> {
+impl<'s> SchemaReader<'s> {
     pub(super) fn new(root: &'s Value) -> Self {
         Self { root, looks: 0, references: 0, depth: 0, value: None, loosely: false, hints: true }
     }
 
     /// What the schema of a parameter says about each kind; `None` where it is no schema.
-    pub(super) fn types(mut self, schema: &'s Value) -> Option<Says> {
+    pub(super) fn types(mut self, schema: &'s Value) -> Option<TypeVerdict> {
         (schema.is_object() || schema.is_boolean()).then(|| self.says(schema, self.root))
     }
 
     /// The same, where one reading of a value is asked about.
-    pub(super) fn value(mut self, schema: &'s Value, kind: Kind, value: &'s Value) -> Says {
+    pub(super) fn value(mut self, schema: &'s Value, kind: JsonType, value: &'s Value) -> TypeVerdict {
         self.value = Some((kind, value));
         self.says(schema, self.root)
     }
 
     /// The types that are named, whatever else is said about them.
-    pub(super) fn loosely(mut self, schema: &'s Value) -> Option<Says> {
+    pub(super) fn loosely(mut self, schema: &'s Value) -> Option<TypeVerdict> {
         self.loosely = true;
         self.types(schema)
     }
 
     /// References in the schema lead into the resource that it belongs to.
-    fn says(&mut self, schema: &'s Value, resource: &'s Value) -> Says {
+    fn says(&mut self, schema: &'s Value, resource: &'s Value) -> TypeVerdict {
         let keywords = match schema {
-            Value::Bool(true) => return Says::ANYTHING,
-            Value::Bool(false) => return Says::NEVER,
+            Value::Bool(true) => return TypeVerdict::ANYTHING,
+            Value::Bool(false) => return TypeVerdict::NEVER,
             Value::Object(keywords) => keywords,
-            _ => return Says::UNKNOWN,
+            _ => return TypeVerdict::UNKNOWN,
         };
         self.looks += 1;
         if self.looks > LOOKS_MAX || self.depth > DEPTH_MAX {
-            return Says::UNKNOWN;
+            return TypeVerdict::UNKNOWN;
         }
         self.depth += 1;
         let resource = if is_resource(schema) { schema } else { resource };
-        let mut says = Says::ANYTHING;
+        let mut says = TypeVerdict::ANYTHING;
         let mut hint = None;
         for (keyword, value) in keywords {
             let more = match keyword.as_str() {
@@ -225,64 +226,70 @@ impl<'s> Judge<'s> {
                 "if" if !self.loosely => {
                     let condition = self.opposite(value, resource).not();
                     let mut branch = |name: &str| {
-                        keywords.get(name).map_or(Says::ANYTHING, |branch| self.says(branch, resource))
+                        keywords.get(name).map_or(TypeVerdict::ANYTHING, |branch| self.says(branch, resource))
                     };
                     condition.choose(branch("then"), branch("else"))
                 }
                 "$ref" => self.behind(value, resource),
-                "$dynamicRef" | "$recursiveRef" => Says::UNKNOWN,
+                "$dynamicRef" | "$recursiveRef" => TypeVerdict::UNKNOWN,
                 limit => {
                     let limited = limited(limit);
                     if matches!(limit, "properties" | "items" | "prefixItems") {
                         hint = hint.or(Some(limited));
                     }
-                    Says::some_of(limited)
+                    TypeVerdict::some_of(limited)
                 }
             };
             says = says.and(more);
         }
         self.depth -= 1;
         let says = match hint {
-            Some(kinds) if self.hints && says.is_nothing() => Says { sure: 0, ..Says::only(kinds) },
+            Some(kinds) if self.hints && says.is_nothing() => {
+                TypeVerdict { sure: 0, ..TypeVerdict::only(kinds) }
+            }
             _ => says,
         };
         // OpenAPI's way to admit null.
         match keywords.get("nullable") {
-            Some(Value::Bool(true)) => says.or(Says::only(Kind::Null.set())),
+            Some(Value::Bool(true)) => says.or(TypeVerdict::only(JsonType::Null.set())),
             _ => says,
         }
     }
 
-    fn members(&mut self, list: &'s Value, resource: &'s Value) -> impl Iterator<Item = Says> + use<'_, 's> {
+    fn members(
+        &mut self,
+        list: &'s Value,
+        resource: &'s Value,
+    ) -> impl Iterator<Item = TypeVerdict> + use<'_, 's> {
         let list = list.as_array().map_or(&[][..], Vec::as_slice);
         list.iter().map(move |member| self.says(member, resource))
     }
 
     /// A union without members says nothing.
-    fn any_of(&mut self, list: &'s Value, resource: &'s Value) -> Says {
-        self.members(list, resource).reduce(Says::or).unwrap_or(Says::ANYTHING)
+    fn any_of(&mut self, list: &'s Value, resource: &'s Value) -> TypeVerdict {
+        self.members(list, resource).reduce(TypeVerdict::or).unwrap_or(TypeVerdict::ANYTHING)
     }
 
-    fn one_of(&mut self, list: &'s Value, resource: &'s Value) -> Says {
+    fn one_of(&mut self, list: &'s Value, resource: &'s Value) -> TypeVerdict {
         let mut members = self.members(list, resource).peekable();
-        if members.peek().is_none() { Says::ANYTHING } else { Says::one_of(members) }
+        if members.peek().is_none() { TypeVerdict::ANYTHING } else { TypeVerdict::one_of(members) }
     }
 
-    fn all_of(&mut self, list: &'s Value, resource: &'s Value) -> Says {
-        self.members(list, resource).fold(Says::ANYTHING, Says::and)
+    fn all_of(&mut self, list: &'s Value, resource: &'s Value) -> TypeVerdict {
+        self.members(list, resource).fold(TypeVerdict::ANYTHING, TypeVerdict::and)
     }
 
-    fn opposite(&mut self, schema: &'s Value, resource: &'s Value) -> Says {
+    fn opposite(&mut self, schema: &'s Value, resource: &'s Value) -> TypeVerdict {
         let hints = std::mem::replace(&mut self.hints, false);
         let says = self.says(schema, resource).not();
         self.hints = hints;
         says
     }
 
-    fn behind(&mut self, reference: &'s Value, resource: &'s Value) -> Says {
+    fn behind(&mut self, reference: &'s Value, resource: &'s Value) -> TypeVerdict {
         let target = reference.as_str().and_then(|reference| resolve(reference, resource, self.root));
         let Some((target, resource)) = target.filter(|_| self.references < REFERENCES_MAX) else {
-            return Says::UNKNOWN;
+            return TypeVerdict::UNKNOWN;
         };
         self.references += 1;
         let says = self.says(target, resource);
@@ -290,19 +297,19 @@ impl<'s> Judge<'s> {
         says
     }
 
-    fn any_constant(&mut self, list: &Value) -> Says {
+    fn any_constant(&mut self, list: &Value) -> TypeVerdict {
         let list = list.as_array().map_or(&[][..], Vec::as_slice);
         self.looks += list.len() / 64;
-        list.iter().map(|value| self.constant(value)).reduce(Says::or).unwrap_or(Says::UNKNOWN)
+        list.iter().map(|value| self.constant(value)).reduce(TypeVerdict::or).unwrap_or(TypeVerdict::UNKNOWN)
     }
 
-    fn constant(&self, constant: &Value) -> Says {
-        let kind = Kind::of(constant);
+    fn constant(&self, constant: &Value) -> TypeVerdict {
+        let kind = JsonType::of(constant);
         match self.value {
-            Some((asked, value)) if alike(value, constant) => Says::only(asked.set()),
-            Some((asked, _)) if asked == kind => Says::NEVER,
-            _ if kind == Kind::Null => Says::only(kind.set()),
-            _ => Says { sure: 0, by_value: true, ..Says::only(kind.set()) },
+            Some((asked, value)) if alike(value, constant) => TypeVerdict::only(asked.set()),
+            Some((asked, _)) if asked == kind => TypeVerdict::NEVER,
+            _ if kind == JsonType::Null => TypeVerdict::only(kind.set()),
+            _ => TypeVerdict { sure: 0, by_value: true, ..TypeVerdict::only(kind.set()) },
         }
     }
 }
@@ -315,54 +322,60 @@ fn alike(a: &Value, b: &Value) -> bool {
     }
 }
 
-fn named_or_any(names: &Value) -> Says {
+fn named_or_any(names: &Value) -> TypeVerdict {
     match names {
-        Value::Array(names) => names.iter().map(named).reduce(Says::or).unwrap_or(Says::UNKNOWN),
+        Value::Array(names) => {
+            names.iter().map(named).reduce(TypeVerdict::or).unwrap_or(TypeVerdict::UNKNOWN)
+        }
         name => named(name),
     }
 }
 
-fn named(name: &Value) -> Says {
+fn named(name: &Value) -> TypeVerdict {
     let name = name.as_str().unwrap_or("");
-    Says::only(match name {
-        "string" => Kind::String.set(),
-        "integer" => Kind::Integer.set(),
+    TypeVerdict::only(match name {
+        "string" => JsonType::String.set(),
+        "integer" => JsonType::Integer.set(),
         "number" => NUMBERS,
-        "boolean" => Kind::Boolean.set(),
-        "object" => Kind::Object.set(),
-        "array" => Kind::Array.set(),
-        "null" => Kind::Null.set(),
+        "boolean" => JsonType::Boolean.set(),
+        "object" => JsonType::Object.set(),
+        "array" => JsonType::Array.set(),
+        "null" => JsonType::Null.set(),
         _ => return nicknamed(&name.to_ascii_lowercase()),
     })
 }
 
 /// Besides JSON Schema's own, the names that database and Python people write.
-fn nicknamed(name: &str) -> Says {
-    Says::only(match name {
-        "null" | "none" => Kind::Null.set(),
-        "integer" | "long" | "short" | "unsigned" => Kind::Integer.set(),
+fn nicknamed(name: &str) -> TypeVerdict {
+    TypeVerdict::only(match name {
+        "null" | "none" => JsonType::Null.set(),
+        "integer" | "long" | "short" | "unsigned" => JsonType::Integer.set(),
         "double" => NUMBERS,
-        "boolean" | "bool" => Kind::Boolean.set(),
-        "object" | "dict" => Kind::Object.set(),
-        "array" | "arr" | "list" | "sequence" => Kind::Array.set(),
-        "string" | "str" | "text" | "varchar" | "char" | "enum" => Kind::String.set(),
-        "any" => return Says::ANYTHING,
-        other if other.starts_with("int") || other.starts_with("uint") => Kind::Integer.set(),
+        "boolean" | "bool" => JsonType::Boolean.set(),
+        "object" | "dict" => JsonType::Object.set(),
+        "array" | "arr" | "list" | "sequence" => JsonType::Array.set(),
+        "string" | "str" | "text" | "varchar" | "char" | "enum" => JsonType::String.set(),
+        "any" => return TypeVerdict::ANYTHING,
+        other if other.starts_with("int") || other.starts_with("uint") => JsonType::Integer.set(),
         other if other.starts_with("float") || other.starts_with("num") => NUMBERS,
-        _ => return Says::UNKNOWN,
+        _ => return TypeVerdict::UNKNOWN,
     })
 }
 
 /// The kinds of which this keyword admits not all values.
-fn limited(keyword: &str) -> Set {
+fn limited(keyword: &str) -> TypeSet {
     match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => NUMBERS,
-        "minLength" | "maxLength" | "pattern" | "format" => Kind::String.set(),
-        "items" | "prefixItems" | "contains" | "minItems" | "maxItems" | "uniqueItems" => Kind::Array.set(),
-        "unevaluatedItems" => Kind::Array.set(),
-        "properties" | "patternProperties" | "additionalProperties" | "propertyNames" => Kind::Object.set(),
-        "required" | "minProperties" | "maxProperties" | "unevaluatedProperties" => Kind::Object.set(),
-        "dependentRequired" | "dependentSchemas" | "dependencies" => Kind::Object.set(),
+        "minLength" | "maxLength" | "pattern" | "format" => JsonType::String.set(),
+        "items" | "prefixItems" | "contains" | "minItems" | "maxItems" | "uniqueItems" => {
+            JsonType::Array.set()
+        }
+        "unevaluatedItems" => JsonType::Array.set(),
+        "properties" | "patternProperties" | "additionalProperties" | "propertyNames" => {
+            JsonType::Object.set()
+        }
+        "required" | "minProperties" | "maxProperties" | "unevaluatedProperties" => JsonType::Object.set(),
+        "dependentRequired" | "dependentSchemas" | "dependencies" => JsonType::Object.set(),
         _ => 0,
     }
 }
@@ -437,7 +450,7 @@ fn percent_decoded(text: &str) -> Option<Cow<'_, str>> {
 /// What a schema says under this keyword, behind references and in whichever member of a union says it.
 pub fn inside<'s>(schema: &'s Value, root: &'s Value, keyword: &str) -> Option<&'s Value> {
     let find = |part: &'s Value| part.get(keyword);
-    Search { root, unions: &["anyOf", "oneOf", "allOf"], looks: 0 }.find(schema, 0, &find)
+    SchemaSearch { root, unions: &["anyOf", "oneOf", "allOf"], looks: 0 }.find(schema, 0, &find)
 }
 
 /// What is first found in a schema, or in one that must hold with it.
@@ -445,17 +458,17 @@ pub(super) fn anywhere<'s>(
     root: &'s Value,
     find: impl Fn(&'s Value) -> Option<&'s Value>,
 ) -> Option<&'s Value> {
-    Search { root, unions: &["allOf"], looks: 0 }.find(root, 0, &find)
+    SchemaSearch { root, unions: &["allOf"], looks: 0 }.find(root, 0, &find)
 }
 
 /// Looks for something in a schema, behind its references and in the members of its unions.
-struct Search<'s> {
+struct SchemaSearch<'s> {
     root: &'s Value,
     unions: &'static [&'static str],
     looks: usize,
 }
 
-impl<'s> Search<'s> {
+impl<'s> SchemaSearch<'s> {
     fn find(
         &mut self,
         schema: &'s Value,

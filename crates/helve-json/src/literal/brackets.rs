@@ -1,43 +1,45 @@
 //! Containers: which brackets are whose, and which mean nothing.
 
-use super::{DEPTH_MAX, Frame, Literal, Members, State, Step};
+use super::{BracketContent, DEPTH_MAX, LiteralReader, LiteralState, LiteralStep, OpenBracket};
 use crate::Repair;
 
-impl Literal {
-    pub(super) fn open(&mut self, c: char, out: &mut String) -> Step {
+impl LiteralReader {
+    pub(super) fn open(&mut self, c: char, out: &mut String) -> LiteralStep {
         // A container cannot be a member's name.
-        if self.frames.len() == DEPTH_MAX || self.frames.last().is_some_and(|f| f.members == Members::Key) {
-            return Step::Bad;
+        if self.frames.len() == DEPTH_MAX
+            || self.frames.last().is_some_and(|f| f.members == BracketContent::Key)
+        {
+            return LiteralStep::Bad;
         }
         if c == '{' {
             if !self.settle_object(out) {
-                return Step::Bad;
+                return LiteralStep::Bad;
             }
         } else if !self.settle_set(out) {
-            return Step::Bad;
+            return LiteralStep::Bad;
         }
         let (close, members) = match c {
-            '{' => ('}', Members::Unknown),
-            '[' => (']', Members::Items),
-            _ => (')', Members::Group),
+            '{' => ('}', BracketContent::Unknown),
+            '[' => (']', BracketContent::Items),
+            _ => (')', BracketContent::Group),
         };
-        self.frames.push(Frame { close, at: out.len(), members });
+        self.frames.push(OpenBracket { close, at: out.len(), members });
         out.push(if c == '{' { '{' } else { '[' });
-        self.state = State::Value;
-        Step::Next
+        self.state = LiteralState::Value;
+        LiteralStep::Next
     }
 
     /// The first item of a brace has no name: it is a set, which JSON writes as an array.
     pub(super) fn settle_set(&mut self, out: &mut String) -> bool {
         let in_doubled = self.in_doubled();
         if let Some(frame) = self.frames.last_mut()
-            && frame.members == Members::Unknown
+            && frame.members == BracketContent::Unknown
         {
             if in_doubled {
                 return false;
             }
             out.replace_range(frame.at..frame.at + 1, "[");
-            frame.members = Members::Items;
+            frame.members = BracketContent::Items;
             self.note(Repair::Sequences);
         }
         true
@@ -49,53 +51,53 @@ impl Literal {
         let in_doubled = self.in_doubled();
         let Some(frame) = self.frames.last_mut() else { return true };
         match frame.members {
-            Members::Unknown if !in_doubled => {
+            BracketContent::Unknown if !in_doubled => {
                 out.truncate(frame.at);
-                frame.members = Members::Doubled;
+                frame.members = BracketContent::Doubled;
                 self.note(Repair::Closers);
                 true
             }
-            Members::Unknown => false,
-            Members::Items => frame.close != '}',
+            BracketContent::Unknown => false,
+            BracketContent::Items => frame.close != '}',
             _ => true,
         }
     }
 
     /// Whether the innermost bracket is the second of two braces.
     fn in_doubled(&self) -> bool {
-        matches!(self.frames.as_slice(), [.., outer, _] if outer.members == Members::Doubled)
+        matches!(self.frames.as_slice(), [.., outer, _] if outer.members == BracketContent::Doubled)
     }
 
     /// Whether an object is open that is an item of a list: where the list ends, so does the object.
     pub(super) fn is_item_open(&self) -> bool {
         matches!(self.frames.as_slice(), [.., list, object]
-            if list.close == ']' && object.members == Members::Value)
+            if list.close == ']' && object.members == BracketContent::Value)
     }
 
-    pub(super) fn close(&mut self, out: &mut String) -> Step {
+    pub(super) fn close(&mut self, out: &mut String) -> LiteralStep {
         if self.comma {
             self.comma = false;
             self.note(Repair::Commas);
         }
         let Some(frame) = self.frames.pop() else {
-            return Step::Bad;
+            return LiteralStep::Bad;
         };
         match frame.members {
-            Members::Items => out.push(']'),
-            Members::Doubled => {}
-            Members::Group if out.len() == frame.at + 1 => {
+            BracketContent::Items => out.push(']'),
+            BracketContent::Doubled => {}
+            BracketContent::Group if out.len() == frame.at + 1 => {
                 self.note(Repair::Sequences);
                 out.push(']');
             }
             // Around a single value they mean nothing.
-            Members::Group => {
+            BracketContent::Group => {
                 self.note(Repair::Sequences);
                 out.remove(frame.at);
             }
             _ => out.push('}'),
         }
         self.after_text = false;
-        self.state = if self.frames.is_empty() { State::Over } else { State::After };
-        Step::Next
+        self.state = if self.frames.is_empty() { LiteralState::Over } else { LiteralState::After };
+        LiteralStep::Next
     }
 }

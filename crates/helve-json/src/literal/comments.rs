@@ -1,40 +1,40 @@
 //! Comments, which JSON does not have: to the end of the line, or between a slash and a star.
 
-use super::{Literal, State, Step};
+use super::{LiteralReader, LiteralState, LiteralStep};
 use crate::Repair;
 
 /// How much of a comment was read.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Part {
+pub(super) enum CommentPart {
     Slash,
     Line,
     Block,
     Star,
 }
 
-impl Literal {
+impl LiteralReader {
     /// A comment begins, before a value or after one.
-    pub(super) fn comment(&mut self, c: char, after: bool) -> Step {
+    pub(super) fn comment(&mut self, c: char, after: bool) -> LiteralStep {
         self.note(Repair::Comments);
-        let part = if c == '#' { Part::Line } else { Part::Slash };
-        self.state = State::Comment { after, part };
-        Step::Next
+        let part = if c == '#' { CommentPart::Line } else { CommentPart::Slash };
+        self.state = LiteralState::Comment { after, part };
+        LiteralStep::Next
     }
 
-    pub(super) fn in_comment(&mut self, c: char, after: bool, part: Part) -> Step {
+    pub(super) fn in_comment(&mut self, c: char, after: bool, part: CommentPart) -> LiteralStep {
         let part = match (part, c) {
-            (Part::Slash, '/') => Part::Line,
-            (Part::Slash, '*') => Part::Block,
-            (Part::Slash, _) => return Step::Bad,
-            (Part::Line, '\n') | (Part::Star, '/') => {
-                self.state = if after { State::After } else { State::Value };
-                return Step::Next;
+            (CommentPart::Slash, '/') => CommentPart::Line,
+            (CommentPart::Slash, '*') => CommentPart::Block,
+            (CommentPart::Slash, _) => return LiteralStep::Bad,
+            (CommentPart::Line, '\n') | (CommentPart::Star, '/') => {
+                self.state = if after { LiteralState::After } else { LiteralState::Value };
+                return LiteralStep::Next;
             }
-            (Part::Line, _) => Part::Line,
-            (Part::Block | Part::Star, '*') => Part::Star,
-            (Part::Block | Part::Star, _) => Part::Block,
+            (CommentPart::Line, _) => CommentPart::Line,
+            (CommentPart::Block | CommentPart::Star, '*') => CommentPart::Star,
+            (CommentPart::Block | CommentPart::Star, _) => CommentPart::Block,
         };
-        self.state = State::Comment { after, part };
-        Step::Next
+        self.state = LiteralState::Comment { after, part };
+        LiteralStep::Next
     }
 }

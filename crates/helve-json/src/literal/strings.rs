@@ -31,25 +31,25 @@ pub(super) fn is_prefix(word: &str) -> bool {
     matches!(word.to_ascii_lowercase().as_str(), "r" | "b" | "u" | "f" | "rb" | "br" | "rf" | "fr")
 }
 
-pub(super) enum Taken {
+pub(super) enum StringProgress {
     All,
     UpTo(usize),
     Bad(usize),
 }
 
 /// A string that is being read; its opening quote is behind, in the text and in the output.
-pub(super) struct Text {
+pub(super) struct StringReader {
     quote: Quote,
     raw: bool,
     /// A Python string with fields is a computation, not a value.
     fields: bool,
-    state: State,
+    state: StringState,
     /// The first half of a surrogate pair.
     high: Option<u16>,
 }
 
 #[derive(Clone, Copy)]
-enum State {
+enum StringState {
     /// `seen` quotes at the very beginning: one more may make it a long string.
     Opening {
         seen: u8,
@@ -72,14 +72,14 @@ enum State {
     },
 }
 
-impl Text {
+impl StringReader {
     pub(super) fn new(quote: Quote, prefix: &str) -> Self {
         let triple = matches!(quote, Quote::Double | Quote::Single);
         Self {
             quote,
             raw: prefix.contains(['r', 'R']),
             fields: prefix.contains(['f', 'F']),
-            state: if triple { State::Opening { seen: 1 } } else { State::Plain { long: false } },
+            state: if triple { StringState::Opening { seen: 1 } } else { StringState::Plain { long: false } },
             high: None,
         }
     }
@@ -87,18 +87,18 @@ impl Text {
     /// Whether plain text goes through unchanged.
     pub(super) fn flows(&self) -> bool {
         let ascii = matches!(self.quote, Quote::Double | Quote::Single);
-        matches!(self.state, State::Plain { .. }) && ascii && !self.fields && self.high.is_none()
+        matches!(self.state, StringState::Plain { .. }) && ascii && !self.fields && self.high.is_none()
     }
 
     /// Whether the string is whole where the text is over: only `""`, which could have become a long one.
     pub(super) fn may_be_over(&self) -> bool {
-        matches!(self.state, State::Opening { seen: 2 })
+        matches!(self.state, StringState::Opening { seen: 2 })
     }
 
-    pub(super) fn feed(&mut self, text: &str, out: &mut String, changes: &mut Vec<Repair>) -> Taken {
+    pub(super) fn feed(&mut self, text: &str, out: &mut String, changes: &mut Vec<Repair>) -> StringProgress {
         let mut pos = 0;
         while pos < text.len() {
-            if let State::Plain { .. } = self.state {
+            if let StringState::Plain { .. } = self.state {
                 let run = self.plain_run(&text.as_bytes()[pos..]);
                 if run > 0 {
                     self.flush_high(out, changes);
@@ -109,16 +109,16 @@ impl Text {
             }
             let Some(c) = text[pos..].chars().next() else { break };
             match self.step(c, out, changes) {
-                Step::Next => pos += c.len_utf8(),
-                Step::Again => {}
-                Step::Over { taken } => {
+                StringStep::Next => pos += c.len_utf8(),
+                StringStep::Again => {}
+                StringStep::Over { taken } => {
                     self.flush_high(out, changes);
-                    return Taken::UpTo(pos + if taken { c.len_utf8() } else { 0 });
+                    return StringProgress::UpTo(pos + if taken { c.len_utf8() } else { 0 });
                 }
-                Step::Bad => return Taken::Bad(pos),
+                StringStep::Bad => return StringProgress::Bad(pos),
             }
         }
-        Taken::All
+        StringProgress::All
     }
 
     /// How many bytes go through as they are. Any beyond ASCII stops the run where a curly quote could close.
@@ -136,64 +136,64 @@ impl Text {
         byte_search::find(bytes, special).unwrap_or(bytes.len())
     }
 
-    fn step(&mut self, c: char, out: &mut String, changes: &mut Vec<Repair>) -> Step {
+    fn step(&mut self, c: char, out: &mut String, changes: &mut Vec<Repair>) -> StringStep {
         match self.state {
-            State::Opening { seen: 1 } if self.quote.closes(c) => {
-                self.state = State::Opening { seen: 2 };
-                Step::Next
+            StringState::Opening { seen: 1 } if self.quote.closes(c) => {
+                self.state = StringState::Opening { seen: 2 };
+                StringStep::Next
             }
-            State::Opening { seen: 2 } if self.quote.closes(c) => {
+            StringState::Opening { seen: 2 } if self.quote.closes(c) => {
                 note(changes, Repair::Quotes);
-                self.state = State::Plain { long: true };
-                Step::Next
+                self.state = StringState::Plain { long: true };
+                StringStep::Next
             }
-            State::Opening { seen: 2 } => Step::Over { taken: false },
-            State::Opening { .. } => {
-                self.state = State::Plain { long: false };
-                Step::Again
+            StringState::Opening { seen: 2 } => StringStep::Over { taken: false },
+            StringState::Opening { .. } => {
+                self.state = StringState::Plain { long: false };
+                StringStep::Again
             }
-            State::Plain { long } => self.plain(c, long, out, changes),
-            State::Closing { seen } if self.quote.closes(c) => match seen {
-                2 => Step::Over { taken: true },
+            StringState::Plain { long } => self.plain(c, long, out, changes),
+            StringState::Closing { seen } if self.quote.closes(c) => match seen {
+                2 => StringStep::Over { taken: true },
                 _ => {
-                    self.state = State::Closing { seen: seen + 1 };
-                    Step::Next
+                    self.state = StringState::Closing { seen: seen + 1 };
+                    StringStep::Next
                 }
             },
-            State::Closing { seen } => {
+            StringState::Closing { seen } => {
                 for _ in 0..seen {
                     out.push_str(if self.quote == Quote::Double { "\\\"" } else { "'" });
                 }
-                self.state = State::Plain { long: true };
-                Step::Again
+                self.state = StringState::Plain { long: true };
+                StringStep::Again
             }
-            State::Escape { long } => self.escape(c, long, out, changes),
-            State::Hex { long, left, code, wide } => self.hex(c, long, left, code, wide, out, changes),
+            StringState::Escape { long } => self.escape(c, long, out, changes),
+            StringState::Hex { long, left, code, wide } => self.hex(c, long, left, code, wide, out, changes),
         }
     }
 
-    fn plain(&mut self, c: char, long: bool, out: &mut String, changes: &mut Vec<Repair>) -> Step {
+    fn plain(&mut self, c: char, long: bool, out: &mut String, changes: &mut Vec<Repair>) -> StringStep {
         if c == '\\' {
             if self.raw {
                 self.flush_high(out, changes);
                 out.push_str("\\\\");
                 // In a raw string a quote after a backslash does not close, and both stay.
-                self.state = State::Escape { long };
-                return Step::Next;
+                self.state = StringState::Escape { long };
+                return StringStep::Next;
             }
-            self.state = State::Escape { long };
-            return Step::Next;
+            self.state = StringState::Escape { long };
+            return StringStep::Next;
         }
         self.flush_high(out, changes);
         if self.quote.closes(c) {
             if long {
-                self.state = State::Closing { seen: 1 };
-                return Step::Next;
+                self.state = StringState::Closing { seen: 1 };
+                return StringStep::Next;
             }
-            return Step::Over { taken: true };
+            return StringStep::Over { taken: true };
         }
         match c {
-            '{' | '}' => return Step::Bad,
+            '{' | '}' => return StringStep::Bad,
             '\0'..' ' => {
                 if !long {
                     note(changes, Repair::ControlCharacters);
@@ -202,14 +202,14 @@ impl Text {
             }
             c => push(c, out),
         }
-        Step::Next
+        StringStep::Next
     }
 
-    fn escape(&mut self, c: char, long: bool, out: &mut String, changes: &mut Vec<Repair>) -> Step {
-        self.state = State::Plain { long };
+    fn escape(&mut self, c: char, long: bool, out: &mut String, changes: &mut Vec<Repair>) -> StringStep {
+        self.state = StringState::Plain { long };
         if self.raw {
             push(c, out);
-            return Step::Next;
+            return StringStep::Next;
         }
         let (left, wide) = match c {
             'u' => (4, false),
@@ -221,8 +221,8 @@ impl Text {
             if c != 'u' {
                 note(changes, Repair::Escapes);
             }
-            self.state = State::Hex { long, left, code: 0, wide };
-            return Step::Next;
+            self.state = StringState::Hex { long, left, code: 0, wide };
+            return StringStep::Next;
         }
         self.flush_high(out, changes);
         match c {
@@ -246,12 +246,12 @@ impl Text {
                     // An escape nobody knows was meant literally: `\d+`, `C:\path`.
                     _ => {
                         out.push_str("\\\\");
-                        return Step::Again;
+                        return StringStep::Again;
                     }
                 }
             }
         }
-        Step::Next
+        StringStep::Next
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one state, unpacked")]
@@ -264,16 +264,16 @@ impl Text {
         wide: bool,
         out: &mut String,
         changes: &mut Vec<Repair>,
-    ) -> Step {
+    ) -> StringStep {
         let Some(digit) = c.to_digit(16) else {
-            return Step::Bad;
+            return StringStep::Bad;
         };
         let code = code << 4 | digit;
         if left > 1 {
-            self.state = State::Hex { long, left: left - 1, code, wide };
-            return Step::Next;
+            self.state = StringState::Hex { long, left: left - 1, code, wide };
+            return StringStep::Next;
         }
-        self.state = State::Plain { long };
+        self.state = StringState::Plain { long };
         match (self.high.take(), code) {
             (None, 0xD800..=0xDBFF) if !wide => self.high = Some(code as u16),
             (Some(high), 0xDC00..=0xDFFF) => {
@@ -292,7 +292,7 @@ impl Text {
                 push(read, out);
             }
         }
-        Step::Next
+        StringStep::Next
     }
 
     /// Half a pair without its other half.
@@ -348,7 +348,7 @@ pub fn push(c: char, out: &mut String) {
     }
 }
 
-enum Step {
+enum StringStep {
     Next,
     Again,
     Over { taken: bool },

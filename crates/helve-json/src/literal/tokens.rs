@@ -1,11 +1,11 @@
 //! Words, numbers and strings that have ended: a member's name or a value, and which.
 
-use super::strings::{self, Quote, Text};
-use super::{Frame, Literal, Members, State, Step, What, number};
+use super::strings::{self, Quote, StringReader};
+use super::{BracketContent, EndedToken, LiteralReader, LiteralState, LiteralStep, OpenBracket, number};
 use crate::Repair;
 
-impl Literal {
-    pub(super) fn word(&mut self, c: char, out: &mut String) -> Step {
+impl LiteralReader {
+    pub(super) fn word(&mut self, c: char, out: &mut String) -> LiteralStep {
         match c {
             'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => self.collect(c),
             '"' | '\'' if strings::is_prefix(&self.token) => match Quote::opening(c) {
@@ -13,28 +13,30 @@ impl Literal {
                     let prefix = std::mem::take(&mut self.token);
                     self.text(quote, &prefix, out)
                 }
-                None => Step::Bad,
+                None => LiteralStep::Bad,
             },
-            _ => self.ended(What::Token),
+            _ => self.ended(EndedToken::Token),
         }
     }
 
     /// A string or token has ended: a colon makes it a name, anything else a value.
-    pub(super) fn follow(&mut self, c: char, what: What, out: &mut String) -> Step {
+    pub(super) fn follow(&mut self, c: char, what: EndedToken, out: &mut String) -> LiteralStep {
         let narrow = self.narrow(c);
         if self.is_blank(narrow) {
-            return Step::Next;
+            return LiteralStep::Next;
         }
-        if what == What::Text && self.joins && matches!(narrow, '"' | '\'') {
+        if what == EndedToken::Text && self.joins && matches!(narrow, '"' | '\'') {
             let quote = if narrow == '"' { Quote::Double } else { Quote::Single };
-            self.state = State::Text(Text::new(quote, ""));
-            return Step::Next;
+            self.state = LiteralState::Text(StringReader::new(quote, ""));
+            return LiteralStep::Next;
         }
-        let named =
-            matches!(self.frames.last(), Some(Frame { members: Members::Unknown | Members::Key, .. }));
+        let named = matches!(
+            self.frames.last(),
+            Some(OpenBracket { members: BracketContent::Unknown | BracketContent::Key, .. })
+        );
         let is_key = named && (narrow == ':' || narrow == '=' && !self.joins);
         if !self.write(what, is_key, out) {
-            return Step::Bad;
+            return LiteralStep::Bad;
         }
         if is_key {
             out.push_str(": ");
@@ -42,26 +44,26 @@ impl Literal {
                 self.note(Repair::Colons);
             }
             if let Some(frame) = self.frames.last_mut() {
-                frame.members = Members::Value;
+                frame.members = BracketContent::Value;
             }
-            self.state = State::Value;
-            return Step::Next;
+            self.state = LiteralState::Value;
+            return LiteralStep::Next;
         }
         if named {
-            if self.frames.last().is_some_and(|f| f.members == Members::Key) {
-                return Step::Bad;
+            if self.frames.last().is_some_and(|f| f.members == BracketContent::Key) {
+                return LiteralStep::Bad;
             }
             if !self.settle_set(out) {
-                return Step::Bad;
+                return LiteralStep::Bad;
             }
         }
-        self.after_text = what == What::Text;
-        self.state = State::After;
-        Step::Again
+        self.after_text = what == EndedToken::Text;
+        self.state = LiteralState::After;
+        LiteralStep::Again
     }
 
-    pub(super) fn write(&mut self, what: What, is_key: bool, out: &mut String) -> bool {
-        if what == What::Text {
+    pub(super) fn write(&mut self, what: EndedToken, is_key: bool, out: &mut String) -> bool {
+        if what == EndedToken::Text {
             out.push('"');
             return true;
         }

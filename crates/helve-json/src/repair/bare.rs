@@ -7,13 +7,13 @@
 use super::Expected;
 use super::inner_quotes::starts_with_key;
 use crate::literal::Quote;
-use crate::work::{looked_at, searched};
+use crate::work::{count_bytes, count_search};
 
 /// Puts quotes around every such value; `None` where there is none.
 pub(super) fn quote(text: &str, expected: Expected<'_>) -> Option<String> {
-    looked_at(text.len());
+    count_bytes(text.len());
     let mut out = String::with_capacity(text.len() + 8);
-    let mut objects: Vec<Object> = Vec::new();
+    let mut objects: Vec<OpenObject> = Vec::new();
     let mut any = false;
     // How much was left where the last search for a value ended without one. Up to that place there is none to search for.
     let mut barren = usize::MAX;
@@ -25,7 +25,7 @@ pub(super) fn quote(text: &str, expected: Expected<'_>) -> Option<String> {
             '{' | '[' => {
                 let of_parameters =
                     objects.last().is_none_or(|object| (expected.holds_parameters)(object.key));
-                objects.push(Object { key: "", of_parameters: c == '{' && of_parameters });
+                objects.push(OpenObject { key: "", of_parameters: c == '{' && of_parameters });
                 &rest[..1]
             }
             '}' | ']' => {
@@ -76,7 +76,7 @@ pub(super) fn quote(text: &str, expected: Expected<'_>) -> Option<String> {
     any.then_some(out)
 }
 
-struct Object<'t> {
+struct OpenObject<'t> {
     /// The member being read.
     key: &'t str,
     /// Its members are parameters, or it is the outermost object.
@@ -88,7 +88,7 @@ fn bare(text: &str) -> Result<&str, usize> {
     let mut end = 0;
     loop {
         let stops = |c| Quote::opening(c).is_some() || ",{}[]`\n\r".contains(c);
-        let at = end + searched(text.len() - end, text[end..].find(stops)).ok_or(text.len())?;
+        let at = end + count_search(text.len() - end, text[end..].find(stops)).ok_or(text.len())?;
         let member = &text[at..];
         if member.starts_with('}') || member.starts_with(',') && starts_a_member(&member[1..]) {
             let value = text[..at].trim_end();
@@ -131,7 +131,7 @@ fn string(text: &str) -> Option<&str> {
 /// Letters and digits, or one character that is none.
 fn word(text: &str) -> &str {
     let letter = |c: char| c.is_alphanumeric() || c == '_';
-    let run = searched(text.len(), text.find(|c: char| !letter(c))).unwrap_or(text.len());
+    let run = count_search(text.len(), text.find(|c: char| !letter(c))).unwrap_or(text.len());
     match run {
         0 => &text[..text.chars().next().map_or(0, char::len_utf8)],
         _ => &text[..run],

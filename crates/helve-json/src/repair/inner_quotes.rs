@@ -1,12 +1,12 @@
 //! Quotes inside a string that the model forgot to escape.
 
 use crate::literal::Quote;
-use crate::work::{looked_at, searched};
+use crate::work::{count_bytes, count_search};
 
 /// Escapes quotes that cannot be the end of the string they stand in. A string whose inner quotes do not pair up
 /// might end in two places, and is left alone, as is a member's name: one with quotes in it has swallowed what follows.
 pub(super) fn escape(text: &str) -> Option<String> {
-    looked_at(text.len());
+    count_bytes(text.len());
     let mut out = String::with_capacity(text.len() + 16);
     let mut frames: Vec<char> = Vec::new();
     let mut is_key = false;
@@ -27,9 +27,9 @@ pub(super) fn escape(text: &str) -> Option<String> {
             ':' => is_key = false,
             '"' | '\'' => {
                 let place = match (is_key, frames.last()) {
-                    (true, _) => Place::Key,
-                    (false, Some('[')) => Place::Item,
-                    _ => Place::Member,
+                    (true, _) => StringPlace::Key,
+                    (false, Some('[')) => StringPlace::Item,
+                    _ => StringPlace::Member,
                 };
                 rest = escape_string(rest, c, place, &mut out)?;
             }
@@ -40,14 +40,14 @@ pub(super) fn escape(text: &str) -> Option<String> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum StringPlace {
     Key,
     Member,
     Item,
 }
 
 /// Copies one string up to its true end and gives back what follows.
-fn escape_string<'t>(text: &'t str, quote: char, place: Place, out: &mut String) -> Option<&'t str> {
+fn escape_string<'t>(text: &'t str, quote: char, place: StringPlace, out: &mut String) -> Option<&'t str> {
     let mut inner = 0;
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -62,7 +62,7 @@ fn escape_string<'t>(text: &'t str, quote: char, place: Place, out: &mut String)
             return (inner % 2 == 0).then_some(rest);
         }
         // Two quotes with nothing between them: a comma may be missing there instead.
-        if place == Place::Key || rest.trim_start().starts_with(quote) {
+        if place == StringPlace::Key || rest.trim_start().starts_with(quote) {
             return None;
         }
         inner += 1;
@@ -73,17 +73,17 @@ fn escape_string<'t>(text: &'t str, quote: char, place: Place, out: &mut String)
 }
 
 /// Whether what follows a quote is what follows a string.
-fn can_close(behind: &str, place: Place) -> bool {
+fn can_close(behind: &str, place: StringPlace) -> bool {
     let rest = behind.trim_start();
     let Some(next) = rest.chars().next() else {
         return true;
     };
     let after = rest[next.len_utf8()..].trim_start();
-    looked_at(behind.len() - after.len());
+    count_bytes(behind.len() - after.len());
     match (place, next) {
-        (Place::Key, ':') | (Place::Member, '}') | (Place::Item, ']') => true,
-        (Place::Member, ',') => after.starts_with('}') || starts_with_key(after),
-        (Place::Item, ',') => after.starts_with(|c: char| {
+        (StringPlace::Key, ':') | (StringPlace::Member, '}') | (StringPlace::Item, ']') => true,
+        (StringPlace::Member, ',') => after.starts_with('}') || starts_with_key(after),
+        (StringPlace::Item, ',') => after.starts_with(|c: char| {
             Quote::opening(c).is_some() || c.is_ascii_digit() || matches!(c, '-' | '{' | '[' | ']')
         }),
         _ => false,
@@ -95,6 +95,6 @@ pub(super) fn starts_with_key(text: &str) -> bool {
     let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
         return false;
     };
-    let end = searched(text.len(), text[1..].find(quote));
+    let end = count_search(text.len(), text[1..].find(quote));
     end.is_some_and(|end| text[end + 2..].trim_start().starts_with(':'))
 }

@@ -7,17 +7,17 @@ use super::*;
 use crate::inspect::compact;
 
 /// What a scan says of a whole text: each event with its position.
-fn events(text: &str, watch: usize) -> Vec<(Event, usize)> {
-    let mut scan = Scan::new(watch);
+fn events(text: &str, watch: usize) -> Vec<(ScanEvent, usize)> {
+    let mut scan = JsonScanner::new(watch);
     let mut pos = 0;
     let mut events = vec![];
     loop {
         let event = scan.run(text.as_bytes(), &mut pos);
-        if event == Event::More {
+        if event == ScanEvent::More {
             return events;
         }
         events.push((event, pos));
-        if event == Event::Bad || event == Event::Stop && scan.depth() == 0 {
+        if event == ScanEvent::Bad || event == ScanEvent::Stop && scan.depth() == 0 {
             return events;
         }
     }
@@ -25,18 +25,18 @@ fn events(text: &str, watch: usize) -> Vec<(Event, usize)> {
 
 #[test]
 fn outer_members_are_told_and_inner_ones_pass_in_silence() {
-    use Event::{Start, Stop};
+    use ScanEvent::{Start, Stop};
     assert_eq!(
         events(r#"{"a": {"b": [1]}, "c": 2}"#, 1),
         [
-            (Start(Kind::Object), 1),
-            (Start(Kind::Key), 2),
+            (Start(ValueKind::Object), 1),
+            (Start(ValueKind::Key), 2),
             (Stop, 4),
-            (Start(Kind::Object), 7),
+            (Start(ValueKind::Object), 7),
             (Stop, 16),
-            (Start(Kind::Key), 19),
+            (Start(ValueKind::Key), 19),
             (Stop, 21),
-            (Start(Kind::Scalar), 24),
+            (Start(ValueKind::Scalar), 24),
             (Stop, 24),
             (Stop, 25),
         ]
@@ -46,9 +46,12 @@ fn outer_members_are_told_and_inner_ones_pass_in_silence() {
 #[test]
 fn faults_inside_strings_are_noted_and_others_stop_the_scan() {
     let faults = |text: &str| {
-        let mut scan = Scan::new(0);
+        let mut scan = JsonScanner::new(0);
         let mut pos = 0;
-        while !matches!(scan.run(text.as_bytes(), &mut pos), Event::More | Event::Stop | Event::Bad) {}
+        while !matches!(
+            scan.run(text.as_bytes(), &mut pos),
+            ScanEvent::More | ScanEvent::Stop | ScanEvent::Bad
+        ) {}
         (scan.faults().control, scan.faults().escape)
     };
     assert_eq!(faults("[\"a\nb\"]"), (true, false));
@@ -58,7 +61,7 @@ fn faults_inside_strings_are_noted_and_others_stop_the_scan() {
     assert_eq!(faults(r#"["\ud83d\n"]"#), (false, true));
     for bad in ["{'a': 1}", "[01]", "[1,]", "{\"a\" 1}", "[tru]", "[.5]", "[1.]", "[-]"] {
         let last = events(bad, 0).pop();
-        assert!(matches!(last, Some((Event::Bad, _))), "{bad}");
+        assert!(matches!(last, Some((ScanEvent::Bad, _))), "{bad}");
     }
 }
 
@@ -71,19 +74,19 @@ fn compact_text_keeps_digits_and_strings() {
 }
 
 fn accepted(text: &str, chunk: usize) -> bool {
-    let mut scan = Scan::new(0);
+    let mut scan = JsonScanner::new(0);
     for piece in text.as_bytes().chunks(chunk) {
         let mut pos = 0;
         loop {
             match scan.run(piece, &mut pos) {
-                Event::More => break,
-                Event::Bad => return false,
-                Event::Stop if scan.depth() == 0 => {}
+                ScanEvent::More => break,
+                ScanEvent::Bad => return false,
+                ScanEvent::Stop if scan.depth() == 0 => {}
                 _ => {}
             }
         }
     }
-    scan.depth() == 0 && scan.state == State::After && !scan.faults().any()
+    scan.depth() == 0 && scan.state == ScanState::After && !scan.faults().any()
 }
 
 #[test]

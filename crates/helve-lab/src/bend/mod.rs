@@ -22,9 +22,11 @@ use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
     NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, Store,
-    StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
+    StoreFuture, Token, ToolGrantRow, ToolOffer, ToolRow, Urgency, UserPlan,
 };
-use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
+use helve_types::{
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, ToolGrant, UserId,
+};
 
 pub(crate) use self::answered_twice::AnsweredTwice;
 pub(crate) use self::early_shown::EarlyShown;
@@ -316,6 +318,28 @@ impl<B: Bend> Store for Bent<B> {
 
     fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
         self.inner.take_offer(row, expected, audit)
+    }
+
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
+        self.inner.tool_grants()
+    }
+
+    fn keep_granted_tool(
+        &self,
+        row: ToolRow,
+        expected: u32,
+        audit: AuditEntry,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
+    ) -> StoreFuture<'_, ToolRow> {
+        self.inner.keep_granted_tool(row, expected, audit, grants)
+    }
+
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.inner.grant_tool(grant, audit)
+    }
+
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.inner.revoke_tool_grant(tool, grant, audit)
     }
 
     fn tool_changes(&self) -> StoreFuture<'_, u64> {

@@ -57,6 +57,7 @@ impl Story {
             agent_params: ModelParams::default(),
             mode: None,
             stream: true,
+            pre_search: false,
             input: RunInput::Conversation,
         };
         let row = Run {
@@ -267,6 +268,8 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         sent_at: None,
         checked: None,
         warnings: vec![],
+        cautions: vec![],
+        reasons: vec![],
         repeats: false,
         effect,
         because: "it changes something".into(),

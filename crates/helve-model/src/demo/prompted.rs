@@ -143,6 +143,8 @@ fn calls_in(text: &str) -> Vec<TurnCall<'static>> {
 /// A result as the text gives it.
 struct Told {
     id: Option<String>,
+    /// It stands in the frame of web searches, which has no id.
+    is_search: bool,
     text: String,
     is_error: bool,
 }
@@ -166,9 +168,30 @@ fn results_in(text: &str) -> Vec<Told> {
         let id = between(block, "<id>", "</id>").next().map(str::to_owned);
         let Some((_, content)) = block.split_once("<content>") else { continue };
         let error = content.strip_prefix("Error: ");
-        results.push(Told { id, text: error.unwrap_or(content).to_owned(), is_error: error.is_some() });
+        let (text, is_error) = (unframed(error.unwrap_or(content)).to_owned(), error.is_some());
+        results.push(Told { id, is_search: false, text, is_error });
     }
+    results.extend(searches_in(text));
     results
+}
+
+/// Web searches that stand in frames of their own, beside the results of other tools.
+fn searches_in(text: &str) -> Vec<Told> {
+    if text.contains("</content></tool_result>") {
+        return vec![];
+    }
+    let told =
+        |text: &str, is_error| Told { id: None, is_search: true, text: text.trim().to_owned(), is_error };
+    let found = between(text, "<search_results>", "</search_results>").map(|text| told(text, false));
+    let failed = between(text, "<search_error>", "</search_error>").map(|text| told(text, true));
+    found.chain(failed).collect()
+}
+
+/// The text inside the frame of a web search, if it is in one.
+fn unframed(text: &str) -> &str {
+    let frames = [("<search_results>", "</search_results>"), ("<search_error>", "</search_error>")];
+    let inside = |(open, close): (&str, &str)| text.trim().strip_prefix(open)?.strip_suffix(close);
+    frames.into_iter().find_map(inside).map_or(text, str::trim)
 }
 
 fn told(fields: &Fields, key: &str) -> Option<Told> {
@@ -177,25 +200,30 @@ fn told(fields: &Fields, key: &str) -> Option<Told> {
         Some(raw) => (raw, true),
         None => (fields.get(key)?, false),
     };
-    Some(Told { id: fields.get("toolCallId").map(|raw| words(raw)), text: words(raw), is_error })
+    let id = fields.get("toolCallId").map(|raw| words(raw));
+    Some(Told { id, is_search: false, text: words(raw), is_error })
 }
 
-/// Each result with its call: by id where there is one, and otherwise in order.
+/// Each result with its call: by id where there is one, searches by their tool, and otherwise in order.
 fn pair<'a>(calls: &[TurnCall<'a>], results: Vec<Told>) -> Vec<Turn<'a>> {
-    let call_of = |number: usize, told: &Told| {
+    let framed = results.iter().any(|told| told.is_search);
+    let (searches, others): (Vec<_>, Vec<_>) =
+        calls.iter().partition(|call| framed && call.tool == "search_web");
+    let (mut searches, mut others) = (searches.into_iter(), others.into_iter());
+    let mut turns = vec![];
+    for told in results {
         let same = calls.iter().find(|call| told.id.as_deref() == Some(&*call.id));
-        same.or_else(|| calls.get(number))
-    };
-    let turn = |(number, told): (usize, Told)| {
-        let call = call_of(number, &told)?;
-        Some(Turn::Result {
+        let next = if told.is_search { searches.next() } else { others.next() };
+        let call = same.or(next);
+        let Some(call) = call else { continue };
+        turns.push(Turn::Result {
             id: call.id.clone(),
             tool: call.tool.clone(),
             text: Cow::Owned(told.text),
             is_error: told.is_error,
-        })
-    };
-    results.into_iter().enumerate().filter_map(turn).collect()
+        });
+    }
+    turns
 }
 
 /// What stands between the marks, each time.

@@ -51,14 +51,16 @@ pub(super) fn script(scene: &Scene<'_>) -> Vec<Beat> {
     beats
 }
 
-/// What the person said last.
+/// What the person said last, behind what was searched before it.
 fn last_message<'a>(scene: &'a Scene<'_>) -> &'a str {
     scene
         .turns
         .iter()
         .rev()
         .find_map(|turn| match turn {
-            Turn::User(text) => Some(&**text),
+            Turn::User(text) => {
+                Some(text.rsplit_once("</search_results>\n").map_or(&**text, |(_, said)| said))
+            }
             Turn::Assistant { .. } | Turn::Result { .. } => None,
         })
         .unwrap_or_default()

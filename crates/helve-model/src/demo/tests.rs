@@ -270,6 +270,30 @@ async fn in_prompt_mode_it_answers_from_results_that_come_as_words() {
 }
 
 #[tokio::test]
+async fn in_prompt_mode_search_results_are_read_from_their_frames() {
+    let turns = vec![
+        user("search the web for rust and what is 6 * 7?"),
+        wrote(
+            "<tool_call>{\"name\": \"search_web\", \"arguments\": {\"query\": \"rust\"}}</tool_call>\n\
+             <tool_call>{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}</tool_call>",
+        ),
+        user(
+            "<tool_response>\n{\"name\": \"calculator\", \"content\": 42}\n</tool_response>\n\n\
+             These are the results of your web search:\n<search_results>\n1. Rust\n</search_results>",
+        ),
+    ];
+    let told = prompted(HERMES, turns).await;
+    assert!(told.contains("6 * 7 = **42**") && told.contains("the search found:\n\n1. Rust"), "{told}");
+}
+
+#[tokio::test]
+async fn what_was_searched_before_the_question_is_not_the_question() {
+    let asked = "Reference material:\n<search_results>\n1. What time is it in Rome?\n</search_results>\n\nwhat is 6 * 7?";
+    let answer = said(vec![user(asked)]).await;
+    assert!(answer.contains("calculator") && !answer.contains("Rome"), "{answer}");
+}
+
+#[tokio::test]
 async fn in_prompt_mode_a_new_question_after_an_answer_is_a_question() {
     let turns = vec![
         user("what is 6 * 7?"),

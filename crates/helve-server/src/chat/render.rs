@@ -106,7 +106,7 @@ impl ChatRender {
                     None => self.send(about_run(question), out),
                 }
             }
-            Fact::BudgetSpent { because } => self.because = Some(because.clone()),
+            Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ToolFinished { call, output, .. } => self.tool(call, "done", shown(output), out),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
                 self.tool(call, "failed", json!({"error": failure.message}), out);

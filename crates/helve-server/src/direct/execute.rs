@@ -86,6 +86,7 @@ pub(crate) async fn execute(
     let key = start::idempotency_key(&headers, route, None, &body.bytes, world)?;
     let ToolCall { tool, arguments, user, form, ignored } = read_call(&app, body.value)?;
     body.ignored.0.extend(ignored);
+    let tool = app.runtime.catalogue().name_of(&tool);
     let principal = principal.acting_as(user.as_deref())?;
     let options = CallOptions { order: order(&principal), key, ..CallOptions::default() };
     let called = call(&app, principal.user, &tool, arguments, options).await?;
@@ -113,7 +114,8 @@ fn outcome(called: Called) -> Result<Result<ToolOutput, String>, Problem> {
 fn read_call(app: &App, body: ExecuteBody) -> Result<ToolCall, Problem> {
     match body {
         ExecuteBody { tool: Some(tool), rest: mut arguments } => {
-            let user = named_user(app, &tool, &mut arguments)?;
+            let name = app.runtime.catalogue().name_of(&tool);
+            let user = named_user(app, &name, &mut arguments)?;
             Ok(ToolCall { tool, arguments, user, form: Form::Old, ignored: vec![] })
         }
         ExecuteBody { tool: None, rest } => read_new_form(rest),

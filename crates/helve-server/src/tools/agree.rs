@@ -53,7 +53,8 @@ async fn agree(
     body: Json<AgreeBody>,
 ) -> Result<Response, Problem> {
     let hash = body.value.hash.as_deref();
-    Ok(shown(&app.runtime.catalogue().agree(&name, hash, &principal.user.0).await?))
+    let catalogue = app.runtime.catalogue();
+    Ok(shown(&catalogue.agree(&catalogue.name_of(&name), hash, &principal.user.0).await?))
 }
 
 async fn reject(
@@ -61,5 +62,6 @@ async fn reject(
     principal: Principal,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    Ok(shown(&app.runtime.catalogue().reject(&name, &principal.user.0).await?))
+    let catalogue = app.runtime.catalogue();
+    Ok(shown(&catalogue.reject(&catalogue.name_of(&name), &principal.user.0).await?))
 }

@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::import::ChangedField;
 
+/// The category of a row that says none.
+const CATEGORY: &str = "custom";
+
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ToolList {
     pub(super) tools: Vec<ToolView>,
@@ -45,6 +48,7 @@ pub(super) struct ToolView {
     /// The number of a row's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<u32>,
+    /// The id of its definition, or else the one that Helve gave it. A tool is addressed by it as well as by its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +62,9 @@ pub(super) struct ToolView {
     /// What is odd about it, but may be meant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    /// What was mapped to what, where the request had a row of another system.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    mapped: Vec<String>,
     /// The whole of a row, as `PUT` takes it; for those with the right `admin`, and only where one tool is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     definition: Option<ToolDefinition>,
@@ -126,6 +133,9 @@ struct EndpointView {
 pub(super) struct CheckedView {
     pub(super) hash: String,
     pub(super) warnings: Vec<String>,
+    /// What was mapped to what, where the request had a row of another system.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) mapped: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -173,7 +183,7 @@ impl ToolView {
             description: description.cloned().unwrap_or_default(),
             source: tool.source.into(),
             kind: definition.map(|tool| tool.kind).unwrap_or_default(),
-            category: definition.and_then(|tool| tool.category.clone()),
+            category: definition.map(|tool| tool.category.clone().unwrap_or_else(|| CATEGORY.into())),
             endpoint: definition.map(EndpointView::of),
             parameters: parameters.cloned().unwrap_or_default(),
             effect: effect.unwrap_or(Effect::NonIdempotent),
@@ -191,13 +201,19 @@ impl ToolView {
                 .or(tool.registered.as_ref().map(|tool| tool.version().to_owned()))
                 .unwrap_or_default(),
             version: row.map(|row| row.version),
-            id: row.map(|row| row.id.to_string()),
+            id: row.map(|row| row.definition.id.clone().unwrap_or_else(|| row.id.to_string())),
             created_at: row.map(|row| row.created_at.0),
             updated_at: row.map(|row| row.updated_at.0),
             problem: tool.problem.as_ref().map(ToString::to_string),
             warnings: tool.warnings.clone(),
+            mapped: vec![],
             definition: None,
         }
+    }
+
+    /// With what a row of another system was mapped to.
+    pub(super) fn mapped(self, mapped: Vec<String>) -> Self {
+        Self { mapped, ..self }
     }
 
     /// With its definition.

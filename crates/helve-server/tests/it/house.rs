@@ -45,8 +45,8 @@ pub(crate) fn spec(name: &str, effect: Effect) -> ToolSpec {
 
 /// Makes everything but what needs the secret `gone`.
 fn maker() -> Maker {
-    Arc::new(|definition: &ToolDefinition| {
-        if matches!(&definition.endpoint.auth, Auth::Bearer { secret } if secret == "gone") {
+    Arc::new(|definition: &ToolDefinition, _| {
+        if matches!(&definition.endpoint.auth, Auth::Bearer { secret, .. } if secret == "gone") {
             return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));
         }
         let ToolDefinition { name, description, parameters, .. } = definition.clone();

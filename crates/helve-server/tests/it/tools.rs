@@ -131,7 +131,7 @@ async fn a_change_names_the_version_it_is_for_or_takes_its_chance() {
     assert_eq!(problem(bad, 400).await["code"], "bad_if_match");
     let patched = send(&house, Method::PATCH, path, json!({"category": null}), Some("*")).await;
     let patched: Value = patched.json().await.unwrap();
-    assert_eq!((&patched["version"], patched.get("category")), (&json!(3), None));
+    assert_eq!((&patched["version"], patched.get("category")), (&json!(3), Some(&json!("custom"))));
     assert_eq!(patched["description"], "Another.");
 
     let versions = house.get_json("/api/tools/weather/versions").await;

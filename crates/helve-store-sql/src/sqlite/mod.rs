@@ -7,6 +7,7 @@ mod days;
 mod derived;
 mod executions;
 mod files;
+mod grants;
 mod journal;
 mod log;
 mod offers;
@@ -29,9 +30,11 @@ use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
     NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, Store,
-    StoreError, StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
+    StoreError, StoreFuture, Token, ToolGrantRow, ToolOffer, ToolRow, Urgency, UserPlan,
 };
-use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
+use helve_types::{
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, ToolGrant, UserId,
+};
 use rusqlite::Connection;
 
 use self::journal::{ClaimedRow, OpenedRow};
@@ -415,6 +418,28 @@ impl Store for SqliteStore {
 
     fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
         self.write_now(move |connection| offers::take(connection, &row, expected, &audit))
+    }
+
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
+        self.read(grants::all_grants)
+    }
+
+    fn keep_granted_tool(
+        &self,
+        row: ToolRow,
+        expected: u32,
+        audit: AuditEntry,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
+    ) -> StoreFuture<'_, ToolRow> {
+        self.write_now(move |connection| grants::keep_tool(connection, &row, expected, &audit, &grants))
+    }
+
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| grants::put(connection, &grant, &audit))
+    }
+
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| grants::revoke(connection, &tool, &grant, &audit))
     }
 
     fn tool_changes(&self) -> StoreFuture<'_, u64> {

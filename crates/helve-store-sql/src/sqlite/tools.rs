@@ -6,9 +6,9 @@ use helve_store::{AuditEntry, StoreError, ToolRow};
 use helve_types::{Timestamp, ToolId};
 use rusqlite::{Connection, Row, params};
 
-use super::offers;
 use super::rows::{all, column, execute, first, id_column, json_column, to_json};
 use super::tokens::audit;
+use super::{grants, offers};
 
 const CURRENT: &str =
     "SELECT v.* FROM tools t JOIN tool_versions v ON v.name = t.name AND v.version = t.version";
@@ -79,6 +79,7 @@ pub(super) fn delete(
     }
     execute(connection, "DELETE FROM tools WHERE name = ?1", [name])?;
     offers::forget(connection, name)?;
+    grants::forget(connection, name)?;
     audit(connection, entry)?;
     changed(connection)
 }

@@ -1,6 +1,6 @@
 //! What a database answered: text for a model, values for a program.
 
-use helve_types::{ToolOutput, hex};
+use helve_types::{Notice, ToolOutput, hex};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -99,7 +99,9 @@ impl Table {
         };
         let rows_data: Vec<Value> = self.rows.into_iter().map(object).collect();
         let data = json!({"columns": self.columns, "rows": rows_data, "has_more": self.has_more});
-        ToolOutput::text(lines.join("\n")).titled(format!("{database}: {rows}")).with_data(data)
+        ToolOutput::text(lines.join("\n"))
+            .headed(format!("{database}: {rows}"), Notice::rows_read(database, count as u64))
+            .with_data(data)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Finding words in a long text.
 
-use helve_types::ToolOutput;
+use helve_types::{Notice, ToolOutput};
 use serde_json::json;
 
 const PLACES_MAX: usize = 30;
@@ -16,9 +16,12 @@ pub(super) fn find(whole: &str, words: &str) -> Result<ToolOutput, String> {
     }
     let offsets = places(whole, words);
     let title = format!("{} × “{words}”", offsets.len());
+    let headline = Notice::places_found(offsets.len() as u64, words);
     if offsets.is_empty() {
         let text = format!("`{words}` stands nowhere in the {} bytes of this output.", whole.len());
-        return Ok(ToolOutput::text(text).titled(title).with_data(json!({"places": [], "count": 0})));
+        return Ok(ToolOutput::text(text)
+            .headed(title, headline)
+            .with_data(json!({"places": [], "count": 0})));
     }
     let count = offsets.len();
     let mut text = format!("{count} place{}:", if count == 1 { "" } else { "s" });
@@ -36,7 +39,7 @@ pub(super) fn find(whole: &str, words: &str) -> Result<ToolOutput, String> {
             "\n[the first {PLACES_MAX} of {count} places; search for more words to find fewer]"
         ));
     }
-    Ok(ToolOutput::text(text).titled(title).with_data(json!({"places": shown, "count": count})))
+    Ok(ToolOutput::text(text).headed(title, headline).with_data(json!({"places": shown, "count": count})))
 }
 
 /// Where each begins; they do not overlap. A text that begins like a character begins at one.

@@ -1,6 +1,6 @@
 //! From results to what a model reads: the summary first, then the results by number, whole ones only.
 
-use helve_types::{Language, ToolOutput};
+use helve_types::{Language, Notice, ToolOutput};
 use serde_json::json;
 
 use super::tavily::{Found, Hit, Search};
@@ -85,7 +85,7 @@ pub(super) fn show(search: &Search<'_>, mut found: Found, language: Language) ->
         blocks.push(cut_notice(shown, total, language));
     }
     ToolOutput::text(blocks.join("\n\n"))
-        .titled(title(total, &query, language))
+        .headed(title(total, &query, language), Notice::results_found(total as u64, &query))
         .with_data(json!({"query": search.query, "answer": answer, "results": found.results}))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use helve_egress::header::{CONTENT_TYPE, HeaderValue};
 use helve_egress::{Bounds, Credential, Egress, EgressError, Method, Outgoing, StatusCode, Url, retry_after};
 use helve_tool::ToolError;
-use helve_types::Timestamp;
+use helve_types::{Notice, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -106,10 +106,11 @@ fn declined(message: &str) -> ToolError {
 /// What is told of the service; where it is, is the operator's business.
 fn failed(error: EgressError) -> ToolError {
     match error {
-        EgressError::Refused(why) => ToolError::Declined(why),
-        EgressError::NotSent(_) => ToolError::NotSent("the search service cannot be reached".into()),
+        EgressError::Refused(why) => ToolError::Declined(why).with_notice(Notice::egress_refused()),
+        EgressError::NotSent(_) => ToolError::NotSent("the search service cannot be reached".into())
+            .with_notice(Notice::search_not_reached()),
         EgressError::Lost(why) | EgressError::TooLarge(why) => {
-            ToolError::Lost(format!("the search failed: {why}"))
+            ToolError::Lost(format!("the search failed: {why}")).with_notice(Notice::search_failed())
         }
     }
 }
@@ -117,7 +118,14 @@ fn failed(error: EgressError) -> ToolError {
 fn refused(status: StatusCode, retry_after: Option<Duration>, reason: &str) -> ToolError {
     let code = status.as_u16();
     let said = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    match code {
+    let notice = match code {
+        401 | 403 => Notice::search_key_refused(code.into()),
+        429 => Notice::search_busy(),
+        503 if retry_after.is_some() => Notice::search_busy(),
+        300..=499 => Notice::search_refused(code.into()),
+        _ => Notice::search_failed(),
+    };
+    let error = match code {
         401 | 403 => ToolError::Declined(format!(
             "the search service does not accept this server's key ({code}){said}; answer from what you know and say \
              that you could not search. Operator: check TAVILY_API_KEY"
@@ -129,7 +137,8 @@ fn refused(status: StatusCode, retry_after: Option<Duration>, reason: &str) -> T
         )),
         400..=499 => ToolError::Declined(format!("the search service refused the search ({code}){said}")),
         _ => ToolError::Lost(format!("the search service failed ({code}){said}")),
-    }
+    };
+    error.with_notice(notice)
 }
 
 fn busy(code: u16, retry_after: Option<Duration>, said: &str) -> ToolError {

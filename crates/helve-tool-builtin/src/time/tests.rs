@@ -13,7 +13,7 @@ fn berlin() -> Arc<dyn Tool> {
 async fn check(arguments: Value, expected: Expect) {
     expected.assert_eq(&match call(&*berlin(), arguments, &context("mei")).await {
         Ok(output) => output.text,
-        Err(error) => format!("{error:?}"),
+        Err(error) => format!("{:?}", error.plain()),
     });
 }
 

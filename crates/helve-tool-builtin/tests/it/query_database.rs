@@ -51,7 +51,10 @@ impl Shop {
     }
 
     async fn ask(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
-        self.tool.call(Request { arguments: &arguments }, &CallContext::for_tests("mei")).await
+        self.tool
+            .call(Request { arguments: &arguments }, &CallContext::for_tests("mei"))
+            .await
+            .map_err(ToolError::plain)
     }
 
     /// What the model reads.

@@ -103,6 +103,7 @@ mod tests {
             ToolError::NotSent(_) => "not sent",
             ToolError::Busy { .. } => "busy",
             ToolError::Lost(_) => "lost",
+            ToolError::Explained { .. } => "explained",
         }
     }
 

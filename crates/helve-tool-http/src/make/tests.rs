@@ -179,7 +179,7 @@ fn the_definitions_of_the_guide_are_right() {
     let guide = include_str!("../../../../docs/guide/tools.md");
     let (_, rest) = guide.split_once("-d '").unwrap();
     let weather: ToolDefinition = serde_json::from_str(rest.split_once("'\n").unwrap().0).unwrap();
-    assert_eq!(tools().make(&weather).unwrap().0.spec().name, "weather");
+    assert_eq!(tools().make(&weather, &Arc::default()).unwrap().0.spec().name, "weather");
     let (_, rest) = guide.rsplit_once("```json\n").unwrap();
     let time: ToolDefinition = serde_json::from_str(rest.split_once("```").unwrap().0).unwrap();
     assert_eq!(time.endpoint.url_template, "internal://time");

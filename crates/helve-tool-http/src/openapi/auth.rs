@@ -96,7 +96,7 @@ impl Schemes<'_> {
             secret: Some((secret.clone(), what)),
             note,
         };
-        let bearer = || Auth::Bearer { secret: secret.clone() };
+        let bearer = || Auth::Bearer { secret: secret.clone(), env: None };
         let kind = text("type").to_ascii_lowercase();
         Ok(match (kind.as_str(), text("scheme").to_ascii_lowercase().as_str()) {
             ("http", "bearer") => (1, chosen(bearer(), "a bearer token".into(), None)),
@@ -111,7 +111,7 @@ impl Schemes<'_> {
                 let (rank, at) =
                     if place == KeyPlace::Header { (2, "header") } else { (4, "query parameter") };
                 let what = format!("the key for the {at} `{name}`");
-                (rank, chosen(Auth::ApiKey { secret: secret.clone(), name, place }, what, None))
+                (rank, chosen(Auth::ApiKey { secret: secret.clone(), name, place, env: None }, what, None))
             }
             ("oauth2" | "openidconnect", _) => {
                 let note = format!(
@@ -123,7 +123,7 @@ impl Schemes<'_> {
                 let username = self.username.ok_or_else(|| {
                     format!("its credential `{shown}` is a user name with a password; say the user name and import again")
                 })?;
-                let auth = Auth::Basic { username: username.to_owned(), secret: secret.clone() };
+                let auth = Auth::Basic { username: username.to_owned(), secret: secret.clone(), env: None };
                 (5, chosen(auth, format!("the password of the user `{}`", words::line(username, 60)), None))
             }
             ("mutualtls", _) => return unsupported("a client certificate"),

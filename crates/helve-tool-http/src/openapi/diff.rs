@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use helve_tool::{FieldChange, differences};
-use helve_types::{Auth, Effect, Endpoint, ToolDefinition};
+use helve_types::{Effect, Endpoint, ToolDefinition};
 use serde::Serialize;
 use serde_json::json;
 
@@ -129,10 +129,7 @@ fn weight(effect: Effect) -> u8 {
 
 /// Whether the row has a secret that no import of this document would name.
 fn has_own_secret(row: &ToolDefinition, secrets_of: &str) -> bool {
-    let secret = match &row.endpoint.auth {
-        Auth::None => return false,
-        Auth::Bearer { secret } | Auth::ApiKey { secret, .. } | Auth::Basic { secret, .. } => secret,
-    };
+    let Some((secret, _)) = row.endpoint.auth.secret() else { return false };
     let of_import = secret.strip_prefix(secrets_of);
     !of_import.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
 }

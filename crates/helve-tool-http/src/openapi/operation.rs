@@ -186,7 +186,9 @@ impl<'a> Common<'a> {
             foreign.filter(|tag| !tag.is_empty()).map(|tag| format!("{FOREIGN_TAG}{tag}")).collect();
         tags.push(self.origin.clone());
         ToolDefinition {
+            id: None,
             name,
+            version: None,
             kind: ToolKind::Invokable,
             display_name: title(found.operation),
             description: description(found),

@@ -170,7 +170,7 @@ mod again {
 
     #[test]
     fn a_secret_that_a_person_chose_stays() {
-        let own = Auth::Bearer { secret: "shared".into() };
+        let own = Auth::Bearer { secret: "shared".into(), env: None };
         let (tool, said) = again(|row| row.endpoint.auth = own.clone(), "get");
         assert_eq!(tool.endpoint.auth, own);
         assert_eq!(said, ["its `auth` stays, since somebody gave it a secret of its own"]);

@@ -6,6 +6,7 @@ use helve_types::{Effect, ToolDefinition};
 use serde_json::{Value, json};
 
 use super::DefinitionError;
+use super::mapped::is_variable;
 use super::words::plain;
 use crate::registry::check_name;
 use crate::schema::{CompileBudget, Fit, Schema};
@@ -126,9 +127,12 @@ pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> 
     if definition.check_tool.as_ref() == Some(name) {
         return Err(DefinitionError::new("check_tool", "a tool cannot check itself; name one that reads"));
     }
+    check_id(definition.id.as_deref())?;
+    check_variable(definition.endpoint.auth.secret().and_then(|(_, env)| env))?;
     let labels = definition.tags.iter().enumerate().map(|(n, tag)| (format!("tags.{n}"), tag));
     let labels = labels.chain(definition.category.iter().map(|label| ("category".to_owned(), label)));
     let labels = labels.chain(definition.display_name.iter().map(|label| ("display_name".to_owned(), label)));
+    let labels = labels.chain(definition.version.iter().map(|label| ("version".to_owned(), label)));
     for (field, label) in labels {
         let fits = |c: char| !c.is_control();
         if label.trim().is_empty() || label.chars().count() > LABEL_CHARS_MAX || !label.chars().all(fits) {
@@ -137,6 +141,32 @@ pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> 
         }
     }
     Ok(())
+}
+
+/// An id is written into addresses as a name is.
+fn check_id(id: Option<&str>) -> Result<(), DefinitionError> {
+    let Some(id) = id else { return Ok(()) };
+    let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && c != '/';
+    if id.is_empty() || id.chars().count() > LABEL_CHARS_MAX || !id.chars().all(is_plain) {
+        let problem = format!("use 1 to {LABEL_CHARS_MAX} characters without spaces and `/`");
+        return Err(DefinitionError::new("id", problem));
+    }
+    if RESERVED_NAMES.contains(&id) || matches!(id, "." | "..") {
+        return Err(DefinitionError::new("id", format!("`{id}` is an address of the API; choose another")));
+    }
+    Ok(())
+}
+
+/// What configures Helve itself is no tool's, whoever agrees.
+fn check_variable(env: Option<&str>) -> Result<(), DefinitionError> {
+    let wrong = |problem: String| Err(DefinitionError::new("endpoint.auth.env", problem));
+    match env {
+        Some(env) if !is_variable(env) => wrong("use the name of an environment variable".into()),
+        Some(env) if env.to_ascii_uppercase().starts_with("HELVE_") => {
+            wrong(format!("`{env}` configures Helve itself and is sent to nobody; choose another variable"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn compile(parameters: &Value) -> Result<Arc<Schema>, String> {

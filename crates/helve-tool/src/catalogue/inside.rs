@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{DefinitionError, Made};
 use crate::{CacheScope, CallContext, Registered, Request, Tool, ToolError, ToolFuture};
 
-const SCHEME: &str = "internal://";
+pub(super) const SCHEME: &str = "internal://";
 
 /// The tool inside Helve that a definition leads to.
 pub(super) fn target(definition: &ToolDefinition) -> Option<&str> {

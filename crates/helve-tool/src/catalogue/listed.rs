@@ -128,6 +128,8 @@ impl Catalogue {
     }
 
     pub(super) fn warnings(&self, definition: &ToolDefinition) -> Vec<String> {
-        warnings(definition, |name| self.registry.get(name).map(|tool| tool.spec().effect))
+        let mut found = warnings(definition, |name| self.registry.get(name).map(|tool| tool.spec().effect));
+        found.extend(self.secret_need(definition).map(|need| need.problem));
+        found
     }
 }

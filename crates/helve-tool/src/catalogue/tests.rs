@@ -1,6 +1,7 @@
 //! A catalogue over a store in memory, with a maker that makes small tools of definitions.
 
 mod guards;
+mod import;
 mod inside;
 mod offered;
 
@@ -26,8 +27,8 @@ impl Tool for Echo {
 
 /// Makes everything but what needs the secret `gone`.
 fn maker() -> Maker {
-    Arc::new(|definition: &ToolDefinition| {
-        if matches!(&definition.endpoint.auth, Auth::Bearer { secret } if secret == "gone") {
+    Arc::new(|definition: &ToolDefinition, _: &Arc<ToolGrants>| {
+        if matches!(&definition.endpoint.auth, Auth::Bearer { secret, .. } if secret == "gone") {
             return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));
         }
         let ToolDefinition { name, description, parameters, .. } = definition.clone();
@@ -82,7 +83,7 @@ fn weather(url: &str) -> ToolDefinition {
 
 fn needing_what_is_gone() -> ToolDefinition {
     let mut definition = weather("https://a.example/{city}");
-    definition.endpoint.auth = Auth::Bearer { secret: "gone".into() };
+    definition.endpoint.auth = Auth::Bearer { secret: "gone".into(), env: None };
     definition
 }
 

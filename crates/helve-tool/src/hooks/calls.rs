@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use helve_policy::Judgement;
-use helve_types::{Failure, FailureKind, Stage, ToolOutput, Trail};
+use helve_types::{Failure, FailureKind, Notice, Stage, ToolOutput, Trail};
 use serde_json::Value;
 
 use super::{Answer, ChangedOutput, HookCall, HookPoint, Hooks, Placed};
@@ -201,13 +201,15 @@ fn described<'a>(
 }
 
 fn refused(tool: &str, reason: &str) -> Stop {
-    Failure::new(FailureKind::Denied, format!("`{tool}` was not called: {reason}")).into()
+    Failure::new(FailureKind::Denied, format!("`{tool}` was not called: {reason}"))
+        .with_notice(Notice::forbidden_by_hook(reason))
+        .into()
 }
 
 /// What is delivered in place of an output. The call was made, and the model must not take it for a failure.
 fn withheld(tool: &str, reason: &str) -> ToolOutput {
     let text = format!("`{tool}` was called and has answered, but its output is withheld: {reason}");
-    ToolOutput::text(text).titled("withheld")
+    ToolOutput::text(text).headed("withheld", Notice::output_withheld())
 }
 
 impl ChangedOutput {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use helve_guard::Verdict;
-use helve_types::{Effect, Failure, FailureKind, Timestamp, ToolOutput};
+use helve_types::{Effect, Failure, FailureKind, Notice, Timestamp, ToolOutput};
 
 use super::millis;
 use crate::{Failures, ToolError};
@@ -88,7 +88,24 @@ pub(crate) fn too_late(sent_before: u32, first_at: Timestamp, now: Timestamp) ->
     is_old.then(|| "it was first sent more than 24 hours ago and is not sent again".into())
 }
 
+impl Ended {
+    /// The end without what a person is told of it, and that.
+    fn split_notice(self) -> (Self, Option<Notice>) {
+        match self {
+            Self::Error(error) => {
+                let (error, notice) = error.split_notice();
+                (Self::Error(error), Some(notice))
+            }
+            Self::TimedOut(limit) => (self, Some(Notice::tool_timed_out(millis(limit)))),
+            Self::Cancelled => (self, Some(Notice::stopped_while_running())),
+            Self::Output(_) => (self, None),
+        }
+    }
+}
+
 pub(super) fn after(ended: Ended, effect: Effect, tries: Tries) -> After {
+    let (ended, notice) = ended.split_notice();
+    let failure = |kind, message: String| Failure::new(kind, message).with_notice(notice.clone());
     let again = |told: Option<Duration>| {
         let own = FIRST_PAUSE * 2u32.saturating_pow(tries.now.saturating_sub(1).min(5));
         let pause = told.map_or(Pause::Own(own), Pause::Told);
@@ -102,36 +119,35 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: Tries) -> After {
         match (retried, effect) {
             (Some(pause), Effect::Read) => After::Again { pause, doubt: None },
             (Some(pause), _) => After::Again { pause, doubt: Some(because) },
-            (None, Effect::Read) => After::Down(Failure::new(kind, because)),
+            (None, Effect::Read) => After::Down(failure(kind, because)),
             (None, _) => After::Unknown(because),
         }
     };
     match ended {
         Ended::Output(output) => After::Done(output),
-        Ended::Error(ToolError::Declined(message)) => {
-            After::Declined(Failure::new(FailureKind::Failed, message))
-        }
-        Ended::Error(ToolError::Ailing(message)) => After::Down(Failure::new(FailureKind::Failed, message)),
+        Ended::Error(ToolError::Declined(message)) => After::Declined(failure(FailureKind::Failed, message)),
+        Ended::Error(ToolError::Ailing(message)) => After::Down(failure(FailureKind::Failed, message)),
         Ended::Error(ToolError::NotSent(message)) => {
-            let failed = || After::Down(Failure::new(FailureKind::Failed, message));
+            let failed = || After::Down(failure(FailureKind::Failed, message));
             again(None).map_or_else(failed, unsent)
         }
         Ended::Error(ToolError::Busy { message, retry_after }) => {
             let failed = || {
                 let advice = retry_after.map(too_long).unwrap_or_default();
-                let mut failure = Failure::new(FailureKind::Failed, message + &advice);
+                let mut failure = failure(FailureKind::Failed, message + &advice);
                 failure.retry_after_ms = retry_after.map(millis);
                 After::Down(failure)
             };
             again(retry_after).map_or_else(failed, unsent)
         }
         Ended::Error(ToolError::Lost(message)) => ambiguous(message, FailureKind::Failed),
+        Ended::Error(ToolError::Explained { error, .. }) => after(Ended::Error(*error), effect, tries),
         Ended::TimedOut(limit) => {
             let seconds = limit.as_secs_f64();
             ambiguous(format!("the tool did not answer within {seconds} s"), FailureKind::TimedOut)
         }
         Ended::Cancelled => match effect {
-            Effect::Read => After::Declined(Failure::new(FailureKind::Cancelled, "the run was stopped")),
+            Effect::Read => After::Declined(failure(FailureKind::Cancelled, "the run was stopped".into())),
             Effect::Idempotent | Effect::NonIdempotent => {
                 After::Unknown("the run was stopped while the call was in flight".into())
             }
@@ -154,6 +170,9 @@ pub(super) fn health(ended: &Ended, failures: Failures) -> Verdict {
         Ended::Error(ToolError::Ailing(_)) => Verdict::Failed,
         Ended::Error(ToolError::NotSent(_)) => judged(failures.not_sent),
         Ended::Error(ToolError::Lost(_)) => judged(failures.lost),
+        Ended::Error(ToolError::Explained { error, .. }) => {
+            health(&Ended::Error((**error).clone()), failures)
+        }
         Ended::TimedOut(_) => judged(failures.timeout),
         Ended::Error(ToolError::Busy { retry_after, .. }) => {
             retry_after.map_or(Verdict::Ignored, Verdict::Throttled)

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use helve_guard::{Change, Limited, Slot, Ticket, UnavailableBecause, Verdict};
+use helve_guard::{Change, Limited, LimitedBy, Slot, Ticket, UnavailableBecause, Verdict};
 use helve_store::StoreError;
-use helve_types::{Failure, FailureKind, Stage, Trail};
+use helve_types::{Failure, FailureKind, Notice, Stage, Trail};
 use tokio::time::Instant;
 
 use super::after::{Ended, health};
@@ -96,7 +96,7 @@ impl Permit {
                     format!("`{name}` cannot be called right now: {limited}; answer without it or try later"),
                 );
                 failure.retry_after_ms = limited.retry_after.map(millis);
-                Stop::from(failure)
+                Stop::from(failure.with_notice(limited_by(limited.by)))
             })
             .inspect(|_| {
                 let passed = match cx.skip.limit {
@@ -140,6 +140,11 @@ impl Permit {
                     format!("`{name}` is unavailable: {unavailable}; answer without it or try later"),
                 );
                 failure.retry_after_ms = unavailable.retry_after.map(millis);
+                let failure = failure.with_notice(match unavailable.because {
+                    UnavailableBecause::Open => Notice::tool_cooling_down(),
+                    UnavailableBecause::Probing => Notice::tool_being_probed(),
+                    UnavailableBecause::CoolingDown => Notice::tool_asked_for_pause(),
+                });
                 Err(Stop::Down { failure, because: unavailable.to_string() })
             }
         }
@@ -166,5 +171,15 @@ impl Permit {
             };
             self.tool.ring(change, &because);
         }
+    }
+}
+
+fn limited_by(bound: LimitedBy) -> Notice {
+    match bound {
+        LimitedBy::Concurrency => Notice::limited_by_concurrency(),
+        LimitedBy::Rate => Notice::limited_by_rate(),
+        LimitedBy::Queue => Notice::limited_by_queue(),
+        LimitedBy::Wait => Notice::limited_by_wait(),
+        LimitedBy::Keys => Notice::limited_by_callers(),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_policy::Rules;
-use helve_types::{Effect, FailureKind, Stage, ToolOutput, Trail};
+use helve_types::{Effect, FailureKind, Notice, Stage, ToolOutput, Trail};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -59,10 +59,10 @@ impl Pipeline {
         let mut ended = stop.clone();
         loop {
             let asked = stand_in.as_ref().unwrap_or(permit);
-            let Some(because) = gap(&ended, &asked.tool, cx) else { return Err(stop) };
+            let Some((because, notice)) = gap(&ended, &asked.tool, cx) else { return Err(stop) };
             if let Some((output, age)) = last_good(asked, cx) {
                 let by = if tried.len() == 1 { "last_good" } else { &asked.tool.spec.name };
-                trail.push(fallback(by, &because, Some(age)));
+                trail.push(fallback(by, &because, notice, Some(age)));
                 let output = marked(output, called, by, &because, Some(age));
                 return Ok(Answered { output, by: asked.tool.clone() });
             }
@@ -70,7 +70,7 @@ impl Pipeline {
             let by = next.tool.spec.name.clone();
             // Why it does is in the trail: the other side's words may be nobody's business.
             tracing::info!(tool = called.spec.name, instead = by, "another tool stands in");
-            trail.push(fallback(&by, &because, None));
+            trail.push(fallback(&by, &because, notice, None));
             match self.ask_stand_in(&next, cx, trail).await {
                 Ok(output) => {
                     let output = marked(output, called, &by, &because, None);
@@ -179,17 +179,17 @@ impl Pipeline {
 }
 
 /// Why something may stand in, if it may.
-fn gap(stop: &Stop, tool: &Registered, cx: &CallContext) -> Option<String> {
+fn gap(stop: &Stop, tool: &Registered, cx: &CallContext) -> Option<(String, Option<Box<Notice>>)> {
     let fallback = tool.guarding.settings.fallback.as_ref()?;
     // What was in flight when the server stopped may have happened.
     if cx.attempts_before > 0 && tool.spec.effect != Effect::Read {
         return None;
     }
     match stop {
-        Stop::Down { because, .. } => Some(because.clone()),
+        Stop::Down { because, failure } => Some((because.clone(), failure.notice.clone())),
         Stop::Outcome(outcome) => match &**outcome {
             Outcome::Refused(failure) if failure.kind == FailureKind::Limited && fallback.when_limited => {
-                Some("its rate limit is reached".into())
+                Some(("its rate limit is reached".into(), failure.notice.clone()))
             }
             _ => None,
         },
@@ -210,8 +210,8 @@ fn last_good(permit: &Permit, cx: &CallContext) -> Option<(ToolOutput, Duration)
     permit.last_good(permit.tool.guarding.settings.last_good()?, cx)
 }
 
-fn fallback(by: &str, because: &str, age: Option<Duration>) -> Stage {
-    Stage::Fallback { by: by.into(), because: because.into(), age_ms: age.map(millis) }
+fn fallback(by: &str, because: &str, notice: Option<Box<Notice>>, age: Option<Duration>) -> Stage {
+    Stage::Fallback { by: by.into(), because: because.into(), notice, age_ms: age.map(millis) }
 }
 
 /// The output with a word about where it comes from: a line for the model, a fact for the person.

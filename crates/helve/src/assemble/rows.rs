@@ -19,20 +19,29 @@ pub(super) fn catalogue(
     store: Arc<dyn Store>,
     world: &World,
 ) -> Catalogue {
-    let http = HttpTools::new(egress.clone());
+    // The variables of a running server are those that it was started with.
+    let variables = |name: &str| std::env::var(name).ok();
+    let http = HttpTools::new(egress.clone()).reading(Arc::new(variables)).beside(config.listen.port());
+    let needs = http.clone();
     let tables: BTreeMap<_, _> = config.tools.iter().cloned().collect();
     let off = tables.iter().filter(|(_, table)| table.enabled == Some(false));
     let off: Vec<_> = off.map(|(name, _)| name.clone()).collect();
     let json = config.limits.server.json;
-    Catalogue::new(registry, store, world.clone(), Arc::new(move |definition| http.make(definition)))
-        .guarding(Arc::new(move |name, guards| {
-            let guards = Guards { json, ..guards };
-            match tables.get(name) {
-                Some(table) => table.over(guards),
-                None => guards,
-            }
-        }))
-        .holding_off(off)
+    Catalogue::new(
+        registry,
+        store,
+        world.clone(),
+        Arc::new(move |definition, grants| http.make(definition, grants)),
+    )
+    .finding_needs(Arc::new(move |definition, grants| needs.secret_need(definition, grants)))
+    .guarding(Arc::new(move |name, guards| {
+        let guards = Guards { json, ..guards };
+        match tables.get(name) {
+            Some(table) => table.over(guards),
+            None => guards,
+        }
+    }))
+    .holding_off(off)
 }
 
 /// Names in the configuration that no tool has. A row may have been deleted or may come later, so none of them keeps the

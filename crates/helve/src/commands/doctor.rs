@@ -96,8 +96,17 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
             "tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search".into(),
         ),
     });
-    findings.extend(models::idle_keys(config, &Environment::of_process()));
+    let environment = Environment::of_process();
+    findings.extend(models::idle_keys(config, &environment));
+    findings.extend(other_database(&environment));
     Ok(findings)
+}
+
+/// A variable of the system that Helve replaces, which somebody may rely on.
+fn other_database(environment: &Environment) -> Option<Finding> {
+    environment.text("MONGODB_URI")?;
+    let note = "MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)";
+    Some(Finding::Note(note.into()))
 }
 
 async fn database(config: &Config, assembly: &Assembly) -> Finding {

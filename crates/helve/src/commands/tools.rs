@@ -1,6 +1,9 @@
 //! `helve tools`: what there is, one call of it, and the tools that are rows.
 
+mod confirm;
 mod file;
+mod grants;
+mod import;
 mod rows;
 
 use std::io::Write;
@@ -9,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use helve_agent::CallOptions;
-use helve_tool::{Catalogue, Listed, Outcome, Progress, Unknown};
+use helve_tool::{Catalogue, ImportOptions, Listed, Outcome, Progress, Unknown};
 use helve_types::{UserId, World};
 use serde_json::{Value, json};
 
@@ -46,6 +49,46 @@ enum Action {
         /// Only say what is wrong or odd
         #[arg(long)]
         dry_run: bool,
+        /// Let the tools reach this machine where their addresses say so, without being asked
+        #[arg(long)]
+        allow_host: bool,
+    },
+    /// Import rows, also those of the tool system that Helve replaces, and say what was mapped to what
+    ///
+    /// Each row is kept by itself: a wrong one is told with its number and does not lose the others, and the command
+    /// fails at the end.
+    Import {
+        /// JSON: one row, a list, `{"tools": [...]}`, or one row on each line; `-` is standard input
+        file: String,
+        /// Change tools that are there already
+        #[arg(long)]
+        replace: bool,
+        /// Only say what would be made of the rows
+        #[arg(long)]
+        dry_run: bool,
+        /// Let the tools reach this machine where their addresses say so, without being asked
+        #[arg(long)]
+        allow_host: bool,
+    },
+    /// Confirm the environment variable that a tool may send to its host
+    ///
+    /// The server reads the variable when it starts. The value is sent by this tool alone, and to this host alone.
+    Bind {
+        name: String,
+        /// The variable, if it is not the one that the definition proposes
+        #[arg(long, value_name = "VARIABLE")]
+        env: Option<String>,
+        /// Confirms the host without being asked, as `api.example.com:443`
+        #[arg(long, value_name = "HOST:PORT")]
+        host: Option<String>,
+    },
+    /// List what the operator allowed single tools: hosts on this machine, and variables
+    Grants { name: Option<String> },
+    /// Take back what a tool was allowed, all of it or what is about one host
+    Revoke {
+        name: String,
+        #[arg(long, value_name = "HOST:PORT")]
+        host: Option<String>,
     },
     /// Switch a tool on, for everybody
     Enable { name: String },
@@ -105,23 +148,31 @@ pub(super) fn run(args: ToolsArgs) -> anyhow::Result<ExitCode> {
 
 async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
     let catalogue = assembly.runtime.catalogue();
+    let named = |address: String| catalogue.name_of(&address);
     match action {
         Action::List { json } => list(catalogue, json),
-        Action::Show { name } => show(catalogue, &name),
-        Action::Add { file, replace, dry_run } => {
-            let how = if replace { rows::How::Replace } else { rows::How::New };
-            rows::add(catalogue, file::definitions(&file)?, how, dry_run).await
+        Action::Show { name } => show(catalogue, &named(name)),
+        Action::Add { file, replace, dry_run, allow_host } => {
+            let options = ImportOptions { replace, dry_run, allow_host };
+            rows::add(catalogue, file::definitions(&file)?, options).await
         }
-        Action::Enable { name } => rows::switch(catalogue, &name, true).await,
-        Action::Disable { name } => rows::switch(catalogue, &name, false).await,
-        Action::Remove { name } => rows::remove(catalogue, &name).await,
-        Action::Agree { name, hash } => rows::agree(catalogue, &name, hash.as_deref()).await,
-        Action::Reject { name } => rows::reject(catalogue, &name).await,
-        Action::Versions { name } => rows::versions(catalogue, &name).await,
+        Action::Import { file, replace, dry_run, allow_host } => {
+            let options = ImportOptions { replace, dry_run, allow_host };
+            import::import(catalogue, &file::read(&file)?, options).await
+        }
+        Action::Bind { name, env, host } => grants::bind(catalogue, &named(name), env, host).await,
+        Action::Grants { name } => grants::list(catalogue, name.map(named).as_deref()),
+        Action::Revoke { name, host } => grants::revoke(catalogue, &named(name), host.as_deref()).await,
+        Action::Enable { name } => rows::switch(catalogue, &named(name), true).await,
+        Action::Disable { name } => rows::switch(catalogue, &named(name), false).await,
+        Action::Remove { name } => rows::remove(catalogue, &named(name)).await,
+        Action::Agree { name, hash } => rows::agree(catalogue, &named(name), hash.as_deref()).await,
+        Action::Reject { name } => rows::reject(catalogue, &named(name)).await,
+        Action::Versions { name } => rows::versions(catalogue, &named(name)).await,
         Action::Export { format } => export(catalogue, &format),
         Action::Call { name, arguments, json, user } => {
             let user = UserId::parse(&user)?;
-            call(assembly, user, &name, &arguments, json).await
+            call(assembly, user, &named(name), &arguments, json).await
         }
         Action::ImportOpenapi(args) => import_openapi::run(*args, &assembly.egress, catalogue).await,
     }

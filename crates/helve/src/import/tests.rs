@@ -23,8 +23,8 @@ impl Tool for Echo {
 
 /// Makes everything but what needs a secret.
 fn maker() -> Maker {
-    Arc::new(|definition: &ToolDefinition| {
-        if let Auth::Bearer { secret } = &definition.endpoint.auth {
+    Arc::new(|definition: &ToolDefinition, _| {
+        if let Auth::Bearer { secret, .. } = &definition.endpoint.auth {
             return Err(DefinitionError::new("endpoint.auth", format!("there is no secret `{secret}`")));
         }
         let ToolDefinition { name, description, parameters, .. } = definition.clone();

@@ -116,7 +116,7 @@ impl House {
             registry.register(tool, guards, &world).unwrap();
         }
         let http = HttpTools::new(egress);
-        let maker = Arc::new(move |definition: &_| http.make(definition));
+        let maker = Arc::new(move |definition: &_, grants: &_| http.make(definition, grants));
         let catalogue = Arc::new(Catalogue::new(registry, store.clone(), world, maker));
         catalogue.refresh().await.unwrap();
         for row in rows(&base) {

@@ -22,6 +22,8 @@ mod people;
 mod rates;
 #[cfg(target_os = "linux")]
 mod readers;
+#[cfg(unix)]
+mod readme;
 mod rows;
 mod runs;
 mod serving;

@@ -1,6 +1,9 @@
 //! Tools that are rows, from the command line and beside a running server.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -198,4 +201,101 @@ fn a_document_that_changed_puts_its_tool_in_quarantine_and_the_command_line_deci
     assert!(done(&data, &["list"], "").contains("Lists pets, and obeys.\n"));
     assert!(import("Lists all pets.", &["--agree"]).contains("Made: 0 new, 1 changed"));
     assert!(!done(&data, &["list"], "").contains("quarantined"));
+}
+
+/// A row as the tool system has it that Helve replaces.
+const ROW: &str = r#"{"id": "weather", "name": "get_weather", "type": "invokable", "display_name": "天气", "description": "…", "category": "custom", "endpoint": {"url_template": "URL/w/{city}", "method": "GET", "headers": null, "auth": {"type": "bearer", "token_env": "WEATHER"}, "timeout": 30}, "parameters": {"type": "object", "properties": {"city": {"type": "string", "description": "…"}}, "required": ["city"]}, "response_transform": null, "rate_limit": null, "enabled": true, "version": "1.0.0", "tags": ["weather"]}"#;
+
+#[test]
+fn rows_are_imported_one_by_one_with_what_was_mapped_and_a_wrong_one_makes_the_command_fail() {
+    let data = scratch();
+    let row = ROW.replace("URL", "https://api.example.com");
+    let inside = r#"{"id": "calc", "name": "calc", "description": "…", "endpoint": {"url_template": "internal://calculator", "method": "POST", "headers": null, "auth": null, "timeout": 5}, "parameters": {"type": "object", "properties": PARAMETERS, "required": null}, "version": "1.0.0"}"#;
+    let wrong = inside.replace("PARAMETERS", r#"{"a": {"type": "number"}, "b": {"type": "number"}}"#);
+    let clock = r#"{"name": "clock", "description": "…", "endpoint": {"url_template": "internal://time"}}"#;
+    let lines = format!("{row}\n{wrong}\n{clock}\n");
+    let output = tools(&data, &["import", "-"], &lines);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(out(&output), "get_weather  created, version 1\nclock  created, version 1\n");
+    let told = err(&output);
+    for part in [
+        "get_weather: `endpoint.timeout` of 30 seconds became",
+        "get_weather: the secret `WEATHER_TOKEN` of `get_weather` is not bound",
+        "row 2 (`calc`): `parameters.properties.a`: `calculator` takes no such argument; it takes `expression`",
+        "1 of 3 rows were not imported",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    // By its id as well as by its name, and the call says what is missing.
+    let unbound = refused(&data, &["call", "weather", r#"{"city": "Oslo"}"#], "");
+    assert!(unbound.contains("confirm with `helve tools bind get_weather`"), "{unbound}");
+    let right = inside.replace("PARAMETERS", r#"{"expression": {"type": "string"}}"#);
+    let right = right.replace(r#""required": null"#, r#""required": ["expression"]"#);
+    assert!(done(&data, &["import", "-"], &right).contains("calc  created"));
+    assert_eq!(done(&data, &["call", "calc", r#"{"expression": "25 * 4"}"#], ""), "100\n");
+    let dry = done(&data, &["import", "-", "--replace", "--dry-run"], &row);
+    assert_eq!(dry, "get_weather  can be imported\n");
+}
+
+/// Says `sunny` to everybody, and keeps what it was asked.
+fn sunny_server() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let heard = Arc::<Mutex<Vec<String>>>::default();
+    let requests = heard.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 4096];
+            let read = stream.read(&mut head).unwrap_or(0);
+            requests.lock().unwrap().push(String::from_utf8_lossy(&head[..read]).into_owned());
+            let answer = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 5\r\nconnection: close\r\n\r\nsunny";
+            _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    (url, heard)
+}
+
+#[test]
+fn a_secret_is_bound_and_a_host_allowed_by_the_operator_alone_and_taken_back() {
+    let data = scratch();
+    let (url, requests) = sunny_server();
+    let place = url.strip_prefix("http://").unwrap().to_owned();
+    let row = ROW.replace("URL", &url);
+    let refused_host = tools(&data, &["import", "-"], &row);
+    assert!(err(&refused_host).contains("--allow-host"), "{}", err(&refused_host));
+    assert!(done(&data, &["import", "-", "--allow-host"], &row).contains("created"));
+
+    let served = Served::start(&data, &[("WEATHER_TOKEN", "token-0123456789")]);
+    let call = || served.ask("POST", "/api/tools/weather/call", "", r#"{"arguments": {"city": "Oslo"}}"#);
+    let called = call();
+    assert!(called.contains("is not bound"), "{called}");
+    let unconfirmed = refused(&data, &["bind", "weather"], "");
+    assert!(unconfirmed.contains(&format!("--env WEATHER_TOKEN --host {place}")), "{unconfirmed}");
+    let elsewhere = refused(&data, &["bind", "weather", "--host", "evil.example:443"], "");
+    assert!(elsewhere.contains("nothing was bound"), "{elsewhere}");
+    let own = refused(&data, &["bind", "weather", "--env", "HELVE_TOKEN", "--host", &place], "");
+    assert!(own.contains("configures Helve itself"), "{own}");
+    done(&data, &["bind", "weather", "--host", &place], "");
+
+    // The server looks once a second; it gets a minute.
+    let until = |word: &str| {
+        for _ in 0..600 {
+            let called = call();
+            if called.contains(word) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("no call says `{word}`: {}", call());
+    };
+    until("\"outcome\":\"finished\"");
+    let heard = requests.lock().unwrap().join("\n").to_lowercase();
+    assert!(heard.contains("authorization: bearer token-0123456789"), "{heard}");
+    let grants = done(&data, &["grants"], "");
+    assert_eq!(grants.lines().count(), 2, "{grants}");
+    assert!(served.ask("GET", "/api/tools/weather/grants", "", "").contains("\"env\":\"WEATHER_TOKEN\""));
+    assert_eq!(done(&data, &["revoke", "weather"], "").lines().count(), 2);
+    until("HTTP/1.1 404");
+    assert!(served.stop());
 }

@@ -168,6 +168,10 @@ export type EventBody = (
     }
   | {
       because: string;
+      /**
+       * The same for people.
+       */
+      notice?: Notice | null;
       type: 'budget.spent';
     }
   | (Compaction & {
@@ -316,6 +320,10 @@ export type Stage =
        * `last_good`, or the name of the tool that did.
        */
       by: string;
+      /**
+       * The same for people.
+       */
+      notice?: Notice | null;
       stage: 'fallback';
     }
   | {
@@ -469,6 +477,10 @@ export type Part =
        * The same as a word for programs: that of a failed run, or `budget_spent`, `unheard` or `cancelled`.
        */
       code?: string | null;
+      /**
+       * What a budget had to do with it, for people.
+       */
+      notice?: Notice | null;
       text: string;
       type: 'notice';
     };
@@ -529,6 +541,16 @@ export interface Usage {
   reasoning_tokens?: number;
 }
 /**
+ * A code with its parameters. The end of a parameter's name says how it is written: `_ms` is a duration, `_at` a time,
+ * `_bytes` a size; anything else is a number, a text, or another notice.
+ */
+export interface Notice {
+  code: string;
+  params?: {
+    [k: string]: unknown;
+  };
+}
+/**
  * What a tool gives back: one view for the model, one for the person, and the value itself.
  */
 export interface ToolOutput {
@@ -537,6 +559,10 @@ export interface ToolOutput {
    * The value, for programs and plans.
    */
   data?: unknown;
+  /**
+   * The same where it is a sentence, which the reader's side makes.
+   */
+  headline?: Notice | null;
   /**
    * Where it is from and how far it is to be trusted. The pipeline writes it over whatever a tool may have.
    */
@@ -604,6 +630,10 @@ export interface Failure {
    * Says what is wrong and how to do better; the model reads it.
    */
   message: string;
+  /**
+   * What a person is told; none where nothing is known beyond the kind and what the tool itself said.
+   */
+  notice?: Notice | null;
   retry_after_ms?: number | null;
 }
 /**
@@ -628,12 +658,20 @@ export interface Question {
    */
   call?: CallId | null;
   /**
+   * The warnings as notices, in the same order.
+   */
+  cautions?: Notice[];
+  /**
    * What the tool's check tool said about it, if it has one.
    */
   checked?: string | null;
   effect: Effect;
   expires_at: Timestamp;
   kind: ApprovalKind;
+  /**
+   * The same as notices: all of them hold.
+   */
+  reasons?: Notice[];
   /**
    * The run goes round in circles with this call: a no ends that, and an always is for the run alone.
    */

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { type Allowance, listAllowances, revokeAllowance } from '@/api/allowances';
-import { codeOfError } from '@/api/errors';
+import { toldByError } from '@/api/errors';
 import { useSpeech } from '@/lib/i18n/locale';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
@@ -30,7 +30,7 @@ export function AllowanceList({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title={words.list} onClose={onClose}>
       {problem !== null && (
-        <Notice tone="bad" title={<ServerWords code={codeOfError(problem)} message={problem.message} />} />
+        <Notice tone="bad" title={<ServerWords told={[toldByError(problem)]} message={problem.message} />} />
       )}
       {held?.length === 0 && <p>{words.none}</p>}
       <ul className={styles.list}>

@@ -1,10 +1,9 @@
 import { type ReactNode, useState } from 'react';
 import type { Tool } from '@/api/catalog';
-import { codeOfError } from '@/api/errors';
+import { toldByError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
-import { own } from '@/lib/own';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
 import { Code, VisibleText } from '@/ui/Code';
@@ -21,7 +20,7 @@ import { Deed } from './Deed';
 import { SettledLine } from './SettledLine';
 import { type Settled, useAnswer } from './use-answer';
 import { toolWords } from './tool-words';
-import { warningWords } from './warning-words';
+import { cautionsOf, reasonOf } from './reasons';
 
 interface Props {
   question: Question;
@@ -67,7 +66,7 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
       {answering.at === 'open' && answering.error && (
         <Notice
           tone="bad"
-          title={<ServerWords code={codeOfError(answering.error)} message={answering.error.message} />}
+          title={<ServerWords told={[toldByError(answering.error)]} message={answering.error.message} />}
         />
       )}
       <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
@@ -77,8 +76,8 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
 
 /** What a person should know first: that private data could leave, from where and where to. */
 function Warnings({ question }: { question: Question }): ReactNode {
-  const { t } = useSpeech();
-  const warnings = question.warnings ?? [];
+  const { t, say } = useSpeech();
+  const warnings = cautionsOf(question, say);
   if (warnings.length === 0) return null;
   return (
     <Notice
@@ -86,7 +85,7 @@ function Warnings({ question }: { question: Question }): ReactNode {
       title={t.approvals.careful}
       detail={warnings.map((warning) => (
         <span key={warning} className={styles.warning}>
-          <VisibleText text={warningWords(warning, t.approvals.warn)} />
+          <VisibleText text={warning} />
         </span>
       ))}
     />
@@ -94,13 +93,13 @@ function Warnings({ question }: { question: Question }): ReactNode {
 }
 
 function Facts({ question }: { question: Question }) {
-  const { t, tag } = useSpeech();
+  const { t, tag, say } = useSpeech();
   return (
     <div className={styles.facts}>
       {question.kind === 'outcome' && <p>{t.approvals.outcomeHint}</p>}
       {question.sent_at && <p>{t.tools.sentAt(formatDateTime(question.sent_at, tag))}</p>}
       <p className={styles.because}>
-        <VisibleText text={own(t.approvals.reasons, question.because) ?? question.because} />
+        <VisibleText text={reasonOf(question, say)} />
       </p>
       <p className={styles.small}>
         {t.approvals.effects[question.effect]} · {t.approvals.until(formatDateTime(question.expires_at, tag))}

@@ -1,4 +1,4 @@
-import { codeOfError } from '@/api/errors';
+import { toldByError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { formatDateTime } from '@/lib/time';
@@ -9,6 +9,7 @@ import { Notice } from '@/ui/Notice';
 import { ServerWords } from '@/ui/ServerWords';
 import styles from './ApprovalCard.module.css';
 import { Decisions } from './Decisions';
+import { reasonOf } from './reasons';
 import type { Answering } from './use-answer';
 
 interface Props {
@@ -19,7 +20,7 @@ interface Props {
 
 /** A run has used up most of what it may: a person says whether it goes on to the limit. */
 export function BudgetCard({ question, answering, onAnswer }: Props) {
-  const { t, tag } = useSpeech();
+  const { t, tag, say } = useSpeech();
   return (
     <div className={styles.card} role="group" aria-label={t.approvals.budget}>
       <h3 className={styles.title}>
@@ -28,7 +29,7 @@ export function BudgetCard({ question, answering, onAnswer }: Props) {
       </h3>
       <div className={styles.facts}>
         <p className={styles.because}>
-          <VisibleText text={question.because} />
+          <VisibleText text={reasonOf(question, say)} />
         </p>
         <p className={styles.small}>
           {t.approvals.budgetHint} · {t.approvals.until(formatDateTime(question.expires_at, tag))}
@@ -37,7 +38,7 @@ export function BudgetCard({ question, answering, onAnswer }: Props) {
       {answering.at === 'open' && answering.error && (
         <Notice
           tone="bad"
-          title={<ServerWords code={codeOfError(answering.error)} message={answering.error.message} />}
+          title={<ServerWords told={[toldByError(answering.error)]} message={answering.error.message} />}
         />
       )}
       <Decisions isBusy={answering.at === 'sending'}>

@@ -1,5 +1,5 @@
 import { type ReactNode } from 'react';
-import type { Part } from '@/api/generated/events';
+import type { Notice as Told, Part } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
@@ -26,7 +26,7 @@ function KeptEnd({ notice, entry }: { notice: Extract<Part, { type: 'notice' }>;
     case 'cancelled':
       return <Stopped by={by ?? me} />;
     case 'budget_spent':
-      return <BudgetSpent because={text} />;
+      return <BudgetSpent because={text} told={notice.notice ?? null} />;
     case 'unheard':
       return <Notice title={t.chat.notHeard} />;
     default:
@@ -40,9 +40,9 @@ function Stopped({ by }: { by: string | null }) {
   return <Notice icon="stop" title={t.chat.stopped(by === me ? null : by)} />;
 }
 
-function BudgetSpent({ because }: { because: string | null }) {
+function BudgetSpent({ because, told }: { because: string | null; told: Told | null }) {
   const { t } = useSpeech();
-  const detail = because && <ServerWords code="budget_spent" message={because} />;
+  const detail = because && told && <ServerWords told={[told]} message={because} />;
   return <Notice tone="warn" title={t.chat.budgetSpent} detail={detail} />;
 }
 
@@ -56,7 +56,8 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
     case 'failed':
       return <Failed code={end.code} message={end.message} entry={run.run} />;
     case 'finished':
-      if (end.ending === 'budget_spent') return <BudgetSpent because={run.budgetSpent} />;
+      if (end.ending === 'budget_spent')
+        return <BudgetSpent because={run.budgetSpent?.because ?? null} told={run.budgetSpent?.notice ?? null} />;
       if (end.ending === 'step_limit') return <Notice tone="warn" title={t.chat.stepLimit} />;
       return end.ending === 'repeating' ? <Notice tone="warn" title={t.chat.repeating} /> : null;
   }
@@ -71,6 +72,11 @@ function Failed({ code, message, entry }: { code: string; message: string; entry
     </Button>
   );
   return (
-    <Notice tone="bad" title={t.chat.failed} detail={<ServerWords code={code} message={message} />} actions={actions} />
+    <Notice
+      tone="bad"
+      title={t.chat.failed}
+      detail={<ServerWords told={[{ code }]} message={message} />}
+      actions={actions}
+    />
   );
 }

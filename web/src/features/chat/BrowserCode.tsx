@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { ApiError, codeOfError } from '@/api/errors';
+import { ApiError, toldByError } from '@/api/errors';
 import type { CallId, RunId } from '@/api/generated/events';
 import type { Claim, ClientResult } from '@/api/runs';
 import { runInSandbox } from '@/lib/browser-sandbox';
@@ -99,7 +99,7 @@ export function BrowserCode({ run, call, input, claimedBy }: Props) {
         <Notice
           tone="bad"
           title={t.browserCode.notClaimed}
-          detail={<ServerWords code={codeOfError(stage.error)} message={stage.error.message} />}
+          detail={<ServerWords told={[toldByError(stage.error)]} message={stage.error.message} />}
         />
       )}
       {isFree && holder === 'us' && <Notice title={t.browserCode.begun} />}
@@ -122,7 +122,7 @@ export function BrowserCode({ run, call, input, claimedBy }: Props) {
         <Notice
           tone="bad"
           title={t.browserCode.notSent}
-          detail={<ServerWords code={codeOfError(stage.error)} message={stage.error.message} />}
+          detail={<ServerWords told={[toldByError(stage.error)]} message={stage.error.message} />}
           actions={<Button onClick={() => void deliver(stage.token, stage.result)}>{t.browserCode.sendAgain}</Button>}
         />
       )}

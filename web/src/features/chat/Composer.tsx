@@ -1,6 +1,6 @@
 import { ComposerPrimitive, useAuiState } from '@assistant-ui/react';
 import { useState, useSyncExternalStore } from 'react';
-import { codeOfError } from '@/api/errors';
+import { toldByError } from '@/api/errors';
 import { getReach, subscribeReach } from '@/api/reachability';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
@@ -108,7 +108,7 @@ function LeftAlone() {
   };
   return (
     <div className={`${styles.hint} ${styles.attention}`}>
-      {problem ? <ServerWords code={codeOfError(problem)} message={problem.message} /> : t.chat.hintLeftAlone}{' '}
+      {problem ? <ServerWords told={[toldByError(problem)]} message={problem.message} /> : t.chat.hintLeftAlone}{' '}
       <Button size="small" onClick={goOn}>
         {t.chat.goOn}
       </Button>
@@ -145,7 +145,7 @@ function Connection({ state, isActive }: { state: ChatState; isActive: boolean }
         <Notice
           tone="bad"
           title={t.app.wentWrong}
-          detail={<ServerWords code={codeOfError(state.trouble)} message={state.trouble.message} />}
+          detail={<ServerWords told={[toldByError(state.trouble)]} message={state.trouble.message} />}
           actions={again}
         />
       </div>

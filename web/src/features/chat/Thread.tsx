@@ -6,7 +6,7 @@ import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
 import { ServerWords } from '@/ui/ServerWords';
 import { Spinner } from '@/ui/Spinner';
-import { ApiError, codeOfError } from '@/api/errors';
+import { ApiError, toldByError } from '@/api/errors';
 import { AssistantMessage } from './AssistantMessage';
 import type { ChatState } from './chat-state';
 import { EmptyThread } from './EmptyThread';
@@ -73,7 +73,7 @@ function NoHistory({ history }: { history: ChatState['history'] }): ReactNode {
         <Notice
           tone="bad"
           title={isGone ? t.conversations.gone : t.app.wentWrong}
-          detail={!isGone && <ServerWords code={codeOfError(history.error)} message={history.error.message} />}
+          detail={!isGone && <ServerWords told={[toldByError(history.error)]} message={history.error.message} />}
           actions={!isGone && <Button onClick={() => void session.load()}>{t.app.retry}</Button>}
         />
       </div>

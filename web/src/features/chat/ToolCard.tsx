@@ -32,7 +32,7 @@ const ICONS: Record<ShownState, IconName | null> = {
 
 /** One call: what it is and where it stands, and on demand everything about it. */
 export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) {
-  const { t } = useSpeech();
+  const { t, say } = useSpeech();
   const { titleOf } = useChat();
   const [isOpen, setOpen] = useState(false);
   const id = useId();
@@ -55,7 +55,7 @@ export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) 
           <VisibleText text={name} />
         </span>
         <span className={styles.summary}>
-          <VisibleText text={summaryOf(call)} />
+          <VisibleText text={summaryOf(call, say)} />
         </span>
         <span className={styles.state}>
           <StateWords call={call} state={state} />
@@ -79,7 +79,7 @@ function StateIcon({ name }: { name: IconName | null }) {
 }
 
 function StateWords({ call, state }: { call: CallPlace['call']; state: ShownState }): ReactNode {
-  const { t, tag } = useSpeech();
+  const { t, tag, say } = useSpeech();
   const took = state === 'done' ? tookMs(call) : null;
   const instead = state === 'done' ? standIn(call) : null;
   const labels = labelsOf(call);
@@ -92,7 +92,10 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
         </span>
       )}
       {instead && (
-        <span className={`${styles.tag} ${styles.instead}`} title={t.tools.stage.instead(instead.by, instead.because)}>
+        <span
+          className={`${styles.tag} ${styles.instead}`}
+          title={t.tools.stage.instead(instead.by, (instead.notice && say(instead.notice)) ?? instead.because)}
+        >
           {t.tools.instead(instead.by)}
         </span>
       )}
@@ -112,6 +115,7 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
 
 /** What a person has to do about the call, or to know at once. */
 function Attention({ place }: { place: CallPlace }): ReactNode {
+  const { t } = useSpeech();
   const { ApprovalView } = useChat();
   const { call, run, isOver } = place;
   const { approval } = call;
@@ -126,7 +130,11 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
   if (call.failure && !(call.state === 'unknown' && approval)) {
     parts.push(
       <div key="failure" className={styles.error}>
-        <ServerWords code={call.failure.kind} message={call.failure.message} />
+        <ServerWords
+          told={[call.failure.notice, { code: call.failure.kind }]}
+          message={call.failure.message}
+          summary={t.app.toldModel}
+        />
       </div>,
     );
   }

@@ -1,6 +1,6 @@
 import { MessagePrimitive } from '@assistant-ui/react';
 import type { ReactNode } from 'react';
-import { ApiError } from '@/api/errors';
+import { ApiError, toldByError } from '@/api/errors';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
@@ -53,7 +53,7 @@ function Reason({ error }: { error: Error }): ReactNode {
   if (error.code === 'conversation_busy') return t.chat.busyElsewhere;
   return (
     <>
-      <ServerWords code={error.code} message={error.message} />
+      <ServerWords told={[toldByError(error)]} message={error.message} />
       {/model/.test(error.code) && <div>{t.chat.unknownModel}</div>}
     </>
   );

@@ -1,5 +1,6 @@
 // How a call is shown: which state, which words, how long it took.
 
+import type { Notice } from '@/api/generated/events';
 import type { CallPlace } from './thread-messages';
 import { BROWSER_JS_EVAL } from './client-tools';
 import { type Call, type CallState, isPending } from './run-state';
@@ -13,9 +14,10 @@ export function shownState({ call, isOver }: CallPlace): ShownState {
 }
 
 /** A line by which a person recognises the call. */
-export function summaryOf(call: Call): string {
+export function summaryOf(call: Call, say: (told: Notice) => string | null): string {
   const reported = call.progress.trimEnd().split('\n').at(-1);
-  const line = call.output?.title || reported || firstString(call.input);
+  const headline = call.output?.headline && say(call.output.headline);
+  const line = headline || call.output?.title || reported || firstString(call.input);
   return line.replace(/\s+/g, ' ').trim();
 }
 
@@ -32,9 +34,9 @@ export function isCached({ trail }: Call): boolean {
 }
 
 /** Whether the answer is not the tool's own: what stood in for it, and why. */
-export function standIn({ trail }: Call): { by: string; because: string } | null {
+export function standIn({ trail }: Call): { by: string; because: string; notice: Notice | null } | null {
   const found = trail.findLast((stage) => stage.stage === 'fallback');
-  return found === undefined ? null : { by: found.by, because: found.because };
+  return found === undefined ? null : { by: found.by, because: found.because, notice: found.notice ?? null };
 }
 
 /** What is written on the words of the tool, and where they are from. */

@@ -99,7 +99,10 @@ describe('a budget', () => {
     const feed = new FakeFeed();
     start(feed);
     feed.record({ type: 'budget.spent', because: 'enough' }, { type: 'run.finished', ending: 'budget_spent' });
-    expect(fold(feed)).toMatchObject({ budgetSpent: 'enough', end: { how: 'finished', ending: 'budget_spent' } });
+    expect(fold(feed)).toMatchObject({
+      budgetSpent: { because: 'enough', notice: null },
+      end: { how: 'finished', ending: 'budget_spent' },
+    });
   });
 });
 

@@ -14,6 +14,7 @@ import type {
   Failure,
   Live,
   MessageId,
+  Notice,
   PartId,
   Question,
   RunId,
@@ -38,7 +39,7 @@ export interface RunState {
   /** Questions that are about the run and not about a call. */
   questions: Approval[];
   /** Which budget was used up, if one was. */
-  budgetSpent: string | null;
+  budgetSpent: { because: string; notice: Notice | null } | null;
   /** What the model's messages took. */
   steps: PaidStep[];
 }
@@ -322,7 +323,7 @@ function applyFact(state: RunState, fact: EventBody): RunState {
         state: call.state === 'asked' ? 'requested' : call.state,
       }));
     case 'budget.spent':
-      return { ...state, budgetSpent: fact.because };
+      return { ...state, budgetSpent: { because: fact.because, notice: fact.notice ?? null } };
     case 'message.queued': {
       const { message: key, text, by } = fact;
       return { ...state, items: [...state.items, { kind: 'spoken', key, text, by, step: null }] };

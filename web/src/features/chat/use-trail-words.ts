@@ -6,7 +6,7 @@ import { formatDuration } from '@/lib/time';
 
 /** Says what a stage of the pipeline decided. */
 export function useTrailWords(): (stage: Stage) => string {
-  const { t, tag } = useSpeech();
+  const { t, tag, say } = useSpeech();
   const words = t.tools.stage;
   const said = (word: string) => own(words.said, word) ?? word;
   return (stage) => {
@@ -14,14 +14,15 @@ export function useTrailWords(): (stage: Stage) => string {
       case 'resolve':
         return stage.repaired_from ? words.repaired(stage.repaired_from, stage.tool) : stage.tool;
       case 'check':
-        if (stage.problem) return stage.problem;
+        if (stage.problem) return words.checkFailed;
         return stage.repairs?.length ? words.checkRepaired(stage.repairs.join(', ')) : words.checkOk;
       case 'judge':
         return [said(stage.verdict), stage.rule].filter(Boolean).join(' · ');
       case 'cache':
         return said(stage.found);
       case 'limit':
-        return stage.refused ?? (stage.waited_ms > 0 ? words.waited(formatDuration(stage.waited_ms, tag)) : words.free);
+        if (stage.refused) return words.refused;
+        return stage.waited_ms > 0 ? words.waited(formatDuration(stage.waited_ms, tag)) : words.free;
       case 'breaker':
         return said(stage.state);
       case 'run':
@@ -31,7 +32,7 @@ export function useTrailWords(): (stage: Stage) => string {
       case 'hook':
         return `${stage.name} · ${said(stage.did)}`;
       case 'fallback':
-        return words.instead(stage.by, stage.because);
+        return words.instead(stage.by, (stage.notice && say(stage.notice)) ?? stage.because);
       case 'skipped':
         return said(stage.guard);
       case 'bound':

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { Conversation } from '@/api/conversations';
-import { codeOfError } from '@/api/errors';
+import { toldByError } from '@/api/errors';
 import { useSpeech } from '@/lib/i18n/locale';
 import { pathOf } from '@/lib/paths';
 import { Button, IconButton } from '@/ui/Button';
@@ -38,7 +38,7 @@ export function ConversationList({ conversations, current, waiting, onOpen, onRe
         <Notice
           tone="bad"
           title={t.app.wentWrong}
-          detail={<ServerWords code={codeOfError(error)} message={error.message} />}
+          detail={<ServerWords told={[toldByError(error)]} message={error.message} />}
           actions={<Button onClick={conversations.refresh}>{t.app.retry}</Button>}
         />
       )}

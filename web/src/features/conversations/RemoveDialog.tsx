@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { Conversation } from '@/api/conversations';
-import { ApiError, codeOfError } from '@/api/errors';
+import { ApiError, toldByError } from '@/api/errors';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Dialog';
@@ -33,7 +33,9 @@ export function RemoveDialog({ conversation, remove, onClose }: Props) {
         {error && (
           <Notice
             tone="bad"
-            title={isRunning ? t.conversations.busy : <ServerWords code={codeOfError(error)} message={error.message} />}
+            title={
+              isRunning ? t.conversations.busy : <ServerWords told={[toldByError(error)]} message={error.message} />
+            }
           />
         )}
         <div className={styles.buttons}>

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { codeOfError } from '@/api/errors';
+import { toldByError } from '@/api/errors';
 import type { Conversation } from '@/api/conversations';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
@@ -36,7 +36,7 @@ export function RenameDialog({ conversation, rename, onClose }: Props) {
             onChange={(event) => setTitle(event.target.value)}
           />
         </label>
-        {error && <Notice tone="bad" title={<ServerWords code={codeOfError(error)} message={error.message} />} />}
+        {error && <Notice tone="bad" title={<ServerWords told={[toldByError(error)]} message={error.message} />} />}
         <div className={styles.buttons}>
           <Button look="quiet" onClick={onClose}>
             {t.app.cancel}

@@ -1,10 +1,11 @@
 // Everything the page says, in English. Other tables have this shape, so a missing translation is a type error.
 
+import codes from './codes/en.json';
+
 export const en = {
   name: 'English',
-  /** Whether the server's own messages are in this language; otherwise `problems` has them by their codes. */
-  speaksServer: true,
-  problems: {} as Record<string, string>,
+  /** What is said of the codes that the server sends; made from `fixtures/codes.json`. */
+  codes: codes as Record<string, string>,
 
   app: {
     skipToComposer: 'Skip to the message box',
@@ -24,6 +25,7 @@ export const en = {
     unreachableHint: 'Is the server running? This page continues by itself as soon as it is back.',
     wentWrong: 'Something went wrong.',
     original: 'Original message',
+    toldModel: 'What the model was told',
     clipped: 'There is more than is shown.',
     showAll: 'Show all',
   },
@@ -288,6 +290,8 @@ export const en = {
     stage: {
       repaired: (from: string, to: string) => `${from} → ${to}`,
       checkOk: 'valid',
+      checkFailed: 'does not fit',
+      refused: 'refused',
       checkRepaired: (what: string) => `fit; repaired: ${what}`,
       waited: (duration: string) => `waited ${duration}`,
       free: 'no wait',
@@ -349,27 +353,7 @@ export const en = {
       idempotent: 'Changes something; repeating it does no harm',
       non_idempotent: 'Changes something, and is sent once',
     },
-    /** For what the server says when no rule gives a reason of its own. */
-    reasons: {
-      'a rule wants a person to decide': 'A rule says that a person decides',
-      'it changes something': 'It changes something',
-      'it changes something and cannot be taken back': 'It changes something and cannot be taken back',
-      'a check that comes first has changed what you wrote': 'A check that comes first has changed what you wrote',
-      'a rule allows it': 'A rule allows it',
-      'it could carry private data out of the run, and text from outside may have asked for it':
-        'It could carry private data out, and text from outside may have asked for it',
-    } as Record<string, string>,
     careful: 'Private data could leave',
-    /** As the server says it. */
-    warn: {
-      private: (from: string) => `There is private data in this run, from ${from}.`,
-      untrusted: (from: string) =>
-        `There is also text that strangers may have written, from ${from}: it may have told the model to make this call.`,
-      host: (host: string) =>
-        `This call sends its arguments to ${host}, which is not one of the operator's trusted hosts.`,
-      client: "This call gives its arguments to a program on the user's side, which Helve does not see.",
-      nowhere: "This call sends its arguments to a place that is not the operator's own.",
-    },
     request: 'The request that will be sent',
     exactly: 'Exactly what will be sent',
     exactlySent: 'Exactly what was sent',

@@ -1,6 +1,7 @@
 import { type ReactNode, createContext, useContext, useEffect, useMemo, useState } from 'react';
 import { recall, remember } from '@/lib/storage';
 import type { Strings } from './en';
+import { type Told, sentenceOf } from './sentence';
 
 /** Only the language that is spoken is brought. */
 const TABLES = {
@@ -24,6 +25,8 @@ export interface Spoken {
 interface Speech extends Spoken {
   /** For `Intl`. */
   tag: string;
+  /** The sentence of a code; none where this page does not know it. */
+  say: (told: Told) => string | null;
   choose: (locale: Locale) => void;
 }
 
@@ -46,7 +49,8 @@ export function SpeechProvider({ first, children }: { first: Spoken; children: R
       remember('language', chosen);
       void speak(chosen).then(setSpoken);
     };
-    return { ...spoken, tag: TAGS[spoken.locale], choose };
+    const tag = TAGS[spoken.locale];
+    return { ...spoken, tag, say: (told) => sentenceOf(told, spoken.t.codes, tag), choose };
   }, [spoken]);
   return <SpeechContext value={speech}>{children}</SpeechContext>;
 }

@@ -6,7 +6,7 @@ use helve_types::{Answer, ApprovalId, ApprovalKind, Compaction, Message, Outcome
 use super::*;
 use crate::compact::tokens::{Ratio, of_turn};
 use crate::compact::{Goal, Keeper, Past};
-use crate::run::{Errand, Heard, HeardCall, HeardPart, Step};
+use crate::run::{Errand, Heard, HeardCall, HeardPart, Step, pre_search_requested};
 
 const FACTS_MAX: usize = 120;
 
@@ -71,6 +71,7 @@ impl<'a> World<'a> {
                 let heard = self.heard();
                 self.write(self.run.heard(heard))
             }
+            Step::PreSearch(search) => self.write([pre_search_requested(search)]),
             Step::CallTools(errands) => {
                 // Side by side: in any order, and not all of them at once.
                 let at = usize::from(self.chance.of(errands.len().min(255) as u8));
@@ -178,6 +179,8 @@ impl<'a> World<'a> {
                     sent_at: None,
                     checked: None,
                     warnings: vec![],
+                    cautions: vec![],
+                    reasons: vec![],
                     repeats: false,
                     because: "lost".into(),
                     binding: String::new(),
@@ -247,7 +250,8 @@ fn begin(number: u128) -> Run {
     }
     let first = replay(&facts);
     let id = RunId(Uuid::from_u128(10_000 + number));
-    Run::replay(id, first.setup().clone(), facts.iter().map(|fact| (Timestamp(0), fact))).unwrap()
+    let setup = RunSetup { pre_search: number.is_multiple_of(2), ..first.setup().clone() };
+    Run::replay(id, setup, facts.iter().map(|fact| (Timestamp(0), fact))).unwrap()
 }
 
 fn play(rolls: &[u8]) -> Result<usize, String> {

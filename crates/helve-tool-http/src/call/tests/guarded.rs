@@ -18,7 +18,7 @@ async fn check(server: &Server, path: &str, changes: Value, calls: u32, expected
     let journal = RunJournal::new(store, world.clone(), started.run, started.epoch, 1, Arc::new(|_| {}));
     let mut definition = definition(changes);
     definition.endpoint.url_template = format!("{}{path}", server.url);
-    let (tool, guards) = tools().make(&definition).unwrap();
+    let (tool, guards) = tools().make(&definition, &Arc::default()).unwrap();
     let registry = Registry::new();
     registry.register(tool, guards, &world).unwrap();
     let toolbox = Arc::new(Toolbox::new(registry.all()));

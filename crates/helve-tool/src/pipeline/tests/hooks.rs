@@ -416,7 +416,7 @@ async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees
     lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     lab.hooks = one(before(|_| Ok(Said::Refuse("never".into()))));
     let call = lab.call("send", r#"{"q": "x"}"#);
-    let outcome = lab.pipeline().ask(&call, "again".into(), &lab.context(&call)).await.unwrap();
+    let outcome = lab.pipeline().ask(&call, again(), &lab.context(&call)).await.unwrap();
     // The person hears that it cannot be made, and a yes is bound to nothing.
     assert!(
         matches!(&outcome, Outcome::Asked(question) if question.because.contains("never") && question.binding.is_empty()),
@@ -424,7 +424,7 @@ async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees
     );
     lab.hooks = one(before(|_| Ok(Said::Change(json!({"q": "y"})))));
     let call = lab.call("send", r#"{"q": "x"}"#);
-    let outcome = lab.pipeline().ask(&call, "again".into(), &lab.context(&call)).await.unwrap();
+    let outcome = lab.pipeline().ask(&call, again(), &lab.context(&call)).await.unwrap();
     assert!(
         matches!(&outcome, Outcome::Asked(question) if question.arguments == r#"{"q":"y"}"#),
         "{outcome:?}"
@@ -458,4 +458,8 @@ async fn a_system_prompt_of_more_than_a_mebibyte_is_a_failure_of_the_hook() {
     assert_eq!(made(1 << 20, OnFailure::Refuse).await.unwrap().unwrap().len(), 1 << 20);
     assert!(made((1 << 20) + 1, OnFailure::Refuse).await.is_err());
     assert_eq!(made((1 << 20) + 1, OnFailure::Continue).await, Ok(None), "the prompt stays as it was");
+}
+
+fn again() -> helve_types::Reason {
+    helve_types::Reason::new("again", helve_types::Notice::asks_after_circle())
 }

@@ -1,6 +1,6 @@
 //! What is written on results, and who is asked before private data can leave.
 
-use helve_types::{Answer, FailureKind, Flow, Labels, Origin, Taint};
+use helve_types::{Answer, FailureKind, Flow, Labels, Language, Origin, Taint};
 
 use super::*;
 use crate::{Brought, Grant, Trust, settled_by};
@@ -128,7 +128,9 @@ async fn with_both_flags_nothing_that_can_carry_data_out_runs_unasked_whatever_a
     for name in ["get", "post"] {
         let call = lab.call(name, r#"{"q": "x"}"#);
         let Outcome::Asked(question) = in_run(&lab, &both(), &call, None).await else { panic!("{name}") };
-        assert_eq!(question.because, helve_policy::Leaving::BECAUSE);
+        assert_eq!(question.because, helve_policy::Leaving::because().text);
+        assert_eq!(question.cautions.len(), question.warnings.len());
+        assert!(question.cautions.iter().all(|caution| caution.sentence(Language::Chinese).is_some()));
         let told = question.warnings.join("\n");
         for word in ["query_database", "read_page (blog.test)", "evil.test"] {
             assert!(told.contains(word), "{told}");

@@ -172,6 +172,8 @@ mod tests {
                 sent_at: None,
                 checked: None,
                 warnings: vec!["it goes to\neffect    read".into()],
+                cautions: vec![],
+                reasons: vec![],
                 repeats: false,
                 because: "it changes something".into(),
                 binding: String::new(),

@@ -150,7 +150,7 @@ impl Screen {
                 self.note(&format!("answered by {}: {}", line(by), card::said(answer)));
             }
             Fact::MessageQueued { .. } => self.note("the model hears it before its next step"),
-            Fact::BudgetSpent { because } => self.note(&line(because)),
+            Fact::BudgetSpent { because, .. } => self.note(&line(because)),
             Fact::HistoryCompacted(_) => self.note("the model is shown less of the past from here on"),
             Fact::RunResumed { .. } => self.note("the run is taken up again"),
             Fact::RunFinished { ending } if *ending != Ending::Answered => self.note(ending_words(*ending)),

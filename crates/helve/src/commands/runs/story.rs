@@ -113,7 +113,7 @@ fn words(fact: &Fact) -> Option<(&'static str, Words)> {
         Fact::MessageQueued { text, by, .. } => {
             ("person", Words::Both(format!("{} while it was at work", line(by)), text.clone()))
         }
-        Fact::BudgetSpent { because } => ("budget", said(because)),
+        Fact::BudgetSpent { because, .. } => ("budget", said(because)),
         Fact::HistoryCompacted(_) => ("shortened", Words::Line("the model is shown less of the past".into())),
         Fact::StepFinished { step, reason, usage, model, .. } => {
             let model = model.as_ref().map(|name| format!(" by {}", line(name))).unwrap_or_default();

@@ -4,20 +4,16 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use helve_tool::read_definition;
+use helve_tool::{IMPORT_BYTES_MAX, read_definition};
 use helve_types::ToolDefinition;
 use serde_json::Value;
 
+/// One byte more than is read, which tells that there is more.
+const READ_MAX: u64 = IMPORT_BYTES_MAX as u64 + 1;
+
 /// The definitions in a file, or on standard input where the file is `-`.
 pub(super) fn definitions(file: &str) -> anyhow::Result<Vec<ToolDefinition>> {
-    let text = match file {
-        "-" => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("standard input cannot be read as UTF-8")?;
-            text
-        }
-        path => std::fs::read_to_string(path).with_context(|| format!("`{path}` cannot be read"))?,
-    };
+    let text = read(file)?;
     let name = if file == "-" { "standard input" } else { file };
     let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
     let given = match extension {
@@ -26,6 +22,24 @@ pub(super) fn definitions(file: &str) -> anyhow::Result<Vec<ToolDefinition>> {
         _ => either(&text)?,
     };
     parse(given).with_context(|| name.to_owned())
+}
+
+/// The text of a file, or of standard input where the file is `-`.
+pub(super) fn read(file: &str) -> anyhow::Result<String> {
+    let mut text = String::new();
+    match file {
+        "-" => std::io::stdin()
+            .take(READ_MAX)
+            .read_to_string(&mut text)
+            .context("standard input cannot be read as UTF-8")?,
+        path => std::fs::File::open(path)
+            .and_then(|opened| opened.take(READ_MAX).read_to_string(&mut text))
+            .with_context(|| format!("`{path}` cannot be read"))?,
+    };
+    if text.len() > IMPORT_BYTES_MAX {
+        bail!("`{file}` is larger than {} MiB; import it in parts", IMPORT_BYTES_MAX >> 20);
+    }
+    Ok(text)
 }
 
 fn from_json(text: &str) -> anyhow::Result<Value> {

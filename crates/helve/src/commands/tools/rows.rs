@@ -3,53 +3,67 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use helve_tool::{Catalogue, CatalogueError, Change, Listed};
+use helve_tool::{Catalogue, CatalogueError, Change, ImportOptions, Listed};
 use helve_types::ToolDefinition;
 use serde_json::json;
 
-/// Who it was, in the audit.
-const BY: &str = "command line";
+use super::confirm::Consents;
 
-/// What becomes of a tool that is there already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
-    /// It is in the way.
-    New,
-    Replace,
-}
+/// Who it was, in the audit.
+pub(super) const BY: &str = "command line";
 
 /// Makes all of the tools, or none if one of them cannot be made.
 pub(super) async fn add(
     catalogue: &Catalogue,
     definitions: Vec<ToolDefinition>,
-    how: How,
-    dry_run: bool,
+    options: ImportOptions,
 ) -> anyhow::Result<ExitCode> {
+    let mut consents = Consents::new(options.allow_host);
+    let mut allowed = vec![];
     for definition in &definitions {
         let name = &definition.name;
         if !catalogue.is_taken(name) {
             catalogue.check_name_is_free(name)?;
-        } else if how == How::New {
+        } else if !options.replace {
             bail!("there is a tool named `{name}` already; change it with --replace, or choose another name");
         }
-        let warnings = catalogue.check(definition).with_context(|| format!("the tool `{name}`"))?;
+        let (warnings, allow_host) =
+            check(catalogue, definition, &mut consents).with_context(|| format!("the tool `{name}`"))?;
         for warning in warnings {
             eprintln!("{name}: {warning}");
         }
+        allowed.push(allow_host);
     }
-    if dry_run {
+    if options.dry_run {
         println!("{} tool(s) can be made", definitions.len());
         return Ok(ExitCode::SUCCESS);
     }
-    for definition in definitions {
+    for (definition, allow_host) in definitions.into_iter().zip(allowed) {
         let name = definition.name.clone();
         let kept = match catalogue.is_taken(&name) {
-            true => catalogue.update(&name, Change::Whole(Box::new(definition)), None, BY).await,
-            false => catalogue.create(definition, BY).await,
+            true => {
+                let change = Change::Whole(Box::new(definition));
+                catalogue.update_granted(&name, change, None, allow_host, BY).await
+            }
+            false => catalogue.create_granted(definition, allow_host, BY).await,
         };
         told(&kept.with_context(|| format!("the tool `{name}`"))?);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is odd about a definition, and whether the operator lets it reach this machine.
+fn check(
+    catalogue: &Catalogue,
+    definition: &ToolDefinition,
+    consents: &mut Consents,
+) -> Result<(Vec<String>, bool), CatalogueError> {
+    match catalogue.check(definition) {
+        Err(CatalogueError::Definition(wrong)) if consents.given(&definition.name, &wrong) => {
+            Ok((catalogue.check_granted(definition, true)?, true))
+        }
+        checked => checked.map(|warnings| (warnings, false)),
+    }
 }
 
 pub(super) async fn switch(catalogue: &Catalogue, name: &str, enabled: bool) -> anyhow::Result<ExitCode> {
@@ -90,12 +104,12 @@ pub(super) async fn versions(catalogue: &Catalogue, name: &str) -> anyhow::Resul
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(tool: &Listed) {
+pub(super) fn told(tool: &Listed) {
     let version = tool.row.as_ref().map(|row| format!("version {}, ", row.version)).unwrap_or_default();
     println!("{}  {version}{}", tool.name(), if tool.is_enabled() { "on" } else { "off" });
 }
 
-fn with_hint(error: CatalogueError) -> anyhow::Error {
+pub(super) fn with_hint(error: CatalogueError) -> anyhow::Error {
     let missing = matches!(error, CatalogueError::Missing(_));
     let error = anyhow::Error::new(error);
     if missing { anyhow::anyhow!("{error}; `helve tools list` shows them") } else { error }

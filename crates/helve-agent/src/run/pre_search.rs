@@ -1,0 +1,57 @@
+//! The search before the first question to the model: a call like any other, made with the person's own words.
+//!
+//! It is on record under a step of its own, before the first, so a run that is taken up again knows whether it was made.
+
+use helve_tool::SEARCH_WEB;
+use helve_types::{CallId, ChatRole, Fact, RunInput, ToolCall};
+use serde_json::json;
+
+use super::Run;
+use crate::transcript::brings_results;
+
+/// The model's first message is step 1.
+pub(crate) const PRE_SEARCH_STEP: u32 = 0;
+/// What the search takes.
+const QUERY_CHARS_MAX: usize = 400;
+
+/// What is put on record when the search is to be made.
+pub(crate) fn pre_search_requested(search: ToolCall) -> Fact {
+    Fact::ToolRequested {
+        step: PRE_SEARCH_STEP,
+        call: search.id,
+        provider_id: None,
+        tool: search.name,
+        arguments: search.arguments,
+        part: None,
+        replaces: None,
+        repairs: vec![],
+    }
+}
+
+impl Run {
+    /// The search that is to be made now, if one is.
+    pub(super) fn pre_search(&self) -> Option<ToolCall> {
+        if !self.setup.pre_search || self.pre_searched || self.step > 0 || !self.is_question() {
+            return None;
+        }
+        let query: String = self.text.trim().chars().take(QUERY_CHARS_MAX).collect();
+        Some(ToolCall {
+            id: CallId::new(self.id, PRE_SEARCH_STEP, 0),
+            provider_id: None,
+            name: SEARCH_WEB.into(),
+            arguments: json!({"query": query, "preset": "quick"}).to_string(),
+            repairs: vec![],
+        })
+    }
+
+    /// Whether it begins with what a person says, and not with the result of a call that a client brings.
+    fn is_question(&self) -> bool {
+        match &self.setup.input {
+            RunInput::Conversation => true,
+            RunInput::Client { messages } => messages
+                .last()
+                .is_some_and(|last| last.role == ChatRole::User && !brings_results(&last.content)),
+            RunInput::Call => false,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Words inside a call: what else they may be.
+
+use super::{TagBody, TagState, ValueGap};
+use crate::arguments::ArgumentReader;
+use crate::body::TextChunk;
+use crate::calls::CallReport;
+
+impl TagBody {
+    /// Text inside a call, outside its values, of which so many bytes are read.
+    pub(super) fn call_text(
+        &mut self,
+        text: &str,
+        read: usize,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) {
+        if !self.call.words.may_come() {
+            self.call.words.begin_before(read, chunk, report);
+            self.gap = ValueGap::default();
+        }
+        let nonblank = if self.call.words.any() { text } else { self.gap.passes(text) };
+        if self.begins_json(nonblank) {
+            chunk.pos += text.len() - nonblank.len();
+            self.call.words.never_came();
+            self.json = ArgumentReader::new(chunk.held_position(report));
+            self.state = TagState::Json;
+            return;
+        }
+        chunk.pos += text.len() - read;
+        self.words_come(nonblank);
+    }
+
+    /// Whether the arguments begin here as one object. Where an element is meant to hold them, a string may hold that.
+    fn begins_json(&self, nonblank: &str) -> bool {
+        let bare =
+            self.state == TagState::Call && !self.call.has_key && !self.has_arguments() && !self.call.stray;
+        let begins = nonblank.starts_with('{') || self.call.in_json && nonblank.starts_with('"');
+        bare && begins && !self.gap.is_open()
+    }
+
+    fn words_come(&mut self, nonblank: &str) {
+        if nonblank.is_empty() {
+            return;
+        }
+        self.call.words.come();
+        self.call.stray = true;
+        // A key must be followed by its value, and what may be an object of arguments must not be missing.
+        self.call.bad |= self.call.has_key || self.call.in_json || nonblank.contains('{');
+    }
+
+    /// The text inside a call ends here, with a tag or with the message.
+    pub(super) fn words_end(&mut self, at: usize) {
+        // A backslash by itself is no line break.
+        if self.call.words.may_come() && self.gap.is_open() {
+            self.words_come("\\");
+        }
+        self.call.words.end(at);
+    }
+
+    /// What follows the name of a call in this text, which ends here.
+    pub(super) fn words_behind_name(&mut self, rest: &str, end: usize) {
+        self.call.words.begin(end - rest.len());
+        self.gap = ValueGap::default();
+        let nonblank = self.gap.passes(rest);
+        self.words_come(nonblank);
+        self.words_end(end);
+    }
+}

@@ -1,0 +1,86 @@
+//! The arguments of a call, by name or by place.
+
+use super::{PythonBody, PythonState, PythonStep};
+use crate::body::{BodyStep, TextChunk, Unclaimed};
+use crate::calls::CallReport;
+use helve_json::Repair;
+use helve_json::literal::{LiteralProgress, LiteralReader, strings};
+
+impl PythonBody {
+    /// An argument without a name, or a word that began like one.
+    pub(super) fn unnamed(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
+        let word = std::mem::take(&mut self.token);
+        // Behind one with a name, nobody knows which is meant.
+        if self.arguments > self.unnamed {
+            return self.broken(report);
+        }
+        let tools = report.tools;
+        let position = report.named().and_then(|tool| tools.positions(tool).nth(self.unnamed));
+        let Some(key) = position else {
+            return self.broken(report);
+        };
+        self.unnamed += 1;
+        self.begin_value(key, report);
+        match self.literal.feed(&word, 0, &mut self.value) {
+            LiteralProgress::All => PythonStep::Again,
+            _ => self.broken(report),
+        }
+    }
+
+    /// Whether the parameter was given by its place already.
+    pub(super) fn has_place(&self, key: &str, report: &CallReport<'_, '_>) -> bool {
+        let tool = report.named().filter(|_| self.unnamed > 0);
+        tool.is_some_and(|tool| report.tools.positions(tool).take(self.unnamed).any(|name| name == key))
+    }
+
+    pub(super) fn begin_value(&mut self, key: &str, report: &mut CallReport<'_, '_>) {
+        self.value.clear();
+        self.value.push_str(if self.arguments == 0 { "{\"" } else { ", \"" });
+        key.chars().for_each(|c| strings::push(c, &mut self.value));
+        self.value.push_str("\": ");
+        report.arguments(&self.value);
+        self.reported = self.value.len();
+        self.arguments += 1;
+        self.literal = LiteralReader::python();
+        self.state = PythonState::Value;
+    }
+
+    pub(super) fn value(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        let taken = self.literal.feed(chunk.text, chunk.pos, &mut self.value);
+        let certain = match taken {
+            LiteralProgress::All => self.literal.certain(self.value.len()),
+            _ => self.value.len(),
+        };
+        report.arguments(&self.value[self.reported..certain]);
+        self.reported = certain;
+        match taken {
+            LiteralProgress::All => {
+                chunk.pos = chunk.text.len();
+                return Some(BodyStep::More);
+            }
+            LiteralProgress::UpTo(at) => {
+                chunk.pos = at;
+                self.state = PythonState::AfterValue;
+                if self.literal.is_undoubled() {
+                    report.repaired(vec![Repair::Closers]);
+                }
+            }
+            LiteralProgress::Bad(at) => {
+                chunk.pos = at;
+                if self.broken(report) == PythonStep::Refuse {
+                    return Some(BodyStep::NotACall(Unclaimed::at(at)));
+                }
+            }
+        }
+        None
+    }
+
+    pub(super) fn end_call(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
+        report.arguments(if self.arguments == 0 { "{}" } else { "}" });
+        self.go_taking(PythonState::Ready)
+    }
+}

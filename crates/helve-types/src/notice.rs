@@ -1,0 +1,240 @@
+//! What people are told: a code and what varies in it. The reader's side makes the sentence, in the reader's language.
+//!
+//! What a model is told is another text, which stands beside the notice: it may say what to do next, which is nothing to
+//! tell a person. The sentences are in `fixtures/codes.json`, for every code and in both languages; a test of the server
+//! compares the list with the codes here and with those of problem documents.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::FailureKind;
+
+/// A code with its parameters. The end of a parameter's name says how it is written: `_ms` is a duration, `_at` a time,
+/// `_bytes` a size; anything else is a number, a text, or another notice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Notice {
+    pub code: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, Value>,
+}
+
+/// What a text among the parameters may have of characters: some of them are a model's.
+const TEXT_CHARS_MAX: usize = 300;
+
+impl Notice {
+    fn new<const N: usize>(code: &str, params: [(&str, Value); N]) -> Self {
+        let params = params.into_iter().map(|(name, value)| (name.to_owned(), bounded(value)));
+        Self { code: code.to_owned(), params: params.collect() }
+    }
+
+    /// What is told of a failure of which only the kind is known.
+    pub fn of_kind(kind: FailureKind) -> Self {
+        Self::new(kind.as_str(), [])
+    }
+}
+
+/// Why something is done or not: in words for models and the log, as a notice for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    pub text: String,
+    pub notice: Notice,
+}
+
+impl Reason {
+    pub fn new(text: impl Into<String>, notice: Notice) -> Self {
+        Self { text: text.into(), notice }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<Notice> for Value {
+    fn from(notice: Notice) -> Self {
+        serde_json::json!(notice)
+    }
+}
+
+fn bounded(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.chars().nth(TEXT_CHARS_MAX).is_some() => {
+            let kept: String = text.chars().take(TEXT_CHARS_MAX).collect();
+            Value::String(kept + "…")
+        }
+        other => other,
+    }
+}
+
+/// A constructor for each code, and the list of all codes with the names of their parameters.
+macro_rules! notices {
+    ($($(#[$doc:meta])* $code:ident($($param:ident: $type:ty),*);)*) => {
+        impl Notice {
+            $($(#[$doc])* pub fn $code($($param: $type),*) -> Self {
+                Self::new(stringify!($code), [$((stringify!($param), Value::from($param))),*])
+            })*
+
+            /// Every code that a notice can have, with the names of its parameters.
+            pub const ALL: &[(&str, &[&str])] = &[$((stringify!($code), &[$(stringify!($param)),*])),*];
+        }
+    };
+}
+
+notices! {
+    // Calls that were not made.
+    /// No tool of the run has this name.
+    no_such_tool(tool: &str);
+    call_without_tool();
+    tool_switched_off(tool: &str);
+    /// A tool from outside has changed and nobody has agreed to that.
+    tool_not_agreed(tool: &str);
+    arguments_too_large();
+    arguments_not_json();
+    arguments_uncheckable();
+    /// The arguments name a key twice, with different values.
+    arguments_ambiguous(key: &str);
+    arguments_do_not_fit(problems: &str);
+    call_cut_off();
+    call_unreadable();
+    forbidden_by_rule();
+    /// A rule forbids the call and says why.
+    forbidden_because(reason: &str);
+    forbidden_by_hook(reason: &str);
+    rejected_by_person();
+    rejected_with_reason(reason: &str);
+    approval_unanswered();
+    client_did_not_run(tool: &str);
+    too_many_calls_in_step(max: u64);
+    stopped_before_sent();
+    stopped_while_running();
+
+    // Limits and breakers.
+    limited_by_concurrency();
+    limited_by_rate();
+    limited_by_queue();
+    limited_by_wait();
+    limited_by_callers();
+    tool_cooling_down();
+    tool_being_probed();
+    tool_asked_for_pause();
+
+    // Calls that failed.
+    tool_declined();
+    tool_unwell();
+    tool_not_reached();
+    tool_busy();
+    tool_lost();
+    tool_timed_out(limit_ms: u64);
+    search_not_configured();
+    search_key_refused(status: u64);
+    search_refused(status: u64);
+    search_failed();
+    search_busy();
+    search_not_reached();
+    search_without_query();
+    image_key_refused(status: u64);
+    image_refused(status: u64);
+    image_failed();
+    not_calculable(expression: &str);
+    time_not_readable();
+    query_refused(database: &str);
+    query_too_slow(limit_ms: u64);
+    notes_full();
+    note_not_saved();
+    note_in_doubt();
+    plan_not_found();
+    plan_changed();
+    plans_full();
+    output_not_kept();
+    output_not_readable();
+    http_status(host: &str, status: u64);
+    http_answer_too_large();
+    http_answer_unusable();
+    egress_refused();
+    program_failed();
+
+    // Outputs in one line.
+    time_in(time: &str, place: &str);
+    results_found(count: u64, query: &str);
+    output_part(start: u64, end: u64, whole_bytes: u64);
+    places_found(count: u64, words: &str);
+    note_saved(count: u64);
+    rows_read(database: &str, count: u64);
+    tables_listed(database: &str, count: u64);
+    plans_listed(count: u64);
+    answered_by_person();
+    output_withheld();
+
+    // Why nobody is asked.
+    allowed_by_rule();
+    allowed_for_reading();
+    allowed_on_users_side();
+    allowed_before();
+
+    // Why a person is asked.
+    asks_by_rule();
+    /// In the operator's words.
+    asks_because(reason: &str);
+    asks_for_change();
+    asks_for_lasting_change();
+    asks_after_rewrite();
+    asks_for_leak();
+    asks_after_repeats(tool: &str, count: u64);
+    asks_after_failures(tool: &str, count: u64);
+    asks_after_same_words();
+    asks_after_same_results(tool: &str);
+    asks_after_circle();
+    asks_after_unknown(tool: &str);
+    call_cannot_be_made(why: Notice);
+    call_outcome_unknown();
+
+    // What a person should know before they agree.
+    leak_private(sources: &str);
+    leak_untrusted(sources: &str);
+    leak_to_host(host: &str);
+    leak_to_client();
+    leak_to_elsewhere();
+
+    // Budgets.
+    budget_used_up(account: Notice, used: Notice, limit: Notice);
+    budget_not_extended(account: Notice, used: Notice, limit: Notice);
+    budget_nearly_used(account: Notice, used: Notice, limit: Notice);
+    budget_of_run();
+    budget_of_user_day();
+    budget_of_agent_day();
+    budget_of_day();
+    amount_money(amount: &str, currency: &str);
+    amount_tokens(count: u64);
+    amount_calls(count: u64);
+    amount_time(worked_ms: u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_is_a_code_with_its_parameters() {
+        let notice = Notice::call_cannot_be_made(Notice::no_such_tool("serch"));
+        let json = serde_json::json!({
+            "code": "call_cannot_be_made",
+            "params": {"why": {"code": "no_such_tool", "params": {"tool": "serch"}}},
+        });
+        assert_eq!(serde_json::json!(notice), json);
+        assert_eq!(serde_json::json!(Notice::tool_busy()), serde_json::json!({"code": "tool_busy"}));
+    }
+
+    #[test]
+    fn a_text_among_the_parameters_is_cut() {
+        let notice = Notice::no_such_tool(&"工".repeat(10_000));
+        let text = notice.params["tool"].as_str().unwrap();
+        assert_eq!(text.chars().count(), TEXT_CHARS_MAX + 1);
+        assert!(text.ends_with('…'));
+    }
+}

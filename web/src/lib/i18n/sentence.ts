@@ -1,0 +1,65 @@
+// Makes the sentence of a code in the reader's language. `helve-types` does the same for what the server shows itself.
+
+import { formatBytes } from '@/lib/bytes';
+import { own } from '@/lib/own';
+import { formatDateTime, formatDuration } from '@/lib/time';
+
+/** A code and what varies in its sentence. */
+export interface Told {
+  code: string;
+  params?: Record<string, unknown>;
+}
+
+/** Notices are nested in notices; no real one goes deeper than this. */
+const DEPTH_MAX = 4;
+
+/** None where the code or one of its parameters is not known here: a newer server may say more than this page. */
+export function sentenceOf(
+  told: Told,
+  sentences: Record<string, string>,
+  locale: string,
+  depth = DEPTH_MAX,
+): string | null {
+  const sentence = own(sentences, told.code);
+  if (sentence === undefined || depth === 0) return null;
+  let isWhole = true;
+  const text = sentence.replace(/\{([^}]*)\}/g, (_, slot: string) => {
+    const filled = fill(slot, told.params ?? {}, sentences, locale, depth);
+    isWhole &&= filled !== null;
+    return filled ?? '';
+  });
+  return isWhole ? text : null;
+}
+
+/** What stands in the place of `name`, or of `name|one|many`; the end of a name says how its value is written. */
+function fill(
+  slot: string,
+  params: Record<string, unknown>,
+  sentences: Record<string, string>,
+  locale: string,
+  depth: number,
+): string | null {
+  const [name = '', one, many] = slot.split('|');
+  const value = own(params, name);
+  if (one !== undefined && many !== undefined) return value === 1 ? one : many;
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return written(name, value, locale);
+  return isTold(value) ? sentenceOf(value, sentences, locale, depth - 1) : null;
+}
+
+function written(name: string, value: number, locale: string): string {
+  switch (name.split('_').at(-1)) {
+    case 'ms':
+      return formatDuration(value, locale);
+    case 'at':
+      return formatDateTime(value, locale);
+    case 'bytes':
+      return formatBytes(value, locale);
+    default:
+      return value.toLocaleString(locale);
+  }
+}
+
+function isTold(value: unknown): value is Told {
+  return typeof value === 'object' && value !== null && typeof (value as Told).code === 'string';
+}
