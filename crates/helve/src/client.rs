@@ -23,7 +23,7 @@ use serde_json::Value;
 pub(crate) use self::find::{all_approvals, approval_of, run_of};
 pub(crate) use self::follow::{Following, Seen};
 pub(crate) use self::reach::{Reach, Reached};
-pub(crate) use self::running::leave_note;
+pub(crate) use self::running::{leave_note, running_server};
 pub(crate) use self::views::{Approval, ApprovalState, Run, when};
 pub(crate) use self::visible::{in_gutter, line, prose_in_gutter, text};
 

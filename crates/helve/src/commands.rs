@@ -19,7 +19,6 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
-use crate::client::Reach;
 use crate::config::{Config, Environment, LogFormat, Overrides};
 use crate::log::OutcomeFirst;
 
@@ -50,7 +49,7 @@ enum Command {
     /// Make, list and revoke access tokens
     Token(token::TokenArgs),
     /// Check the configuration, keys, model servers and database, and say what to do about each problem
-    Doctor(Reach),
+    Doctor(doctor::DoctorArgs),
     /// The process of one query of `query_database`, which the server starts by itself
     #[command(name = helve_tool_builtin::QUERY_WORKER, hide = true)]
     QueryWorker,
@@ -85,7 +84,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
-        Command::Doctor(reach) => doctor::run(&reach),
+        Command::Doctor(args) => doctor::run(&args),
         Command::QueryWorker => Ok(helve_tool_builtin::run_query_worker()),
     }
 }
