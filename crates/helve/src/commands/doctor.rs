@@ -19,6 +19,7 @@ use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, check_names};
 use crate::client::{Reach, running_server};
 use crate::config::{Config, Environment};
+use crate::output::outln;
 
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -26,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     reach: Reach,
-    /// As JSON: `{"ok", "server"?, "findings": [{"level", "text", "run"?}]}`
+    /// Print JSON: `{"ok", "server"?, "findings": [{"level", "text", "run"?}]}`
     #[arg(long)]
     json: bool,
 }
@@ -64,17 +65,17 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         }
     };
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        outln!("{}", serde_json::to_string_pretty(&report)?);
     } else {
-        report.findings.iter().for_each(|finding| println!("{}", finding.lines()));
+        report.findings.iter().for_each(|finding| outln!("{}", finding.lines()));
     }
     let bad: Vec<&str> = report.bad().collect();
     match bad[..] {
         [] if args.json => Ok(ExitCode::SUCCESS),
         [] => {
             match &report.server {
-                Some(address) => println!("\nHelve runs: open {address}, or talk with it: helve chat"),
-                None => println!("\nHelve can start: helve serve"),
+                Some(address) => outln!("\nHelve runs: open {address}, or talk with it: helve chat"),
+                None => outln!("\nHelve can start: helve serve"),
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -157,7 +158,7 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
 fn other_database(environment: &Environment) -> Option<Finding> {
     environment.text("MONGODB_URI")?;
     let note = "MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)";
-    Some(Finding::Note(note.into()))
+    Some(Finding::note(note))
 }
 
 async fn database(config: &Config, assembly: &Assembly) -> Finding {
