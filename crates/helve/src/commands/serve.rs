@@ -15,6 +15,7 @@ use super::{Common, start_logging};
 use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls, trusted_proxies};
 use crate::client::leave_note;
 use crate::config::{Config, Environment, local_address};
+use crate::output::outln;
 use crate::process::fit_connections;
 
 /// How often tokens that were made or revoked meanwhile are noticed.
@@ -33,7 +34,7 @@ const DISK: std::time::Duration = std::time::Duration::from_secs(2);
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     common: Common,
-    /// Where to listen [default: 127.0.0.1:8890]; another address than loopback needs a token
+    /// The address to listen on [default: 127.0.0.1:8890]; an address other than loopback needs a token
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
 }
@@ -59,7 +60,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     let serving = Serving::open(config, world, extras, Take::Up).await?;
     // Whoever reads the next line may tell it to stop.
     let mut told = Told::listen()?;
-    println!("listening on http://{}", serving.address);
+    outln!("listening on http://{}", serving.address);
     told.stop().await;
     tracing::info!(runs = serving.assembly.runtime.driven_runs(), "server stopping");
     let going_down = async {

@@ -14,6 +14,7 @@ mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod injection;
+mod languages;
 mod model_server;
 mod models;
 mod notices;
