@@ -1,5 +1,5 @@
 //! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | fuzz | real-models | openapi |
-//! page | with-postgres`.
+//! page | pictures | with-postgres`.
 //!
 //! Each step says what it does before it does it, and how long it took after. A step that fails says how to
 //! repeat it alone.
@@ -9,6 +9,7 @@ mod bench;
 mod licences;
 mod openapi;
 mod page;
+mod pictures;
 mod postgres;
 mod real_models;
 mod run;
@@ -42,8 +43,11 @@ fn obey(arguments: &[String]) -> anyhow::Result<()> {
         "fuzz" => test::fuzz(rest),
         "openapi" => openapi::openapi(),
         "page" => page::build(),
+        "pictures" => pictures::pictures(),
         // What `test` does around the tests, for those who repeat some of them.
         "with-postgres" => test::with_postgres(&rest.iter().map(String::as_str).collect::<Vec<_>>()),
-        _ => bail!("use one of: run, test, bench, fault, fuzz, real-models, openapi, page, with-postgres"),
+        _ => bail!(
+            "use one of: run, test, bench, fault, fuzz, real-models, openapi, page, pictures, with-postgres"
+        ),
     }
 }

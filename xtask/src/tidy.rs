@@ -99,6 +99,45 @@ mod tests {
     }
 
     #[test]
+    fn every_family_of_dialects_has_the_same_files() {
+        let families = root().join("crates/helve-dialect/src/families");
+        let registry = fs::read_to_string(families.with_file_name("registry.rs")).unwrap();
+        let mut wrong = vec![];
+        let mut dialects = 0;
+        for entry in fs::read_dir(&families).unwrap() {
+            let family = entry.unwrap().path();
+            let name = family.file_name().unwrap().to_str().unwrap().to_owned();
+            // Reasoning is told by its marks alone, so nothing reads the inside of it.
+            let common = if name == "reasoning" { &["mod.rs"][..] } else { &["mod.rs", "body.rs"] };
+            let missing = common.iter().filter(|file| !family.join(file).exists());
+            wrong.extend(missing.map(|file| format!("{name} has no {file}")));
+            for entry in fs::read_dir(&family).unwrap() {
+                let path = entry.unwrap().path();
+                let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+                let Some(dialect) = file.strip_suffix(".rs").filter(|_| !common.contains(&file.as_str()))
+                else {
+                    if path.is_dir() && file != "body" {
+                        wrong.push(format!("{name}/{file}: what belongs to the body stands in `body`"));
+                    }
+                    continue;
+                };
+                dialects += 1;
+                let text = fs::read_to_string(&path).unwrap();
+                if text.matches("static DIALECT: Dialect").count() != 1
+                    || !text.contains(&format!("name: \"{dialect}\""))
+                {
+                    wrong.push(format!("{name}/{file} does not define the dialect `{dialect}`"));
+                }
+                if !registry.contains(&format!("&{name}::{dialect}::DIALECT")) {
+                    wrong.push(format!("`{dialect}` has no row in the registry"));
+                }
+            }
+        }
+        assert!(dialects > 0);
+        none(wrong);
+    }
+
+    #[test]
     fn every_shipped_tool_is_a_file_and_a_page() {
         for entry in fs::read_dir(root().join("crates/helve-tool-builtin/src")).unwrap() {
             let path = entry.unwrap().path();

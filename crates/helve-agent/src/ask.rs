@@ -203,8 +203,11 @@ fn system_with_tools(
     joined(system, &introduction)
 }
 
-fn joined(system: &str, more: &str) -> String {
-    if system.is_empty() { more.to_owned() } else { format!("{system}\n\n{more}") }
+pub(crate) fn joined(system: &str, more: &str) -> String {
+    match (system, more) {
+        (only, "") | ("", only) => only.to_owned(),
+        (system, more) => format!("{system}\n\n{more}"),
+    }
 }
 
 /// A form, if a server that holds its model to so much can make use of it.

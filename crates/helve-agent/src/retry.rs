@@ -12,12 +12,18 @@ mod tests;
 use std::time::Duration;
 
 use helve_model::{ModelError, ModelErrorKind};
+use helve_types::ModelParams;
 
 pub(crate) use self::health::Health;
 pub(crate) use self::tally::Tally;
 
-/// How often a model is asked for one step.
+/// How often a model is asked for one step, unless the parameters say otherwise.
 const TRIES_MAX: u32 = 3;
+
+/// How often a model is asked for one step with these parameters.
+pub(crate) fn tries_max(params: &ModelParams) -> u32 {
+    params.retries.map_or(TRIES_MAX, |retries| retries.saturating_add(1))
+}
 /// How often what readers have seen may be made void: once to ask the same model again, once to ask another.
 const RESTARTS_ON_SAME: u32 = 1;
 const RESTARTS_MAX: u32 = 2;
@@ -47,6 +53,8 @@ pub(crate) struct Setback<'a> {
     pub(crate) shown: bool,
     /// How often this model was asked for the step, this time included.
     pub(crate) tries: u32,
+    /// How often it may be asked for a step.
+    pub(crate) tries_max: u32,
     /// How often readers of this step have been told that what they saw is void.
     pub(crate) restarts: u32,
     /// Whether its calls were native and need not be.
@@ -84,7 +92,7 @@ pub(crate) fn next(setback: &Setback<'_>) -> Next {
 
 /// The pause after which the same model is asked again, if it is.
 fn again(setback: &Setback<'_>) -> Option<Duration> {
-    let may = setback.tries < TRIES_MAX
+    let may = setback.tries < setback.tries_max
         && (!setback.shown || setback.restarts < RESTARTS_ON_SAME)
         && setback.in_budget;
     let pause = pause(setback).filter(|_| may)?;

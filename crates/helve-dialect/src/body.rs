@@ -5,14 +5,14 @@ mod trailing;
 pub(crate) use trailing::Trailing;
 
 use crate::calls::CallReport;
-use crate::channels::ChannelBody;
 use crate::dialect::Grammar;
-use crate::framed::FramedBody;
-use crate::function_xml::TagBody;
-use crate::function_xml::nested::NestedBody;
-use crate::gemma::GemmaBody;
-use crate::json_tags::JsonBody;
-use crate::pythonic::PythonBody;
+use crate::families::channels::ChannelBody;
+use crate::families::framed::FramedBody;
+use crate::families::function_xml::TagBody;
+use crate::families::gemma::GemmaBody;
+use crate::families::json_tags::JsonBody;
+use crate::families::nested_xml::NestedBody;
+use crate::families::pythonic::PythonBody;
 use crate::{End, Tools};
 use helve_json::byte_search::ByteSet;
 

@@ -1,21 +1,21 @@
 //! The shape of a dialect: its marks, what follows them, and the grammar of what they enclose.
 //!
-//! A dialect is data. Its file is `src/<family>/<name>.rs` with one `DIALECT` and a table of cases; the automaton
-//! that reads the inside of a call belongs to the family, and is in its `mod.rs` or in a file beside it.
+//! A dialect is data. Its file is `families/<family>/<name>.rs` with one `DIALECT` and a table of cases; the automaton that
+//! reads the inside of a call belongs to the family, and is in its `body.rs`.
 //!
 //! How to add one is in CONTRIBUTING.md.
 
 use std::fmt;
 
 pub(crate) use crate::ahead::{Fit, Lookahead};
-use crate::channels::ChannelGrammar;
-use crate::framed::FramedGrammar;
-use crate::function_xml::TagGrammar;
-use crate::function_xml::nested::NestedGrammar;
-use crate::gemma::GemmaGrammar;
-use crate::json_tags::JsonGrammar;
-use crate::pythonic::PythonGrammar;
-use crate::reasoning;
+use crate::families::channels::ChannelGrammar;
+use crate::families::framed::FramedGrammar;
+use crate::families::function_xml::TagGrammar;
+use crate::families::gemma::GemmaGrammar;
+use crate::families::json_tags::JsonGrammar;
+use crate::families::nested_xml::NestedGrammar;
+use crate::families::pythonic::PythonGrammar;
+use crate::families::reasoning;
 
 /// One way in which models write tool calls as text.
 pub struct Dialect {

@@ -52,26 +52,20 @@ mod body;
 mod calls;
 #[cfg(test)]
 mod cases;
-mod channels;
 mod dialect;
 mod envelope;
-mod framed;
-mod function_xml;
-mod gemma;
+mod families;
 #[cfg(test)]
 mod guarantees;
-mod json_tags;
 mod mark_scanner;
 mod marker;
 mod native_arguments;
 mod parser;
 mod piece;
 mod profile;
-mod pythonic;
 mod quotable;
 mod read;
 mod reading;
-mod reasoning;
 mod registry;
 mod special;
 mod tools;

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 
 use crate::Dialect;
 use crate::dialect::{END_TOKENS, GivenMarks, Grammar, Lookahead, Mark, Opener, RESULTS, Reasoning};
+use crate::families::{channels, framed, function_xml, gemma, json_tags, nested_xml, pythonic, reasoning};
 use crate::marker::Markers;
 use crate::parser::opening;
-use crate::{channels, framed, function_xml, gemma, json_tags, pythonic, reasoning};
 use helve_json::byte_search::StopBytes;
 
 /// In the order in which they are tried where they share a mark.
@@ -35,7 +35,7 @@ static DIALECTS: &[&Dialect] = &[
     &function_xml::hy_v3::DIALECT,
     &function_xml::hy_v4::DIALECT,
     &function_xml::minimax_m2::DIALECT,
-    &function_xml::minimax_m3::DIALECT,
+    &nested_xml::minimax_m3::DIALECT,
     &function_xml::dots::DIALECT,
     &function_xml::minicpm5::DIALECT,
     &function_xml::claude_xml::DIALECT,

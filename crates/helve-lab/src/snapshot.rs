@@ -95,7 +95,9 @@ impl Snapshot {
         if tables == 0 {
             return Ok(snapshot);
         }
-        each(db, "SELECT id, state, ended_at, conversation, history, setup, user FROM runs", |row| {
+        let runs = "SELECT runs.id, state, ended_at, conversation, history, body, user
+            FROM runs JOIN setups ON setups.id = setup_id";
+        each(db, runs, |row| {
             let run = Run {
                 state: RunState::parse(&get::<String>(row, 1)?).context("a state that does not exist")?,
                 ended: get::<Option<i64>>(row, 2)?.is_some(),

@@ -66,6 +66,7 @@ pub const VENDORS: &[Vendor] = &[
         key_env: Some("DASHSCOPE_API_KEY"),
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
+            top_k: true,
             choices: Choices {
                 named: Takes::UnlessThinking { parameter: &["enable_thinking"], off: "false" },
                 ..Choices::UNFORCED
@@ -115,7 +116,7 @@ pub const VENDORS: &[Vendor] = &[
         base_url: "https://api.siliconflow.cn/v1",
         key_env: Some("SILICONFLOW_API_KEY"),
         protocol: &openai_chat::PROTOCOL,
-        quirks: Quirks { reasoning: Returned::Field("reasoning_content"), ..PLAIN },
+        quirks: Quirks { top_k: true, reasoning: Returned::Field("reasoning_content"), ..PLAIN },
     },
     // Refuses every field that it does not know.
     Vendor {
@@ -149,6 +150,7 @@ pub const VENDORS: &[Vendor] = &[
         key_env: Some("OPENROUTER_API_KEY"),
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
+            top_k: true,
             reasoning: Returned::Field("reasoning"),
             echo: &["reasoning_details"],
             form: FormField::ResponseFormat,

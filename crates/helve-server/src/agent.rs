@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::asked::AskedParams;
+use crate::asked::{AskedParams, Switches, switched_off, system_prompt};
 use crate::declared::tool_choice;
 use crate::input::ForeignJson;
 use crate::problem::Problem;
@@ -55,9 +55,11 @@ pub(crate) struct AgentBody {
     /// `false` for one answer in one piece.
     #[serde(default = "yes")]
     stream: bool,
-    /// `false` withholds all tools.
-    #[serde(default = "yes")]
-    tools: bool,
+    /// `false` withholds all tools. Or names of tools, each with `false` if this run does without it.
+    #[serde(default)]
+    tools: AgentTools,
+    /// Added to the agent's system prompt.
+    system: Option<String>,
     /// Whether the web is searched for the message before the model is first asked; as the agent or else the model has it if
     /// not said.
     #[serde(alias = "pre_search")]
@@ -71,6 +73,19 @@ pub(crate) struct AgentBody {
 
 fn yes() -> bool {
     true
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum AgentTools {
+    All(bool),
+    Switches(Switches),
+}
+
+impl Default for AgentTools {
+    fn default() -> Self {
+        Self::All(true)
+    }
 }
 
 /// The whole answer.
@@ -109,7 +124,7 @@ pub(crate) async fn agent(
     State(app): State<App>,
     principal: Principal,
     headers: HeaderMap,
-    body: ForeignJson<AgentBody>,
+    mut body: ForeignJson<AgentBody>,
 ) -> Result<Response, Problem> {
     let agent = headers.get(AGENT_HEADER).map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned());
     let (world, route) = (app.runtime.world(), "POST /api/agent");
@@ -123,9 +138,16 @@ pub(crate) async fn agent(
         params,
         stream,
         tools,
+        system,
         pre_search,
         tool_choice: choice,
     } = body.value;
+    let (tools, switches) = match tools {
+        AgentTools::All(tools) => (tools, Switches::default()),
+        AgentTools::Switches(switches) => (true, switches),
+    };
+    let (without_tools, unknown) = switched_off(switches, app.runtime.registry())?;
+    body.ignored.0.extend(unknown.into_iter().map(|name| format!("tools.{name}")));
     let choice = tool_choice(choice.as_ref())?;
     let principal = principal.acting_as(user_id.as_deref())?;
     let user = principal.user.clone();
@@ -134,7 +156,9 @@ pub(crate) async fn agent(
         agent,
         model,
         variant,
-        params: params.into(),
+        params: params.checked()?,
+        system: system_prompt(system)?,
+        without_tools,
         pre_search,
         tool_choice: if tools { choice } else { ToolChoice::None },
         stream,

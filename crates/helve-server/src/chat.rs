@@ -16,7 +16,7 @@ use serde_json::Value;
 use self::render::ChatRender;
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::asked::AskedParams;
+use crate::asked::{AskedParams, Switches, switched_off, system_prompt};
 use crate::declared::{ClientMessage, Declared, browser_tools, client_history, client_tools, tool_choice};
 use crate::input::ForeignJson;
 use crate::problem::Problem;
@@ -50,8 +50,11 @@ pub(crate) struct ChatBody {
     messages: Option<Vec<ClientMessage>>,
     #[serde(default)]
     config: Config,
-    /// Tools that the client runs itself; with `messages` and without this, `browser_js_eval`.
-    tools: Option<Vec<Declared>>,
+    /// Tools that the client runs itself; with `messages` and without this, `browser_js_eval`. Or names of the server's
+    /// tools, each with `false` if this run does without it.
+    tools: Option<ChatTools>,
+    /// Added to the agent's system prompt.
+    system: Option<String>,
     /// Whether the web is searched for the message before the model is first asked; as the agent or else the model has it if
     /// not said.
     #[serde(alias = "pre_search")]
@@ -61,6 +64,13 @@ pub(crate) struct ChatBody {
     #[serde(rename = "tool_choice", alias = "toolChoice")]
     #[schemars(extend("x-aliases" = ["toolChoice"]))]
     tool_choice: Option<Value>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ChatTools {
+    Declared(Vec<Declared>),
+    Switches(Switches),
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -94,7 +104,7 @@ pub(crate) async fn chat(
     State(app): State<App>,
     principal: Principal,
     headers: HeaderMap,
-    body: ForeignJson<ChatBody>,
+    mut body: ForeignJson<ChatBody>,
 ) -> Result<Response, Problem> {
     let key = start::idempotency_key(&headers, "POST /api/chat", None, &body.bytes, app.runtime.world())?;
     let ChatBody {
@@ -106,6 +116,7 @@ pub(crate) async fn chat(
         messages,
         config,
         tools,
+        system,
         pre_search,
         tool_choice: choice,
     } = body.value;
@@ -130,8 +141,15 @@ pub(crate) async fn chat(
         }
     };
     let registry = app.runtime.registry();
-    let client_tools = match (tools, &input) {
-        (Some(tools), _) => client_tools(tools, registry)?,
+    let (declared, switches) = match tools {
+        None => (None, Switches::default()),
+        Some(ChatTools::Declared(declared)) => (Some(declared), Switches::default()),
+        Some(ChatTools::Switches(switches)) => (None, switches),
+    };
+    let (without_tools, unknown) = switched_off(switches, registry)?;
+    body.ignored.0.extend(unknown.into_iter().map(|name| format!("tools.{name}")));
+    let client_tools = match (declared, &input) {
+        (Some(declared), _) => client_tools(declared, registry)?,
         (None, StartInput::Client { .. }) => browser_tools(registry),
         (None, StartInput::Message { .. }) => vec![],
     };
@@ -140,7 +158,9 @@ pub(crate) async fn chat(
         agent,
         model: model_type.or(config.model),
         variant: config.variant,
-        params: config.params.into(),
+        params: config.params.checked()?,
+        system: system_prompt(system)?,
+        without_tools,
         client_tools,
         pre_search,
         tool_choice: tool_choice(choice.as_ref())?,

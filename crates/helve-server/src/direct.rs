@@ -1,11 +1,13 @@
 //! Calling a tool without a model: for programs, and for old callers that only have to change an address.
 //!
-//! Both ways lead through the same pipeline as every call and leave the same record. `docs/guide/old-callers.md` says how
+//! Both ways lead through the same pipeline as every call and leave the same record. `docs/guide/moving-in.md` says how
 //! to move.
 
+mod execute;
+
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
 use helve_agent::{CallOptions, Called, Order};
 use helve_store::AuditEntry;
 use helve_tool::{Outcome, Progress, Unknown};
@@ -16,34 +18,21 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{ForeignJson, Json, Path};
+use crate::input::{Json, Path};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 use crate::start::{self, Names, must_be_ready};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes
-        .add(
-            Operation::post("/api/tools/{name}/call", Right::Chat, "Call a tool without a model")
-                .starts_run()
-                .for_user()
-                .body::<CallBody>()
-                .gives::<CallView>(),
-            call_tool,
-        )
-        .add(
-            Operation::post(
-                "/api/tools/execute",
-                Right::Chat,
-                "Call a tool as old callers do; the text of its result",
-            )
+    let routes = execute::routes(routes);
+    routes.add(
+        Operation::post("/api/tools/{name}/call", Right::Chat, "Call a tool without a model")
             .starts_run()
             .for_user()
-            .foreign()
-            .body::<OldBody>()
-            .gives::<OldResult>(),
-            execute,
-        )
+            .body::<CallBody>()
+            .gives::<CallView>(),
+        call_tool,
+    )
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -206,81 +195,4 @@ fn callers_fault(kind: FailureKind) -> Option<(StatusCode, &'static str)> {
 fn only_in_a_run() -> Problem {
     let detail = "this tool needs somebody to act; have it called in a conversation";
     Problem::new(StatusCode::CONFLICT, "needs_a_run", detail)
-}
-
-/// As old callers wrote it: the tool's name among its arguments.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct OldBody {
-    tool: String,
-    /// Beside it the arguments, by their names, and `userId`: whose call it is, where the token may act for that user.
-    #[serde(flatten)]
-    arguments: Map<String, Value>,
-}
-
-/// What old callers get if they ask for JSON; others get the bare text.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct OldResult {
-    success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
-pub(crate) async fn execute(
-    State(app): State<App>,
-    principal: Principal,
-    headers: HeaderMap,
-    body: ForeignJson<OldBody>,
-) -> Result<Response, Problem> {
-    let (world, route) = (app.runtime.world(), "POST /api/tools/execute");
-    let key = start::idempotency_key(&headers, route, None, &body.bytes, world)?;
-    let OldBody { tool, mut arguments } = body.value;
-    let tool = app.runtime.catalogue().name_of(&tool);
-    let principal = principal.acting_as(named_user(&app, &tool, &mut arguments)?.as_deref())?;
-    let options = CallOptions { order: order(&principal), key, ..CallOptions::default() };
-    let called = call(&app, principal.user, &tool, arguments, options).await?;
-    let names = Names::of_call(&called);
-    let result = match called.outcome {
-        Outcome::Finished(output) => Ok(output.text),
-        Outcome::Failed(failure) | Outcome::Refused(failure) => Err(failure.message),
-        Outcome::Unknown(Unknown { because, .. }) => {
-            Err(format!("nobody can say whether it happened: {because}; check before you repeat it"))
-        }
-        Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),
-    };
-    let answer = names.on(if wants_json(&headers) { old_json(result) } else { old_text(result) });
-    Ok(body.ignored.on(answer))
-}
-
-/// The user that the body names, taken out of the arguments unless the tool has such an argument itself.
-fn named_user(app: &App, tool: &str, arguments: &mut Map<String, Value>) -> Result<Option<String>, Problem> {
-    let known = app.runtime.registry().get(tool);
-    let is_argument =
-        known.is_some_and(|tool| tool.spec().parameters.pointer("/properties/userId").is_some());
-    match arguments.remove("userId") {
-        Some(argument) if is_argument => {
-            arguments.insert("userId".into(), argument);
-            Ok(None)
-        }
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(user)) => Ok(Some(user)),
-        Some(_) => Err(Problem::bad_request("bad_body", "`userId` must be a string").with("field", "userId")),
-    }
-}
-
-fn wants_json(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    accept.is_some_and(|accept| accept.contains("application/json"))
-}
-
-fn old_json(result: Result<String, String>) -> Response {
-    let success = result.is_ok();
-    let (result, error) = result.map_or_else(|error| (None, Some(error)), |result| (Some(result), None));
-    axum::Json(OldResult { success, result, error }).into_response()
-}
-
-fn old_text(result: Result<String, String>) -> Response {
-    let text = result.unwrap_or_else(|error| format!("Error: {error}"));
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
 }

@@ -138,7 +138,13 @@ impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         let detail = error.to_string();
         match error {
-            StartError::UnknownAgent { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_agent", detail),
+            StartError::UnknownAgent { .. } => {
+                let detail = format!(
+                    "{detail}; name one of these (`X-Agent-ID` on /api/agent, `agent` elsewhere), leave it out for the \
+                     default agent, or have the operator add `[[agents]]` with this `name` to helve.toml"
+                );
+                Self::new(StatusCode::NOT_FOUND, "unknown_agent", detail)
+            }
             StartError::UnknownModel { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_model", detail),
             StartError::UnknownVariant { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_variant", detail),
             StartError::TwoVariants { .. } => Self::bad_request("two_variants", detail),

@@ -83,13 +83,14 @@ pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, 
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         app.answers.count(status);
         let is_file = status.is_success() && !path.starts_with("/api") && !path.starts_with("/v1");
+        // `count` is the number of refusals since the last line about one.
         let count = if is_refused(status) { app.refusals.count(Instant::now()) } else { Some(1) };
         if is_file || WATCHED.contains(&path.as_str()) || count.is_none() {
-            debug!(%method, path, status = status.as_u16(), ms, "answered");
+            debug!(status = status.as_u16(), ms, %method, path, "request answered");
         } else if let Some(count @ 2..) = count {
-            info!(%method, path, status = status.as_u16(), ms, count, "refused; `count` were since the last such line");
+            info!(status = status.as_u16(), ms, count, %method, path, "requests refused");
         } else {
-            info!(%method, path, status = status.as_u16(), ms, "answered");
+            info!(status = status.as_u16(), ms, %method, path, "request answered");
         }
         response
     };

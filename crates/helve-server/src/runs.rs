@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::asked::AskedParams;
+use crate::asked::{AskedParams, Switches, switched_off, system_prompt};
 use crate::declared::{Declared, client_tools, tool_choice};
 use crate::input::{Asked, Id, Json, page};
 use crate::problem::Problem;
@@ -143,9 +143,11 @@ pub(crate) struct RunBody {
     params: AskedParams,
     agent: Option<String>,
     user: Option<String>,
-    /// Tools that the client runs itself.
+    /// Tools that the client runs itself. Or names of the server's tools, each with `false` if this run does without it.
     #[serde(default)]
-    tools: Vec<Declared>,
+    tools: RunTools,
+    /// Added to the agent's system prompt.
+    system: Option<String>,
     /// Whether the web is searched for the message before the model is first asked; as the agent or else the model has it if
     /// not said.
     #[serde(alias = "preSearch")]
@@ -155,6 +157,19 @@ pub(crate) struct RunBody {
     #[serde(alias = "toolChoice")]
     #[schemars(extend("x-aliases" = ["toolChoice"]))]
     tool_choice: Option<Value>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum RunTools {
+    Declared(Vec<Declared>),
+    Switches(Switches),
+}
+
+impl Default for RunTools {
+    fn default() -> Self {
+        Self::Declared(vec![])
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -185,17 +200,30 @@ pub(crate) async fn start_run(
         agent,
         user,
         tools,
+        system,
         pre_search,
         tool_choice: choice,
     } = body.value;
+    let registry = app.runtime.registry();
+    let (declared, switches) = match tools {
+        RunTools::Declared(declared) => (declared, Switches::default()),
+        RunTools::Switches(switches) => (vec![], switches),
+    };
+    let (without_tools, unknown) = switched_off(switches, registry)?;
+    if let Some(name) = unknown.first() {
+        let detail = format!("`tools` names `{name}`, which is no tool of this server");
+        return Err(Problem::bad_request("unknown_tool", detail).with("field", format!("tools.{name}")));
+    }
     let user = principal.acting_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
         model,
         variant,
-        params: params.into(),
-        client_tools: client_tools(tools, app.runtime.registry())?,
+        params: params.checked()?,
+        system: system_prompt(system)?,
+        without_tools,
+        client_tools: client_tools(declared, registry)?,
         pre_search,
         tool_choice: tool_choice(choice.as_ref())?,
         key,
@@ -246,7 +274,7 @@ pub(crate) async fn resume_run(
 ) -> Result<StatusCode, Problem> {
     let by = &principal.user;
     app.runtime.resume_run(principal.scope(), run).await?;
-    tracing::info!(%run, %by, "the run is taken up because somebody said so");
+    tracing::info!(%run, %by, reason = "operator", "run resumed");
     Ok(StatusCode::ACCEPTED)
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::StatusCode;
 use helve_store::AuditEntry;
+use helve_tool::{ToolMetrics, ToolStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -41,7 +42,12 @@ pub(crate) async fn status(State(app): State<App>) -> axum::Json<Value> {
         .registry()
         .all()
         .iter()
-        .map(|tool| (tool.spec().name.clone(), tool.status().to_json()))
+        .map(|tool| {
+            let status = tool.status();
+            let mut view = status.to_json();
+            add_other_names(&mut view["metrics"], &status);
+            (tool.spec().name.clone(), view)
+        })
         .collect();
     let uptime = app.runtime.world().clock.steady().saturating_sub(app.began);
     let (admission, streams) = (app.runtime.admission(), app.streams.status());
@@ -73,7 +79,23 @@ pub(crate) async fn metrics(
     view["in_use"] = json!(status.limit.map(|limit| limit.in_use));
     view["waiting"] = json!(status.limit.map(|limit| limit.waiting));
     view["breaker"] = json!(status.breaker_state());
+    add_other_names(&mut view, &status);
     Ok(axum::Json(view))
+}
+
+/// Adds the counts under the names by which clients of another system read them.
+fn add_other_names(metrics: &mut Value, status: &ToolStatus) {
+    let ToolMetrics { calls, succeeded, failed, unknown, cache_hit_rate, error_rate, mean_ms, .. } =
+        status.metrics;
+    metrics["totalCalls"] = json!(calls);
+    metrics["successCalls"] = json!(succeeded);
+    metrics["failedCalls"] = json!(failed + unknown);
+    metrics["averageLatency"] = json!(mean_ms);
+    metrics["cacheHitRate"] = json!(cache_hit_rate);
+    metrics["errorRate"] = json!(error_rate);
+    metrics["concurrency"] = json!(status.limit.map_or(0, |limit| limit.in_use));
+    // Without a breaker no call is held back.
+    metrics["circuitBreakerState"] = json!(status.breaker_state().unwrap_or("closed"));
 }
 
 // The shapes of what the tools tell about themselves, for the document; a wire test holds them against it.
@@ -144,6 +166,27 @@ struct MetricsView {
     p95_ms: f64,
     p99_ms: f64,
     slowest_ms: f64,
+    #[schemars(flatten)]
+    other_names: OtherNamesView,
+}
+
+/// The same under the names that another system has for them.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only described: `add_other_names` writes it")]
+struct OtherNamesView {
+    total_calls: u64,
+    success_calls: u64,
+    /// Those that failed, and those that were cut off.
+    failed_calls: u64,
+    /// In milliseconds.
+    average_latency: f64,
+    cache_hit_rate: f64,
+    error_rate: f64,
+    /// Calls that hold a place of its limit.
+    concurrency: u32,
+    /// `closed`, `open` or `half_open`; `closed` if it has no breaker.
+    circuit_breaker_state: String,
 }
 
 /// The counts of one tool, and how busy it is now.
@@ -211,7 +254,8 @@ struct CacheView {
 /// What to set back; everything of all tools if nothing is said.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ResetBody {
-    #[serde(default)]
+    #[serde(default, alias = "toolName")]
+    #[schemars(extend("x-aliases" = ["toolName"]))]
     tool: Option<String>,
     #[serde(default)]
     what: Option<Vec<What>>,

@@ -133,6 +133,14 @@ impl DataDir {
     }
 }
 
+/// Private from the first moment, so that there is nothing to tighten afterwards.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
 /// Makes the directory and those above it. A directory is kept by the one above it, and after a power cut only if
 /// that one was synced; nothing inside can make up for it.
 fn create_for_good(path: &Path) -> std::io::Result<()> {
@@ -140,7 +148,7 @@ fn create_for_good(path: &Path) -> std::io::Result<()> {
     if !above.exists() {
         create_for_good(above)?;
     }
-    match fs::create_dir(path) {
+    match create_private(path) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }

@@ -50,6 +50,11 @@ const SQLITE: &[Migration] = &[
         sql: include_str!("../migrations/sqlite/0014_tool_sends.sql"),
     },
     Migration {
+        number: 15,
+        name: "fewer_pages",
+        sql: include_str!("../migrations/sqlite/0015_fewer_pages.sql"),
+    },
+    Migration {
         number: 16,
         name: "tool_grants",
         sql: include_str!("../migrations/sqlite/0016_tool_grants.sql"),
@@ -89,7 +94,9 @@ pub(crate) fn migrate(connection: &mut Connection, now_ms: i64) -> Result<(), Mi
             Some(_) => {}
         }
     }
-    for migration in &SQLITE[applied.len().min(SQLITE.len())..] {
+    // By number and not by position: one that was made on another branch may come after later ones.
+    let is_new = |migration: &&Migration| applied.iter().all(|(number, _)| *number != migration.number);
+    for migration in SQLITE.iter().filter(is_new) {
         let Migration { number, name, sql } = *migration;
         let failed = |source| MigrateError::Failed { number, name, source };
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -123,6 +130,60 @@ mod tests {
         migrate(&mut connection, 1).unwrap();
         migrate(&mut connection, 2).unwrap();
         assert_eq!(applied(&connection).unwrap().len(), SQLITE.len());
+    }
+
+    #[test]
+    fn a_migration_is_applied_by_its_number_also_when_later_ones_were_applied_before() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, 1).unwrap();
+        let numbers = |connection: &Connection| -> Vec<u32> {
+            applied(connection).unwrap().into_iter().map(|(number, _)| number).collect()
+        };
+        let all = numbers(&connection);
+        connection
+            .execute_batch("DROP TABLE model_profiles; DELETE FROM migrations WHERE number = 3;")
+            .unwrap();
+        migrate(&mut connection, 2).unwrap();
+        assert_eq!(numbers(&connection), all);
+        connection.execute_batch("SELECT count(*) FROM model_profiles").unwrap();
+    }
+
+    #[test]
+    fn migrations_stand_in_the_order_of_their_numbers() {
+        assert!(SQLITE.is_sorted_by(|one, next| one.number < next.number));
+    }
+
+    #[test]
+    fn an_open_run_from_before_is_the_active_run_of_its_conversation_and_has_its_setup() {
+        let connection = Connection::open_in_memory().unwrap();
+        for known in SQLITE.iter().filter(|known| known.number < 15) {
+            connection.execute_batch(known.sql).unwrap();
+        }
+        let run =
+            "id, user, conversation, history, state, epoch, owner, resumes, setup, created_at, ended_at";
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO users VALUES ('mei', 1);
+                 INSERT INTO conversations (id, user, title, messages, created_at, updated_at)
+                     VALUES (x'0c', 'mei', 'busy', 2, 1, 1), (x'0d', 'mei', 'free', 2, 1, 1);
+                 INSERT INTO runs ({run}) VALUES
+                     (x'01', 'mei', x'0c', 0, 'completed', 1, 'o', 0, '{{}}', 1, 2),
+                     (x'02', 'mei', x'0c', 2, 'waiting_client', 1, 'o', 0, '{{}}', 3, NULL),
+                     (x'03', 'mei', x'0d', 0, 'failed', 1, 'o', 0, '{{}}', 1, 2),
+                     (x'04', 'mei', NULL, 0, 'running', 1, 'o', 0, '{{\"other\":1}}', 1, NULL);"
+            ))
+            .unwrap();
+        let last = SQLITE.iter().find(|known| known.number == 15).unwrap();
+        connection.execute_batch(last.sql).unwrap();
+        let mut rows = connection.prepare("SELECT active_run FROM conversations ORDER BY id").unwrap();
+        let active = rows.query_map([], |row| row.get::<_, Option<Vec<u8>>>(0)).unwrap();
+        assert_eq!(active.collect::<Result<Vec<_>, _>>().unwrap(), [Some(vec![2]), None]);
+        // And what runs were started with is kept once.
+        let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(number("SELECT count(*) FROM setups"), 2);
+        let own = "SELECT count(*) FROM runs JOIN setups ON setups.id = setup_id
+                   WHERE body = CASE runs.id WHEN x'04' THEN '{\"other\":1}' ELSE '{}' END";
+        assert_eq!(number(own), 4);
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! The folder of tools: which definitions are in it, and which program belongs to each.
 //!
 //! A definition is a file `NAME.json`; its program is the file with the same name and another ending, or what `command`
-//! says. A file that anybody may write is no tool of the operator's and is not run.
+//! says. A script may carry its definition itself (`inline.rs`). A file that anybody may write is no tool of the operator's and is not run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use helve_tool::DefinitionError;
 
 use crate::definition::CodeDefinition;
+use crate::inline;
 
 /// The most definitions that are read.
 pub const FILES_MAX: usize = 500;
@@ -72,7 +73,53 @@ pub(crate) fn read_sources(signature: &Signature) -> Sources {
         };
         sources.insert(name, source);
     }
+    for path in scripts(&files).take(FILES_MAX) {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(source) = read_script(path, &stem) else { continue };
+        let name = source.as_ref().map_or(stem, |source| source.name.clone());
+        let problem = format!("another file of the folder defines `{name}` too; rename one of them");
+        let source = match sources.contains_key(&name) {
+            true => Err(DefinitionError::new("name", problem)),
+            false => source,
+        };
+        sources.insert(name, source);
+    }
     sources
+}
+
+/// Scripts that no definition stands beside.
+fn scripts<'a>(files: &'a [&'a Path]) -> impl Iterator<Item = &'a Path> {
+    let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_owned);
+    let has_definition = |path: &Path| files.contains(&path.with_extension("json").as_path());
+    files.iter().copied().filter(move |path| {
+        ending(path).is_some_and(|ending| inline::is_script(&ending)) && !has_definition(path)
+    })
+}
+
+/// The tool of a script that carries its definition.
+fn read_script(path: &Path, stem: &str) -> Option<Result<CodeSource, DefinitionError>> {
+    let mut head = vec![];
+    fs::File::open(path).and_then(|file| file.take(DEFINITION_BYTES_MAX).read_to_end(&mut head)).ok()?;
+    let ending = path.extension()?.to_str()?;
+    let text = inline::definition(ending, &String::from_utf8_lossy(&head))?;
+    let source = || {
+        let definition = CodeDefinition::parse(text?.as_bytes())?;
+        let metadata = fs::metadata(path);
+        let metadata = metadata.map_err(|error| DefinitionError::new("definition", error.to_string()))?;
+        check_owner(path, &metadata)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let command = match &definition.command {
+            Some(command) => given_command(command, folder)?,
+            None => run_command(path)?,
+        };
+        let mut hash = blake3::Hasher::new();
+        hash_file(&mut hash, path, &metadata)
+            .map_err(|error| DefinitionError::new("definition", error.to_string()))?;
+        let version = hash.finalize().to_hex()[..32].to_owned();
+        let name = definition.name.clone().unwrap_or_else(|| stem.to_owned());
+        Ok(CodeSource { name, definition, command, version })
+    };
+    Some(source())
 }
 
 fn read_source(path: &Path, stem: &str, files: &[&Path]) -> Result<CodeSource, DefinitionError> {
@@ -150,7 +197,12 @@ fn found_command(path: &Path, stem: &str, files: &[&Path]) -> Result<Vec<String>
             ));
         }
     };
-    let file = Path::new(&program);
+    run_command(Path::new(&program))
+}
+
+/// How a program is run: by itself, or by the interpreter of its ending.
+fn run_command(file: &Path) -> Result<Vec<String>, DefinitionError> {
+    let program = file.to_string_lossy().into_owned();
     if is_executable(file) {
         return Ok(vec![program]);
     }
@@ -159,7 +211,8 @@ fn found_command(path: &Path, stem: &str, files: &[&Path]) -> Result<Vec<String>
         Some("js" | "mjs" | "cjs") => "node",
         Some("sh") => "sh",
         _ => {
-            return wrong(format!("`{program}` is not executable: run `chmod +x` on it, or give `command`"));
+            let problem = format!("`{program}` is not executable: run `chmod +x` on it, or give `command`");
+            return Err(DefinitionError::new("command", problem));
         }
     };
     Ok(vec![interpreter.into(), program])
@@ -265,6 +318,27 @@ mod tests {
             let problem = sources[name].as_ref().unwrap_err().to_string();
             assert!(problem.contains(words), "{name}: {problem}");
         }
+    }
+
+    #[test]
+    fn a_script_that_carries_its_definition_is_a_tool_by_itself() {
+        let script = "# helve: {\"description\": \"Counts.\", \"effect\": \"read\"}\nprint(1)";
+        let sources = read(&[
+            ("count.py", script, 0o644),
+            ("lib.py", "x = 1", 0o644),
+            ("open.sh", "# helve: {\"description\": \"x\"}", 0o666),
+            ("both.json", DEFINITION, 0o644),
+            ("both.py", script, 0o644),
+            ("odd.sh", "# helve: {\"descripton\": \"x\"}", 0o644),
+        ]);
+        assert_eq!(sources.keys().collect::<Vec<_>>(), ["both", "count", "odd", "open"]);
+        assert_eq!(program(&sources, "count"), "python3 count.py");
+        assert_eq!(sources["count"].as_ref().unwrap().definition.effect, helve_types::Effect::Read);
+        assert_eq!(sources["both"].as_ref().unwrap().definition.effect, helve_types::Effect::NonIdempotent);
+        assert!(sources["open"].as_ref().unwrap_err().to_string().contains("every user of this machine"));
+        assert!(sources["odd"].as_ref().unwrap_err().to_string().contains("descripton"));
+        let other = read(&[("count.py", &format!("{script}\nprint(2)"), 0o644)]);
+        assert_ne!(sources["count"].as_ref().unwrap().version, other["count"].as_ref().unwrap().version);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod definition;
 mod folder;
+mod inline;
 mod output;
 mod sync;
 mod tool;

@@ -223,12 +223,18 @@ pub struct ModelParams {
     pub temperature: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
+    /// Sent to vendors that know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
+    /// How often the same model is asked again for a step whose answer did not come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
     /// Sent to the vendor as it stands.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -242,9 +248,11 @@ impl ModelParams {
         Self {
             temperature: self.temperature.or(below.temperature),
             top_p: self.top_p.or(below.top_p),
+            top_k: self.top_k.or(below.top_k),
             max_tokens: self.max_tokens.or(below.max_tokens),
             seed: self.seed.or(below.seed),
             stop: if self.stop.is_empty() { below.stop.clone() } else { self.stop },
+            retries: self.retries.or(below.retries),
             extra,
         }
     }

@@ -23,9 +23,10 @@ use serde_json::Value;
 pub(crate) use self::find::{all_approvals, approval_of, run_of};
 pub(crate) use self::follow::{Following, Seen};
 pub(crate) use self::reach::{Reach, Reached};
-pub(crate) use self::running::leave_note;
+pub(crate) use self::running::{leave_note, running_server};
 pub(crate) use self::views::{Approval, ApprovalState, Run, when};
 pub(crate) use self::visible::{in_gutter, line, prose_in_gutter, text};
+use crate::i18n::tr;
 
 /// How long an answer that is no stream may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,12 +51,10 @@ pub(crate) enum ClientError {
     Refused { status: u16, code: String, detail: String, more: Value },
 
     /// Nobody knows whether the request was heard.
-    #[error(
-        "the server at {server} does not answer ({why}); start it with `helve serve`, or say where it is with --server"
-    )]
+    #[error("{}", tr!("the server at {server} does not answer ({why}); start it with `helve serve`, or name another with --server", server = .server, why = .why))]
     Gone { server: String, why: String },
 
-    #[error("what answers at {server} is no Helve that this command understands: {why}")]
+    #[error("{}", tr!("the answer from {server} is not understood: {why}", server = .server, why = .why))]
     Odd { server: String, why: String },
 }
 
@@ -67,10 +66,14 @@ impl ClientError {
 
 fn no(detail: &str, status: u16, code: &str) -> String {
     let hint = match code {
-        "token_needed" | "wrong_token" => "; put the token into the environment variable HELVE_TOKEN",
-        _ => "",
+        "token_needed" | "wrong_token" => tr!("; put the token into the environment variable HELVE_TOKEN"),
+        _ => String::new(),
     };
-    if detail.is_empty() { format!("the server answers {status}") } else { format!("{}{hint}", line(detail)) }
+    if detail.is_empty() {
+        tr!("the server answers {status}", status = status)
+    } else {
+        format!("{}{hint}", line(detail))
+    }
 }
 
 impl Client {
@@ -80,9 +83,9 @@ impl Client {
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .with_context(|| {
-                format!(
-                    "`{}` is no address of a server; use one such as http://127.0.0.1:8890",
-                    line(address)
+                tr!(
+                    "`{address}` is no address of a server; use one such as http://127.0.0.1:8890",
+                    address = line(address)
                 )
             })?;
         #[expect(clippy::disallowed_methods, reason = "the person's own server, where they say it is")]
@@ -95,7 +98,7 @@ impl Client {
         // A proxy is for the way out, and this machine is not out.
         let near = matches!(base.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"));
         let http = if near { http.no_proxy() } else { http };
-        Ok(Self { http: http.build().context("the HTTP client cannot be made")?, base, token })
+        Ok(Self { http: http.build().with_context(|| tr!("the HTTP client cannot be made"))?, base, token })
     }
 
     /// The server, as messages name it.
@@ -170,7 +173,7 @@ impl Client {
         let member = |name: &str| more[name].as_str().unwrap_or_default().to_owned();
         let (code, detail) = (member("code"), member("detail"));
         if code.is_empty() && status == StatusCode::NOT_FOUND {
-            return Err(self.odd(&"it does not know this address"));
+            return Err(self.odd(&tr!("it does not know this address")));
         }
         Err(ClientError::Refused { status: status.as_u16(), code, detail, more })
     }
@@ -180,7 +183,7 @@ impl Client {
         while let Some(chunk) = response.chunk().await.map_err(|error| self.gone(&error))? {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > ANSWER_BYTES_MAX {
-                return Err(self.odd(&"its answer has no end"));
+                return Err(self.odd(&tr!("its answer is too long")));
             }
         }
         Ok(bytes)

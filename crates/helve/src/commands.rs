@@ -19,37 +19,41 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
-use crate::client::Reach;
 use crate::config::{Config, Environment, LogFormat, Overrides};
+use crate::log::OutcomeFirst;
 
 /// A self-hosted tool-calling runtime for AI agents.
 #[derive(Debug, Parser)]
 #[command(name = "helve", version, max_term_width = 100)]
 pub struct Cli {
+    /// The language of help and messages: en or zh [default: of HELVE_LANG, LC_ALL, LC_MESSAGES or LANG]
+    // Read before the arguments are: see `Language::choose`.
+    #[arg(long, value_name = "LANGUAGE", global = true)]
+    lang: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start the server, with the page, the API and everything behind them
+    /// Start the server, with the web page and the API
     Serve(serve::ServeArgs),
-    /// Read model output on standard input and print the calls found in it
+    /// Read model output from standard input and print the tool calls in it
     Parse(parse::ParseArgs),
-    /// Make, look at, switch and call tools
+    /// List, show, add, enable, disable and call tools
     Tools(tools::ToolsArgs),
-    /// Look at models: their state, their price, their variants; ask one what it can do
+    /// List models with their state, price and variants; probe what a model can do
     Models(models::ModelsArgs),
-    /// Talk with a model in the terminal, and answer what it asks
+    /// Chat with a model in the terminal, and answer its approval requests
     Chat(chat::ChatArgs),
-    /// Look at runs, follow them, stop them, and take up those that were left alone
+    /// List, show, follow, cancel and resume runs
     Runs(runs::RunsArgs),
-    /// See what waits for a person, and answer it
+    /// List approval requests and answer them
     Approvals(approvals::ApprovalsArgs),
-    /// Make, list and revoke access tokens
+    /// Create, list and revoke access tokens
     Token(token::TokenArgs),
-    /// Check the configuration, keys, model servers and database, and say what to do about each problem
-    Doctor(Reach),
+    /// Check the configuration, keys, model servers and database, and say how to fix each problem
+    Doctor(doctor::DoctorArgs),
     /// The process of one query of `query_database`, which the server starts by itself
     #[command(name = helve_tool_builtin::QUERY_WORKER, hide = true)]
     QueryWorker,
@@ -58,10 +62,10 @@ enum Command {
 /// What every command that reads the configuration takes.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Common {
-    /// The configuration file [default: helve.toml, if it is there]
+    /// The configuration file [default: helve.toml, if it exists]
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The directory in which everything is kept [default: ~/.local/share/helve]
+    /// The data directory [default: ~/.local/share/helve]
     #[arg(long, value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
 }
@@ -84,7 +88,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
-        Command::Doctor(reach) => doctor::run(&reach),
+        Command::Doctor(args) => doctor::run(&args),
         Command::QueryWorker => Ok(helve_tool_builtin::run_query_worker()),
     }
 }
@@ -126,7 +130,7 @@ fn start_logging(filter: &str, format: LogFormat) {
         .with_writer(std::io::stderr);
     // A second subscriber cannot be installed, and need not be.
     _ = match format {
-        LogFormat::Text => logs.try_init(),
+        LogFormat::Text => logs.event_format(OutcomeFirst).try_init(),
         // Of the spans, `spans` has all: the request, the run, the step or the call.
         LogFormat::Json => logs.json().flatten_event(true).with_current_span(false).try_init(),
     };

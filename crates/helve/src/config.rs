@@ -9,6 +9,7 @@ mod budgets;
 mod compaction;
 mod databases;
 mod egress;
+mod env_models;
 mod environment;
 mod file;
 mod hooks;

@@ -4,6 +4,12 @@
 //! makes the parts of it and joins them, `commands` are what the command line offers. A library so that the fault
 //! lab can run the very same server with tools of its own.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "use `outln!` and `errln!` of `output`, which survive a reader that has enough"
+)]
+
 pub mod alarms;
 pub mod assemble;
 mod client;
@@ -11,10 +17,13 @@ pub mod commands;
 pub mod config;
 mod discovery;
 pub mod hooks;
+pub mod i18n;
 pub mod import;
+mod log;
 mod nearby;
 pub mod notices;
 mod outlet;
+pub mod output;
 mod process;
 #[cfg(test)]
 mod testing;

@@ -200,11 +200,13 @@ impl Driver {
     ) -> Next {
         let (now, chance) = (Instant::now(), self.shared.world.chance());
         let Broken { error, shown } = broken;
+        let tries_max = retry::tries_max(&self.params(model, quest));
         self.shared.models.health(model.name(), |health| {
             let setback = Setback {
                 error,
                 shown: *shown,
                 tries: quest.tries,
+                tries_max,
                 restarts: quest.restarts,
                 may_prompt: *mode == Mode::Native && self.asked_mode(model) == ToolMode::Auto,
                 may_compact: self.shared.settings.compaction.enabled && !quest.room.was_refused,

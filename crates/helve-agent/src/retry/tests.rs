@@ -24,6 +24,7 @@ fn first(error: &ModelError) -> Setback<'_> {
         error,
         shown: false,
         tries: 1,
+        tries_max: super::TRIES_MAX,
         restarts: 0,
         may_prompt: false,
         may_compact: false,

@@ -1,5 +1,6 @@
 //! Starting a run: what was asked for, made definite, and on record before anything happens.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
@@ -31,6 +32,10 @@ pub struct StartRequest {
     pub client_tools: Vec<ToolSpec>,
     pub tool_choice: ToolChoice,
     pub params: ModelParams,
+    /// Added to the agent's system prompt.
+    pub system: Option<String>,
+    /// Tools of the agent that this run does without.
+    pub without_tools: BTreeSet<String>,
     /// Whether the web is searched for what is said before the model is first asked; if not said, as the agent or else the
     /// model has it.
     pub pre_search: Option<bool>,
@@ -52,6 +57,8 @@ impl StartRequest {
             client_tools: vec![],
             tool_choice: ToolChoice::Auto,
             params: ModelParams::default(),
+            system: None,
+            without_tools: BTreeSet::new(),
             pre_search: None,
             mode: None,
             stream: true,
@@ -240,7 +247,7 @@ impl Runtime {
         let setup = RunSetup {
             agent: settings.name.clone(),
             model,
-            system: settings.system.clone(),
+            system: crate::ask::joined(&settings.system, request.system.as_deref().unwrap_or_default()),
             max_steps: settings.max_steps,
             tool_choice: request.tool_choice,
             tools: kit.pinned(),
@@ -313,10 +320,11 @@ impl Runtime {
 
     async fn kit(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<Kit>, StartError> {
         let plain = agent.kit(self.registry(), &request.user);
-        if request.client_tools.is_empty() {
+        if request.client_tools.is_empty() && request.without_tools.is_empty() {
             return Ok(plain);
         }
         let mut tools: Vec<Arc<Registered>> = plain.toolbox.tools().to_vec();
+        tools.retain(|tool| !request.without_tools.contains(&tool.spec().name));
         for tool in agent.client_tools(&request.client_tools, &request.user).await {
             tools.push(tool?);
         }

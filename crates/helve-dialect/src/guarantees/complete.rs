@@ -1,8 +1,8 @@
 //! A complete message is read the same as the same message in pieces, whatever is odd in its calls.
 
 use super::*;
-use crate::framed::{deepseek_v3, deepseek_v31, kimi_k2};
-use crate::gemma::{functiongemma, gemma4};
+use crate::families::framed::{deepseek_v3, deepseek_v31, kimi_k2};
+use crate::families::gemma::{functiongemma, gemma4};
 use crate::read as read_message;
 
 const CALL: &str = r#"{"name": "f", "arguments": {"a": 1}}"#;

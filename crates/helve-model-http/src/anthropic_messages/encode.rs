@@ -56,6 +56,10 @@ fn extra(request: &ModelRequest<'_>, messages: &[wire::Message<'_>]) -> Map<Stri
     if forced && !request.tools.is_empty() || must_think && thoughtless(messages) {
         extra.remove("thinking");
     }
+    // Refused beside thinking, as the temperature is.
+    if let Some(top_k) = request.params.top_k.filter(|_| !thinks(&extra)) {
+        extra.entry("top_k").or_insert_with(|| Value::from(top_k));
+    }
     let budget = extra.get("thinking").and_then(|thinking| thinking.get("budget_tokens")?.as_u64());
     if let Some(max_tokens) = request.params.max_tokens {
         // A bound that leaves no room for an answer after the thinking is refused.

@@ -51,6 +51,7 @@ fn params(params: &ModelParams, stops: &[&str]) -> (Map<String, Value>, Map<Stri
     let named = [
         ("temperature", params.temperature.map(Value::from)),
         ("topP", params.top_p.map(Value::from)),
+        ("topK", params.top_k.map(Value::from)),
         ("maxOutputTokens", params.max_tokens.map(Value::from)),
         ("seed", params.seed.map(Value::from)),
         ("stopSequences", stop),

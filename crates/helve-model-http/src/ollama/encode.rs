@@ -51,6 +51,7 @@ fn settings(request: &ModelRequest<'_>, target: &Target<'_>) -> (Map<String, Val
     set(target.quirks.max_tokens, params.max_tokens.map(Value::from));
     set("temperature", params.temperature.map(Value::from));
     set("top_p", params.top_p.map(Value::from));
+    set("top_k", params.top_k.map(Value::from));
     set(target.quirks.seed, params.seed.map(Value::from));
     let stops = target.quirks.stops(request);
     set("stop", (!stops.is_empty()).then(|| Value::from(stops)));
@@ -239,10 +240,10 @@ mod tests {
     #[test]
     fn sampling_is_an_option_and_the_rest_stands_beside() {
         let params: ModelParams = serde_json::from_value(json!({
-            "temperature": 0.2, "top_p": 0.9, "max_tokens": 64, "seed": 7, "stop": ["END"],
+            "temperature": 0.2, "top_p": 0.9, "top_k": 40, "max_tokens": 64, "seed": 7, "stop": ["END"],
             "extra": {
                 "think": "low", "keep_alive": "10m", "num_ctx": 8192, "repeat_penalty": 1.0,
-                "options": {"top_k": 5, "seed": 8}, "stream": false, "model": "other",
+                "options": {"min_p": 0.1, "seed": 8}, "stream": false, "model": "other",
             },
         }))
         .unwrap();
@@ -259,6 +260,7 @@ mod tests {
               ],
               "model": "m",
               "options": {
+                "min_p": 0.1,
                 "num_ctx": 8192,
                 "num_predict": 64,
                 "repeat_penalty": 1.0,
@@ -267,7 +269,7 @@ mod tests {
                   "END"
                 ],
                 "temperature": 0.2,
-                "top_k": 5,
+                "top_k": 40,
                 "top_p": 0.9
               },
               "stream": true,

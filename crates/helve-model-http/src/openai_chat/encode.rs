@@ -69,6 +69,9 @@ fn extra(request: &ModelRequest<'_>, quirks: &Quirks) -> Map<String, Value> {
     if let Some(seed) = params.seed {
         extra.insert(quirks.seed.to_owned(), Value::from(seed));
     }
+    if let Some(top_k) = params.top_k.filter(|_| quirks.top_k) {
+        extra.insert("top_k".to_owned(), Value::from(top_k));
+    }
     if let Some((field, value)) = request.form.as_ref().and_then(|form| quirks.form.written(form)) {
         extra.insert(field.to_owned(), value);
     }

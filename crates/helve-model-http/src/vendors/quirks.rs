@@ -11,6 +11,8 @@ pub(crate) struct Quirks {
     /// The name under which the bound on the answer's length is sent.
     pub(crate) max_tokens: &'static str,
     pub(crate) seed: &'static str,
+    /// Whether it takes `top_k`, which is no part of OpenAI's protocol.
+    pub(crate) top_k: bool,
     /// Whether a stream can be asked for its usage; where not, it comes by itself.
     pub(crate) usage_option: bool,
     pub(crate) reasoning: Returned,
@@ -28,6 +30,7 @@ pub(crate) struct Quirks {
 pub(crate) const PLAIN: Quirks = Quirks {
     max_tokens: "max_tokens",
     seed: "seed",
+    top_k: false,
     usage_option: true,
     reasoning: Returned::Nowhere,
     echo: &[],

@@ -154,6 +154,13 @@ async fn make_many(
         views.push(RowView { row: number, name, ..RowView::from(imported) });
     }
     let refused = views.iter().filter(|view| view.problem.is_some()).count();
+    if refused == views.len()
+        && let Some(RowView { problem: Some(first), .. }) = views.first()
+    {
+        let detail = format!("none of the {refused} rows was accepted; row 1: {first}");
+        let views = serde_json::to_value(&views).unwrap_or_default();
+        return Err(Problem::bad_request("bad_rows", detail).with("rows", views));
+    }
     let status = match (refused, options.dry_run) {
         (0, true) => StatusCode::OK,
         (0, false) => StatusCode::CREATED,

@@ -290,8 +290,8 @@ async fn routes_for_other_systems_name_what_they_do_not_know_and_go_on() {
         ),
         (
             "/api/agent",
-            json!({"message": "hi", "params": {"top_k": 4}, "Stream": false}),
-            "Stream, params.top_k",
+            json!({"message": "hi", "params": {"top_q": 4}, "Stream": false}),
+            "Stream, params.top_q",
         ),
         ("/api/agent", json!({"message": "hi", "stream": false, "größe": 4}), "gr??e"),
     ] {

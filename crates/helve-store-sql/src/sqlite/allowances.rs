@@ -3,7 +3,7 @@
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, AuditEntry, Circumstances, Page, Scope, StoreError,
 };
-use helve_types::{Answer, ApprovalId, ConversationId, Question, RunId, RunSetup, Timestamp, UserId, Within};
+use helve_types::{Answer, ApprovalId, ConversationId, Question, RunId, Timestamp, UserId, Within};
 use rusqlite::{Connection, Row, params};
 
 use super::rows::{
@@ -26,16 +26,16 @@ pub(super) fn keep(
     }
     let said = first(
         connection,
-        "SELECT a.question, r.id AS run, r.user, r.conversation, r.setup
+        "SELECT a.question, r.id AS run, r.user, r.conversation, r.agent
          FROM approvals a JOIN runs r ON r.id = a.run WHERE a.id = ?1",
         [approval.0.as_bytes()],
         |row| {
             let question: Question = json_column(row, "question")?;
-            let setup: RunSetup = json_column(row, "setup")?;
+            let agent: String = column(row, "agent")?;
             let of = Circumstances {
                 run: id_column(row, "run", RunId)?,
                 user: &UserId(column(row, "user")?),
-                agent: &setup.agent,
+                agent: &agent,
                 conversation: optional_id_column(row, "conversation", ConversationId)?,
             };
             Ok(Allowance::said(answer, &question, &of, by, at))

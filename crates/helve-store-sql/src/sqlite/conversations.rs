@@ -6,13 +6,11 @@ use rusqlite::{Connection, Row, params};
 
 use super::rows::{all, column, execute, first, id_column, json_column, optional_id_column};
 use super::runs::{limits, only_user};
-use super::shares;
 use super::spent::spent_columns;
+use super::{setups, shares};
 
 const COLUMNS: &str = "SELECT id, user, title, messages, created_at, updated_at,
-    input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos,
-    (SELECT runs.id FROM runs WHERE runs.conversation = conversations.id AND runs.ended_at IS NULL)
-        AS active_run
+    input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos, active_run
     FROM conversations";
 
 pub(super) fn conversations(
@@ -98,6 +96,7 @@ pub(super) fn delete(connection: &Connection, scope: &Scope, id: ConversationId)
     let its_allowances = format!("DELETE FROM allowances WHERE within <> 'agent' AND run {of_its_runs}");
     execute(connection, &its_allowances, [id.0.as_bytes()])?;
     shares::give_back(connection, id)?;
+    setups::forget(connection, id)?;
     execute(connection, "DELETE FROM runs WHERE conversation = ?1", [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM messages WHERE conversation = ?1", [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM conversations WHERE id = ?1", [id.0.as_bytes()])?;

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 use super::rows::{all, column, first};
 use super::runs::{limits, only_user, read_call};
 
-const SELECT: &str = "SELECT tool_calls.*, json_extract(runs.setup, '$.agent') AS agent";
+const SELECT: &str = "SELECT tool_calls.*, runs.agent";
 
 pub(super) fn executions(
     connection: &Connection,

@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 
 use super::derived::derive;
 use super::rows::{column, execute, first, id_column, to_json};
-use super::{conversations, files, shares};
+use super::{conversations, files, setups, shares};
 
 /// What the writer knows of a run that was opened; its history is read elsewhere.
 pub(super) enum OpenedRow {
@@ -58,7 +58,7 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
     execute(
         connection,
         "INSERT INTO runs
-             (id, user, conversation, history, state, epoch, owner, resumes, setup, created_at, agent)
+             (id, user, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent)
          VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8)",
         params![
             new.run.0.as_bytes(),
@@ -66,11 +66,18 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             new.place.conversation().as_ref().map(|id| id.0.as_bytes()),
             before,
             new.owner,
-            to_json(&new.setup)?,
+            setups::keep(connection, &new.setup)?,
             at.0,
             new.setup.agent,
         ],
     )?;
+    if let Some(conversation) = new.place.conversation() {
+        execute(
+            connection,
+            "UPDATE conversations SET active_run = ?2 WHERE id = ?1",
+            params![conversation.0.as_bytes(), new.run.0.as_bytes()],
+        )?;
+    }
     shares::begin(connection, new)?;
     if let (Some(conversation), Some(message)) = (new.place.conversation(), &new.message) {
         keep_message(connection, conversation, message, at)?;
@@ -164,9 +171,25 @@ pub(super) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
         keep_message(connection, conversation, message, at)?;
     }
     match batch.state {
-        Some(state) => enter_state(connection, batch.run, state, at),
+        Some(state) => {
+            enter_state(connection, batch.run, state, at)?;
+            match conversation.filter(|_| state.is_final()) {
+                Some(conversation) => free(connection, conversation, batch.run),
+                None => Ok(()),
+            }
+        }
         None => Ok(()),
     }
+}
+
+/// The conversation may have another run.
+fn free(connection: &Connection, conversation: ConversationId, run: RunId) -> Result<(), StoreError> {
+    execute(
+        connection,
+        "UPDATE conversations SET active_run = NULL WHERE id = ?1 AND active_run = ?2",
+        params![conversation.0.as_bytes(), run.0.as_bytes()],
+    )?;
+    Ok(())
 }
 
 /// The run's conversation and last sequence number, if the batch's writer still owns it.

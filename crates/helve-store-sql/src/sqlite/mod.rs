@@ -17,6 +17,7 @@ mod profiles;
 mod readers;
 mod rows;
 mod runs;
+mod setups;
 mod shares;
 mod spent;
 mod tokens;

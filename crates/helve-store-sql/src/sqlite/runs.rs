@@ -12,8 +12,9 @@ use super::rows::{
 use super::spent::spent_columns;
 use super::unavailable;
 
-const COLUMNS: &str = "SELECT id, user, conversation, state, setup, resumes, created_at, ended_at,
+const COLUMNS: &str = "SELECT id, user, conversation, state, resumes, created_at, ended_at,
     input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos,
+    (SELECT body FROM setups WHERE setups.id = runs.setup_id) AS setup,
     (SELECT max(seq) FROM run_events WHERE run = runs.id) AS last_seq FROM runs";
 
 /// The user that a scope is limited to, for `(?1 IS NULL OR user = ?1)`.

@@ -5,6 +5,7 @@ use helve_types::ApprovalId;
 use serde_json::Value;
 
 use super::{Client, ClientError, line};
+use crate::i18n::tr;
 
 /// What one page of a list holds at most.
 const PAGE: usize = 200;
@@ -32,11 +33,11 @@ pub(crate) async fn approval_of(client: &Client, part: &str) -> anyhow::Result<S
     // An open question is meant before one that is settled.
     for state in ["pending", "all"] {
         let ids = ids(&all_approvals(client, state, None).await?, "approval");
-        if let Some(found) = only(part, "question", &ids)? {
+        if let Some(found) = only(part, &ids)? {
             return Ok(found);
         }
     }
-    bail!("no question has an id like `{}`; `helve approvals list --all` shows them", line(part))
+    bail!(tr!("no approval has an id like `{id}`; `helve approvals list --all` shows them", id = line(part)))
 }
 
 /// The whole id of the run whose id begins or ends like this.
@@ -45,12 +46,12 @@ pub(crate) async fn run_of(client: &Client, part: &str) -> anyhow::Result<String
         return Ok(part.to_owned());
     }
     let runs = all(client, "/api/runs", "runs", &[], RUNS_MAX).await?;
-    match only(part, "run", &ids(&runs, "run"))? {
+    match only(part, &ids(&runs, "run"))? {
         Some(found) => Ok(found),
-        None => bail!(
-            "none of your latest runs has an id like `{}`; `helve runs list` shows them, and others need the whole id",
-            line(part)
-        ),
+        None => bail!(tr!(
+            "none of your latest runs has an id like `{id}`; `helve runs list` shows them, and others need the whole id",
+            id = line(part)
+        )),
     }
 }
 
@@ -67,7 +68,7 @@ async fn all(
         let page = [query, &[("limit", limit.as_str()), ("offset", offset.as_str())]].concat();
         let mut answer: Value = client.get(path, &page).await?;
         let Some(Value::Array(items)) = answer.get_mut(member).map(Value::take) else {
-            return Err(client.odd(&format!("its answer has no `{member}`")));
+            return Err(client.odd(&tr!("its answer has no `{member}`", member = member)));
         };
         let last = items.len() < PAGE;
         found.extend(items);
@@ -82,12 +83,15 @@ fn ids(items: &[Value], member: &str) -> Vec<String> {
 }
 
 /// The one id that begins or ends with the part, if there is one.
-fn only(part: &str, what: &str, ids: &[String]) -> anyhow::Result<Option<String>> {
+fn only(part: &str, ids: &[String]) -> anyhow::Result<Option<String>> {
     let wanted = part.trim().to_ascii_lowercase();
     ensure!(
         wanted.len() >= PART_MIN,
-        "`{}` is too little of an id; give at least {PART_MIN} characters of it",
-        line(part)
+        tr!(
+            "`{id}` is too short for an id; give at least {count} characters",
+            id = line(part),
+            count = PART_MIN
+        )
     );
     let fits = |id: &&String| id.starts_with(&wanted) || id.ends_with(&wanted);
     let found: Vec<&String> = ids.iter().filter(fits).collect();
@@ -96,7 +100,7 @@ fn only(part: &str, what: &str, ids: &[String]) -> anyhow::Result<Option<String>
         [one] => Ok(Some(one.clone())),
         [..] => {
             let all: Vec<&str> = found.iter().map(|id| id.as_str()).collect();
-            bail!("more than one {what} has an id like `{}`: {}", line(part), all.join(", "))
+            bail!(tr!("several ids are like `{id}`: {all}", id = line(part), all = all.join(", ")))
         }
     }
 }
@@ -108,11 +112,11 @@ mod tests {
     #[test]
     fn a_part_of_an_id_is_enough_if_it_fits_only_one() {
         let ids = ["019a-aaaa-1111", "019a-bbbb-2222", "77ff-cccc-1111"].map(str::to_owned);
-        assert_eq!(only("77FF", "run", &ids).unwrap().as_deref(), Some("77ff-cccc-1111"));
-        assert_eq!(only("2222", "run", &ids).unwrap().as_deref(), Some("019a-bbbb-2222"));
-        assert_eq!(only("9999", "run", &ids).unwrap(), None);
-        let two = only("019a", "run", &ids).unwrap_err().to_string();
-        assert_eq!(two, "more than one run has an id like `019a`: 019a-aaaa-1111, 019a-bbbb-2222");
-        assert!(only("77f", "run", &ids).unwrap_err().to_string().contains("at least 4"));
+        assert_eq!(only("77FF", &ids).unwrap().as_deref(), Some("77ff-cccc-1111"));
+        assert_eq!(only("2222", &ids).unwrap().as_deref(), Some("019a-bbbb-2222"));
+        assert_eq!(only("9999", &ids).unwrap(), None);
+        let two = only("019a", &ids).unwrap_err().to_string();
+        assert_eq!(two, "several ids are like `019a`: 019a-aaaa-1111, 019a-bbbb-2222");
+        assert!(only("77f", &ids).unwrap_err().to_string().contains("at least 4"));
     }
 }

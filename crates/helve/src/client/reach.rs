@@ -21,6 +21,8 @@ use crate::assemble::install_tls;
 use crate::commands::Common;
 use crate::commands::serve::{Serving, Take};
 use crate::config::{Config, Environment};
+use crate::i18n::tr;
+use crate::output::errln;
 
 /// A server that holds the directory and does not answer yet is starting: so often it is looked for, with a pause.
 const LOOKS: u32 = 100;
@@ -31,11 +33,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Reach {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// The server to speak to [default: the one that runs on this machine, or none]
+    /// The server to use [default: the one that runs on this machine, or none]
     ///
-    /// HELVE_SERVER names it, too. Without either: the server that uses the data directory, then one that you started with another directory, then one
-    /// that answers at the default address, and then the data directory itself. Its token, if it wants one, is read
-    /// from HELVE_TOKEN or the configuration.
+    /// HELVE_SERVER names it, too. Without either, Helve looks for the server that uses the data directory, then for one
+    /// that you started with another directory, then for one at the default address; otherwise it uses the data directory
+    /// itself. The token, if the server needs one, is read from HELVE_TOKEN or the configuration.
     #[arg(long, value_name = "URL", global = true, env = "HELVE_SERVER_URL")]
     server: Option<String>,
 }
@@ -135,15 +137,22 @@ fn is_same_server(one: &str, other: &str) -> bool {
 }
 
 fn tell_server(address: &str) {
-    eprintln!("using the server at {address}");
+    errln!("{}", tr!("using the server at {address}", address = address));
 }
 
 fn tell_directory(data: &Path, held: &Holder) {
     let data = data.display();
     match held {
-        Holder::Server(address) => eprintln!("using the data of the server at {address}: {data}"),
-        Holder::Silent => eprintln!("using the data of a running server: {data}"),
-        Holder::Nobody => eprintln!("no server is running; using the data directory {data}"),
+        Holder::Server(address) => {
+            errln!(
+                "{}",
+                tr!("using the data of the server at {address}: {data}", address = address, data = data)
+            )
+        }
+        Holder::Silent => errln!("{}", tr!("using the data of a running server: {data}", data = data)),
+        Holder::Nobody => {
+            errln!("{}", tr!("no server is running; using the data directory {data}", data = data))
+        }
     }
 }
 
@@ -160,8 +169,12 @@ impl Reached {
     /// Says, where there is no other server, what this command does about it.
     pub(crate) fn tell(&self, what: &str) {
         if self.is_own() {
-            let found = self.found.as_ref().map(|data| format!(" (data directory {})", data.display()));
-            eprintln!("no server is running: {what}{}", found.unwrap_or_default());
+            let found =
+                self.found.as_ref().map(|data| tr!(" (data directory {data})", data = data.display()));
+            errln!(
+                "{}",
+                tr!("no server is running: {what}{found}", what = what, found = found.unwrap_or_default())
+            );
         }
     }
 

@@ -17,6 +17,9 @@ use crate::client::{
     Approval, ApprovalState, Client, ClientError, Following, Reach, Reached, Run, Seen, all_approvals,
     approval_of, when,
 };
+use crate::commands::runs::story::state_word;
+use crate::i18n::tr;
+use crate::output::{errln, out, outln};
 
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArgs {
@@ -28,31 +31,31 @@ pub(crate) struct ApprovalsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the questions that are open
+    /// List the open approval requests
     List {
-        /// Those that are settled too
+        /// Include those that are already answered
         #[arg(long)]
         all: bool,
         /// Only those of this user; needs the right `admin`
         #[arg(long)]
         user: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show a question whole: exactly what would be sent, and why somebody is asked
+    /// Show an approval request in full: exactly what would be sent, and why approval is needed
     Show {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Answer a question; the first answer wins
+    /// Answer an approval request; the first answer counts
     ///
-    /// With no server running, the run goes on inside this command until it ends or waits again.
+    /// Without a running server, this command executes the run until it ends or waits again.
     Answer {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
         #[command(subcommand)]
         answer: GivenAnswer,
@@ -73,21 +76,21 @@ async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
     let client = &reached.client;
     match action {
         Action::List { all, user, json } => {
-            reached.tell("reading the data directory");
+            reached.tell(&tr!("reading the data directory"));
             list(client, if all { "all" } else { "pending" }, user.as_deref(), json).await?;
         }
         Action::Show { id, json } => {
-            reached.tell("reading the data directory");
+            reached.tell(&tr!("reading the data directory"));
             let id = approval_of(client, &id).await?;
             let told: Value = client.get(&format!("/api/approvals/{id}"), &[]).await?;
             if json {
-                println!("{}", serde_json::to_string_pretty(&told)?);
+                outln!("{}", serde_json::to_string_pretty(&told)?);
             } else {
-                print!("{}", card::card(&serde_json::from_value(told)?, World::real().now()));
+                out!("{}", card::card(&serde_json::from_value(told)?, World::real().now()));
             }
         }
         Action::Answer { id, answer } => {
-            reached.tell("the run goes on inside this command");
+            reached.tell(&tr!("the run goes on inside this command"));
             settle(reached, &id, answer).await?;
         }
     }
@@ -97,15 +100,17 @@ async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
 async fn list(client: &Client, state: &str, user: Option<&str>, as_json: bool) -> anyhow::Result<()> {
     let told = all_approvals(client, state, user).await?;
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&told)?);
+        outln!("{}", serde_json::to_string_pretty(&told)?);
         return Ok(());
     }
     if told.is_empty() {
-        eprintln!("{}", if state == "pending" { "no question is open" } else { "there are no questions" });
+        let nothing =
+            if state == "pending" { tr!("no approval is pending") } else { tr!("there are no approvals") };
+        errln!("{nothing}");
     }
     let now = World::real().now();
     for approval in told {
-        println!("{}", card::row(&serde_json::from_value(approval)?, now));
+        outln!("{}", card::row(&serde_json::from_value(approval)?, now));
     }
     Ok(())
 }
@@ -118,17 +123,20 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
     let asked: Approval = client.get(&path, &[]).await?;
     let now = World::real().now();
     if asked.state == ApprovalState::Pending && asked.question.expires_at <= now {
-        bail!("its time was up at {}; it can no longer be answered", when(asked.question.expires_at));
+        bail!(tr!(
+            "it expired at {when} and can no longer be answered",
+            when = when(asked.question.expires_at)
+        ));
     }
     refuse_if_settled_otherwise(&asked, &answer)?;
-    print!("{}", card::card(&asked, now));
+    out!("{}", card::card(&asked, now));
     if asked.state == ApprovalState::Answered {
-        println!("it was answered so before");
+        outln!("{}", tr!("this was the answer before, too"));
         return Ok(());
     }
     let before: Run = client.get(&format!("/api/runs/{}", asked.run), &[]).await?;
     match client.post(&path, Some(&serde_json::to_value(&answer)?), None).await {
-        Ok(_) => println!("answered: {}", card::said(&answer)),
+        Ok(_) => outln!("{}", tr!("answered: {answer}", answer = card::said(&answer))),
         // Somebody was quicker.
         Err(error @ ClientError::Refused { status: 409, .. }) => {
             refuse_if_settled_otherwise(&client.get(&path, &[]).await?, &answer)?;
@@ -137,7 +145,7 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
         Err(error) => return Err(error.into()),
     }
     if reached.is_own() {
-        println!("{}", to_rest(client, &before).await?);
+        outln!("{}", to_rest(client, &before).await?);
     }
     Ok(())
 }
@@ -147,7 +155,7 @@ fn refuse_if_settled_otherwise(approval: &Approval, answer: &helve_types::Answer
     match approval.state {
         ApprovalState::Pending => Ok(()),
         ApprovalState::Withdrawn => {
-            bail!("its run ended before anybody answered; there is nothing to answer any more")
+            bail!(tr!("its run ended before anybody answered"))
         }
         ApprovalState::Answered if approval.answer.as_ref() == Some(answer) => Ok(()),
         ApprovalState::Answered => bail!("{}", card::settled(approval)),
@@ -165,7 +173,7 @@ pub(super) async fn to_rest(client: &Client, run: &Run) -> anyhow::Result<String
         }
     }
     let now: Run = client.get(&format!("/api/runs/{}", run.run), &[]).await?;
-    Ok(format!("run {} is {}", now.run, now.state.as_str()))
+    Ok(tr!("run {run} is {state}", run = now.run, state = state_word(now.state)))
 }
 
 fn rests(fact: &Fact) -> bool {

@@ -28,10 +28,11 @@ use self::attend::Left;
 use self::keyboard::{Input, Keyboard, Names, Purpose};
 use self::names::Kind;
 use self::screen::{Screen, Side};
-use self::slash::{HELP, Slash};
+use self::slash::{Slash, help};
 use super::serve::Take;
 use super::{block_on_threads, log_quietly};
 use crate::client::{Client, ClientError, Reach, Run, line};
+use crate::i18n::tr;
 
 const MESSAGE_PROMPT: &str = "> ";
 /// Before a server that is gone is asked again.
@@ -45,19 +46,19 @@ const INTERRUPTED: u8 = 130;
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     reach: Reach,
-    /// The agent to speak with
+    /// The agent to talk to
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// The model that answers, or `name:variant`
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Go on with this conversation
+    /// Continue this conversation
     #[arg(long, value_name = "ID")]
     conversation: Option<String>,
-    /// Where a call waits for a person and nobody is at a terminal, end with code 3 instead of waiting for an answer
+    /// Without a terminal: exit with code 3 when a call needs approval, instead of waiting for it
     #[arg(long)]
     no_wait: bool,
-    /// Ask on standard input although it is no terminal
+    /// Ask questions on standard input even if it is not a terminal
     #[arg(long)]
     interactive: bool,
 }
@@ -66,7 +67,10 @@ pub(super) fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
     block_on_threads(async {
         let reached = args.reach.reach(Take::Up).await?;
-        reached.tell(&format!("serving inside this command, at {}, until it ends", reached.client.server()));
+        reached.tell(&tr!(
+            "serving inside this command, at {address}, until it ends",
+            address = reached.client.server()
+        ));
         let data = args.reach.common.load(None)?.data;
         let done = Chat::new(reached.client.clone(), &args, &data).talk().await;
         reached.leave().await?;
@@ -149,7 +153,11 @@ impl Chat {
         let model = self.model.clone().or_else(|| models["default"].as_str().map(str::to_owned));
         let model = line(model.as_deref().unwrap_or("?"));
         if self.interactive {
-            self.screen.note(&format!("model {model} at {}; /help shows the commands", self.client.server()));
+            self.screen.note(&tr!(
+                "model {model} at {server}; /help shows the commands",
+                model = model,
+                server = self.client.server()
+            ));
         }
         self.flush()
     }
@@ -211,7 +219,7 @@ impl Chat {
                 }
                 Err(ClientError::Refused { code, more, .. }) if code == "conversation_busy" => {
                     let run = more["run"].as_str().unwrap_or_default().to_owned();
-                    self.screen.note("the conversation has a run that is not over; it comes first");
+                    self.screen.note(&tr!("the conversation has a run that has not ended; it comes first"));
                     let known: Run = self.client.get(&format!("/api/runs/{run}"), &[]).await?;
                     match self.attend(&run, known.last_event).await? {
                         Left::Over { .. } => {}
@@ -220,7 +228,7 @@ impl Chat {
                 }
                 Err(error @ (ClientError::Gone { .. } | ClientError::Refused { status: 503, .. })) => {
                     if !std::mem::replace(&mut told, true) {
-                        self.screen.note(&format!("{error}; trying again"));
+                        self.screen.note(&tr!("{error}; trying again", error = error));
                     }
                     self.flush()?;
                     tokio::select! {
@@ -239,17 +247,17 @@ impl Chat {
 
     async fn obey(&mut self, command: Slash) -> anyhow::Result<()> {
         match command {
-            Slash::Help => self.screen.block(HELP),
+            Slash::Help => self.screen.block(&help()),
             Slash::New => {
                 self.conversation = None;
-                self.screen.note("another conversation");
+                self.screen.note(&tr!("another conversation"));
             }
             Slash::Model(Some(name)) if self.exists(Kind::Model, &name).await => {
-                self.screen.note(&format!("model {} from now on", line(&name)));
+                self.screen.note(&tr!("model {name} from now on", name = line(&name)));
                 self.model = Some(name);
             }
             Slash::Agent(Some(name)) if self.exists(Kind::Agent, &name).await => {
-                self.screen.note(&format!("agent {} from now on", line(&name)));
+                self.screen.note(&tr!("agent {name} from now on", name = line(&name)));
                 self.agent = Some(name);
             }
             // What was wrong with the name is told.
@@ -258,10 +266,10 @@ impl Chat {
             Slash::Agent(None) => self.list(Kind::Agent).await,
             Slash::Tools(None) => self.list(Kind::Tool).await,
             Slash::Tools(Some(name)) => self.describe_tool(&name).await,
-            Slash::Stop => self.screen.note("nothing is at work"),
+            Slash::Stop => self.screen.note(&tr!("no run is in progress")),
             Slash::Quit => {}
             Slash::Unknown(word) => {
-                self.screen.note(&format!("there is no command /{}; /help shows them", line(&word)));
+                self.screen.note(&tr!("there is no command /{word}; /help shows them", word = line(&word)));
             }
         }
         self.flush()

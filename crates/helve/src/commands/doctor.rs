@@ -1,67 +1,82 @@
 //! `helve doctor`: is everything there that is needed, and what to do if not.
 
+mod finding;
 mod models;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
+use clap::Args;
 use helve_tool_builtin::{QUERY_WORKER, QueryWorker, TAVILY_SECRET, look_at};
 use helve_types::World;
 use reqwest::Client;
+use serde::Serialize;
 
+use self::finding::{Finding, Level, quoted};
 use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, check_names};
-use crate::client::Reach;
+use crate::client::{Reach, running_server};
 use crate::config::{Config, Environment};
+use crate::output::outln;
 
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What was found, and what it means for whoever runs the server.
-enum Finding {
-    Good(String),
-    /// Works without, but something will be missing.
-    Note(String),
-    Bad(String),
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    reach: Reach,
+    /// Print JSON: `{"ok", "server"?, "findings": [{"level", "text", "run"?}]}`
+    #[arg(long)]
+    json: bool,
 }
 
-impl Finding {
-    fn print(&self) {
-        match self {
-            Self::Good(text) => println!("ok    {text}"),
-            Self::Note(text) => println!("note  {text}"),
-            Self::Bad(text) => println!("BAD   {text}"),
-        }
-    }
-
-    fn bad(&self) -> Option<&str> {
-        match self {
-            Self::Bad(text) => Some(text),
-            Self::Good(_) | Self::Note(_) => None,
-        }
-    }
+/// Everything that was found.
+#[derive(Serialize)]
+struct Report {
+    /// Nothing has to be put right.
+    ok: bool,
+    /// Where the server of this data directory answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
+    findings: Vec<Finding>,
 }
 
-pub(super) fn run(reach: &Reach) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
-    let mut findings = vec![];
-    match reach.load_shared() {
+    let report = match args.reach.load_shared() {
         Ok(config) => {
-            findings.push(configuration(&config));
+            // Looked at before anything is opened, which would make the directory.
+            let mut findings = vec![configuration(&config), permissions(&config.data)];
             findings.extend(block_on(async {
                 match assemble(&config, &World::real(), Hold::Shared, vec![]).await {
                     Ok(assembly) => look(&config, &assembly).await,
-                    Err(error) => Ok(vec![Finding::Bad(format!("{error:#}"))]),
+                    Err(error) => Ok(vec![Finding::bad(format!("{error:#}"))]),
                 }
             })?);
+            Report::new(running_server(&config.data), findings)
         }
-        Err(error) => findings.push(Finding::Bad(format!("configuration: {error:#}"))),
+        Err(error) => {
+            let file = args.reach.common.config.clone().unwrap_or_else(|| "helve.toml".into());
+            let finding = Finding::bad(format!("configuration: {error:#}"));
+            let edit = format!("${{EDITOR:-vi}} {}", quoted(&file.display().to_string()));
+            Report::new(None, vec![if file.exists() { finding.run(edit) } else { finding }])
+        }
+    };
+    if args.json {
+        outln!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        report.findings.iter().for_each(|finding| outln!("{}", finding.lines()));
     }
-    findings.iter().for_each(Finding::print);
-    let bad: Vec<&str> = findings.iter().filter_map(Finding::bad).collect();
+    let bad: Vec<&str> = report.bad().collect();
     match bad[..] {
+        [] if args.json => Ok(ExitCode::SUCCESS),
         [] => {
-            println!("\nHelve can start: helve serve");
+            match &report.server {
+                Some(address) => outln!("\nHelve runs: open {address}, or talk with it: helve chat"),
+                None => outln!("\nHelve can start: helve serve"),
+            }
             Ok(ExitCode::SUCCESS)
         }
         [only] => bail!("one thing to put right: {only}"),
@@ -69,16 +84,54 @@ pub(super) fn run(reach: &Reach) -> anyhow::Result<ExitCode> {
     }
 }
 
+impl Report {
+    fn new(server: Option<String>, findings: Vec<Finding>) -> Self {
+        Self { ok: findings.iter().all(|finding| finding.level != Level::Bad), server, findings }
+    }
+
+    fn bad(&self) -> impl Iterator<Item = &str> {
+        self.findings
+            .iter()
+            .filter(|finding| finding.level == Level::Bad)
+            .map(|finding| finding.text.as_str())
+    }
+}
+
+/// Whether others of this machine can read what is kept. A server closes it when it starts.
+#[cfg(unix)]
+fn permissions(data: &Path) -> Finding {
+    use std::os::unix::fs::PermissionsExt;
+    let shown = data.display();
+    match std::fs::metadata(data) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Finding::good(format!("data directory: {shown} is made at the first start"))
+        }
+        Err(error) => Finding::bad(format!("data directory: {shown} cannot be used: {error}")),
+        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+            let what = format!("data directory: other users of this machine can read {shown}");
+            Finding::note(what).run(format!("chmod 700 {}", quoted(&shown.to_string())))
+        }
+        Ok(_) => Finding::good(format!("data directory: {shown} is private")),
+    }
+}
+
+#[cfg(not(unix))]
+fn permissions(data: &Path) -> Finding {
+    Finding::good(format!("data directory: {}", data.display()))
+}
+
 fn configuration(config: &Config) -> Finding {
     match &config.file {
-        Some(path) => Finding::Good(format!("configuration: {}", path.display())),
-        None => Finding::Good("configuration: none, everything has its default".into()),
+        Some(path) => Finding::good(format!("configuration: {}", path.display())),
+        None => Finding::good("configuration: none, everything has its default"),
     }
 }
 
 async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Finding>> {
     #[expect(clippy::disallowed_methods, reason = "it asks whether this server answers at its own address")]
     let client = Client::builder().connect_timeout(PATIENCE).timeout(PATIENCE).build()?;
+    assembly.discovery.look_nearby(&assembly.runtime).await;
+    assembly.runtime.recall_choices().await?;
     let mut findings = vec![
         database(config, assembly).await,
         access(config, assembly).await,
@@ -86,25 +139,33 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
     ];
     findings.extend(tools(config, assembly).await);
     findings.extend(databases(config).await);
-    findings.extend(assembly.warnings.iter().map(|warning| Finding::Note(warning.clone())));
-    findings.extend(models::all(config, &assembly.models).await);
-    findings.push(Finding::Good("model `demo`: always there, needs nothing".into()));
+    findings.extend(assembly.warnings.iter().map(|warning| Finding::note(warning.clone())));
+    findings.extend(models::all(assembly).await);
+    findings.push(Finding::good("model `demo`: always there, needs nothing"));
     let key = config.egress.secrets.get(TAVILY_SECRET).filter(|key| key.has_value());
     findings.push(match key {
-        Some(_) => Finding::Good("tool `search_web`: it has its key".into()),
-        None => Finding::Note(
-            "tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search".into(),
-        ),
+        Some(_) => Finding::good("tool `search_web`: it has its key"),
+        None => Finding::note("tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search")
+            .run("export TAVILY_API_KEY="),
     });
-    findings.extend(models::idle_keys(config, &Environment::of_process()));
+    let environment = Environment::of_process();
+    findings.extend(models::idle_keys(config, &environment));
+    findings.extend(other_database(&environment));
     Ok(findings)
+}
+
+/// A variable of the system that Helve replaces, which somebody may rely on.
+fn other_database(environment: &Environment) -> Option<Finding> {
+    environment.text("MONGODB_URI")?;
+    let note = "MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)";
+    Some(Finding::note(note))
 }
 
 async fn database(config: &Config, assembly: &Assembly) -> Finding {
     let path = config.data.display();
     match assembly.store.check().await {
-        Ok(()) => Finding::Good(format!("database: {path} can be read and written")),
-        Err(error) => Finding::Bad(format!("database: {path}: {error}")),
+        Ok(()) => Finding::good(format!("database: {path} can be read and written")),
+        Err(error) => Finding::bad(format!("database: {path}: {error}")),
     }
 }
 
@@ -116,14 +177,14 @@ async fn databases(config: &Config) -> Vec<Finding> {
         let name = database.name();
         match look_at(database, &worker).await {
             Ok(powers) if powers.is_empty() => {
-                findings.push(Finding::Good(format!("database `{name}`: it can be asked")));
+                findings.push(Finding::good(format!("database `{name}`: it can be asked")));
             }
             Ok(powers) => findings.extend(powers.into_iter().map(|power| {
-                Finding::Note(format!(
+                Finding::note(format!(
                     "database `{name}`: {power}; use a role that may only read what is meant (docs/guide/builtin-tools.md)"
                 ))
             })),
-            Err(problem) => findings.push(Finding::Bad(format!("database `{name}`: {problem}"))),
+            Err(problem) => findings.push(Finding::bad(format!("database `{name}`: {problem}"))),
         }
     }
     findings
@@ -134,9 +195,9 @@ async fn access(config: &Config, assembly: &Assembly) -> Finding {
     let valid =
         made.iter().filter(|token| token.revoked_at.is_none()).count() + usize::from(config.token.is_some());
     match (valid, config.needs_token()) {
-        (0, None) => Finding::Good("access: no token; only this machine can reach the server".into()),
-        (0, Some(error)) => Finding::Bad(format!("access: {error:#}")),
-        (valid, _) => Finding::Good(format!("access: {valid} token(s)")),
+        (0, None) => Finding::good("access: no token; only this machine can reach the server"),
+        (0, Some(error)) => Finding::bad(format!("access: {error:#}")).run("helve token create --admin"),
+        (valid, _) => Finding::good(format!("access: {valid} token(s)")),
     }
 }
 
@@ -144,21 +205,25 @@ async fn access(config: &Config, assembly: &Assembly) -> Finding {
 async fn tools(config: &Config, assembly: &Assembly) -> Vec<Finding> {
     let catalogue = assembly.runtime.catalogue();
     let warnings = check_names(config, catalogue).await;
-    let mut findings: Vec<Finding> = warnings.into_iter().map(Finding::Note).collect();
+    let mut findings: Vec<Finding> = warnings.into_iter().map(Finding::note).collect();
+    let usable = catalogue.all().iter().filter(|tool| tool.problem.is_none() && tool.is_enabled()).count();
+    let folder = config.tools_dir.display();
+    findings.push(Finding::good(format!("tools: {usable} can be called; scripts in {folder} become more")));
     for tool in catalogue.all() {
         if let Some(problem) = &tool.problem {
             let name = tool.name();
-            findings.push(Finding::Note(format!("tool `{name}` cannot be used: {problem}")));
+            let finding = Finding::note(format!("tool `{name}` cannot be used: {problem}"));
+            findings.push(finding.run(format!("helve tools show {}", quoted(name))));
         }
         if tool.is_quarantined() {
             let name = tool.name();
             let told = format!(
                 "tool `{name}` has changed and is in quarantine; see `helve tools show {name}`, then `agree` or `reject`"
             );
-            findings.push(Finding::Note(told));
+            findings.push(Finding::note(told).run(format!("helve tools show {}", quoted(name))));
         }
         findings.extend(
-            tool.warnings.iter().map(|warning| Finding::Note(format!("tool `{}`: {warning}", tool.name()))),
+            tool.warnings.iter().map(|warning| Finding::note(format!("tool `{}`: {warning}", tool.name()))),
         );
     }
     findings
@@ -167,15 +232,16 @@ async fn tools(config: &Config, assembly: &Assembly) -> Vec<Finding> {
 async fn address(config: &Config, client: &Client) -> Finding {
     let address = config.listen;
     if tokio::net::TcpListener::bind(address).await.is_ok() {
-        return Finding::Good(format!("address: {address} is free"));
+        return Finding::good(format!("address: {address} is free"));
     }
     let answer = client.get(format!("http://{address}/healthz")).send().await;
     match answer {
         Ok(answer) if answer.status().is_success() => {
-            Finding::Good(format!("address: a Helve answers on {address}"))
+            Finding::good(format!("address: a Helve answers on {address}"))
         }
         _ => {
-            Finding::Bad(format!("address: {address} is taken by another program; choose one with --listen"))
+            Finding::bad(format!("address: {address} is taken by another program; choose one with --listen"))
+                .run("helve serve --listen 127.0.0.1:8891")
         }
     }
 }

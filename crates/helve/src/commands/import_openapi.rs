@@ -15,6 +15,7 @@ use helve_types::Selection;
 use serde_json::{Value, json};
 
 use crate::import::import_document;
+use crate::output::{out, outln};
 
 /// Each kind of choice narrows the others; several of one kind add up.
 #[derive(Debug, Args)]
@@ -22,19 +23,19 @@ pub(crate) struct ImportArgs {
     /// An OpenAPI 3.0 or 3.1 document, JSON or YAML; `-` reads standard input
     #[arg(value_name = "FILE_OR_URL")]
     from: String,
-    /// What the tools' names begin with
+    /// The prefix of the tools' names
     #[arg(long)]
     prefix: Option<String>,
-    /// Where the operations are, in the place of what the document says
+    /// The base URL, instead of the one in the document
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// The user name, where the document asks for basic authentication
+    /// The user name for basic authentication
     #[arg(long, value_name = "NAME")]
     username: Option<String>,
     /// Only operations with this tag
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Only operations on paths like this, such as `/repos/**`
+    /// Only operations on matching paths, such as `/repos/**`
     #[arg(long = "path", value_name = "PATTERN")]
     paths: Vec<String>,
     /// Only operations of this method
@@ -43,31 +44,31 @@ pub(crate) struct ImportArgs {
     /// Only the operation with this `operationId`
     #[arg(long = "operation", value_name = "ID")]
     operations: Vec<String>,
-    /// Not those with this tag
+    /// Exclude operations with this tag
     #[arg(long, value_name = "TAG")]
     exclude_tag: Vec<String>,
-    /// Not those on paths like this
+    /// Exclude operations on matching paths
     #[arg(long, value_name = "PATTERN")]
     exclude_path: Vec<String>,
-    /// Not the one with this `operationId`
+    /// Exclude the operation with this `operationId`
     #[arg(long, value_name = "ID")]
     exclude_operation: Vec<String>,
     /// Only show what would be made
     #[arg(long)]
     dry_run: bool,
-    /// Make the tools even if they are more than 200
+    /// Make the tools even if there are more than 200
     #[arg(long)]
     all: bool,
-    /// Delete tools that an earlier import of the document made and this one does not
+    /// Delete tools of an earlier import that the document no longer contains
     #[arg(long)]
     remove_gone: bool,
-    /// Agree to what the document has made of tools that it made before; without this they are put in quarantine
+    /// Accept the changes to tools of an earlier import; without this, changed tools are quarantined
     #[arg(long)]
     agree: bool,
-    /// Make nothing if the document is not the one that `--dry-run` told this hash of
+    /// Make nothing unless the document has this hash, as shown by `--dry-run`
     #[arg(long, value_name = "HASH")]
     expect: Option<String>,
-    /// The report as JSON, with the whole definitions
+    /// Print the report as JSON, with the complete definitions
     #[arg(long)]
     json: bool,
 }
@@ -80,9 +81,9 @@ pub(super) async fn run(
     let as_json = args.json;
     let report = import_document(egress, catalogue, args.into_body()?, "command line").await?;
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        outln!("{}", serde_json::to_string_pretty(&report)?);
     } else {
-        print!("{}", shown(&report));
+        out!("{}", shown(&report));
     }
     let failed = report.held_back.is_some() || report.tools.iter().any(|tool| tool.problem.is_some());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -12,6 +12,7 @@ use helve_types::{UserId, World};
 use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, install_tls, problems};
 use crate::client::Reach;
+use crate::output::{out, outln};
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelsArgs {
@@ -23,24 +24,24 @@ pub(crate) struct ModelsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the models: their state, how they call tools, their price for a million tokens
+    /// List the models with their state, how they call tools, and their price per million tokens
     List {
-        /// As JSON, as `GET /api/models` gives it
+        /// Print JSON, as `GET /api/models` returns it
         #[arg(long)]
         json: bool,
     },
-    /// Show all that is known about one model
+    /// Show everything that is known about one model
     Show {
         name: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Ask a model a few cheap questions, and keep what they show: whether it calls tools natively, several at once,
-    /// because it must, and how it is asked best if it does not
+    /// Ask a model a few cheap questions and store what they show: whether it calls tools natively, in parallel and when
+    /// it is required to, and which prompt works best if it does not
     Probe {
         name: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -70,9 +71,9 @@ async fn all(assembly: &Assembly) -> anyhow::Result<ModelList> {
 
 fn print_all(list: &ModelList, as_json: bool) -> anyhow::Result<()> {
     if as_json {
-        println!("{}", serde_json::to_string_pretty(list)?);
+        outln!("{}", serde_json::to_string_pretty(list)?);
     } else {
-        print!("{}", table(list));
+        out!("{}", table(list));
     }
     Ok(())
 }
@@ -82,13 +83,13 @@ fn print_one(list: &ModelList, name: &str, as_json: bool) -> anyhow::Result<()> 
     let model =
         model.with_context(|| format!("there is no model `{name}`; `helve models list` shows them"))?;
     if as_json {
-        println!("{}", serde_json::to_string_pretty(model)?);
+        outln!("{}", serde_json::to_string_pretty(model)?);
         return Ok(());
     }
-    print!("{}", sheet(model, &list.currency));
+    out!("{}", sheet(model, &list.currency));
     match &model.profile {
-        Some(profile) => print!("\n{}", probe::in_words(profile)),
-        None => println!("\nnot probed; `helve models probe {name}` asks what it can do"),
+        Some(profile) => out!("\n{}", probe::in_words(profile)),
+        None => outln!("\nnot probed; `helve models probe {name}` asks what it can do"),
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::output::outln;
 use anyhow::{Context, bail};
 use clap::Args;
 use helve_dialect::{Dialect, ReadResult, Reading, Tools, dialect, dialects, read};
@@ -14,16 +15,16 @@ use serde_json::value::RawValue;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ParseArgs {
-    /// Read only this dialect; `list` prints those there are [default: found from the text]
+    /// Read only this dialect; `list` prints the known ones [default: detected from the text]
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
     /// A JSON file with the declared tools, as OpenAI function declarations
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
-    /// Each line is {"id", "text", "tools"?, "dialect"?, "reasoning_open"?}; one result line each, in order
+    /// Read one JSON object per line: {"id", "text", "tools"?, "dialect"?, "reasoning_open"?}; print one result line each, in order
     #[arg(long)]
     jsonl: bool,
-    /// The prompt has already opened the reasoning: the text begins inside it. A line may say so by itself
+    /// The text begins inside the reasoning, because the prompt has opened it. With --jsonl each line may say so itself
     #[arg(long)]
     reasoning_open: bool,
     /// Feed the text N characters at a time, which must not change the result
@@ -66,7 +67,7 @@ struct Found<'l> {
 pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
     if args.dialect.as_deref() == Some("list") {
         for dialect in dialects() {
-            println!("{}", dialect.name);
+            outln!("{}", dialect.name);
         }
         return Ok(ExitCode::SUCCESS);
     }

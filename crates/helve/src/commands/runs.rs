@@ -15,6 +15,8 @@ use super::{block_on_threads, log_quietly};
 use crate::client::{
     Approval, Client, Following, Reach, Reached, Run, Seen, all_approvals, line, run_of, when,
 };
+use crate::i18n::tr;
+use crate::output::{errln, out, outln, padded};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
@@ -28,45 +30,45 @@ pub(crate) struct RunsArgs {
 enum Action {
     /// List runs, latest first
     List {
-        /// Only those that are running, waiting_approval, waiting_client, needs_attention, completed, failed or cancelled
+        /// Only runs in this state: running, waiting_approval, waiting_client, needs_attention, completed, failed or cancelled
         #[arg(long)]
         state: Option<String>,
-        /// How many at most, up to 200
+        /// The maximum number of runs, up to 200
         #[arg(long, default_value_t = 20)]
         limit: u32,
         /// Only those of this user; needs the right `admin`
         #[arg(long)]
         user: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show a run: what was said, every call and what became of it, what is open, what it took
+    /// Show a run: its messages, calls with their outcomes, open approvals, tokens and cost
     Show {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
-        /// The events of its log instead, one a line, as JSON
+        /// Print the events of its log instead, one JSON object per line
         #[arg(long)]
         events: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show a run as it goes on, to its end
+    /// Show a run as it happens, until it ends
     Follow {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
     },
-    /// Take up a run that was left alone because it ended the server too often, or that nobody drives
+    /// Resume a run that needs attention or that no server is working on
     ///
-    /// With no server running, the run goes on inside this command until it ends or waits.
+    /// Without a running server, this command executes the run until it ends or waits.
     Resume {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
     },
-    /// Stop a run; what has happened stays
+    /// Cancel a run; what has already happened is not undone
     Cancel {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
     },
 }
@@ -85,24 +87,24 @@ async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
     let client = &reached.client;
     match action {
         Action::List { state, limit, user, json } => {
-            reached.tell("reading the data directory");
+            reached.tell(&tr!("reading the data directory"));
             list(client, state.as_deref(), limit, user.as_deref(), json).await?;
         }
         Action::Show { id, events, json } => {
-            reached.tell("reading the data directory");
+            reached.tell(&tr!("reading the data directory"));
             show(client, &run_of(client, &id).await?, events, json).await?;
         }
         Action::Follow { id } => {
-            reached.tell("reading the data directory; nobody drives the run");
+            reached.tell(&tr!("reading the data directory; no server works on the run"));
             follow(reached, &run_of(client, &id).await?).await?;
         }
         Action::Resume { id } => {
-            reached.tell("the run goes on inside this command");
-            command(reached, &run_of(client, &id).await?, "resume", "taken up").await?;
+            reached.tell(&tr!("the run goes on inside this command"));
+            command(reached, &run_of(client, &id).await?, "resume", &tr!("taken up")).await?;
         }
         Action::Cancel { id } => {
-            reached.tell("stopping the run inside this command");
-            command(reached, &run_of(client, &id).await?, "cancel", "told to stop").await?;
+            reached.tell(&tr!("stopping the run inside this command"));
+            command(reached, &run_of(client, &id).await?, "cancel", &tr!("told to stop")).await?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -119,7 +121,7 @@ async fn list(
         && RunState::parse(state).is_none()
     {
         let all = RunState::ALL.map(RunState::as_str).join(", ");
-        bail!("there is no state `{}`; the states are: {all}", line(state));
+        bail!(tr!("there is no state `{state}`; the states are: {all}", state = line(state), all = all));
     }
     let limit = limit.to_string();
     let named = [("state", state), ("user", user), ("limit", Some(limit.as_str()))];
@@ -127,16 +129,16 @@ async fn list(
     let mut told: Value = client.get("/api/runs", &query).await?;
     let runs = told["runs"].take();
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&runs)?);
+        outln!("{}", serde_json::to_string_pretty(&runs)?);
         return Ok(());
     }
     let runs: Vec<Run> =
-        serde_json::from_value(runs).context("the server's list of runs is not understood")?;
+        serde_json::from_value(runs).with_context(|| tr!("the server's list of runs is not understood"))?;
     if runs.is_empty() {
-        eprintln!("there are no such runs");
+        errln!("{}", tr!("there are no such runs"));
     }
     for run in runs {
-        println!("{}", row(&run));
+        outln!("{}", row(&run));
     }
     Ok(())
 }
@@ -144,14 +146,13 @@ async fn list(
 fn row(run: &Run) -> String {
     let usage = run.spent.usage;
     format!(
-        "{}  {:16}  {}  {} / {}  {} + {} tokens",
+        "{}  {}  {}  {} / {}  {}",
         run.run,
-        run.state.as_str(),
+        padded(&story::state_word(run.state), 16),
         when(run.created_at),
         line(&run.agent),
         line(&run.model),
-        usage.input_tokens,
-        usage.output_tokens,
+        tr!("{input} + {output} tokens", input = usage.input_tokens, output = usage.output_tokens),
     )
 }
 
@@ -161,18 +162,18 @@ async fn show(client: &Client, id: &str, events: bool, as_json: bool) -> anyhow:
     let log = log_of(client, &run).await?;
     if events {
         for (seq, event) in (1_u64..).zip(&log) {
-            println!("{seq} {}", serde_json::to_string(event)?);
+            outln!("{seq} {}", serde_json::to_string(event)?);
         }
         return Ok(());
     }
     if as_json {
         let whole = serde_json::json!({"run": told, "events": log});
-        println!("{}", serde_json::to_string_pretty(&whole)?);
+        outln!("{}", serde_json::to_string_pretty(&whole)?);
         return Ok(());
     }
-    print!("{}", story::head(&run, &currency(client, &run).await));
+    out!("{}", story::head(&run, &currency(client, &run).await));
     for event in &log {
-        print!("{}", story::told(event));
+        out!("{}", story::told(event));
     }
     let mut open = vec![];
     if run.state.is_waiting() {
@@ -184,11 +185,11 @@ async fn show(client: &Client, id: &str, events: bool, as_json: bool) -> anyhow:
         }
     }
     for approval in &open {
-        println!();
-        print!("{}", card::card(approval, helve_types::World::real().now()));
+        outln!();
+        out!("{}", card::card(approval, helve_types::World::real().now()));
     }
     if let Some(hint) = hint(&run, !open.is_empty()) {
-        println!("\n{hint}");
+        outln!("\n{hint}");
     }
     Ok(())
 }
@@ -197,11 +198,11 @@ async fn show(client: &Client, id: &str, events: bool, as_json: bool) -> anyhow:
 pub(super) fn hint(run: &Run, asks: bool) -> Option<String> {
     match (run.state, asks) {
         (RunState::WaitingApproval | RunState::NeedsAttention, true) => {
-            Some("answer with `helve approvals answer`".to_owned())
+            Some(tr!("answer with `helve approvals answer`"))
         }
-        (RunState::NeedsAttention, false) => Some(format!(
-            "it was left alone, since it ended the server too often; go on with `helve runs resume {}`",
-            run.run
+        (RunState::NeedsAttention, false) => Some(tr!(
+            "it is not resumed automatically, since the server ended too often during it; continue with `helve runs resume {run}`",
+            run = run.run
         )),
         _ => None,
     }
@@ -215,7 +216,7 @@ async fn log_of(client: &Client, run: &Run) -> anyhow::Result<Vec<EventBody>> {
         match following.next().await? {
             Seen::Event(event) => log.push(*event),
             Seen::End => break,
-            Seen::Gone => bail!("the server is gone; try again when it is back"),
+            Seen::Gone => bail!(tr!("the server is gone; try again when it is back")),
             Seen::Live(_) | Seen::Back => {}
         }
     }
@@ -234,15 +235,15 @@ async fn currency(client: &Client, run: &Run) -> String {
 async fn follow(reached: &Reached, id: &str) -> anyhow::Result<()> {
     let client = &reached.client;
     let run: Run = client.get(&format!("/api/runs/{id}"), &[]).await?;
-    print!("{}", story::head(&run, &currency(client, &run).await));
+    out!("{}", story::head(&run, &currency(client, &run).await));
     let mut following = Following::new(client, id, 0);
     // A run that nobody drives says no more than it has said.
     while !reached.is_own() || following.last() < run.last_event {
         match following.next().await? {
-            Seen::Event(event) => print!("{}", story::told(&event)),
+            Seen::Event(event) => out!("{}", story::told(&event)),
             Seen::End => break,
-            Seen::Gone => eprintln!("the server is gone; waiting for it"),
-            Seen::Back => eprintln!("the server is back"),
+            Seen::Gone => errln!("{}", tr!("the server is gone; waiting for it")),
+            Seen::Back => errln!("{}", tr!("the server is back")),
             Seen::Live(_) => {}
         }
     }
@@ -255,11 +256,11 @@ async fn command(reached: &Reached, id: &str, verb: &str, done: &str) -> anyhow:
     let before: Run = client.get(&format!("/api/runs/{id}"), &[]).await?;
     client.post(&format!("/api/runs/{id}/{verb}"), None, None).await?;
     if reached.is_own() && !before.state.is_final() {
-        println!("{}", approvals::to_rest(client, &before).await?);
+        outln!("{}", approvals::to_rest(client, &before).await?);
     } else if before.state.is_final() {
-        println!("run {id} is {} already", before.state.as_str());
+        outln!("{}", tr!("run {run} is {state} already", run = id, state = story::state_word(before.state)));
     } else {
-        println!("run {id} is {done}");
+        outln!("{}", tr!("run {run} is {state}", run = id, state = done));
     }
     Ok(())
 }

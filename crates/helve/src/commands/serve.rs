@@ -15,6 +15,7 @@ use super::{Common, start_logging};
 use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls, trusted_proxies};
 use crate::client::leave_note;
 use crate::config::{Config, Environment, local_address};
+use crate::output::outln;
 use crate::process::fit_connections;
 
 /// How often tokens that were made or revoked meanwhile are noticed.
@@ -33,7 +34,7 @@ const DISK: std::time::Duration = std::time::Duration::from_secs(2);
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     common: Common,
-    /// Where to listen [default: 127.0.0.1:8890]; another address than loopback needs a token
+    /// The address to listen on [default: 127.0.0.1:8890]; an address other than loopback needs a token
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
 }
@@ -59,9 +60,9 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     let serving = Serving::open(config, world, extras, Take::Up).await?;
     // Whoever reads the next line may tell it to stop.
     let mut told = Told::listen()?;
-    println!("listening on http://{}", serving.address);
+    outln!("listening on http://{}", serving.address);
     told.stop().await;
-    tracing::info!("going down: no new runs, {} under way", serving.assembly.runtime.driven_runs());
+    tracing::info!(runs = serving.assembly.runtime.driven_runs(), "server stopping");
     let going_down = async {
         serving.drain(config.drain).await;
         serving.close().await
@@ -70,7 +71,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
         closed = going_down => closed,
         // Told twice, it ends at once: what is on disk is enough.
         () = told.stop() => {
-            tracing::warn!("told to stop once more: runs are left where they are, to be taken up again");
+            tracing::warn!("server stopped at once: second signal; runs continue at the next start");
             Ok(())
         }
     }
@@ -131,7 +132,7 @@ impl Serving {
         if take == Take::Up {
             let taken_up = assembly.runtime.recover().await.context("interrupted runs cannot be read")?;
             if taken_up > 0 {
-                tracing::info!(runs = taken_up, "runs that were interrupted are taken up again");
+                tracing::info!(runs = taken_up, "interrupted runs resumed");
             }
         }
         assembly.runtime.recall_profiles().await.context("the profiles of the models cannot be read")?;
@@ -163,7 +164,7 @@ impl Serving {
 /// Says in the data directory where its server answers, so that `helve approvals` and the like find it.
 fn announce(config: &Config, address: SocketAddr) {
     if let Err(error) = DataDir::announce(&config.data, &local_address(address)) {
-        tracing::warn!(%error, "commands on this machine have to be told where the server is, with --server");
+        tracing::warn!(%error, "server address not written to the data directory; commands need --server");
     }
 }
 
@@ -188,7 +189,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             loop {
                 tokio::time::sleep(TOKENS).await;
                 if let Err(error) = app.refresh_access().await {
-                    tracing::warn!(%error, "the tokens cannot be read; those known before hold");
+                    tracing::warn!(%error, "tokens not refreshed; those known before hold");
                 }
             }
         };
@@ -196,7 +197,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             loop {
                 tokio::time::sleep(PROFILES).await;
                 if let Err(error) = runtime.recall_profiles().await {
-                    tracing::warn!(%error, "the profiles of the models cannot be read; those known before hold");
+                    tracing::warn!(%error, "model profiles not refreshed; those known before hold");
                 }
             }
         };
@@ -204,7 +205,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             loop {
                 tokio::time::sleep(TOOLS).await;
                 if let Err(error) = runtime.catalogue().refresh().await {
-                    tracing::warn!(%error, "the tools cannot be read; those known before hold");
+                    tracing::warn!(%error, "tools not refreshed; those known before hold");
                 }
                 tool_folder.sync(runtime.catalogue()).await;
             }
@@ -266,7 +267,7 @@ impl Told {
 
     async fn stop(&mut self) {
         if let Err(error) = tokio::signal::ctrl_c().await {
-            tracing::error!(%error, "nobody can tell the server to stop");
+            tracing::error!(%error, "signal handler not installed; the server can only be killed");
             std::future::pending::<()>().await;
         }
     }

@@ -11,6 +11,8 @@ use helve_types::{UserId, World};
 
 use super::{block_on, log_quietly};
 use crate::client::Reach;
+use crate::i18n::tr;
+use crate::output::{errln, outln, padded};
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
@@ -22,18 +24,18 @@ pub(crate) struct TokenArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a token and print it, once; from then on the server wants one
+    /// Create a token and print it once; from then on the server requires a token
     Create {
-        /// Whom it belongs to
+        /// The user it belongs to
         #[arg(long, default_value = "local")]
         user: String,
-        /// With the right `admin`: everything, other people's things included
+        /// Grant the right `admin`: everything, including the data of other users
         #[arg(long)]
         admin: bool,
-        /// Users that it may act for, who are named in requests: `*`, or names divided by commas
+        /// Users it may act for, named in requests: `*`, or names separated by commas
         #[arg(long, value_name = "USERS", default_value = "")]
         act_for: String,
-        /// What it is for
+        /// A note on what it is for
         #[arg(long, default_value = "")]
         note: String,
     },
@@ -58,20 +60,23 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
             let act_for = ActFor::parse(&act_for).map_err(|error| anyhow::anyhow!("--act-for: {error}"))?;
             let (token, shown) = new_token(world, UserId::parse(&user)?, rights, act_for, note);
             store.create_token(token).await?;
-            eprintln!("Keep it: it is shown only now. A running server asks for it within five seconds.");
-            println!("{shown}");
+            errln!(
+                "{}",
+                tr!("Keep it: it is shown only now. A running server asks for it within five seconds.")
+            );
+            outln!("{shown}");
         }
         Action::List => {
             for token in store.tokens().await? {
-                let state = if token.revoked_at.is_some() { "revoked" } else { "valid" };
+                let state = if token.revoked_at.is_some() { tr!("revoked") } else { tr!("valid") };
                 let act_for = match &token.act_for {
                     ActFor::Nobody => String::new(),
-                    act_for => format!(" for {act_for}"),
+                    act_for => tr!(" for {users}", users = act_for),
                 };
-                println!(
-                    "{}  {:7}  {:5}  {}{act_for}  {}",
+                outln!(
+                    "{}  {}  {:5}  {}{act_for}  {}",
                     token.id,
-                    state,
+                    padded(&state, 7),
                     token.rights.as_str(),
                     token.user,
                     token.note
@@ -81,7 +86,7 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
         Action::Revoke { id } => match store.revoke_token(id.clone(), world.now()).await {
             Err(StoreError::NotFound(_)) => {
                 return Err(StoreError::NotFound("token"))
-                    .with_context(|| format!("`{id}`: `helve token list` shows the ids"));
+                    .with_context(|| tr!("`{id}`: `helve token list` shows the ids", id = id));
             }
             done => done?,
         },

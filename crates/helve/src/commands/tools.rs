@@ -9,7 +9,7 @@ mod rows;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
 use helve_agent::CallOptions;
 use helve_tool::{Catalogue, ImportOptions, Listed, Outcome, Progress, Unknown};
@@ -20,6 +20,10 @@ use super::import_openapi::{self, ImportArgs};
 use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, declarations};
 use crate::client::Reach;
+use crate::client::line;
+use crate::commands::suggest::similar;
+use crate::i18n::tr;
+use crate::output::outln;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
@@ -33,20 +37,20 @@ pub(crate) struct ToolsArgs {
 enum Action {
     /// List the tools
     List {
-        /// As JSON, with the whole definitions
+        /// Print JSON with the complete definitions
         #[arg(long)]
         json: bool,
     },
-    /// Show one tool: what models are told about it, or the definition of one that is a row
+    /// Show a tool: its description for models, or its definition if you added it
     Show { name: String },
-    /// Make tools of the definitions in a file; a running server has them within a second
+    /// Add the tools defined in a file; a running server has them within a second
     Add {
         /// JSON or TOML: one definition, or a list of them under `tools`; `-` is standard input
         file: String,
-        /// Change tools that are there already
+        /// Replace tools that already exist
         #[arg(long)]
         replace: bool,
-        /// Only say what is wrong or odd
+        /// Only report problems and warnings
         #[arg(long)]
         dry_run: bool,
         /// Let the tools reach this machine where their addresses say so, without being asked
@@ -60,7 +64,7 @@ enum Action {
     Import {
         /// JSON: one row, a list, `{"tools": [...]}`, or one row on each line; `-` is standard input
         file: String,
-        /// Change tools that are there already
+        /// Replace tools that already exist
         #[arg(long)]
         replace: bool,
         /// Only say what would be made of the rows
@@ -90,49 +94,49 @@ enum Action {
         #[arg(long, value_name = "HOST:PORT")]
         host: Option<String>,
     },
-    /// Switch a tool on, for everybody
+    /// Enable a tool for all users
     Enable { name: String },
-    /// Switch a tool off, for everybody, also for runs under way
+    /// Disable a tool for all users, including runs in progress
     Disable { name: String },
-    /// Delete a tool that is a row; runs that use it keep it until they end
+    /// Delete a tool that was added; runs that use it keep it until they end
     Remove { name: String },
-    /// Agree to what a tool in quarantine has become, which `show` tells
+    /// Accept the changed definition of a quarantined tool; `show` displays the change
     Agree {
         name: String,
-        /// Only if what is offered has this hash
+        /// Only if the offered definition has this hash
         #[arg(long)]
         hash: Option<String>,
     },
-    /// Leave a tool in quarantine what it was, and use it as that
+    /// Reject the changed definition of a quarantined tool, and use the old one
     Reject { name: String },
-    /// List everything that a tool ever was
+    /// List all versions of a tool
     Versions { name: String },
-    /// Print the tools that are switched on as another vendor's requests take them
+    /// Print the enabled tools in the request format of a vendor
     Export {
         /// openai, anthropic, gemini or ollama
         #[arg(long, default_value = "openai")]
         format: String,
     },
-    /// Call a tool through the guarded pipeline, on record like any other call
+    /// Call a tool with all its checks and limits; the call is recorded like any other
     ///
     /// The operator's permissions hold: what a rule denies is refused. Where a rule would ask, the call runs, since
-    /// whoever types it has decided.
+    /// you have typed it yourself.
     Call {
         name: String,
         /// The arguments, a JSON object
         #[arg(default_value = "{}")]
         arguments: String,
-        /// Print the value instead of the text
+        /// Print the JSON value instead of the text
         #[arg(long)]
         json: bool,
-        /// Whose call it is
+        /// The user who makes the call
         #[arg(long, default_value = "local")]
         user: String,
     },
-    /// Make one tool of each operation of an OpenAPI document, or show what it would make (`--dry-run`)
+    /// Make a tool of each operation in an OpenAPI document, or show what would be made (`--dry-run`)
     ///
-    /// Imported again, a document changes the tools that it made, as soon as somebody agrees (`--agree`, or `helve tools
-    /// agree`): what it says of them is brought up to date, what you added to them stays.
+    /// Importing a document again updates the tools it made before, once the changes are accepted (`--agree`, or `helve
+    /// tools agree`). What you added to them stays.
     ImportOpenapi(Box<ImportArgs>),
 }
 
@@ -182,7 +186,7 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
     let tools = catalogue.all();
     if as_json {
         let all: Vec<_> = tools.iter().map(described).collect();
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        outln!("{}", serde_json::to_string_pretty(&all)?);
         return Ok(ExitCode::SUCCESS);
     }
     let width = tools.iter().map(|tool| tool.name().len()).max().unwrap_or(0);
@@ -200,15 +204,15 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
             (None, true) => String::new(),
         };
         let effect = shown["effect"].as_str().unwrap_or_default();
-        println!("{:width$}  {effect:14}  {first}{state}", tool.name());
+        outln!("{:width$}  {effect:14}  {first}{state}", tool.name());
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn show(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     let tool = catalogue.get(name);
-    let tool = tool.with_context(|| format!("there is no tool `{name}`; `helve tools list` shows them"))?;
-    println!("{}", serde_json::to_string_pretty(&described(&tool))?);
+    let tool = tool.with_context(|| unknown_tool(catalogue, name))?;
+    outln!("{}", serde_json::to_string_pretty(&described(&tool))?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -255,8 +259,20 @@ fn export(catalogue: &Catalogue, format: &str) -> anyhow::Result<ExitCode> {
     let declared = declarations(format, &specs).with_context(|| {
         format!("there is no format `{format}`; take openai, anthropic, gemini or ollama")
     })?;
-    println!("{}", serde_json::to_string_pretty(&declared)?);
+    outln!("{}", serde_json::to_string_pretty(&declared)?);
     Ok(ExitCode::SUCCESS)
+}
+
+/// That no tool has this name, and which ones have a similar one.
+fn unknown_tool(catalogue: &Catalogue, name: &str) -> String {
+    let all = catalogue.all();
+    let near = similar(name, all.iter().map(|tool| tool.name()));
+    let near: Vec<String> = near.into_iter().map(line).collect();
+    let what = tr!("there is no tool `{name}`", name = line(name));
+    match near.is_empty() {
+        true => tr!("{what}; `helve tools list` shows them", what = what),
+        false => tr!("{what}; similar names: {names}", what = what, names = near.join(", ")),
+    }
 }
 
 async fn call(
@@ -266,6 +282,9 @@ async fn call(
     arguments: &str,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
+    // A model's slip in a name is repaired; a person is asked to write the name of the tool that is meant.
+    let catalogue = assembly.runtime.catalogue();
+    ensure!(catalogue.get(name).is_some(), unknown_tool(catalogue, name));
     let progress = Progress::new(|piece| {
         let mut err = std::io::stderr().lock();
         _ = err.write_all(piece.as_bytes()).and_then(|()| err.flush());
@@ -274,8 +293,8 @@ async fn call(
     match assembly.runtime.call_tool(user, name, arguments, options, progress).await?.outcome {
         Outcome::Finished(output) => {
             match output.data {
-                Some(data) if as_json => println!("{data}"),
-                _ => println!("{}", output.text),
+                Some(data) if as_json => outln!("{data}"),
+                _ => outln!("{}", output.text),
             }
             Ok(ExitCode::SUCCESS)
         }

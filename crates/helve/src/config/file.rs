@@ -21,6 +21,7 @@ use super::budgets::{BudgetTable, BudgetsTable};
 use super::compaction::CompactionTable;
 use super::databases::DatabaseTable;
 use super::egress::{EgressTable, SecretTable};
+use super::env_models::{add_models, fold};
 use super::environment::{Environment, Setting};
 use super::hooks::HookTable;
 use super::images::ImagesTable;
@@ -161,6 +162,7 @@ impl File {
         // The text itself first: only then do errors know their lines.
         let mut file: Self = toml::from_str(places.text()).map_err(|error| places.unreadable(&error))?;
         let mut table: Table = toml::from_str(places.text()).map_err(|error| places.unreadable(&error))?;
+        add_models(&mut table, environment);
         for setting in environment.settings() {
             let setter = format!("the environment variable {}", setting.variable);
             let (path, laid) = setting.over(&table).map_err(|what| anyhow!("{setter}: {what}"))?;
@@ -198,7 +200,6 @@ impl Setting<'_> {
 
 /// Puts a value at a path. Items of a list go by name or number, keys by what a variable's name can say of them.
 fn put(at: &mut Value, path: &[String], value: Value, put_at: &mut Vec<String>) -> Result<(), String> {
-    let fold = |text: &str| text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "_");
     match (at, path) {
         (Value::Table(table), [step, rest @ ..]) => {
             let known = table.keys().find(|key| fold(key) == *step).cloned();
@@ -216,7 +217,14 @@ fn put(at: &mut Value, path: &[String], value: Value, put_at: &mut Vec<String>) 
             };
             let number = items.iter().position(is_named).or_else(|| step.parse().ok());
             let item = number.and_then(|number| items.get_mut(number));
-            let item = item.ok_or_else(|| format!("there is nothing named `{step}` in the file"))?;
+            let item = item.ok_or_else(|| {
+                let hint = if put_at == &["models"] {
+                    format!("; a new model needs HELVE_MODELS__{}__MODEL too", step.to_uppercase())
+                } else {
+                    String::new()
+                };
+                format!("there is nothing named `{step}` in the file{hint}")
+            })?;
             put_at.extend(number.map(|number| number.to_string()));
             put(item, rest, value, put_at)
         }

@@ -9,6 +9,7 @@ use helve_model::ToolMode;
 use helve_model_http::{HttpModelSettings, VENDORS, Vendor, vendor};
 use helve_types::ModelParams;
 use serde::Deserialize;
+use toml::Table;
 
 use super::Environment;
 use super::places::Places;
@@ -105,6 +106,8 @@ struct Known {
     /// Offered even without a key, since requests name it.
     always: bool,
 }
+
+const OLLAMA_PORT: u16 = 11434;
 
 const KNOWN: &[Known] = &[
     Known {
@@ -312,10 +315,47 @@ fn from_key(row: &Vendor, environment: &Environment) -> Option<ModelSettings> {
     Some(ModelSettings { lists: true, model_is_named: false, ..model })
 }
 
+/// What the table of a model with a usual name would say if the environment were a file.
+pub(super) fn usual_model(name: &str, environment: &Environment) -> Option<Table> {
+    let known = KNOWN.iter().find(|known| known.name == name)?;
+    let is_own =
+        !known.always && vendor(known.vendor)?.key_env.is_some_and(|key| environment.secret(key).is_none());
+    let text = |text: String| toml::Value::String(text);
+    let mut table = Table::new();
+    let vendor = if is_own { format!("{}_compatible", known.vendor) } else { known.vendor.into() };
+    table.insert("vendor".into(), text(vendor));
+    table.insert(
+        "model".into(),
+        text(environment.text(known.model_env).unwrap_or_else(|| known.model.into())),
+    );
+    if let Some(url) = known.base_url(environment) {
+        table.insert("base_url".into(), text(url));
+    }
+    Some(table)
+}
+
+impl Known {
+    /// Where the environment says that its server is. An Ollama that is named by its host alone is at its usual port.
+    fn base_url(&self, environment: &Environment) -> Option<String> {
+        let url = environment.text(self.url_env?)?;
+        Some(if self.vendor == "ollama" { with_usual_port(url) } else { url })
+    }
+}
+
+fn with_usual_port(url: String) -> String {
+    let Some(rest) = url.strip_prefix("http://") else { return url };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let after_address = authority.rsplit(']').next().unwrap_or_default();
+    if authority.is_empty() || after_address.contains(':') {
+        return url;
+    }
+    format!("http://{authority}:{OLLAMA_PORT}{path}")
+}
+
 fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<Option<ModelSettings>> {
     let Some(row) = vendor(known.vendor) else { return Ok(None) };
     let key = row.key_env.and_then(|variable| environment.secret(variable));
-    let base_url = known.url_env.and_then(|variable| environment.text(variable));
+    let base_url = known.base_url(environment);
     // A server of one's own that speaks as the vendor does needs no key.
     let is_own = key.is_none() && !known.always && base_url.is_some();
     if key.is_none() && !known.always && !is_own {

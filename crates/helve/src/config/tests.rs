@@ -1,7 +1,7 @@
 //! What a configuration means, and what is said about a wrong one.
 
 use helve_model::ToolMode;
-use helve_model_http::HttpModel;
+use helve_model_http::{HttpModel, HttpModelSettings};
 use helve_types::Mode;
 use secrecy::ExposeSecret;
 
@@ -35,6 +35,75 @@ fn a_key_in_the_environment_is_found_and_used() {
     let local = config.models.iter().find(|model| model.name == "local").unwrap();
     let Source::Http(settings) = &local.source else { panic!("not over HTTP") };
     assert_eq!(settings.base_url.as_deref(), Some("http://gpu:11434"));
+}
+
+fn http(config: &Config, name: &str) -> HttpModelSettings {
+    let model = config.models.iter().find(|model| model.name == name).unwrap();
+    let Source::Http(settings) = &model.source else { panic!("not over HTTP") };
+    (**settings).clone()
+}
+
+#[test]
+fn the_environment_alone_configures_the_models_of_the_source_system() {
+    let config = parse(
+        "",
+        &Environment::of([
+            ("ARK_API_KEY", "k-1"),
+            ("ARK_BASE_URL", "http://ark.test/api/v3"),
+            ("ARK_MODEL", "doubao-x"),
+            ("OLLAMA_API_URL", "http://localhost"),
+            ("OLLAMA_MODEL", "qwen3"),
+        ]),
+    )
+    .unwrap();
+    let volcano = http(&config, "volcano");
+    assert_eq!(
+        (volcano.model.as_str(), volcano.base_url.as_deref()),
+        ("doubao-x", Some("http://ark.test/api/v3"))
+    );
+    let local = http(&config, "local");
+    assert_eq!((local.model.as_str(), local.base_url.as_deref()), ("qwen3", Some("http://localhost:11434")));
+    assert_eq!(config.default_model, "volcano");
+}
+
+#[test]
+fn a_setting_of_a_model_needs_no_file() {
+    let environment = Environment::of([
+        ("ARK_API_KEY", "k-1"),
+        ("ARK_MODEL", "doubao-x"),
+        ("HELVE_MODELS__VOLCANO__BASE_URL", "http://ark.test/api/v3"),
+        ("HELVE_MODELS__LOCAL__PARAMS__TEMPERATURE", "0.1"),
+        ("HELVE_MODELS__MY_GPU__VENDOR", "vllm"),
+        ("HELVE_MODELS__MY_GPU__MODEL", "qwen3"),
+    ]);
+    for file in ["", "[[models]]\nname = \"m\"\nvendor = \"ark\"\nmodel = \"x\"\n"] {
+        let config = parse(file, &environment).unwrap();
+        let volcano = http(&config, "volcano");
+        assert_eq!(volcano.base_url.as_deref(), Some("http://ark.test/api/v3"));
+        assert_eq!((volcano.model.as_str(), volcano.vendor.as_deref()), ("doubao-x", Some("ark")));
+        assert!(volcano.key.is_some());
+        assert!(http(&config, "local").model.is_empty());
+        assert_eq!(http(&config, "my_gpu").vendor.as_deref(), Some("vllm"));
+    }
+    let told = parse("", &Environment::of([("HELVE_MODELS__GPT__BASE_URL", "http://x")])).unwrap_err();
+    let told = format!("{told:#}");
+    assert!(told.contains("there is nothing named `gpt`"), "{told}");
+    assert!(told.contains("HELVE_MODELS__GPT__MODEL"), "{told}");
+}
+
+#[test]
+fn an_ollama_without_a_port_is_at_its_usual_one() {
+    for (url, expected) in [
+        ("http://localhost", "http://localhost:11434"),
+        ("http://gpu/api/chat", "http://gpu:11434/api/chat"),
+        ("http://[::1]", "http://[::1]:11434"),
+        ("http://[::1]:80/", "http://[::1]:80/"),
+        ("http://gpu:80", "http://gpu:80"),
+        ("https://ollama.example.com", "https://ollama.example.com"),
+    ] {
+        let config = parse("", &Environment::of([("OLLAMA_API_URL", url)])).unwrap();
+        assert_eq!(http(&config, "local").base_url.as_deref(), Some(expected), "{url}");
+    }
 }
 
 #[test]

@@ -79,6 +79,16 @@ fn a_tool_is_called_from_the_command_line_and_the_call_is_on_record() {
     assert_eq!(err(&wrong).lines().count(), 1, "{}", err(&wrong));
     let unknown = run(&["tools", "call", "teleport", "{}", "--data", data], "");
     assert!(err(&unknown).contains("there is no tool `teleport`"), "{}", err(&unknown));
+    // A name that is nearly right runs nothing.
+    for action in [&["call", "calculater", r#"{"expression": "1+1"}"#][..], &["show", "calculater"]] {
+        let near = run(&[&["tools"], action, &["--data", data]].concat(), "");
+        assert_eq!((near.status.code(), out(&near).as_str()), (Some(1), ""));
+        assert!(
+            err(&near).contains("there is no tool `calculater`; similar names: calculator"),
+            "{}",
+            err(&near)
+        );
+    }
     let listed = out(&run(&["tools", "list", "--data", data], ""));
     for name in ["calculator", "save_note", "search_web", "time"] {
         assert!(listed.contains(name), "{listed}");

@@ -14,6 +14,7 @@ mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod injection;
+mod languages;
 mod model_server;
 mod models;
 mod notices;
@@ -23,6 +24,8 @@ mod prompt_size;
 mod rates;
 #[cfg(target_os = "linux")]
 mod readers;
+#[cfg(unix)]
+mod readme;
 mod rows;
 mod runs;
 mod serving;

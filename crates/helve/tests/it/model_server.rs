@@ -31,6 +31,18 @@ impl ModelServer {
         *self.models.lock().unwrap() = models.iter().map(|&name| name.to_owned()).collect();
     }
 
+    /// What came as a key with each request.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let key = |asked: Asked| {
+            let header = |line: &String| {
+                let (name, value) = line.split_once(": ")?;
+                name.eq_ignore_ascii_case("authorization").then(|| value.to_owned())
+            };
+            asked.headers.iter().find_map(header).unwrap_or_default()
+        };
+        self.outside.asked().into_iter().map(key).collect()
+    }
+
     /// The models that were asked something, in order.
     pub(crate) fn asked_models(&self) -> Vec<String> {
         let bodies = self
@@ -96,7 +108,11 @@ fn arguments(name: &str, parameters: &Value, text: &str) -> Value {
     let last = text.trim_end_matches(['?', '.', '!']).rsplit(' ').next().unwrap_or_default();
     match name {
         "calculator" => {
+            let chinese = text
+                .split_once(" 的 ")
+                .map(|(of, what)| format!("{} of {of}", what.split(' ').next().unwrap_or_default()));
             let sum = text.split_once("is ").map_or(text, |(_, sum)| sum);
+            let sum = chinese.as_deref().unwrap_or(sum);
             json!({"expression": sum.trim_end_matches(['?', '.'])})
         }
         "time" => json!({"zone": "Asia/Tokyo"}),

@@ -142,3 +142,54 @@ fn two_servers_with_a_model_of_one_name_are_told_apart() {
     assert!(ask(&served, r#", "model": "local/m""#).contains("The tool says: 435"));
     assert_eq!((ollama.asked_models().len() > 1, other.asked_models().len()), (true, 0));
 }
+
+#[test]
+fn doctor_says_which_models_there_are_and_gives_the_command_for_what_is_missing() {
+    let ollama = ModelServer::start(&[]);
+    let home = scratch();
+    let doctor = |more: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = crate::helve();
+        command.env("HOME", &home).env("OLLAMA_API_URL", ollama.url()).envs(more.iter().copied());
+        command.env("HELVE_LISTEN", "127.0.0.1:0");
+        command.arg("doctor").args(arguments).output().unwrap()
+    };
+    let report = |output: &std::process::Output| -> Value { serde_json::from_slice(&output.stdout).unwrap() };
+    let run_of = |report: &Value, words: &str| -> (String, String) {
+        let findings = report["findings"].as_array().unwrap();
+        let found = findings.iter().find(|finding| finding["text"].as_str().unwrap().contains(words));
+        let found = found.unwrap_or_else(|| panic!("{words}: {report:#}"));
+        (found["level"].as_str().unwrap().into(), found["run"].as_str().unwrap_or_default().into())
+    };
+
+    let empty = doctor(&[], &["--json"]);
+    assert!(empty.status.success(), "{}", crate::err(&empty));
+    let empty = report(&empty);
+    assert_eq!((&empty["ok"], empty.get("server")), (&Value::Bool(true), None));
+    assert_eq!(run_of(&empty, "has no model yet"), ("note".into(), "ollama pull llama3.2".into()));
+    assert_eq!(run_of(&empty, "default model: `demo`"), ("note".into(), "ollama pull llama3.2".into()));
+    assert_eq!(run_of(&empty, "set ARK_API_KEY"), ("note".into(), "export ARK_API_KEY=".into()));
+
+    ollama.set_models(&["qwen3:8b"]);
+    let full = report(&doctor(&[], &["--json"]));
+    assert_eq!(run_of(&full, "default model: `local`").0, "ok");
+    assert_eq!(run_of(&full, "under their own names: qwen3:8b").0, "ok");
+
+    // What the operator named and is not there must be put right.
+    let named = [("OLLAMA_MODEL", "llama3.2"), ("HELVE_DEFAULT_MODEL", "local")];
+    let missing = doctor(&named, &["--json"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(report(&missing)["ok"], false);
+    assert_eq!(run_of(&report(&missing), "has no `llama3.2`"), ("bad".into(), "ollama pull llama3.2".into()));
+    let text = crate::out(&doctor(&named, &[]));
+    assert!(text.contains("\n        ollama pull llama3.2\n"), "{text}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // A server closes its directory when it starts; somebody opened this one since.
+        let data = home.join(".local/share/helve");
+        let _served = Served::start(&data, &[]);
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let open = run_of(&report(&doctor(&[], &["--json"])), "other users of this machine");
+        assert_eq!(open, ("note".into(), format!("chmod 700 {}", data.display())));
+    }
+}

@@ -307,7 +307,7 @@ fn with_no_server_running_the_run_goes_on_inside_the_command() {
     );
     assert!(home.notes().contains("milk"));
     let again = home.done(&["approvals", "answer", &milk, "approve"]);
-    assert!(again.ends_with("it was answered so before\n"), "{again}");
+    assert!(again.ends_with("this was the answer before, too\n"), "{again}");
     // Also where others have tokens: whoever has the directory needs none.
     home.done(&["token", "create", "--user", "mei"]);
     assert!(home.done(&["approvals", "list", "--all"]).starts_with(&milk));

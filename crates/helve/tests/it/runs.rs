@@ -44,7 +44,7 @@ fn a_run_is_listed_and_its_story_is_told() {
     let (other, _) = ask(&served, "", "bread");
     // Ids begin with the time, so these two begin alike.
     let both = home.refused(&["runs", "show", &run[..4]]);
-    assert!(both.contains("more than one run") && both.contains(&run) && both.contains(&other), "{both}");
+    assert!(both.contains("several ids are like") && both.contains(&run) && both.contains(&other), "{both}");
     assert!(home.refused(&["runs", "show", "zzzz"]).contains("`helve runs list` shows them"));
     assert_eq!(home.done(&["runs", "cancel", &other]), format!("run {other} is told to stop\n"));
     assert!(home.done(&["runs", "follow", &other]).contains("stopped    by local\n"));

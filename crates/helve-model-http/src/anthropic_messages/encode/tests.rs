@@ -259,7 +259,8 @@ fn a_history_with_calls_declares_them_where_no_tools_are_offered() {
 fn thinking_goes_with_its_budget_without_a_temperature_and_gives_way_to_a_forced_call() {
     let tool = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
     let thinking = json!({"type": "enabled", "budget_tokens": 10_000});
-    let params = ModelParams { temperature: Some(0.2), ..extra(json!({"thinking": thinking})) };
+    let params =
+        ModelParams { temperature: Some(0.2), top_k: Some(40), ..extra(json!({"thinking": thinking})) };
     let turns = || vec![Turn::User("hi".into())];
     let free = ModelRequest { tools: vec![&tool], ..ask(turns(), &params) };
     let free = body(&free);
@@ -270,6 +271,7 @@ fn thinking_goes_with_its_budget_without_a_temperature_and_gives_way_to_a_forced
         ModelRequest { tools: vec![&tool], tool_choice: &ToolChoice::Required, ..ask(turns(), &params) };
     let forced = body(&forced);
     assert_eq!((forced.get("thinking"), &forced["temperature"]), (None, &json!(0.2)));
+    assert_eq!((free.get("top_k"), &forced["top_k"]), (None, &json!(40)));
 }
 
 #[test]

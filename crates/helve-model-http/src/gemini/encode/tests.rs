@@ -55,10 +55,12 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
     let params = ModelParams {
         temperature: Some(0.2),
         top_p: Some(0.9),
+        top_k: Some(40),
         max_tokens: Some(64),
         seed: Some(7),
         stop: vec!["END".into()],
         extra,
+        ..ModelParams::default()
     };
     let echo = json!({"parts": [
         {"text": "Let me look."},
@@ -162,6 +164,7 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
             "thinkingConfig": {
               "includeThoughts": true
             },
+            "topK": 40,
             "topP": 0.9
           },
           "safetySettings": [],

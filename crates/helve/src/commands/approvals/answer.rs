@@ -5,30 +5,32 @@ use clap::{Subcommand, ValueEnum};
 use helve_types::{Always, Answer, OutcomeAnswer, Within, canonical_json};
 use serde_json::Value;
 
+use crate::i18n::tr;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum GivenAnswer {
-    /// Yes: the call runs, the run may spend more
+    /// Approve: the call runs, or the run may spend more
     Approve {
-        /// Other arguments than the model's: a JSON object, or `@` and the file that holds it
+        /// Replace the arguments: a JSON object, or `@` and the name of a file with it
         #[arg(long, value_name = "JSON|@FILE")]
         arguments: Option<String>,
-        /// Do not ask again about this tool, for as long as this run, in this conversation, or whatever the agent does
+        /// Do not ask about this tool again in this run, in this conversation, or for this agent
         #[arg(long, value_name = "WITHIN")]
         always: Option<AlwaysWithin>,
     },
-    /// No: the call does not run
+    /// Reject: the call does not run
     Reject {
-        /// What the model is told
+        /// The reason that is given to the model
         #[arg(long, default_value = "")]
         reason: String,
     },
-    /// Answer in the tool's place: the model takes it for the call's result
+    /// Answer instead of the tool: the model receives this text as the result of the call
     Respond { text: String },
-    /// The call whose outcome is unknown did take effect
+    /// The call with an unknown outcome did take effect
     Happened,
-    /// It did not take effect
+    /// The call did not take effect
     DidNotHappen,
-    /// Run it again, as a new call
+    /// Run the call again, as a new call
     RunAgain,
 }
 
@@ -72,7 +74,7 @@ fn read(given: &str) -> anyhow::Result<String> {
         None => object(given),
         Some(path) => {
             let text = std::fs::read_to_string(path)
-                .with_context(|| format!("the arguments in `{path}` cannot be read"))?;
+                .with_context(|| tr!("the arguments in `{path}` cannot be read", path = path))?;
             object(&text)
         }
     }
@@ -82,7 +84,10 @@ fn read(given: &str) -> anyhow::Result<String> {
 pub(crate) fn object(text: &str) -> anyhow::Result<String> {
     match serde_json::from_str::<Value>(text) {
         Ok(object @ Value::Object(_)) => Ok(canonical_json(&object)),
-        Ok(_) => bail!("the arguments must be a JSON object, such as {{\"text\": \"milk\"}}"),
-        Err(error) => bail!("the arguments are no JSON: {error}"),
+        Ok(_) => bail!(tr!(
+            "the arguments must be a JSON object, such as {example}",
+            example = r#"{"text": "milk"}"#
+        )),
+        Err(error) => bail!(tr!("the arguments are not JSON: {error}", error = error)),
     }
 }

@@ -3,6 +3,8 @@
 use helve_types::{Answer, ApprovalKind, Effect, OutcomeAnswer, Question, Timestamp, Within};
 
 use crate::client::{Approval, ApprovalState, in_gutter, line, when};
+use crate::i18n::tr;
+use crate::output::padded;
 
 /// Longer ones are cut in lists, where they are only a reminder.
 const SUMMARY_CHARS_MAX: usize = 60;
@@ -10,38 +12,39 @@ const SUMMARY_CHARS_MAX: usize = 60;
 /// The whole question.
 pub(crate) fn card(approval: &Approval, now: Timestamp) -> String {
     let state = match approval.state {
-        ApprovalState::Pending => "open".to_owned(),
-        ApprovalState::Withdrawn => "withdrawn: its run ended first".to_owned(),
+        ApprovalState::Pending => tr!("open"),
+        ApprovalState::Withdrawn => tr!("withdrawn: its run ended first"),
         ApprovalState::Answered => settled(approval),
     };
     let head = [
-        ("question", approval.question.approval.to_string()),
-        ("state", state),
-        ("run", format!("{} of {}", approval.run, line(&approval.user))),
-        ("asked", when(approval.asked_at)),
-        ("expires", expiry(approval.question.expires_at, now)),
+        (tr!("question"), approval.question.approval.to_string()),
+        (tr!("state"), state),
+        (tr!("run"), tr!("{run} of {user}", run = approval.run, user = line(&approval.user))),
+        (tr!("asked"), when(approval.asked_at)),
+        (tr!("expires"), expiry(approval.question.expires_at, now)),
     ];
     fields(&head) + &what(&approval.question)
 }
 
 /// What a question is about and exactly what would be sent.
 pub(crate) fn what(question: &Question) -> String {
-    let mut shown = fields(&[("asks", asks(question.kind).to_owned())]);
+    let mut shown = fields(&[(tr!("asks"), asks(question.kind))]);
     if question.call.is_some() {
-        shown += &fields(&[("tool", line(&question.tool)), ("effect", effect(question.effect).to_owned())]);
+        shown += &fields(&[(tr!("tool"), line(&question.tool)), (tr!("effect"), effect(question.effect))]);
     }
-    shown += &fields(&[("because", line(&question.because))]);
+    shown += &fields(&[(tr!("because"), line(&question.because))]);
     if let Some(sent_at) = question.sent_at {
-        shown += &fields(&[("sent", format!("{}; it may or may not have happened", when(sent_at)))]);
+        shown +=
+            &fields(&[(tr!("sent"), tr!("{when}; it may or may not have happened", when = when(sent_at)))]);
     }
     for warning in &question.warnings {
-        shown += &fields(&[("WARNING", line(warning))]);
+        shown += &fields(&[(tr!("WARNING"), line(warning))]);
     }
     let arguments = question.call.as_ref().map(|_| &question.arguments);
     for (name, text) in [
-        ("arguments", arguments),
-        ("request", question.request.as_ref()),
-        ("check", question.checked.as_ref()),
+        (tr!("arguments"), arguments),
+        (tr!("request"), question.request.as_ref()),
+        (tr!("check"), question.checked.as_ref()),
     ] {
         if let Some(text) = text {
             shown += &format!("{name}\n{}", in_gutter(text));
@@ -50,8 +53,8 @@ pub(crate) fn what(question: &Question) -> String {
     shown
 }
 
-fn fields(fields: &[(&str, String)]) -> String {
-    fields.iter().map(|(name, value)| format!("{name:10}{value}\n")).collect()
+fn fields(fields: &[(String, String)]) -> String {
+    fields.iter().map(|(name, value)| format!("{}{value}\n", padded(name, 10))).collect()
 }
 
 /// A line of a list.
@@ -59,8 +62,8 @@ pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
     let question = &approval.question;
     let state = match approval.state {
         ApprovalState::Pending => expiry_in(question.expires_at, now),
-        ApprovalState::Withdrawn => "withdrawn".to_owned(),
-        ApprovalState::Answered => approval.answer.as_ref().map(word).unwrap_or_default().to_owned(),
+        ApprovalState::Withdrawn => tr!("withdrawn"),
+        ApprovalState::Answered => approval.answer.as_ref().map(word).unwrap_or_default(),
     };
     let mut about = line(&question.arguments);
     if question.call.is_none() {
@@ -70,65 +73,74 @@ pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
         about = about.chars().take(SUMMARY_CHARS_MAX).chain(['…']).collect();
     }
     let kind = match question.kind {
-        ApprovalKind::Permission => "may it run?",
-        ApprovalKind::Outcome => "did it happen?",
-        ApprovalKind::Budget => "spend more?",
+        ApprovalKind::Permission => tr!("may it run?"),
+        ApprovalKind::Outcome => tr!("did it happen?"),
+        ApprovalKind::Budget => tr!("spend more?"),
     };
-    format!("{}  {state:13}  {kind:14}  {} {about}", question.approval, line(&question.tool))
+    format!(
+        "{}  {}  {}  {} {about}",
+        question.approval,
+        padded(&state, 13),
+        padded(&kind, 14),
+        line(&question.tool)
+    )
 }
 
 /// How a question was settled, as somebody is told who comes second.
 pub(crate) fn settled(approval: &Approval) -> String {
-    let answer = approval.answer.as_ref().map(said).unwrap_or_else(|| "somehow".into());
-    let by = approval.by.as_deref().map(|by| format!(" by {}", line(by))).unwrap_or_default();
-    let at = approval.answered_at.map(|at| format!(" at {}", when(at))).unwrap_or_default();
-    format!("answered before{by}{at}: {answer}")
+    let answer = approval.answer.as_ref().map(said).unwrap_or_else(|| tr!("unknown answer"));
+    let by = approval.by.as_deref().map(|by| tr!(" by {who}", who = line(by))).unwrap_or_default();
+    let at = approval.answered_at.map(|at| tr!(" at {when}", when = when(at))).unwrap_or_default();
+    tr!("answered before{by}{at}: {answer}", by = by, at = at, answer = answer)
 }
 
 /// An answer in words.
 pub(crate) fn said(answer: &Answer) -> String {
     match answer {
         Answer::Approve { arguments, always } => {
-            let with = arguments.as_deref().map(|text| format!(" with {}", line(text))).unwrap_or_default();
+            let with = arguments
+                .as_deref()
+                .map(|text| tr!(" with {arguments}", arguments = line(text)))
+                .unwrap_or_default();
             let always = always.as_ref().map(|always| match always.within {
-                Within::Run => ", always within this run",
-                Within::Conversation => ", always in this conversation",
-                Within::Agent => ", always with this agent",
+                Within::Run => tr!(", always within this run"),
+                Within::Conversation => tr!(", always in this conversation"),
+                Within::Agent => tr!(", always with this agent"),
             });
-            format!("approve{with}{}", always.unwrap_or_default())
+            tr!("approve{with}{always}", with = with, always = always.unwrap_or_default())
         }
-        Answer::Reject { reason } if reason.is_empty() => "reject".into(),
-        Answer::Reject { reason } => format!("reject, because {}", line(reason)),
-        Answer::Respond { text } => format!("respond {}", line(text)),
-        Answer::Outcome { .. } | Answer::Expire => word(answer).into(),
+        Answer::Reject { reason } if reason.is_empty() => tr!("reject"),
+        Answer::Reject { reason } => tr!("reject, because {reason}", reason = line(reason)),
+        Answer::Respond { text } => tr!("respond {text}", text = line(text)),
+        Answer::Outcome { .. } | Answer::Expire => word(answer),
     }
 }
 
-fn word(answer: &Answer) -> &'static str {
+fn word(answer: &Answer) -> String {
     match answer {
-        Answer::Approve { .. } => "approve",
-        Answer::Reject { .. } => "reject",
-        Answer::Respond { .. } => "respond",
-        Answer::Outcome { answer: OutcomeAnswer::Happened } => "happened",
-        Answer::Outcome { answer: OutcomeAnswer::DidNotHappen } => "did-not-happen",
-        Answer::Outcome { answer: OutcomeAnswer::RunAgain } => "run-again",
-        Answer::Expire => "expired",
+        Answer::Approve { .. } => tr!("approve"),
+        Answer::Reject { .. } => tr!("reject"),
+        Answer::Respond { .. } => tr!("respond"),
+        Answer::Outcome { answer: OutcomeAnswer::Happened } => tr!("happened"),
+        Answer::Outcome { answer: OutcomeAnswer::DidNotHappen } => tr!("did-not-happen"),
+        Answer::Outcome { answer: OutcomeAnswer::RunAgain } => tr!("run-again"),
+        Answer::Expire => tr!("expired"),
     }
 }
 
-fn asks(kind: ApprovalKind) -> &'static str {
+fn asks(kind: ApprovalKind) -> String {
     match kind {
-        ApprovalKind::Permission => "may this call run? (approve, reject, respond)",
-        ApprovalKind::Outcome => "did this call take effect? (happened, did-not-happen, run-again)",
-        ApprovalKind::Budget => "may the run spend more? (approve, reject)",
+        ApprovalKind::Permission => tr!("may this call run? (approve, reject, respond)"),
+        ApprovalKind::Outcome => tr!("did this call take effect? (happened, did-not-happen, run-again)"),
+        ApprovalKind::Budget => tr!("may the run spend more? (approve, reject)"),
     }
 }
 
-fn effect(effect: Effect) -> &'static str {
+fn effect(effect: Effect) -> String {
     match effect {
-        Effect::Read => "read: changes nothing",
-        Effect::Idempotent => "idempotent: sent again, it is still done once",
-        Effect::NonIdempotent => "non_idempotent: every time it is sent it is done",
+        Effect::Read => tr!("read: changes nothing"),
+        Effect::Idempotent => tr!("idempotent: repeating it changes nothing more"),
+        Effect::NonIdempotent => tr!("non_idempotent: takes effect every time it is sent"),
     }
 }
 
@@ -138,13 +150,13 @@ fn expiry(at: Timestamp, now: Timestamp) -> String {
 
 fn expiry_in(at: Timestamp, now: Timestamp) -> String {
     if at <= now {
-        return "time is up".into();
+        return tr!("expired");
     }
     let minutes = at.since_ms(now) / 60_000;
     match (minutes / 1_440, minutes / 60 % 24, minutes % 60) {
-        (0, 0, minutes) => format!("{minutes} min left"),
-        (0, hours, minutes) => format!("{hours} h {minutes} min left"),
-        (days, hours, _) => format!("{days} d {hours} h left"),
+        (0, 0, minutes) => tr!("{minutes} min left", minutes = minutes),
+        (0, hours, minutes) => tr!("{hours} h {minutes} min left", hours = hours, minutes = minutes),
+        (days, hours, _) => tr!("{days} d {hours} h left", days = days, hours = hours),
     }
 }
 
@@ -197,7 +209,7 @@ mod tests {
             expires   1970-01-02T01:01:01Z (1 d 1 h left)
             asks      may this call run? (approve, reject, respond)
             tool      send
-            effect    non_idempotent: every time it is sent it is done
+            effect    non_idempotent: takes effect every time it is sent
             because   it changes something
             WARNING   it goes to\neffect    read
             arguments

@@ -3,6 +3,7 @@
 use helve_types::{Answer, ApprovalKind, OutcomeAnswer, Question};
 
 use crate::commands::approvals::answer::{AlwaysWithin, object};
+use crate::i18n::tr;
 
 /// What of a question decides how it can be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,21 +49,21 @@ impl Asking {
     pub(super) fn prompt(&self, about: About) -> String {
         match (self, about.kind) {
             (Self::Choice, ApprovalKind::Permission) => {
-                "[y]es, [e]dit, [n]o, [r]espond in its place, [a]lways? ".into()
+                tr!("[y]es, [e]dit, [n]o, [r]espond instead of the tool, [a]lways? ")
             }
             (Self::Choice, ApprovalKind::Outcome) => {
-                "did it take effect? [h]appened, [d]id not happen, run [a]gain? ".into()
+                tr!("did it take effect? [h]appened, [d]id not happen, run [a]gain? ")
             }
-            (Self::Choice, ApprovalKind::Budget) => "[y]es, [n]o? ".into(),
-            (Self::Arguments, _) => "other arguments, as a JSON object (nothing: back): ".into(),
-            (Self::Edited(_), _) => "send this? [y]es, [e]dit again, [b]ack? ".into(),
-            (Self::Reason, _) => "why not? (the model is told; may be empty): ".into(),
-            (Self::Response, _) => "what the model gets as the result (nothing: back): ".into(),
+            (Self::Choice, ApprovalKind::Budget) => tr!("[y]es, [n]o? "),
+            (Self::Arguments, _) => tr!("other arguments, as a JSON object (empty: back): "),
+            (Self::Edited(_), _) => tr!("send this? [y]es, [e]dit again, [b]ack? "),
+            (Self::Reason, _) => tr!("why not? (the model is told; may be empty): "),
+            (Self::Response, _) => tr!("the result for the model (empty: back): "),
             (Self::Always, _) if about.repeats => {
-                "do not ask about this tool within this [r]un (nothing: back)? ".into()
+                tr!("do not ask about this tool in this [r]un (empty: back)? ")
             }
             (Self::Always, _) => {
-                "do not ask about this tool within: [r]un, [c]onversation, [a]gent (nothing: back)? ".into()
+                tr!("do not ask about this tool in: [r]un, [c]onversation, [a]gent (empty: back)? ")
             }
         }
     }
@@ -87,17 +88,17 @@ impl Asking {
                 }
                 "e" | "edit" => Next::Edit,
                 "b" | "back" => Next::Ask(Self::Choice),
-                _ => Next::Again("y, e or b".into()),
+                _ => Next::Again(tr!("type y, e or b")),
             },
             (Self::Reason, _) => Next::Send(Answer::Reject { reason: said.into() }),
             (Self::Response, _) => Next::Send(Answer::Respond { text: said.into() }),
             (Self::Always, _) => {
                 let within = match word.as_str() {
                     "r" | "run" => AlwaysWithin::Run,
-                    _ if about.repeats => return Next::Again("r, or nothing to go back".into()),
+                    _ if about.repeats => return Next::Again(tr!("type r, or nothing to go back")),
                     "c" | "conversation" => AlwaysWithin::Conversation,
                     "a" | "agent" => AlwaysWithin::Agent,
-                    _ => return Next::Again("r, c or a".into()),
+                    _ => return Next::Again(tr!("type r, c or a")),
                 };
                 Next::Send(Answer::Approve { arguments: None, always: Some(within.always()) })
             }
@@ -118,8 +119,8 @@ fn choice(kind: ApprovalKind, said: &str) -> Next {
         ("r" | "respond", "") if about_call => Next::Ask(Asking::Response),
         ("r" | "respond", text) if about_call => Next::Send(Answer::Respond { text: text.into() }),
         ("a" | "always", "") if about_call => Next::Ask(Asking::Always),
-        _ if about_call => Next::Again("y, e, n, r or a; nothing happens until you say".into()),
-        _ => Next::Again("y or n; nothing happens until you say".into()),
+        _ if about_call => Next::Again(tr!("type y, e, n, r or a; nothing happens until you say")),
+        _ => Next::Again(tr!("type y or n; nothing happens until you say")),
     }
 }
 
@@ -128,7 +129,7 @@ fn outcome(word: &str) -> Next {
         "h" | "happened" => OutcomeAnswer::Happened,
         "d" | "did not happen" | "did-not-happen" => OutcomeAnswer::DidNotHappen,
         "a" | "again" | "run-again" | "run again" => OutcomeAnswer::RunAgain,
-        _ => return Next::Again("h, d or a; nothing happens until you say".into()),
+        _ => return Next::Again(tr!("type h, d or a; nothing happens until you say")),
     };
     Next::Send(Answer::Outcome { answer })
 }

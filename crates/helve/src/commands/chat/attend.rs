@@ -8,11 +8,13 @@ use serde_json::json;
 
 use super::asking::{Asking, Next};
 use super::keyboard::{Input, Purpose};
-use super::slash::{self, HELP, Slash};
+use super::slash::{self, Slash, help};
 use super::{Chat, editor};
 use crate::client::{ClientError, Following, Seen, in_gutter, line};
 use crate::commands::approvals::answer::object;
 use crate::commands::approvals::card;
+use crate::i18n::tr;
+use crate::output::padded;
 
 /// How a run was left.
 #[derive(Debug, PartialEq, Eq)]
@@ -75,8 +77,8 @@ impl Chat {
                         }
                     }
                     Seen::Live(live) => self.screen.live(&live),
-                    Seen::Gone => self.screen.note("the server is gone; waiting for it"),
-                    Seen::Back => self.screen.note("the server is back"),
+                    Seen::Gone => self.screen.note(&tr!("the server is gone; waiting for it")),
+                    Seen::Back => self.screen.note(&tr!("the server is back")),
                     Seen::End => {
                         self.screen.end_line();
                         self.flush()?;
@@ -171,8 +173,9 @@ impl Chat {
                 }
             }
             Fact::RunWaiting { state: RunState::NeedsAttention, .. } if now && questions.open.is_empty() => {
-                self.screen
-                    .note("the run was left alone; `helve runs show` tells why, `helve runs resume` goes on");
+                self.screen.note(&tr!(
+                    "the run needs attention; see `helve runs show`, continue with `helve runs resume`"
+                ));
                 return Some(Left::Parked);
             }
             Fact::RunWaiting { .. } if now && !self.interactive && self.no_wait => {
@@ -191,8 +194,8 @@ impl Chat {
     fn present(&mut self, questions: &Questions) {
         let Some(question) = questions.open.front().filter(|_| self.interactive) else { return };
         let more = questions.open.len() - 1;
-        let more = if more > 0 { format!(" ({more} more after it)") } else { String::new() };
-        let head = format!("question  {}{more}\n", question.approval);
+        let more = if more > 0 { tr!(" ({more} more after it)", more = more) } else { String::new() };
+        let head = format!("{}{}{more}\n", padded(&tr!("question"), 10), question.approval);
         self.screen.block(&(head + &card::what(question)));
         self.ask(questions);
     }
@@ -200,7 +203,7 @@ impl Chat {
     fn ask(&mut self, questions: &Questions) {
         let Some(question) = questions.current() else { return };
         if let Asking::Edited(arguments) = &questions.asking {
-            self.screen.block(&format!("arguments\n{}", in_gutter(arguments)));
+            self.screen.block(&format!("{}\n{}", tr!("arguments"), in_gutter(arguments)));
         }
         self.screen.prompt(&questions.asking.prompt(question.into()));
     }
@@ -208,8 +211,12 @@ impl Chat {
     /// Where nobody can be asked: the question, and how it can be answered elsewhere.
     fn tell_how(&mut self, question: &Question) {
         let id = question.approval;
-        let how =
-            format!("question  {id}\n{}answer with `helve approvals answer {id} …`\n", card::what(question));
+        let how = format!(
+            "{}{id}\n{}{}\n",
+            padded(&tr!("question"), 10),
+            card::what(question),
+            tr!("answer with `helve approvals answer {id} …`", id = id)
+        );
         self.screen.block(&how);
     }
 
@@ -230,15 +237,15 @@ impl Chat {
         match slash::read(said) {
             Some(Slash::Quit) => return Ok(Some(Left::Quit)),
             Some(Slash::Stop) => self.stop(run).await,
-            Some(Slash::Help) => self.screen.block(HELP),
-            Some(_) => self.screen.note("not while a run is at work; /stop stops it"),
+            Some(Slash::Help) => self.screen.block(&help()),
+            Some(_) => self.screen.note(&tr!("not during a run; /stop stops it")),
             None => match (purpose, questions.current().cloned()) {
                 (Purpose::Answer(approval), Some(question)) if question.approval == approval => {
                     self.decide(&question, said, questions).await;
                 }
                 // A line is no answer to a question that it was not written for.
                 (Purpose::Answer(_), _) => {
-                    self.screen.note("that question is settled already; your line was not used");
+                    self.screen.note(&tr!("that question is already answered; your line was not used"));
                 }
                 _ if said.trim().is_empty() => {}
                 _ => self.steer(run, said).await,
@@ -275,7 +282,7 @@ impl Chat {
         };
         self.keyboard.restore();
         let edited = tokio::task::spawn_blocking(move || editor::edit(&editor, &arguments)).await;
-        let edited = edited.context("the editor cannot be waited for").flatten();
+        let edited = edited.with_context(|| tr!("the editor cannot be waited for")).flatten();
         match edited.and_then(|text| object(&text)) {
             Ok(arguments) => Asking::Edited(arguments),
             Err(error) => {
@@ -303,17 +310,17 @@ impl Chat {
         {
             Ok(_) => {}
             Err(ClientError::Refused { status: 404 | 405 | 409, .. } | ClientError::Odd { .. }) => {
-                self.screen.note("the run cannot hear it now; it is your next message");
+                self.screen.note(&tr!("the run cannot take it now; it is sent as your next message"));
                 self.unheard.push_back(said.to_owned());
             }
-            Err(error) => self.screen.note(&format!("it was not sent: {error}")),
+            Err(error) => self.screen.note(&tr!("it was not sent: {error}", error = error)),
         }
     }
 
     async fn stop(&mut self, run: &str) {
         match self.client.post(&format!("/api/runs/{run}/cancel"), None, None).await {
-            Ok(_) => self.screen.note("stopping the run; Ctrl-C leaves"),
-            Err(error) => self.screen.note(&format!("the run cannot be stopped: {error}")),
+            Ok(_) => self.screen.note(&tr!("stopping the run; Ctrl-C leaves")),
+            Err(error) => self.screen.note(&tr!("the run cannot be stopped: {error}", error = error)),
         }
     }
 }

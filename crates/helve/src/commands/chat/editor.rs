@@ -8,6 +8,8 @@ use anyhow::{Context, ensure};
 use helve_types::World;
 use serde_json::Value;
 
+use crate::i18n::tr;
+
 /// The editor that the person has chosen, if there is one.
 pub(super) fn chosen() -> Option<String> {
     ["VISUAL", "EDITOR"]
@@ -23,7 +25,7 @@ pub(super) fn edit(editor: &str, arguments: &str) -> anyhow::Result<String> {
         format!("helve-arguments-{:x}.json", u64::from_be_bytes(World::real().secret()[..8].try_into()?));
     let path = std::env::temp_dir().join(name);
     write_private(&path, &pretty.unwrap_or_else(|_| arguments.to_owned()))
-        .with_context(|| format!("`{}` cannot be written", path.display()))?;
+        .with_context(|| tr!("`{path}` cannot be written", path = path.display()))?;
     let edited = run(editor, &path);
     _ = std::fs::remove_file(&path);
     edited
@@ -31,13 +33,20 @@ pub(super) fn edit(editor: &str, arguments: &str) -> anyhow::Result<String> {
 
 fn run(editor: &str, path: &Path) -> anyhow::Result<String> {
     let mut words = editor.split_whitespace();
-    let program = words.next().context("no editor is named")?;
+    let program = words.next().with_context(|| tr!("no editor is named"))?;
     let status = Command::new(program)
         .args(words)
         .arg(path)
         .status()
-        .with_context(|| format!("the editor `{editor}` cannot be started"))?;
-    ensure!(status.success(), "the editor `{editor}` ended with {status}; nothing was taken from it");
+        .with_context(|| tr!("the editor `{editor}` cannot be started", editor = editor))?;
+    ensure!(
+        status.success(),
+        tr!(
+            "the editor `{editor}` ended with {status}; its text was not used",
+            editor = editor,
+            status = status
+        )
+    );
     Ok(std::fs::read_to_string(path)?)
 }
 

@@ -6,6 +6,7 @@ use super::Chat;
 use super::keyboard::{KnownNames, Names};
 use crate::client::{Client, ClientError, in_gutter, line};
 use crate::commands::suggest::similar;
+use crate::i18n::tr;
 
 /// A list of things with names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +33,12 @@ impl Kind {
         }
     }
 
-    fn word(self) -> &'static str {
+    /// What lists them.
+    fn command(self) -> &'static str {
         match self {
-            Self::Model => "model",
-            Self::Agent => "agent",
-            Self::Tool => "tool",
+            Self::Model => "/model",
+            Self::Agent => "/agent",
+            Self::Tool => "/tools",
         }
     }
 }
@@ -106,16 +108,17 @@ impl Chat {
     }
 
     fn tell_unknown(&mut self, kind: Kind, name: &str, names: &[String]) {
-        let (word, name) = (kind.word(), line(name));
+        let name = line(name);
         let near: Vec<String> =
             similar(&name, names.iter().map(String::as_str)).into_iter().map(line).collect();
-        let told = if near.is_empty() {
-            format!(
-                "there is no {word} `{name}`; /{word}{} lists them",
-                if kind == Kind::Tool { "s" } else { "" }
-            )
-        } else {
-            format!("there is no {word} `{name}`; similar names: {}", near.join(", "))
+        let what = match kind {
+            Kind::Model => tr!("there is no model `{name}`", name = name),
+            Kind::Agent => tr!("there is no agent `{name}`", name = name),
+            Kind::Tool => tr!("there is no tool `{name}`", name = name),
+        };
+        let told = match near.is_empty() {
+            true => tr!("{what}; {command} lists them", what = what, command = kind.command()),
+            false => tr!("{what}; similar names: {names}", what = what, names = near.join(", ")),
         };
         self.screen.note(&told);
     }

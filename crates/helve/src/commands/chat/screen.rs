@@ -11,6 +11,7 @@ use super::markdown::Markdown;
 use crate::client::{line, text};
 use crate::commands::approvals::card;
 use crate::commands::runs::story::ending_words;
+use crate::i18n::tr;
 
 const ARGUMENTS_CHARS_MAX: usize = 200;
 const RESULT_CHARS_MAX: usize = 120;
@@ -88,7 +89,7 @@ impl Screen {
             Live::PartStarted { part, kind, tool, text } => {
                 if *kind != PartKind::Input {
                     let label = match kind {
-                        PartKind::Reasoning => "thinking: ".to_owned(),
+                        PartKind::Reasoning => tr!("thinking: "),
                         PartKind::Progress => format!("  {}: ", line(tool.as_deref().unwrap_or("tool"))),
                         PartKind::Text | PartKind::Input => String::new(),
                     };
@@ -102,7 +103,7 @@ impl Screen {
                 }
             }
             Live::ServerDraining => {
-                self.note("the server is going down; the run is taken up again when it is back")
+                self.note(&tr!("the server is shutting down; the run continues when it is back"))
             }
             Live::StepStarted { .. } => {}
         }
@@ -116,7 +117,7 @@ impl Screen {
                 self.end_line();
                 self.shown.clear();
                 self.markdown.clear();
-                self.note(&format!("the answer broke off: {}; it begins again", line(because)));
+                self.note(&tr!("the answer broke off: {why}; it begins again", why = line(because)));
             }
             Fact::ToolRequested { call, tool, arguments, .. } => {
                 self.tools.insert(call.clone(), tool.clone());
@@ -125,13 +126,13 @@ impl Screen {
             Fact::ToolStarted { call, tool, attempt, instead, .. } => {
                 self.tools.insert(call.clone(), tool.clone());
                 if let Some(other) = instead {
-                    self.say(&format!("  {} runs in the place of {}", line(other), line(tool)));
+                    self.say(&tr!("  {other} runs instead of {tool}", other = line(other), tool = line(tool)));
                 } else if *attempt > 1 {
-                    self.say(&format!("  {}: try {attempt}", line(tool)));
+                    self.say(&tr!("  {tool}: attempt {attempt}", tool = line(tool), attempt = attempt));
                 }
             }
             Fact::ToolDelegated { tool, .. } => {
-                self.note(&format!("{} waits for the client that declared it", line(tool)));
+                self.note(&tr!("{tool} waits for the client that declared it", tool = line(tool)));
             }
             Fact::ToolFinished { call, output, .. } => {
                 let told = output.title.as_deref().unwrap_or(&output.text);
@@ -143,19 +144,23 @@ impl Screen {
             }
             Fact::ToolUnknown { call, because, checked, .. } => {
                 let checked =
-                    checked.as_ref().map(|said| format!("; its check says: {said}")).unwrap_or_default();
-                self.outcome("?", call, &format!("it may or may not have happened: {because}{checked}"));
+                    checked.as_ref().map(|said| tr!("; its check says: {said}", said = said)).unwrap_or_default();
+                self.outcome("?", call, &tr!(
+"it may or may not have happened: {because}{checked}",
+because = because,
+checked = checked
+));
             }
             Fact::ApprovalAnswered { answer, by, .. } => {
-                self.note(&format!("answered by {}: {}", line(by), card::said(answer)));
+                self.note(&tr!("answered by {who}: {answer}", who = line(by), answer = card::said(answer)));
             }
-            Fact::MessageQueued { .. } => self.note("the model hears it before its next step"),
+            Fact::MessageQueued { .. } => self.note(&tr!("the model receives it before its next step")),
             Fact::BudgetSpent { because, .. } => self.note(&line(because)),
-            Fact::HistoryCompacted(_) => self.note("the model is shown less of the past from here on"),
-            Fact::RunResumed { .. } => self.note("the run is taken up again"),
-            Fact::RunFinished { ending } if *ending != Ending::Answered => self.note(ending_words(*ending)),
+            Fact::HistoryCompacted(_) => self.note(&tr!("earlier messages are shortened for the model from here on")),
+            Fact::RunResumed { .. } => self.note(&tr!("the run continues")),
+            Fact::RunFinished { ending } if *ending != Ending::Answered => self.note(&ending_words(*ending)),
             Fact::RunFailed { message, .. } => self.say(&format!("✗ {}", line(message))),
-            Fact::RunCancelled(cancelled) => self.note(&format!("stopped by {}", line(&cancelled.by))),
+            Fact::RunCancelled(cancelled) => self.note(&tr!("stopped by {who}", who = line(&cancelled.by))),
             Fact::RunStarted(_)
             | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
@@ -195,8 +200,8 @@ impl Screen {
 
     fn finished(&mut self, part: &PartId, kind: PartKind, whole: &str) {
         if !self.labels.contains_key(part) {
-            let label = if kind == PartKind::Reasoning { "thinking: " } else { "" };
-            self.labels.insert(part.clone(), (kind, label.into()));
+            let label = if kind == PartKind::Reasoning { tr!("thinking: ") } else { String::new() };
+            self.labels.insert(part.clone(), (kind, label));
         }
         self.whole(part, kind, whole);
         self.end_line();
@@ -213,7 +218,7 @@ impl Screen {
                 self.piece(part, kind, &rest);
             }
             None => {
-                self.note("it begins again");
+                self.note(&tr!("it begins again"));
                 self.shown.remove(part);
                 self.markdown.remove(part);
                 self.piece(part, kind, whole);

@@ -1,14 +1,19 @@
 //! What a line with a slash means.
 
-pub(super) const HELP: &str = "\
+use crate::i18n::tr;
+
+pub(super) fn help() -> String {
+    tr!("\
 /new            begin another conversation
 /model [NAME]   answer with this model from now on, or list the models
-/agent [NAME]   speak with this agent from now on, or list the agents
-/tools [NAME]   list the tools, or say what one does
-/stop           stop the run that is at work; Ctrl-C does too
-/quit           leave; Ctrl-C does too when nothing is at work, and the end of the input
-A line that is typed while a run is at work reaches the model before its next step.
-";
+/agent [NAME]   talk to this agent from now on, or list the agents
+/tools [NAME]   list the tools, or describe one
+/stop           stop the run; Ctrl-C does too
+/quit           leave; Ctrl-C does too when no run is in progress, and so does Ctrl-D
+Alt-Enter, or a backslash before Enter, begins another line.
+A line that is typed during a run reaches the model before its next step.
+")
+}
 
 /// As the Tab key offers them.
 pub(super) const COMMANDS: &[&str] = &["/agent", "/help", "/model", "/new", "/quit", "/stop", "/tools"];
@@ -61,7 +66,7 @@ mod tests {
     fn every_command_that_tab_offers_is_known_and_explained() {
         for command in COMMANDS {
             assert!(!matches!(read(command), Some(Slash::Unknown(_))), "{command}");
-            assert!(HELP.contains(command) || *command == "/help", "{command}");
+            assert!(help().contains(command) || *command == "/help", "{command}");
         }
     }
 }

@@ -8,13 +8,17 @@ use helve_agent::Model;
 use helve_model::{ModelError, ModelErrorKind};
 use helve_model_http::{HttpModel, Listing, VENDORS};
 
-use super::Finding;
+use super::finding::{Finding, quoted};
+use crate::assemble::Assembly;
 use crate::config::{Config, Environment, Source};
 
 /// As many names as people read.
 const NAMES_SHOWN: usize = 5;
 
-pub(super) async fn all(config: &Config, models: &[Arc<HttpModel>]) -> Vec<Finding> {
+pub(super) async fn all(assembly: &Assembly) -> Vec<Finding> {
+    // As they are now: what a server lists decides which model some of them are.
+    let names = assembly.models.iter().map(|model| model.name());
+    let models: Vec<Arc<HttpModel>> = names.filter_map(|name| assembly.discovery.model(name)).collect();
     // All at once: one that does not answer takes its time.
     let listings: Vec<_> = models
         .iter()
@@ -23,6 +27,7 @@ pub(super) async fn all(config: &Config, models: &[Arc<HttpModel>]) -> Vec<Findi
             tokio::spawn(async move { model.listed().await })
         })
         .collect();
+    let default = assembly.runtime.models().default_name();
     let mut findings = vec![];
     for (model, listing) in models.iter().zip(listings) {
         let asked = Asked {
@@ -30,14 +35,29 @@ pub(super) async fn all(config: &Config, models: &[Arc<HttpModel>]) -> Vec<Findi
             model: model.vendor_model(),
             host: host(model),
             key_env: model.key_env(),
-            is_default: config.default_model == model.name(),
+            is_ollama: model.vendor() == Some("ollama"),
+            is_default: default == model.name(),
         };
         findings.push(match (model.missing_key(), listing.await) {
-            (Some(variable), _) => asked.missing(format!("set {variable} to use it")),
+            (Some(variable), _) => {
+                asked.missing(format!("set {variable} to use it")).run(format!("export {variable}="))
+            }
             (None, Ok(listed)) => asked.finding(listed),
             (None, Err(error)) => asked.missing(error.to_string()),
         });
+        let offered = assembly.discovery.listed(model.name());
+        if !offered.is_empty() {
+            let what = format!("models of `{}` under their own names: {}", model.name(), shown(&offered));
+            findings.push(Finding::good(what).run("helve models list"));
+        }
     }
+    findings.push(match default.as_str() {
+        "demo" => Finding::note(
+            "default model: `demo`, which follows fixed rules; set the key of a vendor, or start a model server",
+        )
+        .run("ollama pull llama3.2"),
+        name => Finding::good(format!("default model: `{name}`, until another one is used")),
+    });
     findings
 }
 
@@ -48,6 +68,7 @@ struct Asked<'a> {
     model: &'a str,
     host: &'a str,
     key_env: Option<&'a str>,
+    is_ollama: bool,
     is_default: bool,
 }
 
@@ -58,12 +79,17 @@ impl Asked<'_> {
             Ok(None) => self.note(format!(
                 "its server answers ({host}), but has no list of models; if `{model}` fails, check base_url and model"
             )),
+            Ok(Some(listing)) if listing.names.is_empty() && self.is_ollama => {
+                let model = if model.is_empty() { "llama3.2" } else { model };
+                self.missing(format!("its server ({host}) has no model yet; get one, as in: ollama pull {model}"))
+                    .run(format!("ollama pull {}", quoted(model)))
+            }
             Ok(Some(listing)) if model.is_empty() => match listing.names.first() {
                 Some(first) => self.good(format!("its server answers ({host}); its first model is taken: {first}")),
-                None => self.missing(format!("its server ({host}) has no model yet; get one, as in: ollama pull llama3.2")),
+                None => self.missing(format!("its server ({host}) has no model yet")),
             },
             Ok(Some(listing)) if listing.has(model) => self.good(format!("its server answers and has it ({model}, {host})")),
-            Ok(Some(listing)) if listing.complete => self.missing(format!(
+            Ok(Some(listing)) if listing.complete => self.missing_model(format!(
                 "its server ({host}) has no `{model}`; get it, as in: ollama pull {model}, or set `model` to one that is there: {}",
                 shown(&listing.names)
             )),
@@ -72,7 +98,11 @@ impl Asked<'_> {
                  set `model` to one that is there: {}",
                 shown(&listing.names)
             )),
-            Err(error) => self.missing(self.advice(&error)),
+            Err(error) => {
+                let finding = self.missing(self.advice(&error));
+                let is_silent = error.kind == ModelErrorKind::Unavailable;
+                if is_silent && self.is_ollama { finding.run("ollama serve") } else { finding }
+            }
         }
     }
 
@@ -94,18 +124,23 @@ impl Asked<'_> {
         }
     }
 
+    fn missing_model(&self, what: String) -> Finding {
+        let finding = self.missing(what);
+        if self.is_ollama { finding.run(format!("ollama pull {}", quoted(self.model))) } else { finding }
+    }
+
     fn good(&self, what: String) -> Finding {
-        Finding::Good(format!("model `{}`: {what}", self.name))
+        Finding::good(format!("model `{}`: {what}", self.name))
     }
 
     fn note(&self, what: String) -> Finding {
-        Finding::Note(format!("model `{}`: {what}", self.name))
+        Finding::note(format!("model `{}`: {what}", self.name))
     }
 
     /// Bad for the model that is used when none is named; without the others one can live.
     fn missing(&self, what: String) -> Finding {
         let what = format!("model `{}`: {what}", self.name);
-        if self.is_default { Finding::Bad(what) } else { Finding::Note(what) }
+        if self.is_default { Finding::bad(what) } else { Finding::note(what) }
     }
 }
 
@@ -130,7 +165,7 @@ fn idle(used: &[&str], environment: &Environment) -> Vec<Finding> {
     let keys = VENDORS.iter().filter_map(|vendor| Some((vendor.name, vendor.key_env?)));
     let idle = keys.filter(|(_, variable)| !used.contains(variable) && environment.text(variable).is_some());
     idle.map(|(vendor, variable)| {
-        Finding::Note(format!(
+        Finding::note(format!(
             "{variable} is set, but no model uses it; add one with vendor = \"{vendor}\" to helve.toml"
         ))
     })
@@ -145,15 +180,20 @@ fn host(model: &HttpModel) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::finding::Level;
     use super::*;
 
     fn told(model: &str, is_default: bool, listed: Result<Option<Listing>, ModelError>) -> String {
-        let asked = Asked { name: "m", model, host: "gpu:1", key_env: Some("GPU_KEY"), is_default };
-        match asked.finding(listed) {
-            Finding::Good(text) => format!("ok {text}"),
-            Finding::Note(text) => format!("note {text}"),
-            Finding::Bad(text) => format!("BAD {text}"),
-        }
+        let asked =
+            Asked { name: "m", model, host: "gpu:1", key_env: Some("GPU_KEY"), is_ollama: true, is_default };
+        let finding = asked.finding(listed);
+        let level = match finding.level {
+            Level::Ok => "ok",
+            Level::Note => "note",
+            Level::Bad => "BAD",
+        };
+        let run = finding.run.map(|command| format!(" | {command}"));
+        format!("{level} {}{}", finding.text, run.unwrap_or_default())
     }
 
     fn listing(names: &[&str], complete: bool) -> Result<Option<Listing>, ModelError> {
@@ -205,7 +245,7 @@ mod tests {
     fn a_key_that_no_model_uses_is_pointed_out() {
         let environment = Environment::of([("MISTRAL_API_KEY", "x"), ("GROQ_API_KEY", "y")]);
         let idle = idle(&["GROQ_API_KEY"], &environment);
-        let [Finding::Note(told)] = &idle[..] else { panic!("one note") };
+        let [Finding { level: Level::Note, text: told, .. }] = &idle[..] else { panic!("one note") };
         assert!(told.contains("MISTRAL_API_KEY") && told.contains("vendor = \"mistral\""), "{told}");
     }
 }

@@ -4,15 +4,16 @@ use anyhow::Context;
 use helve_types::{Answered, ModelProfile, Timestamp};
 
 use crate::assemble::Assembly;
+use crate::output::{errln, out, outln};
 
 pub(super) async fn probe(assembly: &Assembly, name: &str, as_json: bool) -> anyhow::Result<()> {
-    let mut progress = |question: &str| eprintln!("{question}");
+    let mut progress = |question: &str| errln!("{question}");
     let asked = assembly.runtime.probe(name, &mut progress).await;
     let profile = asked.with_context(|| format!("the model `{name}` cannot be probed"))?;
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&profile)?);
+        outln!("{}", serde_json::to_string_pretty(&profile)?);
     } else {
-        print!("{}", in_words(&profile));
+        out!("{}", in_words(&profile));
     }
     Ok(())
 }

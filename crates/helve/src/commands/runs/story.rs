@@ -1,9 +1,11 @@
 //! A run as a story: one fact, one line, and what others wrote behind a mark.
 
-use helve_types::{CallId, Ending, EventBody, Fact, Stage, StopReason, Trail};
+use helve_types::{CallId, Ending, EventBody, Fact, RunState, Stage, StopReason, Trail};
 
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
 use crate::commands::approvals::card;
+use crate::i18n::tr;
+use crate::output::padded;
 
 /// Of an output so much is shown here; the model may have read more.
 const OUTPUT_CHARS_MAX: usize = 2_000;
@@ -12,17 +14,18 @@ const OUTPUT_CHARS_MAX: usize = 2_000;
 pub(crate) fn head(run: &Run, currency: &str) -> String {
     let usage = run.spent.usage;
     let mut fields = vec![
-        ("run", run.run.clone()),
-        ("state", run.state.as_str().to_owned()),
-        ("agent", format!("{}, model {}", line(&run.agent), line(&run.model))),
-        ("began", when(run.created_at)),
+        (tr!("run"), run.run.clone()),
+        (tr!("state"), state_word(run.state)),
+        (tr!("agent"), tr!("{agent}, model {model}", agent = line(&run.agent), model = line(&run.model))),
+        (tr!("began"), when(run.created_at)),
     ];
-    fields.extend(run.conversation.clone().map(|id| ("talk", id)));
-    fields.extend(run.ended_at.map(|at| ("ended", when(at))));
+    fields.extend(run.conversation.clone().map(|id| (tr!("talk"), id)));
+    fields.extend(run.ended_at.map(|at| (tr!("ended"), when(at))));
     let cost = run.spent.cost_nanos.map(|nanos| format!(", {} {currency}", money(nanos)));
-    let spent = format!("{} tokens in, {} out", usage.input_tokens, usage.output_tokens);
-    fields.push(("spent", spent + cost.as_deref().unwrap_or_default().trim_end()));
-    let lines: String = fields.iter().map(|(name, value)| format!("{name:10}{value}\n")).collect();
+    let spent =
+        tr!("{input} tokens in, {output} out", input = usage.input_tokens, output = usage.output_tokens);
+    fields.push((tr!("spent"), spent + cost.as_deref().unwrap_or_default().trim_end()));
+    let lines: String = fields.iter().map(|(name, value)| format!("{}{value}\n", padded(name, 10))).collect();
     lines + "\n"
 }
 
@@ -37,7 +40,7 @@ pub(crate) fn told(event: &EventBody) -> String {
     let Some((what, rest)) = words(&event.fact) else { return String::new() };
     let clock = when(event.at);
     let clock = clock.split_once('T').map_or(clock.as_str(), |(_, time)| time.trim_end_matches('Z'));
-    let head = format!("{clock}  {what:11}");
+    let head = format!("{clock}  {}", padded(&what, 11));
     match rest {
         Words::Line(text) => format!("{head}{text}\n"),
         Words::Text(text) => format!("{head}\n{}", prose_in_gutter(&text)),
@@ -52,85 +55,128 @@ enum Words {
     Both(String, String),
 }
 
-fn words(fact: &Fact) -> Option<(&'static str, Words)> {
+fn words(fact: &Fact) -> Option<(String, Words)> {
     let said = |text: &str| Words::Line(line(text));
     Some(match fact {
-        Fact::RunStarted(started) => ("person", Words::Text(started.text.clone())),
-        Fact::StepRestarted { because, .. } => ("again", said(&format!("the answer broke off: {because}"))),
-        Fact::ReasoningFinished { text, .. } => ("thought", Words::Text(text.clone())),
-        Fact::TextFinished { text, .. } => ("model", Words::Text(text.clone())),
-        Fact::TextCutOff { text, .. } => ("cut off", Words::Text(text.clone())),
+        Fact::RunStarted(started) => (tr!("person"), Words::Text(started.text.clone())),
+        Fact::StepRestarted { because, .. } => {
+            (tr!("again"), said(&tr!("the answer broke off: {why}", why = because)))
+        }
+        Fact::ReasoningFinished { text, .. } => (tr!("thought"), Words::Text(text.clone())),
+        Fact::TextFinished { text, .. } => (tr!("model"), Words::Text(text.clone())),
+        Fact::TextCutOff { text, .. } => (tr!("cut off"), Words::Text(text.clone())),
         Fact::ToolRequested { call, tool, arguments, .. } => {
-            ("call", Words::Both(format!("{} {}", number(call), line(tool)), arguments.clone()))
+            (tr!("call"), Words::Both(format!("{} {}", number(call), line(tool)), arguments.clone()))
         }
         Fact::ToolStarted { call, tool, attempt, instead, arguments, .. } => {
-            let runs = instead.as_ref().map(|other| format!(", {} in its place", line(other)));
-            let what = format!("{} {}, try {attempt}{}", number(call), line(tool), runs.unwrap_or_default());
+            let runs = instead.as_ref().map(|other| tr!(", {other} instead", other = line(other)));
+            let what = tr!(
+                "{call} {tool}, attempt {attempt}{instead}",
+                call = number(call),
+                tool = line(tool),
+                attempt = attempt,
+                instead = runs.unwrap_or_default()
+            );
             match arguments {
-                Some(arguments) => ("sent", Words::Both(what + ", changed to", arguments.clone())),
-                None => ("sent", Words::Line(what)),
+                Some(arguments) => (tr!("sent"), Words::Both(what + &tr!(", changed to"), arguments.clone())),
+                None => (tr!("sent"), Words::Line(what)),
             }
         }
-        Fact::ToolDelegated { call, tool, .. } => {
-            ("client", Words::Line(format!("{} {} is the client's to run", number(call), line(tool))))
-        }
-        Fact::ToolClaimed { call, by, .. } => {
-            ("client", Words::Line(format!("{} is taken by {}", number(call), line(by))))
-        }
+        Fact::ToolDelegated { call, tool, .. } => (
+            tr!("client"),
+            Words::Line(tr!("{call} {tool} runs in the client", call = number(call), tool = line(tool))),
+        ),
+        Fact::ToolClaimed { call, by, .. } => (
+            tr!("client"),
+            Words::Line(tr!("{call} is claimed by {who}", call = number(call), who = line(by))),
+        ),
         Fact::ToolFinished { call, output, trail } => {
             let cut = output.text.chars().count() > OUTPUT_CHARS_MAX;
             let mut shown: String = output.text.chars().take(OUTPUT_CHARS_MAX).collect();
             if cut {
                 shown.push('…');
             }
-            ("result", Words::Both(format!("{} succeeded{}", number(call), stages(trail)), shown))
+            (
+                tr!("result"),
+                Words::Both(
+                    tr!("{call} succeeded{stages}", call = number(call), stages = stages(trail)),
+                    shown,
+                ),
+            )
         }
         Fact::ToolFailed { call, failure, trail } => {
             let head = format!("{} {}{}", number(call), failure.kind.as_str(), stages(trail));
-            ("failed", Words::Both(head, failure.message.clone()))
+            (tr!("failed"), Words::Both(head, failure.message.clone()))
         }
         Fact::ToolRefused { call, failure, trail } => {
             let head = format!("{} {}{}", number(call), failure.kind.as_str(), stages(trail));
-            ("refused", Words::Both(head, failure.message.clone()))
+            (tr!("refused"), Words::Both(head, failure.message.clone()))
         }
         Fact::ToolUnknown { call, because, checked, trail, .. } => {
             let checked =
-                checked.as_ref().map(|said| format!("; its check says: {said}")).unwrap_or_default();
-            let head = format!("{} may or may not have happened{}", number(call), stages(trail));
-            ("unknown", Words::Both(head, format!("{because}{checked}")))
+                checked.as_ref().map(|said| tr!("; its check says: {said}", said = said)).unwrap_or_default();
+            let head = tr!(
+                "{call} may or may not have happened{stages}",
+                call = number(call),
+                stages = stages(trail)
+            );
+            (tr!("unknown"), Words::Both(head, format!("{because}{checked}")))
         }
-        Fact::ToolLate { call, .. } => ("late", Words::Line(format!("{} came after the end", number(call)))),
+        Fact::ToolLate { call, .. } => {
+            (tr!("late"), Words::Line(tr!("{call} came after the end", call = number(call))))
+        }
         Fact::ApprovalAsked(question) => {
             let what = match &question.call {
                 Some(call) => format!("{} {}", number(call), line(&question.tool)),
-                None => "about the run".into(),
+                None => tr!("about the run"),
             };
-            ("asked", Words::Line(format!("{} {what}: {}", question.approval, line(&question.because))))
+            (tr!("asked"), Words::Line(format!("{} {what}: {}", question.approval, line(&question.because))))
         }
-        Fact::ApprovalAnswered { approval, answer, by, .. } => {
-            ("answered", Words::Line(format!("{approval} by {}: {}", line(by), card::said(answer))))
-        }
+        Fact::ApprovalAnswered { approval, answer, by, .. } => (
+            tr!("answered"),
+            Words::Line(tr!(
+                "{approval} by {who}: {answer}",
+                approval = approval,
+                who = line(by),
+                answer = card::said(answer)
+            )),
+        ),
         Fact::MessageQueued { text, by, .. } => {
-            ("person", Words::Both(format!("{} while it was at work", line(by)), text.clone()))
+            (tr!("person"), Words::Both(tr!("{who}, during the run", who = line(by)), text.clone()))
         }
-        Fact::BudgetSpent { because, .. } => ("budget", said(because)),
-        Fact::HistoryCompacted(_) => ("shortened", Words::Line("the model is shown less of the past".into())),
+        Fact::BudgetSpent { because, .. } => (tr!("budget"), said(because)),
+        Fact::HistoryCompacted(_) => {
+            (tr!("shortened"), Words::Line(tr!("earlier messages are shortened for the model")))
+        }
         Fact::StepFinished { step, reason, usage, model, .. } => {
-            let model = model.as_ref().map(|name| format!(" by {}", line(name))).unwrap_or_default();
+            let model = model.as_ref().map(|name| tr!(" by {who}", who = line(name))).unwrap_or_default();
             let (input, output) = (usage.input_tokens, usage.output_tokens);
             let why = reason_words(*reason);
-            ("step", Words::Line(format!("{step}{model}{why}, {input} tokens in, {output} out")))
+            (
+                tr!("step"),
+                Words::Line(tr!(
+                    "{step}{model}{why}, {input} tokens in, {output} out",
+                    step = step,
+                    model = model,
+                    why = why,
+                    input = input,
+                    output = output
+                )),
+            )
         }
-        Fact::RunWaiting { state, .. } => ("waits", Words::Line(state.as_str().into())),
-        Fact::RunResumed { resume: 0 } => ("taken up", Words::Line("because a person said so".into())),
-        Fact::RunResumed { resume } => {
-            ("taken up", Words::Line(format!("after a stop of the server, try {resume}")))
-        }
-        Fact::RunFinished { ending } => ("end", Words::Line(ending_words(*ending).into())),
+        Fact::RunWaiting { state, .. } => (tr!("waits"), Words::Line(state_word(*state))),
+        Fact::RunResumed { resume: 0 } => (tr!("taken up"), Words::Line(tr!("at the request of a person"))),
+        Fact::RunResumed { resume } => (
+            tr!("taken up"),
+            Words::Line(tr!("after the server stopped, attempt {attempt}", attempt = resume)),
+        ),
+        Fact::RunFinished { ending } => (tr!("end"), Words::Line(ending_words(*ending))),
         Fact::RunFailed { code, message } => {
-            ("FAILED", Words::Line(format!("{}: {}", line(code), line(message))))
+            (tr!("FAILED"), Words::Line(format!("{}: {}", line(code), line(message))))
         }
-        Fact::RunCancelled(cancelled) => ("stopped", Words::Line(format!("by {}", line(&cancelled.by)))),
+        Fact::RunCancelled(cancelled) => {
+            (tr!("stopped"), Words::Line(tr!("by {who}", who = line(&cancelled.by))))
+        }
         Fact::MessageTaken { .. } => return None,
     })
 }
@@ -174,25 +220,38 @@ fn stage(stage: &Stage) -> String {
     }
 }
 
-fn reason_words(reason: StopReason) -> &'static str {
+fn reason_words(reason: StopReason) -> String {
     match reason {
-        StopReason::Stop | StopReason::ToolCalls => "",
-        StopReason::Length => ", cut at its length",
-        StopReason::ContentFilter => ", withheld by its vendor",
-        StopReason::Cancelled => ", stopped",
-        StopReason::Failed => ", never finished",
-        StopReason::Other => ", ended oddly",
+        StopReason::Stop | StopReason::ToolCalls => String::new(),
+        StopReason::Length => tr!(", cut off at the length limit"),
+        StopReason::ContentFilter => tr!(", blocked by the vendor's filter"),
+        StopReason::Cancelled => tr!(", stopped"),
+        StopReason::Failed => tr!(", not finished"),
+        StopReason::Other => tr!(", ended for an unknown reason"),
     }
 }
 
-pub(crate) fn ending_words(ending: Ending) -> &'static str {
+/// A state as people read it.
+pub(crate) fn state_word(state: RunState) -> String {
+    match state {
+        RunState::Running => tr!("running"),
+        RunState::WaitingApproval => tr!("waiting_approval"),
+        RunState::WaitingClient => tr!("waiting_client"),
+        RunState::NeedsAttention => tr!("needs_attention"),
+        RunState::Completed => tr!("completed"),
+        RunState::Failed => tr!("failed"),
+        RunState::Cancelled => tr!("cancelled"),
+    }
+}
+
+pub(crate) fn ending_words(ending: Ending) -> String {
     match ending {
-        Ending::Answered => "answered",
-        Ending::StepLimit => "its steps ran out",
-        Ending::ClientTools => "the client has to go on",
-        Ending::WithoutCall => "a call was wanted, and none was made",
-        Ending::Repeating => "it went round in circles",
-        Ending::BudgetSpent => "its budget is used up",
+        Ending::Answered => tr!("answered"),
+        Ending::StepLimit => tr!("the step limit is reached"),
+        Ending::ClientTools => tr!("the client has to continue"),
+        Ending::WithoutCall => tr!("a tool call was required, and none was made"),
+        Ending::Repeating => tr!("it repeated the same calls"),
+        Ending::BudgetSpent => tr!("its budget is used up"),
     }
 }
 

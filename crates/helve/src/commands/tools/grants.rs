@@ -8,6 +8,7 @@ use helve_types::ToolGrant;
 
 use super::confirm::ask;
 use super::rows::{BY, told, with_hint};
+use crate::output::{errln, outln};
 
 /// Binds the secret of a tool to a variable, once the operator has confirmed that and the host.
 pub(super) async fn bind(
@@ -48,7 +49,7 @@ pub(super) async fn bind(
     let grant = ToolGrant::Secret { secret: need.secret, env: env.clone(), place: need.place.clone() };
     told(&catalogue.bind(name, grant, BY).await.map_err(with_hint)?);
     if std::env::var_os(&env).is_none() {
-        eprintln!("{name}: the variable {env} is not set here; a server sends what it was started with");
+        errln!("{name}: the variable {env} is not set here; a server sends what it was started with");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -63,7 +64,7 @@ fn check_variable(env: &str) -> anyhow::Result<()> {
 pub(super) fn list(catalogue: &Catalogue, name: Option<&str>) -> anyhow::Result<ExitCode> {
     for row in name.map_or_else(|| catalogue.all_grants(), |name| catalogue.grants(name)) {
         let at = jiff::Timestamp::from_millisecond(row.at.0).map(|at| at.to_string());
-        println!("{}  {}  {} by {}", row.tool, row.grant, at.unwrap_or_default(), row.by);
+        outln!("{}  {}  {} by {}", row.tool, row.grant, at.unwrap_or_default(), row.by);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -78,7 +79,7 @@ pub(super) async fn revoke(
         bail!("`{name}` is allowed nothing of the kind; `helve tools grants` lists what tools are allowed");
     }
     for grant in revoked {
-        println!("{name}  {grant} revoked");
+        outln!("{name}  {grant} revoked");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::confirm::Consents;
 use super::rows::BY;
+use crate::output::{errln, outln};
 
 /// Keeps the rows of a text. Fails at the end if one of them could not be kept.
 pub(super) async fn import(
@@ -27,7 +28,7 @@ pub(super) async fn import(
             Err(error) => {
                 wrong += 1;
                 let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
-                eprintln!("row {number}{name}: {error}");
+                errln!("row {number}{name}: {error}");
             }
         }
     }
@@ -57,7 +58,7 @@ async fn import_row(
 fn print_row(row: &ImportedRow) {
     let name = &row.definition.name;
     for note in row.mapped.iter().chain(&row.warnings) {
-        eprintln!("{name}: {note}");
+        errln!("{name}: {note}");
     }
     let outcome = match row.outcome {
         ImportOutcome::Checked => "can be imported",
@@ -67,5 +68,5 @@ fn print_row(row: &ImportedRow) {
     };
     let kept = row.listed.as_ref().and_then(|listed| listed.row.as_ref());
     let version = kept.map(|row| format!(", version {}", row.version)).unwrap_or_default();
-    println!("{name}  {outcome}{version}");
+    outln!("{name}  {outcome}{version}");
 }

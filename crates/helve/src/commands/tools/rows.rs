@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::output::{errln, outln};
 use anyhow::{Context, bail};
 use helve_tool::{Catalogue, CatalogueError, Change, ImportOptions, Listed};
 use helve_types::ToolDefinition;
@@ -30,12 +31,12 @@ pub(super) async fn add(
         let (warnings, allow_host) =
             check(catalogue, definition, &mut consents).with_context(|| format!("the tool `{name}`"))?;
         for warning in warnings {
-            eprintln!("{name}: {warning}");
+            errln!("{name}: {warning}");
         }
         allowed.push(allow_host);
     }
     if options.dry_run {
-        println!("{} tool(s) can be made", definitions.len());
+        outln!("{} tool(s) can be made", definitions.len());
         return Ok(ExitCode::SUCCESS);
     }
     for (definition, allow_host) in definitions.into_iter().zip(allowed) {
@@ -73,7 +74,7 @@ pub(super) async fn switch(catalogue: &Catalogue, name: &str, enabled: bool) -> 
 
 pub(super) async fn remove(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     catalogue.remove(name, None, BY).await.map_err(with_hint)?;
-    println!("{name}  deleted");
+    outln!("{name}  deleted");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -91,7 +92,7 @@ pub(super) async fn versions(catalogue: &Catalogue, name: &str) -> anyhow::Resul
     for row in catalogue.versions(name).await.map_err(with_hint)? {
         let at = jiff::Timestamp::from_millisecond(row.updated_at.0).map(|at| at.to_string());
         let method = json!(row.definition.endpoint.method);
-        println!(
+        outln!(
             "{:3}  {}  {}  {} {}{}",
             row.version,
             row.hash,
@@ -106,7 +107,7 @@ pub(super) async fn versions(catalogue: &Catalogue, name: &str) -> anyhow::Resul
 
 pub(super) fn told(tool: &Listed) {
     let version = tool.row.as_ref().map(|row| format!("version {}, ", row.version)).unwrap_or_default();
-    println!("{}  {version}{}", tool.name(), if tool.is_enabled() { "on" } else { "off" });
+    outln!("{}  {version}{}", tool.name(), if tool.is_enabled() { "on" } else { "off" });
 }
 
 pub(super) fn with_hint(error: CatalogueError) -> anyhow::Error {

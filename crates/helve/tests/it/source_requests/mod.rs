@@ -3,7 +3,10 @@
 //! One file for each system. Models and services are servers of the test; what is checked is what the clients of those
 //! systems read.
 
+mod agent_by_id;
 mod chat_with_search;
+mod full_loop;
+mod tool_system;
 mod user_loop;
 
 use std::sync::Arc;
@@ -39,12 +42,18 @@ fn model(script: Vec<Say>) -> Outside {
             return Reply::new(200, "application/json", r#"{"models": [{"name": "qwen2.5:7b"}]}"#);
         }
         let at = next.fetch_add(1, Ordering::SeqCst).min(script.len() - 1);
-        if asked.path.ends_with("/api/chat") { as_ollama(&script[at]) } else { as_openai(&script[at]) }
+        let question: Value = serde_json::from_slice(&asked.body).unwrap();
+        match (asked.path.ends_with("/api/chat"), question["stream"] == true) {
+            (true, _) => as_ollama(&script[at]),
+            (false, true) => as_openai(&script[at]),
+            (false, false) => as_openai_whole(&script[at]),
+        }
     })
 }
 
-fn as_openai(say: &Say) -> Reply {
-    let delta = match say {
+/// What the model says as a message, and why it ends there.
+fn openai_message(say: &Say) -> (Value, &'static str) {
+    let message = match say {
         Say::Text(text) => json!({"content": text}),
         Say::Thought(thought, text) => json!({"reasoning_content": thought, "content": text}),
         Say::Call(tool, arguments) => {
@@ -52,7 +61,17 @@ fn as_openai(say: &Say) -> Reply {
             json!({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]})
         }
     };
-    let finish = if matches!(say, Say::Call(..)) { "tool_calls" } else { "stop" };
+    (message, if matches!(say, Say::Call(..)) { "tool_calls" } else { "stop" })
+}
+
+fn as_openai_whole(say: &Say) -> Reply {
+    let (message, finish) = openai_message(say);
+    let choice = json!({"index": 0, "message": message, "finish_reason": finish});
+    Reply::new(200, "application/json", &json!({"choices": [choice]}).to_string())
+}
+
+fn as_openai(say: &Say) -> Reply {
+    let (delta, finish) = openai_message(say);
     let chunk = |delta: &Value, finish: Option<&str>| {
         format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}))
     };

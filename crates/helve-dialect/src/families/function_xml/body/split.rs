@@ -1,0 +1,205 @@
+//! A parameter that begins inside a value nothing has closed: either a closing tag is missing, or all of it is data.
+//!
+//! What follows its own closing tag decides: a tag of the call, or more of the value around it. Until then it is held
+//! back, and nothing else is.
+
+use super::{TagBody, TagState, WORD_MAX};
+use crate::calls::CallReport;
+use crate::families::function_xml::Element;
+use crate::families::function_xml::body::tag::{self, Tag};
+use crate::families::function_xml::body::value::ValueGap;
+use helve_json::work::count_bytes;
+
+pub(super) struct Split {
+    /// All of it, as it was written.
+    raw: String,
+    part: SplitPart,
+    key: String,
+    /// Where the tag begins that opens its value, and where that tag ends.
+    tag_at: usize,
+    value_at: usize,
+    /// What closes it if something structural follows, and where that begins.
+    closing: Option<(Element, usize)>,
+    gap: ValueGap,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum SplitPart {
+    Key,
+    /// Between the key and its value.
+    Gap,
+    Value,
+}
+
+impl Split {
+    /// Takes text; says whether it can still be a parameter of its own.
+    fn takes(&mut self, text: &str) -> bool {
+        let goes_on = match (self.part, self.closing) {
+            (SplitPart::Key, _) => self.raw.len() + text.len() < WORD_MAX,
+            (SplitPart::Gap, _) => self.gap.takes(text),
+            (SplitPart::Value, Some((closing, _))) if !self.gap.takes(text) => {
+                self.closing = None;
+                closing != Element::Parameter
+            }
+            (SplitPart::Value, _) => true,
+        };
+        self.raw.push_str(text);
+        goes_on
+    }
+}
+
+impl TagBody {
+    /// What closes the value at hand if something structural follows.
+    pub(super) fn closing(&self) -> Option<Element> {
+        match &self.split {
+            Some(split) => split.closing.map(|(element, _)| element),
+            None => self.value.closing,
+        }
+    }
+
+    /// Whether the call has a parameter of this name, or may have one.
+    pub(super) fn has_begun(&self, key: &str) -> bool {
+        self.call.keys.contains(key) || self.split.as_ref().is_some_and(|split| split.key == key)
+    }
+
+    pub(super) fn is_at_line_start(&self) -> bool {
+        match &self.split {
+            Some(split) => split.raw.ends_with('\n'),
+            None => self.value.at_line_start(),
+        }
+    }
+
+    /// Text inside the value.
+    pub(super) fn value_text(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
+        match &mut self.split {
+            None => self.value.text(text, report),
+            Some(split) => {
+                if !split.takes(text) {
+                    self.split_is_data(report);
+                }
+            }
+        }
+    }
+
+    /// A tag that is part of the value.
+    pub(super) fn value_data(&mut self, raw: &str, report: &mut CallReport<'_, '_>) {
+        match &self.split {
+            None => self.value.data(raw, report),
+            Some(_) => self.value_text(raw, report),
+        }
+    }
+
+    /// A closing tag that counts if something structural follows.
+    pub(super) fn may_close(&mut self, raw: &str, element: Element, report: &mut CallReport<'_, '_>) {
+        match &mut self.split {
+            None => self.value.may_close(raw, element, report),
+            Some(split) => {
+                split.closing = Some((element, split.raw.len()));
+                split.gap = ValueGap::default();
+                split.raw.push_str(raw);
+            }
+        }
+    }
+
+    /// Something stands behind that closing tag which decides nothing.
+    pub(super) fn wait_with(&mut self, raw: &str) {
+        match (&mut self.split, self.value.closing) {
+            (Some(split), _) => split.raw.push_str(raw),
+            (None, Some(element)) => self.value.closes_more(raw, element),
+            (None, None) => {}
+        }
+    }
+
+    /// The same for the closing tag of a parameter.
+    pub(super) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
+        if self.closing() == Some(Element::Parameter) {
+            // The one before it closed what stands inside the value.
+            self.split_is_data(report);
+        }
+        match &self.split {
+            None => self.value.parameter_may_close(raw, tag, report),
+            Some(_) => self.may_close(raw, Element::Parameter, report),
+        }
+    }
+
+    /// A parameter may begin with this tag, or with this key.
+    pub(super) fn split_at(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
+        // Where a third one begins, the second has no closing tag either.
+        self.split_off(report);
+        self.value.closer_is_data(report);
+        let (part, key) = match &tag.label {
+            Some(label) if tag.kind == Some(Element::Parameter) => {
+                (SplitPart::Value, label.clone().into_owned())
+            }
+            _ => (SplitPart::Key, String::new()),
+        };
+        let (raw, value_at) = (raw.to_owned(), raw.len());
+        let split = Split { raw, part, key, tag_at: 0, value_at, closing: None, gap: ValueGap::default() };
+        self.split = Some(Box::new(split));
+    }
+
+    /// Whether the tag belongs to the key of what may be a parameter.
+    pub(super) fn is_in_key(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) -> bool {
+        let Some(mut split) = self.split.take() else { return false };
+        let belongs = match (split.part, tag.kind, tag.closes) {
+            (SplitPart::Key, Some(Element::Key), true) => {
+                split.key.push_str(split.raw[split.value_at..].trim());
+                split.part = SplitPart::Gap;
+                !split.key.is_empty() && self.is_awaited(&split.key, report)
+            }
+            (SplitPart::Gap, Some(Element::Value), false) if !self.value.is_foreign(tag) => {
+                split.part = SplitPart::Value;
+                split.tag_at = split.raw.len();
+                split.value_at = split.raw.len() + raw.len();
+                true
+            }
+            (SplitPart::Value, ..) => {
+                self.split = Some(split);
+                return false;
+            }
+            _ => {
+                self.split = Some(split);
+                self.split_is_data(report);
+                return false;
+            }
+        };
+        split.raw.push_str(raw);
+        self.split = Some(split);
+        if !belongs {
+            self.split_is_data(report);
+        }
+        true
+    }
+
+    /// It is a parameter: the value before it is over, and it is the value now.
+    pub(super) fn split_off(&mut self, report: &mut CallReport<'_, '_>) {
+        let Some(split) = self.split.take() else { return };
+        if split.part != SplitPart::Value {
+            self.split = Some(split);
+            self.split_is_data(report);
+            return;
+        }
+        count_bytes(split.raw.len());
+        // Words stand between the two, or the first one's value holds its own closing tag: nobody knows which.
+        self.call.bad |= self.value.torn;
+        self.end_value(report);
+        let tag = tag::parse(self.grammar, &split.raw[split.tag_at..split.value_at]);
+        self.begin_value(&split.key, &tag, report);
+        if self.state == TagState::Value {
+            let end = split.closing.map_or(split.raw.len(), |(_, at)| at);
+            self.value.text(&split.raw[split.value_at..end], report);
+        }
+    }
+
+    /// It is part of the value.
+    fn split_is_data(&mut self, report: &mut CallReport<'_, '_>) {
+        let Some(split) = self.split.take() else { return };
+        count_bytes(split.raw.len());
+        let first = match split.part {
+            SplitPart::Value => split.value_at,
+            SplitPart::Key | SplitPart::Gap => split.raw.find('>').map_or(0, |at| at + 1),
+        };
+        self.value.data(&split.raw[..first], report);
+        self.value.text(&split.raw[first..], report);
+    }
+}

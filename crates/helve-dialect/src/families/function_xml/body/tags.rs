@@ -1,0 +1,307 @@
+//! What a tag means where it stands: inside a value, inside a call, or between calls.
+
+use super::{KIND, TagBody, TagState, call};
+use crate::body::{BodyStep, TextChunk, Unclaimed};
+use crate::calls::CallReport;
+use crate::dialect::{END_TOKENS, Reasoning};
+use crate::families::function_xml::Element;
+use crate::families::function_xml::body::tag::{self, Tag};
+use crate::families::reasoning::think;
+
+impl TagBody {
+    pub(super) fn tag(
+        &mut self,
+        raw: &str,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        let grammar = self.grammar;
+        let tag = tag::parse(grammar, raw);
+        match self.state {
+            // The value of a quotation is left open as easily as the call.
+            TagState::Value if tag.kind == Some(Element::Channel) && report.calls.is_waiting() => {
+                Some(BodyStep::NotACall(Unclaimed { back: raw.len(), pos: chunk.pos }))
+            }
+            TagState::Value => {
+                if !self.ends_value(raw, &tag, report) {
+                    return None;
+                }
+                self.in_call(raw, &tag, chunk, report)
+            }
+            TagState::Word => match self.word_names(chunk.held_position(report) - raw.len(), report) {
+                true => self.in_call(raw, &tag, chunk, report),
+                false => {
+                    self.state = TagState::Between;
+                    self.call.bad = false;
+                    self.not_a_call(chunk, report)
+                }
+            },
+            TagState::Kind if matches!(self.word.trim(), "" | KIND) => {
+                self.state = TagState::Between;
+                self.between(raw, &tag, chunk, report)
+            }
+            TagState::Kind => self.over(self.word.len() + raw.len(), chunk, report),
+            TagState::Key if tag.kind == Some(Element::Key) && tag.closes => {
+                self.call.has_key = true;
+                self.state = TagState::Call;
+                None
+            }
+            TagState::Key if tag.kind == Some(Element::Name) && tag.closes => {
+                let name = std::mem::take(&mut self.word);
+                self.state = TagState::Call;
+                self.name_call(name.trim(), report);
+                None
+            }
+            TagState::Key => {
+                self.word.push_str(raw);
+                None
+            }
+            TagState::Between => self.between(raw, &tag, chunk, report),
+            _ => {
+                if self.call.words.may_come() {
+                    self.words_end(chunk.held_position(report) - raw.len());
+                }
+                self.in_call(raw, &tag, chunk, report)
+            }
+        }
+    }
+
+    /// Begins the call that the text up to this place names with its first line; says whether it does. What else it holds
+    /// are words.
+    fn word_names(&mut self, end: usize, report: &mut CallReport<'_, '_>) -> bool {
+        let word = std::mem::take(&mut self.word);
+        let (name, rest) = word.split_at(word.find(['\n', '\\']).unwrap_or(word.len()));
+        self.begin_call(Some(name.trim()), report);
+        let named = !self.call.bad;
+        self.words_behind_name(rest, end);
+        self.word = word;
+        named
+    }
+
+    fn between(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        match (tag.kind, tag.closes) {
+            // The section began with it: behind a call it is a stray, and before any it is text.
+            (Some(_), true) if self.in_mark => {
+                let rest = Unclaimed::at(chunk.pos);
+                return Some(if has_called(report) {
+                    BodyStep::Done(rest)
+                } else {
+                    BodyStep::NotACall(rest)
+                });
+            }
+            // The head has said all there is to say.
+            (Some(Element::End), _) if self.calls == 0 && self.is_headed(report) => {
+                self.begin_call(None, report);
+                self.end_call("", chunk, report);
+                return Some(self.done(Unclaimed::at(chunk.pos)));
+            }
+            (Some(Element::Wrapper), true) | (Some(Element::End), _) => {
+                return Some(self.done(Unclaimed::at(chunk.pos)));
+            }
+            (Some(Element::Parameter), false) if self.is_headed(report) => {
+                self.begin_call(None, report);
+                return self.in_call(raw, tag, chunk, report);
+            }
+            (Some(element @ (Element::Wrapper | Element::Skip)), _) => {
+                self.enclosed |= element == Element::Wrapper;
+                self.take_all_waiting(chunk, report);
+            }
+            (Some(Element::Kind), false) => {
+                self.take_all_waiting(chunk, report);
+                self.word.clear();
+                self.state = TagState::Kind;
+            }
+            (Some(Element::Call), false) => {
+                self.tell_nameless(raw, chunk, report);
+                self.begin_call(tag.label.as_deref(), report);
+                if tag.empty {
+                    return self.close_call("", chunk, report);
+                }
+            }
+            (Some(Element::NamedByText), false) => {
+                self.word.clear();
+                self.state = TagState::Word;
+            }
+            (Some(Element::Call | Element::NamedByText), true) => self.take_all_waiting(chunk, report),
+            _ => return self.over(raw.len(), chunk, report),
+        }
+        None
+    }
+
+    /// Another call begins with this tag: those that had no name were meant as such.
+    fn tell_nameless(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+        if std::mem::take(&mut self.nameless) {
+            self.broken(raw, chunk, report);
+        }
+    }
+
+    /// Whether the head of the message has named the call, and nothing else is said of it.
+    fn is_headed(&self, report: &CallReport<'_, '_>) -> bool {
+        self.grammar.headed && report.calls.has_started()
+    }
+
+    /// A tag inside a call, outside its values.
+    fn in_call(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        match (tag.kind, tag.closes) {
+            (Some(Element::Parameter), false) => match &tag.label {
+                Some(label) => self.begin_value(label, tag, report),
+                None => self.call.bad = true,
+            },
+            (Some(Element::Key), false) => {
+                // A body in JSON holds all arguments there are.
+                self.call.bad |= self.call.has_key || self.state == TagState::AfterJson;
+                self.word.clear();
+                self.state = TagState::Key;
+            }
+            // A call that has arguments has had its name.
+            (Some(Element::Name), false) if !self.has_arguments() && report.named().is_none() => {
+                self.word.clear();
+                self.state = TagState::Key;
+            }
+            (Some(Element::Value), false) => {
+                let mut key = std::mem::take(&mut self.word);
+                self.call.bad |= !self.call.has_key;
+                self.begin_value(key.trim(), tag, report);
+                // A second value has no key of its own, and must not look at a long one again.
+                key.clear();
+                self.word = key;
+            }
+            (Some(Element::Group), closes) if closes == self.call.in_group => self.call.in_group = !closes,
+            (Some(Element::Json), closes) if closes == self.call.in_json => self.call.in_json = !closes,
+            (Some(Element::Skip), _) => {}
+            (Some(Element::Call | Element::NamedByText), true) => {
+                let step = self.close_call("", chunk, report);
+                let over = || self.is_over(report).then(|| self.done(Unclaimed::at(chunk.pos)));
+                return step.or_else(over);
+            }
+            (Some(Element::Wrapper | Element::Call), false)
+                if !self.grammar.reopens
+                    && self.call.words.end_at(chunk.held_position(report) - raw.len()) =>
+            {
+                self.call.words.go_on();
+                self.call.quotes = true;
+            }
+            // Said once more before any argument, it opens nothing.
+            (Some(Element::Wrapper), false) if !self.has_arguments() && !self.is_mere_form(report) => {
+                self.call.stray = true;
+            }
+            (
+                Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::Kind | Element::End),
+                _,
+            ) => {
+                let step = self.close_call(raw, chunk, report);
+                if step.is_none() && self.is_over(report) && !report.calls.is_waiting() {
+                    return Some(self.done(Unclaimed { back: raw.len(), pos: chunk.pos }));
+                }
+                return step.or_else(|| self.between(raw, tag, chunk, report));
+            }
+            // A call in a channel that is closed before the call is a quotation.
+            (Some(Element::Channel), _) if report.calls.is_waiting() => {
+                return Some(BodyStep::NotACall(Unclaimed { back: raw.len(), pos: chunk.pos }));
+            }
+            (Some(Element::Channel), _) => {
+                self.end_call(raw, chunk, report);
+                return self.over(raw.len(), chunk, report);
+            }
+            (None, false) if self.call.in_group => {
+                self.begin_value(tag.element, tag, report);
+                self.value.element.push_str(tag.element);
+            }
+            (None, _) if self.is_aside(raw, tag, chunk, report) => {}
+            // It closes what nothing has opened, and there is nothing that it could have closed.
+            (Some(_), true) if !self.call.words.end_at(chunk.held_position(report) - raw.len()) => {
+                self.call.stray = true;
+            }
+            // An argument whose tag went wrong must not be missing unnoticed.
+            _ => {
+                self.call.bad = true;
+                self.call.stray = true;
+            }
+        }
+        None
+    }
+
+    /// Takes a tag that no grammar knows and that can be no argument: one around all of them, a mark of reasoning, the token
+    /// that ends the turn, or a comment. Says whether it is such.
+    fn is_aside(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> bool {
+        // On trial, the end of reasoning may be the end of what the call is quoted in.
+        let reasoning =
+            |marks: &Reasoning| !report.calls.is_waiting() && [marks.open, marks.close].contains(&raw);
+        if END_TOKENS.contains(&raw) || think::MARKS.iter().any(reasoning) {
+            return true;
+        }
+        if raw.starts_with("<!") || raw.starts_with("<?") {
+            self.tag_is_words(raw, chunk, report);
+            return true;
+        }
+        let declares = |tool| report.tools.has_parameter(tool, tag.element);
+        let Some(encloser) = call::encloser(tag.element) else { return false };
+        if tag.label.is_some() || report.named().is_some_and(declares) {
+            return false;
+        }
+        match tag.closes || tag.empty {
+            true => self.call.enclosed = "",
+            false => self.call.enclosed = encloser,
+        }
+        true
+    }
+
+    /// A whole tag inside the call is words, or goes on with them.
+    fn tag_is_words(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+        match self.call.words.end_at(chunk.held_position(report) - raw.len()) {
+            true => self.call.words.go_on(),
+            false => self.call_text(raw, raw.len(), chunk, report),
+        }
+    }
+
+    /// Whether the section ends with its call. Without a wrapper, the next mark may be another dialect's. A call on trial is
+    /// over at once, unless what stands in it shows that it may have swallowed the end of what it is quoted in.
+    fn is_over(&self, report: &CallReport<'_, '_>) -> bool {
+        let alone = !self.grammar.has(Element::Wrapper) && !self.grammar.has(Element::End);
+        let ends = match report.calls.is_waiting() {
+            true => self.calls == 1 && !self.call.stray,
+            false => self.grammar.has(Element::NamedByText),
+        };
+        alone && ends
+    }
+
+    /// The call that is open is over, with its own tag or with this one that is not its own.
+    fn close_call(
+        &mut self,
+        behind: &str,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        if self.is_mere_form(report) {
+            if self.calls == 0 {
+                return Some(BodyStep::NotACall(Unclaimed { back: behind.len(), pos: chunk.pos }));
+            }
+            self.call.bad = true;
+        }
+        self.end_call(behind, chunk, report);
+        None
+    }
+}
+
+/// Whether a call of this dialect came before.
+pub(super) fn has_called(report: &CallReport<'_, '_>) -> bool {
+    report.calls.has_call_of(report.calls.dialect) || report.calls.any_call_waits()
+}

@@ -1,0 +1,428 @@
+//! The body of calls written as Python.
+
+mod arguments;
+
+use super::PythonGrammar;
+use crate::body::{BodyEnding, BodyStep, Bypass, Evidence, TextChunk, Trailing, Unclaimed};
+use crate::calls::CallReport;
+use crate::{Dropped, End};
+use helve_json::closer::MarkMatcher;
+use helve_json::is_blank;
+use helve_json::literal::LiteralReader;
+use helve_json::string_bytes;
+
+pub(crate) struct PythonBody {
+    grammar: &'static PythonGrammar,
+    standing: Evidence,
+    state: PythonState,
+    closer: MarkMatcher,
+    /// A name, as far as it was read.
+    token: String,
+    literal: LiteralReader,
+    /// JSON of the value being read, and how much of it was reported.
+    value: String,
+    reported: usize,
+    arguments: usize,
+    unnamed: usize,
+    /// Brackets and `print(`s open around the call.
+    around: usize,
+    /// The calls stand in a list.
+    listed: bool,
+    calls: usize,
+    behind: Trailing,
+    /// How much comment stands behind the last call.
+    commented: usize,
+}
+
+/// So much comment behind the last call may be read again, as text, if no call follows it. With more, a call that stands
+/// alone would be held back for long; a section with markup makes it its own.
+const COMMENT_MAX: usize = 256;
+
+#[derive(Clone, Copy, PartialEq)]
+enum PythonState {
+    Between,
+    Comment,
+    Name,
+    AfterName,
+    Argument,
+    Key,
+    AfterKey,
+    Value,
+    AfterValue,
+    /// A call is whole; what follows it says whether it counts.
+    Ready,
+    Closing,
+    /// What is read is no call, whatever it is; only the closing tag ends it.
+    Broken,
+}
+
+impl PythonBody {
+    pub(crate) fn new(grammar: &'static PythonGrammar, standing: Evidence) -> Self {
+        Self {
+            grammar,
+            standing,
+            state: PythonState::Between,
+            closer: MarkMatcher::default(),
+            token: String::new(),
+            literal: LiteralReader::python(),
+            value: String::new(),
+            reported: 0,
+            arguments: 0,
+            unnamed: 0,
+            around: 0,
+            listed: false,
+            calls: 0,
+            behind: Trailing::default(),
+            commented: 0,
+        }
+    }
+
+    #[inline(never)]
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let mut chunk = TextChunk::new(text, from);
+        let step = loop {
+            let Some(c) = chunk.char() else { break BodyStep::More };
+            if self.state == PythonState::Value {
+                match self.value(&mut chunk, report) {
+                    Some(step) => break step,
+                    None => continue,
+                }
+            }
+            match self.step(c, chunk.held_position(report), report) {
+                PythonStep::Take => chunk.pos += c.len_utf8(),
+                PythonStep::Again => {}
+                PythonStep::Finish => {
+                    chunk.release_read_text(report);
+                    self.behind = Trailing::default();
+                    self.commented = 0;
+                }
+                PythonStep::Close => break self.close(&mut chunk, report),
+                PythonStep::Over => {
+                    chunk.pos += c.len_utf8();
+                    chunk.keep(report);
+                    break self.over(chunk.pos, report);
+                }
+                PythonStep::Refuse => break self.refuse(&mut chunk, report),
+            }
+        };
+        chunk.keep(report);
+        step
+    }
+
+    /// What of the text that comes next need not be read now.
+    pub(crate) fn bypass(&self) -> Bypass {
+        let told = self.reported == self.value.len();
+        match self.state {
+            PythonState::Value if told && self.literal.flows() => Bypass::Arguments(&PLAIN),
+            _ => Bypass::Nothing,
+        }
+    }
+
+    /// What follows is no call. After calls it is the text behind them; an unmarked list of calls must be whole.
+    fn refuse(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let torn = self.standing == Evidence::Alone && self.behind.open_around_calls(self.around) > 0;
+        if self.calls == 0 || torn || report.calls.has_started() {
+            return BodyStep::NotACall(Unclaimed::at(chunk.pos));
+        }
+        BodyStep::Done(self.behind.rest_from(chunk.held_position(report), chunk, report))
+    }
+
+    /// Judges a character, which stands at this place of the held text.
+    fn step(&mut self, c: char, at: usize, report: &mut CallReport<'_, '_>) -> PythonStep {
+        match self.state {
+            PythonState::Between => self.between(c, at),
+            PythonState::Comment => self.comment(c),
+            PythonState::Name => match c {
+                _ if is_name(c) || matches!(c, '.' | '-') => self.collect(c),
+                _ => self.go(PythonState::AfterName),
+            },
+            PythonState::AfterName => match c {
+                '(' => self.open(report),
+                // `result = f(…)`: what the result is called does not matter.
+                '=' => self.go_taking(PythonState::Between),
+                _ if is_blank(c) => PythonStep::Take,
+                _ => self.broken(report),
+            },
+            PythonState::Argument => match c {
+                ')' => self.end_call(report),
+                _ if is_blank(c) => PythonStep::Take,
+                _ if c.is_alphabetic() || c == '_' => {
+                    self.token.clear();
+                    self.go(PythonState::Key)
+                }
+                _ => self.unnamed(report),
+            },
+            PythonState::Key => match c {
+                _ if is_name(c) => self.collect(c),
+                // Markdown escapes an underscore.
+                '\\' => PythonStep::Take,
+                _ => self.go(PythonState::AfterKey),
+            },
+            PythonState::AfterKey => match c {
+                '=' if self.has_place(&self.token, report) => self.broken(report),
+                '=' => {
+                    let key = std::mem::take(&mut self.token);
+                    self.begin_value(&key, report);
+                    PythonStep::Take
+                }
+                _ if is_blank(c) => PythonStep::Take,
+                _ => self.unnamed(report),
+            },
+            PythonState::AfterValue => match c {
+                ',' => self.go_taking(PythonState::Argument),
+                ')' => self.end_call(report),
+                _ if is_blank(c) => PythonStep::Take,
+                _ => self.broken(report),
+            },
+            PythonState::Ready => self.ready(c, report),
+            PythonState::Value | PythonState::Closing | PythonState::Broken => PythonStep::Close,
+        }
+    }
+
+    /// A call counts if it is a statement, or an item of a list: what else stands behind it makes it a part of a program.
+    fn ready(&mut self, c: char, report: &mut CallReport<'_, '_>) -> PythonStep {
+        match c {
+            // Of a `print(`: the statement goes on.
+            ')' if self.around > 0 => {
+                self.around -= 1;
+                PythonStep::Take
+            }
+            '\n' if self.around == 0 => self.count(report),
+            // Tags and backticks are no Python.
+            ',' | ';' | '#' | ')' | ']' | '<' | '`' => self.count(report),
+            _ if is_blank(c) => PythonStep::Take,
+            _ => self.broken(report),
+        }
+    }
+
+    fn count(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
+        self.calls += 1;
+        report.finish();
+        self.state = PythonState::Between;
+        PythonStep::Finish
+    }
+
+    fn between(&mut self, c: char, at: usize) -> PythonStep {
+        // Behind a list stands nothing but another one.
+        let after_list = self.listed && self.around == 0 && self.calls > 0;
+        match c {
+            _ if is_blank(c) => PythonStep::Take,
+            '[' => {
+                self.note_at(at);
+                self.around += 1;
+                self.listed = true;
+                PythonStep::Take
+            }
+            ',' | ';' if self.calls > 0 => {
+                self.doubt(at);
+                PythonStep::Take
+            }
+            _ if after_list => PythonStep::Close,
+            '#' => {
+                self.doubt(at);
+                self.go_taking(PythonState::Comment)
+            }
+            ']' | ')' if self.is_program() => PythonStep::Refuse,
+            ']' | ')' if self.around > 0 => {
+                self.around -= 1;
+                self.behind.closed(self.around);
+                PythonStep::Take
+            }
+            _ if c.is_alphabetic() || c == '_' => {
+                self.note_at(at);
+                self.token.clear();
+                self.go(PythonState::Name)
+            }
+            _ => PythonStep::Close,
+        }
+    }
+
+    /// What stands at this place of the held text, a separator or a comment, may not be the section's. In a fence it is.
+    fn doubt(&mut self, at: usize) {
+        if !self.grammar.fenced {
+            self.note_at(at);
+        }
+    }
+
+    /// What stands at this place of the held text is the section's only if a call follows.
+    fn note_at(&mut self, at: usize) {
+        if self.calls > 0 || self.grammar.fenced {
+            self.behind.note_at(at, self.around);
+        }
+    }
+
+    /// All of a fence is code: a bracket or a word that no call follows makes it a program, and no call in it counts.
+    fn is_program(&self) -> bool {
+        self.grammar.fenced && self.behind.is_open()
+    }
+
+    /// Nothing ends a comment but its line and the closing tag.
+    fn comment(&mut self, c: char) -> PythonStep {
+        self.commented += c.len_utf8();
+        let long = self.commented > COMMENT_MAX && !self.grammar.fenced;
+        if long && self.standing == Evidence::Alone && self.calls > 0 && self.around == 0 {
+            return PythonStep::Refuse;
+        }
+        let mut bytes = [0; 4];
+        for byte in c.encode_utf8(&mut bytes).bytes() {
+            if self.closer.step(self.grammar.close, byte).is_some() {
+                return PythonStep::Over;
+            }
+        }
+        if c == '\n' {
+            self.closer = MarkMatcher::default();
+            self.state = PythonState::Between;
+            if long {
+                self.behind = Trailing::default();
+                self.commented = 0;
+            }
+        }
+        PythonStep::Take
+    }
+
+    fn open(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
+        if self.token == "print" {
+            self.around += 1;
+            return self.go_taking(PythonState::Between);
+        }
+        let prefix = self.grammar.prefixes.iter().find_map(|p| self.token.strip_prefix(p));
+        let name = prefix.unwrap_or(&self.token);
+        // Built-in tools are written as objects with one method: `brave_search.call(query="…")`.
+        let name = name.strip_suffix(".call").unwrap_or(name);
+        if !self.standing.admits(name, report.tools) {
+            return PythonStep::Refuse;
+        }
+        report.name(name);
+        self.token.clear();
+        self.arguments = 0;
+        self.unnamed = 0;
+        self.go_taking(PythonState::Argument)
+    }
+
+    /// A closing tag, or else the end of the section before it.
+    fn close(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let carried = self.closer.seen();
+        let from = chunk.pos;
+        while let Some(byte) = chunk.byte() {
+            let seen = self.closer.seen();
+            if self.closer.step(self.grammar.close, byte).is_some() {
+                chunk.pos += 1;
+                chunk.keep(report);
+                return self.over(chunk.pos, report);
+            }
+            if self.state != PythonState::Broken && self.closer.seen() != seen + 1 {
+                if carried == 0 {
+                    chunk.pos = from;
+                }
+                let back = if carried > 0 { seen } else { 0 };
+                let rest = self.behind.rest_from(chunk.held_position(report) - back, chunk, report);
+                return if self.calls == 0 { BodyStep::NotACall(rest) } else { BodyStep::Done(rest) };
+            }
+            chunk.pos += 1;
+        }
+        if self.state != PythonState::Broken {
+            self.state = PythonState::Closing;
+        }
+        BodyStep::More
+    }
+
+    fn over(&mut self, pos: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+        if self.state == PythonState::Broken {
+            report.drop_draft(Dropped::Broken);
+        } else if self.calls == 0 {
+            return BodyStep::NotACall(Unclaimed::at(pos));
+        }
+        BodyStep::Done(Unclaimed::at(pos))
+    }
+
+    pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
+        let started = report.calls.has_started();
+        match self.state {
+            PythonState::Ready if end == End::Normal => {
+                report.finish();
+                BodyEnding::Done
+            }
+            PythonState::Between | PythonState::Comment | PythonState::Closing
+                if end == End::Normal && self.is_program() =>
+            {
+                BodyEnding::NotACall
+            }
+            PythonState::Between | PythonState::Comment | PythonState::Closing if self.calls > 0 => {
+                self.over_at_end(end, report);
+                BodyEnding::Done
+            }
+            // A word behind the tag and a blank is prose about the tag, unless the stream was cut there.
+            _ if self.standing == Evidence::Marked && (started || end == End::Cut) => BodyEnding::Cut,
+            PythonState::Name if self.standing == Evidence::Marked && !self.is_apart(report) => {
+                BodyEnding::Cut
+            }
+            _ if started && !report.tools.is_unknown() => BodyEnding::Cut,
+            _ => BodyEnding::NotACall,
+        }
+    }
+
+    /// The message is over behind the calls. Of the beginning of a closing tag one character says nothing yet, and a
+    /// comment is code where markup says so.
+    fn over_at_end(&mut self, end: End, report: &mut CallReport<'_, '_>) {
+        match self.state {
+            _ if self.commented > 0 && self.standing == Evidence::Marked => return,
+            PythonState::Closing if end == End::Cut || self.closer.seen() > 1 => return,
+            PythonState::Closing => self.doubt(report.held.len() - 1),
+            _ => {}
+        }
+        self.behind.emit_text(self.standing, end, report);
+    }
+
+    /// Whether a blank stands before the name that is being read.
+    fn is_apart(&self, report: &CallReport<'_, '_>) -> bool {
+        report.held.strip_suffix(&self.token).is_some_and(|before| before.ends_with(' '))
+    }
+
+    fn collect(&mut self, c: char) -> PythonStep {
+        self.token.push(c);
+        PythonStep::Take
+    }
+
+    fn go(&mut self, state: PythonState) -> PythonStep {
+        self.state = state;
+        PythonStep::Again
+    }
+
+    fn go_taking(&mut self, state: PythonState) -> PythonStep {
+        self.state = state;
+        PythonStep::Take
+    }
+
+    /// Before a call has named its tool, what is no call is text.
+    fn broken(&mut self, report: &CallReport<'_, '_>) -> PythonStep {
+        if self.standing == Evidence::Alone || report.named().is_none() {
+            return PythonStep::Refuse;
+        }
+        self.go(PythonState::Broken)
+    }
+}
+
+/// Bytes that mean nothing but themselves in a string of either quote, in Python and in JSON.
+static PLAIN: [bool; 256] = {
+    let mut plain = string_bytes::PLAIN;
+    plain[b'\'' as usize] = false;
+    plain
+};
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+#[derive(PartialEq)]
+enum PythonStep {
+    Take,
+    /// The state changed; the same character is judged again.
+    Again,
+    /// A call counts from here on; the same character is judged again.
+    Finish,
+    /// Nothing but the closing tag can stand here.
+    Close,
+    /// The closing tag ends with this character.
+    Over,
+    Refuse,
+}

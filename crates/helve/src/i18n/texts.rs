@@ -1,0 +1,10 @@
+//! The table: every English text with its Chinese, by the part of the command line that it belongs to.
+
+mod arguments;
+mod help;
+mod messages;
+
+/// Texts of one part: the English as it stands in the code, and the Chinese.
+pub(super) type Texts = &'static [(&'static str, &'static str)];
+
+pub(super) const ALL: &[Texts] = &[arguments::TEXTS, help::TEXTS, messages::TEXTS];
