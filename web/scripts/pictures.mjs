@@ -1,6 +1,6 @@
 // Makes the pictures of the README from the real binary: `cargo run -p xtask -- pictures`.
 //
-// A calculator card and a call that waits for a person, in both languages, with the model `demo`.
+// An answer and a call that waits for a person, in both languages, with the model `demo`.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -19,9 +19,9 @@ const PICTURES = [
 ];
 
 /** A server with an empty data directory, on a free port, that finds no model but `demo`. */
-async function serve(data) {
-  const server = spawn(binary, ['serve', '--listen', '127.0.0.1:0', '--data', data], {
-    env: { PATH: process.env.PATH, HOME: data, OLLAMA_API_URL: 'http://127.0.0.1:1', HELVE_DEFAULT_MODEL: 'demo' },
+async function serve(home) {
+  const server = spawn(binary, ['serve', '--listen', '127.0.0.1:0', '--data', path.join(home, 'data')], {
+    env: { PATH: process.env.PATH, HOME: home, OLLAMA_API_URL: 'http://127.0.0.1:1', HELVE_DEFAULT_MODEL: 'demo' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   for await (const line of createInterface({ input: server.stdout })) {
@@ -32,11 +32,11 @@ async function serve(data) {
 }
 
 async function take(browser, { locale, file, messages }) {
-  const data = await mkdtemp(path.join(tmpdir(), 'helve-picture-'));
-  const { server, url } = await serve(data);
+  const home = await mkdtemp(path.join(tmpdir(), 'helve-picture-'));
+  const { server, url } = await serve(home);
   try {
-    const viewport = { width: 840, height: 615 };
-    const context = await browser.newContext({ locale, viewport, deviceScaleFactor: 2, colorScheme: 'light' });
+    const viewport = { width: 1120, height: 820 };
+    const context = await browser.newContext({ locale, viewport, deviceScaleFactor: 1.5, colorScheme: 'light' });
     const page = await context.newPage();
     await page.goto(url);
     for (const message of messages) {
@@ -51,13 +51,19 @@ async function take(browser, { locale, file, messages }) {
         .last()
         .waitFor();
     }
+    // A card that has just come takes no click for a moment.
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll('button')].some(
+        (b) => /^(Allow|允许)/.test(b.innerText.trim()) && !b.matches(':disabled, [aria-disabled=true]'),
+      ),
+    );
     await page.evaluate(() => document.fonts.ready);
     await page.getByRole('button', { name: /^(Allow|允许)/ }).scrollIntoViewIfNeeded();
     await page.screenshot({ path: path.join(root, 'docs/images', file), animations: 'disabled' });
     console.log(`docs/images/${file}`);
   } finally {
     server.kill();
-    await rm(data, { recursive: true, force: true });
+    await rm(home, { recursive: true, force: true });
   }
 }
 

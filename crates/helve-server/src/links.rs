@@ -105,6 +105,9 @@ pub(crate) struct LinkQuery {
     /// What shows that this server made it.
     #[serde(default)]
     mark: String,
+    /// The language of the page, `en` or `zh`; without it the browser's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lang: Option<String>,
 }
 
 /// What the form of the page says.
@@ -170,8 +173,13 @@ async fn question(
     Ok(held)
 }
 
-fn frame(app: &App, headers: &HeaderMap) -> Frame {
-    Frame::new(Words::of(headers), &app.runtime.world().secret())
+fn frame(app: &App, headers: &HeaderMap, asked: Option<&LinkQuery>) -> Frame {
+    let words = Words::of(headers, asked.and_then(|asked| asked.lang.as_deref()));
+    // A mark is hexadecimal; anything else is no link of ours and not worth repeating.
+    let query = asked
+        .filter(|asked| asked.mark.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .map(|asked| format!("until={}&mark={}", asked.until, asked.mark));
+    Frame::new(words, query.as_deref(), &app.runtime.world().secret())
 }
 
 /// Says what is asked, and does nothing.
@@ -182,7 +190,7 @@ async fn show(
     asked: Result<Asked<LinkQuery>, Problem>,
     headers: HeaderMap,
 ) -> Response {
-    let frame = frame(&app, &headers);
+    let frame = frame(&app, &headers, asked.as_ref().ok().map(|Asked(asked)| asked));
     let (Ok(Id(id)), Ok(Asked(asked))) = (id, asked) else {
         return told(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
     };
@@ -203,7 +211,7 @@ async fn act(
 ) -> Response {
     let headers = request.headers().clone();
     let uri = request.uri().clone();
-    let frame = frame(&app, &headers);
+    let frame = frame(&app, &headers, asked.as_ref().ok().map(|Asked(asked)| asked));
     let (Ok(Id(id)), Ok(Asked(asked))) = (id, asked) else {
         return told(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
     };

@@ -147,6 +147,7 @@ fn no_endpoint() -> Endpoint {
         timeout_ms: None,
         redirects: 0,
         idempotency_header: None,
+        caller: None,
         busy_is_not_done: true,
     }
 }

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use self::status::refused;
 use crate::answer::{self, Answer, Charset, Kind};
+use crate::caller::Caller;
 use crate::stream;
 use crate::template::{Filled, Template, header_value};
 use crate::transform::Transform;
@@ -42,6 +43,7 @@ pub(crate) struct HttpTool {
     pub(crate) template: Template,
     pub(crate) method: Method,
     pub(crate) credential: Option<Credential>,
+    pub(crate) caller: Caller,
     /// Why the secret that it wants cannot be sent: the tool then sends nothing at all.
     pub(crate) need: Option<String>,
     pub(crate) grants: Arc<ToolGrants>,
@@ -105,7 +107,10 @@ impl HttpTool {
         }
         let mut url = filled.url.clone();
         url.set_query(None);
-        let outgoing = self.outgoing(filled, cx)?;
+        let mut outgoing = self.outgoing(filled, cx)?;
+        let body = outgoing.body.clone().unwrap_or_default();
+        let seconds = cx.world.now().0 / 1000;
+        self.caller.sign(&outgoing.method, &outgoing.url, &mut outgoing.headers, &body, seconds);
         let incoming = self.egress.send(outgoing).await.map_err(|error| unanswered(error, &url))?;
         let (kind, media_type) = Kind::of(incoming.headers());
         let charset = Charset::of(incoming.headers());
@@ -146,6 +151,7 @@ impl HttpTool {
             let key = header_value(&cx.call.to_string()).map_err(ToolError::Declined)?;
             headers.insert(name, key);
         }
+        self.caller.put_ids(&mut headers, cx);
         // The pipeline keeps the time, and knows that it is up; this is for whoever calls without one.
         let total = self.timeout + GRACE;
         Ok(Outgoing {

@@ -5,6 +5,7 @@
 
 mod answer;
 mod call;
+mod caller;
 mod granted;
 mod json;
 mod make;

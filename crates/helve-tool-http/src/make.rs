@@ -10,12 +10,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, HeaderName};
-use helve_egress::{Credential, Egress, EgressError, Host, Url, header_refused, place_of};
+use helve_egress::{Credential, Egress, EgressError, Host, Secret, Url, header_refused, place_of};
 use helve_tool::{BreakerSettings, DefinitionError, Guards, Made, Registered, RegistryError, ToolGrants};
-use helve_types::{Auth, Effect, Endpoint, Flow, KeyPlace, Method, ToolDefinition, ToolKind, ToolSpec};
+use helve_types::{
+    Auth, CacheSharing, CallerField, Effect, Endpoint, Flow, KeyPlace, Method, ToolDefinition, ToolKind,
+    ToolSpec,
+};
 
 use crate::HttpTools;
 use crate::call::{HttpTool, Terms};
+use crate::caller::Caller;
 use crate::granted::{granted_egress, refused_address, secret_need};
 use crate::template::{Template, header_name};
 use crate::transform::Transform;
@@ -75,12 +79,14 @@ fn http(
     if endpoint.redirects > REDIRECTS_MAX {
         return wrong("endpoint.redirects", format!("{REDIRECTS_MAX} is the most that are followed"));
     }
+    check_cache(definition)?;
     let streams = definition.kind == ToolKind::Streamable;
     if streams && endpoint.method == Method::Head {
         return wrong("type", "the answer to a HEAD has no body, so there is nothing to stream");
     }
     Ok(HttpTool {
         credential: credential(&egress, &endpoint.auth, need.is_some(), &template)?,
+        caller: Caller::of(definition, template.base(), &egress)?,
         need: need.map(|need| need.problem),
         grants: grants.clone(),
         idempotency: idempotency(endpoint, spec.effect, &template)?,
@@ -167,6 +173,21 @@ fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     }
 }
 
+/// An answer that may depend on the user is nobody else's.
+fn check_cache(definition: &ToolDefinition) -> Result<(), DefinitionError> {
+    let tells_user =
+        definition.endpoint.caller.as_ref().is_some_and(|terms| terms.send.contains(&CallerField::User));
+    let is_shared = definition
+        .cache
+        .is_some_and(|terms| matches!(terms.scope, CacheSharing::Params | CacheSharing::Agent));
+    if tells_user && is_shared {
+        let problem =
+            "the tool is told who calls, so that its answer is for that user; use `user` or `conversation`";
+        return wrong("cache.scope", problem);
+    }
+    Ok(())
+}
+
 fn check_address(tools: &HttpTools, egress: &Egress, base: &Url) -> Result<(), DefinitionError> {
     egress.check(base).map_err(|error: EgressError| refused_address(tools, base, &error.to_string()))
 }
@@ -209,32 +230,42 @@ fn credential(
     if is_unbound {
         return Ok(None);
     }
-    let Some(secret) = egress.secrets().get(&name) else {
+    known_secret(egress, &name, template.base(), "endpoint.auth.secret")?;
+    Ok(Some(credential))
+}
+
+/// The secret of this name, if there is one and the host may have it.
+pub(crate) fn known_secret<'a>(
+    egress: &'a Egress,
+    name: &str,
+    base: &Url,
+    field: &str,
+) -> Result<&'a Secret, DefinitionError> {
+    let Some(secret) = egress.secrets().get(name) else {
         let known: Vec<&str> = egress.secrets().names().collect();
         let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
         return wrong(
-            "endpoint.auth.secret",
+            field,
             format!(
                 "the operator's configuration has no secret `{name}` (known: {known}); it is set in `[secrets]`"
             ),
         );
     };
-    let base = template.base();
     let target = base.host().zip(base.port_or_known_default());
     let allowed = target.is_some_and(|(host, port)| secret.is_for(&host, port));
     if !allowed {
         let host = base.host_str().unwrap_or_default();
         return wrong(
-            "endpoint.auth.secret",
+            field,
             format!(
                 "the secret `{name}` may not be sent to `{host}`; the operator allows hosts in `[secrets]`"
             ),
         );
     }
-    Ok(Some(credential))
+    Ok(secret)
 }
 
-fn key_in_query(auth: &Auth) -> Option<&str> {
+pub(crate) fn key_in_query(auth: &Auth) -> Option<&str> {
     match auth {
         Auth::ApiKey { name, place: KeyPlace::Query, .. } => Some(name),
         _ => None,

@@ -113,9 +113,34 @@ pub struct Endpoint {
     /// said, and none if this is empty or null.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "null_is_empty")]
     pub idempotency_header: Option<String>,
+    /// What the other side learns of who calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<CallerTerms>,
     /// Whether 429, and 503 with `Retry-After`, mean that nothing was done.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub busy_is_not_done: bool,
+}
+
+/// What the other side learns of a call, in headers `X-Helve-User`, `X-Helve-Run` and so on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallerTerms {
+    #[serde(default)]
+    pub send: Vec<CallerField>,
+    /// The secret, by its name in the operator's configuration, whose HMAC signs the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallerField {
+    User,
+    Conversation,
+    Message,
+    /// The run, which is one request to Helve.
+    Run,
+    Call,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -38,8 +38,8 @@ pub use call::{
 pub use canonical::canonical_json;
 pub use compaction::{Compaction, Summary};
 pub use definition::{
-    Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, Endpoint, Fallback, KeyPlace, Method,
-    RateLimit, ToolDefinition, ToolKind, Transform,
+    Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, CallerField, CallerTerms, Endpoint, Fallback,
+    KeyPlace, Method, RateLimit, ToolDefinition, ToolKind, Transform,
 };
 pub use event::{
     Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,

@@ -6,36 +6,40 @@ use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::{Approval, ApprovalState};
 use helve_types::{Answer, ApprovalKind, hex, visible};
+use serde_json::{Map, Value};
 
 use super::decisions;
 use super::words::Words;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;\
-    color:#1a1a1a;background:#fff}pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid #bbb;padding:.75rem;\
-    border-radius:6px;unicode-bidi:isolate}dt{font-weight:600;margin-top:.75rem}dd{margin:0;overflow-wrap:anywhere}\
-    button{font:inherit;padding:.5rem 1rem;margin:.75rem .5rem 0 0}textarea{font:inherit;width:100%;box-sizing:border-box}\
-    .warning{border-left:4px solid #b45309;padding-left:.75rem}\
-    @media(prefers-color-scheme:dark){body{color:#eee;background:#161616}pre{border-color:#555}}";
+const STYLE: &str = include_str!("page.css");
 
 /// What stands around every page of a link.
 pub(super) struct Frame {
     pub(super) words: &'static Words,
+    /// The same page in the other language.
+    switch: Option<String>,
     /// Names our own style, and no other is used.
     nonce: String,
 }
 
 impl Frame {
-    pub(super) fn new(words: &'static Words, chance: &[u8; 32]) -> Self {
-        Self { words, nonce: hex(&chance[..16]) }
+    /// `query` is the address's own query without the language.
+    pub(super) fn new(words: &'static Words, query: Option<&str>, chance: &[u8; 32]) -> Self {
+        let switch = query.map(|query| format!("?{query}&lang={}", words.other.0));
+        Self { words, switch, nonce: hex(&chance[..16]) }
     }
 
     fn page(&self, status: StatusCode, title: &str, body: &str) -> Response {
         let (tag, nonce, title) = (self.words.tag, &self.nonce, escaped(title));
+        let other = self.words.other.1;
+        let switch = self.switch.as_deref().map_or_else(String::new, |address| {
+            format!("<a href=\"{}\" lang=\"{}\">{other}</a>", escaped(address), self.words.other.0)
+        });
         let html = format!(
             "<!doctype html>\n<html lang=\"{tag}\"><head><meta charset=\"utf-8\">\
-             <meta name=\"viewport\" content=\"width=device-width\"><meta name=\"robots\" content=\"noindex\">\
+             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><meta name=\"robots\" content=\"noindex\">\
              <title>{title} · Helve</title><style nonce=\"{nonce}\">{STYLE}</style></head>\n\
-             <body><main><h1>{title}</h1>\n{body}</main></body></html>\n"
+             <body><header><b>Helve</b>{switch}</header>\n<main><h1>{title}</h1>\n{body}</main></body></html>\n"
         );
         let mut response = (status, html).into_response();
         self.guard(&mut response);
@@ -77,26 +81,30 @@ impl Frame {
     }
 }
 
-/// A page that only says something.
+/// A page that only says something. Nothing of the address is in it, so all links that are not good look the same.
 pub(super) fn told(frame: &Frame, status: StatusCode, what: &str) -> Response {
-    frame.page(status, "Helve", &format!("<p>{}</p>\n", escaped(what)))
+    let bare = Frame { switch: None, nonce: frame.nonce.clone(), ..*frame };
+    bare.page(status, "Helve", &format!("<p>{}</p>\n", escaped(what)))
 }
 
 /// The question, whole, and the form that answers it. The form has no address, so it goes to the page's own.
 pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
     let (words, question) = (frame.words, &held.question);
     let mut body = String::new();
-    for warning in &question.warnings {
-        add(&mut body, format_args!("<p class=\"warning\">{}</p>\n", escaped(warning)));
+    for (at, warning) in question.warnings.iter().enumerate() {
+        let caution = question.cautions.get(at..=at).unwrap_or_default();
+        let told = words.say(caution, warning);
+        add(&mut body, format_args!("<p class=\"warning\">{}</p>\n", escaped(&told)));
     }
-    body.push_str("<dl>\n");
+    if question.kind != ApprovalKind::Budget {
+        add(&mut body, format_args!("<p class=\"tool\">{}</p>\n", escaped(&words.tool(&question.tool))));
+        add_arguments(&mut body, words, &question.arguments);
+    }
+    body.push_str("<dl class=\"facts\">\n");
     let mut fact = |name: &str, value: &str| {
         add(&mut body, format_args!("<dt>{name}</dt><dd>{}</dd>\n", escaped(value)));
     };
-    if !question.tool.is_empty() {
-        fact(words.tool, &question.tool);
-    }
-    fact(words.because, &question.because);
+    fact(words.because, &words.say(&question.reasons, &question.because));
     if question.kind != ApprovalKind::Budget {
         fact(words.effect, words.effect(question.effect));
     }
@@ -107,13 +115,8 @@ pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
     fact(words.until, &question.expires_at.in_utc());
     body.push_str("</dl>\n");
     let request = if question.kind == ApprovalKind::Outcome { words.sent } else { words.request };
-    let texts = [
-        (words.checked, question.checked.as_deref()),
-        (request, question.request.as_deref()),
-        (words.arguments, Some(&*question.arguments)),
-    ];
-    for (name, text) in texts {
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
+    for (name, text) in [(words.checked, &question.checked), (request, &question.request)] {
+        if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
             add(&mut body, format_args!("<h2>{name}</h2>\n<pre dir=\"ltr\">{}</pre>\n", escaped(text)));
         }
     }
@@ -126,12 +129,37 @@ pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
             format_args!("<p><label>{reason}<textarea name=\"reason\" rows=\"2\"></textarea></label></p>\n"),
         );
     }
+    body.push_str("<p class=\"decisions\">\n");
     for name in names {
         let word = words.decision(name);
         add(&mut body, format_args!("<button name=\"decision\" value=\"{name}\">{word}</button>\n"));
     }
-    add(&mut body, format_args!("</form>\n<p><small>{}</small></p>\n", words.only_this));
+    add(&mut body, format_args!("</p>\n</form>\n<p class=\"small\">{}</p>\n", words.only_this));
     frame.page(StatusCode::OK, words.title(question.kind), &body)
+}
+
+/// The arguments as a form, whole, and behind a click exactly as they are sent.
+fn add_arguments(body: &mut String, words: &Words, arguments: &str) {
+    let members = serde_json::from_str::<Map<String, Value>>(arguments).unwrap_or_default();
+    if members.is_empty() && arguments.trim() == "{}" {
+        add(body, format_args!("<p>{}</p>\n", words.no_arguments));
+        return;
+    }
+    if !members.is_empty() {
+        body.push_str("<dl class=\"arguments\">\n");
+        for (name, value) in &members {
+            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            add(body, format_args!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(&shown)));
+        }
+        body.push_str("</dl>\n");
+    }
+    // What is no object has no fields: there is nothing but the text itself.
+    let open = if members.is_empty() { " open" } else { "" };
+    let (name, exact) = (words.exactly, escaped(arguments));
+    add(
+        body,
+        format_args!("<details{open}><summary>{name}</summary>\n<pre dir=\"ltr\">{exact}</pre></details>\n"),
+    );
 }
 
 /// How a question came to its end: by whom, and what they said.
@@ -141,7 +169,7 @@ pub(super) fn settled(frame: &Frame, status: StatusCode, held: &Approval) -> Res
         return told(frame, status, words.withdrawn);
     };
     let tool = &held.question.tool;
-    let about = if tool.is_empty() { String::new() } else { format!("{}: ", escaped(tool)) };
+    let about = if tool.is_empty() { String::new() } else { format!("{} · ", escaped(&words.tool(tool))) };
     let mut body = format!(
         "<p>{about}{} · {} {} · {}</p>\n",
         words.answer(answer),

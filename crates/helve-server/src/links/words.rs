@@ -1,14 +1,17 @@
 //! What the page of a link says, in the reader's language.
 
 use axum::http::{HeaderMap, header};
-use helve_types::{Answer, ApprovalKind, Effect, OutcomeAnswer};
+use helve_types::{Answer, ApprovalKind, Effect, Language, Notice, OutcomeAnswer};
 
 pub(super) struct Words {
     pub(super) tag: &'static str,
+    language: Language,
+    /// The other language, in its own name, with its tag.
+    pub(super) other: (&'static str, &'static str),
+    tools: [(&'static str, &'static str); 9],
     pub(super) permission: &'static str,
     pub(super) outcome: &'static str,
     pub(super) budget: &'static str,
-    pub(super) tool: &'static str,
     pub(super) because: &'static str,
     pub(super) effect: &'static str,
     effects: [&'static str; 3],
@@ -16,7 +19,8 @@ pub(super) struct Words {
     pub(super) sent: &'static str,
     pub(super) sent_at: &'static str,
     pub(super) checked: &'static str,
-    pub(super) arguments: &'static str,
+    pub(super) no_arguments: &'static str,
+    pub(super) exactly: &'static str,
     pub(super) until: &'static str,
     pub(super) asks_for: &'static str,
     pub(super) reason: &'static str,
@@ -35,13 +39,33 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// In the first language of the request that there is.
-    pub(super) fn of(headers: &HeaderMap) -> &'static Self {
+    /// In the language that the address names, or else in the first of the browser's that there is.
+    pub(super) fn of(headers: &HeaderMap, named: Option<&str>) -> &'static Self {
+        match named {
+            Some("zh") => return &ZH,
+            Some("en") => return &EN,
+            _ => {}
+        }
         let wanted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         let wanted = wanted.unwrap_or_default().to_ascii_lowercase();
         let mut tags = wanted.split(',').map(str::trim_start);
         let first = tags.find(|tag| tag.starts_with("zh") || tag.starts_with("en"));
         if first.is_some_and(|tag| tag.starts_with("zh")) { &ZH } else { &EN }
+    }
+
+    /// The sentence of a notice, or the server's own words where there is none.
+    pub(super) fn say(&self, notices: &[Notice], or: &str) -> String {
+        let sentences: Option<Vec<_>> = notices.iter().map(|notice| notice.sentence(self.language)).collect();
+        let between = if self.language == Language::Chinese { "" } else { " " };
+        sentences.filter(|all| !all.is_empty()).map_or_else(|| or.to_owned(), |all| all.join(between))
+    }
+
+    /// Tools that come with Helve have a title in each language; others go by their names.
+    pub(super) fn tool(&self, name: &str) -> String {
+        match self.tools.iter().find(|(known, _)| *known == name) {
+            Some((_, title)) => format!("{title} ({name})"),
+            None => name.to_owned(),
+        }
     }
 
     pub(super) fn title(&self, kind: ApprovalKind) -> &'static str {
@@ -79,31 +103,44 @@ impl Words {
 
 const EN: Words = Words {
     tag: "en",
+    language: Language::English,
+    other: ("zh", "中文"),
+    tools: [
+        ("calculator", "Calculator"),
+        ("time", "Time"),
+        ("search_web", "Web search"),
+        ("save_note", "Save a note"),
+        ("read_output", "Read an output"),
+        ("query_database", "Database"),
+        ("image_gen", "Draw a picture"),
+        ("create_plan", "Make a plan"),
+        ("update_plan", "Change a plan"),
+    ],
     permission: "May this call run?",
-    outcome: "Did this call happen?",
+    outcome: "Did this call take effect?",
     budget: "May this run spend more?",
-    tool: "Tool",
     because: "Why you are asked",
     effect: "Effect",
     effects: [
-        "reads only",
-        "changes something; doing it twice is as doing it once",
-        "changes something and cannot be taken back",
+        "changes nothing",
+        "changes something; repeating it does no harm",
+        "changes something, and is sent once",
     ],
     request: "What will be sent",
     sent: "What was sent",
-    sent_at: "Sent, and it may or may not have happened",
+    sent_at: "Sent at (it may or may not have taken effect)",
     checked: "What the check tool says",
-    arguments: "Arguments",
+    no_arguments: "It has no arguments.",
+    exactly: "Exactly, as JSON",
     until: "Open until",
-    asks_for: "Asked for",
+    asks_for: "Asked on behalf of",
     reason: "Reason, if you say no (the model reads it)",
     decisions: [
         ("approve", "Allow this once"),
         ("reject", "Do not allow"),
-        ("happened", "It happened"),
-        ("did_not_happen", "It did not happen"),
-        ("run_again", "Do it again"),
+        ("happened", "It took effect"),
+        ("did_not_happen", "It did not take effect"),
+        ("run_again", "Run it again"),
     ],
     only_this: "This link answers this one question. Whoever has it can answer, so do not pass it on.",
     bad_link: "This link is not valid. It may have been cut off on its way: open the whole link, or answer in Helve.",
@@ -119,46 +156,59 @@ const EN: Words = Words {
         "allowed",
         "not allowed",
         "answered in the tool's place",
-        "it happened",
-        "it did not happen",
-        "it is done again",
+        "it took effect",
+        "it did not take effect",
+        "it is run again",
         "nobody answered in time",
     ],
 };
 
 const ZH: Words = Words {
-    tag: "zh",
-    permission: "是否允许执行这次调用？",
-    outcome: "这次调用是否已经生效？",
-    budget: "是否允许这次运行继续花费？",
-    tool: "工具",
-    because: "为什么询问您",
+    tag: "zh-CN",
+    language: Language::Chinese,
+    other: ("en", "English"),
+    tools: [
+        ("calculator", "计算器"),
+        ("time", "时间"),
+        ("search_web", "网页搜索"),
+        ("save_note", "保存笔记"),
+        ("read_output", "读取输出"),
+        ("query_database", "数据库"),
+        ("image_gen", "画图"),
+        ("create_plan", "新建计划"),
+        ("update_plan", "修改计划"),
+    ],
+    permission: "允许这次调用吗？",
+    outcome: "这次调用生效了吗？",
+    budget: "可以继续花费吗？",
+    because: "为什么问你",
     effect: "影响",
-    effects: ["只读", "会产生更改；重复执行与执行一次相同", "会产生更改，且无法撤回"],
-    request: "将要发送的内容",
-    sent: "已经发送的内容",
+    effects: ["不改变任何东西", "会改变数据，重复执行没有害处", "会改变数据，只发送一次"],
+    request: "将要发出的请求",
+    sent: "已经发出的请求",
     sent_at: "发送时间（可能已生效，也可能没有）",
     checked: "检查工具的回答",
-    arguments: "参数",
-    until: "有效至",
-    asks_for: "询问对象",
-    reason: "如果拒绝，请说明理由（模型会读到）",
+    no_arguments: "没有参数。",
+    exactly: "原文（JSON）",
+    until: "等到",
+    asks_for: "代表谁",
+    reason: "拒绝的理由（可不填，模型会读到）",
     decisions: [
-        ("approve", "仅允许这一次"),
-        ("reject", "不允许"),
-        ("happened", "已经生效"),
+        ("approve", "允许这一次"),
+        ("reject", "拒绝"),
+        ("happened", "已生效"),
         ("did_not_happen", "没有生效"),
-        ("run_again", "重新执行"),
+        ("run_again", "重新运行"),
     ],
-    only_this: "此链接只能回答这一个问题。任何持有链接的人都可以回答，请勿转发。",
-    bad_link: "此链接无效，可能在传送途中被截断。请打开完整的链接，或在 Helve 中回答。",
-    too_many_guesses: "来自您所在地址的错误令牌过多。请等待一分钟，然后重新打开此链接。",
-    expired_link: "此链接已过期。请在 Helve 中回答。",
-    unavailable: "Helve 暂时无法响应。没有任何改动，请稍后再试。",
-    not_from_here: "这个回答不是从链接页面发出的，因此无效。请打开链接并在页面中回答。",
-    not_understood: "这个回答与问题不符。请打开链接并在页面中回答。",
-    withdrawn: "运行在有人回答之前已经结束，无需再作决定。",
-    answered: "这个问题已有结论",
-    by: "回答者",
-    answers: ["已允许", "未允许", "已代替工具作答", "已经生效", "没有生效", "将重新执行", "无人及时回答"],
+    only_this: "这个链接只能回答这一个问题。拿到链接的人都能回答，请不要转发。",
+    bad_link: "链接无效，可能在传送途中被截断了。请打开完整的链接，或在 Helve 里回答。",
+    too_many_guesses: "从你的地址发来的错误令牌太多。请等一分钟，再打开这个链接。",
+    expired_link: "链接已过期，请在 Helve 里回答。",
+    unavailable: "Helve 暂时无法响应。没有任何改动，请一分钟后再试。",
+    not_from_here: "这个答复不是从链接的页面发出的，所以无效。请打开链接，在页面上回答。",
+    not_understood: "这个答复不符合问题的要求。请打开链接，在页面上回答。",
+    withdrawn: "在有人回答之前，运行已经结束，不需要再作决定。",
+    answered: "这个问题已有答复",
+    by: "答复者：",
+    answers: ["已允许", "已拒绝", "由人答复", "已生效", "没有生效", "重新运行", "没有人及时答复"],
 };

@@ -108,7 +108,11 @@ async fn a_link_shows_its_question_and_looking_at_it_changes_nothing() {
     assert!(!page.contains("<script"), "{page}");
     assert_eq!(door.open().await, 1);
     let chinese = door.client.get(&link).header("accept-language", "fr, zh-CN;q=0.9").send().await.unwrap();
-    assert!(chinese.text().await.unwrap().contains("是否允许执行这次调用？"));
+    let chinese = chinese.text().await.unwrap();
+    for text in ["允许这次调用吗？", "会改变数据，而且无法撤回。", "允许这一次", "lang=\"zh-CN\""]
+    {
+        assert!(chinese.contains(text), "{text} is not in {chinese}");
+    }
 }
 
 #[tokio::test]
@@ -278,7 +282,7 @@ async fn a_link_also_says_what_became_of_a_call_that_was_cut_off() {
     let door = Door { house, links, client };
     let link = door.link().await;
     let (_, page) = text(door.get(&link).await).await;
-    assert!(page.contains("Did this call happen?") && page.contains("It did not happen"), "{page}");
+    assert!(page.contains("Did this call take effect?") && page.contains("It did not take effect"), "{page}");
     for known in ["2023-11-14 22:13 UTC", "POST https://mail.example/send", "look x"] {
         assert!(page.contains(known), "{page}");
     }
@@ -335,4 +339,42 @@ async fn a_webhook_is_told_everything_that_the_card_shows_and_the_link() {
     assert_eq!(notice["because"], "it changes something and cannot be taken back");
     assert_eq!(notice["expires_at"], held.question.expires_at.0);
     assert_eq!(door.get(notice["link"].as_str().unwrap()).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn the_language_of_a_link_is_that_of_the_browser_unless_the_address_names_one() {
+    let door = Door::new(&["x"]).await;
+    let link = door.link().await;
+    let titles = ["May this call run?", "允许这次调用吗？"];
+    for (address, browser, title) in [
+        (link.clone(), "zh-CN,zh;q=0.9,en;q=0.8", 1),
+        (link.clone(), "de-DE", 0),
+        (format!("{link}&lang=en"), "zh-CN", 0),
+        (format!("{link}&lang=zh"), "en-GB", 1),
+        (format!("{link}&lang=xx"), "zh-TW", 1),
+    ] {
+        let seen = door.client.get(&address).header("accept-language", browser).send().await.unwrap();
+        let (status, page) = text(seen).await;
+        assert_eq!(status, StatusCode::OK, "{address}");
+        assert!(
+            page.contains(titles[title]) && !page.contains(titles[1 - title]),
+            "{address} {browser}: {page}"
+        );
+        // The other language is one click away, under an address that is good as well.
+        let other = ["zh", "en"][title];
+        let query = link.split_once('?').unwrap().1.replace('&', "&amp;");
+        assert!(page.contains(&format!("href=\"?{query}&amp;lang={other}\"")), "{page}");
+    }
+    // What is said about a link that is not good is said in the reader's language too.
+    let (_, page) = text(door.get(&format!("{}/approvals/nothing?lang=zh", door.house.url)).await).await;
+    assert!(page.contains("链接无效"), "{page}");
+}
+
+#[tokio::test]
+async fn a_link_shows_arguments_as_a_form_and_their_exact_text_behind_a_click() {
+    let door = Door::new(&["<b>&\u{202e}"]).await;
+    let (_, page) = text(door.get(&door.link().await).await).await;
+    assert!(page.contains("<dt>q</dt><dd>&lt;b&gt;&amp;⟨U+202E⟩</dd>"), "{page}");
+    assert!(page.contains("<details><summary>Exactly, as JSON</summary>"), "{page}");
+    assert!(!page.contains("<b>&"), "{page}");
 }

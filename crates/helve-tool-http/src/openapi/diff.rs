@@ -101,6 +101,7 @@ fn merged(row: &ToolDefinition, new: &ToolDefinition, secrets_of: &str) -> (Tool
             timeout_ms: row.endpoint.timeout_ms,
             redirects: row.endpoint.redirects,
             idempotency_header: row.endpoint.idempotency_header.clone(),
+            caller: row.endpoint.caller.clone(),
             busy_is_not_done: row.endpoint.busy_is_not_done,
             auth: auth.clone(),
             ..new.endpoint.clone()

@@ -204,6 +204,7 @@ impl<'a> Common<'a> {
                 timeout_ms: None,
                 redirects: 0,
                 idempotency_header: None,
+                caller: None,
                 busy_is_not_done: true,
             },
             parameters: draft.arguments.schema(),

@@ -19,9 +19,10 @@ const DESCRIPTION_CHARS_ODD: usize = 2_000;
 const LABEL_CHARS_MAX: usize = 100;
 
 /// The fields that are objects themselves.
-const OBJECTS: [&str; 8] = [
+const OBJECTS: [&str; 9] = [
     "endpoint",
     "endpoint.auth",
+    "endpoint.caller",
     "response_transform",
     "rate_limit",
     "cache",

@@ -83,6 +83,7 @@ fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
         timeout_ms: _,
         redirects,
         idempotency_header,
+        caller,
         busy_is_not_done,
     } = &definition.endpoint;
     let statuses = definition.breaker.as_ref().is_some_and(|terms| !terms.failure_statuses.is_empty());
@@ -95,6 +96,7 @@ fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
         ("endpoint.auth", *auth != Auth::None),
         ("endpoint.redirects", *redirects > 0),
         ("endpoint.idempotency_header", idempotency_header.as_ref().is_some_and(|name| !name.is_empty())),
+        ("endpoint.caller", caller.is_some()),
         ("endpoint.busy_is_not_done", !busy_is_not_done),
         ("breaker.failure_statuses", statuses),
         ("response_transform", definition.response_transform.is_some()),

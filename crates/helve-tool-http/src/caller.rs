@@ -1,0 +1,124 @@
+//! What the other side learns of a call: ids in headers, and a signature for those who check it.
+
+use helve_egress::header::{HeaderMap, HeaderName, HeaderValue};
+use helve_egress::{Egress, Method, Url};
+use helve_tool::{CallContext, DefinitionError};
+use helve_types::{CallerField, CallerTerms, ToolDefinition};
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+
+use crate::make::known_secret;
+
+/// In the order in which they are signed.
+const FIELDS: [(CallerField, &str); 5] = [
+    (CallerField::User, "x-helve-user"),
+    (CallerField::Conversation, "x-helve-conversation"),
+    (CallerField::Message, "x-helve-message"),
+    (CallerField::Run, "x-helve-run"),
+    (CallerField::Call, "x-helve-call"),
+];
+const TIMESTAMP: &str = "x-helve-timestamp";
+const SIGNATURE: &str = "x-helve-signature";
+
+/// What a tool tells about its calls.
+#[derive(Debug, Default)]
+pub(crate) struct Caller {
+    fields: Vec<CallerField>,
+    key: Option<SecretString>,
+}
+
+impl Caller {
+    pub(crate) fn of(
+        definition: &ToolDefinition,
+        base: &Url,
+        egress: &Egress,
+    ) -> Result<Self, DefinitionError> {
+        let Some(CallerTerms { send, sign }) = &definition.endpoint.caller else {
+            return Ok(Self::default());
+        };
+        let Some(name) = sign else { return Ok(Self { fields: send.clone(), key: None }) };
+        let field = "endpoint.caller.sign";
+        // A signature is about one address and one target, and the key of a query is put in after it was made.
+        if definition.endpoint.redirects > 0 || crate::make::key_in_query(&definition.endpoint.auth).is_some()
+        {
+            let problem = "what is signed follows no redirects and has no key in its query; leave those out";
+            return Err(DefinitionError::new(field, problem));
+        }
+        let key = known_secret(egress, name, base, field)?.value.clone();
+        Ok(Self { fields: send.clone(), key: Some(key) })
+    }
+
+    /// The ids that the definition asks for. What a call does not have, such as a conversation, has no header.
+    pub(crate) fn put_ids(&self, headers: &mut HeaderMap, cx: &CallContext) {
+        for (field, name) in FIELDS {
+            let name = HeaderName::from_static(name);
+            // Only these are ours to say, whatever the row's own headers say.
+            if !self.fields.is_empty() || self.key.is_some() {
+                headers.remove(&name);
+            }
+            let value = id_of(field, cx).filter(|_| self.fields.contains(&field));
+            if let Some(value) = value.and_then(|text| HeaderValue::try_from(text).ok()) {
+                headers.insert(name, value);
+            }
+        }
+    }
+
+    /// Signs the request as it is, with the time.
+    pub(crate) fn sign(
+        &self,
+        method: &Method,
+        url: &Url,
+        headers: &mut HeaderMap,
+        body: &[u8],
+        now_seconds: i64,
+    ) {
+        let Some(key) = &self.key else { return };
+        let text = signed_text(method, url, headers, body, now_seconds);
+        // An HMAC takes a key of any length.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.expose_secret().trim().as_bytes()) else {
+            return;
+        };
+        mac.update(text.as_bytes());
+        let signature = format!("v1={}", helve_types::hex(&mac.finalize().into_bytes()));
+        if let Ok(value) = HeaderValue::try_from(signature) {
+            headers.insert(SIGNATURE, value);
+        }
+        headers.insert(TIMESTAMP, HeaderValue::from(now_seconds));
+    }
+}
+
+fn signed_text(method: &Method, url: &Url, headers: &HeaderMap, body: &[u8], now_seconds: i64) -> String {
+    let mut target = url.path().to_owned();
+    if let Some(query) = url.query() {
+        target.push('?');
+        target.push_str(query);
+    }
+    let ids = FIELDS.iter().map(|(_, name)| {
+        headers.get(*name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+    });
+    let head = [now_seconds.to_string(), method.to_string(), target];
+    let body = helve_types::hex(&Sha256::digest(body));
+    head.into_iter().chain(ids).chain([body]).collect::<Vec<_>>().join("\n")
+}
+
+fn id_of(field: CallerField, cx: &CallContext) -> Option<String> {
+    match field {
+        CallerField::User => Some(percent_encoded(&cx.user.0)),
+        CallerField::Conversation => cx.conversation.map(|id| id.to_string()),
+        CallerField::Message => cx.message.map(|id| id.to_string()),
+        CallerField::Run => Some(cx.run.to_string()),
+        CallerField::Call => Some(cx.call.to_string()),
+    }
+}
+
+/// A user's name may have any characters; a header has not.
+fn percent_encoded(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~@:".contains(&byte);
+    text.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
