@@ -120,6 +120,9 @@ pub struct RunSetup {
     pub agent: String,
     /// The model's name in the configuration.
     pub model: String,
+    /// Whether the request named the model, which makes it the person's choice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub model_is_chosen: bool,
     #[serde(default)]
     pub system: String,
     pub max_steps: u32,

@@ -180,6 +180,7 @@ fn replay(facts: &[Fact]) -> Run {
     let setup = RunSetup {
         agent: "a".into(),
         model: "m".into(),
+        model_is_chosen: false,
         system: String::new(),
         max_steps: 10,
         tool_choice: ToolChoice::Auto,

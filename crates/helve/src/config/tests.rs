@@ -199,7 +199,15 @@ fn whatever_is_wrong_in_the_file_is_told_with_line_and_key() {
     let model = "[[models]]\nname = \"m\"\nmodel = \"x\"\n";
     let agent = "[[agents]]\nname = \"a\"\n";
     let cases = [
-        ("\ndefault_model = \"gpt\"".into(), "line 2 at `default_model`: there is no model `gpt`"),
+        (
+            // No server is asked which models it has.
+            format!(
+                "default_model = \"gpt\"\n{}{}",
+                model.replace("\"m\"", "\"local\"\nvendor = \"ollama\""),
+                model.replace("\"m\"", "\"volcano\"\nvendor = \"ark\"")
+            ),
+            "line 1 at `default_model`: there is no model `gpt`",
+        ),
         (format!("{model}vendor = \"acme\""), "line 4 at `vendor`: there is no vendor `acme`"),
         (format!("{model}protocol = \"smtp\""), "line 4 at `protocol`: there is no protocol `smtp`"),
         (
@@ -404,9 +412,17 @@ fn a_variable_is_text_where_the_key_is_text_and_a_number_where_it_is_a_number() 
 }
 
 #[test]
+fn the_default_may_be_a_model_that_a_server_lists_later() {
+    let config = parse("", &Environment::of([("HELVE_DEFAULT_MODEL", "qwen3:8b")])).unwrap();
+    assert_eq!((config.default_model.as_str(), config.listed_default.as_deref()), ("demo", Some("qwen3:8b")));
+    assert!(config.default_is_named);
+    let config = parse("", &Environment::of([("HELVE_DEFAULT_MODEL", "local")])).unwrap();
+    assert_eq!((config.default_model.as_str(), config.listed_default), ("local", None));
+}
+
+#[test]
 fn a_wrong_value_in_a_variable_is_told_with_the_variable() {
     let cases = [
-        ("HELVE_DEFAULT_MODEL", "gpt", "there is no model `gpt`"),
         ("HELVE_LISTEN", "nowhere", "`nowhere` is no address to listen on"),
         ("HELVE_LOG", "helve=loud", "`helve=loud` is no filter"),
         ("HELVE_SERVER__ZONE", "Mars", "there is no time zone `Mars`"),
