@@ -17,7 +17,9 @@ fn of_proc(port: u16) -> Option<String> {
     let sockets: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
         .filter_map(|table| std::fs::read_to_string(table).ok())
-        .flat_map(|table| table.lines().filter_map(|line| listening_inode(line, port)).collect::<Vec<_>>())
+        .flat_map(|table| {
+            table.lines().filter_map(|line| Some(listening_inode(line, port)?.to_owned())).collect::<Vec<_>>()
+        })
         .map(|inode| format!("socket:[{inode}]"))
         .collect();
     let processes = std::fs::read_dir("/proc").ok()?.filter_map(Result::ok);

@@ -26,7 +26,7 @@ pub struct Database {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DatabasePlace<'a> {
     File(&'a Path),
-    /// The first server that the address names; PostgreSQL's own defaults are left out.
+    /// The first server that the address names.
     Server {
         host: Option<String>,
         port: Option<u16>,

@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn the_command_names_the_place_and_never_the_password() {
         assert_eq!(server("postgres://reader:hush@db.lan:5433/crm"), "pg_isready -h db.lan -p 5433");
-        assert_eq!(server("postgres://reader:hush@db.lan/crm"), "pg_isready -h db.lan");
+        assert_eq!(server("postgres://reader:hush@db.lan/crm"), "pg_isready -h db.lan -p 5432");
         assert_eq!(look_at_file(Path::new("shop.db")), "ls -ld . shop.db");
         assert_eq!(
             look_at_file(Path::new("/srv/my data/shop.db")),
