@@ -233,6 +233,7 @@ fn setup() -> RunSetup {
         mode: Some(Mode::Native),
         stream: true,
         pre_search: false,
+        end_when_refused: false,
         input: RunInput::Conversation,
     }
 }

@@ -410,7 +410,7 @@ export type RunState =
   | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
   | 'needs_attention';
 export type Ending =
-  'answered' | 'step_limit' | 'client_tools' | 'without_call' | 'repeating' | 'budget_spent';
+  'answered' | 'step_limit' | 'client_tools' | 'without_call' | 'repeating' | 'budget_spent' | 'refused';
 export type Live =
   | {
       attempt: number;

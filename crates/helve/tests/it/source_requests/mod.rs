@@ -6,6 +6,7 @@
 mod agent_by_id;
 mod chat_with_search;
 mod full_loop;
+mod tool_rows;
 mod tool_system;
 mod user_loop;
 
