@@ -78,7 +78,7 @@ fn ending_when_refused(replies: [Reply; 3]) -> Lab {
 #[tokio::test]
 async fn a_refused_call_ends_the_run_if_the_agent_says_so_and_the_next_message_goes_on() {
     let lab = ending_when_refused([
-        reply("say I will send it. | call send {\"q\": \"x\"} | call look {\"q\": \"y\"}"),
+        reply(r#"say I will send it. | call send {"q": "x"}"#),
         reply("say Then not."),
         reply("-"),
     ]);
@@ -86,7 +86,21 @@ async fn a_refused_call_ends_the_run_if_the_agent_says_so_and_the_next_message_g
     settle(&mut started.follower).await;
     answer(&lab, Answer::Reject { reason: "not today".into() }).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
-    lab.check_log(started.run, expect![[r#""#]]).await;
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started send x
+            2 text.finished I will send it.
+            3 tool.requested send {"q": "x"}
+            4 step.finished ToolCalls native
+            5 approval.asked send {"q":"x"}
+            6 run.waiting waiting_approval
+            7 approval.answered {"decision":"reject","reason":"not today"} by mei
+            8 tool.refused the user did not allow this call: not today; do not repeat it, go on without it
+            9 run.finished Refused
+        "#]],
+    )
+    .await;
     assert_eq!(lab.model.asked().len(), 1, "the model is not asked again");
     let input = StartInput::Message { conversation: started.conversation, text: "forget it".into() };
     let mut next = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();

@@ -1,8 +1,7 @@
 //! A: a chat turn that searches the web.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::net::TcpStream;
-use std::sync::{Condvar, Mutex};
 
 use super::*;
 use crate::{out, run};
@@ -169,41 +168,6 @@ fn a_question_is_kept_even_if_the_model_never_answers() {
     assert!(messages[0]["parts"].to_string().contains("今天北京的天气怎么样?"), "{messages}");
 }
 
-/// Holds answers back until it is opened.
-#[derive(Default)]
-struct Gate(Mutex<bool>, Condvar);
-
-impl Gate {
-    fn pass(&self) {
-        drop(self.1.wait_while(self.0.lock().unwrap(), |open| !*open).unwrap());
-    }
-
-    fn open(&self) {
-        *self.0.lock().unwrap() = true;
-        self.1.notify_all();
-    }
-}
-
-/// Sends a request and reads the answer's head; the answer goes on.
-fn begin(served: &Served, headers: &str, body: &str) -> (String, TcpStream) {
-    let mut stream = TcpStream::connect(served.address()).unwrap();
-    let address = served.address();
-    write!(
-        stream,
-        "POST /api/chat HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n{headers}\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut head = vec![];
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte).unwrap();
-        head.push(byte[0]);
-    }
-    (String::from_utf8(head).unwrap(), stream)
-}
-
 #[test]
 fn forty_users_of_one_back_end_chat_at_the_same_time() {
     for with_token in [false, true] {
@@ -229,7 +193,10 @@ fn forty_users_of_one_back_end_chat_at_the_same_time() {
         }
         let served = Served::start(&data, &[("HELVE_CONFIG", file.to_str().unwrap())]);
         let open: Vec<(String, TcpStream)> = (0..40)
-            .map(|number| begin(&served, &headers, &REQUEST.replace("xxx", &format!("user{number}"))))
+            .map(|number| {
+                let request = REQUEST.replace("xxx", &format!("user{number}"));
+                begin(&served, "POST", "/api/chat", &headers, &request)
+            })
             .collect();
         // All of them are open before the first one is answered.
         for (head, _) in &open {

@@ -15,7 +15,8 @@ fn posted(served: &Served, row: &str) -> (u16, Value) {
 #[test]
 fn a_row_becomes_a_tool_that_its_id_and_its_name_lead_to() {
     let model = model(vec![text("-")]);
-    let served = serve(&one_model("m", &model, "tools = \"native\""), &[("WEATHER_TOKEN", "sk-canary-weather")]);
+    let served =
+        serve(&one_model("m", &model, "tools = \"native\""), &[("WEATHER_TOKEN", "sk-canary-weather")]);
     let (status, made) = posted(&served, ROW);
     assert_eq!(status, 201, "{made}");
     let row: Value = serde_json::from_str(ROW).unwrap();
