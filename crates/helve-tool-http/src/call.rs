@@ -230,8 +230,7 @@ impl HttpTool {
 
     /// The result as the other side describes it.
     fn documented(&self, head: &Head, bytes: usize, value: Value) -> Result<ToolOutput, ToolError> {
-        let read = serde_json::from_value::<ResultDocument>(value).map_err(|error| error.to_string());
-        match read.and_then(ResultDocument::into_output) {
+        match ResultDocument::read(value).and_then(ResultDocument::into_output) {
             Ok(output) => Ok(ToolOutput {
                 title: output.title.or_else(|| Some(self.title(head))),
                 metadata: Some(with_facts(output.metadata, self.facts(head, bytes))),

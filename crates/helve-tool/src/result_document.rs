@@ -31,6 +31,15 @@ struct FileDocument {
 }
 
 impl ResultDocument {
+    /// Reads a document that is a value already.
+    pub fn read(value: Value) -> Result<Self, String> {
+        if !value.is_object() {
+            // It would be read by position.
+            return Err("it is no JSON object".into());
+        }
+        serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+
     /// The output, or what is wrong with the document. How many files are kept, and how large they may be, is the
     /// pipeline's business, as it is for every tool.
     pub fn into_output(self) -> Result<ToolOutput, String> {
@@ -93,7 +102,7 @@ mod tests {
     use super::*;
 
     fn output(document: Value) -> Result<ToolOutput, String> {
-        serde_json::from_value::<ResultDocument>(document).map_err(|error| error.to_string())?.into_output()
+        ResultDocument::read(document)?.into_output()
     }
 
     #[test]
@@ -136,6 +145,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_named() {
+        assert_eq!(output(json!(["a text"])).unwrap_err(), "it is no JSON object");
         let problem = output(json!({"txt": "x"})).unwrap_err();
         assert!(problem.contains("unknown field `txt`"), "{problem}");
         let file = json!({"name": "a.png", "media_type": "image/png", "base64": "?"});

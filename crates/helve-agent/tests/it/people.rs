@@ -70,18 +70,15 @@ async fn a_rejected_call_never_runs_and_the_model_hears_why() {
 }
 
 /// A lab whose agent ends its runs when a call is refused.
-fn ending_when_refused(replies: [Reply; 3]) -> Lab {
+fn ending_when_refused(replies: impl IntoIterator<Item = Reply>) -> Lab {
     let agents = vec![AgentSettings { end_when_refused: true, ..AgentSettings::default() }];
     Lab::with_model(ScriptedModel::new(replies), RuntimeSettings { agents, ..RuntimeSettings::default() })
 }
 
 #[tokio::test]
 async fn a_refused_call_ends_the_run_if_the_agent_says_so_and_the_next_message_goes_on() {
-    let lab = ending_when_refused([
-        reply(r#"say I will send it. | call send {"q": "x"}"#),
-        reply("say Then not."),
-        reply("-"),
-    ]);
+    let lab =
+        ending_when_refused([reply(r#"say I will send it. | call send {"q": "x"}"#), reply("say Then not.")]);
     let mut started = lab.start("send x").await;
     settle(&mut started.follower).await;
     answer(&lab, Answer::Reject { reason: "not today".into() }).await.unwrap();

@@ -109,7 +109,7 @@ fn the_model_reads_the_results_between_their_marks_in_a_message_of_the_user() {
 fn long_results_are_cut_and_the_last_line_says_how_many_there_were() {
     let model = model(vec![text(CALL), text(ANSWER)]);
     let search = Outside::new(|_| {
-        let result = |n: usize| json!({"title": format!("第 {n} 页"), "url": format!("https://w.example/{n}"), "content": "晴".repeat(3_000), "score": 0.9});
+        let result = |n: usize| json!({"title": format!("第 {n} 页"), "url": format!("https://w.example/{n}"), "content": "晴".repeat(900), "score": 0.9});
         let results: Vec<Value> = (1..=10).map(result).collect();
         let answer = json!({"query": "q", "answer": "晴。", "results": results, "response_time": 0.1});
         Reply::new(200, "application/json", &answer.to_string())

@@ -176,3 +176,32 @@ fn a_refused_permission_ends_the_loop_if_the_agent_is_configured_so() {
         assert_eq!((questions(&model).len(), ending(&served, &run)), (asked, json!(told)));
     }
 }
+
+#[test]
+fn a_tool_over_http_sets_title_metadata_and_attachments() {
+    const TYPE: &str = "application/vnd.helve.result+json";
+    let service = Outside::new(|_| {
+        let file = json!({"name": "chart.svg", "media_type": "image/svg+xml", "base64": "PHN2Zy8+"});
+        let result = json!({"text": "Drawn.", "title": "A chart", "metadata": {"rows": 3}, "files": [file]});
+        Reply::new(200, TYPE, &result.to_string())
+    });
+    let model = model(vec![Say::Call("draw", json!({})), text("There it is.")]);
+    let served = serve(&one_model("m", &model, "tools = \"native\""), &[]);
+    let tool = json!({
+        "name": "draw", "description": "Draws a chart.", "allow_host": true,
+        "endpoint": {"url_template": format!("http://{}/draw", service.address)},
+    });
+    let (status, _, made) = send(&served, "POST", "/api/tools", "", &tool.to_string());
+    assert_eq!(status, 201, "{made}");
+    let events = events(&served, "/api/chat", "", r#"{"message": "draw"}"#);
+    let done = &events.iter().find(|event| event["tool"]["state"] == "done").unwrap()["tool"];
+    assert_eq!((&done["output"], &done["title"]), (&json!("Drawn."), &json!("A chart")), "{done}");
+    assert_eq!((&done["metadata"]["rows"], &done["metadata"]["status"]), (&json!(3), &json!(200)));
+    let attachment = &done["attachments"][0];
+    assert_eq!(
+        (&attachment["name"], &attachment["media_type"], &attachment["bytes"]),
+        (&json!("chart.svg"), &json!("image/svg+xml"), &json!(6))
+    );
+    let (status, _, kept) = send(&served, "GET", attachment["url"].as_str().unwrap(), "", "");
+    assert_eq!((status, kept.as_str()), (200, "<svg/>"));
+}
