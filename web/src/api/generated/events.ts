@@ -777,9 +777,17 @@ export interface ModelParams {
     [k: string]: unknown;
   };
   max_tokens?: number | null;
+  /**
+   * How often the same model is asked again for a step whose answer did not come.
+   */
+  retries?: number | null;
   seed?: number | null;
   stop?: string[];
   temperature?: number | null;
+  /**
+   * Sent to vendors that know it.
+   */
+  top_k?: number | null;
   top_p?: number | null;
 }
 export interface Cancelled {
