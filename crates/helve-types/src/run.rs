@@ -152,6 +152,9 @@ pub struct RunSetup {
     /// Whether the web is searched for what the person says before the model is asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pre_search: bool,
+    /// Whether the run ends when a person refuses one of its calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub end_when_refused: bool,
     pub input: RunInput,
 }
 

@@ -27,6 +27,7 @@ fn setup(max_steps: u32) -> RunSetup {
         mode: None,
         stream: true,
         pre_search: false,
+        end_when_refused: false,
         input: RunInput::Conversation,
     }
 }

@@ -249,6 +249,7 @@ fn setup(agent: &str) -> RunSetup {
         mode: None,
         stream: false,
         pre_search: false,
+        end_when_refused: false,
         input: RunInput::Call,
     }
 }

@@ -259,6 +259,7 @@ impl Runtime {
             mode: request.mode,
             stream: request.stream,
             pre_search,
+            end_when_refused: settings.end_when_refused,
             input,
         };
         let new = NewRun {

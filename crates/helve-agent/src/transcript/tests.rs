@@ -192,6 +192,7 @@ fn replay(facts: &[Fact]) -> Run {
         mode: None,
         stream: true,
         pre_search: false,
+        end_when_refused: false,
         input: RunInput::Conversation,
     };
     Run::replay(RUN, setup, facts.iter().map(|fact| (Timestamp(0), fact))).unwrap()

@@ -59,6 +59,7 @@ impl Story {
             mode: None,
             stream: true,
             pre_search: false,
+            end_when_refused: false,
             input: RunInput::Conversation,
         };
         let row = Run {

@@ -397,6 +397,7 @@ fn a_variable_is_text_where_the_key_is_text_and_a_number_where_it_is_a_number() 
         ("HELVE_DEFAULT_MODEL", "2026"),
         ("HELVE_MODELS__2026__BASE_URL", "http://gpu/v1"),
         ("HELVE_AGENTS__HOUSE_CLERK__MAX_STEPS", "3"),
+        ("HELVE_AGENTS__HOUSE_CLERK__END_WHEN_REFUSED", "true"),
         ("HELVE_AGENTS__HOUSE_CLERK__PARAMS__EXTRA__TOP_K", "5"),
     ]);
     let text = "[[models]]\nname = \"2026\"\nprotocol = \"openai_chat\"\nmodel = \"x\"\n\
@@ -409,6 +410,7 @@ fn a_variable_is_text_where_the_key_is_text_and_a_number_where_it_is_a_number() 
     assert_eq!(settings.base_url.as_deref(), Some("http://gpu/v1"));
     let clerk = &config.agents[1];
     assert_eq!((clerk.max_steps, &clerk.params.extra["top_k"]), (3, &serde_json::json!(5)));
+    assert!(clerk.end_when_refused && !AgentSettings::default().end_when_refused);
 }
 
 #[test]
