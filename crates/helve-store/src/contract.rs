@@ -222,6 +222,7 @@ fn setup() -> RunSetup {
     RunSetup {
         agent: "default".into(),
         model: "demo".into(),
+        model_is_chosen: false,
         system: String::new(),
         max_steps: 10,
         tool_choice: ToolChoice::Auto,
@@ -233,6 +234,7 @@ fn setup() -> RunSetup {
         mode: Some(Mode::Native),
         stream: true,
         pre_search: false,
+        end_when_refused: false,
         input: RunInput::Conversation,
     }
 }
