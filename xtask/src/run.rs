@@ -70,6 +70,7 @@ fn check_port(listen: &str) -> anyhow::Result<()> {
 
 /// Whether a Helve answers there.
 fn is_helve(address: &str) -> bool {
+    #[expect(clippy::disallowed_methods, reason = "the port that the developer's own server is to have")]
     let ask = || -> Option<bool> {
         let patience = Duration::from_secs(2);
         let mut socket =
