@@ -170,8 +170,13 @@ test('a phone on its side can allow always: only the pause holds the button back
   expect(await page.locator('html').getAttribute('data-pause-seen')).toBe('yes');
 });
 
-test('a field that is long is seen to be cut on a phone, with the buttons still there', async () => {
-  const page = await openPage('/', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+const PHONES = [
+  { held: 'upright', width: 390, height: 844 },
+  { held: 'on its side', width: 844, height: 390 },
+];
+
+test.each(PHONES)('a field that is long is seen to be cut on a phone held $held', async ({ width, height }) => {
+  const page = await openPage('/', { viewport: { width, height }, isMobile: true, hasTouch: true });
   await ask(page, `remember ${'the meeting is at nine and takes long '.repeat(60)}and ends`);
   await shows(question(page).getByText('There is more than is shown.'));
   await question(page).getByRole('button', { name: 'Show all' }).click();

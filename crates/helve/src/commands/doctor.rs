@@ -1,5 +1,6 @@
 //! `helve doctor`: is everything there that is needed, and what to do if not.
 
+mod databases;
 mod finding;
 mod models;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use helve_tool_builtin::{QUERY_WORKER, QueryWorker, TAVILY_SECRET, look_at};
+use helve_tool_builtin::TAVILY_SECRET;
 use helve_types::World;
 use reqwest::Client;
 use serde::Serialize;
@@ -144,12 +145,12 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
     assembly.discovery.look_nearby(&assembly.runtime).await;
     assembly.runtime.recall_choices().await?;
     let mut findings = vec![
-        database(config, assembly).await,
+        databases::own(config, assembly).await,
         access(config, assembly).await,
         address(config, &client).await,
     ];
     findings.extend(tools(config, assembly).await);
-    findings.extend(databases(config).await);
+    findings.extend(databases::asked(config).await);
     findings.extend(assembly.warnings.iter().map(|warning| Finding::note(warning.clone())));
     findings.extend(models::all(assembly).await);
     findings.push(Finding::good(tr!("model `demo`: always there, needs nothing")));
@@ -172,33 +173,6 @@ fn other_database(environment: &Environment) -> Option<Finding> {
     environment.text("MONGODB_URI")?;
     let note = tr!("MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)");
     Some(Finding::note(note))
-}
-
-async fn database(config: &Config, assembly: &Assembly) -> Finding {
-    let path = config.data.display();
-    match assembly.store.check().await {
-        Ok(()) => Finding::good(tr!("database: {path} can be read and written", path = path)),
-        Err(error) => Finding::bad(tr!("database: {path}: {error}", path = path, error = error)),
-    }
-}
-
-/// Those that `query_database` asks: whether they answer, and what their roles could do.
-async fn databases(config: &Config) -> Vec<Finding> {
-    let worker = QueryWorker::of_this_program([QUERY_WORKER]);
-    let mut findings = vec![];
-    for database in &config.databases {
-        let name = database.name();
-        match look_at(database, &worker).await {
-            Ok(powers) if powers.is_empty() => {
-                findings.push(Finding::good(tr!("database `{name}`: it can be asked", name = name)));
-            }
-            Ok(powers) => findings.extend(powers.into_iter().map(|power| {
-                Finding::note(tr!("database `{name}`: {power}; use a role that may only read what is meant (docs/guide/builtin-tools.md)", name = name, power = power))
-            })),
-            Err(problem) => findings.push(Finding::bad(tr!("database `{name}`: {problem}", name = name, problem = problem))),
-        }
-    }
-    findings
 }
 
 async fn access(config: &Config, assembly: &Assembly) -> Finding {

@@ -35,6 +35,7 @@ pub(super) async fn all(assembly: &Assembly) -> Vec<Finding> {
             name: model.name(),
             model: model.vendor_model(),
             host: host(model),
+            origin: origin(model),
             key_env: model.key_env(),
             is_ollama: model.vendor() == Some("ollama"),
             is_default: default == model.name(),
@@ -56,6 +57,10 @@ pub(super) async fn all(assembly: &Assembly) -> Vec<Finding> {
             findings.push(Finding::good(what).run("helve models list"));
         }
     }
+    if let Some(name) = assembly.discovery.missing_default(assembly.runtime.models()) {
+        let what = format!("default model: no server lists `{name}`; see which there are, or get it");
+        findings.push(Finding::bad(what).run("helve models list"));
+    }
     findings.push(match default.as_str() {
         "demo" => Finding::note(tr!("default model: `demo`, which follows fixed rules; set the key of a vendor, or start a model server"))
         .run("ollama pull llama3.2"),
@@ -70,6 +75,8 @@ struct Asked<'a> {
     /// What the vendor calls it; empty where the first one is taken.
     model: &'a str,
     host: &'a str,
+    /// The scheme and the host.
+    origin: String,
     key_env: Option<&'a str>,
     is_ollama: bool,
     is_default: bool,
@@ -105,7 +112,11 @@ impl Asked<'_> {
             Err(error) => {
                 let finding = self.missing(self.advice(&error));
                 let is_silent = error.kind == ModelErrorKind::Unavailable;
-                if is_silent && self.is_ollama { finding.run("ollama serve") } else { finding }
+                match (is_silent, self.is_ollama) {
+                    (false, _) => finding,
+                    (true, true) => finding.run("ollama serve"),
+                    (true, false) => finding.run(format!("curl -v {}", quoted(&self.origin))),
+                }
             }
         }
     }
@@ -183,6 +194,12 @@ fn idle(used: &[&str], environment: &Environment) -> Vec<Finding> {
     .collect()
 }
 
+/// Where its server is asked.
+fn origin(model: &HttpModel) -> String {
+    let scheme = model.url().split("://").next().unwrap_or("http");
+    format!("{scheme}://{}/", host(model))
+}
+
 /// Without the name and the password that may stand before it.
 fn host(model: &HttpModel) -> &str {
     let authority = model.url().split('/').nth(2).unwrap_or_default();
@@ -195,8 +212,24 @@ mod tests {
     use super::*;
 
     fn told(model: &str, is_default: bool, listed: Result<Option<Listing>, ModelError>) -> String {
-        let asked =
-            Asked { name: "m", model, host: "gpu:1", key_env: Some("GPU_KEY"), is_ollama: true, is_default };
+        told_of(model, is_default, true, listed)
+    }
+
+    fn told_of(
+        model: &str,
+        is_default: bool,
+        is_ollama: bool,
+        listed: Result<Option<Listing>, ModelError>,
+    ) -> String {
+        let asked = Asked {
+            name: "m",
+            model,
+            host: "gpu:1",
+            origin: "http://gpu:1/".into(),
+            key_env: Some("GPU_KEY"),
+            is_ollama,
+            is_default,
+        };
         let finding = asked.finding(listed);
         let level = match finding.level {
             Level::Ok => "ok",
@@ -240,7 +273,11 @@ mod tests {
             ),
             (
                 told("x", false, failed(ModelErrorKind::Unavailable, "nobody there")),
-                "note model `m`: nobody there (start the server, or change base_url)",
+                "note model `m`: nobody there (start the server, or change base_url) | ollama serve",
+            ),
+            (
+                told_of("x", true, false, failed(ModelErrorKind::Unavailable, "nobody there")),
+                "BAD model `m`: nobody there (start the server, or change base_url) | curl -v http://gpu:1/",
             ),
             (
                 told("x", true, failed(ModelErrorKind::Refused, "odd")),
