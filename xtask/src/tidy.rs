@@ -163,6 +163,43 @@ mod tests {
         none(dead);
     }
 
+    /// Columns of a terminal: a Chinese character takes two.
+    fn columns(line: &str) -> usize {
+        let wide = |char: char| matches!(char, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{20000}'..='\u{3fffd}');
+        line.chars().map(|char| if wide(char) { 2 } else { 1 }).sum()
+    }
+
+    /// The lines of running text that are too long, by their numbers. Tables and code are as wide as they need to be.
+    fn long_lines(text: &str) -> Vec<usize> {
+        let mut in_code = false;
+        let mut long = vec![];
+        for (at, line) in text.lines().enumerate() {
+            if line.trim_start().starts_with("```") {
+                in_code = !in_code;
+            } else if !in_code && !line.trim_start().starts_with('|') && columns(line) > 120 {
+                long.push(at + 1);
+            }
+        }
+        long
+    }
+
+    #[test]
+    fn lines_of_documents_fit_into_120_columns() {
+        let (fits, chinese) = ("a".repeat(120), "请".repeat(60));
+        assert_eq!(
+            long_lines(&format!("{fits}\n{chinese}\n| {fits}\n```\n{fits}{fits}\n```\n")),
+            [0usize; 0]
+        );
+        assert_eq!(long_lines(&format!("{fits}a\n{chinese}a\n")), [1, 2]);
+        // The pages beside the code are what models are told, where a line break is part of the text.
+        let is_document = |path: &Path| !path.components().any(|part| part.as_os_str() == "src");
+        let mut found = vec![];
+        for (path, text) in with_ending("md").into_iter().filter(|(path, _)| is_document(path)) {
+            found.extend(long_lines(&text).into_iter().map(|line| format!("{}:{line}", path.display())));
+        }
+        none(found);
+    }
+
     #[test]
     fn both_readmes_say_the_same_in_the_same_order() {
         let shape = |name: &str| {
