@@ -120,8 +120,11 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
   const { call, run, isOver } = place;
   const { approval } = call;
   const parts: ReactNode[] = [];
-  if (approval)
-    parts.push(<ApprovalView key="approval" approval={approval} isOpen={!isOver && approval.settled === null} />);
+  if (approval) {
+    // A call may be asked about twice: whether it may run, and what became of it. Each question has a state of its own.
+    const { approval: id } = approval.question;
+    parts.push(<ApprovalView key={id} approval={approval} isOpen={!isOver && approval.settled === null} />);
+  }
   if (waitsForPage(call) && !isOver && run !== null && call.call !== null) {
     const { call: id, input, claimedBy } = call;
     parts.push(<BrowserCode key={id} run={run} call={id} input={input} claimedBy={claimedBy} />);
