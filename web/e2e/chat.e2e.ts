@@ -112,7 +112,10 @@ describe('JavaScript for the browser', () => {
     // What the model is told is behind a click.
     const told = card(page, /JavaScript in your browser: Failed/).getByText('the user declined to run it');
     expect(await told.first().isVisible()).toBe(false);
-    await card(page, /JavaScript in your browser: Failed/).getByText('Original message').first().click();
+    await card(page, /JavaScript in your browser: Failed/)
+      .getByText('Original message')
+      .first()
+      .click();
     await shows(told);
   });
 
