@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
-import { compressFiles } from './scripts/compress';
+import { compressFiles } from './scripts/compress.ts';
 
 const server = process.env.HELVE_URL ?? 'http://127.0.0.1:8890';
 

@@ -81,7 +81,7 @@ describe('code', () => {
     await shows(
       answer(page)
         .getByText(/longer than 5 seconds and was stopped/)
-        .first(),
+        .last(),
     );
     expect(page.frames()).toHaveLength(1);
   });

@@ -35,30 +35,26 @@ async function take(browser, { locale, file, messages }) {
   const home = await mkdtemp(path.join(tmpdir(), 'helve-picture-'));
   const { server, url } = await serve(home);
   try {
-    const viewport = { width: 1120, height: 820 };
+    const viewport = { width: 1120, height: 1040 };
     const context = await browser.newContext({ locale, viewport, deviceScaleFactor: 1.5, colorScheme: 'light' });
     const page = await context.newPage();
+    const allow = page.getByRole('button', { name: /^(Allow|允许)/ });
     await page.goto(url);
     for (const message of messages) {
       await page.getByRole('textbox', { name: /Message|消息/ }).fill(message);
       await page.getByRole('button', { name: /^(Send|发送)$/ }).click();
-      // The first message is answered, the second waits for a person.
-      const done =
-        message === messages[0] ? page.getByText('435').last() : page.getByRole('button', { name: /^(Allow|允许)/ });
+      const isLast = message === messages.at(-1);
+      const done = isLast ? allow : page.getByText('435').last();
       await done.waitFor();
-      await page
-        .getByRole('button', { name: /^(Send|Stop|发送|停止)/ })
-        .last()
-        .waitFor();
+      // Once an answer is complete, the next message can be sent.
+      if (!isLast) await page.getByRole('button', { name: /^(Stop|停止)/ }).waitFor({ state: 'detached' });
     }
-    // A card that has just come takes no click for a moment.
-    await page.waitForFunction(() =>
-      [...document.querySelectorAll('button')].some(
-        (b) => /^(Allow|允许)/.test(b.innerText.trim()) && !b.matches(':disabled, [aria-disabled=true]'),
-      ),
-    );
+    await page.getByRole('button', { name: /^(Calculator|计算器).*= 435/ }).waitFor();
+    await allow.scrollIntoViewIfNeeded();
+    // The buttons work only after a moment in view, and anything that moves starts it again.
+    await page.locator('[data-dwell="ready"]').waitFor({ state: 'attached' });
+    await page.waitForFunction(() => document.querySelector('[data-dwell] ~ * :disabled') === null);
     await page.evaluate(() => document.fonts.ready);
-    await page.getByRole('button', { name: /^(Allow|允许)/ }).scrollIntoViewIfNeeded();
     await page.screenshot({ path: path.join(root, 'docs/images', file), animations: 'disabled' });
     console.log(`docs/images/${file}`);
   } finally {

@@ -10,6 +10,7 @@ mod licences;
 mod openapi;
 mod page;
 mod pictures;
+mod port_holder;
 mod postgres;
 mod real_models;
 mod run;

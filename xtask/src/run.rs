@@ -1,14 +1,18 @@
 //! `make run`: from a fresh clone to the page in a browser.
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 
 use crate::page;
+use crate::port_holder::port_holder;
 use crate::step::{root, step};
 
 const LISTEN: &str = "127.0.0.1:8890";
+const ANSWER_BYTES_MAX: u64 = 16 << 10;
 
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     let listen = listen(arguments);
@@ -50,8 +54,33 @@ fn check_port(listen: &str) -> anyhow::Result<()> {
     if error.kind() != std::io::ErrorKind::AddrInUse {
         bail!("cannot listen on {listen}: {error}");
     }
+    let holder = port_holder(listen).map(|holder| format!(", {holder}")).unwrap_or_default();
+    let other = "make run ARGS='--listen 127.0.0.1:8891'";
+    if is_helve(listen) {
+        bail!(
+            "Helve already runs at http://{listen}{holder}. Open that page, or talk with it: target/quick/helve chat\n   \
+             To start anew, stop it first; to run a second one: {other}"
+        );
+    }
     bail!(
-        "{listen} is in use, perhaps by a Helve that runs already (open http://{listen} to see).\n   \
-         Stop that program, or take another port: make run ARGS='--listen 127.0.0.1:8891'"
+        "{listen} is in use by another program{holder}.\n   \
+         Stop that program, or take another port: {other}"
     )
+}
+
+/// Whether a Helve answers there.
+fn is_helve(address: &str) -> bool {
+    #[expect(clippy::disallowed_methods, reason = "the port that the developer's own server is to have")]
+    let ask = || -> Option<bool> {
+        let patience = Duration::from_secs(2);
+        let mut socket =
+            TcpStream::connect_timeout(&address.to_socket_addrs().ok()?.next()?, patience).ok()?;
+        socket.set_read_timeout(Some(patience)).ok()?;
+        write!(socket, "GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
+        let mut answer = vec![];
+        socket.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).ok()?;
+        let answer = String::from_utf8_lossy(&answer);
+        Some(answer.contains("\"service\":\"helve\""))
+    };
+    ask().unwrap_or_default()
 }

@@ -24,6 +24,8 @@ pub struct AgentSettings {
     /// Whether the web is searched before the model is first asked, where the request does not say so.
     pub pre_search: Option<bool>,
     pub permissions: Vec<Rule>,
+    /// Whether a run ends when a person refuses one of its calls; otherwise the model hears of it and goes on.
+    pub end_when_refused: bool,
     /// What each of its runs may use up, where that is not what all runs may.
     pub budget: Limits,
 }
@@ -39,6 +41,7 @@ impl Default for AgentSettings {
             params: ModelParams::default(),
             pre_search: None,
             permissions: vec![],
+            end_when_refused: false,
             budget: Limits::default(),
         }
     }

@@ -82,14 +82,14 @@ impl<'a> Asking<'a> {
                 // The tools are the same in every step, so they stand before what hooks add.
                 let whole = header == setup.system.len();
                 let (kept, changing) = self.system.split_at(if whole { header } else { self.system.len() });
-                let system = system_with_tools(kept, profile, &specs, self.language());
+                let system = system_with_tools(kept, profile, &specs, self.run.text(), self.language());
                 let stable = if whole { system.len() } else { header };
                 let changing = Some(changing.trim_start()).filter(|changing| !changing.is_empty());
                 let more = changing.into_iter().chain(demand.as_deref());
                 ModelRequest {
                     system: Cow::Owned(more.fold(system, |system, more| joined(&system, more))),
                     stable,
-                    turns: in_text(turns, profile, &specs, self.language()),
+                    turns: in_text(turns, profile, &specs, self.run.text(), self.language()),
                     tools: vec![],
                     tool_choice: &NO_CHOICE,
                     params: self.params,
@@ -189,11 +189,17 @@ fn stable_header(own: &str, hooked: &str) -> usize {
     own.as_bytes()[..same].iter().rposition(|byte| *byte == b'\n').unwrap_or(0)
 }
 
-fn system_with_tools(system: &str, profile: &Profile, specs: &[&ToolSpec], language: Language) -> String {
+fn system_with_tools(
+    system: &str,
+    profile: &Profile,
+    specs: &[&ToolSpec],
+    question: &str,
+    language: Language,
+) -> String {
     if specs.is_empty() {
         return system.to_owned();
     }
-    let introduction = profile.introduction(specs, language);
+    let introduction = profile.introduction(specs, question, language);
     joined(system, &introduction)
 }
 
@@ -230,8 +236,8 @@ pub(crate) fn described<'a>(
     question: &'a str,
 ) -> (String, Vec<Turn<'a>>) {
     let language = helve_dialect::language_of(question);
-    let turns = in_text(vec![Turn::User(Cow::Borrowed(question))], profile, specs, language);
-    (system_with_tools("", profile, specs, language), turns)
+    let turns = in_text(vec![Turn::User(Cow::Borrowed(question))], profile, specs, question, language);
+    (system_with_tools("", profile, specs, question, language), turns)
 }
 
 /// The same conversation with calls and results as text, after a few worked examples.
@@ -239,10 +245,11 @@ fn in_text<'a>(
     turns: Vec<Turn<'a>>,
     profile: &Profile,
     specs: &[&ToolSpec],
+    question: &str,
     language: Language,
 ) -> Vec<Turn<'a>> {
     let mut text: Vec<Turn<'a>> = profile
-        .examples(specs, language)
+        .examples(specs, question, language)
         .into_iter()
         .map(|example| match example.role {
             TurnRole::User => Turn::User(Cow::Owned(example.text)),
@@ -338,7 +345,7 @@ mod tests {
             },
         ];
         let profile = Profile::named(profile).expect("is shipped");
-        match in_text(turns, profile, &[], Language::English).pop() {
+        match in_text(turns, profile, &[], "", Language::English).pop() {
             Some(Turn::User(text)) => text.into_owned(),
             _ => panic!("the result is the last turn"),
         }

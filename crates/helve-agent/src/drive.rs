@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
 use helve_guard::AdmissionPermit;
-use helve_store::{Entry, RunJournal, StoreError};
+use helve_store::{Entry, RunJournal, StoreError, resets_crash_count};
 use helve_tool::{Fault, Pipeline};
 use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
@@ -180,7 +180,7 @@ impl Driver {
     fn absorb(&mut self) {
         for recorded in self.journal.take_written() {
             self.run.apply(recorded.event.at, &recorded.event.fact);
-            if matches!(recorded.event.fact, Fact::StepFinished { .. }) {
+            if resets_crash_count(&recorded.event.fact) {
                 self.trial = None;
             }
         }

@@ -155,9 +155,10 @@ impl Models {
         last.unwrap_or_else(|| self.default_name())
     }
 
-    /// Keeps which model a user chose. One inside the program is no choice to come back to.
-    pub(crate) fn remember_choice(&self, user: &UserId, name: &str) {
-        if self.options(name).is_none_or(|options| options.origin.is_some()) {
+    /// Keeps which model a user asked last. One inside the program answers where there is no other, so it counts only if
+    /// the user named it.
+    pub(crate) fn remember_choice(&self, user: &UserId, name: &str, is_named: bool) {
+        if is_named || self.options(name).is_none_or(|options| options.origin.is_some()) {
             self.last_used.set(user, name);
         }
     }

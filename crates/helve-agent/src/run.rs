@@ -59,6 +59,9 @@ pub struct Run {
     circles: Circles,
     /// A person ended a circle: nothing more is called.
     stopped_circling: bool,
+    /// A person refused a call, and this run's agent ends there.
+    #[serde(default)]
+    stopped_by_refusal: bool,
     /// More calls of one message than this are refused.
     calls_per_step_max: u32,
     purse: Purse,
@@ -92,6 +95,7 @@ impl Run {
             usage: Usage::default(),
             circles: Circles::default(),
             stopped_circling: false,
+            stopped_by_refusal: false,
             calls_per_step_max: CALLS_PER_STEP_MAX,
             purse: Purse::new(at),
             claims: Claims::default(),
@@ -227,12 +231,14 @@ impl Run {
             Fact::MessageTaken { .. } => {
                 self.circles.interrupted();
                 self.stopped_circling = false;
+                self.stopped_by_refusal = false;
             }
             fact if fact.is_last() => self.over = true,
             fact => {
                 if let Some(id) = fact.call()
                     && let Some(held) = self.calls.iter_mut().find(|held| held.call.id == *id)
                 {
+                    self.stopped_by_refusal |= self.setup.end_when_refused && held.is_refused_by(fact);
                     self.stopped_circling |= held.learn_of_circles(fact, &mut self.circles);
                     held.learn(at, fact);
                     if let (Fact::ToolClaimed { .. }, Phase::Claimed { handed, client, by, .. }) =
@@ -276,6 +282,9 @@ impl Run {
         }
         if self.is_spent() {
             return Step::Finish(Ending::BudgetSpent);
+        }
+        if self.stopped_by_refusal && !self.is_spoken_to() {
+            return Step::Finish(Ending::Refused);
         }
         if let Some(search) = self.pre_search() {
             return Step::PreSearch(search);

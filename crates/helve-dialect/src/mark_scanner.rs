@@ -56,69 +56,66 @@ impl MarkScanner {
     /// Takes as much of the text as belongs to one sign, or one character that belongs to none. Says how much that is
     /// and what it led to.
     pub(crate) fn step<S: Copy>(&mut self, signs: &[(&'static str, S)], text: &str) -> (usize, FoundSign<S>) {
+        let quick = match self.at {
+            0 => self.begin_sign(signs, text),
+            _ => self.continue_sign(signs, text),
+        };
+        quick.unwrap_or_else(|| self.walk_signs(signs, text))
+    }
+
+    /// A sign begins here with all of its text, or none does; `None` if it is neither.
+    fn begin_sign<S: Copy>(
+        &mut self,
+        signs: &[(&'static str, S)],
+        text: &str,
+    ) -> Option<(usize, FoundSign<S>)> {
         let bytes = text.as_bytes();
-        if let Some((sign, found)) = signs.get(self.of)
-            && self.at > 0
-        {
-            // Most often the sign goes on.
-            let ahead = sign.get(self.at..).unwrap_or("");
-            if begins(bytes, ahead) {
-                self.at = 0;
-                return (ahead.len(), FoundSign::Sign(*found));
-            }
-            if begins(ahead.as_bytes(), text) {
-                self.at += text.len();
-                return (text.len(), FoundSign::Nothing);
-            }
-        } else {
-            let Some(first) = bytes.first() else { return (0, FoundSign::Nothing) };
-            let mut begun = signs
-                .iter()
-                .enumerate()
-                .filter(|(_, (sign, _))| sign.as_bytes().first() == Some(first))
-                .peekable();
-            if begun.peek().is_none() {
-                return (first_len(text), FoundSign::Char);
-            }
-            // A sign that is all there needs no walk.
-            if let Some((of, (sign, found))) = begun.find(|(_, (sign, _))| begins(bytes, sign)) {
-                self.of = of;
-                return (sign.len(), FoundSign::Sign(*found));
-            }
+        let Some(first) = bytes.first() else { return Some((0, FoundSign::Nothing)) };
+        let begins_so = |(_, (sign, _)): &(usize, &(&str, S))| sign.as_bytes().first() == Some(first);
+        let mut begun = signs.iter().enumerate().filter(begins_so).peekable();
+        if begun.peek().is_none() {
+            return Some((first_len(text), FoundSign::Char));
         }
+        let (of, (sign, found)) = begun.find(|(_, (sign, _))| begins(bytes, sign))?;
+        self.of = of;
+        Some((sign.len(), FoundSign::Sign(*found)))
+    }
+
+    /// The sign that was begun goes on, as it mostly does; `None` if the text parts from it.
+    fn continue_sign<S: Copy>(
+        &mut self,
+        signs: &[(&'static str, S)],
+        text: &str,
+    ) -> Option<(usize, FoundSign<S>)> {
+        let (sign, found) = signs.get(self.of)?;
+        let ahead = sign.get(self.at..).unwrap_or("");
+        if begins(text.as_bytes(), ahead) {
+            self.at = 0;
+            return Some((ahead.len(), FoundSign::Sign(*found)));
+        }
+        begins(ahead.as_bytes(), text).then(|| {
+            self.at += text.len();
+            (text.len(), FoundSign::Nothing)
+        })
+    }
+
+    /// Goes through the text byte by byte, from sign to sign that begins alike.
+    fn walk_signs<S: Copy>(&mut self, signs: &[(&'static str, S)], text: &str) -> (usize, FoundSign<S>) {
+        let bytes = text.as_bytes();
         let mut pos = 0;
         while let Some(byte) = bytes.get(pos) {
             let seen = signs.get(self.of).map_or("", |(sign, _)| sign);
-            let ahead = &seen.as_bytes()[self.at..];
             let common = match self.at {
                 0 => 0,
-                _ => ahead.iter().zip(&bytes[pos..]).take_while(|(sign, text)| sign == text).count(),
+                at => common_len(&seen.as_bytes()[at..], &bytes[pos..]),
             };
             self.at += common;
             pos += common;
             if common == 0 {
-                let so_far = &seen.as_bytes()[..self.at];
-                let goes_on = |(sign, _): &(&str, S)| {
-                    sign.as_bytes().get(self.at) == Some(byte) && sign.as_bytes()[..self.at] == *so_far
-                };
-                match signs.iter().position(goes_on) {
-                    Some(of) => {
-                        self.of = of;
-                        self.at += 1;
-                        pos += 1;
-                    }
-                    None => {
-                        // The sign may have parted from the text inside a character.
-                        let whole = seen.floor_char_boundary(self.at);
-                        pos -= self.at - whole;
-                        let marks = signs.iter().map(|(sign, _)| *sign);
-                        (self.of, self.at) = begun_within(&seen[..whole], marks).unwrap_or_default();
-                        return match whole - self.at {
-                            0 => (first_len(text), FoundSign::Char),
-                            text => (pos, FoundSign::Beginning(&seen[..text])),
-                        };
-                    }
+                if !self.switch_sign(signs, *byte) {
+                    return self.leave_sign(signs, text, pos);
                 }
+                pos += 1;
             }
             if let Some((sign, found)) = signs.get(self.of)
                 && sign.len() == self.at
@@ -128,6 +125,38 @@ impl MarkScanner {
             }
         }
         (pos, FoundSign::Nothing)
+    }
+
+    /// Goes over to a sign that begins with what was seen and goes on with this byte; says whether there is one.
+    fn switch_sign<S>(&mut self, signs: &[(&'static str, S)], byte: u8) -> bool {
+        let so_far =
+            signs.get(self.of).map_or("", |(sign, _)| sign).as_bytes().get(..self.at).unwrap_or_default();
+        let goes_on = |(sign, _): &(&str, S)| {
+            sign.as_bytes().get(self.at) == Some(&byte) && sign.as_bytes()[..self.at] == *so_far
+        };
+        let Some(of) = signs.iter().position(goes_on) else { return false };
+        self.of = of;
+        self.at += 1;
+        true
+    }
+
+    /// No sign goes on at the position: the beginning that was seen is text, up to where another sign may begin in it.
+    fn leave_sign<S: Copy>(
+        &mut self,
+        signs: &[(&'static str, S)],
+        text: &str,
+        pos: usize,
+    ) -> (usize, FoundSign<S>) {
+        let seen = signs.get(self.of).map_or("", |(sign, _)| sign);
+        // The sign may have parted from the text inside a character.
+        let whole = seen.floor_char_boundary(self.at);
+        let pos = pos - (self.at - whole);
+        let marks = signs.iter().map(|(sign, _)| *sign);
+        (self.of, self.at) = begun_within(&seen[..whole], marks).unwrap_or_default();
+        match whole - self.at {
+            0 => (first_len(text), FoundSign::Char),
+            text => (pos, FoundSign::Beginning(&seen[..text])),
+        }
     }
 }
 
@@ -140,6 +169,11 @@ fn begun_within<'m>(seen: &str, marks: impl Iterator<Item = &'m str> + Clone) ->
 
 fn first_len(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
+}
+
+/// How many bytes both begin with.
+fn common_len(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
 
 #[cfg(test)]

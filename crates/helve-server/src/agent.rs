@@ -101,7 +101,7 @@ pub(crate) struct Whole {
     tools: Vec<WholeTool>,
     /// Why a completed run ended: with `step_limit` the steps ran out and the last answer was given without tools;
     /// with `without_call` a call was required and the model answered in words; with `repeating` the run went round in
-    /// circles and a person ended it.
+    /// circles and a person ended it; with `refused` a person refused a call and the agent has `end_when_refused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     ending: Option<Ending>,
     /// The questions that a waiting run waits for.

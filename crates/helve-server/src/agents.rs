@@ -23,6 +23,8 @@ pub(crate) struct AgentView {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     max_steps: u32,
+    /// Whether a person's no to a call ends the run.
+    end_when_refused: bool,
     /// The tools it may use; all if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<String>>,
@@ -44,6 +46,7 @@ pub(crate) async fn list_agents(State(app): State<App>) -> axum::Json<AgentList>
         name: agent.name.clone(),
         model: agent.model.clone(),
         max_steps: agent.max_steps,
+        end_when_refused: agent.end_when_refused,
         tools: agent.tools.clone(),
     };
     axum::Json(AgentList { agents: app.runtime.agents().map(view).collect() })

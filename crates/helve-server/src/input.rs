@@ -13,6 +13,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::Page;
 use helve_tool::{DefinitionError, JsonBounds, rows_of_text};
+use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,6 +46,20 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for Json<T> {
         // Fields that we know cannot stand twice; what stands in one of free form could.
         refuse_key_twice(&bytes)?;
         Ok(Self { value, bytes })
+    }
+}
+
+/// A body of a route of ours all fields of which may be left out, and so may the body.
+pub(crate) struct OptionalJson<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + JsonSchema + Default + 'static> FromRequest<App> for OptionalJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        if HttpBody::is_end_stream(request.body()) {
+            return Ok(Self(T::default()));
+        }
+        Ok(Self(Json::from_request(request, app).await?.value))
     }
 }
 

@@ -255,6 +255,7 @@ pub(crate) fn ending_words(ending: Ending) -> Option<&'static str> {
         Ending::BudgetSpent => {
             Some("a budget was used up, so the run ends here; the answer may be incomplete")
         }
+        Ending::Refused => Some("a call was refused, and the agent ends its runs there"),
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Json, Path};
+use crate::input::{OptionalJson, Path};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
@@ -252,7 +252,7 @@ struct CacheView {
 }
 
 /// What to set back; everything of all tools if nothing is said.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct ResetBody {
     #[serde(default, alias = "toolName")]
     #[schemars(extend("x-aliases" = ["toolName"]))]
@@ -272,9 +272,9 @@ pub(crate) enum What {
 pub(crate) async fn reset(
     State(app): State<App>,
     principal: Principal,
-    body: Json<ResetBody>,
+    OptionalJson(body): OptionalJson<ResetBody>,
 ) -> Result<StatusCode, Problem> {
-    let ResetBody { tool, what } = body.value;
+    let ResetBody { tool, what } = body;
     let tools = match &tool {
         Some(name) => vec![app.runtime.registry().get(name).ok_or_else(|| Problem::not_found("tool"))?],
         None => app.runtime.registry().all(),

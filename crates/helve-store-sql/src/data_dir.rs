@@ -62,8 +62,12 @@ impl DataDir {
             return Err(DataDirError::InUse { path: path.to_owned(), holder });
         }
         // Only the holder changes what others may be using.
-        for changed in tighten(path).map_err(unusable)? {
-            tracing::warn!(path = %changed.path.display(), mode = %format!("{:o}", changed.mode), "was open to other users of this machine and is private now");
+        let changed = tighten(path).map_err(unusable)?;
+        if let Some(first) = changed.first() {
+            tracing::warn!(
+                count = changed.len(), first = %first.path.display(), mode = %format!("{:o}", first.mode),
+                "files that other users of this machine could read are private now"
+            );
         }
         lock.set_len(0).map_err(unusable)?;
         lock.rewind().map_err(unusable)?;

@@ -1,4 +1,4 @@
-//! Brings a database to the newest layout: numbered files, each applied once, in a transaction.
+//! Brings a database to the newest layout: numbered files, each applied once, all that are new in one transaction.
 
 use helve_types::hex;
 use rusqlite::{Connection, TransactionBehavior, params};
@@ -96,17 +96,17 @@ pub(crate) fn migrate(connection: &mut Connection, now_ms: i64) -> Result<(), Mi
     }
     // By number and not by position: one that was made on another branch may come after later ones.
     let is_new = |migration: &&Migration| applied.iter().all(|(number, _)| *number != migration.number);
+    // All or none: a crash leaves the old layout, and a new database waits for the disk once.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for migration in SQLITE.iter().filter(is_new) {
         let Migration { number, name, sql } = *migration;
-        let failed = |source| MigrateError::Failed { number, name, source };
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute_batch(sql).map_err(failed)?;
+        transaction.execute_batch(sql).map_err(|source| MigrateError::Failed { number, name, source })?;
         transaction.execute(
             "INSERT INTO migrations (number, name, checksum, at) VALUES (?1, ?2, ?3, ?4)",
             params![number, name, checksum_of(sql), now_ms],
         )?;
-        transaction.commit()?;
     }
+    transaction.commit()?;
     Ok(())
 }
 

@@ -76,7 +76,7 @@ macro_rules! store_contract {
             a_consent_for_a_run_is_in_force_no_longer_than_the_run,
             a_finished_run_leaves_its_answer_and_frees_the_conversation,
             a_claim_gives_all_that_is_needed_to_go_on,
-            resumes_are_counted_until_a_step_is_finished,
+            resumes_are_counted_until_a_step_is_finished_at_its_first_attempt,
             what_steps_take_is_summed_for_the_run_and_its_conversation,
             absurd_usage_neither_fails_a_write_nor_overflows,
             runs_are_found_by_their_state_latest_first, the_sums_of_a_day_outlive_a_conversation_and_count_nothing_twice, what_is_used_up_is_summed_for_its_day_its_user_and_its_agent,
@@ -222,6 +222,7 @@ fn setup() -> RunSetup {
     RunSetup {
         agent: "default".into(),
         model: "demo".into(),
+        model_is_chosen: false,
         system: String::new(),
         max_steps: 10,
         tool_choice: ToolChoice::Auto,
@@ -233,6 +234,7 @@ fn setup() -> RunSetup {
         mode: Some(Mode::Native),
         stream: true,
         pre_search: false,
+        end_when_refused: false,
         input: RunInput::Conversation,
     }
 }

@@ -35,7 +35,7 @@ pub use memory::MemoryStore;
 pub use offers::ToolOffer;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan};
 pub use port::{ENDED_SESSIONS_MAX, EXPIRED_MAX, SENDS_KEPT_MS, Store, StoreFuture};
-pub use projection::{CallChange, CallResult, call_change, sent_to};
+pub use projection::{CallChange, CallResult, call_change, resets_crash_count, sent_to};
 pub use records::{
     ActFor, Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
     Conversation, DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter,

@@ -63,6 +63,14 @@ impl CallResult<'_> {
     }
 }
 
+/// Whether the crashes counted for the run are forgotten: it is past the step they happened in, or a person resumed it.
+///
+/// A step that had to be repeated does not count as past: its first answer may have been lost with the crash, and its
+/// calls, which may be what ends the server, are still to run.
+pub fn resets_crash_count(fact: &Fact) -> bool {
+    matches!(fact, Fact::StepFinished { attempt: 1, .. } | Fact::RunResumed { resume: 0 })
+}
+
 /// What the fact does to its call, if it does anything.
 pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
     Some(match fact {

@@ -28,7 +28,7 @@ use helve_egress::Egress;
 use helve_tool::{Action, Guards, Rule, Tool};
 
 pub use image_gen::{IMAGES_SECRET, Images};
-pub use query_database::{Database, QueryWorker, look_at, run_query_worker};
+pub use query_database::{Database, DatabasePlace, QueryWorker, look_at, run_query_worker};
 pub use search_web::{TAVILY_SECRET, TAVILY_URL};
 
 /// The subcommand with which a program that uses these tools does [`run_query_worker`] and nothing else.

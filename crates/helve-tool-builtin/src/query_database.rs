@@ -25,8 +25,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use self::database::Database;
 use self::database::Kind;
+pub use self::database::{Database, DatabasePlace};
 pub use self::sqlite::{QueryWorker, run_query_worker};
 
 const SQL_BYTES_MAX: usize = 20_000;

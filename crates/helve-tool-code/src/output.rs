@@ -3,10 +3,9 @@
 //! A line that is a JSON object of the type `progress`, `result` or `error` is a message; everything else is the output
 //! itself: a JSON value if it is one, and text if not. So a script that only prints its answer is a tool, too.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use helve_process::LineReader;
-use helve_types::{OutputFile, ToolOutput};
+use helve_tool::ResultDocument;
+use helve_types::ToolOutput;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -18,27 +17,8 @@ const PROGRESS_BYTES_MAX: usize = 4 << 10;
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Message {
     Progress { text: String },
-    Result(Box<ResultMessage>),
+    Result(Box<ResultDocument>),
     Error { message: String },
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct ResultMessage {
-    /// What the model reads; the data as JSON unless given.
-    text: Option<String>,
-    data: Option<Value>,
-    title: Option<String>,
-    metadata: Option<Value>,
-    files: Vec<FileMessage>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileMessage {
-    name: String,
-    media_type: String,
-    base64: String,
 }
 
 /// What became of a call, as far as its output says.
@@ -104,29 +84,13 @@ fn take_line(line: &[u8], message: &mut Option<Result<Written, String>>, progres
         Ok(Message::Progress { text }) => {
             progress(&text[..text.floor_char_boundary(PROGRESS_BYTES_MAX)]);
         }
-        Ok(Message::Result(result)) => *message = Some(output(*result).map(Box::new).map(Written::Output)),
+        Ok(Message::Result(result)) => {
+            *message = Some(result.into_output().map(Box::new).map(Written::Output));
+        }
         Ok(Message::Error { message: text }) => *message = Some(Ok(Written::Error(text))),
         Err(error) => *message = Some(Err(format!("its message cannot be read: {error}"))),
     }
     true
-}
-
-fn output(result: ResultMessage) -> Result<ToolOutput, String> {
-    let mut files = vec![];
-    for file in result.files {
-        let bytes = BASE64_STANDARD
-            .decode(file.base64.as_bytes())
-            .map_err(|error| format!("the file `{}` is not base64: {error}", file.name))?;
-        files.push(OutputFile { name: file.name, media_type: file.media_type, bytes });
-    }
-    let text = result.text.or_else(|| result.data.as_ref().map(shown)).unwrap_or_default();
-    Ok(ToolOutput {
-        data: result.data,
-        title: result.title,
-        metadata: result.metadata,
-        files,
-        ..ToolOutput::text(text)
-    })
 }
 
 /// The output of a program that writes no messages. The model reads the text as the program wrote it.
@@ -135,13 +99,6 @@ fn plain_output(text: &str) -> ToolOutput {
         Ok(Value::String(inner)) => ToolOutput::text(inner.clone()).with_data(Value::String(inner)),
         Ok(value) => ToolOutput::text(text).with_data(value),
         Err(_) => ToolOutput::text(text),
-    }
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
     }
 }
 

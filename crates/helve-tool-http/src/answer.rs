@@ -21,6 +21,8 @@ pub(crate) use self::kind::Kind;
 /// How much of a reason is told.
 const REASON_BYTES_MAX: usize = 1 << 10;
 const UNTYPED: &str = "application/octet-stream";
+/// What a server calls an answer that is a result document.
+const DOCUMENT: &str = "application/vnd.helve.result+json";
 /// The headers that a HEAD is asked for.
 const HEADS: [helve_egress::header::HeaderName; 7] =
     [CONTENT_TYPE, CONTENT_LENGTH, LAST_MODIFIED, ETAG, EXPIRES, CACHE_CONTROL, LOCATION];
@@ -75,6 +77,11 @@ pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> 
         Kind::File if wants_json => Err(format!("the answer is a file ({}), not JSON", head.media_type)),
         Kind::File => Ok(file(tool, head, body)),
     }
+}
+
+/// Whether the server says that its answer describes a result, and is not the result itself.
+pub(crate) fn is_document(head: &Head) -> bool {
+    head.media_type == DOCUMENT
 }
 
 fn is_text(body: &[u8]) -> bool {

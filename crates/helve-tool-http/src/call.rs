@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, CONTENT_LENGTH, HeaderName, HeaderValue};
 use helve_egress::{Bounds, Credential, Egress, EgressError, Incoming, Method, Outgoing, Url, retry_after};
-use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture, ToolGrants};
+use helve_tool::{CallContext, Request, ResultDocument, Tool, ToolError, ToolFuture, ToolGrants};
 use helve_types::{Effect, Notice, ToolOutput, ToolSpec};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use self::status::refused;
@@ -170,7 +170,8 @@ impl HttpTool {
 
     /// The whole body; text has a smaller bound than files.
     async fn body(&self, mut incoming: Incoming, head: &Head) -> Result<Vec<u8>, EgressError> {
-        let bytes_max = if head.kind.is_text() { TEXT_BYTES_MAX } else { FILE_BYTES_MAX };
+        let is_text = head.kind.is_text() && !answer::is_document(head);
+        let bytes_max = if is_text { TEXT_BYTES_MAX } else { FILE_BYTES_MAX };
         let too_large = || {
             EgressError::TooLarge(format!(
                 "the answer is larger than {} MiB and was not read",
@@ -219,9 +220,25 @@ impl HttpTool {
                     self.unusable(head, Unusable::Unfit, &problem, Some(value))
                 }
             },
+            (None, Answer::Value(value)) if answer::is_document(head) => self.documented(head, bytes, value),
             (_, read) => {
                 let is_value = matches!(&read, Answer::Value(value) if !value.is_string());
                 Ok(as_written(self.told(head, bytes, read), written.as_deref().filter(|_| is_value)))
+            }
+        }
+    }
+
+    /// The result as the other side describes it.
+    fn documented(&self, head: &Head, bytes: usize, value: Value) -> Result<ToolOutput, ToolError> {
+        match ResultDocument::read(value).and_then(ResultDocument::into_output) {
+            Ok(output) => Ok(ToolOutput {
+                title: output.title.or_else(|| Some(self.title(head))),
+                metadata: Some(with_facts(output.metadata, self.facts(head, bytes))),
+                ..output
+            }),
+            Err(problem) => {
+                let problem = format!("the answer cannot be used as a result document: {problem}");
+                self.unusable(head, Unusable::NoJson, &problem, None)
             }
         }
     }
@@ -294,16 +311,28 @@ impl HttpTool {
     /// The output as the model and the person get it.
     fn told(&self, head: &Head, bytes: usize, answer: Answer) -> ToolOutput {
         let mut output = answer.output(self.spec.effect, head.status);
-        let place = format!("{}{}", head.url.host_str().unwrap_or_default(), head.url.path());
-        output.title = Some(format!("{} {place}", self.method));
-        output.metadata = Some(json!({
-            "status": head.status,
-            "ms": u64::try_from(head.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            "bytes": bytes,
-            "content_type": head.media_type,
-            "url": head.url.as_str(),
-        }));
+        output.title = Some(self.title(head));
+        output.metadata = Some(Value::Object(self.facts(head, bytes)));
         output
+    }
+
+    fn title(&self, head: &Head) -> String {
+        format!("{} {}{}", self.method, head.url.host_str().unwrap_or_default(), head.url.path())
+    }
+
+    /// What is known of the answer besides what it says.
+    fn facts(&self, head: &Head, bytes: usize) -> Map<String, Value> {
+        let ms = u64::try_from(head.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        [
+            ("status", json!(head.status)),
+            ("ms", json!(ms)),
+            ("bytes", json!(bytes)),
+            ("content_type", json!(head.media_type)),
+            ("url", json!(head.url.as_str())),
+        ]
+        .into_iter()
+        .map(|(name, fact)| (name.to_owned(), fact))
+        .collect()
     }
 
     fn cleaned(&self, mut output: ToolOutput) -> ToolOutput {
@@ -315,6 +344,10 @@ impl HttpTool {
         output.title = output.title.map(|title| secrets.redact(&title));
         for value in output.data.iter_mut().chain(&mut output.metadata) {
             answer::clean(value, secrets);
+        }
+        for file in &mut output.files {
+            file.name = secrets.redact(&file.name);
+            file.media_type = secrets.redact(&file.media_type);
         }
         output
     }
@@ -332,6 +365,17 @@ impl HttpTool {
             ToolError::Explained { error, notice } => self.cleaned_error(*error).with_notice(*notice),
         }
     }
+}
+
+/// What the other side says of its result, with what is known of the answer; the latter wins.
+fn with_facts(said: Option<Value>, facts: Map<String, Value>) -> Value {
+    let mut all = match said {
+        Some(Value::Object(members)) => members,
+        Some(other) => Map::from_iter([("metadata".to_owned(), other)]),
+        None => Map::new(),
+    };
+    all.extend(facts);
+    Value::Object(all)
 }
 
 /// Why an answer is of no use.

@@ -24,6 +24,7 @@ mod piece;
 mod pipeline;
 mod registry;
 mod repair;
+mod result_document;
 mod schema;
 mod standing;
 mod tool;
@@ -60,6 +61,7 @@ pub use outcome::{Fault, Outcome, Unknown, settled_by};
 pub use piece::{Piece, piece};
 pub use pipeline::{Brought, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
+pub use result_document::ResultDocument;
 pub use schema::{
     COMPILE_UNITS_MAX, CompileBudget, PATTERN_BYTES_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX,
     check_schema, check_schema_within, pattern_units,

@@ -11,7 +11,7 @@ use crate::repair::{look_alike, meant};
 #[derive(Default)]
 pub struct Toolbox {
     tools: Vec<Arc<Registered>>,
-    /// Nothing was begun with it: what nobody has agreed to is not called.
+    /// For direct calls: names are exact, and a tool that the operator has not agreed to is not called.
     fresh: bool,
 }
 
@@ -31,7 +31,7 @@ impl Toolbox {
         box_
     }
 
-    /// For calls that somebody orders now: a tool in quarantine is not called for them.
+    /// For direct calls: names are exact, and a tool in quarantine is not called.
     #[must_use]
     pub fn fresh(self) -> Self {
         Self { fresh: true, ..self }
@@ -54,6 +54,8 @@ impl Toolbox {
         let names = self.tools.iter().map(|tool| tool.spec.name.as_str());
         let found = match self.named(name) {
             Some(tool) => Some((tool, None)),
+            // A program that misspells a name has a fault; only a model's name is repaired.
+            None if self.fresh => None,
             None => meant(name, names.clone())
                 .and_then(|meant| self.named(meant))
                 .map(|tool| (tool, Some(name.to_owned()))),

@@ -498,6 +498,8 @@ pub enum Ending {
     Repeating,
     /// A budget was used up.
     BudgetSpent,
+    /// A person refused a call, and the agent ends its runs there.
+    Refused,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

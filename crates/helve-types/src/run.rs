@@ -120,6 +120,9 @@ pub struct RunSetup {
     pub agent: String,
     /// The model's name in the configuration.
     pub model: String,
+    /// Whether the request named the model, which makes it the person's choice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub model_is_chosen: bool,
     #[serde(default)]
     pub system: String,
     pub max_steps: u32,
@@ -149,6 +152,9 @@ pub struct RunSetup {
     /// Whether the web is searched for what the person says before the model is asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pre_search: bool,
+    /// Whether the run ends when a person refuses one of its calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub end_when_refused: bool,
     pub input: RunInput,
 }
 

@@ -14,11 +14,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use helve_egress::Url;
+use helve_types::Notice;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) use self::find::{all_approvals, approval_of, run_of};
 pub(crate) use self::follow::{Following, Seen};
@@ -26,7 +27,7 @@ pub(crate) use self::reach::{Reach, Reached};
 pub(crate) use self::running::{leave_note, running_server};
 pub(crate) use self::views::{Approval, ApprovalState, Run, when};
 pub(crate) use self::visible::{in_gutter, line, prose_in_gutter, text};
-use crate::i18n::tr;
+use crate::i18n::{Language, language, tr};
 
 /// How long an answer that is no stream may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,7 +48,7 @@ pub(crate) struct Client {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
     /// The server says no.
-    #[error("{}", no(.detail, *.status, .code))]
+    #[error("{}", no(.detail, *.status, .code, .more))]
     Refused { status: u16, code: String, detail: String, more: Value },
 
     /// Nobody knows whether the request was heard.
@@ -64,16 +65,37 @@ impl ClientError {
     }
 }
 
-fn no(detail: &str, status: u16, code: &str) -> String {
+fn no(detail: &str, status: u16, code: &str, more: &Value) -> String {
     let hint = match code {
         "token_needed" | "wrong_token" => tr!("; put the token into the environment variable HELVE_TOKEN"),
         _ => String::new(),
     };
+    if let Some(sentence) = sentence(code, more) {
+        return sentence + &hint;
+    }
     if detail.is_empty() {
         tr!("the server answers {status}", status = status)
     } else {
         format!("{}{hint}", line(detail))
     }
+}
+
+/// The server speaks English; where another language is chosen, its code is what is told.
+fn sentence(code: &str, more: &Value) -> Option<String> {
+    if language() == Language::English {
+        return None;
+    }
+    sentence_in(helve_types::Language::Chinese, code, more)
+}
+
+fn sentence_in(language: helve_types::Language, code: &str, more: &Value) -> Option<String> {
+    let mut notice = json!({"code": code});
+    if let Some(params) = more.get("params") {
+        notice["params"] = params.clone();
+    }
+    let notice: Notice = serde_json::from_value(notice).ok()?;
+    // More may follow it in the same line.
+    Some(line(notice.sentence(language)?.trim_end_matches(['。', '.'])))
 }
 
 impl Client {
@@ -199,5 +221,23 @@ impl Client {
 
     fn odd(&self, why: &dyn std::fmt::Display) -> ClientError {
         ClientError::Odd { server: self.server(), why: line(&why.to_string()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use helve_types::Language::{Chinese, English};
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_by_its_code_and_parameters() {
+        let more = json!({"detail": "there is no tool `x`", "params": {"tool": "x\u{1b}[2J"}});
+        let told = sentence_in(Chinese, "no_such_tool", &more).unwrap();
+        assert_eq!(told, "模型调用了“x⟨U+001B⟩[2J”，但没有这个工具");
+        assert_eq!(sentence_in(Chinese, "token_needed", &json!({})).unwrap(), "你还没有登录");
+        assert_eq!(sentence_in(English, "token_needed", &json!({})).unwrap(), "You are not signed in");
+        assert_eq!(sentence_in(Chinese, "no_such_tool", &json!({})), None, "a parameter is missing");
+        assert_eq!(sentence_in(Chinese, "of_a_newer_server", &json!({})), None);
     }
 }

@@ -12,6 +12,7 @@ mod suggest;
 mod token;
 mod tools;
 
+use crate::i18n::tr;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,7 +29,7 @@ use crate::log::OutcomeFirst;
 pub struct Cli {
     /// The language of help and messages: en or zh [default: of HELVE_LANG, LC_ALL, LC_MESSAGES or LANG]
     // Read before the arguments are: see `Language::choose`.
-    #[arg(long, value_name = "LANGUAGE", global = true)]
+    #[arg(long, value_name = "LANGUAGE", global = true, value_parser = crate::i18n::parse_language)]
     lang: Option<String>,
     #[command(subcommand)]
     command: Command,
@@ -98,7 +99,7 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("the runtime cannot be started")?
+        .with_context(|| tr!("the runtime cannot be started"))?
         .block_on(work)
 }
 
@@ -107,7 +108,7 @@ fn block_on_threads<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow:
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("the runtime cannot be started")?;
+        .with_context(|| tr!("the runtime cannot be started"))?;
     let done = runtime.block_on(work);
     // Threads that still block, such as one that reads the terminal, are not waited for.
     runtime.shutdown_background();

@@ -82,6 +82,8 @@ pub struct Config {
     pub default_model: String,
     /// Whether the operator says which model is the default.
     pub default_is_named: bool,
+    /// The default that the operator names, if it is no model of the configuration but one that a server may list.
+    pub listed_default: Option<String>,
     pub prices: Prices,
     pub compaction: CompactionSettings,
     /// What runs may use up.
@@ -151,12 +153,19 @@ impl Config {
         let prompts = Prompts::read(file.prompt, &places)?;
         let models = models::models(file.models, environment, &prompts, &places)?;
         let default_is_named = file.default_model.is_some();
-        let default_model = file.default_model.unwrap_or_else(|| models::default_model(&models));
-        if !models.iter().any(|model| model.name == default_model) {
+        let is_configured = |name: &String| models.iter().any(|model| model.name == *name);
+        let (configured, listed_default) = match file.default_model {
+            Some(name) if is_configured(&name) => (Some(name), None),
+            named => (None, named),
+        };
+        if let Some(name) = &listed_default
+            && !models.iter().any(|model| model.lists)
+        {
             let known = file::names_of(&models);
-            let what = format!("there is no model `{default_model}`; the models are: {known}");
+            let what = format!("there is no model `{name}`; the models are: {known}");
             return Err(places.wrong(&["default_model"], what));
         }
+        let default_model = configured.unwrap_or_else(|| models::default_model(&models));
         let compaction = compaction::compaction(file.compaction, &models, &places)?;
         let (mut egress, odd) = egress::egress(file.egress, file.secrets, environment, &places)?;
         let (images, undrawn) = images::images(file.images, &mut egress, environment, &places)?;
@@ -197,6 +206,7 @@ impl Config {
             models,
             default_model,
             default_is_named,
+            listed_default,
             budgets: budgets::budgets(&file.budgets, &prices.currency, &places)?,
             prices,
             limits: limits::limits(&file.limits, &places)?,

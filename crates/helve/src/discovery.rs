@@ -34,6 +34,8 @@ pub(crate) struct ModelDiscovery {
     servers: Vec<ModelServer>,
     /// The operator named the default.
     default_is_named: bool,
+    /// The default that the operator named, if only a server's list can bring it.
+    listed_default: Option<String>,
     /// What is the default where no model works.
     default: String,
     kept: KeptLists,
@@ -85,6 +87,7 @@ impl ModelDiscovery {
             maker,
             servers: models.iter().filter_map(server).collect(),
             default_is_named: config.default_is_named,
+            listed_default: config.listed_default.clone(),
             default: config.default_model.clone(),
             kept: KeptLists::read(&config.data, may_keep),
             state: Mutex::new(State { models: by_name, ..State::default() }),
@@ -119,6 +122,14 @@ impl ModelDiscovery {
                 self.look_nearby(runtime).await;
             }
         };
+        if let Some(name) = self.missing_default(runtime.models()) {
+            let used = runtime.models().default_name();
+            tracing::warn!(
+                model = name,
+                used,
+                "default model listed by no server; another one is used until it is"
+            );
+        }
         let vendors = async {
             loop {
                 let pause = if self.ask_vendors(runtime).await { ASK_VENDORS } else { ASK_VENDORS_AGAIN };
@@ -133,6 +144,11 @@ impl ModelDiscovery {
         let state = self.state();
         let alias = state.listed.iter().find(|(_, names)| names.iter().any(|listed| listed == name));
         state.problems.get(alias.map_or(name, |(alias, _)| alias)).cloned()
+    }
+
+    /// The default that the operator named, while no server lists it.
+    pub(crate) fn missing_default(&self, models: &Models) -> Option<&str> {
+        self.listed_default.as_deref().filter(|name| models.get(name).is_none())
     }
 
     /// A model that is asked over HTTP, as it is now.
@@ -243,9 +259,11 @@ impl ModelDiscovery {
         true
     }
 
-    /// The first model that works, in the order of the configuration; it beats `demo`, which always does.
+    /// The model that the operator named, else the first that works, in the order of the configuration; it beats `demo`,
+    /// which always does.
     fn choose_default(&self, models: &Models) {
-        if self.default_is_named {
+        let listed = self.listed_default.as_deref().filter(|name| models.get(name).is_some());
+        if self.default_is_named && self.listed_default.is_none() {
             return;
         }
         let works = |server: &&ModelServer| {
@@ -255,7 +273,8 @@ impl ModelDiscovery {
             let is_known = || self.model(name).is_some_and(|model| !model.vendor_model().is_empty());
             has_key && self.problem(name).is_none() && lists() && is_known()
         };
-        let best = self.servers.iter().find(works).map_or(self.default.as_str(), ModelServer::name);
+        let first = || self.servers.iter().find(works).map_or(self.default.as_str(), ModelServer::name);
+        let best = listed.unwrap_or_else(first);
         if models.default_name() != best {
             tracing::info!(model = best, "default model chosen");
             models.set_default(best);

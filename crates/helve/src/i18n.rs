@@ -10,9 +10,18 @@ mod texts;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use self::clap_error::print_clap_error;
 pub use self::help::localized;
+
+/// A text for people, in their language: `tr!("there is no model `{name}`", name = line(&name))`.
+macro_rules! tr {
+    ($text:literal $(, $name:ident = $value:expr)* $(,)?) => {
+        $crate::i18n::fill($text, &[$((stringify!($name), &$value as &dyn std::fmt::Display)),*])
+    };
+}
+pub(crate) use tr;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Language {
@@ -25,6 +34,9 @@ pub enum Language {
 const VARIABLES: [&str; 4] = ["HELVE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];
 
 static CHOSEN: OnceLock<Language> = OnceLock::new();
+
+/// Whether what this process says is for a program, which reads one language.
+static FOR_PROGRAMS: AtomicBool = AtomicBool::new(false);
 
 impl Language {
     /// The language of a locale, such as `zh_CN.UTF-8`; English where there is no translation.
@@ -52,13 +64,30 @@ impl Language {
     }
 }
 
+/// A language as `--lang` names it: `en`, `zh`, or a locale of one of them.
+pub(crate) fn parse_language(given: &str) -> Result<String, String> {
+    let language = given.trim().to_ascii_lowercase();
+    match language.split(['_', '-', '.', '@']).next() {
+        Some("en" | "zh") => Ok(language),
+        _ => Err(tr!("use en or zh")),
+    }
+}
+
 /// Chooses the language of this process, once.
 pub fn set_language(language: Language) {
     _ = CHOSEN.set(language);
 }
 
+/// For output that is JSON: its texts are the same in every locale.
+pub(crate) fn speak_to_programs() {
+    FOR_PROGRAMS.store(true, Ordering::Relaxed);
+}
+
 pub(crate) fn language() -> Language {
-    CHOSEN.get().copied().unwrap_or_default()
+    match FOR_PROGRAMS.load(Ordering::Relaxed) {
+        true => Language::English,
+        false => CHOSEN.get().copied().unwrap_or_default(),
+    }
 }
 
 /// The text in the language of this process, with its `{names}` replaced.
@@ -103,14 +132,6 @@ fn chinese(english: &str) -> Option<&'static str> {
     static TABLE: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
     TABLE.get_or_init(|| texts::ALL.iter().copied().flatten().copied().collect()).get(english).copied()
 }
-
-/// A text for people, in their language: `tr!("there is no model `{name}`", name = line(&name))`.
-macro_rules! tr {
-    ($text:literal $(, $name:ident = $value:expr)* $(,)?) => {
-        $crate::i18n::fill($text, &[$((stringify!($name), &$value as &dyn std::fmt::Display)),*])
-    };
-}
-pub(crate) use tr;
 
 #[cfg(test)]
 mod tests;

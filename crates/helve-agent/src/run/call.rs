@@ -195,6 +195,14 @@ impl Call {
         false
     }
 
+    /// Whether this is a person's no to making the call.
+    pub(super) fn is_refused_by(&self, fact: &Fact) -> bool {
+        matches!(
+            (&self.phase, fact),
+            (Phase::Asked(_), Fact::ApprovalAnswered { answer: Answer::Reject { .. }, .. })
+        )
+    }
+
     /// What there is to do about the call, if anything.
     pub(super) fn errand(&self) -> Option<Errand> {
         let call = || self.call.clone();

@@ -15,6 +15,7 @@ fn setup(max_steps: u32) -> RunSetup {
     RunSetup {
         agent: "default".into(),
         model: "m".into(),
+        model_is_chosen: false,
         system: String::new(),
         max_steps,
         tool_choice: ToolChoice::Auto,
@@ -26,6 +27,7 @@ fn setup(max_steps: u32) -> RunSetup {
         mode: None,
         stream: true,
         pre_search: false,
+        end_when_refused: false,
         input: RunInput::Conversation,
     }
 }

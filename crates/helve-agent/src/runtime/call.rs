@@ -237,6 +237,7 @@ fn setup(agent: &str) -> RunSetup {
     RunSetup {
         agent: agent.into(),
         model: String::new(),
+        model_is_chosen: false,
         system: String::new(),
         max_steps: 1,
         tool_choice: ToolChoice::None,
@@ -248,6 +249,7 @@ fn setup(agent: &str) -> RunSetup {
         mode: None,
         stream: false,
         pre_search: false,
+        end_when_refused: false,
         input: RunInput::Call,
     }
 }

@@ -61,7 +61,7 @@ impl Runtime {
                     && agent.settings.model.as_ref() == Some(&run.setup.model)
             };
             if !self.shared.agents.iter().any(of_agent) {
-                self.shared.models.remember_choice(&run.user, &run.setup.model);
+                self.shared.models.remember_choice(&run.user, &run.setup.model, run.setup.model_is_chosen);
             }
         }
         Ok(())

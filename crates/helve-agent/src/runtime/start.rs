@@ -205,7 +205,7 @@ impl Runtime {
         let chosen = self.chosen(agent, request)?;
         let text = spoken(&request.input).ok_or(StartError::Empty)?;
         if request.model.is_some() {
-            self.shared.models.remember_choice(&request.user, &chosen.model);
+            self.shared.models.remember_choice(&request.user, &chosen.model, true);
         }
         Ok((chosen, text))
     }
@@ -247,6 +247,7 @@ impl Runtime {
         let setup = RunSetup {
             agent: settings.name.clone(),
             model,
+            model_is_chosen: request.model.is_some(),
             system: crate::ask::joined(&settings.system, request.system.as_deref().unwrap_or_default()),
             max_steps: settings.max_steps,
             tool_choice: request.tool_choice,
@@ -258,6 +259,7 @@ impl Runtime {
             mode: request.mode,
             stream: request.stream,
             pre_search,
+            end_when_refused: settings.end_when_refused,
             input,
         };
         let new = NewRun {

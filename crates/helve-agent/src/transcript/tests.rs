@@ -180,6 +180,7 @@ fn replay(facts: &[Fact]) -> Run {
     let setup = RunSetup {
         agent: "a".into(),
         model: "m".into(),
+        model_is_chosen: false,
         system: String::new(),
         max_steps: 10,
         tool_choice: ToolChoice::Auto,
@@ -191,6 +192,7 @@ fn replay(facts: &[Fact]) -> Run {
         mode: None,
         stream: true,
         pre_search: false,
+        end_when_refused: false,
         input: RunInput::Conversation,
     };
     Run::replay(RUN, setup, facts.iter().map(|fact| (Timestamp(0), fact))).unwrap()

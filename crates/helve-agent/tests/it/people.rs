@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use expect_test::expect;
 use futures_util::StreamExt;
-use helve_agent::{CommandError, Frame};
-use helve_model::Reply;
+use helve_agent::{AgentSettings, CommandError, Frame, RuntimeSettings, StartInput, StartRequest};
+use helve_model::{Reply, ScriptedModel};
 use helve_store::{Scope, Store};
 use helve_types::{Answer, Effect, Live, OutcomeAnswer, PartKind, ToolSpec};
 
@@ -67,6 +67,52 @@ async fn a_rejected_call_never_runs_and_the_model_hears_why() {
     settle(&mut started.follower).await;
     assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
     assert!(lab.model.asked()[1].contains("did not allow this call: not today"), "{}", lab.model.asked()[1]);
+}
+
+/// A lab whose agent ends its runs when a call is refused.
+fn ending_when_refused(replies: impl IntoIterator<Item = Reply>) -> Lab {
+    let agents = vec![AgentSettings { end_when_refused: true, ..AgentSettings::default() }];
+    Lab::with_model(ScriptedModel::new(replies), RuntimeSettings { agents, ..RuntimeSettings::default() })
+}
+
+#[tokio::test]
+async fn a_refused_call_ends_the_run_if_the_agent_says_so_and_the_next_message_goes_on() {
+    let lab =
+        ending_when_refused([reply(r#"say I will send it. | call send {"q": "x"}"#), reply("say Then not.")]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    answer(&lab, Answer::Reject { reason: "not today".into() }).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started send x
+            2 text.finished I will send it.
+            3 tool.requested send {"q": "x"}
+            4 step.finished ToolCalls native
+            5 approval.asked send {"q":"x"}
+            6 run.waiting waiting_approval
+            7 approval.answered {"decision":"reject","reason":"not today"} by mei
+            8 tool.refused the user did not allow this call: not today; do not repeat it, go on without it
+            9 run.finished Refused
+        "#]],
+    )
+    .await;
+    assert_eq!(lab.model.asked().len(), 1, "the model is not asked again");
+    let input = StartInput::Message { conversation: started.conversation, text: "forget it".into() };
+    let mut next = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    assert_eq!(settle(&mut next.follower).await, "run.finished");
+    assert!(lab.model.asked()[1].contains("did not allow this call: not today"), "{}", lab.model.asked()[1]);
+}
+
+#[tokio::test]
+async fn a_run_that_ends_when_refused_goes_on_if_the_call_is_allowed_or_nobody_was_asked() {
+    let lab = ending_when_refused([reply("call nosuch {}"), reply(SEND), reply("say Sent.")]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    answer(&lab, Answer::approve()).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert!(lab.log(started.run).await.ends_with("run.finished Answered\n"));
 }
 
 #[tokio::test]

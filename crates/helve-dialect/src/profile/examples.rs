@@ -5,6 +5,7 @@ use std::rc::Rc;
 use helve_types::{Example, ToolSpec};
 use serde_json::Value;
 
+use super::choose;
 use super::made::{self, Made};
 use super::{CallView, Language, Profile, ResultView, language_of};
 use helve_json::coerce::quoted;
@@ -26,9 +27,20 @@ pub enum TurnRole {
 const EXAMPLES_MAX: usize = 6;
 
 /// Question, call, result, answer for each example that a tool brings, and question and call for tools that bring none.
-/// Every tool has its turn before any has a second one. Examples in the language of the conversation are taken
+/// Of more tools than have room, those that the question is likely to need have theirs. Every one has its turn before any has
+/// a second one. Examples in the language of the conversation are taken
 /// where a tool has them.
-pub(super) fn turns(profile: &Profile, tools: &[&ToolSpec], language: Language) -> Vec<ExampleTurn> {
+pub(super) fn turns(
+    profile: &Profile,
+    tools: &[&ToolSpec],
+    question: &str,
+    language: Language,
+) -> Vec<ExampleTurn> {
+    let chosen = choose::ranked(tools, question);
+    let chosen = &chosen[..chosen.len().min(EXAMPLES_MAX)];
+    // In the order in which the tools came: whichever question it is, the same tools make the same turns.
+    let is_chosen = |tool: &&&ToolSpec| chosen.iter().any(|other| std::ptr::eq(*other, **tool));
+    let tools: Vec<&ToolSpec> = tools.iter().filter(is_chosen).copied().collect();
     // What is made is only made twice where nothing better comes after it: the last examples count most.
     let made_max = if tools.iter().all(|tool| tool.examples.is_empty()) { 2 } else { 1 };
     let shown: Vec<(&ToolSpec, Vec<Shown<'_>>)> =

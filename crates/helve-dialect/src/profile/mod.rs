@@ -4,6 +4,7 @@
 //! dialect in which answers are read, and is refused unless that dialect reads back the calls it writes.
 
 mod check;
+mod choose;
 mod examples;
 mod held;
 mod made;
@@ -24,6 +25,7 @@ pub use search::{SEARCH_RESULTS_MARK, search_reference};
 pub use views::{CallView, ResultView};
 
 use crate::{Dialect, dialect};
+use choose::Detail;
 use held::Shape;
 use marks::Marks;
 use views::{Call, Outcome, Tool};
@@ -86,6 +88,11 @@ pub enum ProfileError {
     #[error("`stop`: {stop:?} {fault}")]
     Stop { stop: String, fault: &'static str },
 }
+
+/// Small models lose the thread of longer prompts, and everybody pays for them with every step.
+const INTRODUCTION_CHARS_MAX: usize = 3_800;
+/// Kept free for the headings of the lists.
+const LISTS_CHARS: usize = 100;
 
 /// Enough for thousands of tools, and an end to a template that would run for ever.
 const FUEL: u64 = 50_000_000;
@@ -158,14 +165,15 @@ impl Profile {
         &self.stops
     }
 
-    /// What the model is told before anything else: how to call, how to read results, which tools there are.
-    pub fn introduction(&self, tools: &[&ToolSpec], language: Language) -> String {
-        self.words(self.try_introduction(tools, language))
+    /// What the model is told before anything else: how to call, how to read results, which tools there are. It has a bound:
+    /// where there are more tools than fit, those that the question is likely to need are described, the others are listed.
+    pub fn introduction(&self, tools: &[&ToolSpec], question: &str, language: Language) -> String {
+        self.words(self.bounded_introduction(tools, question, language))
     }
 
-    /// Worked examples as turns of the conversation, made from the tools at hand.
-    pub fn examples(&self, tools: &[&ToolSpec], language: Language) -> Vec<ExampleTurn> {
-        examples::turns(self, tools, language)
+    /// Worked examples as turns of the conversation, of the tools that the question is likely to need.
+    pub fn examples(&self, tools: &[&ToolSpec], question: &str, language: Language) -> Vec<ExampleTurn> {
+        examples::turns(self, tools, question, language)
     }
 
     /// What the model wrote, or should have written, to make these calls.
@@ -202,6 +210,53 @@ impl Profile {
     /// writes. `None` where the profile's calls are not JSON.
     pub fn constraint(&self, tools: &[&ToolSpec]) -> Option<serde_json::Value> {
         serde_json::from_str(&self.try_constraint(tools)?.ok()?).ok()
+    }
+
+    fn bounded_introduction(
+        &self,
+        tools: &[&ToolSpec],
+        question: &str,
+        language: Language,
+    ) -> Result<String, ProfileError> {
+        let whole = self.try_introduction(tools, language)?;
+        if chars(&whole) <= INTRODUCTION_CHARS_MAX {
+            return Ok(whole);
+        }
+        let ranked = choose::ranked(tools, question);
+        let mut costs = vec![];
+        for tool in &ranked {
+            let (full, brief) = (chars(&self.tool(tool)?) + 2, chars(&choose::brief(tool)) + 1);
+            costs.push(choose::Cost { full, brief, name: chars(&tool.name) + 2 });
+        }
+        let frame = chars(&self.try_introduction(&[], language)?) + LISTS_CHARS;
+        let details = choose::details(&costs, INTRODUCTION_CHARS_MAX.saturating_sub(frame));
+        let with = |wanted| {
+            // In the order in which the tools came, so that it changes as little as it can.
+            let chosen = |tool: &&&ToolSpec| {
+                let at = ranked.iter().position(|other| std::ptr::eq(*other, **tool));
+                at.and_then(|at| details.get(at)) == Some(&wanted)
+            };
+            tools.iter().filter(chosen).copied().collect::<Vec<&ToolSpec>>()
+        };
+        let mut text = self.try_introduction(&with(Detail::Full), language)?;
+        let (more, by_name) = match language {
+            Language::English => ("More tools, with their parameters:", "Further tools, by name:"),
+            Language::Chinese => ("其他工具及其参数：", "还有这些工具，只列出名称："),
+        };
+        let brief = with(Detail::Brief);
+        if !brief.is_empty() {
+            let lines: Vec<String> = brief.into_iter().map(choose::brief).collect();
+            text += &format!("\n\n{more}\n{}", lines.join("\n"));
+        }
+        let named: Vec<&str> = with(Detail::Name).into_iter().map(|tool| tool.name.as_str()).collect();
+        if !named.is_empty() {
+            text += &format!("\n\n{by_name} {}", named.join(", "));
+        }
+        let left = with(Detail::Nothing).len();
+        if left > 0 {
+            text += &format!(" … (+{left})");
+        }
+        Ok(text)
     }
 
     fn try_introduction(&self, tools: &[&ToolSpec], language: Language) -> Result<String, ProfileError> {
@@ -273,6 +328,10 @@ impl Profile {
     fn words(&self, rendered: Result<String, ProfileError>) -> String {
         rendered.unwrap_or_else(|error| format!("(profile `{}` failed: {error})", self.name))
     }
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
 }
 
 /// What is wrong in a template, and in which of its lines.

@@ -36,8 +36,8 @@ fn profile(name: &str) -> &'static Profile {
 }
 
 fn conversation(profile: &Profile, language: Language) -> String {
-    let mut text = profile.introduction(&[&weather()], language);
-    for turn in profile.examples(&[&weather()], language) {
+    let mut text = profile.introduction(&[&weather()], "", language);
+    for turn in profile.examples(&[&weather()], "", language) {
         text += &format!("\n=== {:?}\n{}", turn.role, turn.text);
     }
     text
@@ -263,7 +263,7 @@ fn examples_are_few_and_every_tool_has_its_turn_first() {
     let none = ToolSpec { examples: vec![], ..weather() };
     let (a, b) = (many("a"), many("b"));
     let tools = [&a, &none, &b];
-    let turns = profile("hermes").examples(&tools, Language::English);
+    let turns = profile("hermes").examples(&tools, "", Language::English);
     // a, the one without, b; and then those with more.
     assert_eq!(turns.len(), 5 * 4 + 2);
     let tool_of = |turn: usize| {
@@ -276,7 +276,7 @@ fn examples_are_few_and_every_tool_has_its_turn_first() {
 fn a_tool_without_examples_gets_a_question_and_a_call_made_from_its_schema_and_no_invented_result() {
     let check = |parameters: Value, language, expect: Expect| {
         let tool = ToolSpec { parameters, examples: vec![], ..weather() };
-        let turns = profile("small").examples(&[&tool], language);
+        let turns = profile("small").examples(&[&tool], "", language);
         let turns: Vec<_> = turns.iter().map(|turn| turn.text.replace('\n', " ")).collect();
         expect.assert_eq(&turns.join("\n"));
     };

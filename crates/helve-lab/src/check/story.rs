@@ -47,6 +47,7 @@ impl Story {
         let setup = RunSetup {
             agent: "default".into(),
             model: "mock".into(),
+            model_is_chosen: false,
             system: String::new(),
             max_steps: 10,
             tool_choice: ToolChoice::Auto,
@@ -58,6 +59,7 @@ impl Story {
             mode: None,
             stream: true,
             pre_search: false,
+            end_when_refused: false,
             input: RunInput::Conversation,
         };
         let row = Run {

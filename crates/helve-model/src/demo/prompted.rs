@@ -6,18 +6,21 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use helve_types::ToolSpec;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::{ModelRequest, Turn, TurnCall};
 
 /// The tools that the demo has a use for.
-const TOOLS: &[&str] = &["calculator", "time", "search_web", "browser_js_eval", "save_note"];
+pub(super) const TOOLS: &[&str] = &["calculator", "time", "search_web", "browser_js_eval", "save_note"];
 
 /// A conversation, with calls and results as such.
 pub(super) struct Scene<'a> {
     pub(super) turns: Vec<Turn<'a>>,
     pub(super) tools: Vec<&'a str>,
+    /// Where calls are native, the tools as they are declared.
+    pub(super) declared: Vec<&'a ToolSpec>,
     /// How calls are to be written; none where they are native.
     pub(super) form: Option<Form>,
 }
@@ -25,11 +28,11 @@ pub(super) struct Scene<'a> {
 pub(super) fn scene<'a>(request: &'a ModelRequest<'_>) -> Scene<'a> {
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-        return Scene { turns: request.turns.clone(), tools, form: None };
+        return Scene { turns: request.turns.clone(), tools, declared: request.tools.clone(), form: None };
     }
     let form = Form::wanted(&request.system);
     let tools = TOOLS.iter().copied().filter(|tool| form.is_some() && describes(&request.system, tool));
-    Scene { turns: read_turns(&request.turns), tools: tools.collect(), form }
+    Scene { turns: read_turns(&request.turns), tools: tools.collect(), declared: vec![], form }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

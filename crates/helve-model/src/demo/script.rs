@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::prompted::Scene;
-use super::wish::{Wish, wishes};
+use super::prompted::{Scene, TOOLS};
+use super::wish::{Wish, named_tool, wishes};
 use crate::Turn;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -30,11 +30,16 @@ pub(super) fn script(scene: &Scene<'_>) -> Vec<Beat> {
         return answer(scene, language);
     }
     let has = |name: &str| scene.tools.contains(&name);
-    let calls: Vec<(Wish, &str, Value)> = wishes(message)
+    let own = scene.declared.iter().map(|tool| tool.name.as_str()).filter(|name| !TOOLS.contains(name));
+    let wishes = match named_tool(message, own) {
+        Some(wish) => vec![wish],
+        None => wishes(message),
+    };
+    let calls: Vec<(Wish, String, Value)> = wishes
         .into_iter()
-        .map(|wish| {
-            let (tool, arguments) = call(&wish);
-            (wish, tool, arguments)
+        .filter_map(|wish| {
+            let (tool, arguments) = call(&wish, scene)?;
+            Some((wish, tool, arguments))
         })
         .filter(|(_, tool, _)| has(tool))
         .collect();
@@ -47,7 +52,7 @@ pub(super) fn script(scene: &Scene<'_>) -> Vec<Beat> {
     {
         beats.push(Beat::Say(preface.to_owned()));
     }
-    beats.extend(calls.into_iter().map(|(_, tool, arguments)| Beat::Call { tool: tool.into(), arguments }));
+    beats.extend(calls.into_iter().map(|(_, tool, arguments)| Beat::Call { tool, arguments }));
     beats
 }
 
@@ -66,17 +71,33 @@ fn last_message<'a>(scene: &'a Scene<'_>) -> &'a str {
         .unwrap_or_default()
 }
 
-fn call(wish: &Wish) -> (&'static str, Value) {
-    match wish {
+fn call(wish: &Wish, scene: &Scene<'_>) -> Option<(String, Value)> {
+    let (tool, arguments) = match wish {
         Wish::Calculate(expression) => ("calculator", json!({"expression": expression})),
         Wish::Time(zone) => ("time", json!({"zone": zone})),
         Wish::Search(query) => ("search_web", json!({"query": query})),
         Wish::RunCode(code) => ("browser_js_eval", json!({"code": code})),
         Wish::Note(text) => ("save_note", json!({"text": text})),
+        Wish::Use { tool, text } => (tool.as_str(), own_arguments(scene, tool, text)?),
+    };
+    Some((tool.to_owned(), arguments))
+}
+
+/// The arguments of a tool that needs none, or one text; the demo makes no others up.
+fn own_arguments(scene: &Scene<'_>, tool: &str, text: &str) -> Option<Value> {
+    let parameters = &scene.declared.iter().find(|declared| declared.name == tool)?.parameters;
+    let required: Vec<&str> =
+        parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    match required[..] {
+        [] => Some(json!({})),
+        [name] if parameters["properties"][name]["type"] == "string" && !text.is_empty() => {
+            Some(json!({name: text}))
+        }
+        _ => None,
     }
 }
 
-fn reasoning(calls: &[(Wish, &str, Value)], language: Language) -> String {
+fn reasoning(calls: &[(Wish, String, Value)], language: Language) -> String {
     let [(wish, ..)] = calls else {
         return match language {
             Language::English => format!(
@@ -106,6 +127,7 @@ fn reasoning(calls: &[(Wish, &str, Value)], language: Language) -> String {
             "Writing a note changes something, so Helve will ask the person before it happens.",
             "保存笔记会改变数据，Helve 会先征求用户同意。",
         ),
+        Wish::Use { .. } => ("There is a tool of that name.", "有一个叫这个名字的工具。"),
     };
     match language {
         Language::English => english.into(),
@@ -196,12 +218,12 @@ fn introduction(language: Language, browser: bool, notes: bool) -> String {
                  you how tools work here. Try one of these:\n\n\
                  - what is 12.5% of 3,480?\n\
                  - what time is it in Tokyo and in Paris, and what is 2^64?\n\
-                 - search the web for the history of the Rust language\n",
+                 - 15% tip on $86.40\n",
             ),
             "- run `[...\"helve\"].reverse().join(\"\")` in my browser\n",
             "- remember that the meeting is at nine\n",
             "\nTo talk to a real model, set a key such as `OPENAI_API_KEY` or start an Ollama, and choose it \
-             above.",
+             in the list of models.",
         ),
         Language::Chinese => (
             String::from(
@@ -209,11 +231,11 @@ fn introduction(language: Language, browser: bool, notes: bool) -> String {
                  试试这些：\n\n\
                  - 3480 的 12.5% 是多少？\n\
                  - 东京和巴黎现在几点？\n\
-                 - 搜索 Rust 语言的历史\n",
+                 - 86.40 的 15% 是多少？\n",
             ),
             "- 在浏览器里运行 `[...\"helve\"].reverse().join(\"\")`\n",
             "- 记住：明天九点开会\n",
-            "\n想和真正的模型对话，请设置密钥（例如 `OPENAI_API_KEY`）或启动 Ollama，然后在上方选择。",
+            "\n想和真正的模型对话，请设置密钥（例如 `OPENAI_API_KEY`）或启动 Ollama，然后在模型列表里选择。",
         ),
     };
     if browser {

@@ -15,7 +15,10 @@ fn tools() -> Vec<ToolSpec> {
 }
 
 async fn said(turns: Vec<Turn<'_>>) -> String {
-    let tools = tools();
+    said_with(&tools(), turns).await
+}
+
+async fn said_with(tools: &[ToolSpec], turns: Vec<Turn<'_>>) -> String {
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
@@ -116,6 +119,44 @@ async fn whatever_it_offers_it_does() {
             let answer = said(vec![Turn::User(offer.into())]).await;
             assert!(answer.contains("calls: "), "{offer}: {answer}");
         }
+    }
+}
+
+#[tokio::test]
+async fn whatever_the_page_suggests_it_does() {
+    for texts in [
+        include_str!("../../../../web/src/lib/i18n/en.ts"),
+        include_str!("../../../../web/src/lib/i18n/zh.ts"),
+    ] {
+        let (_, block) = texts.split_once("suggestions: [").unwrap();
+        let (block, _) = block.split_once("\n    ],").unwrap();
+        let suggestions: Vec<&str> =
+            block.split("text: '").skip(1).map(|rest| rest.split_once("' }").unwrap().0).collect();
+        assert_eq!(suggestions.len(), 4, "{suggestions:?}");
+        for suggestion in suggestions {
+            let answer = said(vec![Turn::User(suggestion.into())]).await;
+            assert!(answer.contains("calls: ") && !answer.contains("search_web"), "{suggestion}: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_of_the_operators_own_is_called_when_the_message_names_it() {
+    let text = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+    let two = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]});
+    let tools = [("opening_hours", json!({"type": "object"})), ("word_count", text), ("two_things", two)]
+        .map(|(name, parameters)| ToolSpec::new(name, name, parameters, Effect::Read));
+    let cases = [
+        ("what are the opening hours?", Some("calls: opening_hours {}")),
+        ("请用 opening_hours 查一下营业时间", Some("calls: opening_hours {}")),
+        ("do a word count of: brevity", Some(r#"calls: word_count {"text":"brevity"}"#)),
+        ("word count", None),
+        ("two things: one", None),
+    ];
+    for (message, expected) in cases {
+        let answer = said_with(&tools, vec![Turn::User(message.into())]).await;
+        let called = answer.lines().find(|line| line.starts_with("calls: "));
+        assert_eq!(called, expected, "{answer}");
     }
 }
 

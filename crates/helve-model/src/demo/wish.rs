@@ -8,6 +8,11 @@ pub(super) enum Wish {
     Search(String),
     RunCode(String),
     Note(String),
+    /// A tool of the operator's own that the message names, with the text for its one argument.
+    Use {
+        tool: String,
+        text: String,
+    },
 }
 
 /// Everything the message asks for, in a fixed order; several wishes become parallel calls.
@@ -119,8 +124,26 @@ fn code(message: &str) -> Option<String> {
         let code = code.trim();
         code.strip_prefix("javascript\n").or_else(|| code.strip_prefix("js\n")).unwrap_or(code).trim()
     });
-    let example = "Array.from({length: 10}, (_, n) => n * n)";
-    Some(code.filter(|code| !code.is_empty()).unwrap_or(example).to_owned())
+    if let Some(code) = code.filter(|code| !code.is_empty()) {
+        return Some(code.to_owned());
+    }
+    let reverses = ["reverse", "反转", "倒过来"].iter().any(|word| lower.contains(word));
+    if let Some(text) = quoted_text(message).filter(|_| reverses) {
+        let text = serde_json::Value::from(text);
+        return Some(format!("[...{text}].reverse().join(\"\")"));
+    }
+    Some("Array.from({length: 10}, (_, n) => n * n)".to_owned())
+}
+
+/// What stands between the first pair of quotation marks.
+fn quoted_text(message: &str) -> Option<&str> {
+    let pairs = [('"', '"'), ('\'', '\''), ('“', '”'), ('‘', '’'), ('「', '」')];
+    let found = pairs.into_iter().filter_map(|(open, close)| {
+        let (before, rest) = message.split_once(open)?;
+        let (text, _) = rest.split_once(close)?;
+        (!text.trim().is_empty()).then_some((before.len(), text))
+    });
+    found.min_by_key(|(at, _)| *at).map(|(_, text)| text)
 }
 
 fn places(message: &str) -> Vec<String> {
@@ -169,6 +192,9 @@ const FUNCTIONS: &[&str] = &[
 
 /// The longest stretch of the message that reads like arithmetic.
 fn expression(message: &str) -> Option<String> {
+    if let Some(percentage) = percentage(message) {
+        return Some(percentage);
+    }
     let spoken = chinese_arithmetic(message);
     let mut best = String::new();
     let mut run = String::new();
@@ -217,6 +243,36 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// `15% tip on $86.40` as `15% of 86.40`: a percentage, words without a number, and the amount.
+fn percentage(message: &str) -> Option<String> {
+    let (before, rest) = message.split_once('%')?;
+    let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
+    let rate = before
+        .rsplit(|c: char| !digits(c))
+        .next()
+        .filter(|rate| rate.contains(|c: char| c.is_ascii_digit()))?;
+    let at = rest.find(|c: char| c.is_ascii_digit())?;
+    let (words, amount) = rest.split_at(at);
+    let amount = amount.split(|c: char| !digits(c)).next()?.trim_end_matches(['.', ',']);
+    let joins = words.split(|c: char| !c.is_alphabetic()).any(|word| matches!(word, "on" | "of"));
+    let plain = words.chars().all(|c| c.is_ascii_alphabetic() || " $€£¥".contains(c));
+    let alone = !rest[at + amount.len()..].contains(['+', '*', '/', '^', '%'])
+        && !before.contains(['+', '*', '/', '(']);
+    (joins && plain && alone).then(|| format!("{rate}% of {amount}"))
+}
+
+/// The tool that the message names, in its own spelling or as words, and what stands behind a colon.
+pub(super) fn named_tool<'a>(message: &str, mut tools: impl Iterator<Item = &'a str>) -> Option<Wish> {
+    let lower = message.to_lowercase();
+    let names = |tool: &str| {
+        let tool = tool.to_lowercase();
+        lower.contains(&tool) || lower.contains(&tool.replace(['_', '-'], " "))
+    };
+    let tool = tools.find(|tool| tool.len() > 3 && names(tool))?;
+    let text = quoted_text(message).or_else(|| message.split_once([':', '：']).map(|(_, text)| text.trim()));
+    Some(Wish::Use { tool: tool.to_owned(), text: text.unwrap_or_default().to_owned() })
+}
+
 /// `3480的12.5%` as `12.5% of 3480`, and the spoken operators as signs.
 fn chinese_arithmetic(message: &str) -> String {
     let signs =
@@ -246,6 +302,8 @@ mod tests {
             ("3480的12.5%是多少？", Some("12.5% of 3480")),
             ("3480 的 12.5% 是多少？", Some("12.5% of 3480")),
             ("12加30乘以2等于多少", Some("12+30*2")),
+            ("15% tip on $86.40", Some("15% of 86.40")),
+            ("How much is a 15% tip on a bill of $86.40?", Some("15% of 86.40")),
             ("I have 3 cats", None),
             ("hello - who are you?", None),
         ];
@@ -279,6 +337,11 @@ mod tests {
             ("保存一条笔记：押金是 435", Wish::Note("押金是 435".into())),
             ("run `6 * 7` in my browser", Wish::RunCode("6 * 7".into())),
             ("东京现在几点？", Wish::Time("Asia/Tokyo".into())),
+            (
+                "reverse 'hello world' with JavaScript",
+                Wish::RunCode(r#"[..."hello world"].reverse().join("")"#.into()),
+            ),
+            ("用 JavaScript 反转“你好”", Wish::RunCode(r#"[..."你好"].reverse().join("")"#.into())),
         ];
         for (message, wish) in cases {
             assert_eq!(wishes(message), [wish], "{message}");

@@ -2,7 +2,7 @@
 
 use helve_agent::Frame;
 use helve_store::StoreError;
-use helve_types::{CallId, ConversationId, Ending, Fact, Live, PartKind, RunId, ToolOutput};
+use helve_types::{CallId, ConversationId, Ending, Fact, FailureKind, Live, PartKind, RunId, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use super::CallsIn;
@@ -109,7 +109,15 @@ impl ChatRender {
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ToolFinished { call, output, .. } => self.tool(call, "done", shown(output), out),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                self.tool(call, "failed", json!({"error": failure.message}), out);
+                let error = &failure.message;
+                let more = match (failure.kind, self.calls.iter().find(|held| held.id == *call)) {
+                    // Clients of other systems know a call of no tool as a call of `invalid`.
+                    (FailureKind::UnknownTool, Some(held)) => {
+                        json!({"name": "invalid", "input": {"tool": held.tool, "error": error}, "error": error})
+                    }
+                    _ => json!({"error": error}),
+                };
+                self.tool(call, "failed", more, out);
             }
             Fact::ToolUnknown { call, because, .. } => {
                 self.tool(call, "failed", json!({"error": because, "outcome": "unknown"}), out);

@@ -318,6 +318,11 @@ async fn an_old_caller_gets_the_old_text_and_with_json_the_old_object() {
     let text = house.post("/api/tools/execute", json!({"tool": "look", "q": "tea"})).await;
     assert_eq!(text.headers()["content-type"], "text/plain; charset=utf-8");
     assert_eq!(text.text().await.unwrap(), "look tea");
+    for misspelt in ["Look", "loook"] {
+        let refused = house.post("/api/tools/execute", json!({"tool": misspelt, "q": "tea"})).await;
+        let told = refused.text().await.unwrap();
+        assert!(told.contains(&format!("there is no tool `{misspelt}`; the tools are: ")), "{told}");
+    }
     let failed = house.post("/api/tools/execute", json!({"tool": "look"})).await;
     assert_eq!(failed.status(), StatusCode::OK);
     assert!(failed.text().await.unwrap().starts_with("Error: "));

@@ -1,6 +1,8 @@
 //! The rows beside the log: what a fact changes in calls, questions and sums.
 
-use helve_store::{CallChange, CallState, Recorded, SENDS_KEPT_MS, StoreError, call_change, sent_to};
+use helve_store::{
+    CallChange, CallState, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, sent_to,
+};
 use helve_types::{CallId, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
 use rusqlite::{Connection, params};
 
@@ -18,8 +20,10 @@ fn forget_resumes(connection: &Connection, run: RunId) -> Result<(), StoreError>
 pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
     let at = recorded.event.at;
     let fact = &recorded.event.fact;
+    if resets_crash_count(fact) {
+        forget_resumes(connection, run)?;
+    }
     match fact {
-        Fact::StepFinished { .. } | Fact::RunResumed { resume: 0 } => forget_resumes(connection, run)?,
         Fact::ApprovalAsked(question) => {
             execute(
                 connection,

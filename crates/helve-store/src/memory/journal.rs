@@ -5,7 +5,9 @@ use std::sync::Arc;
 use helve_types::{Fact, RunId, Spent};
 
 use super::Shelves;
-use crate::{Append, Approval, ApprovalState, Recorded, StoreError, call_change, sent_to};
+use crate::{
+    Append, Approval, ApprovalState, Recorded, StoreError, call_change, resets_crash_count, sent_to,
+};
 
 impl Shelves {
     pub(super) fn append(&mut self, batch: &Append) -> Result<(), StoreError> {
@@ -59,7 +61,7 @@ impl Shelves {
         };
         shelf.log.push(recorded.clone());
         shelf.record.last_seq = recorded.event.seq;
-        if let Fact::StepFinished { .. } | Fact::RunResumed { resume: 0 } = fact {
+        if resets_crash_count(fact) {
             shelf.record.resumes = 0;
         }
         if let Some(spent) = Spent::of(fact) {

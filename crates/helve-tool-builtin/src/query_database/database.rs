@@ -1,7 +1,7 @@
 //! A database as the operator describes it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -20,6 +20,17 @@ pub struct Database {
     pub(super) timeout: Duration,
     /// The only tables that may be read; all if there is no list.
     pub(super) tables: Option<Vec<String>>,
+}
+
+/// Where a database is, without its password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DatabasePlace<'a> {
+    File(&'a Path),
+    /// The first server that the address names.
+    Server {
+        host: Option<String>,
+        port: Option<u16>,
+    },
 }
 
 #[derive(Clone)]
@@ -89,6 +100,21 @@ impl Database {
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    pub fn place(&self) -> DatabasePlace<'_> {
+        use tokio_postgres::config::Host;
+        match &self.kind {
+            Kind::Sqlite(path) => DatabasePlace::File(path),
+            Kind::Postgres(config) => DatabasePlace::Server {
+                host: config.get_hosts().first().map(|host| match host {
+                    Host::Tcp(name) => name.clone(),
+                    #[cfg(unix)]
+                    Host::Unix(folder) => folder.display().to_string(),
+                }),
+                port: config.get_ports().first().copied(),
+            },
+        }
     }
 
     #[must_use]

@@ -1,5 +1,6 @@
 //! Tools against a server of our own, over real TCP.
 
+mod documented;
 mod guarded;
 mod preview;
 

@@ -1,3 +1,5 @@
+//! Secrets that the operator has bound to a tool, and what a definition may do with them.
+
 use std::sync::Arc;
 
 use helve_egress::{Egress, EgressSettings};

@@ -96,11 +96,12 @@ impl Reach {
         let held = holder(&config.data)?;
         match (server, &held) {
             (Some(url), Holder::Server(address)) if is_same_server(&url, address) => {}
-            (Some(url), _) => bail!(
-                "this command works in the data directory of a server, and the one at {url} does not use {}; \
+            (Some(url), _) => bail!(tr!(
+                "this command works in the data directory of a server, and the one at {url} does not use {data}; \
                  run it on that server's machine, as its user, with --data if it is not found",
-                config.data.display()
-            ),
+                url = url,
+                data = config.data.display()
+            )),
             (None, _) => {}
         }
         // Who named the directory knows it.

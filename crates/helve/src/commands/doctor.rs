@@ -1,5 +1,6 @@
 //! `helve doctor`: is everything there that is needed, and what to do if not.
 
+mod databases;
 mod finding;
 mod models;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use helve_tool_builtin::{QUERY_WORKER, QueryWorker, TAVILY_SECRET, look_at};
+use helve_tool_builtin::TAVILY_SECRET;
 use helve_types::World;
 use reqwest::Client;
 use serde::Serialize;
@@ -19,6 +20,7 @@ use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, check_names};
 use crate::client::{Reach, running_server};
 use crate::config::{Config, Environment};
+use crate::i18n::{self, tr};
 use crate::output::outln;
 
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -45,6 +47,9 @@ struct Report {
 
 pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
+    if args.json {
+        i18n::speak_to_programs();
+    }
     let report = match args.reach.load_shared() {
         Ok(config) => {
             // Looked at before anything is opened, which would make the directory.
@@ -59,7 +64,7 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         }
         Err(error) => {
             let file = args.reach.common.config.clone().unwrap_or_else(|| "helve.toml".into());
-            let finding = Finding::bad(format!("configuration: {error:#}"));
+            let finding = Finding::bad(tr!("configuration: {error}", error = format!("{:#}", error)));
             let edit = format!("${{EDITOR:-vi}} {}", quoted(&file.display().to_string()));
             Report::new(None, vec![if file.exists() { finding.run(edit) } else { finding }])
         }
@@ -74,13 +79,18 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         [] if args.json => Ok(ExitCode::SUCCESS),
         [] => {
             match &report.server {
-                Some(address) => outln!("\nHelve runs: open {address}, or talk with it: helve chat"),
-                None => outln!("\nHelve can start: helve serve"),
+                Some(address) => outln!(
+                    "{}",
+                    tr!("\nHelve runs: open {address}, or talk with it: helve chat", address = address)
+                ),
+                None => outln!("{}", tr!("\nHelve can start: helve serve")),
             }
             Ok(ExitCode::SUCCESS)
         }
-        [only] => bail!("one thing to put right: {only}"),
-        [first, ..] => bail!("{} things to put right; the first: {first}", bad.len()),
+        [only] => bail!(tr!("one thing to put right: {only}", only = only)),
+        [first, ..] => {
+            bail!(tr!("{count} things to put right; the first: {first}", count = bad.len(), first = first))
+        }
     }
 }
 
@@ -104,26 +114,28 @@ fn permissions(data: &Path) -> Finding {
     let shown = data.display();
     match std::fs::metadata(data) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Finding::good(format!("data directory: {shown} is made at the first start"))
+            Finding::good(tr!("data directory: {shown} is made at the first start", shown = shown))
         }
-        Err(error) => Finding::bad(format!("data directory: {shown} cannot be used: {error}")),
+        Err(error) => {
+            Finding::bad(tr!("data directory: {shown} cannot be used: {error}", shown = shown, error = error))
+        }
         Ok(found) if found.permissions().mode() & 0o077 != 0 => {
-            let what = format!("data directory: other users of this machine can read {shown}");
+            let what = tr!("data directory: other users of this machine can read {shown}", shown = shown);
             Finding::note(what).run(format!("chmod 700 {}", quoted(&shown.to_string())))
         }
-        Ok(_) => Finding::good(format!("data directory: {shown} is private")),
+        Ok(_) => Finding::good(tr!("data directory: {shown} is private", shown = shown)),
     }
 }
 
 #[cfg(not(unix))]
 fn permissions(data: &Path) -> Finding {
-    Finding::good(format!("data directory: {}", data.display()))
+    Finding::good(tr!("data directory: {data}", data = data.display()))
 }
 
 fn configuration(config: &Config) -> Finding {
     match &config.file {
-        Some(path) => Finding::good(format!("configuration: {}", path.display())),
-        None => Finding::good("configuration: none, everything has its default"),
+        Some(path) => Finding::good(tr!("configuration: {path}", path = path.display())),
+        None => Finding::good(tr!("configuration: none, everything has its default")),
     }
 }
 
@@ -133,20 +145,22 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
     assembly.discovery.look_nearby(&assembly.runtime).await;
     assembly.runtime.recall_choices().await?;
     let mut findings = vec![
-        database(config, assembly).await,
+        databases::own(config, assembly).await,
         access(config, assembly).await,
         address(config, &client).await,
     ];
     findings.extend(tools(config, assembly).await);
-    findings.extend(databases(config).await);
+    findings.extend(databases::asked(config).await);
     findings.extend(assembly.warnings.iter().map(|warning| Finding::note(warning.clone())));
     findings.extend(models::all(assembly).await);
-    findings.push(Finding::good("model `demo`: always there, needs nothing"));
+    findings.push(Finding::good(tr!("model `demo`: always there, needs nothing")));
     let key = config.egress.secrets.get(TAVILY_SECRET).filter(|key| key.has_value());
     findings.push(match key {
-        Some(_) => Finding::good("tool `search_web`: it has its key"),
-        None => Finding::note("tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search")
-            .run("export TAVILY_API_KEY="),
+        Some(_) => Finding::good(tr!("tool `search_web`: it has its key")),
+        None => {
+            Finding::note(tr!("tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search"))
+                .run("export TAVILY_API_KEY=")
+        }
     });
     let environment = Environment::of_process();
     findings.extend(models::idle_keys(config, &environment));
@@ -157,37 +171,8 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
 /// A variable of the system that Helve replaces, which somebody may rely on.
 fn other_database(environment: &Environment) -> Option<Finding> {
     environment.text("MONGODB_URI")?;
-    let note = "MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)";
+    let note = tr!("MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)");
     Some(Finding::note(note))
-}
-
-async fn database(config: &Config, assembly: &Assembly) -> Finding {
-    let path = config.data.display();
-    match assembly.store.check().await {
-        Ok(()) => Finding::good(format!("database: {path} can be read and written")),
-        Err(error) => Finding::bad(format!("database: {path}: {error}")),
-    }
-}
-
-/// Those that `query_database` asks: whether they answer, and what their roles could do.
-async fn databases(config: &Config) -> Vec<Finding> {
-    let worker = QueryWorker::of_this_program([QUERY_WORKER]);
-    let mut findings = vec![];
-    for database in &config.databases {
-        let name = database.name();
-        match look_at(database, &worker).await {
-            Ok(powers) if powers.is_empty() => {
-                findings.push(Finding::good(format!("database `{name}`: it can be asked")));
-            }
-            Ok(powers) => findings.extend(powers.into_iter().map(|power| {
-                Finding::note(format!(
-                    "database `{name}`: {power}; use a role that may only read what is meant (docs/guide/builtin-tools.md)"
-                ))
-            })),
-            Err(problem) => findings.push(Finding::bad(format!("database `{name}`: {problem}"))),
-        }
-    }
-    findings
 }
 
 async fn access(config: &Config, assembly: &Assembly) -> Finding {
@@ -195,9 +180,10 @@ async fn access(config: &Config, assembly: &Assembly) -> Finding {
     let valid =
         made.iter().filter(|token| token.revoked_at.is_none()).count() + usize::from(config.token.is_some());
     match (valid, config.needs_token()) {
-        (0, None) => Finding::good("access: no token; only this machine can reach the server"),
-        (0, Some(error)) => Finding::bad(format!("access: {error:#}")).run("helve token create --admin"),
-        (valid, _) => Finding::good(format!("access: {valid} token(s)")),
+        (0, None) => Finding::good(tr!("access: no token; only this machine can reach the server")),
+        (0, Some(error)) => Finding::bad(tr!("access: {error}", error = format!("{:#}", error)))
+            .run("helve token create --admin"),
+        (valid, _) => Finding::good(tr!("access: {valid} token(s)", valid = valid)),
     }
 }
 
@@ -208,23 +194,29 @@ async fn tools(config: &Config, assembly: &Assembly) -> Vec<Finding> {
     let mut findings: Vec<Finding> = warnings.into_iter().map(Finding::note).collect();
     let usable = catalogue.all().iter().filter(|tool| tool.problem.is_none() && tool.is_enabled()).count();
     let folder = config.tools_dir.display();
-    findings.push(Finding::good(format!("tools: {usable} can be called; scripts in {folder} become more")));
+    findings.push(Finding::good(tr!(
+        "tools: {usable} can be called; scripts in {folder} become more",
+        usable = usable,
+        folder = folder
+    )));
     for tool in catalogue.all() {
         if let Some(problem) = &tool.problem {
             let name = tool.name();
-            let finding = Finding::note(format!("tool `{name}` cannot be used: {problem}"));
+            let finding =
+                Finding::note(tr!("tool `{name}` cannot be used: {problem}", name = name, problem = problem));
             findings.push(finding.run(format!("helve tools show {}", quoted(name))));
         }
         if tool.is_quarantined() {
             let name = tool.name();
-            let told = format!(
-                "tool `{name}` has changed and is in quarantine; see `helve tools show {name}`, then `agree` or `reject`"
+            let told = tr!(
+                "tool `{name}` has changed and is in quarantine; see `helve tools show {name}`, then `agree` or `reject`",
+                name = name
             );
             findings.push(Finding::note(told).run(format!("helve tools show {}", quoted(name))));
         }
-        findings.extend(
-            tool.warnings.iter().map(|warning| Finding::note(format!("tool `{}`: {warning}", tool.name()))),
-        );
+        findings.extend(tool.warnings.iter().map(|warning| {
+            Finding::note(tr!("tool `{name}`: {warning}", name = tool.name(), warning = warning))
+        }));
     }
     findings
 }
@@ -232,16 +224,17 @@ async fn tools(config: &Config, assembly: &Assembly) -> Vec<Finding> {
 async fn address(config: &Config, client: &Client) -> Finding {
     let address = config.listen;
     if tokio::net::TcpListener::bind(address).await.is_ok() {
-        return Finding::good(format!("address: {address} is free"));
+        return Finding::good(tr!("address: {address} is free", address = address));
     }
     let answer = client.get(format!("http://{address}/healthz")).send().await;
     match answer {
         Ok(answer) if answer.status().is_success() => {
-            Finding::good(format!("address: a Helve answers on {address}"))
+            Finding::good(tr!("address: a Helve answers on {address}", address = address))
         }
-        _ => {
-            Finding::bad(format!("address: {address} is taken by another program; choose one with --listen"))
-                .run("helve serve --listen 127.0.0.1:8891")
-        }
+        _ => Finding::bad(tr!(
+            "address: {address} is taken by another program; choose one with --listen",
+            address = address
+        ))
+        .run("helve serve --listen 127.0.0.1:8891"),
     }
 }

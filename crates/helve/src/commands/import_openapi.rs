@@ -14,8 +14,9 @@ use helve_tool_http::openapi::DOCUMENT_BYTES_MAX;
 use helve_types::Selection;
 use serde_json::{Value, json};
 
+use crate::i18n::tr;
 use crate::import::import_document;
-use crate::output::{out, outln};
+use crate::output::{out, outln, padded};
 
 /// Each kind of choice narrows the others; several of one kind add up.
 #[derive(Debug, Args)]
@@ -126,19 +127,20 @@ fn read(from: &str) -> anyhow::Result<String> {
     } else {
         std::fs::File::open(from).and_then(|file| file.take(most).read_to_end(&mut bytes))
     }
-    .with_context(|| format!("`{from}` cannot be read"))?;
-    String::from_utf8(bytes).with_context(|| format!("`{from}` is not UTF-8, so it is no OpenAPI document"))
+    .with_context(|| tr!("`{from}` cannot be read", from = from))?;
+    String::from_utf8(bytes)
+        .with_context(|| tr!("`{from}` is not UTF-8, so it is no OpenAPI document", from = from))
 }
 
 /// The report for people.
 fn shown(report: &ImportReport) -> String {
-    let mut out = format!(
-        "{} {} (OpenAPI {}), {} operations, at {}\n",
-        report.title,
-        report.version,
-        report.openapi,
-        report.operations,
-        report.servers.join(", ")
+    let mut out = tr!(
+        "{title} {version} (OpenAPI {openapi}), {operations} operations, at {servers}\n",
+        title = report.title,
+        version = report.version,
+        openapi = report.openapi,
+        operations = report.operations,
+        servers = report.servers.join(", ")
     );
     if !report.tools.is_empty() || !report.gone.is_empty() {
         out.push('\n');
@@ -149,25 +151,25 @@ fn shown(report: &ImportReport) -> String {
         one(tool, width, &common, &mut out);
     }
     for name in &report.gone {
-        out.push_str(&format!("gone       {name}\n"));
+        out.push_str(&format!("{}  {name}\n", padded(&tr!("gone"), 9)));
     }
     if !report.skipped.is_empty() {
-        out.push_str("\nNot made:\n");
+        out.push_str(&tr!("\nNot made:\n"));
     }
     for skipped in &report.skipped {
         out.push_str(&format!("  {}: {}\n", skipped.operation, skipped.reason));
     }
     if !report.notes.is_empty() || !common.is_empty() {
-        out.push_str("\nNotes:\n");
+        out.push_str(&tr!("\nNotes:\n"));
     }
     for (text, count) in &common {
-        out.push_str(&format!("  {count} tools: {text}\n"));
+        out.push_str(&tr!("  {count} tools: {text}\n", count = count, text = text));
     }
     for note in &report.notes {
         out.push_str(&format!("  {note}\n"));
     }
     if !report.secrets.is_empty() {
-        out.push_str("\nThe tools need secrets. Add to helve.toml what is not there yet:\n\n");
+        out.push_str(&tr!("\nThe tools need secrets. Add to helve.toml what is not there yet:\n\n"));
     }
     for secret in &report.secrets {
         out.push_str(&format!("{}\n", secret.toml));
@@ -193,18 +195,19 @@ fn common(report: &ImportReport) -> BTreeMap<&str, usize> {
 
 fn one(tool: &ImportedTool, width: usize, common: &BTreeMap<&str, usize>, out: &mut String) {
     let change = match (tool.change, &tool.problem) {
-        (ImportChange::Taken, _) => "taken",
-        (_, Some(_)) => "wrong",
-        (ImportChange::Added, None) => "new",
-        (ImportChange::Changed, None) if tool.quarantined => "held",
-        (ImportChange::Changed, None) => "changed",
-        (ImportChange::Unchanged, None) => "unchanged",
+        (ImportChange::Taken, _) => tr!("taken"),
+        (_, Some(_)) => tr!("wrong"),
+        (ImportChange::Added, None) => tr!("new"),
+        (ImportChange::Changed, None) if tool.quarantined => tr!("held"),
+        (ImportChange::Changed, None) => tr!("changed"),
+        (ImportChange::Unchanged, None) => tr!("unchanged"),
     };
+    let change = padded(&change, 9);
     let effect = json!(tool.effect);
     let effect = effect.as_str().unwrap_or_default();
-    out.push_str(&format!("{change:9}  {:width$}  {effect:14}  {}\n", tool.name, tool.operation));
+    out.push_str(&format!("{change}  {:width$}  {effect:14}  {}\n", tool.name, tool.operation));
     for field in &tool.fields {
-        let value = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), short);
+        let value = |value: &Option<Value>| value.as_ref().map_or(tr!("nothing"), short);
         out.push_str(&format!(
             "             {}: {} → {}\n",
             field.field,
@@ -232,15 +235,24 @@ fn outcome(report: &ImportReport) -> String {
     let count =
         |change| report.tools.iter().filter(|tool| tool.change == change && tool.problem.is_none()).count();
     let (new, changed) = (count(ImportChange::Added), count(ImportChange::Changed));
-    let counts = format!("{new} new, {changed} changed, {} unchanged", count(ImportChange::Unchanged));
+    let counts = tr!(
+        "{new} new, {changed} changed, {unchanged} unchanged",
+        new = new,
+        changed = changed,
+        unchanged = count(ImportChange::Unchanged)
+    );
     let wrong = report.tools.iter().filter(|tool| tool.problem.is_some()).count();
-    let wrong = if wrong == 0 { String::new() } else { format!("; {wrong} cannot be made") };
+    let wrong = if wrong == 0 { String::new() } else { tr!("; {wrong} cannot be made", wrong = wrong) };
     match &report.held_back {
-        Some(why) => format!("Nothing was made: {why} (`--all`).\n"),
-        None if report.made => format!("Made: {counts}{wrong}.\n{}", held(report)),
-        None => format!(
-            "Nothing was made. The document makes: {counts}{wrong}. `--expect {}` makes sure that it is still this one.\n",
-            report.document_hash
+        Some(why) => tr!("Nothing was made: {why} (`--all`).\n", why = why),
+        None if report.made => {
+            tr!("Made: {counts}{wrong}.\n{held}", counts = counts, wrong = wrong, held = held(report))
+        }
+        None => tr!(
+            "Nothing was made. The document makes: {counts}{wrong}. `--expect {document_hash}` makes sure that it is still this one.\n",
+            counts = counts,
+            wrong = wrong,
+            document_hash = report.document_hash
         ),
     }
 }
@@ -250,14 +262,14 @@ fn held(report: &ImportReport) -> String {
     let held: Vec<_> = report.tools.iter().filter(|tool| tool.quarantined).collect();
     match &held[..] {
         [] => String::new(),
-        [one] => format!(
-            "It has changed, and no new run gets it until somebody agrees: `helve tools agree {}`, or `reject`.\n",
-            one.name
+        [one] => tr!(
+            "It has changed, and no new run gets it until somebody agrees: `helve tools agree {name}`, or `reject`.\n",
+            name = one.name
         ),
-        [first, ..] => format!(
-            "{} have changed, and no new run gets them until somebody agrees: `helve tools agree {}` and so on, or `reject`; `--agree` agrees to all.\n",
-            held.len(),
-            first.name
+        [first, ..] => tr!(
+            "{count} have changed, and no new run gets them until somebody agrees: `helve tools agree {name}` and so on, or `reject`; `--agree` agrees to all.\n",
+            count = held.len(),
+            name = first.name
         ),
     }
 }

@@ -8,11 +8,13 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use helve_server::{ModelList, ModelView, PriceView, model_list};
 use helve_types::{UserId, World};
+use unicode_width::UnicodeWidthStr;
 
 use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, install_tls, problems};
 use crate::client::Reach;
-use crate::output::{out, outln};
+use crate::i18n::tr;
+use crate::output::{out, outln, padded};
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelsArgs {
@@ -80,8 +82,8 @@ fn print_all(list: &ModelList, as_json: bool) -> anyhow::Result<()> {
 
 fn print_one(list: &ModelList, name: &str, as_json: bool) -> anyhow::Result<()> {
     let model = list.models.iter().find(|model| model.name == name);
-    let model =
-        model.with_context(|| format!("there is no model `{name}`; `helve models list` shows them"))?;
+    let model = model
+        .with_context(|| tr!("there is no model `{name}`; `helve models list` shows them", name = name))?;
     if as_json {
         outln!("{}", serde_json::to_string_pretty(model)?);
         return Ok(());
@@ -89,20 +91,22 @@ fn print_one(list: &ModelList, name: &str, as_json: bool) -> anyhow::Result<()> 
     out!("{}", sheet(model, &list.currency));
     match &model.profile {
         Some(profile) => out!("\n{}", probe::in_words(profile)),
-        None => outln!("\nnot probed; `helve models probe {name}` asks what it can do"),
+        None => {
+            outln!("{}", tr!("\nnot probed; `helve models probe {name}` asks what it can do", name = name))
+        }
     }
     Ok(())
 }
 
 /// One line a model, and one more where something is wrong with it.
 fn table(list: &ModelList) -> String {
-    let price_head = format!("{} IN / OUT", list.currency);
-    let head = ["", "NAME", "STATE", "TOOLS", &price_head, "MODEL"].map(str::to_owned);
+    let price_head = tr!("{currency} IN / OUT", currency = list.currency);
+    let head = [String::new(), tr!("NAME"), tr!("STATE"), tr!("TOOLS"), price_head, tr!("MODEL")];
     let row = |model: &ModelView| {
         [
             if model.default { "*" } else { "" }.into(),
             model.name.clone(),
-            if model.ready { "ready" } else { "problem" }.into(),
+            if model.ready { tr!("ready") } else { tr!("problem") },
             model.mode.to_string(),
             model.price.as_ref().map_or("-".into(), |price| format!("{} / {}", price.input, price.output)),
             origin(model),
@@ -110,12 +114,12 @@ fn table(list: &ModelList) -> String {
     };
     let rows: Vec<[String; 6]> = list.models.iter().map(row).collect();
     let width = |column: usize| {
-        let cells = std::iter::once(&head).chain(&rows).map(|row| row[column].chars().count());
+        let cells = std::iter::once(&head).chain(&rows).map(|row| row[column].width());
         cells.max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let line = |row: &[String; 6]| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        let cells = row.iter().zip(&widths).map(|(cell, width)| padded(cell, *width));
         format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
     let mut text = line(&head);
@@ -132,38 +136,52 @@ fn origin(model: &ModelView) -> String {
     let whose = model.vendor.as_ref().or(model.protocol.as_ref());
     match (&model.model, whose, &model.host) {
         (Some(name), Some(whose), Some(host)) => format!("{name} ({whose}, {host})"),
-        _ => "inside the program".into(),
+        _ => tr!("inside the program"),
     }
 }
 
 /// Everything about one model, a line each.
 fn sheet(model: &ModelView, currency: &str) -> String {
-    let words = |list: &[String]| if list.is_empty() { "none".to_owned() } else { list.join(", ") };
-    let state = model.problem.as_ref().map_or("ready".into(), |problem| format!("problem: {problem}"));
-    let price = model.price.as_ref().map_or("not known".into(), |price| priced(price, currency));
+    let words = |list: &[String]| if list.is_empty() { tr!("none") } else { list.join(", ") };
+    let state = model
+        .problem
+        .as_ref()
+        .map_or_else(|| tr!("ready"), |problem| tr!("problem: {problem}", problem = problem));
+    let price = model.price.as_ref().map_or_else(|| tr!("not known"), |price| priced(price, currency));
     let lines = [
-        ("name", Some(model.name.clone())),
-        ("default", Some(if model.default { "yes" } else { "no" }.into())),
-        ("state", Some(state)),
-        ("vendor", model.vendor.clone()),
-        ("protocol", model.protocol.clone()),
-        ("model", model.model.clone()),
-        ("host", model.host.clone()),
-        ("tools", Some(model.mode.to_string())),
-        ("small", Some(if model.small { "yes" } else { "no" }.into())),
-        ("price", Some(price)),
-        ("variants", Some(words(&model.variants))),
-        ("fallbacks", Some(words(&model.fallbacks))),
+        (tr!("name"), Some(model.name.clone())),
+        (tr!("default"), Some(yes_or_no(model.default))),
+        (tr!("state"), Some(state)),
+        (tr!("vendor"), model.vendor.clone()),
+        (tr!("protocol"), model.protocol.clone()),
+        (tr!("model"), model.model.clone()),
+        (tr!("host"), model.host.clone()),
+        (tr!("tools"), Some(model.mode.to_string())),
+        (tr!("small"), Some(yes_or_no(model.small))),
+        (tr!("price"), Some(price)),
+        (tr!("variants"), Some(words(&model.variants))),
+        (tr!("fallbacks"), Some(words(&model.fallbacks))),
     ];
-    let line = |(key, value): (&str, Option<String>)| Some(format!("{key:9}  {}\n", value?));
+    let line = |(key, value): (String, Option<String>)| Some(format!("{}  {}\n", padded(&key, 9), value?));
     lines.into_iter().filter_map(line).collect()
+}
+
+fn yes_or_no(is: bool) -> String {
+    if is { tr!("yes") } else { tr!("no") }
 }
 
 fn priced(price: &PriceView, currency: &str) -> String {
     let PriceView { input, cached, cache_write, output, source, as_of } = price;
-    let day = as_of.as_ref().map_or(String::new(), |day| format!(", as of {day}"));
-    format!(
-        "{input} in, {cached} cached, {cache_write} cache write, {output} out ({currency} a million tokens; {source}{day})"
+    let day = as_of.as_ref().map_or(String::new(), |day| tr!(", as of {day}", day = day));
+    tr!(
+        "{input} in, {cached} cached, {cache_write} cache write, {output} out ({currency} a million tokens; {source}{day})",
+        input = input,
+        cached = cached,
+        cache_write = cache_write,
+        output = output,
+        currency = currency,
+        source = source,
+        day = day
     )
 }
 

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::i18n::{self, tr};
 use crate::output::outln;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -65,6 +66,9 @@ struct Found<'l> {
 }
 
 pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
+    if args.jsonl {
+        i18n::speak_to_programs();
+    }
     if args.dialect.as_deref() == Some("list") {
         for dialect in dialects() {
             outln!("{}", dialect.name);
@@ -76,9 +80,9 @@ pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
         None => Tools::unknown(),
         Some(path) => {
             let text = std::fs::read_to_string(path)
-                .with_context(|| format!("the tools `{}` cannot be read", path.display()))?;
-            let value =
-                serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", path.display()))?;
+                .with_context(|| tr!("the tools `{path}` cannot be read", path = path.display()))?;
+            let value = serde_json::from_str(&text)
+                .with_context(|| tr!("`{path}` is not JSON", path = path.display()))?;
             Tools::from_openai(&value).with_context(|| format!("`{}`", path.display()))?
         }
     };
@@ -96,11 +100,13 @@ pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
         out.flush()?;
         return match wrong {
             None => Ok(ExitCode::SUCCESS),
-            Some(first) => bail!("{first}; each such line has an `error` in place of a result"),
+            Some(first) => {
+                bail!(tr!("{first}; each such line has an `error` in place of a result", first = first))
+            }
         };
     }
     let mut text = String::new();
-    input.read_to_string(&mut text).context("standard input cannot be read as UTF-8")?;
+    input.read_to_string(&mut text).with_context(|| tr!("standard input cannot be read as UTF-8"))?;
     let line = Line { id: None, text: text.into(), tools: None, dialect: None, reasoning_open: None };
     write_line(&mut out, &reader.find(&line)?)?;
     out.flush()?;
@@ -136,7 +142,9 @@ impl Reader {
         let mut line = vec![];
         for number in 1.. {
             line.clear();
-            if input.read_until(b'\n', &mut line).with_context(|| format!("line {number} cannot be read"))?
+            if input
+                .read_until(b'\n', &mut line)
+                .with_context(|| tr!("line {number} cannot be read", number = number))?
                 == 0
             {
                 break;
@@ -147,7 +155,8 @@ impl Reader {
             match self.read_line(&line) {
                 Ok(found) => write_line(out, &found)?,
                 Err(error) => {
-                    let error = format!("line {number}: {error:#}");
+                    let error =
+                        tr!("line {number}: {error}", number = number, error = format!("{:#}", error));
                     write_line(out, &serde_json::json!({"id": id_of(&line), "error": error}))?;
                     first_wrong.get_or_insert(error);
                 }
@@ -193,6 +202,9 @@ fn id_of(line: &[u8]) -> Option<serde_json::Value> {
 fn named(name: &str) -> anyhow::Result<&'static Dialect> {
     match dialect(name) {
         Some(dialect) => Ok(dialect),
-        None => bail!("there is no dialect `{name}`; `helve parse --dialect list` prints those there are"),
+        None => bail!(tr!(
+            "there is no dialect `{name}`; `helve parse --dialect list` prints those there are",
+            name = name
+        )),
     }
 }

@@ -15,6 +15,7 @@ use super::{Common, start_logging};
 use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls, trusted_proxies};
 use crate::client::leave_note;
 use crate::config::{Config, Environment, local_address};
+use crate::i18n::tr;
 use crate::output::outln;
 use crate::process::fit_connections;
 
@@ -47,7 +48,7 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("the runtime cannot be started")?;
+        .with_context(|| tr!("the runtime cannot be started"))?;
     install_tls();
     runtime.block_on(async { serve(&config, &World::real(), vec![]).await })?;
     // Threads that still block, such as a last read, are not waited for.
@@ -60,7 +61,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     let serving = Serving::open(config, world, extras, Take::Up).await?;
     // Whoever reads the next line may tell it to stop.
     let mut told = Told::listen()?;
-    outln!("listening on http://{}", serving.address);
+    outln!("{}", tr!("listening on http://{address}", address = serving.address));
     told.stop().await;
     tracing::info!(runs = serving.assembly.runtime.driven_runs(), "server stopping");
     let going_down = async {
@@ -114,7 +115,7 @@ impl Serving {
             return Err(error);
         }
         let listener = TcpListener::bind(config.listen).await.with_context(|| {
-            format!("cannot listen on {}; is another Helve running there?", config.listen)
+            tr!("cannot listen on {listen}; is another Helve running there?", listen = config.listen)
         })?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
@@ -130,13 +131,18 @@ impl Serving {
         // Before runs are taken up: they may use what a server lists.
         assembly.discovery.look_nearby(&assembly.runtime).await;
         if take == Take::Up {
-            let taken_up = assembly.runtime.recover().await.context("interrupted runs cannot be read")?;
+            let taken_up =
+                assembly.runtime.recover().await.with_context(|| tr!("interrupted runs cannot be read"))?;
             if taken_up > 0 {
                 tracing::info!(runs = taken_up, "interrupted runs resumed");
             }
         }
-        assembly.runtime.recall_profiles().await.context("the profiles of the models cannot be read")?;
-        assembly.runtime.recall_choices().await.context("the runs cannot be read")?;
+        assembly
+            .runtime
+            .recall_profiles()
+            .await
+            .with_context(|| tr!("the profiles of the models cannot be read"))?;
+        assembly.runtime.recall_choices().await.with_context(|| tr!("the runs cannot be read"))?;
         app.set_ready();
         announce(config, address);
         let watch = (take == Take::Up).then(|| watch(&assembly, &app, &stop));

@@ -196,11 +196,11 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
         let first = first.trim().lines().next().unwrap_or_default();
         let first = first.split_inclusive(". ").next().unwrap_or_default().trim();
         let state = match (&tool.problem, tool.is_enabled()) {
-            (Some(problem), _) => format!(" (cannot be used: {problem})"),
+            (Some(problem), _) => tr!(" (cannot be used: {problem})", problem = problem),
             (None, _) if tool.is_quarantined() => {
-                format!(" (quarantined: it has changed; see `helve tools show {}`)", tool.name())
+                tr!(" (quarantined: it has changed; see `helve tools show {name}`)", name = tool.name())
             }
-            (None, false) => " (off)".into(),
+            (None, false) => tr!(" (off)"),
             (None, true) => String::new(),
         };
         let effect = shown["effect"].as_str().unwrap_or_default();
@@ -257,7 +257,7 @@ fn export(catalogue: &Catalogue, format: &str) -> anyhow::Result<ExitCode> {
     let tools = catalogue.registry().all();
     let specs: Vec<_> = tools.iter().filter(|tool| tool.is_usable()).map(|tool| &**tool.spec()).collect();
     let declared = declarations(format, &specs).with_context(|| {
-        format!("there is no format `{format}`; take openai, anthropic, gemini or ollama")
+        tr!("there is no format `{format}`; take openai, anthropic, gemini or ollama", format = format)
     })?;
     outln!("{}", serde_json::to_string_pretty(&declared)?);
     Ok(ExitCode::SUCCESS)
@@ -300,10 +300,13 @@ async fn call(
         }
         Outcome::Failed(failure) | Outcome::Refused(failure) => bail!("{}", failure.message),
         Outcome::Unknown(Unknown { because, .. }) => {
-            bail!("nobody can say whether it happened: {because}; check before you repeat it")
+            bail!(tr!(
+                "nobody can say whether it happened: {because}; check before you repeat it",
+                because = because
+            ))
         }
         Outcome::Asked(_) | Outcome::Delegated { .. } => {
-            bail!("this call cannot be made from the command line")
+            bail!(tr!("this call cannot be made from the command line"))
         }
     }
 }

@@ -110,6 +110,9 @@ pub(super) struct AgentTable {
     pre_search: Option<bool>,
     #[serde(default)]
     permissions: Vec<Rule>,
+    /// Whether a person's no to a call ends the run.
+    #[serde(default)]
+    end_when_refused: bool,
     /// What each of its runs may use up.
     #[serde(default)]
     budget: BudgetTable,
@@ -260,6 +263,7 @@ pub(super) fn agents(
             params: table.params,
             pre_search: table.pre_search,
             permissions: table.permissions,
+            end_when_refused: table.end_when_refused,
             budget: table
                 .budget
                 .limits()

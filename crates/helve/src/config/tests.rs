@@ -199,7 +199,15 @@ fn whatever_is_wrong_in_the_file_is_told_with_line_and_key() {
     let model = "[[models]]\nname = \"m\"\nmodel = \"x\"\n";
     let agent = "[[agents]]\nname = \"a\"\n";
     let cases = [
-        ("\ndefault_model = \"gpt\"".into(), "line 2 at `default_model`: there is no model `gpt`"),
+        (
+            // No server is asked which models it has.
+            format!(
+                "default_model = \"gpt\"\n{}{}",
+                model.replace("\"m\"", "\"local\"\nvendor = \"ollama\""),
+                model.replace("\"m\"", "\"volcano\"\nvendor = \"ark\"")
+            ),
+            "line 1 at `default_model`: there is no model `gpt`",
+        ),
         (format!("{model}vendor = \"acme\""), "line 4 at `vendor`: there is no vendor `acme`"),
         (format!("{model}protocol = \"smtp\""), "line 4 at `protocol`: there is no protocol `smtp`"),
         (
@@ -389,6 +397,7 @@ fn a_variable_is_text_where_the_key_is_text_and_a_number_where_it_is_a_number() 
         ("HELVE_DEFAULT_MODEL", "2026"),
         ("HELVE_MODELS__2026__BASE_URL", "http://gpu/v1"),
         ("HELVE_AGENTS__HOUSE_CLERK__MAX_STEPS", "3"),
+        ("HELVE_AGENTS__HOUSE_CLERK__END_WHEN_REFUSED", "true"),
         ("HELVE_AGENTS__HOUSE_CLERK__PARAMS__EXTRA__TOP_K", "5"),
     ]);
     let text = "[[models]]\nname = \"2026\"\nprotocol = \"openai_chat\"\nmodel = \"x\"\n\
@@ -401,12 +410,21 @@ fn a_variable_is_text_where_the_key_is_text_and_a_number_where_it_is_a_number() 
     assert_eq!(settings.base_url.as_deref(), Some("http://gpu/v1"));
     let clerk = &config.agents[1];
     assert_eq!((clerk.max_steps, &clerk.params.extra["top_k"]), (3, &serde_json::json!(5)));
+    assert!(clerk.end_when_refused && !AgentSettings::default().end_when_refused);
+}
+
+#[test]
+fn the_default_may_be_a_model_that_a_server_lists_later() {
+    let config = parse("", &Environment::of([("HELVE_DEFAULT_MODEL", "qwen3:8b")])).unwrap();
+    assert_eq!((config.default_model.as_str(), config.listed_default.as_deref()), ("demo", Some("qwen3:8b")));
+    assert!(config.default_is_named);
+    let config = parse("", &Environment::of([("HELVE_DEFAULT_MODEL", "local")])).unwrap();
+    assert_eq!((config.default_model.as_str(), config.listed_default), ("local", None));
 }
 
 #[test]
 fn a_wrong_value_in_a_variable_is_told_with_the_variable() {
     let cases = [
-        ("HELVE_DEFAULT_MODEL", "gpt", "there is no model `gpt`"),
         ("HELVE_LISTEN", "nowhere", "`nowhere` is no address to listen on"),
         ("HELVE_LOG", "helve=loud", "`helve=loud` is no filter"),
         ("HELVE_SERVER__ZONE", "Mars", "there is no time zone `Mars`"),

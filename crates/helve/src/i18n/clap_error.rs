@@ -1,5 +1,7 @@
 //! What clap says about wrong arguments, in the language of the process.
 
+use std::error::Error as _;
+
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -67,7 +69,11 @@ fn what(error: &Error) -> String {
             _ => tr!("invalid value '{value}' for '{argument}'", value = value, argument = argument),
         },
         ErrorKind::ValueValidation => {
-            tr!("invalid value '{value}' for '{argument}'", value = value, argument = argument)
+            let what = tr!("invalid value '{value}' for '{argument}'", value = value, argument = argument);
+            match error.source() {
+                Some(why) => tr!("{what}: {why}", what = what, why = why),
+                None => what,
+            }
         }
         ErrorKind::ArgumentConflict => match values(error, ContextKind::PriorArg) {
             Some(prior) if prior != argument => {

@@ -1,3 +1,5 @@
+//! The language that is chosen, and that every text of the command line has its Chinese.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,9 @@
 mod arguments;
 mod help;
 mod messages;
+mod operating;
 
 /// Texts of one part: the English as it stands in the code, and the Chinese.
 pub(super) type Texts = &'static [(&'static str, &'static str)];
 
-pub(super) const ALL: &[Texts] = &[arguments::TEXTS, help::TEXTS, messages::TEXTS];
+pub(super) const ALL: &[Texts] = &[arguments::TEXTS, help::TEXTS, messages::TEXTS, operating::TEXTS];

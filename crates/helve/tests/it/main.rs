@@ -20,6 +20,7 @@ mod models;
 mod notices;
 mod outside;
 mod people;
+mod prompt_size;
 mod rates;
 #[cfg(target_os = "linux")]
 mod readers;

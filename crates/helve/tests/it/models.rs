@@ -100,6 +100,14 @@ fn the_model_used_last_is_the_default_after_a_restart_too_unless_the_operator_na
         served.ask("POST", "/api/agent", "", r#"{"message": "hi", "stream": false, "userId": "mei"}"#);
     assert!(other.contains("model of a test"), "{other}");
     assert_eq!(ollama.asked_models().last().unwrap(), "a:1b");
+    // So is `demo`, once somebody asks for it by its name.
+    assert!(ask(&served, r#", "model": "demo""#).contains("435"));
+    assert_eq!(models(&served)["default"], "demo");
+    assert!(served.stop());
+    let served = start(&data, &[]);
+    assert_eq!(models(&served)["default"], "demo");
+    assert!(ask(&served, r#", "model": "b:1b""#).contains("The tool says: 435"));
+    assert_eq!(models(&served)["default"], "b:1b");
     // What is gone cannot be the default.
     ollama.set_models(&["a:1b"]);
     wait_for(&served, |list| list["default"] == "local");
@@ -108,6 +116,23 @@ fn the_model_used_last_is_the_default_after_a_restart_too_unless_the_operator_na
     ollama.set_models(&["a:1b", "b:1b"]);
     let served = start(&data, &[("HELVE_DEFAULT_MODEL", "demo")]);
     assert_eq!(models(&served)["default"], "demo");
+}
+
+#[test]
+fn the_operator_may_name_a_default_that_only_a_server_lists_and_that_comes_later() {
+    let ollama = ModelServer::start(&["a:1b"]);
+    let environment = [("OLLAMA_API_URL", ollama.url()), ("HELVE_DEFAULT_MODEL", "b:1b".into())];
+    let environment = environment.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let served = Served::start(&scratch(), &environment);
+    assert_eq!(models(&served)["default"], "local", "until it is there");
+    ollama.set_models(&["a:1b", "b:1b"]);
+    wait_for(&served, |list| list["default"] == "b:1b");
+    // Whatever somebody uses, the operator's word holds.
+    assert!(ask(&served, r#", "model": "a:1b""#).contains("The tool says: 435"));
+    assert!(ask(&served, "").contains("The tool says: 435"));
+    assert_eq!(ollama.asked_models().last().unwrap(), "b:1b");
+    ollama.set_models(&["a:1b"]);
+    wait_for(&served, |list| list["default"] == "local");
 }
 
 #[test]

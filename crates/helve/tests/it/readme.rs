@@ -42,8 +42,14 @@ impl Newcomer {
     fn reading(readme: &str) -> Self {
         let path = format!("{}/../../{readme}", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
-        // The first block are the two commands; the others are the steps.
-        let steps = text.split("```sh\n").skip(2).map(|rest| rest.split("```").next().unwrap().to_owned());
+        // The first block are the two commands; the second begins with the ways to start, one of which is taken.
+        let mut blocks = text.split("```sh\n").skip(2).map(|rest| rest.split("```").next().unwrap());
+        let begin: Vec<&str> = blocks.next().unwrap().lines().collect();
+        let (starts, asking): (Vec<&str>, Vec<&str>) =
+            begin.into_iter().partition(|line| line.contains("make run"));
+        let [path, question] = asking[..] else { panic!("{asking:?}") };
+        let start = |line: &&str| format!("{path}\n{line}\n{question}");
+        let steps = starts.iter().map(start).chain(blocks.map(|block| format!("{path}\nmake run\n{block}")));
         let folder = scratch();
         std::fs::create_dir_all(folder.join("target/quick")).unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_helve"), folder.join("target/quick/helve")).unwrap();
@@ -51,10 +57,10 @@ impl Newcomer {
     }
 
     /// Runs the steps in one shell, with these variables set.
-    fn run(&self, steps: &[&str], environment: &[(&str, &str)]) -> Output {
+    fn run(&self, steps: &str, environment: &[(&str, &str)]) -> Output {
         let web = free_port().to_string();
         let place = self.folder.to_str().unwrap();
-        let steps = steps.join("\n").replace("/tmp", place).replace("9000", &web);
+        let steps = steps.replace("/tmp", place).replace("9000", &web);
         // The web server of a step takes a moment, which a person does too.
         let steps = steps.replace(
             " &\n",
@@ -75,16 +81,16 @@ impl Newcomer {
     }
 
     /// The same, and it must go well and say these words.
-    fn succeeds(&self, steps: &[&str], environment: &[(&str, &str)], words: &[&str]) {
+    fn succeeds(&self, steps: &str, environment: &[(&str, &str)], words: &[&str]) {
         let output = self.run(steps, environment);
         let (told, complaint) = (out(&output), err(&output));
         let log = std::fs::read_to_string(self.folder.join("served.log")).unwrap_or_default();
-        assert!(output.status.success(), "{steps:?}\n{told}\n{complaint}\n{log}");
+        assert!(output.status.success(), "{steps}\n{told}\n{complaint}\n{log}");
         for word in words {
-            assert!(told.contains(word), "{steps:?} has no `{word}`:\n{told}\n{complaint}\n{log}");
+            assert!(told.contains(word), "{steps} has no `{word}`:\n{told}\n{complaint}\n{log}");
         }
         let server = format!("using the server at http://127.0.0.1:{}", self.port);
-        assert!(complaint.contains(&server), "{steps:?}: {complaint}");
+        assert!(complaint.contains(&server), "{steps}: {complaint}");
     }
 }
 
@@ -97,31 +103,28 @@ fn check(readme: &str) {
         return helve_test_support::skip_test(readme, "python3 is not installed, and its tools need it");
     }
     let steps = Newcomer::reading(readme).steps;
-    let [path, nothing, ollama, key, service, script] = &steps[..] else { panic!("{} steps", steps.len()) };
+    let [nothing, ollama, key, service, script] = &steps[..] else { panic!("{} steps", steps.len()) };
 
-    Newcomer::reading(readme).succeeds(
-        &[path, nothing],
-        &[("OLLAMA_API_URL", "http://127.0.0.1:1")],
-        &["**435**"],
-    );
+    let has_nothing = [("OLLAMA_API_URL", "http://127.0.0.1:1")];
+    Newcomer::reading(readme).succeeds(nothing, &has_nothing, &["**435**"]);
 
-    let pulled = ollama.split_once("ollama pull ").unwrap().1.lines().next().unwrap();
+    let pulled = ollama.split_once("ollama pull ").unwrap().1.split(' ').next().unwrap();
     let server = ModelServer::start(&[pulled]);
     let has_ollama = [("OLLAMA_API_URL", server.url())];
     let has_ollama = has_ollama.each_ref().map(|(name, url)| (*name, url.as_str()));
-    Newcomer::reading(readme).succeeds(&[path, ollama], &has_ollama, &["The tool says: 435"]);
+    Newcomer::reading(readme).succeeds(ollama, &has_ollama, &["The tool says: 435"]);
     assert!(server.asked_models().iter().all(|model| model == pulled));
 
     let vendor = ModelServer::start(&["gpt-5-mini"]);
     let gate = format!("{}/v1", vendor.url());
-    Newcomer::reading(readme).succeeds(&[path, key], &[("OPENAI_BASE_URL", &gate)], &["The tool says: 435"]);
+    Newcomer::reading(readme).succeeds(key, &[("OPENAI_BASE_URL", &gate)], &["The tool says: 435"]);
     let secret = key.split_once("_KEY=").unwrap().1.split(' ').next().unwrap();
     assert!(vendor.keys().iter().all(|sent| sent == &format!("Bearer {secret}")), "{:?}", vendor.keys());
 
-    let told = ["6 words", "The tool says: 1 words"];
-    Newcomer::reading(readme).succeeds(&[path, "make run", script], &has_ollama, &told);
-    let told = ["{\"monday\":\"9 to 17\"", "The tool says: {\"monday\":\"9 to 17\""];
-    Newcomer::reading(readme).succeeds(&[path, "make run", service], &has_ollama, &told);
+    let told = ["The tool says: 1 words"];
+    Newcomer::reading(readme).succeeds(script, &has_ollama, &told);
+    let told = ["The tool says: {\"monday\":\"9 to 17\""];
+    Newcomer::reading(readme).succeeds(service, &has_ollama, &told);
 }
 
 #[test]

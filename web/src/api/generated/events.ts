@@ -410,7 +410,7 @@ export type RunState =
   | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
   | 'needs_attention';
 export type Ending =
-  'answered' | 'step_limit' | 'client_tools' | 'without_call' | 'repeating' | 'budget_spent';
+  'answered' | 'step_limit' | 'client_tools' | 'without_call' | 'repeating' | 'budget_spent' | 'refused';
 export type Live =
   | {
       attempt: number;
@@ -777,9 +777,17 @@ export interface ModelParams {
     [k: string]: unknown;
   };
   max_tokens?: number | null;
+  /**
+   * How often the same model is asked again for a step whose answer did not come.
+   */
+  retries?: number | null;
   seed?: number | null;
   stop?: string[];
   temperature?: number | null;
+  /**
+   * Sent to vendors that know it.
+   */
+  top_k?: number | null;
   top_p?: number | null;
 }
 export interface Cancelled {

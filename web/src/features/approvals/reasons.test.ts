@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Question } from '@/api/generated/events';
 import { sentenceOf } from '@/lib/i18n/sentence';
-import { zh } from '@/lib/i18n/zh';
+import zh from '@/lib/i18n/codes/zh.json';
 import { cautionsOf, reasonOf } from './reasons';
 
-const say = (told: { code: string }) => sentenceOf(told, zh.codes, 'zh-CN');
+const say = (told: { code: string }) => sentenceOf(told, zh, 'zh-CN');
 const asked = { because: 'it changes something', warnings: ['There is private data.'] } as Question;
 
 test('reasons and warnings are said in the language of the reader', () => {

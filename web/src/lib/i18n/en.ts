@@ -1,11 +1,7 @@
 // Everything the page says, in English. Other tables have this shape, so a missing translation is a type error.
 
-import codes from './codes/en.json';
-
 export const en = {
   name: 'English',
-  /** What is said of the codes that the server sends; made from `fixtures/codes.json`. */
-  codes: codes as Record<string, string>,
 
   app: {
     skipToComposer: 'Skip to the message box',

@@ -1,4 +1,4 @@
-import { type ReactNode, createContext, useContext, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 import { recall, remember } from '@/lib/storage';
 import type { Strings } from './en';
 import { type Told, sentenceOf } from './sentence';
@@ -12,6 +12,15 @@ const TABLES = {
 export type Locale = keyof typeof TABLES;
 
 export const LOCALES = Object.entries(TABLES).map(([locale, { name }]) => ({ locale: locale as Locale, name }));
+
+/** What is said of the codes that the server sends; made from `fixtures/codes.json`. The first answer needs none. */
+const SENTENCES: Record<Locale, () => Promise<Record<string, string>>> = {
+  en: async () => (await import('./codes/en.json')).default,
+  zh: async () => (await import('./codes/zh.json')).default,
+};
+
+/** A page waits so long before it brings what the first answer can be read without. */
+const SPARE_MS = 1_500;
 
 /** As `Intl` and the `lang` attribute call them. */
 const TAGS: Record<Locale, string> = { en: 'en', zh: 'zh-CN' };
@@ -44,15 +53,37 @@ export function SpeechProvider({ first, children }: { first: Spoken; children: R
   useEffect(() => {
     document.documentElement.lang = TAGS[spoken.locale];
   }, [spoken]);
+  const [sentences, bringSentences] = useSentences(spoken.locale);
   const speech = useMemo<Speech>(() => {
     const choose = (chosen: Locale) => {
       remember('language', chosen);
       void speak(chosen).then(setSpoken);
     };
     const tag = TAGS[spoken.locale];
-    return { ...spoken, tag, say: (told) => sentenceOf(told, spoken.t.codes, tag), choose };
-  }, [spoken]);
+    const say = (told: Told) => {
+      if (sentences === null) bringSentences();
+      return sentences && sentenceOf(told, sentences, tag);
+    };
+    return { ...spoken, tag, say, choose };
+  }, [spoken, sentences, bringSentences]);
   return <SpeechContext value={speech}>{children}</SpeechContext>;
+}
+
+/** The sentences of a language, and how to have them at once: they come when one is wanted, or in spare time. */
+function useSentences(locale: Locale): [Record<string, string> | null, () => void] {
+  const [brought, setBrought] = useState<{ locale: Locale; sentences: Record<string, string> } | null>(null);
+  const bring = useCallback(() => {
+    // Where the server is away, the next sentence that is wanted asks again.
+    SENTENCES[locale]().then(
+      (sentences) => setBrought({ locale, sentences }),
+      () => {},
+    );
+  }, [locale]);
+  useEffect(() => {
+    const timer = setTimeout(bring, SPARE_MS);
+    return () => clearTimeout(timer);
+  }, [bring]);
+  return [brought?.locale === locale ? brought.sentences : null, bring];
 }
 
 export async function speak(locale: Locale): Promise<Spoken> {

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { en } from './en';
+import english from './codes/en.json';
 import { type Told, sentenceOf } from './sentence';
-import { zh } from './zh';
+import chinese from './codes/zh.json';
 
+const en: Record<string, string> = english;
+const zh: Record<string, string> = chinese;
 const LIST = new URL('../../../../fixtures/codes.json', import.meta.url);
 const sentences = JSON.parse(readFileSync(LIST, 'utf8')) as Record<
   string,
@@ -11,14 +13,14 @@ const sentences = JSON.parse(readFileSync(LIST, 'utf8')) as Record<
 >;
 
 function both(told: Told): (string | null)[] {
-  return [sentenceOf(told, en.codes, 'en'), sentenceOf(told, zh.codes, 'zh-CN')];
+  return [sentenceOf(told, en, 'en'), sentenceOf(told, zh, 'zh-CN')];
 }
 
 test('every code that the server can send has a sentence in both languages, as the list has it', () => {
   expect(Object.keys(sentences).length).toBeGreaterThan(200);
   for (const [code, { params, ...texts }] of Object.entries(sentences)) {
-    expect(en.codes[code], code).toBe(texts.en);
-    expect(zh.codes[code], code).toBe(texts.zh);
+    expect(en[code], code).toBe(texts.en);
+    expect(zh[code], code).toBe(texts.zh);
     const told = { code, params: Object.fromEntries(params.map((name) => [name, `«${name}»`])) };
     for (const sentence of both(told)) {
       for (const name of params) expect(sentence, code).toContain(`«${name}»`);

@@ -1,9 +1,7 @@
-import codes from './codes/zh.json';
 import type { Strings } from './en';
 
 export const zh: Strings = {
   name: '中文',
-  codes,
 
   app: {
     skipToComposer: '跳到输入框',

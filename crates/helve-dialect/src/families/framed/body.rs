@@ -351,107 +351,150 @@ impl FramedBody {
         self.grammar.signs.iter().any(|(sign, _)| sign.starts_with(c))
     }
 
+    /// A sign stands in the text. What it says depends on how far the call is.
     fn sign(
         &mut self,
         sign: FramedSign,
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
-        match (self.state, sign) {
-            (FramedState::Chained, FramedSign::Arguments)
-                if is_plausible_tool(&self.head, report.tools) && self.named(report) =>
-            {
-                self.state = FramedState::BeforeArguments;
+        let ends_call = matches!(sign, FramedSign::End | FramedSign::Call | FramedSign::Close);
+        match self.state {
+            FramedState::Chained => self.sign_behind_call(sign, chunk, report),
+            FramedState::Words if ends_call || sign == FramedSign::Fence => {
+                chunk.keep(report);
+                let sign_at = report.held.len() - self.mark_scanner.last_sign(self.grammar.signs).len();
+                self.finish_with_words(sign_at, report);
+                self.counted(chunk, report);
+                self.sign(sign, chunk, report)
             }
-            (FramedState::Chained, _) => return self.over(0, chunk, report),
-            (FramedState::Head | FramedState::Id, FramedSign::Arguments) => {
+            FramedState::Broken if ends_call => {
+                self.drop_draft(chunk, report);
+                self.sign(sign, chunk, report)
+            }
+            FramedState::BeforeArguments if ends_call => self.sign_for_arguments(sign, chunk, report),
+            FramedState::BeforeArguments if sign == FramedSign::Beyond && !self.head.is_empty() => {
+                let back = self.mark_scanner.last_sign(self.grammar.signs).len();
+                self.end_before(back, chunk, report, |body, chunk, report| {
+                    if !body.counts_without_arguments(chunk, report) && body.calls > 0 {
+                        body.drop_draft(chunk, report);
+                    }
+                })
+            }
+            FramedState::Head | FramedState::Id if sign != FramedSign::Beyond => {
+                self.sign_in_head(sign, chunk, report)
+            }
+            _ => self.sign_between_calls(sign, chunk, report),
+        }
+    }
+
+    /// Right behind a call, where the name of another may stand: only the sign of its arguments makes it one.
+    fn sign_behind_call(
+        &mut self,
+        sign: FramedSign,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        let calls = sign == FramedSign::Arguments && is_plausible_tool(&self.head, report.tools);
+        if !calls || !self.named(report) {
+            return self.over(0, chunk, report);
+        }
+        self.state = FramedState::BeforeArguments;
+        None
+    }
+
+    /// The call ends where its arguments should begin.
+    fn sign_for_arguments(
+        &mut self,
+        sign: FramedSign,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        if !self.counts_without_arguments(chunk, report) {
+            if self.calls == 0 {
+                let again = match sign {
+                    FramedSign::Call => self.mark_scanner.last_sign(self.grammar.signs),
+                    _ => "",
+                };
+                chunk.keep(report);
+                return Some(BodyStep::NotACall(Unclaimed { back: again.len(), pos: chunk.pos }));
+            }
+            self.drop_draft(chunk, report);
+        }
+        self.sign(sign, chunk, report)
+    }
+
+    /// In the head of a call, or in its id.
+    fn sign_in_head(
+        &mut self,
+        sign: FramedSign,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        let in_head = self.state == FramedState::Head;
+        match sign {
+            FramedSign::Arguments => {
                 if !self.named(report) {
                     return self.no_call(chunk, report);
                 }
                 self.state = FramedState::BeforeArguments;
             }
-            (FramedState::Head, FramedSign::Id) => {
+            FramedSign::Id if in_head => {
                 self.id.clear();
                 self.state = FramedState::Id;
             }
-            (
-                FramedState::Words,
-                FramedSign::Fence | FramedSign::End | FramedSign::Call | FramedSign::Close,
-            ) => {
-                chunk.keep(report);
-                let sign_at = report.held.len() - self.mark_scanner.last_sign(self.grammar.signs).len();
-                self.finish_with_words(sign_at, report);
-                self.counted(chunk, report);
-                return self.sign(sign, chunk, report);
-            }
-            (FramedState::Broken, FramedSign::End | FramedSign::Call | FramedSign::Close) => {
-                self.drop_draft(chunk, report);
-                return self.sign(sign, chunk, report);
-            }
-            (FramedState::BeforeArguments, FramedSign::Beyond) if !self.head.is_empty() => {
-                let back = self.mark_scanner.last_sign(self.grammar.signs).len();
-                return self.end_before(back, chunk, report, |body, chunk, report| {
-                    if !body.counts_without_arguments(chunk, report) && body.calls > 0 {
-                        body.drop_draft(chunk, report);
-                    }
-                });
-            }
-            (FramedState::BeforeArguments, FramedSign::End | FramedSign::Call | FramedSign::Close) => {
-                if self.counts_without_arguments(chunk, report) {
-                    return self.sign(sign, chunk, report);
-                }
-                if self.calls == 0 {
-                    let again = if sign == FramedSign::Call {
-                        self.mark_scanner.last_sign(self.grammar.signs)
-                    } else {
-                        ""
-                    };
-                    chunk.keep(report);
-                    return Some(BodyStep::NotACall(Unclaimed { back: again.len(), pos: chunk.pos }));
-                }
-                self.drop_draft(chunk, report);
-                return self.sign(sign, chunk, report);
-            }
-            (FramedState::Head, FramedSign::End) if self.is_all_head(report.tools) && self.named(report) => {
+            FramedSign::End if in_head && self.is_all_head(report.tools) && self.named(report) => {
                 report.arguments("{}");
                 self.count(chunk, report);
             }
-            (FramedState::Head | FramedState::Id, FramedSign::End | FramedSign::Close)
-                if !self.is_said(report) =>
-            {
+            FramedSign::End | FramedSign::Close if !self.is_said(report) => {
                 self.drop_draft(chunk, report);
                 return self.sign(sign, chunk, report);
             }
-            (FramedState::Head | FramedState::Id, FramedSign::End | FramedSign::Close | FramedSign::Id) => {
-                return self.no_call(chunk, report);
-            }
-            (FramedState::Head, FramedSign::Answer)
-                if matches!((self.grammar.name)(&self.head, report.tools), HeadMeaning::NoTool) =>
-            {
+            FramedSign::End | FramedSign::Close | FramedSign::Id => return self.no_call(chunk, report),
+            FramedSign::Answer if in_head && self.names_no_tool(report.tools) => {
                 self.state = FramedState::Answer;
             }
-            (FramedState::Head | FramedState::Id, FramedSign::Call | FramedSign::Answer)
-                if self.is_said(report) =>
-            {
+            FramedSign::Call | FramedSign::Answer if self.is_said(report) => {
                 let back = self.mark_scanner.last_sign(self.grammar.signs).len();
                 chunk.keep(report);
                 return Some(BodyStep::NotACall(Unclaimed { back, pos: chunk.pos }));
             }
-            (FramedState::Head | FramedState::Id, FramedSign::Call) => {
+            FramedSign::Call => {
                 self.drop_draft(chunk, report);
                 return self.sign(sign, chunk, report);
             }
-            (_, FramedSign::Call) => {
+            FramedSign::Fence if in_head => {
+                self.head.push_str(self.mark_scanner.last_sign(self.grammar.signs));
+            }
+            FramedSign::Answer | FramedSign::Fence | FramedSign::Beyond => {}
+        }
+        None
+    }
+
+    /// Whether the head says that no tool is called.
+    fn names_no_tool(&self, tools: &Tools) -> bool {
+        matches!((self.grammar.name)(&self.head, tools), HeadMeaning::NoTool)
+    }
+
+    /// Between calls, or where the sign means the same in every state.
+    fn sign_between_calls(
+        &mut self,
+        sign: FramedSign,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        let between = self.state == FramedState::Between;
+        match sign {
+            FramedSign::Call => {
                 self.head.clear();
                 self.id.clear();
                 self.state = FramedState::Head;
             }
             // An empty section is markup too.
-            (FramedState::Between, FramedSign::Close) => {
-                return Some(BodyStep::Done(Unclaimed::at(chunk.pos)));
-            }
-            (_, FramedSign::Close) => return Some(self.done(Unclaimed::at(chunk.pos))),
-            (_, FramedSign::Beyond) => {
+            FramedSign::Close if between => return Some(BodyStep::Done(Unclaimed::at(chunk.pos))),
+            FramedSign::Close => return Some(self.done(Unclaimed::at(chunk.pos))),
+            FramedSign::Beyond => {
                 let back = self.mark_scanner.last_sign(self.grammar.signs).len();
                 return self.end_before(back, chunk, report, |body, chunk, report| {
                     if report.calls.has_started() {
@@ -459,14 +502,11 @@ impl FramedBody {
                     }
                 });
             }
-            (FramedState::Head, FramedSign::Fence) => {
-                self.head.push_str(self.mark_scanner.last_sign(self.grammar.signs))
-            }
-            (FramedState::Between, FramedSign::Fence) if !self.fenced => {
+            FramedSign::Fence if between && !self.fenced => {
                 let fence = self.mark_scanner.last_sign(self.grammar.signs);
                 return self.over(fence.len(), chunk, report);
             }
-            (FramedState::Between, FramedSign::End | FramedSign::Fence) => {
+            FramedSign::End | FramedSign::Fence if between => {
                 self.over_at = chunk.held_position(report);
                 self.fenced = false;
             }

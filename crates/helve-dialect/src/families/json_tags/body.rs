@@ -298,7 +298,7 @@ impl JsonBody {
                 }
                 if faulty {
                     chunk.keep(report);
-                    return self.mend(Closing::AsWritten, 0, pos, report);
+                    return self.repair_object(Closing::AsWritten, 0, pos, report);
                 }
                 // The calls of a wrapper have been reported.
                 self.state = match report.calls.has_started() {

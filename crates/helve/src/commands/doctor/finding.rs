@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use crate::i18n::tr;
+use crate::output::padded;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {
@@ -46,10 +49,11 @@ impl Finding {
     /// As people read it: the command on a line of its own, so that it can be pasted.
     pub(super) fn lines(&self) -> String {
         let level = match self.level {
-            Level::Ok => "ok  ",
-            Level::Note => "note",
-            Level::Bad => "BAD ",
+            Level::Ok => tr!("ok"),
+            Level::Note => tr!("note"),
+            Level::Bad => tr!("BAD"),
         };
+        let level = padded(&level, 4);
         let run = self.run.as_ref().map(|command| format!("\n        {command}"));
         format!("{level}  {}{}", self.text, run.unwrap_or_default())
     }

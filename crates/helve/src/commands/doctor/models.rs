@@ -11,6 +11,7 @@ use helve_model_http::{HttpModel, Listing, VENDORS};
 use super::finding::{Finding, quoted};
 use crate::assemble::Assembly;
 use crate::config::{Config, Environment, Source};
+use crate::i18n::tr;
 
 /// As many names as people read.
 const NAMES_SHOWN: usize = 5;
@@ -34,29 +35,36 @@ pub(super) async fn all(assembly: &Assembly) -> Vec<Finding> {
             name: model.name(),
             model: model.vendor_model(),
             host: host(model),
+            origin: origin(model),
             key_env: model.key_env(),
             is_ollama: model.vendor() == Some("ollama"),
             is_default: default == model.name(),
         };
         findings.push(match (model.missing_key(), listing.await) {
-            (Some(variable), _) => {
-                asked.missing(format!("set {variable} to use it")).run(format!("export {variable}="))
-            }
+            (Some(variable), _) => asked
+                .missing(tr!("set {variable} to use it", variable = variable))
+                .run(format!("export {variable}=")),
             (None, Ok(listed)) => asked.finding(listed),
             (None, Err(error)) => asked.missing(error.to_string()),
         });
         let offered = assembly.discovery.listed(model.name());
         if !offered.is_empty() {
-            let what = format!("models of `{}` under their own names: {}", model.name(), shown(&offered));
+            let what = tr!(
+                "models of `{name}` under their own names: {offered}",
+                name = model.name(),
+                offered = shown(&offered)
+            );
             findings.push(Finding::good(what).run("helve models list"));
         }
     }
+    if let Some(name) = assembly.discovery.missing_default(assembly.runtime.models()) {
+        let what = format!("default model: no server lists `{name}`; see which there are, or get it");
+        findings.push(Finding::bad(what).run("helve models list"));
+    }
     findings.push(match default.as_str() {
-        "demo" => Finding::note(
-            "default model: `demo`, which follows fixed rules; set the key of a vendor, or start a model server",
-        )
+        "demo" => Finding::note(tr!("default model: `demo`, which follows fixed rules; set the key of a vendor, or start a model server"))
         .run("ollama pull llama3.2"),
-        name => Finding::good(format!("default model: `{name}`, until another one is used")),
+        name => Finding::good(tr!("default model: `{name}`, until another one is used", name = name)),
     });
     findings
 }
@@ -67,6 +75,8 @@ struct Asked<'a> {
     /// What the vendor calls it; empty where the first one is taken.
     model: &'a str,
     host: &'a str,
+    /// The scheme and the host.
+    origin: String,
     key_env: Option<&'a str>,
     is_ollama: bool,
     is_default: bool,
@@ -76,32 +86,37 @@ impl Asked<'_> {
     fn finding(&self, listed: Result<Option<Listing>, ModelError>) -> Finding {
         let Self { model, host, .. } = *self;
         match listed {
-            Ok(None) => self.note(format!(
-                "its server answers ({host}), but has no list of models; if `{model}` fails, check base_url and model"
-            )),
+            Ok(None) => self.note(tr!("its server answers ({host}), but has no list of models; if `{model}` fails, check base_url and model", host = host, model = model)),
             Ok(Some(listing)) if listing.names.is_empty() && self.is_ollama => {
                 let model = if model.is_empty() { "llama3.2" } else { model };
-                self.missing(format!("its server ({host}) has no model yet; get one, as in: ollama pull {model}"))
+                self.missing(tr!(
+                    "its server ({host}) has no model yet; get one, as in: ollama pull {model}",
+                    host = host,
+                    model = model
+                ))
                     .run(format!("ollama pull {}", quoted(model)))
             }
             Ok(Some(listing)) if model.is_empty() => match listing.names.first() {
-                Some(first) => self.good(format!("its server answers ({host}); its first model is taken: {first}")),
-                None => self.missing(format!("its server ({host}) has no model yet")),
+                Some(first) => self.good(tr!("its server answers ({host}); its first model is taken: {first}", host = host, first = first)),
+                None => self.missing(tr!("its server ({host}) has no model yet", host = host)),
             },
-            Ok(Some(listing)) if listing.has(model) => self.good(format!("its server answers and has it ({model}, {host})")),
-            Ok(Some(listing)) if listing.complete => self.missing_model(format!(
-                "its server ({host}) has no `{model}`; get it, as in: ollama pull {model}, or set `model` to one that is there: {}",
-                shown(&listing.names)
+            Ok(Some(listing)) if listing.has(model) => self.good(tr!("its server answers and has it ({model}, {host})", model = model, host = host)),
+            Ok(Some(listing)) if listing.complete => self.missing_model(tr!(
+                "its server ({host}) has no `{model}`; get it, as in: ollama pull {model}, or set `model` to one that is there: {names}",
+                host = host,
+                model = model,
+                names = shown(&listing.names)
             )),
-            Ok(Some(listing)) => self.note(format!(
-                "its server answers ({host}), but does not list `{model}`; if that is no endpoint or alias of yours, \
-                 set `model` to one that is there: {}",
-                shown(&listing.names)
-            )),
+            Ok(Some(listing)) => self.note(tr!("its server answers ({host}), but does not list `{model}`; if that is no endpoint or alias of yours, \
+                 set `model` to one that is there: {names}", host = host, model = model, names = shown(&listing.names))),
             Err(error) => {
                 let finding = self.missing(self.advice(&error));
                 let is_silent = error.kind == ModelErrorKind::Unavailable;
-                if is_silent && self.is_ollama { finding.run("ollama serve") } else { finding }
+                match (is_silent, self.is_ollama) {
+                    (false, _) => finding,
+                    (true, true) => finding.run("ollama serve"),
+                    (true, false) => finding.run(format!("curl -v {}", quoted(&self.origin))),
+                }
             }
         }
     }
@@ -111,16 +126,21 @@ impl Asked<'_> {
         match error.kind {
             ModelErrorKind::Key => match self.key_env {
                 Some(variable) => {
-                    format!("its server ({host}) refuses the key in {variable}; put a valid one there")
+                    tr!(
+                        "its server ({host}) refuses the key in {variable}; put a valid one there",
+                        host = host,
+                        variable = variable
+                    )
                 }
-                None => format!(
-                    "its server ({host}) wants a key; name the variable that holds it with api_key_env"
+                None => tr!(
+                    "its server ({host}) wants a key; name the variable that holds it with api_key_env",
+                    host = host
                 ),
             },
             ModelErrorKind::Unavailable => {
-                format!("{} (start the server, or change base_url)", error.message)
+                tr!("{message} (start the server, or change base_url)", message = error.message)
             }
-            _ => format!("{} ({host}); check base_url", error.message),
+            _ => tr!("{message} ({host}); check base_url", message = error.message, host = host),
         }
     }
 
@@ -130,16 +150,16 @@ impl Asked<'_> {
     }
 
     fn good(&self, what: String) -> Finding {
-        Finding::good(format!("model `{}`: {what}", self.name))
+        Finding::good(tr!("model `{name}`: {what}", name = self.name, what = what))
     }
 
     fn note(&self, what: String) -> Finding {
-        Finding::note(format!("model `{}`: {what}", self.name))
+        Finding::note(tr!("model `{name}`: {what}", name = self.name, what = what))
     }
 
     /// Bad for the model that is used when none is named; without the others one can live.
     fn missing(&self, what: String) -> Finding {
-        let what = format!("model `{}`: {what}", self.name);
+        let what = tr!("model `{name}`: {what}", name = self.name, what = what);
         if self.is_default { Finding::bad(what) } else { Finding::note(what) }
     }
 }
@@ -147,7 +167,7 @@ impl Asked<'_> {
 fn shown(names: &[String]) -> String {
     let more = if names.len() > NAMES_SHOWN { " …" } else { "" };
     match names {
-        [] => "none yet".into(),
+        [] => tr!("none yet"),
         names => format!("{}{more}", names[..names.len().min(NAMES_SHOWN)].join(", ")),
     }
 }
@@ -165,11 +185,19 @@ fn idle(used: &[&str], environment: &Environment) -> Vec<Finding> {
     let keys = VENDORS.iter().filter_map(|vendor| Some((vendor.name, vendor.key_env?)));
     let idle = keys.filter(|(_, variable)| !used.contains(variable) && environment.text(variable).is_some());
     idle.map(|(vendor, variable)| {
-        Finding::note(format!(
-            "{variable} is set, but no model uses it; add one with vendor = \"{vendor}\" to helve.toml"
+        Finding::note(tr!(
+            "{variable} is set, but no model uses it; add one with vendor = \"{vendor}\" to helve.toml",
+            variable = variable,
+            vendor = vendor
         ))
     })
     .collect()
+}
+
+/// Where its server is asked.
+fn origin(model: &HttpModel) -> String {
+    let scheme = model.url().split("://").next().unwrap_or("http");
+    format!("{scheme}://{}/", host(model))
 }
 
 /// Without the name and the password that may stand before it.
@@ -184,8 +212,24 @@ mod tests {
     use super::*;
 
     fn told(model: &str, is_default: bool, listed: Result<Option<Listing>, ModelError>) -> String {
-        let asked =
-            Asked { name: "m", model, host: "gpu:1", key_env: Some("GPU_KEY"), is_ollama: true, is_default };
+        told_of(model, is_default, true, listed)
+    }
+
+    fn told_of(
+        model: &str,
+        is_default: bool,
+        is_ollama: bool,
+        listed: Result<Option<Listing>, ModelError>,
+    ) -> String {
+        let asked = Asked {
+            name: "m",
+            model,
+            host: "gpu:1",
+            origin: "http://gpu:1/".into(),
+            key_env: Some("GPU_KEY"),
+            is_ollama,
+            is_default,
+        };
         let finding = asked.finding(listed);
         let level = match finding.level {
             Level::Ok => "ok",
@@ -229,7 +273,11 @@ mod tests {
             ),
             (
                 told("x", false, failed(ModelErrorKind::Unavailable, "nobody there")),
-                "note model `m`: nobody there (start the server, or change base_url)",
+                "note model `m`: nobody there (start the server, or change base_url) | ollama serve",
+            ),
+            (
+                told_of("x", true, false, failed(ModelErrorKind::Unavailable, "nobody there")),
+                "BAD model `m`: nobody there (start the server, or change base_url) | curl -v http://gpu:1/",
             ),
             (
                 told("x", true, failed(ModelErrorKind::Refused, "odd")),

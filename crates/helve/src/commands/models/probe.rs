@@ -4,12 +4,13 @@ use anyhow::Context;
 use helve_types::{Answered, ModelProfile, Timestamp};
 
 use crate::assemble::Assembly;
-use crate::output::{errln, out, outln};
+use crate::i18n::tr;
+use crate::output::{errln, out, outln, padded};
 
 pub(super) async fn probe(assembly: &Assembly, name: &str, as_json: bool) -> anyhow::Result<()> {
     let mut progress = |question: &str| errln!("{question}");
     let asked = assembly.runtime.probe(name, &mut progress).await;
-    let profile = asked.with_context(|| format!("the model `{name}` cannot be probed"))?;
+    let profile = asked.with_context(|| tr!("the model `{name}` cannot be probed", name = name))?;
     if as_json {
         outln!("{}", serde_json::to_string_pretty(&profile)?);
     } else {
@@ -20,31 +21,35 @@ pub(super) async fn probe(assembly: &Assembly, name: &str, as_json: bool) -> any
 
 /// The findings, one on each line.
 pub(super) fn in_words(profile: &ModelProfile) -> String {
-    let mut text = format!("probed on {}: {}\n", day(profile.at), profile.subject);
+    let mut text = tr!("probed on {at}: {subject}\n", at = day(profile.at), subject = profile.subject);
     for (name, finding) in profile.findings() {
         let is = match finding.is {
-            Answered::Yes => "yes",
-            Answered::No => "no",
-            Answered::Unknown => "?",
+            Answered::Yes => tr!("yes"),
+            Answered::No => tr!("no"),
+            Answered::Unknown => "?".to_owned(),
         };
-        text.push_str(&format!("  {name:21} {is:4} {}\n", finding.because));
+        text.push_str(&format!("  {name:21} {} {}\n", padded(&is, 4), finding.because));
     }
-    let mut line = |name: &str, value: &str| text.push_str(&format!("  {name:21} {value}\n"));
+    let mut line = |name: &str, value: &str| text.push_str(&format!("  {} {value}\n", padded(name, 21)));
     if !profile.rejects.is_empty() {
-        line("refuses in schemas", &profile.rejects.join(", "));
+        line(&tr!("refuses in schemas"), &profile.rejects.join(", "));
     }
     if let Some(prompt) = &profile.prompt {
-        line("prompt profile", prompt);
+        line(&tr!("prompt profile"), prompt);
     } else if profile.native.is_no() {
-        line("prompt profile", "none of those tried made it write a call");
+        line(&tr!("prompt profile"), &tr!("none of those tried made it write a call"));
     }
     if let Some(dialect) = &profile.dialect {
-        line("dialect", dialect);
+        line(&tr!("dialect"), dialect);
     }
     let used = profile.usage;
-    let cost =
-        format!("{} questions, {} + {} tokens", profile.questions, used.input_tokens, used.output_tokens);
-    line("asked", &cost);
+    let cost = tr!(
+        "{questions} questions, {input_tokens} + {output_tokens} tokens",
+        questions = profile.questions,
+        input_tokens = used.input_tokens,
+        output_tokens = used.output_tokens
+    );
+    line(&tr!("asked"), &cost);
     text
 }
 

@@ -252,6 +252,7 @@ pub(crate) fn ending_words(ending: Ending) -> String {
         Ending::WithoutCall => tr!("a tool call was required, and none was made"),
         Ending::Repeating => tr!("it repeated the same calls"),
         Ending::BudgetSpent => tr!("its budget is used up"),
+        Ending::Refused => tr!("a call was refused"),
     }
 }
 

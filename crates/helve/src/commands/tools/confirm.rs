@@ -1,5 +1,6 @@
 //! What only the operator can agree to, asked in the terminal.
 
+use crate::i18n::tr;
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -19,7 +20,13 @@ impl Consents {
     /// Whether the operator agrees to what alone keeps a tool from being made.
     pub(super) fn given(&mut self, tool: &str, refused: &DefinitionError) -> bool {
         let Some(place) = &refused.consent else { return false };
-        let ask = || ask(&format!("The tool `{tool}` would reach `{place}` on this machine. Allow it?"));
+        let ask = || {
+            ask(&tr!(
+                "The tool `{tool}` would reach `{place}` on this machine. Allow it?",
+                tool = tool,
+                place = place
+            ))
+        };
         self.allow_all || *self.answers.entry(place.clone()).or_insert_with(|| ask().unwrap_or(false))
     }
 }

@@ -1,5 +1,6 @@
 //! Definitions of tools in a file, as people write them.
 
+use crate::i18n::tr;
 use std::io::Read;
 use std::path::Path;
 
@@ -14,14 +15,14 @@ const READ_MAX: u64 = IMPORT_BYTES_MAX as u64 + 1;
 /// The definitions in a file, or on standard input where the file is `-`.
 pub(super) fn definitions(file: &str) -> anyhow::Result<Vec<ToolDefinition>> {
     let text = read(file)?;
-    let name = if file == "-" { "standard input" } else { file };
+    let name = if file == "-" { tr!("standard input") } else { file.to_owned() };
     let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
     let given = match extension {
         Some("toml") => from_toml(&text)?,
         Some("json") => from_json(&text)?,
         _ => either(&text)?,
     };
-    parse(given).with_context(|| name.to_owned())
+    parse(given).context(name)
 }
 
 /// The text of a file, or of standard input where the file is `-`.
@@ -31,23 +32,27 @@ pub(super) fn read(file: &str) -> anyhow::Result<String> {
         "-" => std::io::stdin()
             .take(READ_MAX)
             .read_to_string(&mut text)
-            .context("standard input cannot be read as UTF-8")?,
+            .with_context(|| tr!("standard input cannot be read as UTF-8"))?,
         path => std::fs::File::open(path)
             .and_then(|opened| opened.take(READ_MAX).read_to_string(&mut text))
-            .with_context(|| format!("`{path}` cannot be read"))?,
+            .with_context(|| tr!("`{path}` cannot be read", path = path))?,
     };
     if text.len() > IMPORT_BYTES_MAX {
-        bail!("`{file}` is larger than {} MiB; import it in parts", IMPORT_BYTES_MAX >> 20);
+        bail!(tr!(
+            "`{file}` is larger than {max} MiB; import it in parts",
+            file = file,
+            max = IMPORT_BYTES_MAX >> 20
+        ));
     }
     Ok(text)
 }
 
 fn from_json(text: &str) -> anyhow::Result<Value> {
-    serde_json::from_str(text).context("it is not JSON")
+    serde_json::from_str(text).with_context(|| tr!("it is not JSON"))
 }
 
 fn from_toml(text: &str) -> anyhow::Result<Value> {
-    toml::from_str(text).context("it is not TOML")
+    toml::from_str(text).with_context(|| tr!("it is not TOML"))
 }
 
 /// Nobody says which it is, so whatever it can be read as.
@@ -56,7 +61,11 @@ fn either(text: &str) -> anyhow::Result<Value> {
     json.or_else(|not_json| match from_toml(text) {
         Ok(given) => Ok(given),
         Err(not_toml) => {
-            bail!("it is neither JSON ({:#}) nor TOML ({:#})", Inner(&not_json), Inner(&not_toml))
+            bail!(tr!(
+                "it is neither JSON ({not_json}) nor TOML ({not_toml})",
+                not_json = format!("{:#}", Inner(&not_json)),
+                not_toml = format!("{:#}", Inner(&not_toml))
+            ))
         }
     })
 }
@@ -77,17 +86,23 @@ fn parse(given: Value) -> anyhow::Result<Vec<ToolDefinition>> {
         Value::Object(mut members) if !members.contains_key("name") && members.contains_key("tools") => {
             match (members.remove("tools"), members.keys().next()) {
                 (Some(Value::Array(items)), None) => items,
-                (_, Some(other)) => bail!("`{other}`: beside `tools` nothing else may stand"),
-                _ => bail!("`tools` must be a list of definitions"),
+                (_, Some(other)) => {
+                    bail!(tr!("`{other}`: beside `tools` nothing else may stand", other = other))
+                }
+                _ => bail!(tr!("`tools` must be a list of definitions")),
             }
         }
         one => return Ok(vec![read_definition(one)?]),
     };
     let mut definitions: Vec<ToolDefinition> = vec![];
     for (number, item) in items.into_iter().enumerate() {
-        let definition = read_definition(item).with_context(|| format!("tool {}", number + 1))?;
+        let definition = read_definition(item).with_context(|| tr!("tool {number}", number = number + 1))?;
         if definitions.iter().any(|known| known.name == definition.name) {
-            bail!("tool {}: there are two named `{}`", number + 1, definition.name);
+            bail!(tr!(
+                "tool {number}: there are two named `{name}`",
+                number = number + 1,
+                name = definition.name
+            ));
         }
         definitions.push(definition);
     }

@@ -8,6 +8,7 @@ use helve_types::ToolGrant;
 
 use super::confirm::ask;
 use super::rows::{BY, told, with_hint};
+use crate::i18n::tr;
 use crate::output::{errln, outln};
 
 /// Binds the secret of a tool to a variable, once the operator has confirmed that and the host.
@@ -20,43 +21,61 @@ pub(super) async fn bind(
     let tool = catalogue.get(name);
     let row = tool.and_then(|tool| tool.row);
     let row = row.with_context(|| {
-        format!("no tool that is a row is called `{name}`; `helve tools list` shows them")
+        tr!("no tool that is a row is called `{name}`; `helve tools list` shows them", name = name)
     })?;
     let Some(need) = catalogue.secret_need(&row.definition) else {
-        bail!("`{name}` waits for no secret, so there is nothing to bind");
+        bail!(tr!("`{name}` waits for no secret, so there is nothing to bind", name = name));
     };
     let env = env.unwrap_or(need.env);
     check_variable(&env)?;
     match host {
         Some(host) if host == need.place => {}
         Some(host) => {
-            bail!("`{name}` sends its secret to `{}`, not to `{host}`; nothing was bound", need.place)
+            bail!(tr!(
+                "`{name}` sends its secret to `{place}`, not to `{host}`; nothing was bound",
+                name = name,
+                place = need.place,
+                host = host
+            ))
         }
         None => {
-            let question = format!("May `{name}` send the value of the variable {env} to `{}`?", need.place);
+            let question = tr!(
+                "May `{name}` send the value of the variable {env} to `{place}`?",
+                name = name,
+                env = env,
+                place = need.place
+            );
             match ask(&question) {
                 Some(true) => {}
-                Some(false) => bail!("nothing was bound"),
-                None => bail!(
-                    "`{name}` would send the value of the variable {env} to `{}`; confirm that with `helve tools bind \
-                     {name} --env {env} --host {}`",
-                    need.place,
-                    need.place
-                ),
+                Some(false) => bail!(tr!("nothing was bound")),
+                None => bail!(tr!(
+                    "`{name}` would send the value of the variable {env} to `{place}`; confirm that with `helve tools bind \
+                     {name} --env {env} --host {place}`",
+                    name = name,
+                    env = env,
+                    place = need.place
+                )),
             }
         }
     }
     let grant = ToolGrant::Secret { secret: need.secret, env: env.clone(), place: need.place.clone() };
     told(&catalogue.bind(name, grant, BY).await.map_err(with_hint)?);
     if std::env::var_os(&env).is_none() {
-        errln!("{name}: the variable {env} is not set here; a server sends what it was started with");
+        errln!(
+            "{}",
+            tr!(
+                "{name}: the variable {env} is not set here; a server sends what it was started with",
+                name = name,
+                env = env
+            )
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn check_variable(env: &str) -> anyhow::Result<()> {
     if env.to_ascii_uppercase().starts_with("HELVE_") {
-        bail!("{env} configures Helve itself and is sent to nobody; choose another variable");
+        bail!(tr!("{env} configures Helve itself and is sent to nobody; choose another variable", env = env));
     }
     Ok(())
 }
@@ -64,7 +83,16 @@ fn check_variable(env: &str) -> anyhow::Result<()> {
 pub(super) fn list(catalogue: &Catalogue, name: Option<&str>) -> anyhow::Result<ExitCode> {
     for row in name.map_or_else(|| catalogue.all_grants(), |name| catalogue.grants(name)) {
         let at = jiff::Timestamp::from_millisecond(row.at.0).map(|at| at.to_string());
-        outln!("{}  {}  {} by {}", row.tool, row.grant, at.unwrap_or_default(), row.by);
+        outln!(
+            "{}",
+            tr!(
+                "{tool}  {grant}  {at} by {by}",
+                tool = row.tool,
+                grant = row.grant,
+                at = at.unwrap_or_default(),
+                by = row.by
+            )
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -76,10 +104,13 @@ pub(super) async fn revoke(
 ) -> anyhow::Result<ExitCode> {
     let revoked = catalogue.revoke(name, place, BY).await?;
     if revoked.is_empty() {
-        bail!("`{name}` is allowed nothing of the kind; `helve tools grants` lists what tools are allowed");
+        bail!(tr!(
+            "`{name}` is allowed nothing of the kind; `helve tools grants` lists what tools are allowed",
+            name = name
+        ));
     }
     for grant in revoked {
-        outln!("{name}  {grant} revoked");
+        outln!("{}", tr!("{name}  {grant} revoked", name = name, grant = grant));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::confirm::Consents;
 use super::rows::BY;
+use crate::i18n::tr;
 use crate::output::{errln, outln};
 
 /// Keeps the rows of a text. Fails at the end if one of them could not be kept.
@@ -28,13 +29,17 @@ pub(super) async fn import(
             Err(error) => {
                 wrong += 1;
                 let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
-                errln!("row {number}{name}: {error}");
+                errln!("{}", tr!("row {number}{name}: {error}", number = number, name = name, error = error));
             }
         }
     }
     match wrong {
         0 => Ok(ExitCode::SUCCESS),
-        wrong => bail!("{wrong} of {count} rows were not imported; correct them and import them again"),
+        wrong => bail!(tr!(
+            "{wrong} of {count} rows were not imported; correct them and import them again",
+            wrong = wrong,
+            count = count
+        )),
     }
 }
 
@@ -61,12 +66,12 @@ fn print_row(row: &ImportedRow) {
         errln!("{name}: {note}");
     }
     let outcome = match row.outcome {
-        ImportOutcome::Checked => "can be imported",
-        ImportOutcome::Created => "created",
-        ImportOutcome::Changed => "changed",
-        ImportOutcome::Unchanged => "unchanged",
+        ImportOutcome::Checked => tr!("can be imported"),
+        ImportOutcome::Created => tr!("created"),
+        ImportOutcome::Changed => tr!("changed"),
+        ImportOutcome::Unchanged => tr!("unchanged"),
     };
     let kept = row.listed.as_ref().and_then(|listed| listed.row.as_ref());
-    let version = kept.map(|row| format!(", version {}", row.version)).unwrap_or_default();
+    let version = kept.map(|row| tr!(", version {version}", version = row.version)).unwrap_or_default();
     outln!("{name}  {outcome}{version}");
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::i18n::tr;
 use crate::output::{errln, outln};
 use anyhow::{Context, bail};
 use helve_tool::{Catalogue, CatalogueError, Change, ImportOptions, Listed};
@@ -26,17 +27,20 @@ pub(super) async fn add(
         if !catalogue.is_taken(name) {
             catalogue.check_name_is_free(name)?;
         } else if !options.replace {
-            bail!("there is a tool named `{name}` already; change it with --replace, or choose another name");
+            bail!(tr!(
+                "there is a tool named `{name}` already; change it with --replace, or choose another name",
+                name = name
+            ));
         }
-        let (warnings, allow_host) =
-            check(catalogue, definition, &mut consents).with_context(|| format!("the tool `{name}`"))?;
+        let (warnings, allow_host) = check(catalogue, definition, &mut consents)
+            .with_context(|| tr!("the tool `{name}`", name = name))?;
         for warning in warnings {
             errln!("{name}: {warning}");
         }
         allowed.push(allow_host);
     }
     if options.dry_run {
-        outln!("{} tool(s) can be made", definitions.len());
+        outln!("{}", tr!("{count} tool(s) can be made", count = definitions.len()));
         return Ok(ExitCode::SUCCESS);
     }
     for (definition, allow_host) in definitions.into_iter().zip(allowed) {
@@ -48,7 +52,7 @@ pub(super) async fn add(
             }
             false => catalogue.create_granted(definition, allow_host, BY).await,
         };
-        told(&kept.with_context(|| format!("the tool `{name}`"))?);
+        told(&kept.with_context(|| tr!("the tool `{name}`", name = name))?);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -74,7 +78,7 @@ pub(super) async fn switch(catalogue: &Catalogue, name: &str, enabled: bool) -> 
 
 pub(super) async fn remove(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     catalogue.remove(name, None, BY).await.map_err(with_hint)?;
-    outln!("{name}  deleted");
+    outln!("{}", tr!("{name}  deleted", name = name));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -99,19 +103,24 @@ pub(super) async fn versions(catalogue: &Catalogue, name: &str) -> anyhow::Resul
             at.unwrap_or_default(),
             method.as_str().unwrap_or_default(),
             row.definition.endpoint.url_template,
-            if row.definition.enabled { "" } else { "  (off)" },
+            if row.definition.enabled { String::new() } else { tr!("  (off)") },
         );
     }
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn told(tool: &Listed) {
-    let version = tool.row.as_ref().map(|row| format!("version {}, ", row.version)).unwrap_or_default();
-    outln!("{}  {version}{}", tool.name(), if tool.is_enabled() { "on" } else { "off" });
+    let version =
+        tool.row.as_ref().map(|row| tr!("version {version}, ", version = row.version)).unwrap_or_default();
+    outln!("{}  {version}{}", tool.name(), if tool.is_enabled() { tr!("on") } else { tr!("off") });
 }
 
 pub(super) fn with_hint(error: CatalogueError) -> anyhow::Error {
     let missing = matches!(error, CatalogueError::Missing(_));
     let error = anyhow::Error::new(error);
-    if missing { anyhow::anyhow!("{error}; `helve tools list` shows them") } else { error }
+    if missing {
+        anyhow::anyhow!(tr!("{error}; `helve tools list` shows them", error = error))
+    } else {
+        error
+    }
 }

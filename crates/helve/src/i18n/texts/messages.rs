@@ -231,6 +231,7 @@ pub(super) const TEXTS: Texts = &[
     ("a tool call was required, and none was made", "必须调用工具，但没有调用"),
     ("it repeated the same calls", "它一直重复相同的调用"),
     ("its budget is used up", "预算已用完"),
+    ("a call was refused", "有调用被拒绝"),
     ("running", "运行中"),
     ("waiting_approval", "等待审批"),
     ("waiting_client", "等待客户端"),

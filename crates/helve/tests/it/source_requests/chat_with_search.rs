@@ -1,8 +1,7 @@
 //! A: a chat turn that searches the web.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::net::TcpStream;
-use std::sync::{Condvar, Mutex};
 
 use super::*;
 use crate::{out, run};
@@ -86,6 +85,59 @@ fn each_form_of_a_call_that_its_models_write_is_a_call() {
     }
 }
 
+/// What the model read last.
+fn read_last(model: &Outside) -> Value {
+    questions(model).pop().unwrap()["messages"].as_array().unwrap().last().unwrap().clone()
+}
+
+#[test]
+fn the_model_reads_the_results_between_their_marks_in_a_message_of_the_user() {
+    let model = model(vec![text(CALL), text(ANSWER)]);
+    let served = served(&model, &search());
+    events(&served, "/api/chat", "", REQUEST);
+    let last = read_last(&model);
+    assert_eq!(last["role"], "user", "{last}");
+    let content = last["content"].as_str().unwrap();
+    let (sentence, frame) = content.split_once("<search_results>\n").unwrap();
+    assert!(sentence.contains("搜索") && sentence.contains("结果"), "{content}");
+    let (frame, _) = frame.split_once("\n</search_results>").unwrap();
+    let expected = "AI 摘要：今天北京晴。\n\n搜索结果：\n1. 北京天气\n   来源：https://weather.example/bj\n   内容：晴，18 度";
+    assert_eq!(frame, expected);
+}
+
+#[test]
+fn long_results_are_cut_and_the_last_line_says_how_many_there_were() {
+    let model = model(vec![text(CALL), text(ANSWER)]);
+    let search = Outside::new(|_| {
+        let result = |n: usize| json!({"title": format!("第 {n} 页"), "url": format!("https://w.example/{n}"), "content": "晴".repeat(900), "score": 0.9});
+        let results: Vec<Value> = (1..=10).map(result).collect();
+        let answer = json!({"query": "q", "answer": "晴。", "results": results, "response_time": 0.1});
+        Reply::new(200, "application/json", &answer.to_string())
+    });
+    let served = served(&model, &search);
+    events(&served, "/api/chat", "", REQUEST);
+    let last = read_last(&model);
+    let (_, frame) = last["content"].as_str().unwrap().split_once("<search_results>\n").unwrap();
+    let (frame, _) = frame.split_once("\n</search_results>").unwrap();
+    assert!(frame.ends_with("（结果已截断，共 10 条结果）"), "{frame}");
+    assert!((7_000..=8_000).contains(&frame.chars().count()), "{}", frame.chars().count());
+}
+
+#[test]
+fn a_search_that_fails_is_told_between_its_own_marks() {
+    let model = model(vec![text(CALL), text("现在查不到。")]);
+    let search =
+        Outside::new(|_| Reply::new(401, "application/json", r#"{"detail": {"error": "invalid key"}}"#));
+    let served = served(&model, &search);
+    let events = events(&served, "/api/chat", "", REQUEST);
+    assert_eq!(so_far(&events).0, "现在查不到。");
+    let last = read_last(&model);
+    let (sentence, frame) = last["content"].as_str().unwrap().split_once("<search_error>").unwrap();
+    assert!(sentence.contains("失败") && !sentence.contains("<search_results>"), "{last}");
+    let (error, _) = frame.split_once("</search_error>").unwrap();
+    assert!(!error.trim().is_empty() && !error.contains('<'), "{last}");
+}
+
 #[test]
 fn the_question_is_stored_before_the_model_is_asked_and_the_answer_with_its_thinking_and_model_type() {
     let model = model(vec![text(CALL), Say::Thought("搜索结果里有。".into(), ANSWER.into())]);
@@ -116,41 +168,6 @@ fn a_question_is_kept_even_if_the_model_never_answers() {
     assert!(messages[0]["parts"].to_string().contains("今天北京的天气怎么样?"), "{messages}");
 }
 
-/// Holds answers back until it is opened.
-#[derive(Default)]
-struct Gate(Mutex<bool>, Condvar);
-
-impl Gate {
-    fn pass(&self) {
-        drop(self.1.wait_while(self.0.lock().unwrap(), |open| !*open).unwrap());
-    }
-
-    fn open(&self) {
-        *self.0.lock().unwrap() = true;
-        self.1.notify_all();
-    }
-}
-
-/// Sends a request and reads the answer's head; the answer goes on.
-fn begin(served: &Served, headers: &str, body: &str) -> (String, TcpStream) {
-    let mut stream = TcpStream::connect(served.address()).unwrap();
-    let address = served.address();
-    write!(
-        stream,
-        "POST /api/chat HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n{headers}\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut head = vec![];
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte).unwrap();
-        head.push(byte[0]);
-    }
-    (String::from_utf8(head).unwrap(), stream)
-}
-
 #[test]
 fn forty_users_of_one_back_end_chat_at_the_same_time() {
     for with_token in [false, true] {
@@ -176,7 +193,10 @@ fn forty_users_of_one_back_end_chat_at_the_same_time() {
         }
         let served = Served::start(&data, &[("HELVE_CONFIG", file.to_str().unwrap())]);
         let open: Vec<(String, TcpStream)> = (0..40)
-            .map(|number| begin(&served, &headers, &REQUEST.replace("xxx", &format!("user{number}"))))
+            .map(|number| {
+                let request = REQUEST.replace("xxx", &format!("user{number}"));
+                begin(&served, "POST", "/api/chat", &headers, &request)
+            })
             .collect();
         // All of them are open before the first one is answered.
         for (head, _) in &open {

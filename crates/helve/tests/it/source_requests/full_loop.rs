@@ -139,7 +139,7 @@ fn retries_are_as_many_as_the_request_says() {
 }
 
 #[test]
-fn a_name_in_another_case_is_repaired_and_an_unknown_one_becomes_a_failed_call_that_the_model_hears_of() {
+fn a_name_in_another_case_is_repaired_and_an_unknown_one_becomes_an_invalid_call_that_the_model_hears_of() {
     let model = model(vec![
         Say::Call("Calculator", json!({"expression": "6 * 7"})),
         Say::Call("no_such_tool", json!({"x": 1})),
@@ -153,6 +153,9 @@ fn a_name_in_another_case_is_repaired_and_an_unknown_one_becomes_a_failed_call_t
         |question: &Value| question["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
     assert!(result(&asked[1]).contains("42"), "{}", result(&asked[1]));
     assert!(result(&asked[2]).contains("no_such_tool"), "{}", result(&asked[2]));
-    let failed = events.iter().find(|event| event["tool"]["state"] == "failed").unwrap();
-    assert!(failed["tool"]["error"].as_str().unwrap().contains("no_such_tool"), "{failed}");
+    let failed = &events.iter().find(|event| event["tool"]["state"] == "failed").unwrap()["tool"];
+    let error = failed["error"].as_str().unwrap();
+    assert!(error.starts_with("there is no tool `no_such_tool`; the tools are: "), "{failed}");
+    let input = json!({"tool": "no_such_tool", "error": error});
+    assert_eq!((&failed["name"], &failed["input"]), (&json!("invalid"), &input));
 }

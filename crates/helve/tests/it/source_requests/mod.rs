@@ -6,11 +6,15 @@
 mod agent_by_id;
 mod chat_with_search;
 mod full_loop;
+mod full_loop_events;
+mod tool_rows;
 mod tool_system;
 mod user_loop;
 
-use std::sync::Arc;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 
 use serde_json::{Value, json};
 
@@ -167,4 +171,39 @@ fn events(served: &Served, path: &str, headers: &str, body: &str) -> Vec<Value> 
 fn so_far(events: &[Value]) -> (&str, &str) {
     let last = events.iter().rfind(|event| event.get("content").is_some()).unwrap();
     (last["content"].as_str().unwrap(), last["thinking"].as_str().unwrap())
+}
+
+/// Holds answers back until it is opened.
+#[derive(Default)]
+struct Gate(Mutex<bool>, Condvar);
+
+impl Gate {
+    fn pass(&self) {
+        drop(self.1.wait_while(self.0.lock().unwrap(), |open| !*open).unwrap());
+    }
+
+    fn open(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_all();
+    }
+}
+
+/// Sends a request and reads the answer's head; the answer goes on.
+fn begin(served: &Served, method: &str, path: &str, headers: &str, body: &str) -> (String, TcpStream) {
+    let mut stream = TcpStream::connect(served.address()).unwrap();
+    let address = served.address();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut head = vec![];
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    (String::from_utf8(head).unwrap(), stream)
 }

@@ -140,6 +140,6 @@ fn five_failures_open_the_breaker() {
     let asked = search.asked().len();
     send(&served, "POST", "/api/tools/execute", "", r#"{"tool": "search_web", "query": "more"}"#);
     assert_eq!(search.asked().len(), asked, "an open breaker keeps calls from the service");
-    send(&served, "POST", "/api/tool-system/reset", "", "{}");
+    send(&served, "POST", "/api/tool-system/reset", "", "");
     assert_eq!(get(&served, "/api/tool-system/metrics/search_web")["circuitBreakerState"], "closed");
 }

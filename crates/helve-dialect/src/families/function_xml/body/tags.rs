@@ -155,36 +155,14 @@ impl TagBody {
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
         match (tag.kind, tag.closes) {
-            (Some(Element::Parameter), false) => match &tag.label {
-                Some(label) => self.begin_value(label, tag, report),
-                None => self.call.bad = true,
-            },
-            (Some(Element::Key), false) => {
-                // A body in JSON holds all arguments there are.
-                self.call.bad |= self.call.has_key || self.state == TagState::AfterJson;
-                self.word.clear();
-                self.state = TagState::Key;
-            }
-            // A call that has arguments has had its name.
-            (Some(Element::Name), false) if !self.has_arguments() && report.named().is_none() => {
-                self.word.clear();
-                self.state = TagState::Key;
-            }
-            (Some(Element::Value), false) => {
-                let mut key = std::mem::take(&mut self.word);
-                self.call.bad |= !self.call.has_key;
-                self.begin_value(key.trim(), tag, report);
-                // A second value has no key of its own, and must not look at a long one again.
-                key.clear();
-                self.word = key;
+            (Some(Element::Parameter | Element::Key | Element::Name | Element::Value), false) => {
+                self.open_member_tag(tag, report)
             }
             (Some(Element::Group), closes) if closes == self.call.in_group => self.call.in_group = !closes,
             (Some(Element::Json), closes) if closes == self.call.in_json => self.call.in_json = !closes,
             (Some(Element::Skip), _) => {}
             (Some(Element::Call | Element::NamedByText), true) => {
-                let step = self.close_call("", chunk, report);
-                let over = || self.is_over(report).then(|| self.done(Unclaimed::at(chunk.pos)));
-                return step.or_else(over);
+                return self.leave_call(chunk, report);
             }
             (Some(Element::Wrapper | Element::Call), false)
                 if !self.grammar.reopens
@@ -201,11 +179,7 @@ impl TagBody {
                 Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::Kind | Element::End),
                 _,
             ) => {
-                let step = self.close_call(raw, chunk, report);
-                if step.is_none() && self.is_over(report) && !report.calls.is_waiting() {
-                    return Some(self.done(Unclaimed { back: raw.len(), pos: chunk.pos }));
-                }
-                return step.or_else(|| self.between(raw, tag, chunk, report));
+                return self.leave_call_before(raw, tag, chunk, report);
             }
             // A call in a channel that is closed before the call is a quotation.
             (Some(Element::Channel), _) if report.calls.is_waiting() => {
@@ -224,13 +198,67 @@ impl TagBody {
             (Some(_), true) if !self.call.words.end_at(chunk.held_position(report) - raw.len()) => {
                 self.call.stray = true;
             }
-            // An argument whose tag went wrong must not be missing unnoticed.
-            _ => {
-                self.call.bad = true;
-                self.call.stray = true;
-            }
+            _ => self.break_call(),
         }
         None
+    }
+
+    /// A tag opens a parameter, or a part of one: its key, its value, or the name of the call.
+    fn open_member_tag(&mut self, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
+        match tag.kind {
+            Some(Element::Parameter) => match &tag.label {
+                Some(label) => self.begin_value(label, tag, report),
+                None => self.call.bad = true,
+            },
+            Some(Element::Key) => {
+                // A body in JSON holds all arguments there are.
+                self.call.bad |= self.call.has_key || self.state == TagState::AfterJson;
+                self.begin_key();
+            }
+            Some(Element::Value) => {
+                let mut key = std::mem::take(&mut self.word);
+                self.call.bad |= !self.call.has_key;
+                self.begin_value(key.trim(), tag, report);
+                // A second value has no key of its own, and must not look at a long one again.
+                key.clear();
+                self.word = key;
+            }
+            // A call that has arguments has had its name.
+            _ if !self.has_arguments() && report.named().is_none() => self.begin_key(),
+            _ => self.break_call(),
+        }
+    }
+
+    fn begin_key(&mut self) {
+        self.word.clear();
+        self.state = TagState::Key;
+    }
+
+    /// An argument whose tag went wrong must not be missing unnoticed.
+    fn break_call(&mut self) {
+        self.call.bad = true;
+        self.call.stray = true;
+    }
+
+    /// The call ends with its own tag, and perhaps the section with it.
+    fn leave_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
+        let step = self.close_call("", chunk, report);
+        step.or_else(|| self.is_over(report).then(|| self.done(Unclaimed::at(chunk.pos))))
+    }
+
+    /// The call ends before a tag that is not its own, and that is read as one between calls.
+    fn leave_call_before(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        let step = self.close_call(raw, chunk, report);
+        if step.is_none() && self.is_over(report) && !report.calls.is_waiting() {
+            return Some(self.done(Unclaimed { back: raw.len(), pos: chunk.pos }));
+        }
+        step.or_else(|| self.between(raw, tag, chunk, report))
     }
 
     /// Takes a tag that no grammar knows and that can be no argument: one around all of them, a mark of reasoning, the token

@@ -6,12 +6,12 @@ use crate::body::{BodyStep, Evidence, TextChunk, Trailing, Unclaimed};
 use crate::calls::CallReport;
 use crate::dialect::Fit;
 use crate::envelope::{Envelope, EnvelopeFlow, may_begin_with};
-use helve_json::Repair;
 use helve_json::is_blank;
 use helve_json::literal::Quote;
 use helve_json::loose::{self, LooseScanner};
 use helve_json::repair::Closing;
 use helve_json::work;
+use helve_json::{Repair, Repaired};
 
 impl JsonBody {
     pub(super) fn not_json(
@@ -123,12 +123,12 @@ impl JsonBody {
             loose::LooseEvent::End(pos) => {
                 chunk.pos = pos;
                 chunk.keep(report);
-                self.mend(Closing::AsWritten, 0, pos, report)
+                self.repair_object(Closing::AsWritten, 0, pos, report)
             }
             loose::LooseEvent::Tag(pos, tag) => {
                 chunk.pos = pos;
                 chunk.keep(report);
-                let step = self.mend(Closing::ByTag, tag.len(), pos, report);
+                let step = self.repair_object(Closing::ByTag, tag.len(), pos, report);
                 if let JsonState::Ready { .. } = self.state {
                     self.count(report);
                 }
@@ -138,7 +138,7 @@ impl JsonBody {
     }
 
     /// Reads the object again, repaired. Calls that were already reported out of it are passed over.
-    pub(super) fn mend(
+    pub(super) fn repair_object(
         &mut self,
         closing: Closing,
         tag: usize,
@@ -150,53 +150,7 @@ impl JsonBody {
             JsonState::Refused => None,
             _ => report.repair(raw, closing),
         };
-        let whole = repaired.is_some_and(|repaired| {
-            let mut envelope = Envelope::new(self.grammar.rules(self.standing));
-            let (mut from, mut passed) = (0, 0);
-            work::count_bytes(repaired.text.len());
-            report.restart();
-            loop {
-                report.calls.muted = passed < self.of_object;
-                let flow = envelope.feed(&repaired.text, from, report);
-                report.calls.muted = false;
-                // Only what stands in a name can have swallowed what follows it.
-                if report.named().is_some_and(|name| name.contains('"')) {
-                    return false;
-                }
-                // What was no list must not become a list of arguments, and a member no text.
-                let made = match report.arguments_so_far().as_bytes().first() {
-                    Some(b'[') => repaired.changes.contains(&Repair::Sequences),
-                    Some(b'"') => repaired.changes.contains(&Repair::InnerQuotes),
-                    _ => false,
-                };
-                if made {
-                    return false;
-                }
-                match flow {
-                    EnvelopeFlow::Call(next) => {
-                        from = next;
-                        passed += 1;
-                        if passed > self.of_object {
-                            report.repaired(repaired.changes.clone());
-                            self.count(report);
-                        } else {
-                            report.restart();
-                        }
-                    }
-                    EnvelopeFlow::Done(_) => {
-                        self.state = if passed > 0 {
-                            report.forget();
-                            JsonState::Between
-                        } else {
-                            report.repaired(repaired.changes.clone());
-                            JsonState::Ready { in_wrapper: false }
-                        };
-                        return true;
-                    }
-                    _ => return false,
-                }
-            }
-        });
+        let whole = repaired.is_some_and(|repaired| self.read_repaired(&repaired, report));
         if !whole {
             if self.standing == Evidence::Alone {
                 return Some(BodyStep::NotACall(Unclaimed::at(pos)));
@@ -206,10 +160,62 @@ impl JsonBody {
         None
     }
 
+    /// Reads the repaired object. The calls that were reported before it had to be repaired are not reported again. Says whether
+    /// the object is one or more calls to its end.
+    fn read_repaired(&mut self, repaired: &Repaired, report: &mut CallReport<'_, '_>) -> bool {
+        let mut envelope = Envelope::new(self.grammar.rules(self.standing));
+        let (mut from, mut passed) = (0, 0);
+        work::count_bytes(repaired.text.len());
+        report.restart();
+        loop {
+            report.calls.muted = passed < self.of_object;
+            let flow = envelope.feed(&repaired.text, from, report);
+            report.calls.muted = false;
+            if is_made_by_repair(repaired, report) {
+                return false;
+            }
+            match flow {
+                EnvelopeFlow::Call(next) => {
+                    from = next;
+                    passed += 1;
+                    if passed > self.of_object {
+                        report.repaired(repaired.changes.clone());
+                        self.count(report);
+                    } else {
+                        report.restart();
+                    }
+                }
+                EnvelopeFlow::Done(_) if passed > 0 => {
+                    report.forget();
+                    self.state = JsonState::Between;
+                    return true;
+                }
+                EnvelopeFlow::Done(_) => {
+                    report.repaired(repaired.changes.clone());
+                    self.state = JsonState::Ready { in_wrapper: false };
+                    return true;
+                }
+                _ => return false,
+            }
+        }
+    }
+
     pub(super) fn drop_draft(&mut self, report: &mut CallReport<'_, '_>) {
         self.calls += 1;
         self.behind = Trailing::default();
         self.state = JsonState::Between;
         report.drop_draft(Dropped::Broken);
     }
+}
+
+/// Whether the name or the arguments that were read are the repair's and not the model's: only what stands in a name can have
+/// swallowed what follows it, what was no list must not become a list of arguments, and a member no text.
+fn is_made_by_repair(repaired: &Repaired, report: &CallReport<'_, '_>) -> bool {
+    let swallows = report.named().is_some_and(|name| name.contains('"'));
+    swallows
+        || match report.arguments_so_far().as_bytes().first() {
+            Some(b'[') => repaired.changes.contains(&Repair::Sequences),
+            Some(b'"') => repaired.changes.contains(&Repair::InnerQuotes),
+            _ => false,
+        }
 }

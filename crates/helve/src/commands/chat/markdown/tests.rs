@@ -1,3 +1,5 @@
+//! Formatting of answers for the terminal, by example and against arbitrary text.
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
