@@ -298,7 +298,7 @@ describe('odd questions', () => {
     await shows(card(page, /send_mail: Outcome unknown/));
     const asked = page.getByRole('group', { name: 'Did “send_mail” take effect?' });
     await shows(asked.getByText(/^Sent /));
-    await shows(asked.getByRole('group', { name: 'What the check tool says' }).getByText('one mail in the outbox'));
+    await shows(asked.getByRole('group', { name: 'What the check tool says' }).getByText('1 mail'));
     await asked.getByText('Exactly what was sent').click();
     await shows(asked.getByRole('group', { name: 'The request that was sent' }).getByText(/^POST http:/));
     await click(page, 'It took effect');

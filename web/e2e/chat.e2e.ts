@@ -113,7 +113,7 @@ describe('JavaScript for the browser', () => {
     const told = card(page, /JavaScript in your browser: Failed/).getByText('the user declined to run it');
     expect(await told.first().isVisible()).toBe(false);
     await card(page, /JavaScript in your browser: Failed/)
-      .getByText('Original message')
+      .getByText('What the model was told')
       .first()
       .click();
     await shows(told);

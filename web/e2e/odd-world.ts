@@ -86,7 +86,7 @@ export async function startOddWorld(token?: string): Promise<OddWorld> {
   const post = await startOutside((request, response) => {
     // A mail is taken, and nobody ever hears of it.
     if (request.method === 'POST') return void request.on('end', () => request.socket.destroy()).resume();
-    response.writeHead(200, { 'Content-Type': 'text/plain' }).end('one mail in the outbox');
+    response.writeHead(200, { 'Content-Type': 'text/plain' }).end('1 mail');
   });
   const server = await startServer({ config: config(model, post), ...(token !== undefined && { token }) });
   if (token === undefined) await addMail(server, post);
