@@ -105,7 +105,7 @@ impl Serving {
     ) -> anyhow::Result<Self> {
         let assembly = assemble(config, world, Hold::Alone, extras).await?;
         for warning in &assembly.warnings {
-            tracing::warn!("{warning}");
+            tracing::warn!(problem = warning, "configuration needs attention");
         }
         let app = application(config, &assembly, world)?;
         app.refresh_access().await?;
