@@ -54,6 +54,7 @@ async fn a_model_is_told_with_its_origin_state_mode_price_and_variants() {
             "host": "api.anthropic.com",
             "ready": false,
             "problem": "set KEY",
+            "notice": {"code": "model_without_key", "params": {"variable": "KEY"}},
             "mode": "native",
             "small": true,
             "price": {
