@@ -317,8 +317,7 @@ impl Run {
     }
 
     fn errand(&self, held: &Call) -> Option<Errand> {
-        let index = held.call.id.as_str().rsplit(':').next()?.trim_end_matches('+').parse::<u32>().ok()?;
-        if held.phase == Phase::Planned && index >= self.calls_per_step_max {
+        if held.phase == Phase::Planned && held.call.id.index >= self.calls_per_step_max {
             return Some(held.too_many(self.calls_per_step_max));
         }
         match self.course(held) {

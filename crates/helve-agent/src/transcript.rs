@@ -238,11 +238,7 @@ fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
 }
 
 fn call(tool: &ToolPart) -> TurnCall<'_> {
-    TurnCall {
-        id: Cow::Borrowed(name_of(tool)),
-        tool: written_name(tool),
-        arguments: Cow::Borrowed(sound(&tool.input)),
-    }
+    TurnCall { id: name_of(tool), tool: written_name(tool), arguments: Cow::Borrowed(sound(&tool.input)) }
 }
 
 fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &Told<'_>) -> Placed<'a> {
@@ -269,7 +265,7 @@ fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &Told<'_>) -> Placed<'
              answer with what you have]"
         ));
     }
-    let (id, name) = (Cow::Borrowed(name_of(tool)), written_name(tool));
+    let (id, name) = (name_of(tool), written_name(tool));
     Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: Place { output, ..place } }
 }
 
@@ -287,8 +283,8 @@ fn written_name(tool: &ToolPart) -> Cow<'_, str> {
 }
 
 /// The name under which the model knows the call.
-fn name_of(tool: &ToolPart) -> &str {
-    tool.provider_id.as_deref().unwrap_or(tool.call.as_str())
+fn name_of(tool: &ToolPart) -> Cow<'_, str> {
+    tool.provider_id.as_deref().map_or_else(|| tool.call.to_string().into(), Cow::Borrowed)
 }
 
 /// Told to the model when nobody can say whether the effect happened.

@@ -141,7 +141,7 @@ pub(crate) async fn get_output(
     let call: CallId = call.parse().map_err(|_| Problem::not_found("call"))?;
     let store = app.runtime.store();
     store.run(principal.scope(), run).await?;
-    if call.run() != Some(run) {
+    if call.run != run {
         return Err(Problem::not_found("call"));
     }
     let whole = store.whole_output(call).await.map_err(|error| match error {

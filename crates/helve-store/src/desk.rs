@@ -34,23 +34,22 @@ impl Desk {
     /// same conversation.
     pub async fn whole_output(&self, call: &CallId) -> Result<String, StoreError> {
         let missing = StoreError::NotFound("output");
-        let of = call.run().ok_or_else(|| missing.clone())?;
-        if of == self.run {
+        if call.run == self.run {
             self.journal.flush().await?;
         }
-        let record = self.store.run(Scope::User(self.user.clone()), of).await;
+        let record = self.store.run(Scope::User(self.user.clone()), call.run).await;
         let record = record.map_err(|error| match error {
             StoreError::NotFound(_) => missing.clone(),
             other => other,
         })?;
         let is_near =
-            of == self.run || (self.conversation.is_some() && record.conversation == self.conversation);
+            call.run == self.run || (self.conversation.is_some() && record.conversation == self.conversation);
         if !is_near {
             return Err(missing);
         }
         match self.store.whole_output(call.clone()).await {
             // It was not cut, so all of it is in the log.
-            Err(StoreError::NotFound(_)) => self.logged_output(of, call).await?.ok_or(missing),
+            Err(StoreError::NotFound(_)) => self.logged_output(call.run, call).await?.ok_or(missing),
             whole => whole,
         }
     }

@@ -3,11 +3,13 @@
 //! Runs, conversations, messages and approvals have 128-bit ids; a call's id is its place in its run, so the
 //! same call has the same id after a crash. Users are named by the operator or the client, not by us.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
 /// Text that is not the id it was taken for.
@@ -103,33 +105,41 @@ impl fmt::Display for UserId {
     }
 }
 
-/// A tool call's place in its run: `run:step:index`. It is also the key under which its effect happens.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct CallId(String);
+/// A tool call's position in its run, written `run:step:index`. It is also the key under which its effect happens.
+///
+/// A call that a person ordered in place of another one has the same position and a `+` more at the end of its text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId {
+    pub run: RunId,
+    pub step: u32,
+    /// Which call of the step's message it is, from 0.
+    pub index: u32,
+    /// How many calls at this position it replaces, one after the other.
+    pub repetition: u32,
+}
 
 impl CallId {
     pub fn new(run: RunId, step: u32, index: u32) -> Self {
-        Self(format!("{run}:{step}:{index}"))
+        Self { run, step, index, repetition: 0 }
+    }
+
+    /// Its position as people are shown it in a list of the calls of one run, where the run needs no mention.
+    pub fn position(&self) -> String {
+        let id = self.to_string();
+        id.split_once(':').map_or(id.clone(), |(_, position)| position.to_owned())
     }
 
     /// The id of the call that a person ordered in place of this one.
+    #[must_use]
     pub fn again(&self) -> Self {
-        Self(format!("{}+", self.0))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    pub fn run(&self) -> Option<RunId> {
-        self.0.split(':').next()?.parse().ok()
+        Self { repetition: self.repetition.saturating_add(1), ..self.clone() }
     }
 }
 
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        write!(f, "{}:{}:{}", self.run, self.step, self.index)?;
+        (0..self.repetition).try_for_each(|_| f.write_str("+"))
     }
 }
 
@@ -137,17 +147,47 @@ impl FromStr for CallId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let wrong = || IdError { kind: "call", text: text.to_owned() };
-        let mut pieces = text.trim_end_matches('+').split(':');
-        let (Some(run), Some(step), Some(index), None) =
-            (pieces.next(), pieces.next(), pieces.next(), pieces.next())
-        else {
-            return Err(wrong());
+        let read = || {
+            let position = text.trim_end_matches('+');
+            let repetition = u32::try_from(text.len() - position.len()).ok()?;
+            let mut pieces = position.split(':');
+            let run = pieces.next()?.parse().ok()?;
+            let (step, index) = (read_number(pieces.next()?)?, read_number(pieces.next()?)?);
+            pieces.next().is_none().then_some(Self { run, step, index, repetition })
         };
-        run.parse::<RunId>().map_err(|_| wrong())?;
-        step.parse::<u32>().map_err(|_| wrong())?;
-        index.parse::<u32>().map_err(|_| wrong())?;
-        Ok(Self(text.to_owned()))
+        read().ok_or_else(|| IdError { kind: "call", text: text.to_owned() })
+    }
+}
+
+/// The number, if it is written as `Display` writes it: one call has one text.
+fn read_number(text: &str) -> Option<u32> {
+    let number: u32 = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
+}
+
+impl Serialize for CallId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CallId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'_, str>::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for CallId {
+    fn schema_name() -> Cow<'static, str> {
+        "CallId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A tool call's position in its run, written `run:step:index`. It is also the key under which its effect happens.\n\nA call that a person ordered in place of another one has the same position and a `+` more at the end of its text.",
+            "type": "string"
+        })
     }
 }
 
@@ -170,7 +210,7 @@ impl PartId {
 
 impl From<&CallId> for PartId {
     fn from(call: &CallId) -> Self {
-        Self(call.0.clone())
+        Self(call.to_string())
     }
 }
 
@@ -185,19 +225,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_id_reads_back_what_it_was_made_of() {
+    fn a_call_id_reads_back_from_its_text_and_from_json() {
         let run = RunId(Uuid::from_u128(7));
         let id = CallId::new(run, 2, 1);
-        assert_eq!(id.as_str().parse::<CallId>(), Ok(id.clone()));
-        assert_eq!(id.run(), Some(run));
-        assert_eq!(id.again().as_str().parse::<CallId>(), Ok(id.again()));
+        assert_eq!(id.to_string(), format!("{run}:2:1"));
+        assert_eq!(id.again().again().to_string(), format!("{run}:2:1++"));
+        for id in [id.clone(), id.again(), id.again().again()] {
+            assert_eq!(id.to_string().parse(), Ok(id.clone()));
+            let json = serde_json::to_string(&id).unwrap();
+            assert_eq!(json, format!("\"{id}\""));
+            assert_eq!(serde_json::from_str::<CallId>(&json).unwrap(), id);
+        }
+        assert!(serde_json::from_str::<CallId>("\"a:1:2\"").is_err());
+    }
+
+    #[test]
+    fn calls_are_ordered_by_number_and_a_repetition_follows_what_it_repeats() {
+        let run = RunId(Uuid::from_u128(7));
+        let mut ids = [CallId::new(run, 10, 0), CallId::new(run, 2, 1).again(), CallId::new(run, 2, 1)];
+        ids.sort();
+        assert_eq!(ids.map(|id| (id.step, id.index, id.repetition)), [(2, 1, 0), (2, 1, 1), (10, 0, 0)]);
     }
 
     #[test]
     fn text_that_is_no_id_is_named_in_the_error() {
         let wrong = "../etc/passwd".parse::<RunId>().unwrap_err();
         assert_eq!(wrong.to_string(), "`../etc/passwd` is not a run id");
-        for text in ["", "a:b:c", "1:2", "0190163d-8694-739b-aea5-966c26f8ad91:1:0:9"] {
+        for text in ["", "a:b:c", "1:2", "++"] {
+            assert!(text.parse::<CallId>().is_err(), "{text}");
+        }
+        for rest in ["1:0:9", "1", "+1:0", "01:0", "1:-0", "1:0+0", "4294967296:0", " 1:0"] {
+            let text = format!("0190163d-8694-739b-aea5-966c26f8ad91:{rest}");
             assert!(text.parse::<CallId>().is_err(), "{text}");
         }
     }

@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn an_output_from_before_there_were_labels_counts_as_anything() {
         let part = serde_json::json!({
-            "step": 1, "call": "x:1:0", "tool": "fetch", "input": "{}", "state": "completed",
+            "step": 1, "call": "00000000-0000-0000-0000-000000000001:1:0", "tool": "fetch", "input": "{}", "state": "completed",
             "output": {"text": "old"}, "requested_at": 1
         });
         let part: ToolPart = serde_json::from_value(part).unwrap();

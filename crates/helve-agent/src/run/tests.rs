@@ -224,7 +224,7 @@ fn words(step: &Step) -> String {
 }
 
 fn errand_words(errand: &Errand) -> String {
-    let place = errand.call().as_str().split_once(':').map_or("", |(_, place)| place);
+    let place = errand.call().position();
     match errand {
         Errand::Execute { attempts_before, grant, before, .. } => {
             format!(

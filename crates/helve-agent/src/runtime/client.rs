@@ -159,7 +159,7 @@ pub(crate) async fn keep_late(journal: &RunJournal, delivered: &Delivered) -> Re
 
 /// The token of whoever claims a call under these names.
 pub(crate) fn token(seal: &Seal, run: RunId, call: &CallId, by: &str, client: &str, given: &str) -> String {
-    seal.mark(TOKEN, &[&run.to_string(), call.as_str(), by, given, client])
+    seal.mark(TOKEN, &[&run.to_string(), &call.to_string(), by, given, client])
 }
 
 /// By which a result is known when it comes again.
@@ -186,7 +186,8 @@ pub(crate) fn judge(run: &Run, seal: &Seal, delivered: &Delivered) -> Delivery {
             CommandError::NotWaiting
         });
     };
-    let words = [&run.id().to_string(), call.as_str(), &by.0, &claim.arguments, &claim.client];
+    let (run_id, call_id) = (run.id().to_string(), call.to_string());
+    let words = [&*run_id, &call_id, &by.0, &claim.arguments, &claim.client];
     if !seal.fits(result_token, TOKEN, &words) {
         return Delivery::Refused(CommandError::WrongToken);
     }

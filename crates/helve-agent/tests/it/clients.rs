@@ -36,7 +36,7 @@ async fn waiting(lab: &Lab) -> (Started, CallId) {
 }
 
 async fn claim(lab: &Lab, call: &CallId, client: &str) -> Result<ClientClaim, CommandError> {
-    lab.runtime.claim(Scope::User(mei()), call.run().unwrap(), call.clone(), client.into(), mei()).await
+    lab.runtime.claim(Scope::User(mei()), call.run, call.clone(), client.into(), mei()).await
 }
 
 async fn claimed(lab: &Lab, call: &CallId) -> ClientClaim {
@@ -50,11 +50,11 @@ async fn bring(lab: &Lab, call: &CallId, token: &str, text: &str) -> Result<(), 
         by: mei(),
         result: Ok(ToolOutput::text(text)),
     };
-    lab.runtime.deliver(Scope::User(mei()), call.run().unwrap(), delivered).await
+    lab.runtime.deliver(Scope::User(mei()), call.run, delivered).await
 }
 
 async fn state(lab: &Lab, call: &CallId) -> CallState {
-    let rows = lab.store.calls(call.run().unwrap()).await.unwrap();
+    let rows = lab.store.calls(call.run).await.unwrap();
     rows.into_iter().find(|row| row.call.id == *call).unwrap().state
 }
 

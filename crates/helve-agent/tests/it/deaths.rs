@@ -180,7 +180,7 @@ async fn k11_a_result_on_record_is_a_result_and_the_next_step_follows() {
 async fn k12_of_calls_side_by_side_each_goes_on_from_its_own_record() {
     let lab = lab([reply("say All seen to.")]);
     let run = crashed(&lab, |first| {
-        let call = |n| CallId::new(first.run().unwrap(), 1, n);
+        let call = |n| CallId::new(first.run, 1, n);
         let names = ["look", "look", "send", "send"];
         let mut facts: Vec<Fact> =
             (0..).zip(names).map(|(n, name)| requested(&call(n), name).remove(0)).collect();

@@ -30,7 +30,7 @@ pub(super) fn one_client(evidence: &Evidence) -> Vec<String> {
             matches!(fact, Fact::ToolFinished { call, output, .. }
                 if *call == brought.call && output.text == brought.text)
         };
-        let log = evidence.log_of(brought.call.as_str());
+        let log = evidence.log_of(&brought.call.to_string());
         if !log.iter().any(|event| is_kept(&event.body.fact)) {
             wrong
                 .push(format!("`{}` was brought for call {} and is not on disk", brought.text, brought.call));

@@ -34,7 +34,7 @@ fn heard<'a>(log: &'a [Event], call: &str, is_standing: IsStanding<'_>) -> Heard
     let mut wanted = None;
     // The tool as it was when a person had the call run again.
     let mut again = None;
-    let about = log.iter().filter(|event| event.body.fact.call().is_some_and(|of| of.as_str() == call));
+    let about = log.iter().filter(|event| event.body.fact.call().is_some_and(|of| of.to_string() == call));
     for event in about {
         match &event.body.fact {
             Fact::ToolRequested { arguments, replaces, .. } => {

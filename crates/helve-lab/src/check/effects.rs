@@ -23,7 +23,7 @@ struct Told<'a> {
 fn told<'a>(evidence: &'a Evidence, call: &str) -> Told<'a> {
     let mut told = Told::default();
     let log = evidence.log_of(call);
-    let about = log.iter().filter(|event| event.body.fact.call().is_some_and(|of| of.as_str() == call));
+    let about = log.iter().filter(|event| event.body.fact.call().is_some_and(|of| of.to_string() == call));
     for event in about {
         match &event.body.fact {
             Fact::ToolStarted { .. } | Fact::ToolClaimed { .. } => told.starts += 1,
@@ -63,8 +63,8 @@ pub(super) fn one_key(evidence: &Evidence) -> Vec<String> {
     }
     for (call, row) in &evidence.disk.calls {
         let is_ours = tools::kind(&row.tool).is_some_and(|kind| kind.class == Effect::Idempotent);
-        if is_ours && row.state == "succeeded" && !effects.contains_key(call.as_str()) {
-            let by_person = told(evidence, call.as_str()).by_person;
+        if is_ours && row.state == "succeeded" && !effects.contains_key(&*call.to_string()) {
+            let by_person = told(evidence, &call.to_string()).by_person;
             if !by_person {
                 wrong.push(format!("call {call} of `{}` succeeded and never happened", row.tool));
             }
@@ -99,9 +99,9 @@ pub(super) fn results_are_real(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     let asked = evidence.asked();
     for (call, row) in evidence.disk.calls.iter().filter(|(_, row)| tools::kind(&row.tool).is_some()) {
-        let told = told(evidence, call.as_str());
+        let told = told(evidence, &call.to_string());
         let Some(result) = told.result.filter(|_| !told.by_person) else { continue };
-        let own = asked.get(call.as_str()).map_or(&[][..], Vec::as_slice);
+        let own = asked.get(&*call.to_string()).map_or(&[][..], Vec::as_slice);
         let answered = if told.from_cache {
             evidence.ledger.iter().any(|entry| entry.tool == row.tool && entry.answer == result)
         } else {

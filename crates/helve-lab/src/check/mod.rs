@@ -59,7 +59,7 @@ impl Evidence {
 
     /// The run that a call is of.
     fn run_of(&self, call: &str) -> Option<(RunId, &Run)> {
-        let run = call.parse::<CallId>().ok()?.run()?;
+        let run = call.parse::<CallId>().ok()?.run;
         Some((run, self.disk.runs.get(&run)?))
     }
 

@@ -80,7 +80,7 @@ pub(super) async fn complete(
             let step = here.map(|known| known.step).min();
             let last = calls.iter().map(|known| known.step).max().unwrap_or_default();
             let step = step.unwrap_or(last);
-            let missing = |known: &&Recorded| !known.is_clients && !said.contains(known.id.as_str());
+            let missing = |known: &&Recorded| !known.is_clients && !said.contains(&known.id.to_string());
             let has_calls = !message.calls.is_empty();
             // Steps that the history leaves out. A message whose calls stand in its text cannot take in the other
             // calls of its step, so they go before it.
@@ -116,7 +116,7 @@ pub(super) async fn complete(
 
 /// The runs that a message's calls or results are of, by the ids that it gives them.
 fn runs_of(message: &ChatMessage) -> Vec<RunId> {
-    let of = |id: &str| id.parse::<CallId>().ok().and_then(|call| call.run());
+    let of = |id: &str| id.parse::<CallId>().ok().map(|call| call.run);
     match message.role {
         ChatRole::Assistant => message.calls.iter().filter_map(|call| of(&call.id)).collect(),
         ChatRole::Tool => message.call_id.iter().filter_map(|id| of(id)).collect(),
@@ -179,7 +179,7 @@ impl Recorded {
         let read = |text: &str| serde_json::from_str::<Value>(text).ok();
         let same = self.arguments == call.arguments
             || read(&self.arguments).is_some_and(|own| Some(own) == read(&call.arguments));
-        call.id == self.id.as_str() && call.name == self.tool && same
+        call.id == self.id.to_string() && call.name == self.tool && same
     }
 
     fn call(&self) -> ChatCall {

@@ -40,7 +40,7 @@ fn insert_plan(
     at: Timestamp,
 ) -> Result<UserPlan, StoreError> {
     let made = "SELECT * FROM plans WHERE user = ?1 AND made_by = ?2";
-    if let Some(plan) = first(connection, made, params![user.0, by.as_str()], read)? {
+    if let Some(plan) = first(connection, made, params![user.0, by.to_string()], read)? {
         return Ok(plan);
     }
     let body = to_json(body)?;
@@ -54,7 +54,7 @@ fn insert_plan(
         "INSERT INTO plans (user, number, version, body, made_by, created_at, updated_at)
          SELECT ?1, coalesce(max(number), 0) + 1, 1, ?3, ?2, ?4, ?4 FROM plans WHERE user = ?1
          RETURNING *",
-        params![user.0, by.as_str(), body, at.0],
+        params![user.0, by.to_string(), body, at.0],
         read,
     )?
     .ok_or(StoreError::NotFound("plan"))
@@ -72,7 +72,7 @@ fn apply_change(connection: &Connection, user: &UserId, change: &PlanChange) -> 
         connection,
         "UPDATE plans SET version = version + 1, body = ?3, changed_by = ?4, updated_at = ?5
          WHERE user = ?1 AND number = ?2",
-        params![user.0, change.number, to_json(&change.body)?, change.by.as_str(), change.at.0],
+        params![user.0, change.number, to_json(&change.body)?, change.by.to_string(), change.at.0],
     )?;
     read_plan(connection, user, change.number)
 }

@@ -63,8 +63,8 @@ async fn page(
     }
 }
 
-fn ids(found: &[Execution]) -> Vec<&str> {
-    found.iter().map(|held| held.record.call.id.as_str()).collect()
+fn ids(found: &[Execution]) -> Vec<CallId> {
+    found.iter().map(|held| held.record.call.id.clone()).collect()
 }
 
 pub async fn a_call_is_found_by_each_thing_that_is_known_of_it(store: Subject) {
@@ -102,7 +102,7 @@ pub async fn a_call_is_found_by_each_thing_that_is_known_of_it(store: Subject) {
         ),
     ] {
         let found = found(&store, Scope::Everyone, filter.clone()).await;
-        let expected: Vec<_> = expected.iter().map(|call| call.as_str()).collect();
+        let expected: Vec<_> = expected.into_iter().cloned().collect();
         assert_eq!(ids(&found), expected, "{filter:?}");
     }
 }
@@ -128,7 +128,7 @@ pub async fn a_call_is_found_by_the_state_that_it_is_listed_with(store: Subject)
         for scope in [Scope::Everyone, mei.scope()] {
             let filter = ExecutionFilter { state: Some(held.record.state), ..ExecutionFilter::default() };
             let found = found(&store, scope, filter).await;
-            assert_eq!(ids(&found), [held.record.call.id.as_str()], "{:?}", held.record.state);
+            assert_eq!(ids(&found), std::slice::from_ref(&held.record.call.id), "{:?}", held.record.state);
         }
     }
     let of =

@@ -69,6 +69,6 @@ fn fits(filter: &ExecutionFilter, held: &Execution) -> bool {
 }
 
 /// Calls of one moment come in the order of their runs' ids, then of their own as text.
-fn order(mark: &Mark) -> (i64, Option<helve_types::RunId>, String) {
-    (mark.requested_at.0, mark.call.run(), mark.call.to_string())
+fn order(mark: &Mark) -> (i64, helve_types::RunId, String) {
+    (mark.requested_at.0, mark.call.run, mark.call.to_string())
 }

@@ -100,7 +100,7 @@ impl Shelves {
             share.bytes += shelf.log.iter().map(|recorded| recorded.json.len() as u64).sum::<u64>();
         }
         let of_user = |run: &RunId| self.runs.get(run).is_some_and(|shelf| shelf.record.user == *user);
-        let wholes = self.wholes.iter().filter(|(call, _)| call.run().is_some_and(|run| of_user(&run)));
+        let wholes = self.wholes.iter().filter(|(call, _)| of_user(&call.run));
         share.bytes += wholes.map(|(_, text)| text.len() as u64).sum::<u64>();
         let files = self.files.iter().filter(|((run, _), _)| of_user(run));
         share.bytes += files.map(|(_, file)| file.bytes.len() as u64).sum::<u64>();

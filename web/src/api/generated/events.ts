@@ -243,7 +243,9 @@ export type MessageId = string;
  */
 export type PartId = string;
 /**
- * A tool call's place in its run: `run:step:index`. It is also the key under which its effect happens.
+ * A tool call's position in its run, written `run:step:index`. It is also the key under which its effect happens.
+ *
+ * A call that a person ordered in place of another one has the same position and a `+` more at the end of its text.
  */
 export type CallId = string;
 /**

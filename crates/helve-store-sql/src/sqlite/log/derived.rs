@@ -86,7 +86,7 @@ fn change_call(
     call: &CallId,
     change: &CallChange<'_>,
 ) -> Result<(), StoreError> {
-    let (run, call) = (run.0.as_bytes(), call.as_str());
+    let (run, call) = (run.0.as_bytes(), &*call.to_string());
     match change {
         CallChange::Plan { step, tool, arguments, provider_id } => execute(
             connection,

@@ -164,7 +164,7 @@ pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
         execute(
             connection,
             "INSERT OR REPLACE INTO outputs (run, call, text) VALUES (?1, ?2, ?3)",
-            params![batch.run.0.as_bytes(), whole.call.as_str(), whole.text],
+            params![batch.run.0.as_bytes(), whole.call.to_string(), whole.text],
         )?;
     }
     shares::grow(connection, batch, new.iter().map(|recorded| recorded.json.len()).sum())?;

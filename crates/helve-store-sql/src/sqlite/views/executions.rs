@@ -29,12 +29,12 @@ pub(crate) fn execution(
     call: &CallId,
 ) -> Result<Execution, StoreError> {
     let missing = StoreError::NotFound("call");
-    let Some(run) = call.run() else { return Err(missing) };
     let sql = format!(
         "{SELECT} FROM tool_calls JOIN runs ON runs.id = tool_calls.run
          WHERE tool_calls.run = ?1 AND tool_calls.id = ?2 AND (?3 IS NULL OR tool_calls.user = ?3)"
     );
-    first(connection, &sql, params![run.0.as_bytes(), call.as_str(), only_user(scope)], read)?.ok_or(missing)
+    first(connection, &sql, params![call.run.0.as_bytes(), call.to_string(), only_user(scope)], read)?
+        .ok_or(missing)
 }
 
 pub(crate) fn sends(
@@ -102,13 +102,12 @@ fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (Stri
         clauses.add("requested_at < ?", [Value::Integer(to.0)]);
     }
     if let Some(mark) = &page.before {
-        let run = mark.call.run().map_or(vec![], |RunId(run)| run.as_bytes().to_vec());
         clauses.add(
             "(requested_at, tool_calls.run, tool_calls.id) < (?, ?, ?)",
             [
                 Value::Integer(mark.requested_at.0),
-                Value::Blob(run),
-                Value::Text(mark.call.as_str().to_owned()),
+                Value::Blob(mark.call.run.0.as_bytes().to_vec()),
+                Value::Text(mark.call.to_string()),
             ],
         );
     }

@@ -17,7 +17,7 @@ pub(crate) fn keep(connection: &Connection, batch: &Append, at: Timestamp) -> Re
             params![
                 batch.run.0.as_bytes(),
                 file.id,
-                file.call.as_str(),
+                file.call.to_string(),
                 file.name,
                 file.media_type,
                 &*file.bytes,

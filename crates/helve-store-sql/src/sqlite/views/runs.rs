@@ -159,15 +159,11 @@ fn effect_of_word(word: &str) -> Option<Effect> {
 }
 
 pub(crate) fn whole_output(connection: &Connection, call: &CallId) -> Result<String, StoreError> {
-    let missing = StoreError::NotFound("output");
-    let Some(run) = call.run() else {
-        return Err(missing);
-    };
     first(
         connection,
         "SELECT text FROM outputs WHERE run = ?1 AND call = ?2",
-        params![run.0.as_bytes(), call.as_str()],
+        params![call.run.0.as_bytes(), call.to_string()],
         |row| column(row, "text"),
     )?
-    .ok_or(missing)
+    .ok_or(StoreError::NotFound("output"))
 }

@@ -183,8 +183,7 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
 
 /// The call's place in its run.
 fn number(call: &CallId) -> String {
-    let id = call.as_str();
-    line(id.split_once(':').map_or(id, |(_, place)| place))
+    call.position()
 }
 
 /// What each stage decided, in a few words.
