@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use helve_agent::Runtime;
 use helve_guard::Admission;
-use helve_types::{Timestamp, ToolSpec};
+use helve_types::{Reason, Timestamp, ToolSpec};
 use serde_json::Value;
 
 use crate::access::{Access, AccessSettings};
@@ -47,7 +47,7 @@ pub struct Inner {
 }
 
 /// What is wrong with a model, if anything: told to people who would choose it.
-pub type ModelProblems = dyn Fn(&str) -> Option<String> + Send + Sync;
+pub type ModelProblems = dyn Fn(&str) -> Option<Reason> + Send + Sync;
 
 /// Tools as requests of a vendor have them, by the name of the format; none for a format that nobody knows.
 pub type Declare = dyn Fn(&str, &[&ToolSpec]) -> Option<Value> + Send + Sync;

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use helve_agent::{Model, Models, Price, PriceSource, Runtime};
-use helve_types::{Mode, ModelProfile, UserId};
+use helve_types::{Mode, ModelProfile, Notice, Reason, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -44,6 +44,9 @@ pub struct ModelView {
     /// What is wrong, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// The same for people, as a code with its parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<Notice>,
     /// How it calls tools now.
     pub mode: Mode,
     /// The dialect of the last call that it wrote into its text, if it ever did.
@@ -101,7 +104,7 @@ pub fn model_list(runtime: &Runtime, problem_of: &ModelProblems, user: &UserId) 
     }
 }
 
-fn view(models: &Models, model: &dyn Model, mode: Mode, problem: Option<String>) -> ModelView {
+fn view(models: &Models, model: &dyn Model, mode: Mode, problem: Option<Reason>) -> ModelView {
     let name = model.name();
     let options = models.options(name).map(|options| (*options).clone()).unwrap_or_default();
     let origin = options.origin.as_ref();
@@ -113,7 +116,8 @@ fn view(models: &Models, model: &dyn Model, mode: Mode, problem: Option<String>)
         model: origin.map(|origin| origin.model.clone()),
         host: origin.map(|origin| origin.host.clone()),
         ready: problem.is_none(),
-        problem,
+        notice: problem.as_ref().map(|problem| problem.notice.clone()),
+        problem: problem.map(|problem| problem.text),
         mode,
         dialect: models.dialect(name),
         profile: models.profile(name).map(|profile| (*profile).clone()),

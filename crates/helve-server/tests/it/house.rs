@@ -9,12 +9,14 @@ use helve_agent::{
 };
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, Listening, Network, ServerLimits, new_token, router, serve};
-use helve_store::{ActFor, Disk, MemoryStore, Store, TokenRights};
+use helve_store::{Access, ActFor, Disk, MemoryStore, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
     Limits, Maker, Registry, Request, Rule, Tool, ToolError, ToolFuture,
 };
-use helve_types::{Auth, Effect, ModelParams, ToolDefinition, ToolOutput, ToolSpec, UserId, World};
+use helve_types::{
+    Auth, Effect, ModelParams, Notice, Reason, ToolDefinition, ToolOutput, ToolSpec, UserId, World,
+};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -209,7 +211,7 @@ impl House {
             runtime.clone(),
             access,
             plan.limits,
-            Box::new(move |_| plan.problem.map(str::to_owned)),
+            Box::new(move |_| plan.problem.map(|text| Reason::new(text, Notice::model_without_key("KEY")))),
         );
         app.set_ready();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
