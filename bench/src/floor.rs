@@ -52,14 +52,18 @@ impl Floor {
     async fn turn(&self, request: Request<Incoming>) -> anyhow::Result<Response<Body>> {
         let body: Value = serde_json::from_slice(&request.into_body().collect().await?.to_bytes())?;
         let stream = body["stream"] != false;
+        // Without one the model is asked once, and what it says is passed on.
+        let tools = body["tools"] != false;
         let mut messages = vec![json!({"role": "user", "content": body["message"]})];
         if stream {
             let (pieces, received) = mpsc::unbounded_channel::<Bytes>();
             let floor = self.clone();
             tokio::spawn(async move {
-                let call = floor.ask_streaming(&messages, None).await?;
-                messages.extend(run(call));
-                floor.ask_streaming(&messages, Some(&pieces)).await?;
+                if tools {
+                    let call = floor.ask_streaming(&messages, tools, None).await?;
+                    messages.extend(run(call));
+                }
+                floor.ask_streaming(&messages, tools, Some(&pieces)).await?;
                 _ = pieces.send(Bytes::from_static(b"data: [DONE]\n\n"));
                 anyhow::Ok(())
             });
@@ -78,17 +82,25 @@ impl Floor {
         Ok(Response::builder().header("content-type", "application/json").body(body)?)
     }
 
-    fn question(&self, messages: &[Value], stream: bool) -> anyhow::Result<Request<Full<Bytes>>> {
+    fn question(
+        &self,
+        messages: &[Value],
+        tools: bool,
+        stream: bool,
+    ) -> anyhow::Result<Request<Full<Bytes>>> {
         let tool = json!({"type": "function", "function": {
             "name": "calculator", "description": "Calculates.", "parameters": {"type": "object"}}});
-        let body = json!({"model": "mock", "messages": messages, "tools": [tool], "stream": stream});
+        let mut body = json!({"model": "mock", "messages": messages, "stream": stream});
+        if tools {
+            body["tools"] = json!([tool]);
+        }
         Ok(Request::post(&*self.model)
             .header("content-type", "application/json")
             .body(Full::new(Bytes::from(body.to_string())))?)
     }
 
     async fn ask(&self, messages: &[Value]) -> anyhow::Result<Value> {
-        let response = self.client.request(self.question(messages, false)?).await?;
+        let response = self.client.request(self.question(messages, true, false)?).await?;
         Ok(serde_json::from_slice(&response.into_body().collect().await?.to_bytes())?)
     }
 
@@ -96,9 +108,10 @@ impl Floor {
     async fn ask_streaming(
         &self,
         messages: &[Value],
+        tools: bool,
         pieces: Option<&mpsc::UnboundedSender<Bytes>>,
     ) -> anyhow::Result<Value> {
-        let response = self.client.request(self.question(messages, true)?).await?;
+        let response = self.client.request(self.question(messages, tools, true)?).await?;
         let mut frames = BodyStream::new(response.into_body());
         let mut call = json!({"id": "", "type": "function", "function": {"name": "", "arguments": ""}});
         let mut buffer = String::new();

@@ -12,6 +12,11 @@ use hyper::Request;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+/// Streams that have no token by then never get one.
+const OPENING_MAX: Duration = Duration::from_secs(60);
 
 /// What is asked, and how its answer shows that it is a token.
 #[derive(Clone)]
@@ -38,6 +43,15 @@ pub(crate) struct Answered {
 }
 
 pub(crate) async fn ask(client: &HttpClient, question: &Question) -> anyhow::Result<Answered> {
+    ask_and_tell(client, question, || {}).await
+}
+
+/// `started` is called when the first token has come.
+async fn ask_and_tell(
+    client: &HttpClient,
+    question: &Question,
+    started: impl Fn() + Send,
+) -> anyhow::Result<Answered> {
     let request = Request::post(format!("http://{}{}", question.address, question.path))
         .header("content-type", "application/json")
         .body(Full::new(question.body.clone()))?;
@@ -55,8 +69,9 @@ pub(crate) async fn ask(client: &HttpClient, question: &Question) -> anyhow::Res
         let frame = frame?;
         let Some(data) = frame.data_ref() else { continue };
         let found = count(data, question.token);
-        if found > 0 {
-            first_token.get_or_insert_with(|| began.elapsed());
+        if found > 0 && first_token.is_none() {
+            first_token = Some(began.elapsed());
+            started();
         }
         tokens += found;
     }
@@ -67,6 +82,49 @@ pub(crate) async fn ask(client: &HttpClient, question: &Question) -> anyhow::Res
 /// How often a mark occurs. Marks are not cut by frames here: each event is written at once.
 fn count(data: &[u8], mark: &[u8]) -> u64 {
     data.windows(mark.len()).filter(|window| *window == mark).count() as u64
+}
+
+/// Answers that are open at the same time, until this value is dropped.
+pub(crate) struct OpenStreams {
+    /// From the first request until the last stream had its first token.
+    pub(crate) opening: Duration,
+    asking: JoinSet<anyhow::Result<Answered>>,
+}
+
+impl OpenStreams {
+    /// Opens so many at once.
+    pub(crate) async fn open(question: &Question, count: usize) -> anyhow::Result<Self> {
+        let client = client();
+        let (started, mut all_started) = mpsc::channel(count);
+        let began = Instant::now();
+        let mut asking = JoinSet::new();
+        for _ in 0..count {
+            let (client, question, started) = (client.clone(), question.clone(), started.clone());
+            asking.spawn(async move { ask_and_tell(&client, &question, || _ = started.try_send(())).await });
+        }
+        for _ in 0..count {
+            tokio::select! {
+                _ = all_started.recv() => {}
+                Some(ended) = asking.join_next() => {
+                    ended??;
+                    bail!("a stream ended before all were open");
+                }
+                () = tokio::time::sleep(OPENING_MAX) => bail!("not all streams were open in time"),
+            }
+        }
+        Ok(Self { opening: began.elapsed(), asking })
+    }
+
+    /// That all of them are still open.
+    pub(crate) fn check(&mut self) -> anyhow::Result<()> {
+        match self.asking.try_join_next() {
+            None => Ok(()),
+            Some(ended) => {
+                ended??;
+                bail!("a slow stream ended early")
+            }
+        }
+    }
 }
 
 /// What a crowd of clients got.

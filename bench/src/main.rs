@@ -7,6 +7,7 @@
 mod floor;
 mod guards;
 mod load;
+mod open;
 mod pipeline;
 mod processes;
 mod protocols;
@@ -35,6 +36,7 @@ fn main() -> anyhow::Result<()> {
             guards::report()?;
             turns::report()?;
             streams::report()?;
+            open::report()?;
             protocols::report()?;
             readers::report()
         }
@@ -42,9 +44,10 @@ fn main() -> anyhow::Result<()> {
         ["guards"] => guards::report(),
         ["turns"] => turns::report(),
         ["streams"] => streams::report(),
+        ["open"] => open::report(),
         ["protocols"] => protocols::report(),
         ["readers"] => readers::report(),
-        _ => bail!("use one of: pipeline, guards, turns, streams, protocols, readers"),
+        _ => bail!("use one of: pipeline, guards, turns, streams, open, protocols, readers"),
     }
 }
 

@@ -1,15 +1,12 @@
-//! Streams through Helve, beside the model server alone: first token, tokens a second, memory.
+//! Streams through Helve, beside the model server alone: first token, tokens a second.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use helve_lab::mock::PROTOCOLS;
-
-use crate::load::{Question, ask, client, crowd};
+use crate::load::{Question, crowd};
+use crate::open;
 use crate::processes::Server;
-
-const STREAMS: u64 = 1_000;
 
 /// Straight to the mock, or through Helve; `model` says how the mock is to answer.
 fn direct(mock: &Server, model: &str) -> Question {
@@ -24,7 +21,7 @@ fn direct(mock: &Server, model: &str) -> Question {
     }
 }
 
-fn through(helve: &Server) -> Question {
+pub(crate) fn through(helve: &Server) -> Question {
     let body = Bytes::from_static(b"{\"message\": \"go\", \"tools\": false}");
     Question { address: helve.address, path: "/api/agent", body, token: b"\"content\":\"" }
 }
@@ -56,39 +53,14 @@ pub(crate) fn report() -> anyhow::Result<()> {
                 ours.answers_per_second() * 20.0,
             );
         }
-        memory(&helve).await
+        open::taken(&helve).await
     })?;
     drop(helve);
-    println!("\nAn open slow stream, one of {STREAMS}, in a server that has just started\n");
-    println!("| the model's protocol | KiB of memory |");
-    println!("|---|---|");
-    for protocol in PROTOCOLS {
-        let dir = tempfile::tempdir()?;
-        let helve = Server::helve_with(&mock, dir.path(), protocol.name)?;
-        println!("| {} | {} |", protocol.name, crate::block_on(memory(&helve))?);
-    }
-    println!("\nIn one that has served a crowd before, and keeps what it needed for it: {after_a_crowd} KiB");
+    println!(
+        "\nMemory of an open, slow stream, one of {}, in Helve when it has served a crowd of 256 before, and keeps \
+         what it needed for it: {} KiB",
+        open::STREAMS,
+        after_a_crowd.kib_each
+    );
     Ok(())
-}
-
-/// The memory of an open, slow stream, in KiB.
-async fn memory(helve: &Server) -> anyhow::Result<u64> {
-    let body = Bytes::from_static(b"{\"message\": \"[[text=1000,gap=100]]\", \"tools\": false}");
-    let question = Question { body, ..through(helve) };
-    let before = helve.memory_kib()?;
-    let client = client();
-    let open: Vec<_> = (0..STREAMS)
-        .map(|_| {
-            let (client, question) = (client.clone(), question.clone());
-            tokio::spawn(async move { ask(&client, &question).await.map(drop) })
-        })
-        .collect();
-    // Until all of them have been running for a while.
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    let after = helve.memory_kib()?;
-    if let Some(ended) = open.into_iter().find(tokio::task::JoinHandle::is_finished) {
-        ended.await??;
-        anyhow::bail!("a slow stream ended early");
-    }
-    Ok(after.saturating_sub(before) / STREAMS)
 }

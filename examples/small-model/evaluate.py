@@ -41,6 +41,10 @@ default_model = "llama-held"
 listen = "127.0.0.1:{port + 2}"
 zone = "UTC"
 
+# The machine's disk may be fuller than a server would have it.
+[limits]
+disk_free_min = "256 MiB"
+
 [[models]]
 name = "llama-held"
 vendor = "llama_cpp"

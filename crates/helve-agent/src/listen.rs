@@ -176,6 +176,7 @@ impl<'a> Listener<'a> {
                 hearing.begin(place, From::Vendor(index), id, tool)
             }
             ModelEvent::CallArguments { index, text } => hearing.extend(place, From::Vendor(index), &text),
+            ModelEvent::CallFinished { .. } => {}
             ModelEvent::Usage(usage) => self.usage = usage,
             ModelEvent::Echo(echo) => self.echo = Some(echo),
             ModelEvent::Finished(reason) => {

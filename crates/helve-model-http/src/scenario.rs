@@ -47,6 +47,7 @@ pub(crate) fn words(events: &VecDeque<ModelEvent>) -> String {
                 format!("call {index} {} {tool}\n", id.as_deref().unwrap_or("-"))
             }
             ModelEvent::CallArguments { index, text } => format!("arguments {index} {text}\n"),
+            ModelEvent::CallFinished { index } => format!("complete {index}\n"),
             ModelEvent::Usage(usage) => format!(
                 "usage {} {} cached {} reasoning {}\n",
                 usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens

@@ -139,6 +139,11 @@ pub enum ModelEvent {
         index: u32,
         text: String,
     },
+    /// The server marks this call as complete while it still writes its message. A message that breaks off afterwards
+    /// takes the call with it.
+    CallFinished {
+        index: u32,
+    },
     Usage(Usage),
     /// What the vendor wants back with this message, known only to its protocol; at most one a message.
     Echo(Value),

@@ -118,6 +118,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         | Fact::ReasoningFinished { .. }
         | Fact::TextFinished { .. }
         | Fact::TextCutOff { .. }
+        | Fact::ToolDiscarded { .. }
         | Fact::StepFinished { .. }
         | Fact::RunWaiting { .. }
         | Fact::RunResumed { .. }

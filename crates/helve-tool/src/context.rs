@@ -7,7 +7,7 @@ use helve_store::{Desk, MemoryStore, RunJournal};
 use helve_types::{CallId, ConversationId, Language, MessageId, RunId, Taint, Timestamp, UserId, World};
 use tokio_util::sync::CancellationToken;
 
-use crate::Toolbox;
+use crate::{Early, Toolbox};
 
 /// Everything a stage or a tool may want to know about the call at hand.
 #[derive(Clone)]
@@ -29,6 +29,8 @@ pub struct CallContext {
     pub taint: Arc<Taint>,
     /// Guards that are left out.
     pub skip: Skip,
+    /// Whether it is made, or was, before its message is complete.
+    pub early: Early,
     /// The tools of this run; no others exist for it.
     pub toolbox: Arc<Toolbox>,
     pub journal: RunJournal,
@@ -55,6 +57,7 @@ impl CallContext {
             grant: None,
             taint: Arc::default(),
             skip: Skip::default(),
+            early: Early::No,
             toolbox: Arc::new(Toolbox::default()),
             journal: RunJournal::new(store, world.clone(), run, 1, 0, Arc::new(|_| {})),
             cancel: CancellationToken::new(),

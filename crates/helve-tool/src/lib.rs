@@ -9,6 +9,7 @@ mod bound;
 mod catalogue;
 mod check;
 mod context;
+mod early;
 mod files;
 mod gate;
 mod guards;
@@ -48,6 +49,7 @@ pub use catalogue::{
     rows_of_text,
 };
 pub use context::{CallContext, Grant, Progress, SentBefore, Skip};
+pub use early::{Early, EarlyRead, HeldFacts};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits, Rate, RateTerms};
 pub use histogram::{BOUNDS_US, Distribution, Histogram};
 pub use hooks::{

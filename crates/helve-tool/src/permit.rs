@@ -22,7 +22,7 @@ use self::after::{After, Ended, Pause, Tries, after};
 use self::entrance::Slots;
 use crate::gate::Candidate;
 use crate::outcome::{Outcome, Stop, Unknown};
-use crate::{CallContext, Progress, Registered, Request, ToolError};
+use crate::{CallContext, Early, Progress, Registered, Request, ToolError};
 
 pub(crate) struct Permit {
     pub(crate) tool: Arc<Registered>,
@@ -135,6 +135,7 @@ impl Permit {
         cx.world.fate.at("tool.before_started");
         let started = self.started(cx, attempt);
         match self.tool.spec.effect {
+            Effect::Read if let Early::Reading(held) = &cx.early => held.hold(started),
             Effect::Read => cx.journal.record(started).await?,
             Effect::Idempotent | Effect::NonIdempotent => cx.journal.commit(started).await?,
         }

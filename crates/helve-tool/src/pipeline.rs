@@ -65,6 +65,10 @@ impl Pipeline {
         &self.rules
     }
 
+    pub(crate) fn has_hooks(&self) -> bool {
+        !self.hooks.is_empty()
+    }
+
     /// Every call gets exactly one outcome, also a refused one; it is recorded when this returns.
     pub async fn execute(&self, call: &ToolCall, cx: &CallContext) -> Result<Outcome, Fault> {
         self.run_and_record(call, None, cx).await

@@ -97,6 +97,11 @@ pub enum Fact {
         instead: Option<String>,
     },
 
+    /// A call that only reads was sent while its message was still being written, and the message broke off or asks for
+    /// something else: the answer counts for nothing.
+    #[serde(rename = "tool.discarded")]
+    ToolDiscarded { step: u32, attempt: u32, tool: String, version: String, arguments: String },
+
     /// The call waits for the client that declared the tool.
     #[serde(rename = "tool.delegated")]
     ToolDelegated {
@@ -250,6 +255,7 @@ impl Fact {
             Self::TextCutOff { .. } => "text.cut_off",
             Self::ToolRequested { .. } => "tool.requested",
             Self::ToolStarted { .. } => "tool.started",
+            Self::ToolDiscarded { .. } => "tool.discarded",
             Self::ToolDelegated { .. } => "tool.delegated",
             Self::ToolClaimed { .. } => "tool.claimed",
             Self::ToolFinished { .. } => "tool.finished",
@@ -291,6 +297,7 @@ impl Fact {
             | Self::ReasoningFinished { .. }
             | Self::TextFinished { .. }
             | Self::TextCutOff { .. }
+            | Self::ToolDiscarded { .. }
             | Self::MessageQueued { .. }
             | Self::MessageTaken { .. }
             | Self::BudgetSpent { .. }

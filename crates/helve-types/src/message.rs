@@ -304,6 +304,7 @@ impl Message {
             | Fact::ApprovalAnswered { call: None, .. }
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
+            | Fact::ToolDiscarded { .. }
             | Fact::RunFinished { .. } => {}
         }
     }

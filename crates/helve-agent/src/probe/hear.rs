@@ -82,6 +82,7 @@ async fn once(model: &dyn Model, request: &ModelRequest<'_>) -> Result<Said, Mod
                     call.pieces += 1;
                 }
             }
+            ModelEvent::CallFinished { .. } => {}
             ModelEvent::Usage(usage) => said.usage = usage,
             ModelEvent::Echo(echo) => said.echo = Some(echo),
             ModelEvent::Finished(reason) => said.stop = Some(reason),

@@ -63,7 +63,17 @@ const CUES: &[Cue] = &[
             "compute",
             "percent",
             "sum",
+            "add",
+            "plus",
+            "minus",
             "times",
+            "multiply",
+            "multiplied",
+            "divide",
+            "divided",
+            "square",
+            "root",
+            "power",
             "tip",
             "%",
             "计算",
@@ -71,8 +81,10 @@ const CUES: &[Cue] = &[
             "乘",
             "除以",
             "加上",
+            "减去",
             "百分",
             "平方",
+            "次方",
         ],
     },
     Cue { name: &["note"], words: &["note", "remember", "记住", "笔记", "记下", "记一下"] },
@@ -157,7 +169,8 @@ fn is_said(cue: &str, question: &str, words: &HashSet<String>) -> bool {
 /// Two numbers with a sign of arithmetic between them, or a power or a root.
 fn is_arithmetic(question: &str) -> bool {
     let signs = ['+', '*', '/', '^', '×', '÷', '%'];
-    question.contains(|c: char| c.is_ascii_digit()) && question.contains(signs)
+    // A minus may be a hyphen, of a date or a name.
+    question.contains(|c: char| c.is_ascii_digit()) && (question.contains(signs) || question.contains(" - "))
 }
 
 /// Words of three letters and more, and pairs of Chinese or Japanese characters.
@@ -286,6 +299,9 @@ mod tests {
             ("现在东京几点？", "time"),
             ("What time is it in Paris?", "time"),
             ("what is 2^64 / 3", "calculator"),
+            ("How much is 912 divided by 8?", "calculator"),
+            ("How much is 5000 - 1234?", "calculator"),
+            ("What is the square root of 169?", "calculator"),
             ("计算 25 乘以 4", "calculator"),
             ("Remember that the meeting is at nine", "save_note"),
             ("记住：明天九点开会", "save_note"),

@@ -80,6 +80,7 @@ impl State {
                 self.begin(index, content_block, events)
             }
             wire::Event::ContentBlockDelta { index, delta } => self.grow(index, delta, events),
+            wire::Event::ContentBlockStop { index } => self.complete(index, events),
             wire::Event::MessageDelta { delta, usage } => {
                 self.finish = delta.stop_reason.as_deref().map(stop_reason).or(self.finish);
                 self.count(usage, events);
@@ -147,6 +148,14 @@ impl State {
                 }
             }
             wire::Delta::Other => {}
+        }
+    }
+
+    /// A block that was cut is marked so too; arguments that did not come are no sign that there are none.
+    fn complete(&self, wire_index: u32, events: &mut VecDeque<ModelEvent>) {
+        let block = self.blocks.iter().rfind(|block| block.wire_index == wire_index);
+        if let Some(Block { kind: Kind::Call { index, argued: true }, .. }) = block {
+            events.push_back(ModelEvent::CallFinished { index: *index });
         }
     }
 

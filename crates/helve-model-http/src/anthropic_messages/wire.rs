@@ -116,6 +116,9 @@ pub(super) enum Event {
         index: u32,
         delta: Delta,
     },
+    ContentBlockStop {
+        index: u32,
+    },
     MessageDelta {
         delta: MessageDelta,
         #[serde(default)]
@@ -126,7 +129,7 @@ pub(super) enum Event {
     Error {
         error: Value,
     },
-    /// `ping`, `content_block_stop`, and what may be added one day.
+    /// `ping`, and what may be added one day.
     #[serde(other)]
     Other,
 }

@@ -93,6 +93,8 @@ impl State {
             events.push_back(ModelEvent::CallStarted { index, id, tool: call.name.unwrap_or_default() });
             let arguments = call.args.as_deref().map(RawValue::get).filter(|args| *args != "null");
             events.push_back(ModelEvent::CallArguments { index, text: arguments.unwrap_or("{}").to_owned() });
+            // They come whole.
+            events.push_back(ModelEvent::CallFinished { index });
             return;
         }
         let text = part.text.unwrap_or_default();

@@ -75,6 +75,8 @@ impl State {
             if !text.is_empty() {
                 events.push_back(ModelEvent::CallArguments { index, text });
             }
+            // They come whole.
+            events.push_back(ModelEvent::CallFinished { index });
         }
     }
 

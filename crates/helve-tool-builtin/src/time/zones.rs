@@ -198,6 +198,8 @@ const AREAS: &[&str] = &[
 
 const NAME_BYTES_MAX: usize = 64;
 const SUGGESTIONS_MAX: usize = 5;
+/// In a shorter name one other letter makes another city.
+const MISSPELT_CHARS_MIN: usize = 6;
 
 pub(super) struct Zones {
     local: TimeZone,
@@ -232,6 +234,7 @@ impl Zones {
         place
             .or_else(|| iana(&name.replace(' ', "_")))
             .or_else(|| city(&lower))
+            .or_else(|| misspelt(&lower))
             .ok_or_else(|| unknown(name, &lower))
     }
 }
@@ -256,6 +259,22 @@ fn city(lower: &str) -> Option<TimeZone> {
     // An old name of the same place may be there too; the shorter path is the one people know.
     named.sort_by_key(|(_, zone)| (zone.matches('/').count(), zone.clone()));
     named.first().and_then(|(_, zone)| iana(zone))
+}
+
+/// A city in its part of the world that is wrong in one letter, such as `America/Los_Angelos`, if no other zone is as near.
+/// The answer names the zone, so that a reader sees which one was taken.
+fn misspelt(lower: &str) -> Option<TimeZone> {
+    let (area, city) = lower.rsplit_once('/')?;
+    if city.chars().count() < MISSPELT_CHARS_MIN {
+        return None;
+    }
+    let is_near = |(known, zone): &(String, String)| {
+        let its_area = zone.rsplit_once('/').map(|(area, _)| area.to_lowercase());
+        its_area.as_deref() == Some(area) && distance(known, city) == 1
+    };
+    let mut near = cities().into_iter().filter(is_near);
+    let (_, zone) = near.next()?;
+    if near.next().is_some() { None } else { iana(&zone) }
 }
 
 fn unknown(name: &str, lower: &str) -> String {

@@ -36,7 +36,7 @@ impl Pipeline {
         trail: &mut Trail,
     ) -> Result<Answered, Stop> {
         let cx = &*self.hooks.held_back(&permit.tool, cx);
-        match permit.run(cx, trail).await {
+        match permit.run_once(cx, trail).await {
             Ok(output) => Ok(Answered { output, by: permit.tool.clone() }),
             Err(stop) if permit.tool.guarding.settings.fallback.is_some() => {
                 self.instead(permit, stop, cx, trail).await

@@ -123,6 +123,7 @@ impl Lab {
             registry: Registry::new(),
             rules: Rules::new(),
             skip: crate::Skip::default(),
+            early: crate::Early::No,
             hooks: Arc::default(),
             cancel: CancellationToken::new(),
             said: Arc::default(),

@@ -200,6 +200,7 @@ async fn once(
                 ModelEvent::Reasoning(_)
                 | ModelEvent::CallStarted { .. }
                 | ModelEvent::CallArguments { .. }
+                | ModelEvent::CallFinished { .. }
                 | ModelEvent::Echo(_),
             ) => {}
             // What was complete stays so.

@@ -29,17 +29,18 @@ fn reasons_then_calls() {
     check(
         include_str!("../fixtures/reasons-then-calls.jsonl"),
         expect![[r#"
-        usage 1520 2 cached 0 reasoning 0
-        reasoning "The clock "
-        reasoning "knows."
-        text "Let me look."
-        call 0 toolu_01T1x1fJ34qAmk2tNTrN7Up6 time
-        arguments 0 {"zone":
-        arguments 0  "UTC"}
-        usage 1520 89 cached 0 reasoning 0
-        echo {"blocks":[{"signature":"EqQBCgIYAhIM1gbcDa9GJwZA2b3h","thinking":"The clock knows.","type":"thinking"},{"data":"EmwKAhgBEgy3va3pzix","type":"redacted_thinking"},{"text":"Let me look.","type":"text"},{"id":"toolu_01T1x1fJ34qAmk2tNTrN7Up6","type":"tool_use"}]}
-        finished ToolCalls
-    "#]],
+            usage 1520 2 cached 0 reasoning 0
+            reasoning "The clock "
+            reasoning "knows."
+            text "Let me look."
+            call 0 toolu_01T1x1fJ34qAmk2tNTrN7Up6 time
+            arguments 0 {"zone":
+            arguments 0  "UTC"}
+            complete 0
+            usage 1520 89 cached 0 reasoning 0
+            echo {"blocks":[{"signature":"EqQBCgIYAhIM1gbcDa9GJwZA2b3h","thinking":"The clock knows.","type":"thinking"},{"data":"EmwKAhgBEgy3va3pzix","type":"redacted_thinking"},{"text":"Let me look.","type":"text"},{"id":"toolu_01T1x1fJ34qAmk2tNTrN7Up6","type":"tool_use"}]}
+            finished ToolCalls
+        "#]],
     );
 }
 
@@ -48,15 +49,16 @@ fn calls_two_tools_at_once() {
     check(
         include_str!("../fixtures/calls-two-tools-at-once.jsonl"),
         expect![[r#"
-        usage 30 2 cached 0 reasoning 0
-        call 0 toolu_01A time
-        call 1 toolu_01B calculator
-        arguments 1 {"expression"
-        arguments 1 : "1+1"}
-        usage 30 60 cached 0 reasoning 0
-        arguments 0 {}
-        finished ToolCalls
-    "#]],
+            usage 30 2 cached 0 reasoning 0
+            call 0 toolu_01A time
+            call 1 toolu_01B calculator
+            arguments 1 {"expression"
+            arguments 1 : "1+1"}
+            complete 1
+            usage 30 60 cached 0 reasoning 0
+            arguments 0 {}
+            finished ToolCalls
+        "#]],
     );
 }
 
@@ -65,13 +67,14 @@ fn cut_by_length() {
     check(
         include_str!("../fixtures/cut-by-length.jsonl"),
         expect![[r#"
-        usage 30 2 cached 0 reasoning 0
-        call 0 toolu_01A save_note
-        arguments 0 {"text": "lon
-        call 1 toolu_01B save_note
-        usage 30 64 cached 0 reasoning 0
-        finished Length
-    "#]],
+            usage 30 2 cached 0 reasoning 0
+            call 0 toolu_01A save_note
+            arguments 0 {"text": "lon
+            complete 0
+            call 1 toolu_01B save_note
+            usage 30 64 cached 0 reasoning 0
+            finished Length
+        "#]],
     );
 }
 

@@ -29,17 +29,18 @@ fn reasons_then_calls() {
     check(
         include_str!("../fixtures/reasons-then-calls.jsonl"),
         expect![[r#"
-        reasoning "The clock "
-        usage 20 7 cached 0 reasoning 7
-        reasoning "knows."
-        text "Let me look."
-        usage 20 11 cached 0 reasoning 7
-        call 0 k2v7p1qa time
-        arguments 0 {"zone":"UTC"}
-        usage 20 22 cached 0 reasoning 7
-        echo {"parts":[{"text":"Let me look."},{"call":0,"id":"k2v7p1qa","thoughtSignature":"CiQB0e2Kb3k9vE1m"}]}
-        finished ToolCalls
-    "#]],
+            reasoning "The clock "
+            usage 20 7 cached 0 reasoning 7
+            reasoning "knows."
+            text "Let me look."
+            usage 20 11 cached 0 reasoning 7
+            call 0 k2v7p1qa time
+            arguments 0 {"zone":"UTC"}
+            complete 0
+            usage 20 22 cached 0 reasoning 7
+            echo {"parts":[{"text":"Let me look."},{"call":0,"id":"k2v7p1qa","thoughtSignature":"CiQB0e2Kb3k9vE1m"}]}
+            finished ToolCalls
+        "#]],
     );
 }
 
@@ -48,13 +49,15 @@ fn calls_two_tools_at_once() {
     check(
         include_str!("../fixtures/calls-two-tools-at-once.jsonl"),
         expect![[r#"
-        call 0 - time
-        arguments 0 {}
-        call 1 - calculator
-        arguments 1 {"expression":"1+1"}
-        usage 30 12 cached 0 reasoning 0
-        finished ToolCalls
-    "#]],
+            call 0 - time
+            arguments 0 {}
+            complete 0
+            call 1 - calculator
+            arguments 1 {"expression":"1+1"}
+            complete 1
+            usage 30 12 cached 0 reasoning 0
+            finished ToolCalls
+        "#]],
     );
 }
 
@@ -103,8 +106,10 @@ fn a_whole_answer_is_read_like_a_stream() {
         text "42"
         call 0 - time
         arguments 0 {"zone":"UTC"}
+        complete 0
         call 1 - calendar
         arguments 1 {}
+        complete 1
         usage 12 15 cached 7 reasoning 9
         echo {"parts":[{"text":"42","thoughtSignature":"CiQB0e2Kb8aa"},{"call":0,"thoughtSignature":"CiQB0e2Kb9bb"},{"call":1}]}
         finished ToolCalls
@@ -238,10 +243,13 @@ fn a_call_without_a_name_does_not_vanish_and_arguments_say_what_they_say_twice()
         expect![[r#"
             call 0 - 
             arguments 0 {"x":1,"x":2}
+            complete 0
             call 1 - 
             arguments 1 {}
+            complete 1
             call 2 - 
             arguments 2 {}
+            complete 2
             finished ToolCalls
         "#]],
     );

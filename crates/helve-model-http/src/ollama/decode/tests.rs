@@ -41,11 +41,12 @@ fn streams_a_tool_call() {
     check(
         RECORDED_CALL,
         expect![[r#"
-        call 0 - get_time
-        arguments 0 {"city":"Paris"}
-        usage 441 31 cached 0 reasoning 0
-        finished ToolCalls
-    "#]],
+            call 0 - get_time
+            arguments 0 {"city":"Paris"}
+            complete 0
+            usage 441 31 cached 0 reasoning 0
+            finished ToolCalls
+        "#]],
     );
 }
 
@@ -54,14 +55,15 @@ fn reasons_then_calls() {
     check(
         include_str!("../fixtures/reasons-then-calls.jsonl"),
         expect![[r#"
-        reasoning "The clock "
-        reasoning "knows."
-        text "I will look."
-        call 0 call_8k2 time
-        arguments 0 {"zone":"UTC"}
-        usage 20 15 cached 0 reasoning 0
-        finished ToolCalls
-    "#]],
+            reasoning "The clock "
+            reasoning "knows."
+            text "I will look."
+            call 0 call_8k2 time
+            arguments 0 {"zone":"UTC"}
+            complete 0
+            usage 20 15 cached 0 reasoning 0
+            finished ToolCalls
+        "#]],
     );
 }
 
@@ -70,13 +72,15 @@ fn calls_two_tools_at_once() {
     check(
         include_str!("../fixtures/calls-two-tools-at-once.jsonl"),
         expect![[r#"
-        call 0 - time
-        arguments 0 {"zone":"UTC"}
-        call 1 - time
-        arguments 1 {"zone":"UTC"}
-        usage 20 30 cached 0 reasoning 0
-        finished ToolCalls
-    "#]],
+            call 0 - time
+            arguments 0 {"zone":"UTC"}
+            complete 0
+            call 1 - time
+            arguments 1 {"zone":"UTC"}
+            complete 1
+            usage 20 30 cached 0 reasoning 0
+            finished ToolCalls
+        "#]],
     );
 }
 
@@ -216,10 +220,14 @@ fn arguments_and_ids_are_read_in_every_shape() {
         expect![[r#"
             call 0 call_x f
             arguments 0 {"z":1,"a":[true]}
+            complete 0
             call 1 - g
             arguments 1 {"y":2}
+            complete 1
             call 2 - h
+            complete 2
             call 3 - i
+            complete 3
             usage 0 3 cached 0 reasoning 0
             finished ToolCalls
         "#]],
@@ -233,6 +241,7 @@ fn a_whole_answer_is_read_like_a_stream() {
     expect![[r#"
         call 0 - get_time
         arguments 0 {"city":"Paris"}
+        complete 0
         usage 441 31 cached 0 reasoning 0
         finished ToolCalls
     "#]]
@@ -266,8 +275,11 @@ fn a_call_without_a_name_does_not_vanish() {
         expect![[r#"
             call 0 - 
             arguments 0 {"x":1}
+            complete 0
             call 1 - 
+            complete 1
             call 2 c 
+            complete 2
             usage 0 3 cached 0 reasoning 0
             finished ToolCalls
         "#]],

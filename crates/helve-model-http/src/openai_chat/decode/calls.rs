@@ -88,7 +88,11 @@ impl Calls {
         let id = piece.id.as_deref().filter(|id| !id.is_empty());
         let given = function.and_then(|function| function.name.as_deref());
         let name = given.filter(|name| !name.is_empty());
+        let known = self.calls.len();
         let place = self.place(piece.index, id, name);
+        if place == known && !self.whole {
+            self.complete_last_before(place, events);
+        }
         let index = u32::try_from(place).unwrap_or(u32::MAX);
         let call = &mut self.calls[place];
         let arguments = function.and_then(|function| function.arguments).map(written).unwrap_or_default();
@@ -102,6 +106,12 @@ impl Calls {
         } else if let Some(name) = name {
             call.start(index, name, events);
         }
+    }
+
+    /// One call is written after the other: where the next begins, the one before it is complete.
+    fn complete_last_before(&self, place: usize, events: &mut VecDeque<ModelEvent>) {
+        let Some(last) = place.checked_sub(1).filter(|last| self.calls[*last].started) else { return };
+        events.push_back(ModelEvent::CallFinished { index: u32::try_from(last).unwrap_or(u32::MAX) });
     }
 
     /// Which call a piece belongs to: the one with its index, unless it names another id; without an index

@@ -48,6 +48,7 @@ fn calls_two_tools_at_once() {
         expect![[r#"
             call 0 call_a time
             arguments 0 {"zone":
+            complete 0
             call 1 call_b calculator
             arguments 1 {"expression":
             arguments 0  "UTC"}

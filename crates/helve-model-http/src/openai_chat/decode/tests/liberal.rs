@@ -15,6 +15,7 @@ fn one_index_with_two_ids_is_two_calls() {
         expect![[r#"
             call 0 a f
             arguments 0 {}
+            complete 0
             call 1 b g
             arguments 1 {}
             finished Stop
@@ -34,6 +35,7 @@ fn a_missing_index_and_an_object_for_arguments_are_understood() {
         expect![[r#"
             call 0 a f
             arguments 0 {"x":1}
+            complete 0
             call 1 - g
             arguments 1 {"y"
             arguments 1 :2}
@@ -103,6 +105,7 @@ fn a_call_that_is_said_to_be_whole_but_is_cut_is_cut() {
         expect![[r#"
             call 0 a f
             arguments 0 {x}
+            complete 0
             call 1 b g
             finished ToolCalls
         "#]],
@@ -120,6 +123,7 @@ fn whole_calls_in_one_piece_and_arguments_before_the_name_are_understood() {
         expect![[r#"
             call 0 a f
             arguments 0 {"x":1}
+            complete 0
             call 1 b g
             arguments 1 {}
             finished Stop
@@ -310,6 +314,7 @@ fn a_call_without_a_name_does_not_vanish() {
         expect![[r#"
             call 2 c f
             arguments 2 {}
+            complete 2
             call 0 a 
             arguments 0 {"x":1}
             call 1 b 

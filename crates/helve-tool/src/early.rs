@@ -1,0 +1,139 @@
+//! Calls that only read, made while the model still writes the message that asks for them.
+//!
+//! Nothing of such a call counts before its message is complete. Then the pipeline passes all stages as ever, and takes the
+//! answer where it would send the call; the record says so in the same order. If the message breaks off, the answer is
+//! dropped.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use helve_policy::Verdict;
+use helve_types::{Effect, Fact, ToolCall, ToolOutput, Trail};
+use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument;
+
+use crate::check::check;
+use crate::gate::{Candidate, admit, judge};
+use crate::outcome::Stop;
+use crate::permit::Permit;
+use crate::{CallContext, Pipeline, Progress};
+
+/// What a call has to do with early reading.
+#[derive(Debug, Clone, Default)]
+pub enum Early {
+    #[default]
+    No,
+    /// It is read early: what would be recorded about it is held back.
+    Reading(HeldFacts),
+    /// It was read early, and its message is complete.
+    Read(Arc<Mutex<Option<EarlyRead>>>),
+}
+
+impl From<EarlyRead> for Early {
+    fn from(read: EarlyRead) -> Self {
+        Self::Read(Arc::new(Mutex::new(Some(read))))
+    }
+}
+
+impl Early {
+    /// The early read, where nothing has used it.
+    pub fn take_unused(&self) -> Option<EarlyRead> {
+        match self {
+            Self::Read(read) => read.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Self::No | Self::Reading(_) => None,
+        }
+    }
+}
+
+/// Facts about a call that is not on record yet.
+#[derive(Debug, Clone, Default)]
+pub struct HeldFacts(Arc<Mutex<Vec<Fact>>>);
+
+impl HeldFacts {
+    pub(crate) fn hold(&self, fact: Fact) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(fact);
+    }
+
+    fn take(&self) -> Vec<Fact> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A call that is being made, or was. Dropping it stops it.
+#[derive(Debug)]
+pub struct EarlyRead {
+    tool: String,
+    version: String,
+    arguments: String,
+    held: HeldFacts,
+    answer: AbortOnDropHandle<(Result<ToolOutput, Stop>, Trail)>,
+}
+
+impl EarlyRead {
+    /// What is recorded where the call was sent and its answer counts for nothing.
+    pub fn discarded(&self, step: u32, attempt: u32) -> Option<Fact> {
+        let Some(Fact::ToolStarted { tool, .. }) = self.held.take().pop() else { return None };
+        let (version, arguments) = (self.version.clone(), self.arguments.clone());
+        Some(Fact::ToolDiscarded { step, attempt, tool, version, arguments })
+    }
+
+    fn is_of(&self, permit: &Permit) -> bool {
+        self.tool == permit.tool.spec.name
+            && self.version == permit.tool.version
+            && self.arguments == permit.arguments.canonical
+    }
+}
+
+impl Pipeline {
+    /// Makes a call whose message is not complete yet, if it only reads and neither a person nor a hook has a say in it.
+    pub async fn read_early(&self, call: &ToolCall, cx: &CallContext) -> Option<EarlyRead> {
+        let (tool, _) = cx.toolbox.resolve(&call.name).ok()?;
+        let only_reads = tool.spec.effect == Effect::Read && tool.tool.is_some();
+        if !only_reads || tool.spec.name != call.name || self.has_hooks() {
+            return None;
+        }
+        let arguments =
+            check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, &call.arguments).await.ok()?;
+        let candidate = Candidate { tool: tool.clone(), arguments, changed: false };
+        let judgement = judge(self.rules(), &candidate, cx);
+        if judgement.verdict != Verdict::Allow {
+            return None;
+        }
+        let mut trail = Trail::default();
+        let permit = admit(judgement, candidate, None, self.rules(), cx, &mut trail).ok()?;
+        let held = HeldFacts::default();
+        let cx = CallContext {
+            early: Early::Reading(held.clone()),
+            progress: Progress::default(),
+            cancel: cx.cancel.child_token(),
+            ..cx.clone()
+        };
+        let (version, arguments) = (permit.tool.version.clone(), permit.arguments.canonical.clone());
+        let reading = async move {
+            let mut trail = Trail::default();
+            let answer = permit.run(&cx, &mut trail).await;
+            (answer, trail)
+        };
+        let answer = AbortOnDropHandle::new(tokio::spawn(reading.in_current_span()));
+        Some(EarlyRead { tool: call.name.clone(), version, arguments, held, answer })
+    }
+}
+
+impl Permit {
+    /// Runs the call, or takes the answer of one that was made early.
+    pub(crate) async fn run_once(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
+        let Early::Read(slot) = &cx.early else { return self.run(cx, trail).await };
+        let read = slot.lock().unwrap_or_else(PoisonError::into_inner).take_if(|read| read.is_of(self));
+        let Some(EarlyRead { held, answer, .. }) = read else { return self.run(cx, trail).await };
+        let Ok((answer, mut stages)) = answer.await else { return self.run(cx, trail).await };
+        let sent = held.take();
+        // What kept it from being sent may be over.
+        if sent.is_empty() && answer.is_err() {
+            return self.run(cx, trail).await;
+        }
+        for fact in sent {
+            cx.journal.record(fact).await?;
+        }
+        trail.0.append(&mut stages.0);
+        answer
+    }
+}
