@@ -161,7 +161,7 @@ async fn a_revoked_token_is_refused() {
     let kept = house.token("mei", TokenRights::Chat).await;
     let revoked = house.token("li", TokenRights::Chat).await;
     let id = revoked.split_once('.').unwrap().0.to_owned();
-    helve_store::Store::revoke_token(&*house.store, id, house.world.now()).await.unwrap();
+    helve_store::Access::revoke_token(&*house.store, id, house.world.now()).await.unwrap();
     house.app.refresh_access().await.unwrap();
     let ask = async |token: &str| {
         house.request(Method::GET, "/api/models").bearer_auth(token).send().await.unwrap().status()
@@ -175,7 +175,7 @@ async fn revoking_the_last_token_lets_nobody_in() {
     let house = House::new([]).await;
     let token = house.token("mei", TokenRights::Chat).await;
     let id = token.split_once('.').unwrap().0.to_owned();
-    helve_store::Store::revoke_token(&*house.store, id, house.world.now()).await.unwrap();
+    helve_store::Access::revoke_token(&*house.store, id, house.world.now()).await.unwrap();
     house.app.refresh_access().await.unwrap();
     assert_eq!(house.get("/api/conversations").await.status(), StatusCode::UNAUTHORIZED);
     let session = house.get_json("/api/session").await;
@@ -268,7 +268,7 @@ async fn a_session_is_dead_after_sign_out_and_another_is_not() {
     assert_eq!(by_cookie(&house, &first).await, StatusCode::UNAUTHORIZED);
     assert_eq!(by_cookie(&house, &second).await, StatusCode::OK);
     // It is on record, so a restart does not bring it back.
-    assert_eq!(helve_store::Store::ended_sessions(&*house.store).await.unwrap().len(), 1);
+    assert_eq!(helve_store::Access::ended_sessions(&*house.store).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -342,7 +342,7 @@ async fn a_busy_stream_ends_soon_after_its_token_is_revoked() {
     let request = house.request(Method::POST, "/api/agent").bearer_auth(&token);
     let stream = request.json(&json!({"message": "a story"})).send().await.unwrap();
     let id = token.split_once('.').unwrap().0.to_owned();
-    helve_store::Store::revoke_token(&*house.store, id, house.world.now()).await.unwrap();
+    helve_store::Access::revoke_token(&*house.store, id, house.world.now()).await.unwrap();
     house.app.refresh_access().await.unwrap();
     let words = stream.text().await.unwrap_or_default().matches("word").count();
     assert!(words <= 30, "{words} words were heard");

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use helve_agent::{AdmissionSettings, ShareSettings};
 use helve_model::Reply;
 use helve_server::ServerLimits;
-use helve_store::{Disk, FreeMin, Page, Room, RunFilter, Scope, Store};
+use helve_store::{Disk, FreeMin, Page, Room, RunFilter, Scope, Views};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,6 +1,6 @@
 //! Bad input gets a clear answer, and the store stays as it was.
 
-use helve_store::{Page, RunFilter, Scope, Store};
+use helve_store::{Page, RunFilter, Scope, Views};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -56,7 +56,7 @@ async fn refused(house: &House, path: &str, body: Value) -> (u16, String) {
 
 async fn log(house: &House, run: &str) -> String {
     let run: helve_types::RunId = run.parse().unwrap();
-    let events = helve_store::Store::events(&*house.store, run, 0, 999).await.unwrap();
+    let events = helve_store::Log::events(&*house.store, run, 0, 999).await.unwrap();
     events.iter().map(|recorded| recorded.event.fact.kind().to_owned() + "\n").collect()
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_agent::AgentSettings;
-use helve_store::{Store, TokenRights};
+use helve_store::{TokenRights, Views};
 use helve_tool::{Action, CallContext, Pattern, Request, Rule, Tool, ToolFuture};
 use helve_types::{Effect, ToolOutput, ToolSpec};
 use reqwest::{Method, Response, StatusCode};

@@ -9,7 +9,7 @@ use helve_agent::{
 };
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, Listening, Network, ServerLimits, new_token, router, serve};
-use helve_store::{ActFor, Disk, MemoryStore, Store, TokenRights};
+use helve_store::{Access, ActFor, Disk, MemoryStore, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
     Limits, Maker, Registry, Request, Rule, Tool, ToolError, ToolFuture,

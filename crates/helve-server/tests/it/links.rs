@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use helve_server::ApprovalLinks;
-use helve_store::{ApprovalFilter, Page, Scope, Store};
+use helve_store::{ApprovalFilter, Page, Scope, Views};
 use helve_types::Seal;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};

@@ -173,7 +173,7 @@ async fn a_request_says_how_its_answer_is_drawn_but_not_what_goes_to_the_vendor_
     let asked = json!({"message": "hi", "params": {"temperature": 0.5, "max_tokens": 7}});
     let started: Value = house.post("/api/runs", asked).await.json().await.unwrap();
     let run = started["run"].as_str().unwrap().parse().unwrap();
-    let record = helve_store::Store::run(&*house.store, helve_store::Scope::Everyone, run).await.unwrap();
+    let record = helve_store::Views::run(&*house.store, helve_store::Scope::Everyone, run).await.unwrap();
     assert_eq!((record.setup.params.temperature, record.setup.params.max_tokens), (Some(0.5), Some(7)));
     let refused = house.post("/api/runs", json!({"message": "hi", "params": {"extra": {"n": 9}}})).await;
     assert_eq!(refused.status(), reqwest::StatusCode::BAD_REQUEST);

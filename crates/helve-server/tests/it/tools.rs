@@ -1,6 +1,6 @@
 //! Tools over HTTP: listed, made, changed, switched, deleted.
 
-use helve_store::{Store, TokenRights};
+use helve_store::{Rows, TokenRights};
 use helve_tool::{Consent, read_definition};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};

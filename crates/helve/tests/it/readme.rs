@@ -1,4 +1,5 @@
-//! The first steps of the README, as they stand there: each block of commands runs in a shell, as a newcomer runs it.
+//! The first steps of the README and of the guide to tools, as they stand there: each block of commands runs in a shell,
+//! as a newcomer runs it.
 //!
 //! Only what belongs to this machine is put in place of what it means: `make run` is the binary under test, `ollama pull`
 //! and the vendor are a model server of the test, and ports and the temporary folder are free ones.
@@ -38,10 +39,22 @@ struct Newcomer {
     port: u16,
 }
 
+/// A document of the repository.
+fn document(name: &str) -> String {
+    std::fs::read_to_string(format!("{}/../../{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// The block of the guide that makes a service a tool, as a step beside a server that runs.
+fn service_step(guide: &str) -> String {
+    let text = document(guide);
+    let mut blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let block = blocks.find(|block| block.contains("opening_hours")).unwrap();
+    format!("export PATH=\"$PWD/target/quick:$PATH\"\nmake run\n{block}")
+}
+
 impl Newcomer {
     fn reading(readme: &str) -> Self {
-        let path = format!("{}/../../{readme}", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = document(readme);
         // The first block are the two commands; the second begins with the ways to start, one of which is taken.
         let mut blocks = text.split("```sh\n").skip(2).map(|rest| rest.split("```").next().unwrap());
         let begin: Vec<&str> = blocks.next().unwrap().lines().collect();
@@ -98,12 +111,13 @@ fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn check(readme: &str) {
+fn check(readme: &str, guide: &str) {
     if Command::new("python3").arg("--version").output().is_err() {
         return helve_test_support::skip_test(readme, "python3 is not installed, and its tools need it");
     }
     let steps = Newcomer::reading(readme).steps;
-    let [nothing, ollama, key, service, script] = &steps[..] else { panic!("{} steps", steps.len()) };
+    let [nothing, ollama, key, script] = &steps[..] else { panic!("{} steps", steps.len()) };
+    let service = &service_step(guide);
 
     let has_nothing = [("OLLAMA_API_URL", "http://127.0.0.1:1")];
     Newcomer::reading(readme).succeeds(nothing, &has_nothing, &["**435**"]);
@@ -129,10 +143,10 @@ fn check(readme: &str) {
 
 #[test]
 fn the_first_steps_of_the_readme_work_as_they_stand() {
-    check("README.md");
+    check("README.md", "docs/guide/tools.md");
 }
 
 #[test]
 fn the_first_steps_of_the_chinese_readme_work_as_they_stand() {
-    check("README.zh-CN.md");
+    check("README.zh-CN.md", "docs/zh-CN/guide/tools.md");
 }

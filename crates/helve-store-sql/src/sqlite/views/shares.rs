@@ -4,9 +4,9 @@ use helve_store::{Append, NewRun, Share, StoreError};
 use helve_types::{ConversationId, UserId};
 use rusqlite::{Connection, params};
 
-use super::rows::{column, execute, first, to_json};
+use crate::sqlite::columns::{column, execute, first, to_json};
 
-pub(super) fn of(connection: &Connection, user: &UserId) -> Result<Share, StoreError> {
+pub(crate) fn of(connection: &Connection, user: &UserId) -> Result<Share, StoreError> {
     let share = first(
         connection,
         "SELECT (SELECT coalesce(sum(bytes), 0) FROM run_bytes WHERE user = ?1) AS bytes,
@@ -17,7 +17,7 @@ pub(super) fn of(connection: &Connection, user: &UserId) -> Result<Share, StoreE
     Ok(share.unwrap_or_default())
 }
 
-pub(super) fn begin(connection: &Connection, new: &NewRun) -> Result<(), StoreError> {
+pub(crate) fn begin(connection: &Connection, new: &NewRun) -> Result<(), StoreError> {
     let message = new.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
     let bytes = to_json(&new.setup)?.len() + new.started.json.len() + message;
     execute(
@@ -29,7 +29,7 @@ pub(super) fn begin(connection: &Connection, new: &NewRun) -> Result<(), StoreEr
 }
 
 /// Counts what is kept of a batch; `events` are its new ones alone.
-pub(super) fn grow(connection: &Connection, batch: &Append, events: usize) -> Result<(), StoreError> {
+pub(crate) fn grow(connection: &Connection, batch: &Append, events: usize) -> Result<(), StoreError> {
     let wholes: usize = batch.wholes.iter().map(|whole| whole.text.len()).sum();
     let files: usize = batch.files.iter().map(|file| file.bytes.len()).sum();
     let message = batch.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
@@ -42,7 +42,7 @@ pub(super) fn grow(connection: &Connection, batch: &Append, events: usize) -> Re
 }
 
 /// Gives back what the runs of a conversation took up.
-pub(super) fn give_back(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
+pub(crate) fn give_back(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
     execute(
         connection,
         "DELETE FROM run_bytes WHERE (user, run) IN (SELECT user, id FROM runs WHERE conversation = ?1)",

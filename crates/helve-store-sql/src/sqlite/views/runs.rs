@@ -6,11 +6,11 @@ use helve_types::{
 };
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{
+use crate::sqlite::columns::{
     all, column, first, id_column, json_column, optional_id_column, prepare, text_id_column, word_column,
 };
-use super::spent::spent_columns;
-use super::unavailable;
+use crate::sqlite::unavailable;
+use crate::sqlite::views::spent::spent_columns;
 
 const COLUMNS: &str = "SELECT id, user, conversation, state, resumes, created_at, ended_at,
     input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos,
@@ -18,25 +18,25 @@ const COLUMNS: &str = "SELECT id, user, conversation, state, resumes, created_at
     (SELECT max(seq) FROM run_events WHERE run = runs.id) AS last_seq FROM runs";
 
 /// The user that a scope is limited to, for `(?1 IS NULL OR user = ?1)`.
-pub(super) fn only_user(scope: &Scope) -> Option<&str> {
+pub(crate) fn only_user(scope: &Scope) -> Option<&str> {
     match scope {
         Scope::User(user) => Some(&user.0),
         Scope::Everyone => None,
     }
 }
 
-pub(super) fn limits(page: Page) -> (i64, i64) {
+pub(crate) fn limits(page: Page) -> (i64, i64) {
     let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
     (number(page.limit), number(page.offset))
 }
 
-pub(super) fn run(connection: &Connection, scope: &Scope, run: RunId) -> Result<RunRecord, StoreError> {
+pub(crate) fn run(connection: &Connection, scope: &Scope, run: RunId) -> Result<RunRecord, StoreError> {
     let sql = format!("{COLUMNS} WHERE id = ?1 AND (?2 IS NULL OR user = ?2)");
     first(connection, &sql, params![run.0.as_bytes(), only_user(scope)], read_run)?
         .ok_or(StoreError::NotFound("run"))
 }
 
-pub(super) fn runs(
+pub(crate) fn runs(
     connection: &Connection,
     scope: &Scope,
     filter: &RunFilter,
@@ -51,7 +51,7 @@ pub(super) fn runs(
     all(connection, &sql, params![only_user(scope), state, limit, offset], read_run)
 }
 
-pub(super) fn running(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {
+pub(crate) fn running(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {
     // The first half is what the index is over.
     let sql = format!("{COLUMNS} WHERE ended_at IS NULL AND state = 'running' ORDER BY id");
     all(connection, &sql, [], read_run)
@@ -72,7 +72,7 @@ fn read_run(row: &Row<'_>) -> Result<RunRecord, StoreError> {
     })
 }
 
-pub(super) fn events(
+pub(crate) fn events(
     connection: &Connection,
     run: RunId,
     after: u64,
@@ -87,7 +87,7 @@ pub(super) fn events(
 }
 
 /// Reads row by row, so that no more of the log is in memory than the page holds.
-pub(super) fn log_page(
+pub(crate) fn log_page(
     connection: &Connection,
     run: RunId,
     after: u64,
@@ -108,7 +108,7 @@ pub(super) fn log_page(
     Ok(page)
 }
 
-pub(super) fn calls(connection: &Connection, run: RunId) -> Result<Vec<CallRecord>, StoreError> {
+pub(crate) fn calls(connection: &Connection, run: RunId) -> Result<Vec<CallRecord>, StoreError> {
     all(
         connection,
         "SELECT * FROM tool_calls WHERE run = ?1 ORDER BY step, requested_at, id",
@@ -117,7 +117,7 @@ pub(super) fn calls(connection: &Connection, run: RunId) -> Result<Vec<CallRecor
     )
 }
 
-pub(super) fn read_call(row: &Row<'_>) -> Result<CallRecord, StoreError> {
+pub(crate) fn read_call(row: &Row<'_>) -> Result<CallRecord, StoreError> {
     let call = ToolCall {
         id: text_id_column(row, "id")?,
         provider_id: column(row, "provider_id")?,
@@ -144,7 +144,7 @@ pub(super) fn read_call(row: &Row<'_>) -> Result<CallRecord, StoreError> {
     })
 }
 
-pub(super) fn effect_word(effect: Effect) -> &'static str {
+pub(crate) fn effect_word(effect: Effect) -> &'static str {
     match effect {
         Effect::Read => "read",
         Effect::Idempotent => "idempotent",
@@ -158,7 +158,7 @@ fn effect_of_word(word: &str) -> Option<Effect> {
         .find(|effect| effect_word(*effect) == word)
 }
 
-pub(super) fn whole_output(connection: &Connection, call: &CallId) -> Result<String, StoreError> {
+pub(crate) fn whole_output(connection: &Connection, call: &CallId) -> Result<String, StoreError> {
     let missing = StoreError::NotFound("output");
     let Some(run) = call.run() else {
         return Err(missing);

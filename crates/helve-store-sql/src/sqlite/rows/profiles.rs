@@ -4,9 +4,9 @@ use helve_store::StoreError;
 use helve_types::ModelProfile;
 use rusqlite::{Connection, params};
 
-use super::rows::{all, column, execute, json_column, to_json};
+use crate::sqlite::columns::{all, column, execute, json_column, to_json};
 
-pub(super) fn keep(connection: &Connection, model: &str, profile: &ModelProfile) -> Result<(), StoreError> {
+pub(crate) fn keep(connection: &Connection, model: &str, profile: &ModelProfile) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT OR REPLACE INTO model_profiles (model, at, body) VALUES (?1, ?2, ?3)",
@@ -15,7 +15,7 @@ pub(super) fn keep(connection: &Connection, model: &str, profile: &ModelProfile)
     Ok(())
 }
 
-pub(super) fn all_profiles(connection: &Connection) -> Result<Vec<(String, ModelProfile)>, StoreError> {
+pub(crate) fn all_profiles(connection: &Connection) -> Result<Vec<(String, ModelProfile)>, StoreError> {
     all(connection, "SELECT * FROM model_profiles ORDER BY model", [], |row| {
         Ok((column(row, "model")?, json_column(row, "body")?))
     })

@@ -4,11 +4,11 @@ use helve_store::{Append, KeptFile, Scope, StoreError};
 use helve_types::{RunId, Timestamp};
 use rusqlite::{Connection, params};
 
-use super::rows::{column, execute, first, text_id_column};
-use super::runs::only_user;
+use crate::sqlite::columns::{column, execute, first, text_id_column};
+use crate::sqlite::views::runs::only_user;
 
 /// Keeps the files of a batch, in the transaction that keeps its events.
-pub(super) fn keep(connection: &Connection, batch: &Append, at: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn keep(connection: &Connection, batch: &Append, at: Timestamp) -> Result<(), StoreError> {
     for file in &batch.files {
         execute(
             connection,
@@ -28,7 +28,7 @@ pub(super) fn keep(connection: &Connection, batch: &Append, at: Timestamp) -> Re
     Ok(())
 }
 
-pub(super) fn file(
+pub(crate) fn file(
     connection: &Connection,
     scope: &Scope,
     run: RunId,

@@ -4,10 +4,10 @@ use helve_store::StoreError;
 use helve_types::{RunId, Spent, Usage};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{column, execute};
+use crate::sqlite::columns::{column, execute};
 
 /// Adds to the sums of a run and of its conversation.
-pub(super) fn add_spent(connection: &Connection, run: RunId, spent: &Spent) -> Result<(), StoreError> {
+pub(crate) fn add_spent(connection: &Connection, run: RunId, spent: &Spent) -> Result<(), StoreError> {
     let of_the_run =
         [("runs", "id = ?1"), ("conversations", "id = (SELECT conversation FROM runs WHERE id = ?1)")];
     for (table, which) in of_the_run {
@@ -38,7 +38,7 @@ pub(super) fn add_spent(connection: &Connection, run: RunId, spent: &Spent) -> R
     Ok(())
 }
 
-pub(super) fn spent_columns(row: &Row<'_>) -> Result<Spent, StoreError> {
+pub(crate) fn spent_columns(row: &Row<'_>) -> Result<Spent, StoreError> {
     Ok(Spent {
         usage: Usage {
             input_tokens: column(row, "input_tokens")?,

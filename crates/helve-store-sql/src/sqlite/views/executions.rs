@@ -8,12 +8,12 @@ use helve_types::{CallId, RunId, Timestamp, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
-use super::rows::{all, column, first};
-use super::runs::{limits, only_user, read_call};
+use crate::sqlite::columns::{all, column, first};
+use crate::sqlite::views::runs::{limits, only_user, read_call};
 
 const SELECT: &str = "SELECT tool_calls.*, runs.agent";
 
-pub(super) fn executions(
+pub(crate) fn executions(
     connection: &Connection,
     scope: &Scope,
     filter: &ExecutionFilter,
@@ -23,7 +23,7 @@ pub(super) fn executions(
     all(connection, &sql, params_from_iter(values), read)
 }
 
-pub(super) fn execution(
+pub(crate) fn execution(
     connection: &Connection,
     scope: &Scope,
     call: &CallId,
@@ -37,7 +37,7 @@ pub(super) fn execution(
     first(connection, &sql, params![run.0.as_bytes(), call.as_str(), only_user(scope)], read)?.ok_or(missing)
 }
 
-pub(super) fn sends(
+pub(crate) fn sends(
     connection: &Connection,
     tool: &str,
     user: Option<&UserId>,
@@ -149,7 +149,7 @@ mod tests {
     fn plan(scope: &Scope, filter: &ExecutionFilter) -> String {
         let mut connection = Connection::open_in_memory().unwrap();
         crate::migrate::migrate(&mut connection, 1).unwrap();
-        super::super::open::keep_plans(&connection).unwrap();
+        crate::sqlite::open::keep_plans(&connection).unwrap();
         let call = CallId::new(RunId(uuid::Uuid::from_u128(7)), 1, 0);
         let before = Some(helve_store::Mark { requested_at: Timestamp(5), call });
         let (sql, values) = query(scope, filter, &ExecutionPage { before, limit: 50 });

@@ -4,10 +4,10 @@ use helve_store::{DayUsed, Recorded, StoreError};
 use helve_types::{RunId, Spent, Used, UserId};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{column, execute, first};
+use crate::sqlite::columns::{column, execute, first};
 
 /// Adds what an event used up to the sums of its day.
-pub(super) fn add_used(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
+pub(crate) fn add_used(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
     let used = recorded.used();
     if used.is_nothing() {
         return Ok(());
@@ -35,7 +35,7 @@ pub(super) fn add_used(connection: &Connection, run: RunId, recorded: &Recorded)
     Ok(())
 }
 
-pub(super) fn used_on(
+pub(crate) fn used_on(
     connection: &Connection,
     day: i64,
     user: &UserId,

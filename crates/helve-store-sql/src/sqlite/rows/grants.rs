@@ -4,15 +4,15 @@ use helve_store::{AuditEntry, StoreError, ToolGrantRow, ToolRow};
 use helve_types::{Timestamp, ToolGrant};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{all, column, execute, json_column, to_json};
-use super::tokens::audit;
-use super::tools;
+use crate::sqlite::access::tokens::audit;
+use crate::sqlite::columns::{all, column, execute, json_column, to_json};
+use crate::sqlite::rows::tools;
 
-pub(super) fn all_grants(connection: &Connection) -> Result<Vec<ToolGrantRow>, StoreError> {
+pub(crate) fn all_grants(connection: &Connection) -> Result<Vec<ToolGrantRow>, StoreError> {
     all(connection, "SELECT * FROM tool_grants ORDER BY tool, grant_json", [], read)
 }
 
-pub(super) fn put(
+pub(crate) fn put(
     connection: &Connection,
     grant: &ToolGrantRow,
     entry: &AuditEntry,
@@ -27,7 +27,7 @@ pub(super) fn put(
 }
 
 /// A tool together with what it is allowed: both or neither.
-pub(super) fn keep_tool(
+pub(crate) fn keep_tool(
     connection: &Connection,
     row: &ToolRow,
     expected: u32,
@@ -39,7 +39,7 @@ pub(super) fn keep_tool(
     Ok(kept)
 }
 
-pub(super) fn revoke(
+pub(crate) fn revoke(
     connection: &Connection,
     tool: &str,
     grant: &ToolGrant,
@@ -53,7 +53,7 @@ pub(super) fn revoke(
     tools::changed(connection)
 }
 
-pub(super) fn forget(connection: &Connection, tool: &str) -> Result<(), StoreError> {
+pub(crate) fn forget(connection: &Connection, tool: &str) -> Result<(), StoreError> {
     execute(connection, "DELETE FROM tool_grants WHERE tool = ?1", [tool])?;
     Ok(())
 }

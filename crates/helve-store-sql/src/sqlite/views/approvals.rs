@@ -4,10 +4,10 @@ use helve_store::{Approval, ApprovalFilter, ApprovalState, EXPIRED_MAX, Scope, S
 use helve_types::{ApprovalId, RunId, Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{all, column, first, id_column, json_column};
-use super::runs::{limits, only_user};
+use crate::sqlite::columns::{all, column, first, id_column, json_column};
+use crate::sqlite::views::runs::{limits, only_user};
 
-pub(super) fn approval(
+pub(crate) fn approval(
     connection: &Connection,
     scope: &Scope,
     approval: ApprovalId,
@@ -27,7 +27,7 @@ const WAITING_OF_USER: &str = "SELECT * FROM approvals WHERE state = 'pending' A
 const WAITING: &str = "SELECT * FROM approvals WHERE state = 'pending'
     ORDER BY asked_at, id LIMIT ?1 OFFSET ?2";
 
-pub(super) fn approvals(
+pub(crate) fn approvals(
     connection: &Connection,
     scope: &Scope,
     filter: ApprovalFilter,
@@ -60,7 +60,7 @@ pub(super) fn approvals(
     }
 }
 
-pub(super) fn expired(connection: &Connection, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
+pub(crate) fn expired(connection: &Connection, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
     all(
         connection,
         "SELECT * FROM approvals WHERE state = 'pending' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2",

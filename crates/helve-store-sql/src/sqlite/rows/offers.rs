@@ -4,15 +4,15 @@ use helve_store::{AuditEntry, StoreError, ToolOffer, ToolRow};
 use helve_types::Timestamp;
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{all, column, execute, first, json_column, to_json};
-use super::tokens::audit;
-use super::tools;
+use crate::sqlite::access::tokens::audit;
+use crate::sqlite::columns::{all, column, execute, first, json_column, to_json};
+use crate::sqlite::rows::tools;
 
-pub(super) fn all_offers(connection: &Connection) -> Result<Vec<ToolOffer>, StoreError> {
+pub(crate) fn all_offers(connection: &Connection) -> Result<Vec<ToolOffer>, StoreError> {
     all(connection, "SELECT * FROM tool_offers ORDER BY name", [], read)
 }
 
-pub(super) fn put(connection: &Connection, offer: &ToolOffer, entry: &AuditEntry) -> Result<(), StoreError> {
+pub(crate) fn put(connection: &Connection, offer: &ToolOffer, entry: &AuditEntry) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT OR REPLACE INTO tool_offers (name, origin, definition, over_hash, at) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -22,7 +22,7 @@ pub(super) fn put(connection: &Connection, offer: &ToolOffer, entry: &AuditEntry
     tools::changed(connection)
 }
 
-pub(super) fn drop(connection: &Connection, name: &str, entry: &AuditEntry) -> Result<(), StoreError> {
+pub(crate) fn drop(connection: &Connection, name: &str, entry: &AuditEntry) -> Result<(), StoreError> {
     check(connection, name)?;
     forget(connection, name)?;
     audit(connection, entry)?;
@@ -30,7 +30,7 @@ pub(super) fn drop(connection: &Connection, name: &str, entry: &AuditEntry) -> R
 }
 
 /// The tool's next version in the place of what was offered about it. What refuses it looks before anything is written.
-pub(super) fn take(
+pub(crate) fn take(
     connection: &Connection,
     row: &ToolRow,
     expected: u32,
@@ -42,7 +42,7 @@ pub(super) fn take(
     Ok(kept)
 }
 
-pub(super) fn forget(connection: &Connection, name: &str) -> Result<(), StoreError> {
+pub(crate) fn forget(connection: &Connection, name: &str) -> Result<(), StoreError> {
     execute(connection, "DELETE FROM tool_offers WHERE name = ?1", [name])?;
     Ok(())
 }

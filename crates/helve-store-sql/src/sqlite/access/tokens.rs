@@ -4,9 +4,9 @@ use helve_store::{ActFor, AuditEntry, ENDED_SESSIONS_MAX, StoreError, Token, Tok
 use helve_types::{Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{all, column, execute, first, json_column, to_json, word_column};
+use crate::sqlite::columns::{all, column, execute, first, json_column, to_json, word_column};
 
-pub(super) fn create(connection: &Connection, token: &Token) -> Result<(), StoreError> {
+pub(crate) fn create(connection: &Connection, token: &Token) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT INTO tokens (id, secret_hash, user, rights, note, created_at, revoked_at, act_for)
@@ -25,7 +25,7 @@ pub(super) fn create(connection: &Connection, token: &Token) -> Result<(), Store
     Ok(())
 }
 
-pub(super) fn all_tokens(connection: &Connection) -> Result<Vec<Token>, StoreError> {
+pub(crate) fn all_tokens(connection: &Connection) -> Result<Vec<Token>, StoreError> {
     all(connection, "SELECT * FROM tokens ORDER BY created_at, id", [], read)
 }
 
@@ -42,7 +42,7 @@ fn read(row: &Row<'_>) -> Result<Token, StoreError> {
     })
 }
 
-pub(super) fn revoke(connection: &Connection, id: &str, at: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn revoke(connection: &Connection, id: &str, at: Timestamp) -> Result<(), StoreError> {
     let changed = execute(
         connection,
         "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
@@ -52,7 +52,7 @@ pub(super) fn revoke(connection: &Connection, id: &str, at: Timestamp) -> Result
 }
 
 /// Keeps the end of a session, and of one token's the last `ENDED_SESSIONS_MAX` alone.
-pub(super) fn end_session(
+pub(crate) fn end_session(
     connection: &Connection,
     token: &str,
     issued_at: Timestamp,
@@ -71,12 +71,12 @@ pub(super) fn end_session(
     Ok(())
 }
 
-pub(super) fn ended_sessions(connection: &Connection) -> Result<Vec<(String, Timestamp)>, StoreError> {
+pub(crate) fn ended_sessions(connection: &Connection) -> Result<Vec<(String, Timestamp)>, StoreError> {
     let sql = "SELECT token, issued_at FROM ended_sessions ORDER BY token, issued_at";
     all(connection, sql, [], |row| Ok((column(row, "token")?, Timestamp(column(row, "issued_at")?))))
 }
 
-pub(super) fn audit(connection: &Connection, entry: &AuditEntry) -> Result<(), StoreError> {
+pub(crate) fn audit(connection: &Connection, entry: &AuditEntry) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT INTO audit (at, by, action, detail) VALUES (?1, ?2, ?3, ?4)",
@@ -86,7 +86,7 @@ pub(super) fn audit(connection: &Connection, entry: &AuditEntry) -> Result<(), S
 }
 
 /// The key that is kept, or this one from now on.
-pub(super) fn signing_key(connection: &Connection, fresh: [u8; 32]) -> Result<[u8; 32], StoreError> {
+pub(crate) fn signing_key(connection: &Connection, fresh: [u8; 32]) -> Result<[u8; 32], StoreError> {
     execute(
         connection,
         "INSERT OR IGNORE INTO settings (name, value) VALUES ('signing_key', ?1)",

@@ -6,10 +6,11 @@ use helve_store::{
 use helve_types::{CallId, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
 use rusqlite::{Connection, params};
 
-use super::days::add_used;
-use super::rows::{execute, to_json};
-use super::spent::add_spent;
-use super::{allowances, runs};
+use crate::sqlite::columns::{execute, to_json};
+use crate::sqlite::views::allowances;
+use crate::sqlite::views::days::add_used;
+use crate::sqlite::views::runs;
+use crate::sqlite::views::spent::add_spent;
 
 fn forget_resumes(connection: &Connection, run: RunId) -> Result<(), StoreError> {
     execute(connection, "UPDATE runs SET resumes = 0 WHERE id = ?1 AND resumes > 0", [run.0.as_bytes()])?;
@@ -17,7 +18,7 @@ fn forget_resumes(connection: &Connection, run: RunId) -> Result<(), StoreError>
 }
 
 /// Brings the rows beside the log up to date with one event.
-pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
+pub(crate) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
     let at = recorded.event.at;
     let fact = &recorded.event.fact;
     if resets_crash_count(fact) {

@@ -8,12 +8,15 @@ use helve_store::{Append, IdempotencyKey, NewRun, Place, Recorded, Scope, StoreE
 use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp, UserId};
 use rusqlite::{Connection, params};
 
-use super::derived::derive;
-use super::rows::{column, execute, first, id_column, to_json};
-use super::{conversations, files, setups, shares};
+use crate::sqlite::columns::{column, execute, first, id_column, to_json};
+use crate::sqlite::log::derived::derive;
+use crate::sqlite::log::setups;
+use crate::sqlite::views::conversations;
+use crate::sqlite::views::files;
+use crate::sqlite::views::shares;
 
 /// What the writer knows of a run that was opened; its history is read elsewhere.
-pub(super) enum OpenedRow {
+pub(crate) enum OpenedRow {
     New {
         epoch: u64,
         /// How many messages the conversation had before.
@@ -25,12 +28,12 @@ pub(super) enum OpenedRow {
 }
 
 /// The same of a run that was claimed.
-pub(super) struct ClaimedRow {
-    pub(super) epoch: u64,
-    pub(super) before: u64,
+pub(crate) struct ClaimedRow {
+    pub(crate) epoch: u64,
+    pub(crate) before: u64,
 }
 
-pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRow, StoreError> {
+pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRow, StoreError> {
     let at = new.started.event.at;
     if let Some(key) = &new.key
         && let Some(run) = run_of_key(connection, &new.user, key, at)?
@@ -100,7 +103,7 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
     Ok(OpenedRow::New { epoch: 1, before })
 }
 
-pub(super) fn run_of_key(
+pub(crate) fn run_of_key(
     connection: &Connection,
     user: &UserId,
     key: &IdempotencyKey,
@@ -130,7 +133,7 @@ fn free_conversation(connection: &Connection, new: &NewRun, id: ConversationId) 
     }
 }
 
-pub(super) fn append(connection: &Connection, batch: &Append) -> Result<(), StoreError> {
+pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), StoreError> {
     let fenced = || StoreError::Fenced(batch.run);
     let (conversation, last_seq) = owned_run(connection, batch)?.ok_or_else(fenced)?;
     // The commit of an earlier try may have gone through although we were told that it failed.
@@ -203,7 +206,8 @@ fn owned_run(
          FROM runs WHERE id = ?1 AND epoch = ?2",
         params![batch.run.0.as_bytes(), batch.epoch],
         |row| {
-            let conversation = super::rows::optional_id_column(row, "conversation", ConversationId)?;
+            let conversation =
+                crate::sqlite::columns::optional_id_column(row, "conversation", ConversationId)?;
             Ok((conversation, column(row, "last_seq")?))
         },
     )
@@ -276,7 +280,7 @@ fn enter_state(
     Ok(())
 }
 
-pub(super) fn claim(
+pub(crate) fn claim(
     connection: &Connection,
     run: RunId,
     owner: &str,

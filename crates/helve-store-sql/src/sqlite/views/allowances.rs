@@ -6,14 +6,14 @@ use helve_store::{
 use helve_types::{Answer, ApprovalId, ConversationId, Question, RunId, Timestamp, UserId, Within};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{
+use crate::sqlite::access::tokens;
+use crate::sqlite::columns::{
     all, column, execute, first, id_column, json_column, optional_id_column, to_json, word_column,
 };
-use super::runs::{limits, only_user};
-use super::tokens;
+use crate::sqlite::views::runs::{limits, only_user};
 
 /// Keeps what an answer says beyond its own call.
-pub(super) fn keep(
+pub(crate) fn keep(
     connection: &Connection,
     approval: ApprovalId,
     answer: &Answer,
@@ -65,7 +65,7 @@ pub(super) fn keep(
     tokens::audit(connection, &said.made())
 }
 
-pub(super) fn list(
+pub(crate) fn list(
     connection: &Connection,
     scope: &Scope,
     filter: AllowanceFilter,
@@ -87,7 +87,7 @@ pub(super) fn list(
     )
 }
 
-pub(super) fn of(
+pub(crate) fn of(
     connection: &Connection,
     key: &AllowanceKey,
     now: Timestamp,
@@ -102,7 +102,7 @@ pub(super) fn of(
     )
 }
 
-pub(super) fn revoke(
+pub(crate) fn revoke(
     connection: &Connection,
     scope: &Scope,
     id: ApprovalId,

@@ -6,27 +6,28 @@ use helve_store::{AuditEntry, StoreError, ToolRow};
 use helve_types::{Timestamp, ToolId};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{all, column, execute, first, id_column, json_column, to_json};
-use super::tokens::audit;
-use super::{grants, offers};
+use crate::sqlite::access::tokens::audit;
+use crate::sqlite::columns::{all, column, execute, first, id_column, json_column, to_json};
+use crate::sqlite::rows::grants;
+use crate::sqlite::rows::offers;
 
 const CURRENT: &str =
     "SELECT v.* FROM tools t JOIN tool_versions v ON v.name = t.name AND v.version = t.version";
 
-pub(super) fn all_tools(connection: &Connection) -> Result<Vec<ToolRow>, StoreError> {
+pub(crate) fn all_tools(connection: &Connection) -> Result<Vec<ToolRow>, StoreError> {
     all(connection, &format!("{CURRENT} ORDER BY t.name"), [], read)
 }
 
-pub(super) fn tool(connection: &Connection, name: &str) -> Result<ToolRow, StoreError> {
+pub(crate) fn tool(connection: &Connection, name: &str) -> Result<ToolRow, StoreError> {
     first(connection, &format!("{CURRENT} WHERE t.name = ?1"), [name], read)?
         .ok_or(StoreError::NotFound("tool"))
 }
 
-pub(super) fn versions(connection: &Connection, name: &str) -> Result<Vec<ToolRow>, StoreError> {
+pub(crate) fn versions(connection: &Connection, name: &str) -> Result<Vec<ToolRow>, StoreError> {
     all(connection, "SELECT * FROM tool_versions WHERE name = ?1 ORDER BY version", [name], read)
 }
 
-pub(super) fn keep(
+pub(crate) fn keep(
     connection: &Connection,
     row: &ToolRow,
     expected: u32,
@@ -67,7 +68,7 @@ pub(super) fn keep(
     Ok(kept)
 }
 
-pub(super) fn delete(
+pub(crate) fn delete(
     connection: &Connection,
     name: &str,
     expected: Option<u32>,
@@ -84,7 +85,7 @@ pub(super) fn delete(
     changed(connection)
 }
 
-pub(super) fn switch(
+pub(crate) fn switch(
     connection: &Connection,
     name: &str,
     enabled: bool,
@@ -99,13 +100,13 @@ pub(super) fn switch(
     changed(connection)
 }
 
-pub(super) fn switches(connection: &Connection) -> Result<Vec<(String, bool)>, StoreError> {
+pub(crate) fn switches(connection: &Connection) -> Result<Vec<(String, bool)>, StoreError> {
     all(connection, "SELECT * FROM tool_switches ORDER BY name", [], |row| {
         Ok((column(row, "name")?, column(row, "enabled")?))
     })
 }
 
-pub(super) fn changes(connection: &Connection) -> Result<u64, StoreError> {
+pub(crate) fn changes(connection: &Connection) -> Result<u64, StoreError> {
     let count = first(
         connection,
         "SELECT CAST(value AS INTEGER) AS count FROM settings WHERE name = 'tool_changes'",
@@ -115,7 +116,7 @@ pub(super) fn changes(connection: &Connection) -> Result<u64, StoreError> {
     Ok(count.unwrap_or(0))
 }
 
-pub(super) fn changed(connection: &Connection) -> Result<(), StoreError> {
+pub(crate) fn changed(connection: &Connection) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT INTO settings (name, value) VALUES ('tool_changes', '1')

@@ -4,16 +4,17 @@ use helve_store::{Conversation, Page, Scope, StoreError};
 use helve_types::{ConversationId, Message, RunId, Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{all, column, execute, first, id_column, json_column, optional_id_column};
-use super::runs::{limits, only_user};
-use super::spent::spent_columns;
-use super::{setups, shares};
+use crate::sqlite::columns::{all, column, execute, first, id_column, json_column, optional_id_column};
+use crate::sqlite::log::setups;
+use crate::sqlite::views::runs::{limits, only_user};
+use crate::sqlite::views::shares;
+use crate::sqlite::views::spent::spent_columns;
 
 const COLUMNS: &str = "SELECT id, user, title, messages, created_at, updated_at,
     input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos, active_run
     FROM conversations";
 
-pub(super) fn conversations(
+pub(crate) fn conversations(
     connection: &Connection,
     scope: &Scope,
     page: Page,
@@ -25,7 +26,7 @@ pub(super) fn conversations(
     all(connection, &sql, params![only_user(scope), limit, offset], read)
 }
 
-pub(super) fn conversation(
+pub(crate) fn conversation(
     connection: &Connection,
     scope: &Scope,
     id: ConversationId,
@@ -48,7 +49,7 @@ fn read(row: &Row<'_>) -> Result<Conversation, StoreError> {
     })
 }
 
-pub(super) fn messages(
+pub(crate) fn messages(
     connection: &Connection,
     scope: &Scope,
     id: ConversationId,
@@ -58,7 +59,7 @@ pub(super) fn messages(
 }
 
 /// The first `count` messages.
-pub(super) fn history(
+pub(crate) fn history(
     connection: &Connection,
     id: ConversationId,
     count: u64,
@@ -71,7 +72,7 @@ pub(super) fn history(
     )
 }
 
-pub(super) fn rename(
+pub(crate) fn rename(
     connection: &Connection,
     scope: &Scope,
     id: ConversationId,
@@ -85,7 +86,7 @@ pub(super) fn rename(
     if changed == 0 { Err(StoreError::NotFound("conversation")) } else { Ok(()) }
 }
 
-pub(super) fn delete(connection: &Connection, scope: &Scope, id: ConversationId) -> Result<(), StoreError> {
+pub(crate) fn delete(connection: &Connection, scope: &Scope, id: ConversationId) -> Result<(), StoreError> {
     if let Some(active) = conversation(connection, scope, id)?.active_run {
         return Err(StoreError::Busy(active));
     }
