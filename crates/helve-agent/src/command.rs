@@ -1,7 +1,7 @@
 //! What others may want of a run.
 
 use helve_store::StoreError;
-use helve_types::{Answer, ApprovalId, CallId, MessageId, UserId};
+use helve_types::{Answer, ApprovalId, CallId, MessageId, Notice, UserId};
 use tokio::sync::oneshot;
 
 use crate::run::{Reception, Run, SAID_BYTES_MAX};
@@ -62,7 +62,7 @@ pub enum CommandError {
     Expired,
 
     #[error("the edited arguments cannot be sent, so the question stays open: {0}")]
-    BadEdit(String),
+    BadEdit(String, Option<Notice>),
 
     #[error("`always` does not fit: {0}")]
     BadAlways(String),

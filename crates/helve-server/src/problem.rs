@@ -189,7 +189,13 @@ impl From<CommandError> for Problem {
             CommandError::NotOpen => Self::new(StatusCode::CONFLICT, "already_answered", detail),
             CommandError::DoesNotFit => Self::bad_request("answer_does_not_fit", detail),
             CommandError::Expired => Self::new(StatusCode::CONFLICT, "approval_expired", detail),
-            CommandError::BadEdit(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_arguments", detail),
+            CommandError::BadEdit(_, notice) => {
+                let problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_arguments", detail);
+                match notice {
+                    Some(notice) => problem.with("notice", notice),
+                    None => problem,
+                }
+            }
             CommandError::BadAlways(_) => Self::bad_request("bad_always", detail),
             CommandError::NotWaiting => Self::new(StatusCode::CONFLICT, "call_not_waiting", detail),
             CommandError::BadClient => Self::bad_request("bad_client", detail),

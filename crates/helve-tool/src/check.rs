@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use helve_types::{Failure, FailureKind, Notice, canonical_json};
-use jsonschema::ValidationError;
 use serde_json::Value;
 
 use crate::json::{self, JsonBounds};
+use crate::misfit::describe_misfit;
 use crate::offload::offload;
 use crate::schema::{Fit, STEPS_INLINE_MAX, Schema, shortly};
 
 const BYTES_MAX: usize = 1 << 20;
 /// Larger arguments are not even read between two other things.
 const INLINE_BYTES_MAX: usize = 64 << 10;
-const ERRORS_SHOWN: usize = 5;
 
 /// Arguments that fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,16 +114,9 @@ fn too_much_work(tool: &str) -> Failure {
 }
 
 fn misfit(tool: &str, schema: &Schema, value: &Value) -> Failure {
-    let errors = schema.errors(value);
-    let mut problems: Vec<String> = errors.iter().take(ERRORS_SHOWN).map(problem).collect();
-    if errors.is_empty() {
-        problems.push("they are too large to say where".into());
-    } else if errors.len() > ERRORS_SHOWN {
-        problems.push("and more".into());
-    }
-    let problems = problems.join("; ");
-    let told = format!("the arguments for `{tool}` do not fit: {problems}; correct them and try again");
-    bad(told, Notice::arguments_do_not_fit(&problems))
+    let misfit = describe_misfit(&schema.errors(value));
+    let told = format!("the arguments for `{tool}` do not fit: {misfit}; correct them and try again");
+    bad(told, misfit.notice)
 }
 
 /// Models send null for what they leave out, and a server that holds them to a schema makes them. Whether the
@@ -159,14 +151,6 @@ fn leave_out_nulls(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(leave_out_nulls),
         _ => {}
     }
-}
-
-/// One violation, with the field it is in.
-fn problem(error: &ValidationError<'_>) -> String {
-    let path = error.instance_path().as_str();
-    let field = path.trim_start_matches('/').replace('/', ".");
-    let said = shortly(error);
-    if field.is_empty() { said } else { format!("field `{}`: {said}", shortly(&field)) }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod hooks;
 mod json;
 mod log;
 mod metrics;
+mod misfit;
 mod offload;
 mod outcome;
 mod permit;

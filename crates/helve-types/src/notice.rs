@@ -14,7 +14,8 @@ use serde_json::Value;
 use crate::FailureKind;
 
 /// A code with its parameters. The end of a parameter's name says how it is written: `_ms` is a duration, `_at` a time,
-/// `_bytes` a size; anything else is a number, a text, or another notice.
+/// `_bytes` a size, `_any` a list of notices of which one is enough; anything else is a number, a text, another notice, or
+/// a list of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
     pub code: String,
@@ -99,7 +100,7 @@ notices! {
     arguments_uncheckable();
     /// The arguments name a key twice, with different values.
     arguments_ambiguous(key: &str);
-    arguments_do_not_fit(problems: &str);
+    arguments_do_not_fit(problems: Vec<Notice>);
     call_cut_off();
     call_unreadable();
     forbidden_by_rule();
@@ -113,6 +114,38 @@ notices! {
     too_many_calls_in_step(max: u64);
     stopped_before_sent();
     stopped_while_running();
+
+    // What does not fit in arguments.
+    misfit_in_field(field: &str, problem: Notice);
+    misfit_missing(field: &str);
+    misfit_unexpected(fields: &str);
+    misfit_type(types_any: Vec<Notice>);
+    misfit_options(options: &str);
+    misfit_maximum(limit: Value);
+    misfit_minimum(limit: Value);
+    misfit_below(limit: Value);
+    misfit_above(limit: Value);
+    misfit_multiple(unit: f64);
+    misfit_longest(limit: u64);
+    misfit_shortest(limit: u64);
+    misfit_most_items(limit: u64);
+    misfit_fewest_items(limit: u64);
+    misfit_most_fields(limit: u64);
+    misfit_fewest_fields(limit: u64);
+    misfit_repeated();
+    misfit_pattern(pattern: &str);
+    misfit_format(format: &str);
+    misfit_alternatives();
+    misfit_otherwise();
+    misfit_somewhere();
+    misfit_more();
+    type_null();
+    type_boolean();
+    type_integer();
+    type_number();
+    type_string();
+    type_array();
+    type_object();
 
     // Limits and breakers.
     limited_by_concurrency();

@@ -27,7 +27,9 @@ pub fn sentences() -> &'static HashMap<String, Sentence> {
 }
 
 /// Notices are nested in notices; no real one goes deeper than this.
-const DEPTH_MAX: usize = 4;
+const DEPTH_MAX: usize = 5;
+/// Nor is a list of notices longer.
+const LIST_MAX: usize = 20;
 
 impl Notice {
     /// The notice as a sentence; none where its code or one of its parameters is not known here, as in a log that a newer
@@ -68,11 +70,28 @@ impl Notice {
                 (Some("bytes"), Some(bytes)) => size(bytes),
                 _ => number.to_string(),
             },
-            nested @ Value::Object(_) => {
-                serde_json::from_value::<Self>(nested.clone()).ok()?.sentence_at(language, depth - 1)?
+            nested @ Value::Object(_) => nested_sentence(nested, language, depth - 1)?,
+            Value::Array(list) if list.len() <= LIST_MAX => {
+                let sentences: Option<Vec<String>> =
+                    list.iter().map(|nested| nested_sentence(nested, language, depth - 1)).collect();
+                sentences?.join(separator(slot, language))
             }
             _ => return None,
         })
+    }
+}
+
+fn nested_sentence(nested: &Value, language: Language, depth: usize) -> Option<String> {
+    serde_json::from_value::<Notice>(nested.clone()).ok()?.sentence_at(language, depth)
+}
+
+/// What stands between the sentences of a list: `or` where one of them is enough.
+fn separator(slot: &str, language: Language) -> &'static str {
+    match (language, slot.ends_with("_any")) {
+        (Language::English, true) => " or ",
+        (Language::English, false) => "; ",
+        (Language::Chinese, true) => "或",
+        (Language::Chinese, false) => "；",
     }
 }
 
@@ -144,6 +163,24 @@ mod tests {
                 "这次运行的预算已用完：已用 100 次调用，上限 100 次调用。"
             ]
         );
+    }
+
+    #[test]
+    fn a_list_of_notices_is_one_sentence_as_long_as_it_is_short() {
+        let types = Notice::misfit_type(vec![Notice::type_string(), Notice::type_null()]);
+        let problems = vec![Notice::misfit_in_field("to", types), Notice::misfit_missing("subject")];
+        assert_eq!(
+            both(&Notice::arguments_do_not_fit(problems)),
+            [
+                "The arguments do not fit the tool: “to” must be a text or null; “subject” is missing",
+                "参数不符合工具的要求：“to”应为文本或空值；缺少“subject”"
+            ]
+        );
+        let long = Notice::arguments_do_not_fit(vec![Notice::misfit_more(); LIST_MAX + 1]);
+        assert_eq!(long.sentence(Language::English), None);
+        let mixed: Notice =
+            serde_json::from_str(r#"{"code": "arguments_do_not_fit", "params": {"problems": [7]}}"#).unwrap();
+        assert_eq!(mixed.sentence(Language::English), None);
     }
 
     #[test]

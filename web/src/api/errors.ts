@@ -1,3 +1,5 @@
+import type { Notice } from './generated/events';
+
 /** What the server says when it refuses, in the form of RFC 9457. */
 export interface Problem {
   title?: string;
@@ -7,6 +9,8 @@ export interface Problem {
   code?: string;
   /** What varies in the sentence of the code. */
   params?: Record<string, unknown>;
+  /** On `bad_arguments`: what is wrong with them. */
+  notice?: Notice;
   /** On `conversation_busy`: the run that is not over. */
   run?: string;
 }
@@ -42,6 +46,11 @@ export function toldByError(error: Error): { code: string; params?: Record<strin
   if (!(error instanceof ApiError)) return { code: '' };
   const { code, params = {} } = error.problem;
   return { code: code ?? '', params };
+}
+
+/** What the server says about the cause of its refusal, where it says more than the code. */
+export function causeOfError(error: Error): Notice | null {
+  return (error instanceof ApiError && error.problem.notice) || null;
 }
 
 export function isAbort(error: unknown): boolean {

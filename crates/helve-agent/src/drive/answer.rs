@@ -50,10 +50,10 @@ impl Driver {
             let Some((cx, tool, edited)) = edit else { return Ok(()) };
             if in_vain {
                 let why = "this call cannot be made, whatever its arguments; answer without new ones, or in its place";
-                return Err(CommandError::BadEdit(why.into()));
+                return Err(CommandError::BadEdit(why.into(), None));
             }
             let checked = pipeline.check_edit(&tool, &edited, &cx).await;
-            checked.map_err(|failure| CommandError::BadEdit(failure.message))
+            checked.map_err(|failure| CommandError::BadEdit(failure.message, failure.notice))
         }
     }
 

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import type { Answer, Question } from '@/api/generated/events';
+import type { Strings } from '@/lib/i18n/en';
 import { useSpeech } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
 import { escapeHidden } from '@/lib/visible-text';
@@ -23,7 +24,7 @@ export function AnswerForm({ form, question, isBusy, onAnswer, onBack }: Props) 
   const [text, setText] = useState(() =>
     form === 'edit' ? escapeHidden(layOutJson(question.arguments) ?? question.arguments) : '',
   );
-  const complaint = form === 'edit' ? jsonComplaint(text) : null;
+  const complaint = form === 'edit' ? jsonComplaint(text, t) : null;
   const isComplete = complaint === null && (form !== 'respond' || text.trim() !== '');
   const labels = {
     edit: [t.approvals.editLabel, t.approvals.editSubmit],
@@ -51,7 +52,7 @@ export function AnswerForm({ form, question, isBusy, onAnswer, onBack }: Props) 
       </label>
       {complaint !== null && (
         <p className={styles.wrong} role="alert">
-          {t.approvals.editWrong(complaint)}
+          {complaint}
         </p>
       )}
       <Decisions isBusy={isBusy} isWanted>
@@ -81,11 +82,13 @@ function answerOf(form: Form, text: string): Answer {
   }
 }
 
-function jsonComplaint(text: string): string | null {
+/** Browsers say in English what is wrong; of that only the place is of use in any language. */
+function jsonComplaint(text: string, { approvals }: Strings): string | null {
   try {
     JSON.parse(text);
     return null;
   } catch (error) {
-    return (error as Error).message;
+    const [, line, column] = /line (\d+) column (\d+)/.exec((error as Error).message) ?? [];
+    return line && column ? approvals.editWrongAt(line, column) : approvals.editWrong;
   }
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { Tool } from '@/api/catalog';
-import { toldByError } from '@/api/errors';
+import { causeOfError, toldByError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
@@ -66,7 +66,12 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
       {answering.at === 'open' && answering.error && (
         <Notice
           tone="bad"
-          title={<ServerWords told={[toldByError(answering.error)]} message={answering.error.message} />}
+          title={
+            <ServerWords
+              told={[causeOfError(answering.error), toldByError(answering.error)]}
+              message={answering.error.message}
+            />
+          }
         />
       )}
       <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />

@@ -47,6 +47,22 @@ test('a notice in a notice is part of the sentence', () => {
   ]);
 });
 
+test('a list of notices is one sentence as long as it is short', () => {
+  const types = [{ code: 'type_string' }, { code: 'type_null' }];
+  const problem = { code: 'misfit_type', params: { types_any: types } };
+  const problems = [
+    { code: 'misfit_in_field', params: { field: 'to', problem } },
+    { code: 'misfit_missing', params: { field: 'subject' } },
+  ];
+  expect(both({ code: 'arguments_do_not_fit', params: { problems } })).toEqual([
+    'The arguments do not fit the tool: “to” must be a text or null; “subject” is missing',
+    '参数不符合工具的要求：“to”应为文本或空值；缺少“subject”',
+  ]);
+  const long = Array.from({ length: 21 }, () => ({ code: 'misfit_more' }));
+  expect(both({ code: 'arguments_do_not_fit', params: { problems: long } })).toEqual([null, null]);
+  expect(both({ code: 'arguments_do_not_fit', params: { problems: [7] } })).toEqual([null, null]);
+});
+
 test('what is not known is not guessed, and endless nesting ends', () => {
   expect(both({ code: 'of_a_newer_server' })).toEqual([null, null]);
   expect(both({ code: 'constructor' })).toEqual([null, null]);

@@ -11,7 +11,9 @@ export interface Told {
 }
 
 /** Notices are nested in notices; no real one goes deeper than this. */
-const DEPTH_MAX = 4;
+const DEPTH_MAX = 5;
+/** Nor is a list of notices longer. */
+const LIST_MAX = 20;
 
 /** None where the code or one of its parameters is not known here: a newer server may say more than this page. */
 export function sentenceOf(
@@ -44,7 +46,17 @@ function fill(
   if (one !== undefined && many !== undefined) return value === 1 ? one : many;
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return written(name, value, locale);
-  return isTold(value) ? sentenceOf(value, sentences, locale, depth - 1) : null;
+  const nested = (one: unknown) => (isTold(one) ? sentenceOf(one, sentences, locale, depth - 1) : null);
+  if (!Array.isArray(value)) return nested(value);
+  const all = value.slice(0, LIST_MAX + 1).map(nested);
+  return all.length <= LIST_MAX && all.every((one) => one !== null) ? all.join(separator(name, locale)) : null;
+}
+
+/** What stands between the sentences of a list: `or` where one of them is enough. */
+function separator(name: string, locale: string): string {
+  const isChinese = locale.startsWith('zh');
+  if (name.endsWith('_any')) return isChinese ? '或' : ' or ';
+  return isChinese ? '；' : '; ';
 }
 
 function written(name: string, value: number, locale: string): string {
