@@ -29,11 +29,10 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             .header("X-Agent-ID", "The agent; the default one if there is none.")
             .starts_run()
             .for_user()
-            .foreign()
-            .body::<AgentBody>()
+            .example(json!({"message": "What is 12.5% of 3480?", "userId": "mei", "stream": false}))
             .gives::<Whole>()
             .gives_events(),
-        agent,
+        ask_agent,
     )
 }
 
@@ -120,7 +119,7 @@ pub(crate) struct WholeTool {
     state: &'static str,
 }
 
-pub(crate) async fn agent(
+pub(crate) async fn ask_agent(
     State(app): State<App>,
     principal: Principal,
     headers: HeaderMap,

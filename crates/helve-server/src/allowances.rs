@@ -18,7 +18,6 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     routes
         .add(
             Operation::get("/api/allowances", Right::Chat, "List what is allowed without asking")
-                .query::<AllowanceQuery>()
                 .gives::<AllowanceList>(),
             list_allowances,
         )

@@ -53,6 +53,11 @@ pub type ModelProblems = dyn Fn(&str) -> Option<Reason> + Send + Sync;
 pub type Declare = dyn Fn(&str, &[&ToolSpec]) -> Option<Value> + Send + Sync;
 
 impl App {
+    /// The OpenAPI document, once `router` was called.
+    pub fn openapi_document(&self) -> Option<&str> {
+        self.document.get().map(String::as_str)
+    }
+
     pub fn new(
         runtime: Runtime,
         access: AccessSettings,

@@ -6,6 +6,7 @@ use helve_store::{Approval, ApprovalFilter, ApprovalState, Scope, StoreError};
 use helve_types::{Answer, ApprovalId, Question};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
@@ -16,9 +17,7 @@ use crate::routes::{Operation, Routes};
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
         .add(
-            Operation::get("/api/approvals", Right::Chat, "List questions to people")
-                .query::<ApprovalQuery>()
-                .gives::<ApprovalList>(),
+            Operation::get("/api/approvals", Right::Chat, "List questions to people").gives::<ApprovalList>(),
             list_approvals,
         )
         .add(
@@ -34,7 +33,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 "Answer a question; the first answer wins",
             )
             .for_user()
-            .body::<Answer>()
+            .example(json!({"decision": "approve", "always": {"within": "conversation", "days": 7}}))
             .gives::<ApprovalView>(),
             answer_approval,
         )

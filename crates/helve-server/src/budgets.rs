@@ -15,7 +15,6 @@ use crate::routes::{Operation, Routes};
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes.add(
         Operation::get("/api/budgets", Right::Chat, "See what runs may use up, and what was used today")
-            .query::<BudgetQuery>()
             .gives::<BudgetView>(),
         get_budgets,
     )

@@ -11,7 +11,7 @@ use helve_agent::{StartInput, StartRequest};
 use helve_types::Mode;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::render::ChatRender;
 use crate::access::{Principal, Right};
@@ -29,8 +29,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         Operation::post("/api/chat", Right::Chat, "Say something and get the answer as it grows")
             .starts_run()
             .for_user()
-            .foreign()
-            .body::<ChatBody>()
+            .example(json!({"message": "What is 12.5% of 3480?", "modelType": "demo"}))
             .gives_events(),
         chat,
     )

@@ -6,7 +6,7 @@ use helve_agent::Delivered;
 use helve_types::{CallId, Failure, FailureKind, RunId, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
@@ -23,7 +23,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 "Take a call of a client's tool, and keep it",
             )
             .for_user()
-            .body::<ClaimBody>()
+            .example(json!({"client": "window-1"}))
             .gives::<ClaimView>(),
             claim_call,
         )
@@ -34,9 +34,9 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 "Bring the result of a client's tool",
             )
             .for_user()
-            .body::<ResultBody>()
+            .example(json!({"result_token": "6ec137c097e7", "result": {"clipboard": "hello"}}))
             .status(202),
-            call_result,
+            bring_result,
         )
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct ResultBody {
     error: Option<String>,
 }
 
-pub(crate) async fn call_result(
+pub(crate) async fn bring_result(
     State(app): State<App>,
     principal: Principal,
     Path(names): Path<(String, String)>,

@@ -6,6 +6,7 @@ use helve_store::{Conversation, Scope};
 use helve_types::{ConversationId, Message, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
@@ -17,7 +18,6 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     routes
         .add(
             Operation::get("/api/conversations", Right::Chat, "List conversations, latest first")
-                .query::<ListQuery>()
                 .gives::<ConversationList>(),
             list_conversations,
         )
@@ -30,7 +30,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .add(
             Operation::patch("/api/conversations/{conversation}", Right::Chat, "Rename a conversation")
                 .for_user()
-                .body::<RenameBody>()
+                .example(json!({"title": "The weather in Oslo"}))
                 .status(204),
             rename_conversation,
         )
@@ -48,7 +48,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             Operation::get("/api/conversations/{conversation}/messages", Right::Chat, "Read a conversation")
                 .for_user()
                 .gives::<MessageList>(),
-            conversation_messages,
+            list_messages,
         )
 }
 
@@ -116,7 +116,7 @@ pub(crate) async fn get_conversation(
     Ok(axum::Json(app.runtime.store().conversation(principal.scope(), id).await?.into()))
 }
 
-pub(crate) async fn conversation_messages(
+pub(crate) async fn list_messages(
     State(app): State<App>,
     principal: Principal,
     Id(id): Id<ConversationId>,

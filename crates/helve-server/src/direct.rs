@@ -29,7 +29,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         Operation::post("/api/tools/{name}/call", Right::Chat, "Call a tool without a model")
             .starts_run()
             .for_user()
-            .body::<CallBody>()
+            .example(json!({"arguments": {"expression": "3480 * 0.125"}}))
             .gives::<CallView>(),
         call_tool,
     )

@@ -16,7 +16,6 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     routes
         .add(
             Operation::get("/api/executions", Right::Chat, "List the calls that were made, newest first")
-                .query::<ExecutionQuery>()
                 .gives::<ExecutionList>(),
             list_executions,
         )

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use helve_types::{Effect, Selection, ToolDefinition};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
@@ -186,7 +186,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             Right::Admin,
             "Make tools of an OpenAPI document, or show what it would make",
         )
-        .body::<ImportBody>()
+        .example(json!({"url": "https://petstore3.swagger.io/api/v3/openapi.json", "prefix": "pets", "select": {"tags": ["pet"]}}))
         .gives::<ImportReport>(),
         import_openapi,
     )

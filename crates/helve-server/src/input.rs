@@ -13,6 +13,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::Page;
 use helve_tool::{DefinitionError, JsonBounds, rows_of_text};
+use helve_types::ToolDefinition;
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
@@ -23,6 +24,7 @@ use serde_json::{Map, Value};
 use self::shape::{Findings, UnknownField, compare, schema_of};
 use crate::app::App;
 use crate::problem::Problem;
+use crate::routes::{Input, Operation};
 
 /// Names what of a request was not understood, on routes that go on without it.
 const UNKNOWN_HEADER: HeaderName = HeaderName::from_static("x-helve-unknown-fields");
@@ -49,6 +51,12 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for Json<T> {
     }
 }
 
+impl<T: JsonSchema> Input for Json<T> {
+    fn describe(operation: &mut Operation) {
+        operation.take_body::<T>();
+    }
+}
+
 /// A body of a route of ours all fields of which may be left out, and so may the body.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
@@ -60,6 +68,12 @@ impl<T: DeserializeOwned + JsonSchema + Default + 'static> FromRequest<App> for 
             return Ok(Self(T::default()));
         }
         Ok(Self(Json::from_request(request, app).await?.value))
+    }
+}
+
+impl<T: JsonSchema> Input for OptionalJson<T> {
+    fn describe(operation: &mut Operation) {
+        operation.take_optional_body::<T>();
     }
 }
 
@@ -80,6 +94,13 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for ForeignJso
         refuse_key_twice(&bytes)?;
         let ignored = Ignored(unknown.into_iter().map(|unknown| unknown.field).collect());
         Ok(Self { value, bytes, ignored })
+    }
+}
+
+impl<T: JsonSchema> Input for ForeignJson<T> {
+    fn describe(operation: &mut Operation) {
+        operation.take_body::<T>();
+        operation.take_foreign();
     }
 }
 
@@ -120,6 +141,12 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for LargeJson<
     }
 }
 
+impl<T: JsonSchema> Input for LargeJson<T> {
+    fn describe(operation: &mut Operation) {
+        operation.take_body::<T>();
+    }
+}
+
 /// The rows of a body: one JSON document, or one row on each line.
 pub(crate) enum Rows {
     Document(Value),
@@ -140,6 +167,23 @@ impl FromRequest<App> for Rows {
             .map_err(|_| Problem::bad_request("bad_body", "the body is no UTF-8 text"))?;
         let rows = rows_of_text(text).map_err(|wrong| Problem::bad_request("bad_body", wrong.problem))?;
         Ok(Self::Lines(rows))
+    }
+}
+
+/// The definition of a tool, which may also be written as the tool system that Helve replaces has it.
+pub(crate) struct DefinitionJson(pub(crate) Value);
+
+impl FromRequest<App> for DefinitionJson {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        Ok(Self(Json::from_request(request, app).await?.value))
+    }
+}
+
+impl Input for DefinitionJson {
+    fn describe(operation: &mut Operation) {
+        operation.take_body::<ToolDefinition>();
     }
 }
 
@@ -315,6 +359,8 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     }
 }
 
+impl<T> Input for Path<T> {}
+
 /// An id in the path. Text that is no id names nothing, so the answer is the same as for a wrong one.
 pub(crate) struct Id<T>(pub(crate) T);
 
@@ -326,6 +372,8 @@ impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for Id<T> {
         text.parse().map(Self).map_err(|_| Problem::not_found("thing"))
     }
 }
+
+impl<T> Input for Id<T> {}
 
 /// What stands behind the `?`.
 pub(crate) struct Asked<T>(pub(crate) T);
@@ -358,6 +406,12 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestPart
                 "what stands behind the `?` does not fit; give each parameter once, see /openapi.json";
             Problem::bad_request("bad_query", detail)
         })
+    }
+}
+
+impl<T: JsonSchema> Input for Asked<T> {
+    fn describe(operation: &mut Operation) {
+        operation.take_query::<T>();
     }
 }
 

@@ -27,10 +27,9 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 "Read the whole of an output that was cut, or a part",
             )
             .for_user()
-            .query::<OutputQuery>()
             .gives_bytes("text/plain")
-            .answers_with("X-Helve-Whole-Bytes", "How many bytes the whole has.")
-            .answers_with("X-Helve-Next-Offset", "Where to read on; absent at the end."),
+            .answer_header("X-Helve-Whole-Bytes", "How many bytes the whole has.")
+            .answer_header("X-Helve-Next-Offset", "Where to read on; absent at the end."),
             get_output,
         )
         .add(

@@ -77,7 +77,7 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], String) {
+async fn get_openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], String) {
     ([(CONTENT_TYPE, "application/json")], app.document.get().cloned().unwrap_or_default())
 }
 
@@ -110,6 +110,6 @@ fn table(app: App) -> (Router<App>, Value) {
     AREAS
         .iter()
         .fold(Routes::new(app), |routes, area| area(routes))
-        .add(Operation::get("/openapi.json", Right::Public, "This document").gives::<Value>(), openapi)
+        .add(Operation::get("/openapi.json", Right::Public, "This document").gives::<Value>(), get_openapi)
         .finish()
 }

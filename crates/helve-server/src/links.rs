@@ -40,9 +40,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Public,
                 "The page of a signed link: one question; looking changes nothing",
             )
-            .query::<LinkQuery>()
             .gives_bytes("text/html"),
-            show,
+            show_question_page,
         )
         .add(
             Operation::post(
@@ -50,9 +49,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Public,
                 "Answer the question of a signed link with the form of its page",
             )
-            .query::<LinkQuery>()
             .gives_bytes("text/html"),
-            act,
+            answer_by_link,
         )
 }
 
@@ -183,7 +181,7 @@ fn frame(app: &App, headers: &HeaderMap, asked: Option<&LinkQuery>) -> Frame {
 }
 
 /// Says what is asked, and does nothing.
-async fn show(
+async fn show_question_page(
     State(app): State<App>,
     Extension(visitor): Extension<Visitor>,
     id: Result<Id<ApprovalId>, Problem>,
@@ -202,7 +200,7 @@ async fn show(
 }
 
 /// Takes an answer from the form of the page.
-async fn act(
+async fn answer_by_link(
     State(app): State<App>,
     Extension(visitor): Extension<Visitor>,
     id: Result<Id<ApprovalId>, Problem>,

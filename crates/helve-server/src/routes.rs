@@ -1,13 +1,16 @@
 //! The table of routes: one entry makes the route, its guard and its page in the OpenAPI document.
 //!
+//! What an operation takes is read off its handler's types (`inputs`), and its id is the handler's name, so neither can
+//! be told otherwise. What it answers is declared here, and the tests compare every answer they get with it.
 //! So no route of the API exists without a right, and the document, which lists itself, cannot drift from what is
 //! served. The page's files are no routes: see `page`.
+
+mod inputs;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::handler::Handler;
-use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use schemars::JsonSchema;
@@ -18,11 +21,46 @@ use crate::access::{Guard, Right, need};
 use crate::app::App;
 use crate::input::{Parameters, check_parameters};
 
+pub(crate) use self::inputs::{Input, Inputs};
+
 pub(crate) struct Routes {
     app: App,
     router: Router<App>,
     paths: Map<String, Value>,
     schemas: SchemaGenerator,
+}
+
+/// The methods that the API has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+impl Method {
+    fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Post => MethodFilter::POST,
+            Self::Put => MethodFilter::PUT,
+            Self::Patch => MethodFilter::PATCH,
+            Self::Delete => MethodFilter::DELETE,
+        }
+    }
+
+    /// What the document calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Post => "post",
+            Self::Put => "put",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
 }
 
 /// What the document says about an operation.
@@ -37,6 +75,10 @@ pub(crate) struct Operation {
     /// Other systems' clients call it: what it does not know is named in its answer and not refused.
     is_foreign: bool,
     body: Option<fn(&mut SchemaGenerator) -> Value>,
+    /// Whether the body may be left out.
+    is_body_optional: bool,
+    /// A body that it takes.
+    example: Option<Value>,
     /// Headers that it reads.
     headers: Vec<Header>,
     /// Headers that its answer has.
@@ -56,23 +98,23 @@ type Header = (&'static str, &'static str);
 
 impl Operation {
     pub(crate) fn get(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::GET, path, right, summary)
+        Self::new(Method::Get, path, right, summary)
     }
 
     pub(crate) fn post(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::POST, path, right, summary)
+        Self::new(Method::Post, path, right, summary)
     }
 
     pub(crate) fn put(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::PUT, path, right, summary)
+        Self::new(Method::Put, path, right, summary)
     }
 
     pub(crate) fn patch(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::PATCH, path, right, summary)
+        Self::new(Method::Patch, path, right, summary)
     }
 
     pub(crate) fn delete(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::DELETE, path, right, summary)
+        Self::new(Method::Delete, path, right, summary)
     }
 
     fn new(method: Method, path: &'static str, right: Right, summary: &'static str) -> Self {
@@ -85,6 +127,8 @@ impl Operation {
             for_user: false,
             is_foreign: false,
             body: None,
+            is_body_optional: false,
+            example: None,
             headers: vec![],
             answer_headers: vec![],
             json: None,
@@ -95,23 +139,14 @@ impl Operation {
         }
     }
 
-    pub(crate) fn query<T: JsonSchema>(self) -> Self {
-        Self { query: Some(schema::<T>), ..self }
-    }
-
     /// Acts for a user, who can be named in the address.
     pub(crate) fn for_user(self) -> Self {
         Self { for_user: true, ..self }
     }
 
-    /// Takes requests that other systems' clients wrote.
-    pub(crate) fn foreign(self) -> Self {
-        let meaning = "Fields and parameters of the request that were not understood.";
-        Self { is_foreign: true, ..self }.answer_header("X-Helve-Unknown-Fields", meaning)
-    }
-
-    pub(crate) fn body<T: JsonSchema>(self) -> Self {
-        Self { body: Some(schema::<T>), ..self }
+    /// A body that it takes. A test compares it with the schema.
+    pub(crate) fn example(self, body: Value) -> Self {
+        Self { example: Some(body), ..self }
     }
 
     pub(crate) fn gives<T: JsonSchema>(self) -> Self {
@@ -124,11 +159,6 @@ impl Operation {
 
     pub(crate) fn gives_bytes(self, media_type: &'static str) -> Self {
         Self { bytes: Some(media_type), ..self }
-    }
-
-    pub(crate) fn answers_with(mut self, header: &'static str, meaning: &'static str) -> Self {
-        self.answer_headers.push((header, meaning));
-        self
     }
 
     /// The names of what it takes in its address.
@@ -185,15 +215,16 @@ impl Routes {
         Self { app, router: Router::new(), paths: Map::new(), schemas: settings.into_generator() }
     }
 
-    pub(crate) fn add<H, T>(mut self, operation: Operation, handler: H) -> Self
+    pub(crate) fn add<H, T>(mut self, mut operation: Operation, handler: H) -> Self
     where
         H: Handler<T, App>,
-        T: 'static,
+        T: Inputs + 'static,
     {
-        let method_router: MethodRouter<App> = on(filter(&operation.method), handler);
+        T::describe_all(&mut operation);
+        let method_router: MethodRouter<App> = on(operation.method.filter(), handler);
         let guard = Guard { right: operation.right, for_user: operation.for_user };
         let guard = from_fn_with_state((self.app.clone(), guard), need);
-        let method_router = if operation.method == Method::GET {
+        let method_router = if operation.method == Method::Get {
             method_router
         } else {
             let taken = Parameters {
@@ -205,9 +236,10 @@ impl Routes {
             method_router.layer(from_fn_with_state(Arc::new(taken), check_parameters))
         };
         self.router = self.router.route(operation.path, method_router.layer(guard));
-        let described = self.describe(&operation);
+        let mut described = self.describe(&operation);
+        described["operationId"] = json!(name_of::<H>());
         let path = self.paths.entry(operation.path).or_insert_with(|| json!({}));
-        path[operation.method.as_str().to_ascii_lowercase()] = described;
+        path[operation.method.name()] = described;
         self
     }
 
@@ -250,6 +282,7 @@ impl Routes {
         }));
         let mut described = json!({
             "summary": operation.summary,
+            "tags": [area(operation.path)],
             "parameters": parameters,
             "responses": {
                 operation.status.to_string(): self.answer(operation),
@@ -264,8 +297,10 @@ impl Routes {
         }
         if let Some(body) = operation.body {
             let schema = body(&mut self.schemas);
-            described["requestBody"] =
-                json!({"required": true, "content": {"application/json": {"schema": schema}}});
+            described["requestBody"] = json!({"required": !operation.is_body_optional, "content": {"application/json": {"schema": schema}}});
+            if let Some(example) = &operation.example {
+                described["requestBody"]["content"]["application/json"]["example"] = example.clone();
+            }
         }
         if operation.is_foreign {
             described["x-helve-foreign"] = json!(true);
@@ -301,9 +336,19 @@ fn inline_schemas() -> SchemaGenerator {
     SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator()
 }
 
-fn filter(method: &Method) -> MethodFilter {
-    // Every method in the table is one of the standard ones.
-    MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET)
+/// The name of a handler's function, without its modules.
+fn name_of<H>() -> &'static str {
+    std::any::type_name::<H>().rsplit("::").next().unwrap_or_default()
+}
+
+/// The area of the API that a path belongs to, as in `tools` of `/api/tools/{tool}`.
+fn area(path: &str) -> &str {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    match parts.next() {
+        Some("api") => parts.next().unwrap_or("server"),
+        Some("approvals") => "approvals",
+        _ => "server",
+    }
 }
 
 fn path_parameters(path: &str) -> Vec<Value> {

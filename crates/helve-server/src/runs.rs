@@ -26,15 +26,15 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             Operation::post("/api/runs", Right::Chat, "Start a run")
                 .starts_run()
                 .for_user()
-                .body::<RunBody>()
+                .example(
+                    json!({"message": "What is 12.5% of 3480?", "agent": "default", "tools": ["calculator"]}),
+                )
                 .gives::<RunStartedView>()
                 .status(201),
             start_run,
         )
         .add(
-            Operation::get("/api/runs", Right::Chat, "List runs, latest first")
-                .query::<RunQuery>()
-                .gives::<RunList>(),
+            Operation::get("/api/runs", Right::Chat, "List runs, latest first").gives::<RunList>(),
             list_runs,
         )
         .add(
@@ -44,11 +44,10 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .add(
             Operation::get("/api/runs/{run}/events", Right::Chat, "Follow a run from any event on")
                 .for_user()
-                .query::<EventsQuery>()
                 .header("Last-Event-ID", "The last event that the reader has; goes before `after`.")
                 .gives_events()
                 .or_status(204, "The run is over and the reader has all of it."),
-            run_events,
+            follow_run,
         )
         .add(
             Operation::post("/api/runs/{run}/cancel", Right::Chat, "Stop a run")
@@ -285,7 +284,7 @@ pub(crate) struct EventsQuery {
     after: Option<String>,
 }
 
-pub(crate) async fn run_events(
+pub(crate) async fn follow_run(
     State(app): State<App>,
     principal: Principal,
     Id(run): Id<RunId>,

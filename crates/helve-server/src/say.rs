@@ -5,6 +5,7 @@ use axum::http::{HeaderMap, StatusCode};
 use helve_types::{MessageId, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
@@ -22,10 +23,10 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .for_user()
         .header("Idempotency-Key", "The same key again is the same message; an `id` does the same.")
-        .body::<SayBody>()
+        .example(json!({"text": "In Celsius, please."}))
         .gives::<SaidView>()
         .status(202),
-        say,
+        send_message,
     )
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct SaidView {
     message: MessageId,
 }
 
-pub(crate) async fn say(
+pub(crate) async fn send_message(
     State(app): State<App>,
     principal: Principal,
     Id(run): Id<RunId>,

@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::access::{Nobody, Principal, Right, Visitor, no_cookie};
 use crate::app::App;
@@ -26,7 +27,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .add(
             Operation::post("/api/session", Right::Public, "Sign in with a token")
-                .body::<SignInBody>()
+                .example(json!({"token": "hv_0123456789.0123456789abcdef"}))
                 .status(204),
             sign_in,
         )

@@ -21,22 +21,22 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .add(
             Operation::get("/api/tool-system/status", Right::Chat, "Every tool's guards and counts")
                 .gives::<SystemView>(),
-            status,
+            tool_system_status,
         )
         .add(
             Operation::get("/api/tool-system/metrics/{tool}", Right::Chat, "The counts of one tool")
                 .gives::<OneToolView>(),
-            metrics,
+            tool_metrics,
         )
         .add(
             Operation::post("/api/tool-system/reset", Right::Admin, "Set caches, counts and breakers back")
-                .body::<ResetBody>()
+                .example(json!({"tool": "search_web", "what": ["cache", "breaker"]}))
                 .status(204),
-            reset,
+            reset_tools,
         )
 }
 
-pub(crate) async fn status(State(app): State<App>) -> axum::Json<Value> {
+pub(crate) async fn tool_system_status(State(app): State<App>) -> axum::Json<Value> {
     let tools: Map<String, Value> = app
         .runtime
         .registry()
@@ -69,7 +69,7 @@ pub(crate) async fn status(State(app): State<App>) -> axum::Json<Value> {
     }))
 }
 
-pub(crate) async fn metrics(
+pub(crate) async fn tool_metrics(
     State(app): State<App>,
     Path(tool): Path<String>,
 ) -> Result<axum::Json<Value>, Problem> {
@@ -269,7 +269,7 @@ pub(crate) enum What {
     Breaker,
 }
 
-pub(crate) async fn reset(
+pub(crate) async fn reset_tools(
     State(app): State<App>,
     principal: Principal,
     OptionalJson(body): OptionalJson<ResetBody>,

@@ -15,26 +15,35 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_tool::{CatalogueError, Change, Listed, MappedRow, map_row};
-use helve_types::ToolDefinition;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::view::{ToolList, ToolView, VersionList, VersionView};
 use crate::access::{Principal, Right, Visitor};
 use crate::app::App;
-use crate::input::{Asked, Json, Path};
+use crate::input::{Asked, DefinitionJson, Json, Path};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
 const VERSION: &str = "The version of the tool, for `If-Match`.";
+/// A definition as short as it can be.
+fn example_definition() -> Value {
+    json!({
+        "name": "weather",
+        "description": "The weather in a city right now.",
+        "endpoint": {"url_template": "https://wttr.in/{city}?format=j1"},
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    })
+}
+
 const IF_MATCH: &str =
     "The version that is changed; if the tool is at another one by now, nothing happens (412).";
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     grants::routes(agree::routes(routes))
         .add(
-            Operation::get("/api/tools", Right::Chat, "List tools").query::<ToolQuery>().gives::<ToolList>(),
+            Operation::get("/api/tools", Right::Chat, "List tools").gives::<ToolList>(),
             list_tools,
         )
         .add(
@@ -43,8 +52,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Admin,
                 "Make a tool of a definition, or many of a list or of lines of JSON",
             )
-                .query::<make::MakeQuery>()
-                .body::<make::MakeBody>()
+                .example(example_definition())
                 .gives::<ToolView>()
                 .status(201)
                 .answer_header("Location", "Where the tool is.")
@@ -62,7 +70,6 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Chat,
                 "The tools as another vendor's requests take them",
             )
-            .query::<export::ExportQuery>()
             .gives::<Value>(),
             export::export_tools,
         )
@@ -75,7 +82,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .add(
             Operation::put("/api/tools/{tool}", Right::Admin, "Give a tool another definition")
                 .header("If-Match", IF_MATCH)
-                .body::<ToolDefinition>()
+                .example(example_definition())
                 .gives::<ToolView>()
                 .answer_header("ETag", VERSION),
             replace_tool,
@@ -87,7 +94,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 "Change some of a tool's definition (a JSON merge patch), or switch any tool on or off",
             )
             .header("If-Match", IF_MATCH)
-            .body::<Value>()
+            .example(json!({"enabled": false}))
             .gives::<ToolView>()
             .answer_header("ETag", VERSION),
             change_tool,
@@ -101,7 +108,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .add(
             Operation::get("/api/tools/{tool}/versions", Right::Admin, "Everything that a tool ever was")
                 .gives::<VersionList>(),
-            tool_versions,
+            list_tool_versions,
         )
 }
 
@@ -155,11 +162,11 @@ async fn replace_tool(
     Extension(visitor): Extension<Visitor>,
     Path(address): Path<String>,
     headers: HeaderMap,
-    mut body: Json<Value>,
+    DefinitionJson(mut row): DefinitionJson,
 ) -> Result<Response, Problem> {
-    let allow_host = take_consent(&mut body.value)?;
+    let allow_host = take_consent(&mut row)?;
     make::may_consent(visitor, allow_host)?;
-    let MappedRow { definition, mapped } = map_row(body.value).map_err(CatalogueError::from)?;
+    let MappedRow { definition, mapped } = map_row(row).map_err(CatalogueError::from)?;
     let change = Change::Whole(Box::new(definition));
     let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
     let name = catalogue.name_of(&address);
@@ -207,7 +214,7 @@ async fn delete_tool(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn tool_versions(
+async fn list_tool_versions(
     State(app): State<App>,
     Path(name): Path<String>,
 ) -> Result<Answer<VersionList>, Problem> {

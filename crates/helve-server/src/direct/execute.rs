@@ -10,7 +10,7 @@ use helve_tool::{Outcome, Unknown};
 use helve_types::ToolOutput;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{call, only_in_a_run, order};
 use crate::access::{Principal, Right};
@@ -25,10 +25,9 @@ pub(super) fn routes(routes: Routes) -> Routes {
         Operation::post("/api/tools/execute", Right::Chat, "Call a tool as clients of another system do")
             .starts_run()
             .for_user()
-            .foreign()
-            .body::<ExecuteBody>()
+            .example(json!({"toolName": "calculator", "params": {"expression": "3480 * 0.125"}, "context": {"userId": "mei"}}))
             .gives::<ExecuteResult>(),
-        execute,
+        execute_tool,
     )
 }
 
@@ -76,7 +75,7 @@ enum Form {
     New { request_id: Option<Value> },
 }
 
-pub(crate) async fn execute(
+pub(crate) async fn execute_tool(
     State(app): State<App>,
     principal: Principal,
     headers: HeaderMap,

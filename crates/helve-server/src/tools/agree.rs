@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::shown;
 use crate::access::{Principal, Right};
@@ -22,9 +23,9 @@ pub(super) fn routes(routes: Routes) -> Routes {
                 Right::Admin,
                 "Agree to what a tool in quarantine has become",
             )
-            .body::<AgreeBody>()
+            .example(json!({"hash": "ae9d3a79591f6bffb3428d38ea36f6e1"}))
             .gives::<ToolView>(),
-            agree,
+            agree_to_offer,
         )
         .add(
             Operation::post(
@@ -33,7 +34,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
                 "Leave a tool in quarantine what it was, and use it as that",
             )
             .gives::<ToolView>(),
-            reject,
+            reject_offer,
         )
 }
 
@@ -46,7 +47,7 @@ struct AgreeBody {
     hash: Option<String>,
 }
 
-async fn agree(
+async fn agree_to_offer(
     State(app): State<App>,
     principal: Principal,
     Path(name): Path<String>,
@@ -57,7 +58,7 @@ async fn agree(
     Ok(shown(&catalogue.agree(&catalogue.name_of(&name), hash, &principal.user.0).await?))
 }
 
-async fn reject(
+async fn reject_offer(
     State(app): State<App>,
     principal: Principal,
     Path(name): Path<String>,

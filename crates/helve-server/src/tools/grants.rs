@@ -27,7 +27,6 @@ pub(super) fn routes(routes: Routes) -> Routes {
                 Right::Admin,
                 "Take back what a tool was allowed, all of it or what is about one host",
             )
-            .query::<RevokeQuery>()
             .gives::<GrantList>(),
             revoke_grants,
         )

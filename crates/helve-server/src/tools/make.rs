@@ -18,6 +18,7 @@ use crate::access::{Principal, Visitor};
 use crate::app::App;
 use crate::input::{Asked, Rows};
 use crate::problem::Problem;
+use crate::routes::{Input, Operation};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct MakeQuery {
@@ -37,10 +38,16 @@ pub(super) struct MakeQuery {
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "it only describes the body")]
-pub(super) enum MakeBody {
+enum MakeBody {
     One(Box<ToolDefinition>),
     Many(Vec<ToolDefinition>),
     List { tools: Vec<ToolDefinition> },
+}
+
+impl Input for Rows {
+    fn describe(operation: &mut Operation) {
+        operation.take_body::<MakeBody>();
+    }
 }
 
 /// What became of each row.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::middleware::from_fn_with_state;
 use futures_util::StreamExt;
 use helve_agent::{
     AdmissionSettings, AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, ShareSettings,
@@ -21,6 +22,8 @@ use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+use crate::openapi::{Misfits, check_answer};
 
 struct Echo(ToolSpec);
 
@@ -159,11 +162,16 @@ pub(crate) struct House {
     pub(crate) world: World,
     pub(crate) catalogue: Arc<Catalogue>,
     stop: CancellationToken,
+    /// Answers that are not as the document says.
+    misfits: Misfits,
 }
 
 impl Drop for House {
     fn drop(&mut self) {
         self.stop.cancel();
+        if !std::thread::panicking() {
+            self.misfits.assert_none();
+        }
     }
 }
 
@@ -218,8 +226,12 @@ impl House {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         let listening = Listening { limits: plan.limits, proxies: plan.proxies };
-        tokio::spawn(serve(vec![listener], router(app.clone()), listening, stop.clone()));
-        Self { url, client: client(), store, model, app, runtime, world, catalogue, stop }
+        let misfits = Misfits::default();
+        let routes = router(app.clone());
+        misfits.read_document(app.openapi_document().unwrap());
+        let routes = routes.layer(from_fn_with_state(misfits.clone(), check_answer));
+        tokio::spawn(serve(vec![listener], routes, listening, stop.clone()));
+        Self { url, client: client(), store, model, app, runtime, world, catalogue, stop, misfits }
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {

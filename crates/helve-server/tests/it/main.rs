@@ -22,6 +22,7 @@ mod links;
 mod logs;
 mod models;
 mod monitoring;
+mod openapi;
 mod people;
 mod pre_search;
 mod probe;
