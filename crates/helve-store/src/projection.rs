@@ -119,6 +119,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         | Fact::TextFinished { .. }
         | Fact::TextCutOff { .. }
         | Fact::StepFinished { .. }
+        | Fact::StepSnapshot(_)
         | Fact::RunWaiting { .. }
         | Fact::RunResumed { .. }
         | Fact::RunFinished { .. }
