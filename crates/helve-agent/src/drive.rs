@@ -12,6 +12,7 @@ mod model;
 mod room;
 mod speech;
 mod spending;
+mod step_hooks;
 mod turn;
 
 use std::collections::HashSet;
@@ -89,6 +90,8 @@ pub(crate) struct Driver {
     pub(crate) lost: Option<Lost>,
     /// A question of so many tokens could not be made shorter.
     pub(crate) no_room_at: Option<u64>,
+    /// The last step whose `after_step` hooks were asked.
+    pub(crate) closed_step: u32,
 }
 
 /// What a driver is made of.
@@ -127,6 +130,7 @@ impl Driver {
             in_flight_calls: HashSet::new(),
             lost: None,
             no_room_at: None,
+            closed_step: 0,
         }
     }
 
@@ -146,6 +150,9 @@ impl Driver {
                 continue;
             }
             match self.run.next_step() {
+                Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. } if self.must_close_step() => {
+                    self.close_step().await?;
+                }
                 Step::AskModel { .. } if self.afford(Before::Asking).await? == Allowed::LookAgain => {}
                 Step::AskModel { step, .. } if self.hear(step).await? => {}
                 Step::AskModel { step, attempt, tools } => {

@@ -20,7 +20,8 @@ mod tests;
 use helve_tool::Outcome;
 use helve_types::{
     CallId, ConversationLanguage, Ending, Fact, Failure, FailureKind, Language, Message, MessageId, RunId,
-    RunInput, RunSetup, RunState, StopReason, Taint, Timestamp, ToolCall, ToolChoice, Usage,
+    RunInput, RunSetup, RunState, StepEdge, StepSnapshot, StopReason, Taint, Timestamp, ToolCall, ToolChoice,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,12 @@ pub struct Run {
     language: Language,
     /// The search before the first question to the model is on record.
     pre_searched: bool,
+    /// The last step before which a snapshot is on record.
+    #[serde(default)]
+    opened_step: u32,
+    /// The last step after which a snapshot is on record.
+    #[serde(default)]
+    closed_step: u32,
     over: bool,
 }
 
@@ -104,6 +111,8 @@ impl Run {
             read,
             language: Language::default(),
             pre_searched: false,
+            opened_step: 0,
+            closed_step: 0,
             over: false,
         }
     }
@@ -174,6 +183,16 @@ impl Run {
         &self.message
     }
 
+    /// Whether a snapshot before this step is on record.
+    pub(crate) fn is_step_opened(&self, step: u32) -> bool {
+        self.opened_step >= step
+    }
+
+    /// The last complete step, if no snapshot after it is on record.
+    pub(crate) fn unclosed_step(&self) -> Option<u32> {
+        (self.step > self.closed_step).then_some(self.step)
+    }
+
     pub fn is_over(&self) -> bool {
         self.over
     }
@@ -227,6 +246,8 @@ impl Run {
                 self.usage = self.usage.plus(*usage);
                 self.read.wrote_after(&self.message);
             }
+            Fact::StepSnapshot(StepSnapshot { step, edge: StepEdge::Before, .. }) => self.opened_step = *step,
+            Fact::StepSnapshot(StepSnapshot { step, edge: StepEdge::After, .. }) => self.closed_step = *step,
             Fact::TextFinished { text, .. } => self.circles.said(text),
             Fact::MessageTaken { .. } => {
                 self.circles.interrupted();

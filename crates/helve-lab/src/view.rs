@@ -192,6 +192,7 @@ impl View {
             | Fact::BudgetSpent { .. }
             | Fact::MessageTaken { .. }
             | Fact::HistoryCompacted(_)
+            | Fact::StepSnapshot(_)
             | Fact::ApprovalAsked(_)
             | Fact::ApprovalAnswered { .. }
             | Fact::RunWaiting { .. } => {}

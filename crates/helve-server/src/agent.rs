@@ -21,6 +21,7 @@ use crate::routes::{Operation, Routes};
 use crate::so_far::SoFar;
 use crate::sse::{DONE, Listener, Render, about_run, data_of, ending_words, going_down};
 use crate::start::{self, Names, parse_conversation};
+use crate::tool_failure::ToolFailure;
 use crate::tool_progress::ToolProgress;
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -106,8 +107,12 @@ pub(crate) struct Whole {
     /// The questions that a waiting run waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     approvals: Vec<Question>,
+    /// Why the run failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// The same as a code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_code: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -117,6 +122,9 @@ pub(crate) struct WholeTool {
     name: String,
     /// `requested`, `done`, `failed` or `unknown`.
     state: &'static str,
+    /// Why there is no output.
+    #[serde(flatten)]
+    failure: Option<ToolFailure>,
 }
 
 pub(crate) async fn ask_agent(
@@ -181,6 +189,7 @@ pub(crate) async fn ask_agent(
         ending: None,
         approvals: vec![],
         error: None,
+        error_code: None,
     };
     let names = Names::of(&started);
     Ok(body.ignored.on(names.on(axum::Json(gather(&app, whole, started).await?))))
@@ -207,10 +216,15 @@ async fn gather(app: &App, mut whole: Whole, started: Started) -> Result<Whole, 
                 call: Some(call.clone()),
                 name: tool.clone(),
                 state: "requested",
+                failure: None,
             }),
-            Fact::ToolFinished { call, .. } => whole.settle(call, "done"),
-            Fact::ToolFailed { call, .. } | Fact::ToolRefused { call, .. } => whole.settle(call, "failed"),
-            Fact::ToolUnknown { call, .. } => whole.settle(call, "unknown"),
+            Fact::ToolFinished { call, .. } => whole.settle(call, "done", None),
+            Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
+                whole.settle(call, "failed", Some(failure.into()));
+            }
+            Fact::ToolUnknown { call, because, .. } => {
+                whole.settle(call, "unknown", Some(ToolFailure::unknown(because)));
+            }
             Fact::ApprovalAsked(question) => whole.approvals.push(question.clone()),
             Fact::ApprovalAnswered { approval, .. } => {
                 whole.approvals.retain(|question| question.approval != *approval);
@@ -227,8 +241,9 @@ async fn gather(app: &App, mut whole: Whole, started: Started) -> Result<Whole, 
                 whole.ending = Some(*ending);
             }
             Fact::RunCancelled(_) => whole.state = RunState::Cancelled,
-            Fact::RunFailed { message, .. } => {
+            Fact::RunFailed { code, message } => {
                 whole.state = RunState::Failed;
+                whole.error_code = Some(code.clone());
                 whole.error = Some(message.clone());
             }
             _ => {}
@@ -241,9 +256,10 @@ async fn gather(app: &App, mut whole: Whole, started: Started) -> Result<Whole, 
 }
 
 impl Whole {
-    fn settle(&mut self, call: &CallId, state: &'static str) {
+    fn settle(&mut self, call: &CallId, state: &'static str, failure: Option<ToolFailure>) {
         if let Some(tool) = self.tools.iter_mut().find(|tool| tool.call.as_ref() == Some(call)) {
             tool.state = state;
+            tool.failure = failure;
         }
     }
 }
@@ -255,6 +271,8 @@ struct PieceRender {
     /// How much of it was sent.
     sent: usize,
     progress: ToolProgress,
+    /// The names of the tools that were called.
+    calls: Vec<(CallId, String)>,
     /// Why the run ends before its answer, where that is known.
     because: Option<String>,
 }
@@ -278,6 +296,15 @@ impl PieceRender {
                 });
                 self.send(json!({"tool": tool}), out);
             }
+            Fact::ToolRequested { call, tool, .. } => self.calls.push((call.clone(), tool.clone())),
+            Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
+                self.failed_call(call, json!(ToolFailure::from(failure)), out);
+            }
+            Fact::ToolUnknown { call, because, .. } => {
+                let mut failure = json!(ToolFailure::unknown(because));
+                failure["outcome"] = json!("unknown");
+                self.failed_call(call, failure, out);
+            }
             Fact::RunFinished { ending } => {
                 if let Some(message) = ending_words(*ending) {
                     let message = self.because.as_deref().unwrap_or(message);
@@ -288,6 +315,14 @@ impl PieceRender {
             Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
             _ => {}
         }
+    }
+
+    fn failed_call(&mut self, call: &CallId, mut tool: Value, out: &mut Vec<u8>) {
+        let name = self.calls.iter().find(|(id, _)| id == call).map(|(_, name)| name);
+        tool["id"] = json!(call);
+        tool["name"] = json!(name);
+        tool["state"] = json!("failed");
+        self.send(json!({"tool": tool}), out);
     }
 
     fn error(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {

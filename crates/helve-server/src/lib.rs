@@ -40,6 +40,7 @@ mod sign_in;
 mod so_far;
 mod sse;
 mod start;
+mod tool_failure;
 mod tool_progress;
 mod tool_system;
 mod tools;

@@ -120,6 +120,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         | Fact::TextCutOff { .. }
         | Fact::ToolDiscarded { .. }
         | Fact::StepFinished { .. }
+        | Fact::StepSnapshot(_)
         | Fact::RunWaiting { .. }
         | Fact::RunResumed { .. }
         | Fact::RunFinished { .. }

@@ -1,11 +1,12 @@
 //! What the operator has put around calls and questions: hooks, which may look, change and refuse.
 //!
 //! Owns who is asked when, in which order and for how long, and what a hook that fails means. `calls` is what happens
-//! around a tool call, `questions` what happens before a model is asked. Knows nothing of how a hook is reached: Rust,
-//! HTTP or a command are all the same here.
+//! around a tool call, `questions` what happens before a model is asked, `steps` what happens around a step. Knows
+//! nothing of how a hook is reached: Rust, HTTP or a command are all the same here.
 
 mod calls;
 mod questions;
+mod steps;
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use helve_policy::fits;
-use helve_types::{CallId, ConversationId, ModelParams, RunId, ToolOutput, UserId};
+use helve_types::{CallId, ConversationId, ModelParams, RunId, SnapshotId, ToolOutput, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -57,6 +58,16 @@ pub trait Hook: Send + Sync + 'static {
         _question: &'a HookQuestion<'a>,
         _params: &'a ModelParams,
     ) -> HookFuture<'a, ModelParams> {
+        nothing()
+    }
+
+    /// Before the model is asked for a step's message: may take a snapshot. A refusal counts as a failure.
+    fn before_step<'a>(&'a self, _step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
+        nothing()
+    }
+
+    /// When the calls of a step's message are done: may take a snapshot. A refusal counts as a failure.
+    fn after_step<'a>(&'a self, _step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
         nothing()
     }
 }
@@ -130,6 +141,15 @@ pub enum HookPoint {
     AfterCall,
     SystemPrompt,
     Params,
+    BeforeStep,
+    AfterStep,
+}
+
+impl HookPoint {
+    /// Whether the point is at an end of a step, where a failure has no consequence but a notice.
+    pub fn is_step(self) -> bool {
+        matches!(self, Self::BeforeStep | Self::AfterStep)
+    }
 }
 
 /// What it means that a hook could not be asked.
@@ -207,19 +227,23 @@ impl Placed {
         &self.settings.name
     }
 
-    /// Waits for an answer as long as the hook may take. What it says in vain counts as what its settings say.
+    /// Asks within the hook's time. What it says in vain counts as what its settings say.
     async fn ask<T>(&self, work: HookFuture<'_, T>) -> Answer<T> {
-        let work = AssertUnwindSafe(work).catch_unwind();
-        let said = match tokio::time::timeout(self.settings.timeout, work).await {
-            Err(_) => Err(format!("it did not answer within {} ms", self.settings.timeout.as_millis())),
-            Ok(Err(_)) => Err("it broke down".into()),
-            Ok(Ok(said)) => said.map_err(|error| error.to_string()),
-        };
-        match said {
+        match self.wait_for_answer(work).await {
             Ok(Said::Nothing) => Answer::Nothing,
             Ok(Said::Change(change)) => Answer::Change(change),
             Ok(Said::Refuse(reason)) => Answer::Refused(written_within(&reason, REASON_BYTES_MAX)),
-            Err(problem) => self.failed(&problem),
+            Err(problem) => self.failed(&problem.to_string()),
+        }
+    }
+
+    /// Waits for an answer as long as the hook may take.
+    async fn wait_for_answer<T>(&self, work: HookFuture<'_, T>) -> Result<Said<T>, Problem> {
+        let work = AssertUnwindSafe(work).catch_unwind();
+        match tokio::time::timeout(self.settings.timeout, work).await {
+            Err(_) => Err(Problem::TimedOut(self.settings.timeout)),
+            Ok(Err(_)) => Err(Problem::Failed("it broke down".into())),
+            Ok(Ok(said)) => said.map_err(|error| Problem::Failed(error.to_string())),
         }
     }
 
@@ -230,6 +254,15 @@ impl Placed {
             OnFailure::Continue => Answer::FailedButGoOn,
         }
     }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+enum Problem {
+    #[error("it did not answer within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// How long the reason of a refusal may be; the rest is cut.

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::{
     Always, ApprovalId, CallId, Compaction, ConversationId, Effect, Failure, Fingerprint, Labels, MessageId,
-    Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, RunState, Spent, Timestamp, ToolOutput,
-    Trail,
+    Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, RunState, Spent, StepSnapshot, Timestamp,
+    ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -220,6 +220,10 @@ pub enum Fact {
         params: Option<ModelParams>,
     },
 
+    /// A hook took a snapshot before or after a step, or failed to.
+    #[serde(rename = "step.snapshot")]
+    StepSnapshot(StepSnapshot),
+
     /// Nothing can go on until somebody acts.
     #[serde(rename = "run.waiting")]
     RunWaiting { state: RunState },
@@ -270,6 +274,7 @@ impl Fact {
             Self::BudgetSpent { .. } => "budget.spent",
             Self::HistoryCompacted(_) => "history.compacted",
             Self::StepFinished { .. } => "step.finished",
+            Self::StepSnapshot(_) => "step.snapshot",
             Self::RunWaiting { .. } => "run.waiting",
             Self::RunResumed { .. } => "run.resumed",
             Self::RunFinished { .. } => "run.finished",
@@ -303,6 +308,7 @@ impl Fact {
             | Self::BudgetSpent { .. }
             | Self::HistoryCompacted(_)
             | Self::StepFinished { .. }
+            | Self::StepSnapshot(_)
             | Self::RunWaiting { .. }
             | Self::RunResumed { .. }
             | Self::RunFinished { .. }

@@ -24,6 +24,7 @@ mod run;
 mod seal;
 mod selection;
 mod sentences;
+mod snapshot;
 mod spent;
 mod tool;
 mod used;
@@ -60,6 +61,7 @@ pub use run::{
 pub use seal::Seal;
 pub use selection::Selection;
 pub use sentences::{Sentence, sentences};
+pub use snapshot::{SnapshotId, SnapshotIdError, StepEdge, StepSnapshot};
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use used::{Stopwatch, Used};

@@ -302,6 +302,7 @@ impl Message {
             | Fact::StepRestarted { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAnswered { call: None, .. }
+            | Fact::StepSnapshot(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
             | Fact::ToolDiscarded { .. }

@@ -234,6 +234,10 @@ notices! {
     leak_to_client();
     leak_to_elsewhere();
 
+    // Hooks around a step.
+    step_hook_failed(hook: &str);
+    step_hook_timed_out(hook: &str, limit_ms: u64);
+
     // Budgets.
     budget_used_up(account: Notice, used: Notice, limit: Notice);
     budget_not_extended(account: Notice, used: Notice, limit: Notice);

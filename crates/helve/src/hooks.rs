@@ -1,8 +1,9 @@
 //! Hooks of the operator's that are not Rust: an HTTP endpoint or a command, asked in JSON and answering in it.
 //!
-//! `wire` is what is said, `http` and `command` are how it gets there.
+//! `wire` is what is said, `http` and `command` are how it gets there. `git` is a hook that ships with Helve.
 
 mod command;
+mod git;
 mod http;
 mod wire;
 
@@ -13,9 +14,10 @@ use helve_process::Program;
 use helve_tool::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, Said,
 };
-use helve_types::{ModelParams, ToolOutput};
+use helve_types::{ModelParams, SnapshotId, ToolOutput};
 use serde_json::{Value, json};
 
+pub use self::git::GitSnapshots;
 pub use self::http::HttpHook;
 
 /// How much a hook may answer.
@@ -32,6 +34,7 @@ pub struct ConfiguredHook {
 pub enum HookKind {
     Http(HttpHook),
     Command(Program),
+    Git(GitSnapshots),
 }
 
 /// All hooks of the configuration, in its order.
@@ -41,6 +44,10 @@ pub(crate) fn hooks(configured: &[ConfiguredHook], egress: &EgressSettings) -> a
         let carrier = match kind {
             HookKind::Http(http) => Carrier::Http(http.ready(egress, settings.timeout)?),
             HookKind::Command(program) => Carrier::Command(program.clone()),
+            HookKind::Git(git) => {
+                hooks = hooks.with(settings.clone(), Arc::new(git.clone()));
+                continue;
+            }
         };
         let hook = Foreign { name: settings.name.clone(), carrier };
         hooks = hooks.with(settings.clone(), Arc::new(hook));
@@ -68,6 +75,15 @@ impl Foreign {
             Carrier::Command(program) => command::exchange(program, &question).await?,
         };
         wire::answer(&answer)
+    }
+
+    async fn ask_for_snapshot(
+        &self,
+        point: HookPoint,
+        step: &HookQuestion<'_>,
+    ) -> Result<Said<SnapshotId>, HookError> {
+        let answer = self.ask(point, json!(step), json!({})).await?;
+        answer.map_or(Ok(Said::Nothing), wire::snapshot)
     }
 }
 
@@ -112,6 +128,14 @@ impl Hook for Foreign {
             let answer = self.ask(HookPoint::Params, json!(question), json!({"params": params})).await?;
             answer.map_or(Ok(Said::Nothing), wire::params)
         })
+    }
+
+    fn before_step<'a>(&'a self, step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
+        Box::pin(self.ask_for_snapshot(HookPoint::BeforeStep, step))
+    }
+
+    fn after_step<'a>(&'a self, step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
+        Box::pin(self.ask_for_snapshot(HookPoint::AfterStep, step))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_model::{Model, ModelErrorKind, ToolMode};
-use helve_types::{Fact, Mode, PartId, RunState, Spent, StopReason, ToolChoice};
+use helve_types::{Fact, Mode, PartId, RunState, Spent, StepEdge, StopReason, ToolChoice};
 use tokio::time::Instant;
 
 use self::hooks::Hooked;
@@ -69,6 +69,13 @@ impl Driver {
         if self.stands_in(&*model).is_some() {
             let (run, own) = (self.run.id(), &self.run.setup().model);
             tracing::info!(%run, model = %own, instead = model.name(), "the model failed lately and is left alone");
+        }
+        // Of a step that is repeated after a restart the snapshot before its first attempt counts.
+        if !self.run.is_step_opened(step) {
+            self.snapshot_step(StepEdge::Before, step, model.name()).await?;
+        }
+        if self.cancelled_by.is_some() {
+            return Ok(());
         }
         let Some(hooked) = self.hooked(&*model, step).await? else { return Ok(()) };
         let until = now + self.shared.settings.step_time_max;

@@ -8,11 +8,14 @@ use expect_test::expect;
 use helve_agent::RuntimeSettings;
 use helve_model::{Reply, ScriptedModel, ToolMode};
 use helve_store::{Log, Scope};
-use helve_tool::{Hook, HookCall, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, OnFailure, Said};
-use helve_types::{Answer, Fact, Mode, ModelParams};
+use helve_tool::{
+    Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, OnFailure, Said,
+};
+use helve_types::{Answer, Fact, Mode, ModelParams, SnapshotId, StepEdge, StepSnapshot};
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, mei, reply, settle};
+use crate::recovery::{crashed, requested};
 
 /// Numbers whatever it is asked about.
 #[derive(Default)]
@@ -43,6 +46,57 @@ impl Hook for Numbering {
         assert_eq!(params.seed, None);
         let seed = Some(i64::from(self.next()));
         Box::pin(async move { Ok(Said::Change(ModelParams { seed, ..ModelParams::default() })) })
+    }
+}
+
+/// Takes a snapshot before each step, and after the first one only.
+struct Snapshots;
+
+impl Hook for Snapshots {
+    fn before_step<'a>(&'a self, step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
+        let id = SnapshotId::try_from(format!("before-{}", step.step)).unwrap();
+        Box::pin(async move { Ok(Said::Change(id)) })
+    }
+
+    fn after_step<'a>(&'a self, step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
+        let failed = step.step > 1;
+        Box::pin(async move {
+            match failed {
+                true => Err(HookError("the disk is full".into())),
+                false => Ok(Said::Change(SnapshotId::try_from("after-1".to_owned()).unwrap())),
+            }
+        })
+    }
+}
+
+/// Takes snapshots at both ends of a step and numbers them.
+#[derive(Default)]
+struct NumberedSnapshots(AtomicU32);
+
+impl NumberedSnapshots {
+    fn take(&self) -> HookFuture<'static, SnapshotId> {
+        let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = SnapshotId::try_from(format!("no-{number}")).unwrap();
+        Box::pin(async move { Ok(Said::Change(id)) })
+    }
+}
+
+impl Hook for NumberedSnapshots {
+    fn before_step<'a>(&'a self, _: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
+        self.take()
+    }
+
+    fn after_step<'a>(&'a self, _: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
+        self.take()
+    }
+}
+
+/// Never answers.
+struct Silent;
+
+impl Hook for Silent {
+    fn before_step<'a>(&'a self, _: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
+        Box::pin(std::future::pending())
     }
 }
 
@@ -164,4 +218,112 @@ async fn parameters_of_a_hook_are_laid_over_the_others() {
         _ => None,
     });
     assert_eq!(recorded.and_then(|params| params.seed), Some(1), "what was laid over is on record");
+}
+
+#[tokio::test]
+async fn snapshots_of_a_step_are_in_the_log_and_a_failing_hook_leaves_a_notice() {
+    let model = ScriptedModel::new([reply(r#"call look {"q": "x"}"#), reply("say Done.")]);
+    let lab = Lab::with_model(model, at(&[HookPoint::BeforeStep, HookPoint::AfterStep], Snapshots));
+    let mut started = lab.start("look x up").await;
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started look x up
+            2 step.snapshot Before 1 house: before-1
+            3 tool.requested look {"q": "x"}
+            4 step.finished ToolCalls native
+            5 tool.started look attempt 1
+            6 tool.finished found x
+            7 step.snapshot After 1 house: after-1
+            8 step.snapshot Before 2 house: before-2
+            9 text.finished Done.
+            10 step.finished Stop native
+            11 step.snapshot After 2 house: step_hook_failed
+            12 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_hook_that_does_not_answer_in_time_leaves_a_notice_and_the_run_goes_on() {
+    let lab = Lab::with_model(ScriptedModel::new([reply("say Hi.")]), at(&[HookPoint::BeforeStep], Silent));
+    let mut started = lab.start("hello").await;
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started hello
+            2 step.snapshot Before 1 house: step_hook_timed_out
+            3 text.finished Hi.
+            4 step.finished Stop native
+            5 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_run_that_resumes_takes_no_snapshot_twice() {
+    let points = [HookPoint::BeforeStep, HookPoint::AfterStep];
+    let model = || ScriptedModel::new([reply("say Hi.")]);
+    let snapshot = |edge| {
+        let (hook, snapshot) = ("house".to_owned(), SnapshotId::try_from("kept".to_owned()).ok());
+        Fact::StepSnapshot(StepSnapshot { step: 1, edge, hook, snapshot, notice: None })
+    };
+
+    // It died while the model was asked for the first step.
+    let lab = Lab::with_model(model(), at(&points, NumberedSnapshots::default()));
+    let run = crashed(&lab, |_| vec![snapshot(StepEdge::Before)]).await;
+    assert_eq!(lab.runtime.recover().await.unwrap(), 1);
+    assert_eq!(settle(&mut lab.runtime.follow(run, 2)).await, "run.finished");
+    lab.check_log(
+        run,
+        expect![[r#"
+        1 run.started send x
+        2 step.snapshot Before 1 house: kept
+        3 run.resumed resume 1
+        4 step.restarted attempt 2: the server was restarted
+        5 text.finished Hi.
+        6 step.finished Stop native, attempt 2
+        7 step.snapshot After 1 house: no-1
+        8 run.finished Answered
+    "#]],
+    )
+    .await;
+
+    // It died between the snapshot after the first step and the second step.
+    let lab = Lab::with_model(model(), at(&points, NumberedSnapshots::default()));
+    let run = crashed(&lab, |call| {
+        let found = Fact::ToolFinished {
+            call: call.clone(),
+            output: helve_types::ToolOutput::text("found x"),
+            trail: helve_types::Trail::default(),
+        };
+        let mut facts = requested(call, "look");
+        facts.extend([found, snapshot(StepEdge::After)]);
+        facts
+    })
+    .await;
+    assert_eq!(lab.runtime.recover().await.unwrap(), 1);
+    assert_eq!(settle(&mut lab.runtime.follow(run, 5)).await, "run.finished");
+    lab.check_log(
+        run,
+        expect![[r#"
+        1 run.started send x
+        2 tool.requested look {"q": "x"}
+        3 step.finished ToolCalls native
+        4 tool.finished found x
+        5 step.snapshot After 1 house: kept
+        6 run.resumed resume 1
+        7 step.restarted attempt 2: the server was restarted
+        8 step.snapshot Before 2 house: no-1
+        9 text.finished Hi.
+        10 step.finished Stop native, attempt 2
+        11 step.snapshot After 2 house: no-2
+        12 run.finished Answered
+    "#]],
+    )
+    .await;
 }

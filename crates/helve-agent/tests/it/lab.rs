@@ -13,7 +13,7 @@ use helve_model::{Model, Reply, ScriptedModel, ToolMode};
 use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolError, ToolFuture};
 use helve_types::{
-    Effect, Fact, Fate, Mode, OnUnknown, Question, RunId, ToolOutput, ToolSpec, UserId, World,
+    Effect, Fact, Fate, Mode, OnUnknown, Question, RunId, StepSnapshot, ToolOutput, ToolSpec, UserId, World,
 };
 use serde_json::json;
 
@@ -299,6 +299,13 @@ fn words(fact: &Fact) -> String {
             let by = model.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
             let attempt = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
             format!("{reason:?} {mode}{by}{attempt}")
+        }
+        Fact::StepSnapshot(StepSnapshot { step, edge, hook, snapshot, notice }) => {
+            let came = match (snapshot, notice) {
+                (Some(id), _) => id.to_string(),
+                (None, notice) => notice.as_ref().map_or_else(String::new, |notice| notice.code.clone()),
+            };
+            format!("{edge:?} {step} {hook}: {came}")
         }
         Fact::RunWaiting { state } => state.as_str().into(),
         Fact::RunResumed { resume } => format!("resume {resume}"),

@@ -10,6 +10,7 @@ use super::messages::NewMessages;
 use crate::problem::Problem;
 use crate::so_far::SoFar;
 use crate::sse::{DONE, Render, about_run, data_of, ending_words, going_down};
+use crate::tool_failure::ToolFailure;
 use crate::tool_progress::ToolProgress;
 
 pub(super) struct ChatRender {
@@ -109,18 +110,20 @@ impl ChatRender {
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ToolFinished { call, output, .. } => self.tool(call, "done", shown(output), out),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                let error = &failure.message;
-                let more = match (failure.kind, self.calls.iter().find(|held| held.id == *call)) {
+                let mut more = json!(ToolFailure::from(failure));
+                if let (FailureKind::UnknownTool, Some(held)) =
+                    (failure.kind, self.calls.iter().find(|held| held.id == *call))
+                {
                     // Clients of other systems know a call of no tool as a call of `invalid`.
-                    (FailureKind::UnknownTool, Some(held)) => {
-                        json!({"name": "invalid", "input": {"tool": held.tool, "error": error}, "error": error})
-                    }
-                    _ => json!({"error": error}),
-                };
+                    more["name"] = json!("invalid");
+                    more["input"] = json!({"tool": held.tool, "error": failure.message});
+                }
                 self.tool(call, "failed", more, out);
             }
             Fact::ToolUnknown { call, because, .. } => {
-                self.tool(call, "failed", json!({"error": because, "outcome": "unknown"}), out);
+                let mut more = json!(ToolFailure::unknown(because));
+                more["outcome"] = json!("unknown");
+                self.tool(call, "failed", more, out);
             }
             Fact::RunFailed { code, message } => self.error(code, message, out),
             Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),

@@ -1,6 +1,6 @@
 //! `[[hooks]]`: what is asked around calls and questions.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU16, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,9 +11,11 @@ use serde::Deserialize;
 use super::alarms::web_address;
 use super::environment::Environment;
 use super::places::Places;
-use crate::hooks::{ConfiguredHook, HookKind, HttpHook};
+use crate::hooks::{ConfiguredHook, GitSnapshots, HookKind, HttpHook};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// How many snapshots of a run keep their refs.
+const KEPT_MAX: usize = 100;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table")]
@@ -26,6 +28,10 @@ pub(super) struct HookTable {
     /// The variables that the command gets.
     #[serde(default)]
     env: Vec<String>,
+    /// The program with which snapshots of `directory` are taken.
+    git: Option<PathBuf>,
+    directory: Option<PathBuf>,
+    keep: Option<NonZeroU16>,
     #[serde(default)]
     tools: Vec<String>,
     #[serde(default)]
@@ -58,33 +64,59 @@ fn hook(table: HookTable, environment: &Environment) -> Result<ConfiguredHook, W
     if table.name.trim().is_empty() {
         return wrong("name", "a hook needs a name, by which the record of a call speaks of it");
     }
+    let only_steps = table.on.iter().all(|point| point.is_step());
     if table.on.is_empty() {
-        return wrong("on", "say when it is asked: before_call, after_call, system_prompt, params");
+        return wrong(
+            "on",
+            "say when it is asked: before_call, after_call, system_prompt, params, before_step, after_step",
+        );
     }
-    let Some(on_failure) = table.on_failure else {
-        return wrong("on_failure", "say what it means that the hook fails: `refuse` or `continue`");
+    let on_failure = match table.on_failure {
+        Some(OnFailure::Refuse) if only_steps => {
+            return wrong("on_failure", "a step cannot be refused: leave this out, a failure is recorded");
+        }
+        Some(on_failure) => on_failure,
+        None if only_steps => OnFailure::Continue,
+        None => return wrong("on_failure", "say what it means that the hook fails: `refuse` or `continue`"),
     };
     let about_calls =
         table.on.iter().any(|point| matches!(point, HookPoint::BeforeCall | HookPoint::AfterCall));
     if !table.tools.is_empty() && !about_calls {
         return wrong("tools", "questions to a model are about no tool; leave this out or use `agents`");
     }
-    let kind = match (table.url, table.command) {
-        (Some(url), None) => {
+    if table.git.is_none() && (table.directory.is_some() || table.keep.is_some()) {
+        return wrong("name", "`directory` and `keep` belong to `git`, the full path of the program");
+    }
+    let kind = match (table.url, table.command, table.git) {
+        (None, None, Some(program)) => {
+            if !only_steps {
+                return wrong("on", "git takes snapshots: before_step, after_step");
+            }
+            if table.secret.is_some() || !table.env.is_empty() {
+                return wrong("git", "git gets no `secret` and no variables");
+            }
+            HookKind::Git(git_snapshots(program, table.directory, table.keep)?)
+        }
+        (Some(url), None, None) => {
             if !table.env.is_empty() {
                 return wrong("env", "only a command gets variables");
             }
             let url = web_address(&url).map_err(|what| ("url", what))?;
             HookKind::Http(HttpHook { url, secret: table.secret })
         }
-        (None, Some(command)) => {
+        (None, Some(command), None) => {
             if table.secret.is_some() {
                 return wrong("secret", "only a `url` gets a secret; a command gets variables, with `env`");
             }
             HookKind::Command(parse_command(command, &table.env, environment)?)
         }
-        (Some(_), Some(_)) => return wrong("command", "a hook has a `url` or a `command`, not both"),
-        (None, None) => return wrong("name", "say how the hook is reached: with `url` or `command`"),
+        (None, None, None) => {
+            return wrong("name", "say how the hook is reached: with `url`, `command` or `git`");
+        }
+        (url, _, _) => {
+            let key = if url.is_some() { "url" } else { "command" };
+            return wrong(key, "a hook has a `url`, a `command` or `git`, not several of them");
+        }
     };
     let settings = HookSettings {
         name: table.name,
@@ -95,6 +127,21 @@ fn hook(table: HookTable, environment: &Environment) -> Result<ConfiguredHook, W
         on_failure,
     };
     Ok(ConfiguredHook { settings, kind })
+}
+
+fn git_snapshots(
+    program: PathBuf,
+    directory: Option<PathBuf>,
+    keep: Option<NonZeroU16>,
+) -> Result<GitSnapshots, Wrong> {
+    if !program.is_absolute() {
+        return Err(("git", "this is the full path of the program".into()));
+    }
+    let Some(directory) = directory.filter(|directory| directory.is_absolute()) else {
+        return Err(("git", "say with `directory` which work tree is meant, as a full path".into()));
+    };
+    let kept_max = keep.map_or(KEPT_MAX, |keep| usize::from(keep.get()));
+    Ok(GitSnapshots { program, directory, kept_max })
 }
 
 fn parse_command(

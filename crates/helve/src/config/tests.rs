@@ -624,6 +624,47 @@ on_failure = "continue"
 }
 
 #[test]
+fn a_hook_with_git_takes_snapshots_of_a_directory() {
+    let table = "[[hooks]]\nname = \"w\"\ngit = \"/usr/bin/git\"\n";
+    let on = "on = [\"before_step\", \"after_step\"]\n";
+    let directory = "directory = \"/srv/work\"\n";
+    for (keep, kept_max) in [("", 100), ("keep = 65535\n", 65535)] {
+        let config = parse(&format!("{table}{on}{directory}{keep}"), &Environment::default()).unwrap();
+        let crate::hooks::HookKind::Git(git) = &config.hooks[0].kind else { panic!("{:?}", config.hooks) };
+        assert_eq!((git.directory.to_str(), git.kept_max), (Some("/srv/work"), kept_max));
+        assert_eq!(config.hooks[0].settings.on_failure, helve_tool::OnFailure::Continue);
+    }
+    let calls = "on = [\"before_call\"]\non_failure = \"continue\"\n";
+    let cases = [
+        (on.to_owned(), "line 3 at `git`: say with `directory` which work tree is meant, as a full path"),
+        (format!("{on}directory = \"work\"\n"), "line 3 at `git`: say with `directory`"),
+        (format!("{calls}{directory}"), "line 4 at `on`: git takes snapshots: before_step, after_step"),
+        (
+            format!("{on}{directory}secret = \"s\"\n"),
+            "line 3 at `git`: git gets no `secret` and no variables",
+        ),
+        (
+            format!("{on}{directory}url = \"http://h/\"\n"),
+            "line 6 at `url`: a hook has a `url`, a `command` or",
+        ),
+        (
+            format!("{on}{directory}on_failure = \"refuse\"\n"),
+            "line 6 at `on_failure`: a step cannot be refused",
+        ),
+        (format!("{on}{directory}keep = 0\n"), "line 6 at `keep`:"),
+        (format!("{on}{directory}keep = 65536\n"), "line 6 at `keep`:"),
+    ];
+    for (more, expected) in cases {
+        let told = refused(&format!("{table}{more}"));
+        assert!(told.starts_with(&format!("helve.toml, {expected}")), "{told}");
+    }
+    let told = refused(&format!("[[hooks]]\nname = \"w\"\nurl = \"http://h/\"\n{on}{directory}"));
+    assert!(told.ends_with("`directory` and `keep` belong to `git`, the full path of the program"), "{told}");
+    let told = refused(&format!("[[hooks]]\nname = \"w\"\ngit = \"git\"\n{on}{directory}"));
+    assert!(told.ends_with("line 3 at `git`: this is the full path of the program"), "{told}");
+}
+
+#[test]
 fn a_wrong_hook_is_told_with_its_line() {
     let hook = |more: &str| format!("[[hooks]]\nname = \"h\"\non = [\"before_call\"]\n{more}");
     let cases = [
@@ -633,7 +674,7 @@ fn a_wrong_hook_is_told_with_its_line() {
         ),
         (
             "on_failure = \"refuse\"\n",
-            "line 2 at `name`: say how the hook is reached: with `url` or `command`",
+            "line 2 at `name`: say how the hook is reached: with `url`, `command` or `git`",
         ),
         (
             "on_failure = \"refuse\"\ncommand = [\"audit\"]\n",

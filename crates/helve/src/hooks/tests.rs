@@ -179,6 +179,61 @@ async fn a_command_that_is_given_up_is_killed_with_its_children() {
     }
 }
 
+/// What a hook says after the second step of a run.
+async fn after_step(hook: &Foreign) -> Result<Said<SnapshotId>, HookError> {
+    let (run, user) = (World::still().run_id(), UserId("mei".into()));
+    hook.after_step(&HookQuestion {
+        run,
+        conversation: None,
+        agent: "default",
+        user: &user,
+        model: "m",
+        step: 2,
+    })
+    .await
+}
+
+#[tokio::test]
+async fn an_endpoint_names_a_snapshot_of_a_step() {
+    let answers = [
+        (200, r#"{"snapshot": "volume/7@2"}"#),
+        (204, ""),
+        (200, r#"{"snapshot": "--exec=x"}"#),
+        (200, r#"{"snapshot": 7}"#),
+        (200, r#"{"id": "7"}"#),
+    ];
+    let mut stub = HttpStub::start(answers).await;
+    let hook = over_http(&stub.url("/hook"));
+    let id = SnapshotId::try_from("volume/7@2".to_owned()).unwrap();
+    assert_eq!(after_step(&hook).await, Ok(Said::Change(id)));
+    let mut told: Value = serde_json::from_str(&stub.request().await.body).unwrap();
+    assert!(told.as_object_mut().unwrap().remove("run").is_some());
+    let expected = json!({
+        "hook": "house", "point": "after_step", "agent": "default", "user": "mei", "model": "m", "step": 2,
+    });
+    assert_eq!(told, expected);
+    assert_eq!(after_step(&hook).await, Ok(Said::Nothing));
+    for problem in ["a snapshot id has 1 to 200 of", "invalid type: integer", "unknown field `id`"] {
+        let error = after_step(&hook).await.unwrap_err();
+        assert!(error.0.contains(problem), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_names_a_snapshot_of_a_step_of_bounded_length() {
+    let script = r#"read -r question; case "$question" in *'"step":2'*) printf '{"snapshot":"s-%s"}' "$GREETING";; esac"#;
+    let id = SnapshotId::try_from("s-hello".to_owned()).unwrap();
+    assert_eq!(after_step(&by_command(script)).await, Ok(Said::Change(id)));
+    let long = r#"printf '{"snapshot":"'; head -c 201 /dev/zero | tr '\0' 'a'; printf '"}'"#;
+    let huge = r#"printf '{"snapshot":"'; head -c 5000000 /dev/zero | tr '\0' 'a'; printf '"}'"#;
+    for (script, problem) in
+        [(long, "a snapshot id has 1 to 200 of"), (huge, "its answer is larger than 4194304 bytes")]
+    {
+        let error = after_step(&by_command(script)).await.unwrap_err();
+        assert!(error.0.contains(problem), "{error}");
+    }
+}
+
 #[test]
 fn answers_at_every_point_are_read() {
     let system = |answer| wire::system(answer, "Be brief.");

@@ -1,7 +1,7 @@
 //! What a foreign hook is asked, and how its answer is read. A word that is not known is a mistake worth telling.
 
 use helve_tool::{ChangedOutput, HookError, HookPoint, JsonBounds, Said};
-use helve_types::{ModelParams, ToolOutput};
+use helve_types::{ModelParams, SnapshotId, ToolOutput};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -82,6 +82,15 @@ pub(super) fn params(answer: Value) -> Result<Said<ModelParams>, HookError> {
         params: Option<ModelParams>,
     }
     read(answer, |answer: Answer| answer.params)
+}
+
+pub(super) fn snapshot(answer: Value) -> Result<Said<SnapshotId>, HookError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct SnapshotAnswer {
+        snapshot: Option<SnapshotId>,
+    }
+    read(answer, |answer: SnapshotAnswer| answer.snapshot)
 }
 
 /// Reads an answer, in which `refuse` may always stand.

@@ -205,6 +205,9 @@ export type EventBody = (
       type: 'step.finished';
       usage: Usage;
     }
+  | (StepSnapshot & {
+      type: 'step.snapshot';
+    })
   | {
       state: RunState;
       type: 'run.waiting';
@@ -408,6 +411,16 @@ export type Mode = string;
  */
 export type StopReason =
   ('stop' | 'tool_calls' | 'length' | 'content_filter' | 'other') | 'cancelled' | 'failed';
+/**
+ * Which end of a model step a hook is asked at.
+ */
+export type StepEdge = 'before' | 'after';
+/**
+ * How a hook calls a snapshot that it took: a commit, a path, a key of a store of its own.
+ *
+ * Readers put it into addresses and shells, so it has few characters and does not begin with `-`.
+ */
+export type SnapshotId = string;
 export type RunState =
   | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
   | 'needs_attention';
@@ -791,6 +804,22 @@ export interface ModelParams {
    */
   top_k?: number | null;
   top_p?: number | null;
+}
+/**
+ * What a hook at one end of a step came to: the snapshot that it took, or why there is none.
+ */
+export interface StepSnapshot {
+  edge: StepEdge;
+  /**
+   * The name of the hook.
+   */
+  hook: string;
+  /**
+   * The hook failed; the run goes on.
+   */
+  notice?: Notice | null;
+  snapshot?: SnapshotId | null;
+  step: number;
 }
 export interface Cancelled {
   by: string;

@@ -169,6 +169,7 @@ checked = checked
             // It stands on the screen already.
             | Fact::TextCutOff { .. }
             | Fact::StepFinished { .. }
+            | Fact::StepSnapshot(_)
             | Fact::RunWaiting { .. }
             | Fact::RunFinished { .. } => {}
         }

@@ -1,6 +1,8 @@
 //! A run as a story: one fact, one line, and what others wrote behind a mark.
 
-use helve_types::{CallId, Ending, EventBody, Fact, RunState, Stage, StopReason, Trail};
+use helve_types::{
+    CallId, Ending, EventBody, Fact, RunState, Stage, StepEdge, StepSnapshot, StopReason, Trail,
+};
 
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
 use crate::commands::approvals::card;
@@ -164,6 +166,7 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
                 )),
             )
         }
+        Fact::StepSnapshot(snapshot) => (tr!("snapshot"), Words::Line(snapshot_words(snapshot))),
         Fact::RunWaiting { state, .. } => (tr!("waits"), Words::Line(state_word(*state))),
         Fact::RunResumed { resume: 0 } => (tr!("taken up"), Words::Line(tr!("at the request of a person"))),
         Fact::RunResumed { resume } => (
@@ -179,6 +182,20 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
         }
         Fact::MessageTaken { .. } => return None,
     })
+}
+
+fn snapshot_words(StepSnapshot { step, edge, hook, snapshot, .. }: &StepSnapshot) -> String {
+    let hook = line(hook);
+    match (edge, snapshot) {
+        (StepEdge::Before, Some(id)) => {
+            tr!("{id} before step {step}, by {hook}", id = id, step = step, hook = hook)
+        }
+        (StepEdge::After, Some(id)) => {
+            tr!("{id} after step {step}, by {hook}", id = id, step = step, hook = hook)
+        }
+        (StepEdge::Before, None) => tr!("none before step {step}: {hook} failed", step = step, hook = hook),
+        (StepEdge::After, None) => tr!("none after step {step}: {hook} failed", step = step, hook = hook),
+    }
 }
 
 /// The call's place in its run.

@@ -214,6 +214,11 @@ pub(super) const TEXTS: Texts = &[
     ("{approval} by {who}: {answer}", "{approval}，{who}：{answer}"),
     ("{who}, during the run", "{who}，运行期间"),
     ("earlier messages are shortened for the model", "较早的内容压缩后再给模型"),
+    ("snapshot", "快照"),
+    ("{id} before step {step}, by {hook}", "{id}，第 {step} 步之前，来自 {hook}"),
+    ("{id} after step {step}, by {hook}", "{id}，第 {step} 步之后，来自 {hook}"),
+    ("none before step {step}: {hook} failed", "第 {step} 步之前没有快照：{hook} 失败"),
+    ("none after step {step}: {hook} failed", "第 {step} 步之后没有快照：{hook} 失败"),
     (
         "{step}{model}{why}, {input} tokens in, {output} out",
         "{step}{model}{why}，输入 {input} 词元，输出 {output} 词元",
