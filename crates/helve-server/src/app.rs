@@ -11,6 +11,7 @@ use helve_types::{Reason, Timestamp, ToolSpec};
 use serde_json::Value;
 
 use crate::access::{Access, AccessSettings};
+use crate::doctor::Doctor;
 use crate::health::StoreCheck;
 use crate::import::Importer;
 use crate::limits::ServerLimits;
@@ -39,6 +40,7 @@ pub struct Inner {
     problems: Box<ModelProblems>,
     declare: OnceLock<Box<Declare>>,
     importer: OnceLock<Box<Importer>>,
+    doctor: OnceLock<Box<Doctor>>,
     withheld: OnceLock<Arc<AtomicU64>>,
     links: OnceLock<ApprovalLinks>,
     untold: OnceLock<Arc<AtomicU64>>,
@@ -79,6 +81,7 @@ impl App {
             problems,
             declare: OnceLock::new(),
             importer: OnceLock::new(),
+            doctor: OnceLock::new(),
             withheld: OnceLock::new(),
             links: OnceLock::new(),
             untold: OnceLock::new(),
@@ -115,6 +118,15 @@ impl App {
 
     pub(crate) fn importer(&self) -> Option<&Importer> {
         self.importer.get().map(|importer| &**importer)
+    }
+
+    /// The server is examined by this; the first one counts.
+    pub fn set_doctor(&self, doctor: Box<Doctor>) {
+        _ = self.doctor.set(doctor);
+    }
+
+    pub(crate) fn doctor(&self) -> Option<&Doctor> {
+        self.doctor.get().map(|doctor| &**doctor)
     }
 
     /// Where it is counted how often a secret was asked for by who must not have it; the first one counts.

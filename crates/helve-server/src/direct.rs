@@ -170,7 +170,8 @@ fn view(called: Called) -> Result<CallView, Problem> {
         Outcome::Failed(failure) => CallView { outcome: "failed", failure: Some(failure), ..view },
         Outcome::Refused(failure) => match callers_fault(failure.kind) {
             Some((status, code)) => {
-                let problem = Problem::new(status, code, failure.message);
+                let notice = json!(failure.told());
+                let problem = Problem::new(status, code, failure.message).with("notice", notice);
                 return Err(problem.with("call", view.call).with("trail", json!(view.trail)));
             }
             None => CallView { outcome: "refused", failure: Some(failure), ..view },

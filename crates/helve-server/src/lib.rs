@@ -18,6 +18,7 @@ mod client_calls;
 mod conversations;
 mod declared;
 mod direct;
+mod doctor;
 mod executions;
 mod health;
 mod import;
@@ -54,6 +55,7 @@ use serde_json::Value;
 
 pub use access::{AccessSettings, Network, new_token};
 pub use app::{App, Declare, ModelProblems};
+pub use doctor::{Doctor, DoctorFuture, DoctorReport, Finding, FindingLevel};
 pub use import::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,
     ImportedTool, Importer, SkippedOperation,
@@ -99,6 +101,7 @@ fn table(app: App) -> (Router<App>, Value) {
         tools::routes,
         import::routes,
         direct::routes,
+        doctor::routes,
         executions::routes,
         agents::routes,
         models::routes,

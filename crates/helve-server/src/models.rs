@@ -1,10 +1,12 @@
 //! The models: what each is, whether it can be used, how it is asked and what it costs.
 
+use std::borrow::Cow;
+
 use axum::extract::State;
 use helve_agent::{Model, Models, Price, PriceSource, Runtime};
 use helve_types::{Mode, ModelProfile, Notice, Reason, UserId};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::{Principal, Right};
 use crate::app::{App, ModelProblems};
@@ -15,7 +17,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 }
 
 /// All models, with what costs are counted in.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ModelList {
     pub models: Vec<ModelView>,
     /// The model that is asked where a request names none.
@@ -24,7 +26,7 @@ pub struct ModelList {
     pub currency: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ModelView {
     pub name: String,
     /// Whether it is asked where a request names none.
@@ -51,7 +53,7 @@ pub struct ModelView {
     pub mode: Mode,
     /// The dialect of the last call that it wrote into its text, if it ever did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dialect: Option<&'static str>,
+    pub dialect: Option<Cow<'static, str>>,
     /// What it was found to do when it was asked; none if it never was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ModelProfile>,
@@ -67,7 +69,7 @@ pub struct ModelView {
 }
 
 /// For a million tokens, in the currency of the list.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PriceView {
     pub input: f64,
     /// For input that the vendor had in its cache.
@@ -76,7 +78,7 @@ pub struct PriceView {
     pub cache_write: f64,
     pub output: f64,
     /// `configured` by the operator, or `shipped` with Helve.
-    pub source: &'static str,
+    pub source: Cow<'static, str>,
     /// The day on which a shipped price was known to hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
@@ -119,7 +121,7 @@ fn view(models: &Models, model: &dyn Model, mode: Mode, problem: Option<Reason>)
         notice: problem.as_ref().map(|problem| problem.notice.clone()),
         problem: problem.map(|problem| problem.text),
         mode,
-        dialect: models.dialect(name),
+        dialect: models.dialect(name).map(Cow::Borrowed),
         profile: models.profile(name).map(|profile| (*profile).clone()),
         small: options.small,
         price: options.price.as_ref().map(PriceView::of),
@@ -139,7 +141,7 @@ impl PriceView {
             cached: price.cached.as_units(),
             cache_write: price.cache_write.as_units(),
             output: price.output.as_units(),
-            source,
+            source: Cow::Borrowed(source),
             as_of,
         }
     }

@@ -29,6 +29,7 @@ use crate::alarms::AlarmLine;
 use crate::config::{Config, GuardsTable, Reach};
 use crate::discovery::ModelDiscovery;
 use crate::hooks::hooks;
+use crate::i18n::tr;
 use crate::import::importer;
 use crate::notices::Notices;
 use crate::outlet::outlet;
@@ -120,15 +121,14 @@ pub async fn assemble(
     let egress = Egress::new(ways.clone())?;
     let registry = Arc::new(tools(config, &ways, &egress, world, extras.tools)?);
     let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
-    catalogue.refresh().await.context("the tools cannot be read")?;
+    catalogue.refresh().await.with_context(|| tr!("the tools cannot be read"))?;
     let tool_folder = Arc::new(tool_folder(config, hold));
     tool_folder.sync(&catalogue).await;
     let mut warnings = config.warnings.clone();
     if hold == Hold::Alone {
         warnings.extend(check_names(config, &catalogue).await);
     }
-    warnings.extend(idle_rules(config, catalogue.registry()));
-    warnings.extend(idle_fallbacks(config, catalogue.registry()));
+    warnings.extend(idle_names(config, catalogue.registry()));
     let maker = ModelMaker::new(config)?;
     let (models, over_http) = models(config, &maker)?;
     let discovery = ModelDiscovery::new(config, maker, &over_http, hold == Hold::Alone);
@@ -179,7 +179,10 @@ async fn notices(
     world: &World,
 ) -> anyhow::Result<Option<Arc<Notices>>> {
     let Some(settings) = &config.approvals else { return Ok(None) };
-    let key = store.signing_key(world.secret()).await.context("the installation's key cannot be read")?;
+    let key = store
+        .signing_key(world.secret())
+        .await
+        .with_context(|| tr!("the installation's key cannot be read"))?;
     let links = ApprovalLinks::new(Seal::new(key), settings.public_url.as_str(), settings.link_hours);
     let webhook = Webhook::new(ways, settings.webhook.clone())?;
     Ok(Some(Notices::new(webhook, links)))
@@ -228,6 +231,11 @@ fn tool_folder(config: &Config, hold: Hold) -> ToolFolder {
     ToolFolder::new(&config.tools_dir, lifecycle, |name| std::env::var_os(name))
 }
 
+/// Names of tools in the configuration that no tool has now, which may be right.
+pub(crate) fn idle_names(config: &Config, registry: &Registry) -> Vec<String> {
+    idle_rules(config, registry).into_iter().chain(idle_fallbacks(config, registry)).collect()
+}
+
 /// Rules about tools that are not there, which may be right: tools can come later, and clients bring their own.
 fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
     let operator = (0..).zip(&config.permissions).map(|(number, rule): (usize, _)| {
@@ -244,9 +252,11 @@ fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
         let pattern = rule.tool.as_ref()?;
         let fits = tools.iter().any(|tool| speaks_of(pattern, &tool.spec().name));
         (!fits).then(|| {
-            format!(
+            tr!(
                 "{place}: no tool of this server is called `{pattern}` now; the rule holds for tools that clients bring, \
-                 and for those that come later"
+                 and for those that come later",
+                place = place,
+                pattern = pattern
             )
         })
     };
@@ -258,7 +268,12 @@ fn idle_fallbacks(config: &Config, registry: &Registry) -> Vec<String> {
     let missing = |(tool, table): &(String, GuardsTable)| {
         let name = table.fallback_tool().filter(|name| registry.get(name).is_none())?;
         let place = config.places.of(&["tools", tool, "fallback_tool"]);
-        Some(format!("{place}: no tool is called `{name}` now, so nothing stands in for `{tool}`"))
+        Some(tr!(
+            "{place}: no tool is called `{name}` now, so nothing stands in for `{tool}`",
+            place = place,
+            name = name,
+            tool = tool
+        ))
     };
     config.tools.iter().filter_map(missing).collect()
 }

@@ -24,13 +24,15 @@ use serde_json::{Value, json};
 pub(crate) use self::find::{all_approvals, approval_of, run_of};
 pub(crate) use self::follow::{Following, Seen};
 pub(crate) use self::reach::{Reach, Reached};
-pub(crate) use self::running::{leave_note, running_server};
+pub(crate) use self::running::{answering, leave_note};
 pub(crate) use self::views::{Approval, ApprovalState, Run, when};
 pub(crate) use self::visible::{in_gutter, line, prose_in_gutter, text};
 use crate::i18n::{Language, language, tr};
 
 /// How long an answer that is no stream may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a call of a tool or a probe of a model may take, which the server bounds before.
+const LONG_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 const CONNECT: Duration = Duration::from_secs(5);
 /// The server says something every 15 seconds, be it nothing: who is silent for longer is gone.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -40,6 +42,8 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 #[derive(Clone)]
 pub(crate) struct Client {
     http: reqwest::Client,
+    /// Waits for an answer that is silent until it is there.
+    patient: reqwest::Client,
     base: Url,
     token: Option<SecretString>,
 }
@@ -89,10 +93,12 @@ fn sentence(code: &str, more: &Value) -> Option<String> {
 }
 
 fn sentence_in(language: helve_types::Language, code: &str, more: &Value) -> Option<String> {
-    let mut notice = json!({"code": code});
+    let mut of_problem = json!({"code": code});
     if let Some(params) = more.get("params") {
-        notice["params"] = params.clone();
+        of_problem["params"] = params.clone();
     }
+    // What came of a call says more than that it was refused.
+    let notice = more.get("notice").cloned().unwrap_or(of_problem);
     let notice: Notice = serde_json::from_value(notice).ok()?;
     // More may follow it in the same line.
     Some(line(notice.sentence(language)?.trim_end_matches(['。', '.'])))
@@ -110,17 +116,21 @@ impl Client {
                     address = line(address)
                 )
             })?;
-        #[expect(clippy::disallowed_methods, reason = "the person's own server, where they say it is")]
-        let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT)
-            .read_timeout(SILENCE)
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .user_agent(concat!("helve/", env!("CARGO_PKG_VERSION")));
         // A proxy is for the way out, and this machine is not out.
         let near = matches!(base.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"));
-        let http = if near { http.no_proxy() } else { http };
-        Ok(Self { http: http.build().with_context(|| tr!("the HTTP client cannot be made"))?, base, token })
+        let connecting = || {
+            #[expect(clippy::disallowed_methods, reason = "the person's own server, where they say it is")]
+            let http = reqwest::Client::builder()
+                .connect_timeout(CONNECT)
+                .redirect(reqwest::redirect::Policy::none())
+                .referer(false)
+                .user_agent(concat!("helve/", env!("CARGO_PKG_VERSION")));
+            if near { http.no_proxy() } else { http }
+        };
+        let patient = connecting().build();
+        let http = connecting().read_timeout(SILENCE).build();
+        let unmade = || tr!("the HTTP client cannot be made");
+        Ok(Self { http: http.with_context(unmade)?, patient: patient.with_context(unmade)?, base, token })
     }
 
     /// The server, as messages name it.
@@ -155,14 +165,33 @@ impl Client {
         self.json(request).await
     }
 
+    /// Posts something that takes as long as it takes: how long is for the server to bound.
+    pub(crate) async fn post_and_wait(&self, path: &str, body: Option<&Value>) -> Result<Value, ClientError> {
+        let mut request = self.request_by(&self.patient, Method::POST, path, &[]).timeout(LONG_PATIENCE);
+        if let Some(body) = body {
+            request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
+        }
+        self.json(request).await
+    }
+
     fn request(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
+        self.request_by(&self.http, method, path, query)
+    }
+
+    fn request_by(
+        &self,
+        http: &reqwest::Client,
+        method: Method,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> RequestBuilder {
         let mut url = self.base.clone();
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
         url.set_query(None);
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let request = self.http.request(method, url).header(ACCEPT, "application/json");
+        let request = http.request(method, url).header(ACCEPT, "application/json");
         let Some(token) = &self.token else { return request };
         match HeaderValue::try_from(format!("Bearer {}", token.expose_secret())) {
             Ok(mut value) => {
@@ -222,6 +251,14 @@ impl Client {
     fn odd(&self, why: &dyn std::fmt::Display) -> ClientError {
         ClientError::Odd { server: self.server(), why: line(&why.to_string()) }
     }
+}
+
+/// A name as a part of a path.
+pub(crate) fn segment(name: &str) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~:".contains(byte);
+    name.bytes()
+        .map(|byte| if is_plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod chat;
 mod doctor;
 mod import_openapi;
 mod models;
+mod notice;
 mod parse;
 mod runs;
 pub mod serve;

@@ -58,7 +58,7 @@ const TOKEN_CHARS_MIN: usize = 16;
 const DEFAULT_DRAIN: Duration = Duration::from_secs(25);
 
 /// What all the commands need to know.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// The file it came from, if there was one.
     pub file: Option<PathBuf>,

@@ -35,6 +35,11 @@ const VARIABLES: [&str; 4] = ["HELVE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];
 
 static CHOSEN: OnceLock<Language> = OnceLock::new();
 
+tokio::task_local! {
+    /// The language of whoever asked for what this task says, which may be another one than the process's.
+    static REQUESTED: Language;
+}
+
 /// Whether what this process says is for a program, which reads one language.
 static FOR_PROGRAMS: AtomicBool = AtomicBool::new(false);
 
@@ -83,7 +88,24 @@ pub(crate) fn speak_to_programs() {
     FOR_PROGRAMS.store(true, Ordering::Relaxed);
 }
 
+/// Does some work whose texts are in a language that somebody asked for.
+pub(crate) async fn speaking<F: Future>(language: Language, work: F) -> F::Output {
+    REQUESTED.scope(language, work).await
+}
+
+impl From<helve_types::Language> for Language {
+    fn from(language: helve_types::Language) -> Self {
+        match language {
+            helve_types::Language::English => Self::English,
+            helve_types::Language::Chinese => Self::Chinese,
+        }
+    }
+}
+
 pub(crate) fn language() -> Language {
+    if let Ok(requested) = REQUESTED.try_with(|language| *language) {
+        return requested;
+    }
     match FOR_PROGRAMS.load(Ordering::Relaxed) {
         true => Language::English,
         false => CHOSEN.get().copied().unwrap_or_default(),

@@ -10,6 +10,7 @@ use helve_tool_http::HttpTools;
 use helve_types::World;
 
 use crate::config::Config;
+use crate::i18n::tr;
 
 /// Rows become tools over HTTP, under the same `[tools]` tables as those that come with Helve.
 pub(super) fn catalogue(
@@ -52,22 +53,34 @@ pub async fn check_names(config: &Config, catalogue: &Catalogue) -> Vec<String> 
         let names = agent.tools.iter().flatten();
         names.map(move |name| (vec!["agents", agent.name.as_str(), "tools"], name))
     });
+    let named: Vec<_> = tables.chain(agents).collect();
     let mut warnings = vec![];
-    for (path, name) in tables.chain(agents) {
+    for (path, name) in named {
         if catalogue.is_taken(name) {
             continue;
         }
         if catalogue.versions(name).await.is_ok() {
-            warnings.push(format!("{}: the tool `{name}` was deleted", config.places.of(&path)));
+            let place = config.places.of(&path);
+            warnings.push(tr!("{place}: the tool `{name}` was deleted", place = place, name = name));
             continue;
         }
         let tools = catalogue.all();
         let known: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
-        let unknown = format!("there is no tool `{name}`; the tools are: {}", known.join(", "));
-        let place = config.places.of(&path);
+        let (place, known) = (config.places.of(&path), known.join(", "));
         warnings.push(match path[0] {
-            "agents" => format!("{place}: {unknown}; the agent `{}` starts without it", path[1]),
-            _ => format!("{place}: {unknown}"),
+            "agents" => tr!(
+                "{place}: there is no tool `{name}`; the tools are: {known}; the agent `{agent}` starts without it",
+                place = place,
+                name = name,
+                known = known,
+                agent = path[1]
+            ),
+            _ => tr!(
+                "{place}: there is no tool `{name}`; the tools are: {known}",
+                place = place,
+                name = name,
+                known = known
+            ),
         });
     }
     warnings

@@ -50,41 +50,97 @@ pub(crate) struct Reached {
     own: Option<Serving>,
 }
 
+/// What there is to speak to.
+enum Found {
+    Server {
+        address: String,
+        /// Whether the user named it or its directory, and so need not be told of it.
+        is_known: bool,
+    },
+    Nobody,
+    /// Another process holds the data directory and has not said where it answers.
+    Silent,
+}
+
 impl Reach {
     /// The server that is named or running, or one of our own.
     pub(crate) async fn reach(&self, take: Take) -> anyhow::Result<Reached> {
         let environment = Environment::of_process();
         let mut config = self.load_beside_server(&environment)?;
         let token = config.token.clone();
-        if let Some(url) = self.named_server(&environment) {
-            return Reached::server(&url, token);
-        }
         for _ in 0..LOOKS {
-            match holder(&config.data)? {
-                Holder::Nobody => {
-                    if !config.data_is_named
-                        && let Some(address) = answering(&config).await
-                    {
-                        tell_server(&address);
-                        return Reached::server(&address, token);
-                    }
-                    if let Some(reached) = serve_inside(&mut config, take).await? {
-                        return Ok(reached);
-                    }
-                }
-                Holder::Server(address) => {
-                    // Who named its directory knows the server.
-                    if !config.data_is_named {
+            match self.find(&config, &environment).await? {
+                Found::Server { address, is_known } => {
+                    if !is_known {
                         tell_server(&address);
                     }
                     return Reached::server(&address, token);
                 }
-                Holder::Silent => {}
+                Found::Nobody => {
+                    if let Some(reached) = serve_inside(&mut config, take).await? {
+                        return Ok(reached);
+                    }
+                }
+                Found::Silent => {}
             }
             tokio::time::sleep(PAUSE).await;
         }
         // It did not say where it is; the configuration may.
         Reached::server(&config.local_address(), token)
+    }
+
+    /// The server that is named or running, if there is one, and the configuration as a command has it. Says which server
+    /// it is, or that there is none.
+    pub(crate) async fn running(&self) -> anyhow::Result<(Option<Client>, Config)> {
+        let environment = Environment::of_process();
+        let config = self.load_beside_server(&environment)?;
+        let mut found = Found::Silent;
+        for _ in 0..LOOKS {
+            found = self.find(&config, &environment).await?;
+            if !matches!(found, Found::Silent) {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        let address = match found {
+            Found::Server { address, .. } => address,
+            Found::Silent => config.local_address(),
+            Found::Nobody => {
+                let data = config.data.display();
+                errln!(
+                    "{}",
+                    tr!(
+                        "no server is running; this command looks itself, with its own environment variables and the data \
+                         directory {data}",
+                        data = data
+                    )
+                );
+                return Ok((None, config));
+            }
+        };
+        tell_server(&address);
+        Ok((Some(Client::new(&address, config.token.clone())?), config))
+    }
+
+    /// Whether the command line or the environment names the server.
+    pub(crate) fn names_server(&self) -> bool {
+        self.named_server(&Environment::of_process()).is_some()
+    }
+
+    async fn find(&self, config: &Config, environment: &Environment) -> anyhow::Result<Found> {
+        if let Some(address) = self.named_server(environment) {
+            return Ok(Found::Server { address, is_known: true });
+        }
+        Ok(match holder(&config.data)? {
+            // Who named its directory knows the server.
+            Holder::Server(address) => Found::Server { address, is_known: config.data_is_named },
+            Holder::Silent => Found::Silent,
+            Holder::Nobody if config.data_is_named => Found::Nobody,
+            Holder::Nobody => match answering(config).await {
+                Some(address) => Found::Server { address, is_known: false },
+                None => Found::Nobody,
+            },
+        })
     }
 
     /// The configuration with the data directory that a command works in: the one that is named, or that of the server
@@ -125,10 +181,16 @@ impl Reach {
     /// The server that the command line or the environment names.
     fn named_server(&self, environment: &Environment) -> Option<String> {
         let named = self.server.clone().filter(|url| !url.trim().is_empty());
-        // The page's tests use this name for the path of the binary.
-        let short = || environment.text("HELVE_SERVER").filter(|url| url.contains("://"));
-        named.or_else(short)
+        named.or_else(|| environment.text("HELVE_SERVER")).map(|given| with_scheme(given.trim()))
     }
+}
+
+/// The address of a server that may be named as `host:port`.
+fn with_scheme(given: &str) -> String {
+    let port = given.rsplit_once(':').and_then(|(host, port)| (!host.is_empty()).then_some(port));
+    let is_authority =
+        !given.contains(['/', '@']) && port.is_some_and(|port| port.trim().parse::<u16>().is_ok());
+    if is_authority { format!("http://{given}") } else { given.to_owned() }
 }
 
 /// Whether two addresses are those of one server on this machine.
@@ -225,4 +287,29 @@ async fn own_token(config: &mut Config, world: &World) -> anyhow::Result<Option<
         config.token = Some(hex(&world.secret()).into());
     }
     Ok(if known { given } else { config.token.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_may_be_named_without_its_scheme() {
+        for (given, meant) in [
+            ("127.0.0.1:8890", "http://127.0.0.1:8890"),
+            ("localhost:8890", "http://localhost:8890"),
+            ("[::1]:8890", "http://[::1]:8890"),
+            ("https://helve.example/x", "https://helve.example/x"),
+            // No address: left as it is, so that the user is told.
+            ("localhost", "localhost"),
+            ("target/debug/helve", "target/debug/helve"),
+            ("127.0.0.1:port", "127.0.0.1:port"),
+            (":8890", ":8890"),
+        ] {
+            assert_eq!(with_scheme(given), meant);
+        }
+        for refused in ["localhost", "target/debug/helve", "127.0.0.1:port", ":8890", "ftp://x:1"] {
+            assert!(Client::new(&with_scheme(refused), None).is_err(), "{refused}");
+        }
+    }
 }

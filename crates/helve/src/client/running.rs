@@ -44,14 +44,6 @@ pub(crate) fn holder(data: &Path) -> anyhow::Result<Holder> {
     }
 }
 
-/// Where the server that uses a data directory answers.
-pub(crate) fn running_server(data: &Path) -> Option<String> {
-    match holder(data) {
-        Ok(Holder::Server(address)) => Some(address),
-        _ => None,
-    }
-}
-
 /// Where a server writes down which data directory it uses, for commands that are told of none.
 fn note_path(environment: &Environment) -> Option<PathBuf> {
     let base = environment.path("XDG_STATE_HOME");

@@ -12,7 +12,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, install_tls, problems};
-use crate::client::Reach;
+use crate::client::{Client, Reach, line};
+use crate::config::Config;
 use crate::i18n::tr;
 use crate::output::{out, outln, padded};
 
@@ -52,17 +53,32 @@ enum Action {
 pub(super) fn run(args: ModelsArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
     install_tls();
-    let config = args.reach.load_shared()?;
     block_on(async {
-        let assembly = assemble(&config, &World::real(), Hold::Shared, vec![]).await?;
-        assembly.discovery.look_nearby(&assembly.runtime).await;
-        match args.action {
-            Action::List { json } => print_all(&all(&assembly).await?, json)?,
-            Action::Show { name, json } => print_one(&all(&assembly).await?, &name, json)?,
-            Action::Probe { name, json } => probe::probe(&assembly, &name, json).await?,
+        let (client, config) = args.reach.running().await?;
+        match (args.action, client) {
+            (Action::List { json }, Some(client)) => print_all(&served(&client).await?, json)?,
+            (Action::Show { name, json }, Some(client)) => print_one(&served(&client).await?, &name, json)?,
+            (Action::Probe { name, json }, Some(client)) => probe::ask_server(&client, &name, json).await?,
+            (Action::List { json }, None) => print_all(&all(&look(&config).await?).await?, json)?,
+            (Action::Show { name, json }, None) => {
+                print_one(&all(&look(&config).await?).await?, &name, json)?
+            }
+            (Action::Probe { name, json }, None) => probe::probe(&look(&config).await?, &name, json).await?,
         }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// The models as the server that runs has them.
+async fn served(client: &Client) -> anyhow::Result<ModelList> {
+    Ok(client.get("/api/models", &[]).await?)
+}
+
+/// The parts of this command, which has its own environment.
+async fn look(config: &Config) -> anyhow::Result<Assembly> {
+    let assembly = assemble(config, &World::real(), Hold::Shared, vec![]).await?;
+    assembly.discovery.look_nearby(&assembly.runtime).await;
+    Ok(assembly)
 }
 
 async fn all(assembly: &Assembly) -> anyhow::Result<ModelList> {
@@ -82,8 +98,7 @@ fn print_all(list: &ModelList, as_json: bool) -> anyhow::Result<()> {
 
 fn print_one(list: &ModelList, name: &str, as_json: bool) -> anyhow::Result<()> {
     let model = list.models.iter().find(|model| model.name == name);
-    let model = model
-        .with_context(|| tr!("there is no model `{name}`; `helve models list` shows them", name = name))?;
+    let model = model.with_context(|| unknown_model(name))?;
     if as_json {
         outln!("{}", serde_json::to_string_pretty(model)?);
         return Ok(());
@@ -96,6 +111,10 @@ fn print_one(list: &ModelList, name: &str, as_json: bool) -> anyhow::Result<()> 
         }
     }
     Ok(())
+}
+
+fn unknown_model(name: &str) -> String {
+    tr!("there is no model `{name}`; `helve models list` shows them", name = line(name))
 }
 
 /// One line a model, and one more where something is wrong with it.
@@ -227,7 +246,7 @@ mod tests {
                 cached: 0.025,
                 cache_write: 0.25,
                 output: 2.0,
-                source: "shipped",
+                source: "shipped".into(),
                 as_of: Some("2026-06-01".into()),
             }),
             variants: vec!["high".into(), "low".into()],

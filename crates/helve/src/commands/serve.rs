@@ -11,6 +11,7 @@ use helve_types::World;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::doctor::Examined;
 use super::{Common, start_logging};
 use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls, trusted_proxies};
 use crate::client::leave_note;
@@ -119,6 +120,7 @@ impl Serving {
         })?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
+        app.set_doctor(Examined::new(config, &assembly, Some(address)).doctor());
         let router = helve_server::router(app.clone());
         let other = other_loopback(address).await;
         let server = tokio::spawn(helve_server::serve(

@@ -1,21 +1,21 @@
 //! `helve tools`: what there is, one call of it, and the tools that are rows.
 
+mod call;
 mod confirm;
 mod file;
 mod grants;
 mod import;
 mod rows;
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::Context;
 use clap::{Args, Subcommand};
-use helve_agent::CallOptions;
-use helve_tool::{Catalogue, ImportOptions, Listed, Outcome, Progress, Unknown};
-use helve_types::{UserId, World};
+use helve_tool::{Catalogue, ImportOptions, Listed};
+use helve_types::World;
 use serde_json::{Value, json};
 
+use self::call::CallArgs;
 use super::import_openapi::{self, ImportArgs};
 use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, declarations};
@@ -121,18 +121,7 @@ enum Action {
     ///
     /// The operator's permissions hold: what a rule denies is refused. Where a rule would ask, the call runs, since
     /// you have typed it yourself.
-    Call {
-        name: String,
-        /// The arguments, a JSON object
-        #[arg(default_value = "{}")]
-        arguments: String,
-        /// Print the JSON value instead of the text
-        #[arg(long)]
-        json: bool,
-        /// The user who makes the call
-        #[arg(long, default_value = "local")]
-        user: String,
-    },
+    Call(CallArgs),
     /// Make a tool of each operation in an OpenAPI document, or show what would be made (`--dry-run`)
     ///
     /// Importing a document again updates the tools it made before, once the changes are accepted (`--agree`, or `helve
@@ -142,6 +131,9 @@ enum Action {
 
 pub(super) fn run(args: ToolsArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
+    if let Action::Call(given) = args.action {
+        return block_on(call::call(&args.reach, given));
+    }
     let config = args.reach.load_shared()?;
     let world = World::real();
     block_on(async {
@@ -174,10 +166,8 @@ async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
         Action::Reject { name } => rows::reject(catalogue, &named(name)).await,
         Action::Versions { name } => rows::versions(catalogue, &named(name)).await,
         Action::Export { format } => export(catalogue, &format),
-        Action::Call { name, arguments, json, user } => {
-            let user = UserId::parse(&user)?;
-            call(assembly, user, &named(name), &arguments, json).await
-        }
+        // The server that runs makes the call, so it needs none of these parts.
+        Action::Call(given) => call::call_here(assembly, given).await,
         Action::ImportOpenapi(args) => import_openapi::run(*args, &assembly.egress, catalogue).await,
     }
 }
@@ -211,7 +201,10 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
 
 fn show(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     let tool = catalogue.get(name);
-    let tool = tool.with_context(|| unknown_tool(catalogue, name))?;
+    let tool = tool.with_context(|| {
+        let all = catalogue.all();
+        unknown_tool(name, all.iter().map(|tool| tool.name()))
+    })?;
     outln!("{}", serde_json::to_string_pretty(&described(&tool))?);
     Ok(ExitCode::SUCCESS)
 }
@@ -264,49 +257,12 @@ fn export(catalogue: &Catalogue, format: &str) -> anyhow::Result<ExitCode> {
 }
 
 /// That no tool has this name, and which ones have a similar one.
-fn unknown_tool(catalogue: &Catalogue, name: &str) -> String {
-    let all = catalogue.all();
-    let near = similar(name, all.iter().map(|tool| tool.name()));
+fn unknown_tool<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+    let near = similar(name, known);
     let near: Vec<String> = near.into_iter().map(line).collect();
     let what = tr!("there is no tool `{name}`", name = line(name));
     match near.is_empty() {
         true => tr!("{what}; `helve tools list` shows them", what = what),
         false => tr!("{what}; similar names: {names}", what = what, names = near.join(", ")),
-    }
-}
-
-async fn call(
-    assembly: &Assembly,
-    user: UserId,
-    name: &str,
-    arguments: &str,
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
-    // A model's slip in a name is repaired; a person is asked to write the name of the tool that is meant.
-    let catalogue = assembly.runtime.catalogue();
-    ensure!(catalogue.get(name).is_some(), unknown_tool(catalogue, name));
-    let progress = Progress::new(|piece| {
-        let mut err = std::io::stderr().lock();
-        _ = err.write_all(piece.as_bytes()).and_then(|()| err.flush());
-    });
-    let options = CallOptions::default();
-    match assembly.runtime.call_tool(user, name, arguments, options, progress).await?.outcome {
-        Outcome::Finished(output) => {
-            match output.data {
-                Some(data) if as_json => outln!("{data}"),
-                _ => outln!("{}", output.text),
-            }
-            Ok(ExitCode::SUCCESS)
-        }
-        Outcome::Failed(failure) | Outcome::Refused(failure) => bail!("{}", failure.message),
-        Outcome::Unknown(Unknown { because, .. }) => {
-            bail!(tr!(
-                "nobody can say whether it happened: {because}; check before you repeat it",
-                because = because
-            ))
-        }
-        Outcome::Asked(_) | Outcome::Delegated { .. } => {
-            bail!(tr!("this call cannot be made from the command line"))
-        }
     }
 }

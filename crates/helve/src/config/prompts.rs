@@ -12,6 +12,7 @@ use helve_types::Mode;
 use super::file::PromptTable;
 use super::places::Places;
 
+#[derive(Clone)]
 pub struct Prompts {
     /// The name of the one that is used where none is said.
     pub default_profile: String,

@@ -59,7 +59,7 @@ fn commands_without_options_find_the_server_that_uses_another_directory() {
         (&["runs", "list"][..], format!("using the server at {address}")),
         (&["approvals", "list"], format!("using the server at {address}")),
         (&["tools", "list"], format!("using the data of the server at {address}: {}", data.display())),
-        (&["models", "list"], format!("using the data of the server at {address}: {}", data.display())),
+        (&["models", "list"], format!("using the server at {address}")),
         (&["token", "list"], format!("using the data of the server at {address}: {}", data.display())),
     ] {
         assert_eq!(said(&user.run(command, &[NOWHERE])), expected, "{command:?}");

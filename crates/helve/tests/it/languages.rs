@@ -61,8 +61,9 @@ fn a_reader_who_has_enough_ends_the_command_without_a_panic() {
         drop(child.stdout.take());
         let mut told = String::new();
         child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+        let told: Vec<&str> = told.lines().filter(|line| !line.starts_with("no server is running")).collect();
         let status = child.wait().unwrap();
-        assert_eq!((status.code(), told.as_str()), (Some(141), ""), "{arguments:?}");
+        assert_eq!((status.code(), told), (Some(141), vec![]), "{arguments:?}");
     }
     // And one who reads gets all.
     assert!(out(&run(&["parse"], "hello")).contains("hello"));

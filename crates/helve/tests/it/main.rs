@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
 mod always;
+mod asking;
 mod chat;
 mod clients;
 mod commands;

@@ -193,7 +193,16 @@ fn doctor_says_which_models_there_are_and_gives_the_command_for_what_is_missing(
     assert_eq!((&empty["ok"], empty.get("server")), (&Value::Bool(true), None));
     assert_eq!(run_of(&empty, "has no model yet"), ("note".into(), "ollama pull llama3.2".into()));
     assert_eq!(run_of(&empty, "default model: `demo`"), ("note".into(), "ollama pull llama3.2".into()));
-    assert_eq!(run_of(&empty, "set ARK_API_KEY"), ("note".into(), "export ARK_API_KEY=".into()));
+    // Pasted into a shell, the command asks for the key and does not set it to nothing.
+    let (level, command) = run_of(&empty, "set ARK_API_KEY");
+    assert_eq!(level, "note");
+    let pasted = format!("{command}; env | grep ARK_API_KEY");
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", &pasted]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    std::io::Write::write_all(&mut shell.stdin.take().unwrap(), b"the-key\n").unwrap();
+    let said = crate::out(&shell.wait_with_output().unwrap());
+    assert_eq!(said, "ARK_API_KEY: ARK_API_KEY=the-key\n");
 
     ollama.set_models(&["qwen3:8b"]);
     let full = report(&doctor(&[], &["--json"]));

@@ -69,7 +69,8 @@ impl GivenAnswer {
     }
 }
 
-fn read(given: &str) -> anyhow::Result<String> {
+/// Arguments as the command line has them: themselves, or `@` and the name of a file.
+pub(crate) fn read(given: &str) -> anyhow::Result<String> {
     match given.strip_prefix('@') {
         None => object(given),
         Some(path) => {

@@ -4,14 +4,17 @@ use std::path::Path;
 
 use helve_tool_builtin::{Database, DatabasePlace, QUERY_WORKER, QueryWorker, look_at};
 
-use super::finding::{Finding, quoted};
-use crate::assemble::Assembly;
+use helve_server::Finding;
+
+use super::examine::Examined;
+use super::finding::quoted;
 use crate::config::Config;
 use crate::i18n::tr;
 
-pub(super) async fn own(config: &Config, assembly: &Assembly) -> Finding {
+pub(super) async fn own(examined: &Examined) -> Finding {
+    let config = &*examined.config;
     let path = config.data.display();
-    match assembly.store.check().await {
+    match examined.store.check().await {
         Ok(()) => Finding::good(tr!("database: {path} can be read and written", path = path)),
         Err(error) => Finding::bad(tr!("database: {path}: {error}", path = path, error = error))
             .run(look_at_folder(&config.data)),

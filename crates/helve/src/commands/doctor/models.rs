@@ -8,18 +8,20 @@ use helve_agent::Model;
 use helve_model::{ModelError, ModelErrorKind};
 use helve_model_http::{HttpModel, Listing, VENDORS};
 
-use super::finding::{Finding, quoted};
-use crate::assemble::Assembly;
+use helve_server::Finding;
+
+use super::examine::Examined;
+use super::finding::{ask_for_variable, quoted};
 use crate::config::{Config, Environment, Source};
 use crate::i18n::tr;
 
 /// As many names as people read.
 const NAMES_SHOWN: usize = 5;
 
-pub(super) async fn all(assembly: &Assembly) -> Vec<Finding> {
+pub(super) async fn all(examined: &Examined) -> Vec<Finding> {
     // As they are now: what a server lists decides which model some of them are.
-    let names = assembly.models.iter().map(|model| model.name());
-    let models: Vec<Arc<HttpModel>> = names.filter_map(|name| assembly.discovery.model(name)).collect();
+    let names = examined.models.iter().map(String::as_str);
+    let models: Vec<Arc<HttpModel>> = names.filter_map(|name| examined.discovery.model(name)).collect();
     // All at once: one that does not answer takes its time.
     let listings: Vec<_> = models
         .iter()
@@ -28,7 +30,7 @@ pub(super) async fn all(assembly: &Assembly) -> Vec<Finding> {
             tokio::spawn(async move { model.listed().await })
         })
         .collect();
-    let default = assembly.runtime.models().default_name();
+    let default = examined.runtime.models().default_name();
     let mut findings = vec![];
     for (model, listing) in models.iter().zip(listings) {
         let asked = Asked {
@@ -42,12 +44,15 @@ pub(super) async fn all(assembly: &Assembly) -> Vec<Finding> {
         };
         findings.push(match (model.missing_key(), listing.await) {
             (Some(variable), _) => asked
-                .missing(tr!("set {variable} to use it", variable = variable))
-                .run(format!("export {variable}=")),
+                .missing(tr!(
+                    "set {variable} to use it, and start the server in the same shell",
+                    variable = variable
+                ))
+                .run(ask_for_variable(variable)),
             (None, Ok(listed)) => asked.finding(listed),
             (None, Err(error)) => asked.missing(error.to_string()),
         });
-        let offered = assembly.discovery.listed(model.name());
+        let offered = examined.discovery.listed(model.name());
         if !offered.is_empty() {
             let what = tr!(
                 "models of `{name}` under their own names: {offered}",
@@ -57,8 +62,9 @@ pub(super) async fn all(assembly: &Assembly) -> Vec<Finding> {
             findings.push(Finding::good(what).run("helve models list"));
         }
     }
-    if let Some(name) = assembly.discovery.missing_default(assembly.runtime.models()) {
-        let what = format!("default model: no server lists `{name}`; see which there are, or get it");
+    if let Some(name) = examined.discovery.missing_default(examined.runtime.models()) {
+        let what =
+            tr!("default model: no server lists `{name}`; see which there are, or get it", name = name);
         findings.push(Finding::bad(what).run("helve models list"));
     }
     findings.push(match default.as_str() {
@@ -208,8 +214,8 @@ fn host(model: &HttpModel) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Level;
     use super::*;
+    use helve_server::FindingLevel as Level;
 
     fn told(model: &str, is_default: bool, listed: Result<Option<Listing>, ModelError>) -> String {
         told_of(model, is_default, true, listed)

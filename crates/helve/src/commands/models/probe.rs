@@ -1,9 +1,11 @@
 //! `helve models probe`: a few cheap questions to a model, and what it can do.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use helve_types::{Answered, ModelProfile, Timestamp};
 
+use super::unknown_model;
 use crate::assemble::Assembly;
+use crate::client::{Client, segment};
 use crate::i18n::tr;
 use crate::output::{errln, out, outln, padded};
 
@@ -11,10 +13,29 @@ pub(super) async fn probe(assembly: &Assembly, name: &str, as_json: bool) -> any
     let mut progress = |question: &str| errln!("{question}");
     let asked = assembly.runtime.probe(name, &mut progress).await;
     let profile = asked.with_context(|| tr!("the model `{name}` cannot be probed", name = name))?;
+    print(&profile, as_json)
+}
+
+/// Has the server ask the model: it has the keys, and keeps what it finds.
+pub(super) async fn ask_server(client: &Client, name: &str, as_json: bool) -> anyhow::Result<()> {
+    errln!("{}", tr!("the server asks the model; this may take minutes"));
+    let path = format!("/api/models/{}/probe", segment(name));
+    let asked = client.post_and_wait(&path, None).await;
+    let profile: ModelProfile = match asked {
+        Ok(profile) => serde_json::from_value(profile)?,
+        Err(error) if error.is_refused_with(404) => bail!(unknown_model(name)),
+        Err(error) => {
+            return Err(error).with_context(|| tr!("the model `{name}` cannot be probed", name = name));
+        }
+    };
+    print(&profile, as_json)
+}
+
+fn print(profile: &ModelProfile, as_json: bool) -> anyhow::Result<()> {
     if as_json {
-        outln!("{}", serde_json::to_string_pretty(&profile)?);
+        outln!("{}", serde_json::to_string_pretty(profile)?);
     } else {
-        out!("{}", in_words(&profile));
+        out!("{}", in_words(profile));
     }
     Ok(())
 }

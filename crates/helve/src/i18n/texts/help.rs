@@ -182,9 +182,15 @@ pub(super) const TEXTS: Texts = &[
         "Call a tool with all its checks and limits; the call is recorded like any other",
         "调用一个工具，经过全部检查和限制；和其他调用一样会被记录",
     ),
-    ("The arguments, a JSON object", "参数，一个 JSON 对象"),
+    (
+        "The arguments, a JSON object, or `@` and the name of a file with it",
+        "参数：一个 JSON 对象，或者 `@` 加上存放它的文件名",
+    ),
     ("Print the JSON value instead of the text", "输出 JSON 值而不是文本"),
-    ("The user who makes the call", "以哪个用户的身份调用"),
+    (
+        "The user who makes the call [default: the owner of the token, or local]",
+        "以哪个用户的身份调用 [默认：令牌的主人，或者 local]",
+    ),
     (
         "Make a tool of each operation in an OpenAPI document, or show what would be made (`--dry-run`)",
         "把 OpenAPI 文档里的每个操作变成一个工具，或者只显示会生成什么（`--dry-run`）",
@@ -284,7 +290,7 @@ pub(super) const TEXTS: Texts = &[
         "要发送的变量，如果与定义里建议的不同",
     ),
     (
-        "Print JSON: `{\"ok\", \"server\"?, \"findings\": [{\"level\", \"text\", \"run\"?}]}`",
-        "输出 JSON：`{\"ok\", \"server\"?, \"findings\": [{\"level\", \"text\", \"run\"?}]}`",
+        "Print JSON: `{\"ok\", \"server\"?, \"asked\", \"findings\": [{\"level\", \"text\", \"run\"?}]}`",
+        "输出 JSON：`{\"ok\", \"server\"?, \"asked\", \"findings\": [{\"level\", \"text\", \"run\"?}]}`",
     ),
 ];

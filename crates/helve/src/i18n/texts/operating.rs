@@ -24,8 +24,8 @@ pub(super) const TEXTS: Texts = &[
     ("model `demo`: always there, needs nothing", "模型 `demo`：总是可用，什么都不需要"),
     ("tool `search_web`: it has its key", "工具 `search_web`：已有密钥"),
     (
-        "tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search",
-        "工具 `search_web`：请设置 TAVILY_API_KEY，否则无法搜索",
+        "tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search; then start the server in the same shell",
+        "工具 `search_web`：请设置 TAVILY_API_KEY，否则无法搜索；设置后在同一个终端里启动服务器",
     ),
     (
         "MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)",
@@ -61,7 +61,10 @@ pub(super) const TEXTS: Texts = &[
     ("ok", "正常"),
     ("note", "提示"),
     ("BAD", "问题"),
-    ("set {variable} to use it", "设置 {variable} 之后才能使用"),
+    (
+        "set {variable} to use it, and start the server in the same shell",
+        "要使用它，请设置 {variable}，再在同一个终端里启动服务器",
+    ),
     (
         "models of `{name}` under their own names: {offered}",
         "`{name}` 的模型，可以直接用它们的名称：{offered}",
@@ -304,4 +307,40 @@ pub(super) const TEXTS: Texts = &[
     ),
     ("use en or zh", "请用 en 或 zh"),
     ("{what}: {why}", "{what}：{why}"),
+    ("address: this server answers on {address}", "地址：这个服务器在 {address} 上应答"),
+    (
+        "default model: no server lists `{name}`; see which there are, or get it",
+        "默认模型：没有服务器列出 `{name}`；请查看有哪些模型，或者获取它",
+    ),
+    (
+        "nobody can say whether it happened; check before you repeat it",
+        "不知道是否已经生效；重复之前请先确认",
+    ),
+    ("the call ended as `{outcome}`", "调用的结果是 `{outcome}`"),
+    ("the server asks the model; this may take minutes", "服务器正在向模型提问，可能需要几分钟"),
+    (
+        "the server at {server} did not examine itself ({why}); what follows is what this command sees with its own environment, which may not be the server's",
+        "服务器 {server} 没有自检（{why}）；以下是这条命令用自己的环境变量看到的，可能与服务器不同",
+    ),
+    ("{what} It said: {words}", "{what}它的说明：{words}"),
+    (
+        "{place}: no tool of this server is called `{pattern}` now; the rule holds for tools that clients bring, and for those that come later",
+        "{place}：这个服务器现在没有名为 `{pattern}` 的工具；这条规则对客户端带来的工具和以后添加的工具有效",
+    ),
+    (
+        "{place}: no tool is called `{name}` now, so nothing stands in for `{tool}`",
+        "{place}：现在没有名为 `{name}` 的工具，所以 `{tool}` 没有替代工具",
+    ),
+    ("set the environment variable {variable}", "请设置环境变量 {variable}"),
+    ("the tools cannot be read", "无法读取工具"),
+    ("the installation's key cannot be read", "无法读取这个安装的密钥"),
+    ("{place}: the tool `{name}` was deleted", "{place}：工具 `{name}` 已被删除"),
+    (
+        "{place}: there is no tool `{name}`; the tools are: {known}; the agent `{agent}` starts without it",
+        "{place}：没有工具 `{name}`；现有的工具：{known}；智能体 `{agent}` 启动时没有它",
+    ),
+    (
+        "{place}: there is no tool `{name}`; the tools are: {known}",
+        "{place}：没有工具 `{name}`；现有的工具：{known}",
+    ),
 ];
