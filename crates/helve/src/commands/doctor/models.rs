@@ -25,7 +25,7 @@ pub(super) async fn all(assembly: &Assembly) -> Vec<Finding> {
         .iter()
         .map(|model| {
             let model = model.clone();
-            tokio::spawn(async move { model.listed().await })
+            tokio::spawn(async move { model.list_models().await })
         })
         .collect();
     let default = assembly.runtime.models().default_name();
