@@ -9,7 +9,7 @@ use std::sync::Arc;
 use helve_dialect::{
     CallView, Language, Profile, Quotable, Reading, ResultView, TurnRole, harmless_output, harmless_words,
 };
-use helve_model::{Form, Holds, ModelRequest, Needs, Turn, TurnCall};
+use helve_model::{Form, FormSupport, ModelRequest, Needs, Turn, TurnCall};
 use helve_types::{CallId, Message, Mode, ModelParams, ToolChoice, ToolSpec};
 
 use crate::agents::Kit;
@@ -37,7 +37,7 @@ pub(crate) struct Asking<'a> {
     /// What it has just said in place of a call that was required.
     pub(crate) words: Option<&'a str>,
     /// What the model's server can hold it to.
-    pub(crate) holds: Holds,
+    pub(crate) holds: FormSupport,
     /// Whether its answer begins inside reasoning that its prompt has opened.
     pub(crate) reasoning_open: bool,
     /// Whether its server leaves native calls in the text.
@@ -211,17 +211,17 @@ pub(crate) fn joined(system: &str, more: &str) -> String {
 }
 
 /// A form, if a server that holds its model to so much can make use of it.
-fn useful(holds: Holds, form: impl FnOnce() -> Option<Form>) -> Option<Form> {
+fn useful(holds: FormSupport, form: impl FnOnce() -> Option<Form>) -> Option<Form> {
     match holds {
-        Holds::Nothing => None,
-        Holds::Schema => form().filter(|form| form.schema.is_some()),
-        Holds::Grammar => form(),
+        FormSupport::None => None,
+        FormSupport::Schema => form().filter(|form| form.schema.is_some()),
+        FormSupport::Grammar => form(),
     }
 }
 
 /// The form of an answer to a question outside of any run.
 pub(crate) fn form(
-    holds: Holds,
+    holds: FormSupport,
     profile: &Profile,
     specs: &[&ToolSpec],
     choice: &ToolChoice,

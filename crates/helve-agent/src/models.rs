@@ -243,7 +243,7 @@ impl Models {
     pub(crate) fn takes(&self, model: &dyn Model, choice: &ToolChoice, params: &ModelParams) -> bool {
         let is_must = matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
         let ignores = || self.profile(model.name()).is_some_and(|profile| profile.required.is_no());
-        model.takes(choice, params) && !(is_must && ignores())
+        model.supports_choice(choice, params) && !(is_must && ignores())
     }
 
     /// Whether the model is to be probed now; true only once for each.

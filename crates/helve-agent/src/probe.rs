@@ -191,7 +191,7 @@ impl<'a> Probe<'a> {
                 tools: vec![],
                 tool_choice: &ToolChoice::None,
                 params: &params,
-                form: ask::form(self.model.holds(), profile, &specs, &ToolChoice::Auto),
+                form: ask::form(self.model.form_support(), profile, &specs, &ToolChoice::Auto),
                 needs: Needs::default(),
                 stop: profile.stops(),
                 stream: true,

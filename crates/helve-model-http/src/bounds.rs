@@ -1,9 +1,9 @@
-//! How much of an answer is read.
+//! Size limits of an answer.
 
-/// Whatever is longer is not an answer.
+/// The largest answer and the longest line that are read; beyond them reading stops with an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnswerBounds {
-    /// Of one line of a stream: a call that comes in one piece may be long, but not this long.
+    /// For one line of a stream. A line may contain a whole call.
     pub line_bytes_max: usize,
     pub bytes_max: usize,
 }
@@ -17,12 +17,12 @@ impl Default for AnswerBounds {
 pub(crate) const TOO_LARGE: &str = "it is larger than any answer should be";
 const LINE_TOO_LONG: &str = "a line of it is longer than any line should be";
 
-/// Counts what has come of one stream.
+/// Counts the bytes of one stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Meter {
     bounds: AnswerBounds,
     read: usize,
-    /// Since the last end of a line.
+    /// Bytes since the last line end.
     line: usize,
 }
 
@@ -33,8 +33,8 @@ impl AnswerBounds {
 }
 
 impl Meter {
-    /// The next piece of the stream, before anybody keeps it; or what is wrong with it.
-    pub(crate) fn take(&mut self, piece: &[u8]) -> Result<(), &'static str> {
+    /// Counts the next piece; an error says which limit it exceeds.
+    pub(crate) fn count(&mut self, piece: &[u8]) -> Result<(), &'static str> {
         self.read += piece.len();
         if self.read > self.bounds.bytes_max {
             return Err(TOO_LARGE);
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_and_the_whole_are_measured_however_they_are_cut() {
+    fn line_and_total_limits_do_not_depend_on_the_pieces() {
         let bounds = AnswerBounds { line_bytes_max: 4, bytes_max: 10 };
         for (text, expected) in [
             ("abcd\nabcd\n", Ok(())),
@@ -70,7 +70,7 @@ mod tests {
         ] {
             for size in 1..=text.len() {
                 let mut meter = bounds.meter();
-                let read = text.as_bytes().chunks(size).try_for_each(|piece| meter.take(piece));
+                let read = text.as_bytes().chunks(size).try_for_each(|piece| meter.count(piece));
                 assert_eq!(read, expected, "{text:?} by {size}");
             }
         }

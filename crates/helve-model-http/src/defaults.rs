@@ -1,32 +1,32 @@
-//! What vendors are asked with unless somebody says otherwise: the lowest layer of parameters, as data.
+//! Default parameters by vendor: the lowest layer, which the configuration and requests override.
 //!
-//! What a protocol cannot do without is its own business: its `encode` sees to it.
+//! Parameters that a protocol requires are set by its `encode`, not here.
 
 use helve_types::ModelParams;
 
-/// A vendor's row; most vendors need none.
+/// The defaults of a vendor; most vendors need none.
 struct Defaults {
     vendor: &'static str,
     max_tokens: Option<u32>,
-    /// What small models are asked with besides, as it is sent.
+    /// Further parameters for small models, as they are sent.
     small: &'static [(&'static str, f64)],
 }
 
 const DEFAULTS: &[Defaults] = &[
-    // It knows no bound of its own: a model that repeats itself goes on until the context is full. And its penalty on
-    // repetition spoils arguments that are copied from the question.
+    // Ollama has no limit of its own: a model that repeats itself fills its context. Its penalty on repetition corrupts
+    // arguments that are copied from the user's message.
     Defaults { vendor: "ollama", max_tokens: Some(8192), small: &[("repeat_penalty", 1.0)] },
 ];
 
-/// The parameters that hold for a vendor's models unless the configuration says otherwise.
+/// The default parameters of a vendor's models.
 pub fn vendor_params(vendor: &str) -> ModelParams {
     ModelParams { max_tokens: row(vendor).and_then(|row| row.max_tokens), ..ModelParams::default() }
 }
 
-/// What a vendor's small models want besides, in the vendor's own words.
+/// Further default parameters of a vendor's small models, under the vendor's names.
 pub fn small_params(vendor: &str) -> ModelParams {
-    let words = row(vendor).map_or(&[][..], |row| row.small);
-    let extra = words.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
+    let named = row(vendor).map_or(&[][..], |row| row.small);
+    let extra = named.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
     ModelParams { extra, ..ModelParams::default() }
 }
 
@@ -39,13 +39,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_vendor_without_a_row_is_left_to_itself() {
+    fn a_vendor_without_a_row_has_no_defaults() {
         assert_eq!(vendor_params("openai"), ModelParams::default());
         assert_eq!(small_params("openai"), ModelParams::default());
     }
 
     #[test]
-    fn an_ollama_is_held_back_from_endless_answers_and_from_spoiling_copies() {
+    fn ollama_has_a_length_limit_and_no_repetition_penalty_for_small_models() {
         assert_eq!(vendor_params("ollama").max_tokens, Some(8192));
         assert_eq!(small_params("ollama").extra["repeat_penalty"], 1.0);
     }

@@ -1,28 +1,28 @@
-//! A model behind an address.
+//! A model at an HTTP address: its settings, its addresses, and the `Model` port.
 
-use helve_model::{Holds, Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolMode};
+use helve_model::{FormSupport, Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolMode};
 use helve_types::{ModelParams, ToolChoice};
 use reqwest::{Client, Url};
 use secrecy::SecretString;
 
 use crate::bounds::AnswerBounds;
-use crate::patience::Patience;
 use crate::protocol::Target;
-use crate::transport::{Listing, Question, ask, listed};
-use crate::vendors::{PROTOCOLS, VENDORS, Vendor, any_vendor_of, protocol, vendor};
+use crate::timeouts::Timeouts;
+use crate::transport::{Listing, OutgoingRequest, list_models, send_request};
+use crate::vendors::{PROTOCOLS, VENDORS, Vendor, compatible_vendor, protocol, vendor};
 
-/// What the operator's configuration says about a model.
+/// The operator's configuration of a model.
 #[derive(Debug, Clone)]
 pub struct HttpModelSettings {
-    /// What requests call it.
+    /// The name that requests use.
     pub name: String,
-    /// A row of the vendor table, or none and a protocol.
+    /// A row of the vendor table; none if only a protocol is named.
     pub vendor: Option<String>,
     pub protocol: Option<String>,
-    /// What the vendor calls it.
+    /// The vendor's name for the model.
     pub model: String,
     pub base_url: Option<String>,
-    /// The environment variable that holds the key, for messages; and what it holds.
+    /// The environment variable with the key, for error messages, and its value.
     pub key_env: Option<String>,
     pub key: Option<SecretString>,
     pub tool_mode: ToolMode,
@@ -48,7 +48,7 @@ pub enum SettingsError {
 }
 
 impl SettingsError {
-    /// The key of the configuration that it is about.
+    /// The key of the configuration with the mistake.
     pub fn key(&self) -> &'static str {
         match self {
             Self::UnknownVendor { .. } | Self::Neither => "vendor",
@@ -60,26 +60,26 @@ impl SettingsError {
 }
 
 impl HttpModelSettings {
-    /// Whether a model can be made of this.
+    /// Checks that a model can be built from the settings.
     pub fn check(&self) -> Result<(), SettingsError> {
-        self.place().map(drop)
+        self.resolve().map(drop)
     }
 
-    /// Whose model it is and where questions go: for an answer in pieces, and for a whole one.
-    fn place(&self) -> Result<(&'static Vendor, Urls), SettingsError> {
-        let spoken = self.protocol.as_deref().map(|name| {
+    /// Finds the vendor's row and builds the addresses.
+    fn resolve(&self) -> Result<(&'static Vendor, Urls), SettingsError> {
+        let named = self.protocol.as_deref().map(|name| {
             protocol(name).ok_or_else(|| SettingsError::UnknownProtocol {
                 name: name.to_owned(),
-                known: list(PROTOCOLS.iter().map(|protocol| protocol.name)),
+                known: join_names(PROTOCOLS.iter().map(|protocol| protocol.name)),
             })
         });
-        let vendor = match (&self.vendor, spoken.transpose()?) {
-            (Some(name), spoken) => {
+        let vendor = match (&self.vendor, named.transpose()?) {
+            (Some(name), named) => {
                 let row = vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
                     name: name.clone(),
-                    known: list(VENDORS.iter().map(|vendor| vendor.name)),
+                    known: join_names(VENDORS.iter().map(|vendor| vendor.name)),
                 })?;
-                if spoken.is_some_and(|spoken| spoken.name != row.protocol.name) {
+                if named.is_some_and(|protocol| protocol.name != row.protocol.name) {
                     return Err(SettingsError::Contradiction {
                         vendor: name.clone(),
                         speaks: row.protocol.name,
@@ -87,39 +87,39 @@ impl HttpModelSettings {
                 }
                 row
             }
-            (None, Some(protocol)) => any_vendor_of(protocol),
+            (None, Some(protocol)) => compatible_vendor(protocol),
             (None, None) => return Err(SettingsError::Neither),
         };
         let given = self.base_url.as_deref().unwrap_or(vendor.base_url);
-        let base = base(given, vendor);
+        let base = base_address(given, vendor);
         let url = |path: &str| {
-            Url::parse(&format!("{base}{}", path.replace("{model}", &segment(&self.model))))
+            Url::parse(&format!("{base}{}", path.replace("{model}", &encode_path_segment(&self.model))))
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
                 .ok_or_else(|| SettingsError::BadUrl(without_password(given)))
         };
         let protocol = vendor.protocol;
         let urls = Urls {
-            pieces: url(protocol.path)?,
-            whole: url(protocol.path_whole)?,
-            catalogue: url(protocol.catalogue.path)?,
+            stream: url(protocol.path)?,
+            complete: url(protocol.complete_path)?,
+            models: url(protocol.model_list.path)?,
         };
         Ok((vendor, urls))
     }
 }
 
-/// The address below which everything is: people also give that of the route, or of another door of the server.
-fn base<'a>(given: &'a str, vendor: &Vendor) -> &'a str {
+/// The base address. Operators also configure the address of the route itself, or of the server's other protocol.
+fn base_address<'a>(given: &'a str, vendor: &Vendor) -> &'a str {
     let endings = [vendor.protocol.path].into_iter().chain(vendor.quirks.base_endings.iter().copied());
     let start = given.trim_end_matches('/');
     endings.fold(start, |base, ending| base.strip_suffix(ending).unwrap_or(base).trim_end_matches('/'))
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// What may be shown of an address that is none.
+/// An invalid address for an error message, without the password in it.
 fn without_password(url: &str) -> String {
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if at > scheme => format!("{}://…{}", &url[..scheme], &url[at..]),
@@ -129,13 +129,13 @@ fn without_password(url: &str) -> String {
 }
 
 struct Urls {
-    pieces: Url,
-    whole: Url,
-    catalogue: Url,
+    stream: Url,
+    complete: Url,
+    models: Url,
 }
 
-/// A name as one segment of a path; slashes stay, as vendors have names with them.
-fn segment(name: &str) -> String {
+/// Percent-encodes a name for the path; slashes stay, since vendors have names with them.
+fn encode_path_segment(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:@".contains(&byte);
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -149,48 +149,48 @@ pub struct HttpModel {
     vendor: &'static Vendor,
     urls: Urls,
     client: Client,
-    patience: Patience,
+    timeouts: Timeouts,
     bounds: AnswerBounds,
 }
 
 impl HttpModel {
     pub fn new(settings: HttpModelSettings, client: Client) -> Result<Self, SettingsError> {
-        let (vendor, urls) = settings.place()?;
+        let (vendor, urls) = settings.resolve()?;
         Ok(Self {
             settings,
             vendor,
             urls,
             client,
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
             bounds: AnswerBounds::default(),
         })
     }
 
-    /// Waits for answers as long as this; how long for a connection is the client's business.
-    pub fn with_patience(self, patience: Patience) -> Self {
-        Self { patience, ..self }
+    /// Sets the time limits of answers; the client has the one for connections.
+    pub fn with_timeouts(self, timeouts: Timeouts) -> Self {
+        Self { timeouts, ..self }
     }
 
-    /// Reads no more of an answer than this.
-    pub fn within(self, bounds: AnswerBounds) -> Self {
+    /// Sets the size limits of answers.
+    pub fn with_bounds(self, bounds: AnswerBounds) -> Self {
         Self { bounds, ..self }
     }
 
-    /// The address that questions are sent to.
+    /// The address for streamed answers.
     pub fn url(&self) -> &str {
-        self.urls.pieces.as_str()
+        self.urls.stream.as_str()
     }
 
-    /// The host of that address with its port, and without the name and the password that may stand before it.
+    /// The host and port of the address, without a user name and password.
     pub fn host(&self) -> String {
-        let url = &self.urls.pieces;
+        let url = &self.urls.stream;
         let host = url.host_str().unwrap_or_default();
         url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
-    /// Where questions go, without what is secret in an address.
-    pub fn place(&self) -> String {
-        let url = &self.urls.pieces;
+    /// The address without its secrets: user name, password and query.
+    pub fn display_url(&self) -> String {
+        let url = &self.urls.stream;
         format!("{}://{}{}", url.scheme(), self.host(), url.path())
     }
 
@@ -208,17 +208,17 @@ impl HttpModel {
         &self.settings.model
     }
 
-    /// The models that its server says it has, if it says so. This costs nothing.
-    pub async fn listed(&self) -> Result<Option<Listing>, ModelError> {
-        listed(&self.client, &self.urls.catalogue, self.settings.key.as_ref(), self.vendor.protocol).await
+    /// The models of the server; none if the server has no list. The request costs nothing.
+    pub async fn list_models(&self) -> Result<Option<Listing>, ModelError> {
+        list_models(&self.client, &self.urls.models, self.settings.key.as_ref(), self.vendor.protocol).await
     }
 
-    /// The environment variable in which its key is looked for.
+    /// The environment variable for the key.
     pub fn key_env(&self) -> Option<&str> {
         self.settings.key_env.as_deref().or(self.vendor.key_env)
     }
 
-    /// Whether a key is needed that is not there, and under which name it is looked for.
+    /// The environment variable that should hold the key, if the key is missing.
     pub fn missing_key(&self) -> Option<&str> {
         if self.settings.key.is_some() { None } else { self.key_env() }
     }
@@ -237,12 +237,12 @@ impl Model for HttpModel {
         &self.settings.params
     }
 
-    fn holds(&self) -> Holds {
-        self.vendor.quirks.form.holds()
+    fn form_support(&self) -> FormSupport {
+        self.vendor.quirks.form.support()
     }
 
-    fn takes(&self, choice: &ToolChoice, params: &ModelParams) -> bool {
-        self.vendor.quirks.choices.ensure(choice, &params.extra)
+    fn supports_choice(&self, choice: &ToolChoice, params: &ModelParams) -> bool {
+        self.vendor.quirks.choices.can_enforce(choice, &params.extra)
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
@@ -256,14 +256,14 @@ impl Model for HttpModel {
         }
         let protocol = self.vendor.protocol;
         let target = Target { model: &self.settings.model, quirks: &self.vendor.quirks };
-        ask(Question {
+        send_request(OutgoingRequest {
             client: &self.client,
-            url: if request.stream { &self.urls.pieces } else { &self.urls.whole },
+            url: if request.stream { &self.urls.stream } else { &self.urls.complete },
             key: self.settings.key.as_ref(),
             body: (protocol.encode)(request, &target),
             stream: request.stream,
             protocol,
-            patience: self.patience,
+            timeouts: self.timeouts,
             bounds: self.bounds,
         })
     }

@@ -1,4 +1,4 @@
-//! What a wire protocol is: an address, a way to frame, and functions to write and read.
+//! A wire protocol as data: paths, framing, headers, and functions that encode and decode.
 
 use std::collections::VecDeque;
 
@@ -9,36 +9,36 @@ use serde_json::Value;
 use crate::vendors::Quirks;
 
 pub struct Protocol {
-    /// What configuration calls it.
+    /// The name in the configuration.
     pub name: &'static str,
-    /// Where questions go, below the base address; `{model}` stands for what the vendor calls the model.
+    /// The path for streamed answers, below the base address; `{model}` is replaced by the vendor's name for the model.
     pub(crate) path: &'static str,
-    /// The same for an answer that is to come in one piece.
-    pub(crate) path_whole: &'static str,
+    /// The path for answers that are not streamed.
+    pub(crate) complete_path: &'static str,
     pub(crate) framing: Framing,
     pub(crate) key: KeyHeader,
-    /// Sent with every question.
+    /// Sent with every request.
     pub(crate) headers: &'static [(&'static str, &'static str)],
-    pub(crate) catalogue: Catalogue,
+    pub(crate) model_list: ModelListRoute,
     pub(crate) encode: fn(&ModelRequest<'_>, &Target<'_>) -> Vec<u8>,
-    /// Tools as they stand in a body.
+    /// Encodes tools as in a request body.
     pub(crate) declare: fn(&[&ToolSpec]) -> Value,
     pub(crate) decoder: fn() -> Decoder,
-    /// The decoder for an answer that comes in one piece.
-    pub(crate) whole: fn(&str, &mut VecDeque<ModelEvent>) -> Result<(), ModelError>,
+    /// Decodes an answer that is not streamed.
+    pub(crate) decode_complete: fn(&str, &mut VecDeque<ModelEvent>) -> Result<(), ModelError>,
 }
 
 impl Protocol {
-    /// Tools as a body of this protocol has them under `tools`, for programs that ask models themselves.
+    /// The tools as the `tools` member of a request body, for programs that send requests to models themselves.
     pub fn declarations(&self, tools: &[&ToolSpec]) -> Value {
         (self.declare)(tools)
     }
 }
 
-/// What separates the frames of an answer.
+/// How the frames of an answer are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// Server-sent events; a frame is the data of one.
+    /// Server-sent events; a frame is the data of an event.
     Events,
     /// Line ends; a frame is a line.
     Lines,
@@ -53,33 +53,33 @@ impl Framing {
     }
 }
 
-/// How a key is sent.
+/// The header that carries the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyHeader {
     /// `Authorization: Bearer …`
     Bearer,
-    /// Alone, in a header of this name.
+    /// The key alone, in a header of this name.
     Named(&'static str),
 }
 
-/// Where a server says, for nothing, which models it has.
-pub(crate) struct Catalogue {
+/// The route that lists a server's models, free of charge.
+pub(crate) struct ModelListRoute {
     /// Below the base address.
     pub(crate) path: &'static str,
-    /// The list in the answer, and what a name is called in it.
+    /// The member of the answer with the list, and the member of an item with the name.
     pub(crate) list: &'static str,
     pub(crate) name: &'static str,
-    /// Whether a model that is not in the list is not there; vendors also answer to names that they do not list.
+    /// Whether a model that is not listed does not exist. Some vendors also accept names that they do not list.
     pub(crate) complete: bool,
 }
 
-/// What a body depends on besides the request.
+/// What a request body depends on besides the request.
 pub(crate) struct Target<'a> {
-    /// What the vendor calls the model.
+    /// The vendor's name for the model.
     pub(crate) model: &'a str,
     pub(crate) quirks: &'a Quirks,
 }
 
-/// A frame in, events out. `None` is the end of the stream: last words, or an error if it came too early.
+/// Turns a frame into events. `None` is the end of the stream, which is an error if the answer is not complete.
 pub(crate) type Decoder =
     Box<dyn FnMut(Option<&str>, &mut VecDeque<ModelEvent>) -> Result<(), ModelError> + Send>;

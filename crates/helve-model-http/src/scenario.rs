@@ -1,6 +1,6 @@
-//! How every protocol is tried: recorded frames in, events out, in words.
+//! Test support for all protocols: decodes recorded frames and prints the events.
 //!
-//! Each protocol has the same scenarios in its `fixtures/`, named alike; those of a stream have a frame on each line.
+//! Each protocol has the same scenarios in its `fixtures/`; a recorded stream has one frame per line.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const SCENARIOS: &[&str] = &[
     "whole-answer",
 ];
 
-/// What a decoder makes of frames, one on each line.
+/// Decodes frames, one per line, and prints the events.
 pub(crate) fn read(mut decode: Decoder, frames: &str) -> String {
     let mut events = VecDeque::new();
     let mut failed = None;
@@ -74,12 +74,12 @@ fn folders() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_protocol_is_a_folder_of_the_same_files_with_the_same_scenarios() {
+fn every_protocol_has_the_same_files_and_scenarios() {
     assert_eq!(folders().len(), PROTOCOLS.len());
     for folder in folders() {
         let shown = folder.display();
         let mut files = names(&folder);
-        // Tests that have outgrown their file.
+        // Folders with tests.
         files.retain(|name| !["decode", "encode"].contains(&name.as_str()));
         assert_eq!(files, ["decode.rs", "encode.rs", "fixtures", "mod.rs", "wire.rs"], "{shown}");
         let fixtures = names(&folder.join("fixtures"));
@@ -97,18 +97,18 @@ fn every_protocol_is_a_folder_of_the_same_files_with_the_same_scenarios() {
 }
 
 #[test]
-fn frames_that_are_lost_doubled_or_broken_never_end_an_answer_twice() {
-    // Those of all protocols: a wrong address answers in a wrong one.
+fn lost_doubled_or_broken_frames_never_finish_an_answer_twice() {
+    // Frames of all protocols, since a wrong address may answer in another protocol.
     let frames: Vec<String> = folders()
         .iter()
         .flat_map(|folder| SCENARIOS.iter().map(move |scenario| folder.join("fixtures").join(scenario)))
         .filter_map(|fixture| std::fs::read_to_string(fixture.with_extension("jsonl")).ok())
         .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
         .collect();
-    let mut chance: u64 = 7;
+    let mut random: u64 = 7;
     let mut below = |sides: usize| {
-        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(chance >> 33).unwrap() % sides
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(random >> 33).unwrap() % sides
     };
     for protocol in PROTOCOLS {
         for _ in 0..2_000 {

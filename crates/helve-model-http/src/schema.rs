@@ -1,11 +1,10 @@
-//! A tool's schema as each vendor can take it, without losing what it says.
+//! Adapts a tool's schema to the part of JSON Schema that a vendor accepts.
 //!
-//! Every vendor knows a part of JSON Schema and refuses the rest. What it knows is kept, what can be said in another
-//! way is said so, and what remains is told in words: in the description of the field, or, where it is about all of
-//! the arguments, as a note for the description of the tool. Arguments are always checked against the schema as it
-//! was. Pure; knows nothing of tools or requests.
+//! Keywords that the vendor supports stay, others are rewritten if possible. The rest is put into words: in the description
+//! of the field, or, if it is about all arguments, as a note for the description of the tool. Arguments are always checked
+//! against the original schema. Pure; knows nothing of tools or requests.
 
-mod flat;
+mod flatten;
 mod gemini;
 mod strict;
 mod words;
@@ -14,26 +13,26 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-pub(crate) use self::gemini::for_gemini;
-pub(crate) use self::strict::for_strict_openai;
+pub(crate) use self::gemini::adapt_for_gemini;
+pub(crate) use self::strict::adapt_for_strict_openai;
 
-/// A schema that a vendor takes.
+/// A schema that a vendor accepts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Adapted {
     pub(crate) schema: Value,
-    /// What it could not say about the arguments as a whole.
+    /// What the schema cannot express about the arguments as a whole.
     pub(crate) notes: Vec<String>,
 }
 
-/// Anthropic takes any schema of an object that is not a choice between several.
-pub(crate) fn for_anthropic(schema: &Value) -> (Cow<'_, Value>, Vec<String>) {
+/// Anthropic accepts any schema of an object whose root is not a choice.
+pub(crate) fn adapt_for_anthropic(schema: &Value) -> (Cow<'_, Value>, Vec<String>) {
     let is_choice = ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| schema.get(key).is_some());
     if !is_choice && schema.get("type").is_some_and(|kind| kind == "object") {
         return (Cow::Borrowed(schema), vec![]);
     }
     let mut notes = vec![];
-    let mut root = flat::Flat::new(schema).object(&mut notes);
-    // Nested references still point there.
+    let mut root = flatten::SchemaFlattener::new(schema).flatten_root(&mut notes);
+    // Nested references point to the definitions.
     for key in ["$defs", "definitions"] {
         if let Some(definitions) = schema.get(key) {
             root.insert(key.to_owned(), definitions.clone());
@@ -42,12 +41,12 @@ pub(crate) fn for_anthropic(schema: &Value) -> (Cow<'_, Value>, Vec<String>) {
     (Cow::Owned(Value::Object(root)), notes)
 }
 
-/// A tool's description, and what its schema could not say.
+/// The description of a tool with the notes on its schema.
 pub(crate) fn with_notes<'a>(description: &'a str, notes: &[String]) -> Cow<'a, str> {
     if notes.is_empty() {
         return Cow::Borrowed(description);
     }
-    let notes = cut(notes.iter().map(|note| note.trim_end_matches('.')).collect::<Vec<_>>().join("; "));
+    let notes = truncate(notes.iter().map(|note| note.trim_end_matches('.')).collect::<Vec<_>>().join("; "));
     Cow::Owned(if description.is_empty() {
         format!("Arguments: {notes}.")
     } else {
@@ -55,23 +54,23 @@ pub(crate) fn with_notes<'a>(description: &'a str, notes: &[String]) -> Cow<'a, 
     })
 }
 
-/// Puts words behind the description of a field.
+/// Appends words to the description of a field.
 fn describe(node: &mut Map<String, Value>, words: &[String]) {
     if words.is_empty() {
         return;
     }
-    let words = cut(words.join("; "));
+    let words = truncate(words.join("; "));
     let text = match node.get("description").and_then(Value::as_str).unwrap_or_default() {
         "" => words,
-        said => format!("{said} ({words})"),
+        description => format!("{description} ({words})"),
     };
     node.insert("description".to_owned(), Value::String(text));
 }
 
-/// More words about one field than this help nobody.
+/// A model does not profit from longer descriptions.
 const WORDS_BYTES_MAX: usize = 2_000;
 
-fn cut(mut words: String) -> String {
+fn truncate(mut words: String) -> String {
     if words.len() > WORDS_BYTES_MAX {
         words.truncate(words.floor_char_boundary(WORDS_BYTES_MAX));
         words.push('…');
@@ -79,7 +78,7 @@ fn cut(mut words: String) -> String {
     words
 }
 
-/// The types that a schema names, without `null`, and whether it named that, too.
+/// The types of a schema without `null`, and whether `null` is among them.
 fn kinds(node: &Map<String, Value>) -> (Vec<String>, bool) {
     let named: Vec<&str> = match node.get("type") {
         Some(Value::String(kind)) => vec![kind],

@@ -1,11 +1,12 @@
-//! The vendors: most are one row. Differences are data, never `if vendor == …`.
+//! The table of vendors. Differences are data, never `if vendor == …`.
 //!
-//! Where a vendor has a door in China and one elsewhere, the row has the one in China; the other is a `base_url`.
+//! If a vendor has one address in China and another one elsewhere, the row has the one in China; for the other the operator
+//! sets `base_url`.
 
 mod quirks;
 
-pub(crate) use self::quirks::{CallIds, Choices, FormField, PLAIN, Quirks, Returned, Takes};
-use helve_model::Holds;
+pub(crate) use self::quirks::{CallIds, ChoiceSupport, Choices, FormField, PLAIN, Quirks, ReasoningReturn};
+use helve_model::FormSupport;
 
 use crate::protocol::Protocol;
 use crate::{anthropic_messages, gemini, ollama, openai_chat};
@@ -13,14 +14,15 @@ use crate::{anthropic_messages, gemini, ollama, openai_chat};
 pub struct Vendor {
     pub name: &'static str,
     pub base_url: &'static str,
-    /// The environment variable that holds the key; none where no key is needed.
+    /// The environment variable with the key; none if no key is needed.
     pub key_env: Option<&'static str>,
     pub protocol: &'static Protocol,
     pub(crate) quirks: Quirks,
 }
 
 /// Thinking is on unless it is switched off.
-const WHILE_THINKING: Takes = Takes::UnlessThinking { parameter: &["thinking", "type"], off: "disabled" };
+const WHILE_THINKING: ChoiceSupport =
+    ChoiceSupport::UnlessThinking { parameter: &["thinking", "type"], off: "disabled" };
 
 pub const VENDORS: &[Vendor] = &[
     Vendor {
@@ -31,7 +33,7 @@ pub const VENDORS: &[Vendor] = &[
         quirks: Quirks {
             max_tokens: "max_completion_tokens",
             form: FormField::ResponseFormat,
-            // Those of its models that reason refuse them.
+            // The vendor's reasoning models refuse stop texts.
             stops_max: 0,
             ..PLAIN
         },
@@ -42,24 +44,24 @@ pub const VENDORS: &[Vendor] = &[
         key_env: Some("ARK_API_KEY"),
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
-            reasoning: Returned::Field("reasoning_content"),
+            reasoning: ReasoningReturn::Field("reasoning_content"),
             echo: &["encrypted_content"],
             ..PLAIN
         },
     },
-    // In a turn with calls it refuses a history without their reasoning, and while it thinks it takes no force.
+    // Refuses a history with calls but without their reasoning, and an enforced tool choice while it thinks.
     Vendor {
         name: "deepseek",
         base_url: "https://api.deepseek.com",
         key_env: Some("DEEPSEEK_API_KEY"),
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
-            reasoning: Returned::FieldWithCalls("reasoning_content"),
+            reasoning: ReasoningReturn::FieldWithCalls("reasoning_content"),
             choices: Choices { required: WHILE_THINKING, named: WHILE_THINKING, ..Choices::ALL },
             ..PLAIN
         },
     },
-    // Thinking may be on by default, depending on the model; a tool can be named only where it is off.
+    // Thinking may be on by default, depending on the model; a tool can be named only if it is off.
     Vendor {
         name: "qwen",
         base_url: "https://dashscope.aliyuncs.com/compatible-mode/v1",
@@ -68,7 +70,7 @@ pub const VENDORS: &[Vendor] = &[
         quirks: Quirks {
             top_k: true,
             choices: Choices {
-                named: Takes::UnlessThinking { parameter: &["enable_thinking"], off: "false" },
+                named: ChoiceSupport::UnlessThinking { parameter: &["enable_thinking"], off: "false" },
                 ..Choices::UNFORCED
             },
             ..PLAIN
@@ -81,7 +83,7 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
             max_tokens: "max_completion_tokens",
-            reasoning: Returned::FieldWithCalls("reasoning_content"),
+            reasoning: ReasoningReturn::FieldWithCalls("reasoning_content"),
             choices: Choices::UNFORCED,
             ..PLAIN
         },
@@ -93,12 +95,12 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
             usage_option: false,
-            reasoning: Returned::Field("reasoning_content"),
+            reasoning: ReasoningReturn::Field("reasoning_content"),
             choices: Choices::AUTO,
             ..PLAIN
         },
     },
-    // Thinks in its text, between tags, and wants it back there.
+    // Reasons in the text, between tags, and expects it back there.
     Vendor {
         name: "minimax",
         base_url: "https://api.minimaxi.com/v1",
@@ -106,7 +108,7 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
             max_tokens: "max_completion_tokens",
-            reasoning: Returned::Text,
+            reasoning: ReasoningReturn::Text,
             choices: Choices::AUTO,
             ..PLAIN
         },
@@ -116,9 +118,9 @@ pub const VENDORS: &[Vendor] = &[
         base_url: "https://api.siliconflow.cn/v1",
         key_env: Some("SILICONFLOW_API_KEY"),
         protocol: &openai_chat::PROTOCOL,
-        quirks: Quirks { top_k: true, reasoning: Returned::Field("reasoning_content"), ..PLAIN },
+        quirks: Quirks { top_k: true, reasoning: ReasoningReturn::Field("reasoning_content"), ..PLAIN },
     },
-    // Refuses every field that it does not know.
+    // Refuses unknown fields.
     Vendor {
         name: "mistral",
         base_url: "https://api.mistral.ai/v1",
@@ -128,7 +130,7 @@ pub const VENDORS: &[Vendor] = &[
             seed: "random_seed",
             usage_option: false,
             form: FormField::ResponseFormat,
-            call_ids: CallIds::Nine,
+            call_ids: CallIds::NineAlphanumeric,
             ..PLAIN
         },
     },
@@ -139,7 +141,7 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
             max_tokens: "max_completion_tokens",
-            reasoning: Returned::Field("reasoning"),
+            reasoning: ReasoningReturn::Field("reasoning"),
             form: FormField::ResponseFormat,
             ..PLAIN
         },
@@ -151,7 +153,7 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
             top_k: true,
-            reasoning: Returned::Field("reasoning"),
+            reasoning: ReasoningReturn::Field("reasoning"),
             echo: &["reasoning_details"],
             form: FormField::ResponseFormat,
             ..PLAIN
@@ -178,7 +180,7 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &ollama::PROTOCOL,
         quirks: Quirks {
             max_tokens: "num_predict",
-            reasoning: Returned::Field("thinking"),
+            reasoning: ReasoningReturn::Field("thinking"),
             choices: Choices::AUTO,
             form: FormField::Format,
             base_endings: &["/v1", "/api"],
@@ -191,19 +193,19 @@ pub const VENDORS: &[Vendor] = &[
         key_env: None,
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
-            reasoning: Returned::Field("reasoning"),
+            reasoning: ReasoningReturn::Field("reasoning"),
             form: FormField::StructuredOutputs,
             ..PLAIN
         },
     },
-    // It reads a tool's name as `auto`, without a word.
+    // Treats a named tool as `auto`, without an error.
     Vendor {
         name: "llama_cpp",
         base_url: "http://127.0.0.1:8080/v1",
         key_env: None,
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks {
-            reasoning: Returned::Field("reasoning_content"),
+            reasoning: ReasoningReturn::Field("reasoning_content"),
             choices: Choices::WORDS,
             form: FormField::Grammar,
             ..PLAIN
@@ -214,7 +216,11 @@ pub const VENDORS: &[Vendor] = &[
         base_url: "http://127.0.0.1:30000/v1",
         key_env: None,
         protocol: &openai_chat::PROTOCOL,
-        quirks: Quirks { reasoning: Returned::Field("reasoning_content"), form: FormField::Ebnf, ..PLAIN },
+        quirks: Quirks {
+            reasoning: ReasoningReturn::Field("reasoning_content"),
+            form: FormField::Ebnf,
+            ..PLAIN
+        },
     },
     Vendor {
         name: "lm_studio",
@@ -223,8 +229,7 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks { choices: Choices::WORDS, form: FormField::ResponseFormat, ..PLAIN },
     },
-    // Servers at their own address that speak one of the protocols: llama.cpp, vLLM, Ollama and gateways speak
-    // Anthropic's, too.
+    // Other servers by protocol. llama.cpp, vLLM, Ollama and gateways also speak Anthropic's.
     Vendor {
         name: "anthropic_compatible",
         base_url: "http://127.0.0.1:8080",
@@ -239,7 +244,7 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &gemini::PROTOCOL,
         quirks: PLAIN,
     },
-    // Everything else that speaks the protocol at its own address.
+    // Any other server that speaks OpenAI's protocol.
     Vendor {
         name: "openai_compatible",
         base_url: "http://127.0.0.1:8080/v1",
@@ -256,18 +261,18 @@ pub fn vendor(name: &str) -> Option<&'static Vendor> {
 pub(crate) const PROTOCOLS: &[&Protocol] =
     &[&openai_chat::PROTOCOL, &ollama::PROTOCOL, &anthropic_messages::PROTOCOL, &gemini::PROTOCOL];
 
-/// What the servers of a vendor can hold a model to.
-pub fn holds(name: &str) -> Holds {
-    vendor(name).map_or(Holds::Nothing, |vendor| vendor.quirks.form.holds())
+/// Which forms of an answer the servers of a vendor can enforce.
+pub fn form_support(name: &str) -> FormSupport {
+    vendor(name).map_or(FormSupport::None, |vendor| vendor.quirks.form.support())
 }
 
-/// A protocol by the name that configuration uses for it.
+/// A protocol by its name in the configuration.
 pub fn protocol(name: &str) -> Option<&'static Protocol> {
     PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
 }
 
-/// The vendor whose row stands for "any server that speaks this protocol".
-pub(crate) fn any_vendor_of(protocol: &Protocol) -> &'static Vendor {
+/// The row for any server that speaks this protocol.
+pub(crate) fn compatible_vendor(protocol: &Protocol) -> &'static Vendor {
     let speaks = |vendor: &&Vendor| vendor.key_env.is_none() && vendor.protocol.name == protocol.name;
     VENDORS.iter().rfind(speaks).unwrap_or(&VENDORS[VENDORS.len() - 1])
 }
@@ -277,27 +282,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_vendor_has_a_name_of_its_own_and_an_address_without_a_slash_at_its_end() {
+    fn vendors_have_unique_names_and_addresses_without_a_final_slash() {
         for (at, vendor) in VENDORS.iter().enumerate() {
             assert!(VENDORS[..at].iter().all(|other| other.name != vendor.name), "{}", vendor.name);
             assert!(!vendor.base_url.ends_with('/'), "{}", vendor.name);
             assert!(protocol(vendor.protocol.name).is_some());
         }
-        assert_eq!(any_vendor_of(&openai_chat::PROTOCOL).name, "openai_compatible");
-        assert_eq!(any_vendor_of(&ollama::PROTOCOL).name, "ollama");
+        assert_eq!(compatible_vendor(&openai_chat::PROTOCOL).name, "openai_compatible");
+        assert_eq!(compatible_vendor(&ollama::PROTOCOL).name, "ollama");
     }
 
     #[test]
-    fn keys_go_only_where_nobody_can_read_them_on_the_way() {
+    fn vendors_with_keys_have_encrypted_addresses() {
         for vendor in VENDORS.iter().filter(|vendor| vendor.key_env.is_some()) {
             assert!(vendor.base_url.starts_with("https://"), "{}", vendor.name);
         }
     }
 
     #[test]
-    fn every_protocol_has_a_row_for_any_server_that_speaks_it() {
+    fn every_protocol_has_a_row_for_compatible_servers() {
         for protocol in PROTOCOLS {
-            let row = any_vendor_of(protocol);
+            let row = compatible_vendor(protocol);
             assert_eq!((row.protocol.name, row.key_env), (protocol.name, None), "{}", row.name);
         }
     }

@@ -1,4 +1,4 @@
-//! Why a model gave no complete answer, by what may be done next.
+//! Why a model gave no complete answer; the kinds differ in what the caller can do next.
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use std::time::Duration;
 #[error("{message}")]
 pub struct ModelError {
     pub kind: ModelErrorKind,
-    /// For the operator and the person who waits; never holds a key.
+    /// Shown to the operator and the user; never contains a key.
     pub message: String,
     pub retry_after: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ModelErrorKind {
-    /// The server cannot be reached, or is too busy: asking again may help.
+    /// The server cannot be reached or is overloaded; a retry may help.
     Unavailable,
-    /// The answer broke off: it can be asked for again, from the start.
+    /// The answer broke off; the request can be retried from the start.
     Broken,
-    /// The model cannot call tools natively; in the text it may.
+    /// The model cannot call tools natively; prompt mode may work.
     NoTools,
     /// The conversation is too long for the model.
     TooLong,
-    /// The key is missing or wrong, or its account has nothing left: another model may still answer.
+    /// The key is missing or wrong, or its account has no credit; another model may still answer.
     Key,
-    /// The request itself is refused; asking again will not help.
+    /// The server refuses the request itself; a retry will not help.
     Refused,
 }
 
@@ -32,7 +32,7 @@ impl ModelError {
         Self { kind, message: message.into(), retry_after: None }
     }
 
-    /// A word for events and answers.
+    /// The error code in events and HTTP answers.
     pub fn code(&self) -> &'static str {
         match self.kind {
             ModelErrorKind::Unavailable => "model_unavailable",

@@ -1,8 +1,8 @@
-//! What it means to ask a model.
+//! The `Model` port and two models that need no server.
 //!
-//! Owns the `Model` port: a request of neutral turns goes in, a stream of events comes out. `ScriptedModel`
-//! says what a test wrote down; `DemoModel` lives by a few rules and shows Helve to people without keys.
-//! Vendors' wires are in `helve-model-http`; what the events add up to is the agent's business.
+//! A request of vendor-neutral turns goes in, a stream of events comes out. `ScriptedModel` replays the answers of a
+//! test; `DemoModel` answers by a few rules and shows Helve to people without keys. The vendors' protocols are in
+//! `helve-model-http`; `helve-agent` assembles the events into a message.
 
 mod demo;
 mod error;
@@ -11,5 +11,7 @@ mod scripted;
 
 pub use demo::DemoModel;
 pub use error::{ModelError, ModelErrorKind};
-pub use port::{Form, Holds, Model, ModelEvent, ModelRequest, ModelStream, Needs, ToolMode, Turn, TurnCall};
+pub use port::{
+    Form, FormSupport, Model, ModelEvent, ModelRequest, ModelStream, Needs, ToolMode, Turn, TurnCall,
+};
 pub use scripted::{Reply, ScriptedModel};

@@ -1,4 +1,4 @@
-//! The `Model` port.
+//! The `Model` port: a request goes in, a stream of events comes out.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -11,29 +11,29 @@ use crate::ModelError;
 
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
-/// Something that answers.
+/// A language model, or what stands in for one in tests and demonstrations.
 ///
-/// An implementer promises: the request is read before `ask` returns, so it need not outlive the call; events
+/// An implementation promises: the request is read before `ask` returns, so it need not outlive the call; events
 /// come as soon as they are known; a complete answer ends with `Finished` and an incomplete one never does;
-/// dropping the stream stops the work; and nothing is retried, since only the caller knows what was shown.
+/// dropping the stream stops the work; and nothing is retried, since only the caller knows what readers have seen.
 pub trait Model: Send + Sync + 'static {
-    /// What requests call it.
+    /// The name that requests use.
     fn name(&self) -> &str;
 
-    /// How it is to be told about tools.
+    /// Whether tools are declared natively or described in the prompt.
     fn tool_mode(&self) -> ToolMode;
 
-    /// Parameters that hold unless the agent or the request says otherwise.
+    /// Default parameters; those of the agent and of the request override them.
     fn params(&self) -> &ModelParams;
 
-    /// What its server can hold it to when tools are described in the prompt.
-    fn holds(&self) -> Holds {
-        Holds::Nothing
+    /// Which forms of an answer the server can enforce when tools are described in the prompt.
+    fn form_support(&self) -> FormSupport {
+        FormSupport::None
     }
 
-    /// Whether its server can be told this choice beside these parameters. Where not, the request may still carry it: the server is told
-    /// as much as it takes, and the rest has to be said in the prompt.
-    fn takes(&self, _choice: &ToolChoice, _params: &ModelParams) -> bool {
+    /// Whether the server can enforce this tool choice with these parameters. If not, the request may still carry the choice:
+    /// the implementation sends what the server accepts, and the caller has to put the rest into the prompt.
+    fn supports_choice(&self, _choice: &ToolChoice, _params: &ModelParams) -> bool {
         true
     }
 
@@ -42,57 +42,57 @@ pub trait Model: Send + Sync + 'static {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolMode {
-    /// Natively, and if the server says that it cannot, in the prompt.
+    /// Native, with prompt mode as the fallback for a server that refuses native tools.
     Auto,
     Fixed(Mode),
 }
 
-/// What a model is asked. Everything is borrowed: a long history is not copied for each step.
+/// A request to a model. Everything is borrowed, so that a long history is not copied for each step.
 #[derive(Debug, Clone)]
 pub struct ModelRequest<'a> {
     pub system: Cow<'a, str>,
-    /// How many bytes of `system` are the same from question to question: the mark of a vendor's cache goes behind
-    /// them. What changes stands after them.
+    /// The length of the prefix of `system`, in bytes, that is the same in every request of a run. The vendor's cache
+    /// mark is set at its end.
     pub stable: usize,
     pub turns: Vec<Turn<'a>>,
-    /// Empty where tools are described in the prompt or not to be used.
+    /// Empty if tools are described in the prompt or may not be used.
     pub tools: Vec<&'a ToolSpec>,
     pub tool_choice: &'a ToolChoice,
     pub params: &'a ModelParams,
-    /// What the answer has to look like, for a server that can hold its model to it.
+    /// The form of the answer, for a server that can enforce it.
     pub form: Option<Form>,
     pub needs: Needs,
-    /// What else ends the answer, besides the parameters' own: the texts with which the model would make up a result.
+    /// Stop texts besides those of `params`: with these the model would begin to invent a tool result.
     pub stop: &'a [String],
-    /// Whether pieces are wanted as they come.
+    /// Whether the answer is streamed.
     pub stream: bool,
 }
 
-/// What the model's server was found to need, besides what is known of its vendor.
+/// Needs of the model's server that a probe found, besides what the vendor's row says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Needs {
     /// The reasoning of earlier messages must come back with them.
     pub reasoning_back: bool,
-    /// Tools whose schemas say more than the plainest are refused.
+    /// The server refuses tools whose schemas use more than the basic keywords.
     pub plain_schemas: bool,
 }
 
-/// What an answer has to look like. A server is given what it understands of this, or nothing.
+/// The form of an answer. A server is sent the representation that it understands, or none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
-    /// In the notation of llama.cpp (GBNF), beginning at `root`; it may leave the choice between a call and words.
+    /// A GBNF grammar (the notation of llama.cpp) that starts at `root`; it may allow both a call and plain text.
     pub grammar: String,
-    /// A JSON Schema of a call, where words will not do; none where they will.
+    /// A JSON Schema of a call if the answer must be a call; none if it may be plain text.
     pub schema: Option<Value>,
 }
 
-/// What a server can hold its model to.
+/// Which form of an answer a server can enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
-    Nothing,
-    /// JSON of a schema.
+pub enum FormSupport {
+    None,
+    /// JSON that fits a schema.
     Schema,
-    /// Anything that a grammar can say.
+    /// Text that fits a grammar.
     Grammar,
 }
 
@@ -101,13 +101,13 @@ pub enum Turn<'a> {
     User(Cow<'a, str>),
     Assistant {
         text: Cow<'a, str>,
-        /// Empty where another model wrote it.
+        /// Empty if another model wrote the message.
         reasoning: Cow<'a, str>,
-        /// What the vendor wanted back; none where another model wrote it.
+        /// Data that the vendor requires back with the message; none if another model wrote it.
         echo: Option<&'a Value>,
         calls: Vec<TurnCall<'a>>,
     },
-    /// Follows the assistant turn with the call.
+    /// The result of a call of the preceding assistant turn.
     Result {
         id: Cow<'a, str>,
         tool: Cow<'a, str>,
@@ -124,7 +124,7 @@ pub struct TurnCall<'a> {
     pub arguments: Cow<'a, str>,
 }
 
-/// What comes out of a model, piece by piece.
+/// One piece of a model's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelEvent {
     Reasoning(String),
@@ -145,9 +145,8 @@ pub enum ModelEvent {
         index: u32,
     },
     Usage(Usage),
-    /// What the vendor wants back with this message, known only to its protocol; at most one a message.
+    /// Data that the vendor requires back with this message, in a form that only its protocol knows; at most one per message.
     Echo(Value),
-    /// The answer is complete, for the reason that the server gives, which may be `Stop` although calls came; only
-    /// usage may follow.
+    /// The answer is complete. The server's reason may be `Stop` although there are calls. Only `Usage` may follow.
     Finished(StopReason),
 }

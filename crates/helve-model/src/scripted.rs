@@ -1,4 +1,4 @@
-//! A model that says what a test wrote down.
+//! A model that replays the answers of a test.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -7,14 +7,14 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt, stream};
 use helve_types::{Mode, ModelParams, StopReason, ToolChoice, Usage};
 
-use crate::{Holds, Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
+use crate::{FormSupport, Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
 
 /// One answer of the script.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
     events: Vec<Result<ModelEvent, ModelError>>,
     hangs: bool,
-    after: Duration,
+    delay: Duration,
 }
 
 impl Reply {
@@ -53,7 +53,7 @@ impl Reply {
         self
     }
 
-    /// What the vendor says it took so far, before the answer has ended.
+    /// A usage report in the middle of the answer.
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
         self.events.push(Ok(ModelEvent::Usage(usage)));
@@ -66,21 +66,21 @@ impl Reply {
         self
     }
 
-    /// Says nothing for so long, then all of it.
+    /// Sends the whole answer after this delay.
     #[must_use]
-    pub fn after(mut self, silence: Duration) -> Self {
-        self.after = silence;
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.delay = delay;
         self
     }
 
-    /// Never says anything more, until it is dropped.
+    /// Sends nothing after the events so far and never ends, until the stream is dropped.
     #[must_use]
     pub fn hangs(mut self) -> Self {
         self.hangs = true;
         self
     }
 
-    /// Ends the answer properly; without this the stream breaks off.
+    /// Completes the answer; without this the stream breaks off.
     #[must_use]
     pub fn done(mut self) -> Self {
         let called = self.events.iter().any(|event| matches!(event, Ok(ModelEvent::CallStarted { .. })));
@@ -98,22 +98,22 @@ impl Reply {
     }
 }
 
-/// Answers each question with the next reply, and remembers what it was asked.
+/// Answers each request with the next reply and records the requests.
 pub struct ScriptedModel {
     name: String,
     mode: ToolMode,
     params: ModelParams,
     only_auto: bool,
-    holds: Holds,
+    form_support: FormSupport,
     replies: Mutex<VecDeque<Reply>>,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<RecordedRequest>>,
 }
 
 /// A request, as far as tests look at it.
-struct Asked {
+struct RecordedRequest {
     text: String,
     params: ModelParams,
-    header: String,
+    stable_system: String,
 }
 
 impl ScriptedModel {
@@ -123,7 +123,7 @@ impl ScriptedModel {
             mode: ToolMode::Fixed(Mode::Native),
             params: ModelParams::default(),
             only_auto: false,
-            holds: Holds::Nothing,
+            form_support: FormSupport::None,
             replies: Mutex::new(replies.into_iter().collect()),
             asked: Mutex::default(),
         }
@@ -141,17 +141,17 @@ impl ScriptedModel {
         self
     }
 
-    /// Its server knows no other tool choice than `auto`.
+    /// Supports no tool choice but `auto`.
     #[must_use]
     pub fn only_auto(mut self) -> Self {
         self.only_auto = true;
         self
     }
 
-    /// Its server can hold it to this.
+    /// Claims that the server can enforce such forms.
     #[must_use]
-    pub fn held(mut self, holds: Holds) -> Self {
-        self.holds = holds;
+    pub fn with_form_support(mut self, form_support: FormSupport) -> Self {
+        self.form_support = form_support;
         self
     }
 
@@ -166,16 +166,16 @@ impl ScriptedModel {
         asked.iter().map(|asked| asked.text.clone()).collect()
     }
 
-    /// The parameters of each of them.
+    /// The parameters of each request.
     pub fn asked_with(&self) -> Vec<ModelParams> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.iter().map(|asked| asked.params.clone()).collect()
     }
 
-    /// Of the system prompt of each of them, what stays the same.
+    /// The stable prefix of each request's system prompt.
     pub fn asked_after(&self) -> Vec<String> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.iter().map(|asked| asked.header.clone()).collect()
+        asked.iter().map(|asked| asked.stable_system.clone()).collect()
     }
 }
 
@@ -192,24 +192,25 @@ impl Model for ScriptedModel {
         &self.params
     }
 
-    fn takes(&self, choice: &ToolChoice, _params: &ModelParams) -> bool {
+    fn supports_choice(&self, choice: &ToolChoice, _params: &ModelParams) -> bool {
         !self.only_auto || *choice == ToolChoice::Auto
     }
 
-    fn holds(&self) -> Holds {
-        self.holds
+    fn form_support(&self) -> FormSupport {
+        self.form_support
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
-        let header = request.system.get(..request.stable).unwrap_or_default().to_owned();
-        let heard = Asked { text: readable(request), params: request.params.clone(), header };
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(heard);
+        let stable_system = request.system.get(..request.stable).unwrap_or_default().to_owned();
+        let recorded =
+            RecordedRequest { text: readable(request), params: request.params.clone(), stable_system };
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(recorded);
         let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let reply = next.unwrap_or_else(|| Reply::new().text("(the script is over)").done());
         let events = stream::iter(reply.events);
         let events = async move {
-            if !reply.after.is_zero() {
-                tokio::time::sleep(reply.after).await;
+            if !reply.delay.is_zero() {
+                tokio::time::sleep(reply.delay).await;
             }
             events
         }
@@ -218,7 +219,7 @@ impl Model for ScriptedModel {
     }
 }
 
-/// A request as a test would like to read it.
+/// The request as readable text.
 fn readable(request: &ModelRequest<'_>) -> String {
     use std::fmt::Write;
 
@@ -230,20 +231,20 @@ fn readable(request: &ModelRequest<'_>) -> String {
     }
     for turn in &request.turns {
         _ = match turn {
-            Turn::User(said) => writeln!(text, "user: {said}"),
-            Turn::Assistant { text: said, reasoning, calls, .. } => {
+            Turn::User(message) => writeln!(text, "user: {message}"),
+            Turn::Assistant { text: message, reasoning, calls, .. } => {
                 if !reasoning.is_empty() {
                     _ = writeln!(text, "thinks: {reasoning}");
                 }
-                if !said.is_empty() {
-                    _ = writeln!(text, "assistant: {said}");
+                if !message.is_empty() {
+                    _ = writeln!(text, "assistant: {message}");
                 }
                 calls.iter().try_for_each(|call| {
                     writeln!(text, "calls: {} {} {}", call.id, call.tool, call.arguments)
                 })
             }
-            Turn::Result { id, text: said, is_error, .. } => {
-                writeln!(text, "{}: {id} {said}", if *is_error { "error" } else { "result" })
+            Turn::Result { id, text: result, is_error, .. } => {
+                writeln!(text, "{}: {id} {result}", if *is_error { "error" } else { "result" })
             }
         };
     }

@@ -97,7 +97,7 @@ impl ModelDiscovery {
     /// Offers what servers listed the last time.
     pub(crate) fn offer_kept(&self, models: &Models) {
         for server in self.servers.iter().filter(|server| server.is_listed()) {
-            let names = self.kept.names(server.name(), &server.place());
+            let names = self.kept.names(server.name(), &server.display_url());
             if !names.is_empty() {
                 self.offer(server, &names, models);
             }
@@ -182,7 +182,7 @@ impl ModelDiscovery {
         let (problem, names) = match seen {
             Seen::Answers => (None, None),
             Seen::Lists(names) if names.is_empty() && server.near.is_some() => {
-                (Some(empty(&server.place())), Some(names))
+                (Some(empty(&server.display_url())), Some(names))
             }
             Seen::Lists(names) => (None, Some(names)),
             // A vendor that does not give its list may answer all the same.
@@ -200,11 +200,13 @@ impl ModelDiscovery {
         if before.is_some() != problem.is_some() {
             match &problem {
                 Some(problem) => tracing::debug!(model = alias, %problem, "model server unavailable"),
-                None => tracing::info!(model = alias, address = server.place(), "model server available"),
+                None => {
+                    tracing::info!(model = alias, address = server.display_url(), "model server available")
+                }
             }
         }
         let has_new = names.is_some_and(|names| {
-            self.kept.keep(alias, &server.place(), &names);
+            self.kept.keep(alias, &server.display_url(), &names);
             self.offer(server, &names, models)
         });
         models.set_ready(alias, is_ready);
@@ -306,7 +308,7 @@ impl ModelServer {
             return if answers(address).await { Seen::Answers } else { Seen::Silent(silent(address)) };
         }
         let patience = if self.near.is_some() { PATIENCE } else { Duration::from_secs(10) };
-        match tokio::time::timeout(patience, self.model.listed()).await {
+        match tokio::time::timeout(patience, self.model.list_models()).await {
             Ok(Ok(Some(listing))) => Seen::Lists(offered(listing.names)),
             Ok(Ok(None)) => Seen::Answers,
             // A model server that refuses the question is there nevertheless.

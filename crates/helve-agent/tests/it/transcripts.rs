@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use helve_agent::{RuntimeSettings, StartInput, StartRequest};
-use helve_model::{Holds, ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
+use helve_model::{FormSupport, ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
 use helve_store::{Log, Scope, Views};
 use helve_types::{ChatCall, ChatMessage, ChatRole, Fact, Mode, RunId, Stage, ToolChoice, ToolSpec};
 
@@ -179,7 +179,7 @@ async fn a_dialect_of_ordinary_words_is_read_where_the_profile_asks_for_it() {
 async fn a_server_that_can_hold_its_model_to_a_form_is_told_it_in_prompt_mode_and_else_not() {
     let form = async |holds, mode, choice| {
         let model = ScriptedModel::new([Reply::new().text("Hello.").done()])
-            .held(holds)
+            .with_form_support(holds)
             .in_mode(ToolMode::Fixed(mode));
         let lab = Lab::with_model(model, RuntimeSettings::default());
         let input = StartInput::Message { conversation: None, text: "hi".into() };
@@ -189,15 +189,15 @@ async fn a_server_that_can_hold_its_model_to_a_form_is_told_it_in_prompt_mode_an
         asked.lines().find_map(|line| line.strip_prefix("form: ").map(str::to_owned))
     };
     let prompt = || Mode::Prompt("hermes".into());
-    assert_eq!(form(Holds::Nothing, prompt(), ToolChoice::Auto).await, None);
-    assert_eq!(form(Holds::Grammar, Mode::Native, ToolChoice::Auto).await, None);
+    assert_eq!(form(FormSupport::None, prompt(), ToolChoice::Auto).await, None);
+    assert_eq!(form(FormSupport::Grammar, Mode::Native, ToolChoice::Auto).await, None);
     // Words will do, which no schema can say.
-    assert_eq!(form(Holds::Schema, prompt(), ToolChoice::Auto).await, None);
-    let held = form(Holds::Grammar, prompt(), ToolChoice::Auto).await.expect("has a form");
+    assert_eq!(form(FormSupport::Schema, prompt(), ToolChoice::Auto).await, None);
+    let held = form(FormSupport::Grammar, prompt(), ToolChoice::Auto).await.expect("has a form");
     assert!(held.starts_with("root ::= ") && !held.ends_with("schema"), "{held}");
-    let held = form(Holds::Schema, prompt(), ToolChoice::Required).await.expect("has a form");
+    let held = form(FormSupport::Schema, prompt(), ToolChoice::Required).await.expect("has a form");
     assert!(held.ends_with(", or a schema"), "{held}");
-    assert_eq!(form(Holds::Grammar, prompt(), ToolChoice::None).await, None);
+    assert_eq!(form(FormSupport::Grammar, prompt(), ToolChoice::None).await, None);
 }
 
 #[tokio::test]

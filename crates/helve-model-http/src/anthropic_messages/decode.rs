@@ -1,4 +1,4 @@
-//! From frames to events: a small machine that keeps the blocks of the answer in their order.
+//! Decodes frames into events. The state is the blocks of the answer in their order.
 
 use std::collections::VecDeque;
 
@@ -8,26 +8,26 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::wire;
-use crate::complaint;
 use crate::protocol::Decoder;
+use crate::server_error;
 
 pub(super) fn decoder() -> Decoder {
     let mut state = State::default();
     Box::new(move |frame, events| match frame {
-        // Said by gateways that speak another protocol behind this one.
+        // Sent by gateways that translate from OpenAI's protocol.
         Some("[DONE]") => {
-            state.done(events);
+            state.handle_done_mark(events);
             Ok(())
         }
-        Some(data) => state.take(parse(data)?, events),
-        None => state.over(),
+        Some(data) => state.apply(parse(data)?, events),
+        None => state.check_complete(),
     })
 }
 
-pub(super) fn whole(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+pub(super) fn decode_complete(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
     let mut state = State::default();
-    state.take(parse(body)?, events)?;
-    state.over()
+    state.apply(parse(body)?, events)?;
+    state.check_complete()
 }
 
 fn parse(data: &str) -> Result<wire::Event, ModelError> {
@@ -43,7 +43,7 @@ fn parse(data: &str) -> Result<wire::Event, ModelError> {
 #[derive(Default)]
 struct State {
     blocks: Vec<Block>,
-    /// Calls are numbered in the order in which they begin.
+    /// The number of calls so far.
     calls: u32,
     usage: wire::Usage,
     finish: Option<StopReason>,
@@ -53,9 +53,9 @@ struct State {
 struct Block {
     wire_index: u32,
     kind: Kind,
-    /// As it came, and as it grows.
+    /// The block so far.
     value: Value,
-    /// Of a call, those that came in pieces.
+    /// The streamed arguments of a call.
     arguments: String,
 }
 
@@ -65,50 +65,50 @@ enum Kind {
     Thinking,
     Call {
         index: u32,
-        /// Whether any of its arguments came.
-        argued: bool,
+        /// Whether any arguments were streamed.
+        has_arguments: bool,
     },
-    /// What runs on the vendor's side; nothing that we declare makes it appear.
+    /// A block of a tool on the vendor's side. Helve declares none, so that such blocks are not expected.
     Foreign,
 }
 
 impl State {
-    fn take(&mut self, event: wire::Event, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    fn apply(&mut self, event: wire::Event, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         match event {
-            wire::Event::MessageStart { message } => self.count(message.usage, events),
+            wire::Event::MessageStart { message } => self.record_usage(message.usage, events),
             wire::Event::ContentBlockStart { index, content_block } => {
-                self.begin(index, content_block, events)
+                self.begin_block(index, content_block, events)
             }
-            wire::Event::ContentBlockDelta { index, delta } => self.grow(index, delta, events),
-            wire::Event::ContentBlockStop { index } => self.complete(index, events),
+            wire::Event::ContentBlockDelta { index, delta } => self.extend_block(index, delta, events),
+            wire::Event::ContentBlockStop { index } => self.finish_block(index, events),
             wire::Event::MessageDelta { delta, usage } => {
                 self.finish = delta.stop_reason.as_deref().map(stop_reason).or(self.finish);
-                self.count(usage, events);
+                self.record_usage(usage, events);
             }
             wire::Event::MessageStop => self.end(events),
             wire::Event::Message(answer) => {
                 for (index, block) in (0..).zip(answer.content) {
-                    self.begin(index, block, events);
+                    self.begin_block(index, block, events);
                 }
                 self.finish = answer.stop_reason.as_deref().map(stop_reason);
-                self.count(answer.usage, events);
+                self.record_usage(answer.usage, events);
                 self.end(events);
             }
-            wire::Event::Error { error } => return Err(complaint::in_answer(&error)),
+            wire::Event::Error { error } => return Err(server_error::from_stream(&error)),
             wire::Event::Other => {}
         }
         Ok(())
     }
 
-    fn begin(&mut self, wire_index: u32, value: Value, events: &mut VecDeque<ModelEvent>) {
+    fn begin_block(&mut self, wire_index: u32, value: Value, events: &mut VecDeque<ModelEvent>) {
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let kind = match &*text("type") {
             "text" => {
-                tell(ModelEvent::Text, text("text"), events);
+                emit(ModelEvent::Text, text("text"), events);
                 Kind::Text
             }
             "thinking" => {
-                tell(ModelEvent::Reasoning, text("thinking"), events);
+                emit(ModelEvent::Reasoning, text("thinking"), events);
                 Kind::Thinking
             }
             "redacted_thinking" => Kind::Thinking,
@@ -117,34 +117,34 @@ impl State {
                 self.calls += 1;
                 let id = Some(text("id")).filter(|id| !id.is_empty());
                 events.push_back(ModelEvent::CallStarted { index, id, tool: text("name") });
-                Kind::Call { index, argued: false }
+                Kind::Call { index, has_arguments: false }
             }
             _ => Kind::Foreign,
         };
         self.blocks.push(Block { wire_index, kind, value, arguments: String::new() });
     }
 
-    fn grow(&mut self, wire_index: u32, delta: wire::Delta, events: &mut VecDeque<ModelEvent>) {
+    fn extend_block(&mut self, wire_index: u32, delta: wire::Delta, events: &mut VecDeque<ModelEvent>) {
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.wire_index == wire_index) else {
             return;
         };
         match delta {
             wire::Delta::Text { text } => {
                 append(&mut block.value, "text", &text);
-                tell(ModelEvent::Text, text, events);
+                emit(ModelEvent::Text, text, events);
             }
             wire::Delta::Thinking { thinking } => {
                 append(&mut block.value, "thinking", &thinking);
-                tell(ModelEvent::Reasoning, thinking, events);
+                emit(ModelEvent::Reasoning, thinking, events);
             }
-            // Comes once, and whole.
+            // Sent once and complete.
             wire::Delta::Signature { signature } => set(&mut block.value, "signature", signature),
             wire::Delta::InputJson { partial_json } => {
-                if let Kind::Call { index, argued } = &mut block.kind {
-                    *argued |= !partial_json.is_empty();
+                if let Kind::Call { index, has_arguments } = &mut block.kind {
+                    *has_arguments |= !partial_json.is_empty();
                     block.arguments.push_str(&partial_json);
                     let index = *index;
-                    tell(|text| ModelEvent::CallArguments { index, text }, partial_json, events);
+                    emit(|text| ModelEvent::CallArguments { index, text }, partial_json, events);
                 }
             }
             wire::Delta::Other => {}
@@ -152,14 +152,14 @@ impl State {
     }
 
     /// A block that was cut is marked so too; arguments that did not come are no sign that there are none.
-    fn complete(&self, wire_index: u32, events: &mut VecDeque<ModelEvent>) {
+    fn finish_block(&self, wire_index: u32, events: &mut VecDeque<ModelEvent>) {
         let block = self.blocks.iter().rfind(|block| block.wire_index == wire_index);
         if let Some(Block { kind: Kind::Call { index, argued: true }, .. }) = block {
             events.push_back(ModelEvent::CallFinished { index: *index });
         }
     }
 
-    fn count(&mut self, more: Option<wire::Usage>, events: &mut VecDeque<ModelEvent>) {
+    fn record_usage(&mut self, more: Option<wire::Usage>, events: &mut VecDeque<ModelEvent>) {
         let Some(more) = more else { return };
         let known = &mut self.usage;
         known.input_tokens = more.input_tokens.or(known.input_tokens);
@@ -170,9 +170,9 @@ impl State {
         events.push_back(ModelEvent::Usage(usage(known)));
     }
 
-    /// The stream is complete, and the answer with it, whether or not a reason was given; calls that are not whole
-    /// were cut. A stream of nothing is no answer.
-    fn done(&mut self, events: &mut VecDeque<ModelEvent>) {
+    /// Handles the end mark: the answer is complete even without a stop reason. Incomplete calls mean that it was cut; an
+    /// empty stream is no answer.
+    fn handle_done_mark(&mut self, events: &mut VecDeque<ModelEvent>) {
         if self.finish.is_none() && !self.blocks.is_empty() {
             let is_cut = |block: &Block| {
                 matches!(block.kind, Kind::Call { .. })
@@ -185,7 +185,7 @@ impl State {
         self.end(events);
     }
 
-    /// Without a reason the answer has not ended, whatever the server says; see `over`.
+    /// Finishes the answer. Without a stop reason it is not complete; see `check_complete`.
     fn end(&mut self, events: &mut VecDeque<ModelEvent>) {
         let Some(reason) = self.finish else { return };
         if self.ended {
@@ -193,7 +193,7 @@ impl State {
         }
         self.ended = true;
         for block in &self.blocks {
-            if let Kind::Call { index, argued: false } = block.kind
+            if let Kind::Call { index, has_arguments: false } = block.kind
                 && let Some(text) = arguments(&block.value, reason)
             {
                 events.push_back(ModelEvent::CallArguments { index, text });
@@ -204,8 +204,8 @@ impl State {
         events.push_back(ModelEvent::Finished(if called { StopReason::ToolCalls } else { reason }));
     }
 
-    /// All blocks in their order, if some of them were thinking. Calls are only named: their arguments are on
-    /// record, where a person may have changed them.
+    /// All blocks in their order, if some are thinking. Calls are kept by id only: their arguments are in the log, where a
+    /// user may have changed them.
     fn echo(&self) -> Option<Value> {
         if !self.blocks.iter().any(|block| block.kind == Kind::Thinking) {
             return None;
@@ -219,7 +219,7 @@ impl State {
         Some(json!({"blocks": kept.collect::<Vec<_>>()}))
     }
 
-    fn over(&self) -> Result<(), ModelError> {
+    fn check_complete(&self) -> Result<(), ModelError> {
         if self.ended {
             return Ok(());
         }
@@ -228,7 +228,7 @@ impl State {
     }
 }
 
-fn tell(event: impl FnOnce(String) -> ModelEvent, text: String, events: &mut VecDeque<ModelEvent>) {
+fn emit(event: impl FnOnce(String) -> ModelEvent, text: String, events: &mut VecDeque<ModelEvent>) {
     if !text.is_empty() {
         events.push_back(event(text));
     }
@@ -247,8 +247,7 @@ fn set(block: &mut Value, key: &str, text: String) {
     }
 }
 
-/// The arguments of a call that had none in pieces. Of a message that was cut, nobody knows whether there would
-/// have been some.
+/// The arguments of a call without streamed arguments; none if the message was cut, since arguments may be missing.
 fn arguments(block: &Value, reason: StopReason) -> Option<String> {
     let given = block.get("input").and_then(Value::as_object).filter(|input| !input.is_empty());
     match given {
@@ -261,10 +260,10 @@ fn stop_reason(word: &str) -> StopReason {
     match word {
         "end_turn" | "stop_sequence" => StopReason::Stop,
         "tool_use" => StopReason::ToolCalls,
-        // A full window cuts an answer as a bound on it does.
+        // A full context cuts an answer as the length limit does.
         "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
         "refusal" => StopReason::ContentFilter,
-        // `pause_turn` comes only with tools on the vendor's side.
+        // `pause_turn` occurs only with tools on the vendor's side.
         _ => StopReason::Other,
     }
 }
@@ -277,7 +276,7 @@ fn usage(usage: &wire::Usage) -> Usage {
         output_tokens: usage.output_tokens.unwrap_or(0),
         cached_tokens: read,
         cache_write_tokens: written,
-        // Counted as output, and not told apart.
+        // Part of the output tokens; the vendor does not report them separately.
         reasoning_tokens: 0,
     }
 }

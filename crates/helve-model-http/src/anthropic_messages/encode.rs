@@ -1,4 +1,4 @@
-//! From a request to a body.
+//! Encodes a request as a body.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::wire;
-use super::wire::{Block, Made, Role};
+use super::wire::{Block, NewBlock, Role};
 use crate::protocol::Target;
 use crate::schema;
 
-/// The vendor insists on a bound. All models that it offers can write this much.
+/// The length limit is mandatory. All models of the vendor support this one.
 const MAX_TOKENS: u64 = 8_192;
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
@@ -20,7 +20,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     let (tools, tool_choice) = tools(request);
     let messages = messages(&request.turns);
     let extra = extra(request, &messages);
-    // The vendor refuses a temperature beside thinking.
+    // The vendor refuses a temperature together with thinking.
     let temperature = params.temperature.filter(|_| !thinks(&extra));
     let mut body = wire::Body {
         model: target.model,
@@ -30,78 +30,78 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
         messages,
         temperature,
         top_p: params.top_p,
-        stop_sequences: target.quirks.stops(request),
+        stop_sequences: target.quirks.stop_texts(request),
         stream: request.stream,
         extra,
     };
-    mark(&mut body);
+    set_cache_marks(&mut body);
     match serde_json::to_vec(&body) {
         Ok(bytes) => bytes,
         Err(error) => unreachable!("a body has only string keys and finite numbers: {error}"),
     }
 }
 
-/// What only Helve writes.
-const OWN: &[&str] =
+/// Members of the body that the operator's extra parameters cannot set.
+const RESERVED: &[&str] =
     &["model", "messages", "system", "tools", "stream", "temperature", "top_p", "stop_sequences"];
 
-/// What the operator adds, and the bound.
+/// The operator's extra parameters, and the length limit.
 fn extra(request: &ModelRequest<'_>, messages: &[wire::Message<'_>]) -> Map<String, Value> {
-    let added = request.params.extra.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
+    let added = request.params.extra.iter().filter(|(name, _)| !RESERVED.contains(&name.as_str()));
     let mut extra: Map<String, Value> = added.map(|(name, value)| (name.clone(), value.clone())).collect();
-    // A call cannot be forced on a model that thinks first: what the request asks for wins.
+    // The vendor refuses a forced call together with thinking; the tool choice of the request wins.
     let forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
-    // One that decides for itself whether to think (`adaptive`) takes over anywhere.
+    // With `adaptive` thinking any history is accepted.
     let must_think = extra.get("thinking").is_some_and(|thinking| thinking["type"] == "enabled");
-    if forced && !request.tools.is_empty() || must_think && thoughtless(messages) {
+    if forced && !request.tools.is_empty() || must_think && continues_unthought_calls(messages) {
         extra.remove("thinking");
     }
-    // Refused beside thinking, as the temperature is.
+    // Refused together with thinking, like the temperature.
     if let Some(top_k) = request.params.top_k.filter(|_| !thinks(&extra)) {
         extra.entry("top_k").or_insert_with(|| Value::from(top_k));
     }
     let budget = extra.get("thinking").and_then(|thinking| thinking.get("budget_tokens")?.as_u64());
     if let Some(max_tokens) = request.params.max_tokens {
-        // A bound that leaves no room for an answer after the thinking is refused.
+        // The vendor refuses a limit that leaves no tokens for an answer after the thinking.
         if budget.is_some_and(|budget| budget >= u64::from(max_tokens)) {
             extra.remove("thinking");
         }
         extra.insert("max_tokens".into(), max_tokens.into());
     } else {
-        // Thinking counts, too.
+        // The limit includes the thinking.
         extra.entry("max_tokens").or_insert_with(|| MAX_TOKENS.saturating_add(budget.unwrap_or(0)).into());
     }
     extra
 }
 
-/// Whether the answer goes on from calls that were made without a thought, as when another model made them. A model
-/// that is to think refuses to take over there.
-fn thoughtless(messages: &[wire::Message<'_>]) -> bool {
+/// Whether the answer continues after calls without thinking, such as those of another model. With thinking enabled the
+/// vendor refuses such a history.
+fn continues_unthought_calls(messages: &[wire::Message<'_>]) -> bool {
     let [.., before, last] = messages else { return false };
-    let is_result = |block: &Block<'_>| matches!(block, Block::Made(Made::ToolResult { .. }));
-    last.content.iter().all(is_result) && !matches!(before.content.first(), Some(Block::Kept(_)))
+    let is_result = |block: &Block<'_>| matches!(block, Block::New(NewBlock::ToolResult { .. }));
+    last.content.iter().all(is_result) && !matches!(before.content.first(), Some(Block::Echoed(_)))
 }
 
 fn thinks(extra: &Map<String, Value>) -> bool {
     extra.get("thinking").is_some_and(|thinking| thinking["type"] != "disabled")
 }
 
-/// What stays the same from question to question, marked for the cache, and then what does not.
+/// The system prompt: its stable prefix with a cache mark, then the rest.
 fn system<'a>(request: &'a ModelRequest<'_>) -> Vec<Block<'a>> {
     let (stable, changing) = request.system.split_at_checked(request.stable).unwrap_or((&request.system, ""));
     let mut stable = text(stable);
-    if let Some(Block::Made(Made::Text { cache_control, .. })) = &mut stable {
-        *cache_control = KEEP;
+    if let Some(Block::New(NewBlock::Text { cache_control, .. })) = &mut stable {
+        *cache_control = CACHE_MARK;
     }
     stable.into_iter().chain(text(changing)).collect()
 }
 
 fn text(text: &str) -> Option<Block<'_>> {
-    let said = !text.trim().is_empty();
-    said.then_some(Block::Made(Made::Text { text, cache_control: None }))
+    let has_text = !text.trim().is_empty();
+    has_text.then_some(Block::New(NewBlock::Text { text, cache_control: None }))
 }
 
-/// Turns as messages whose roles alternate: what comes from the same side is one message.
+/// Encodes turns as messages with alternating roles: successive turns of a role are one message.
 fn messages<'a>(turns: &'a [Turn<'_>]) -> Vec<wire::Message<'a>> {
     let mut messages: Vec<wire::Message<'a>> = vec![];
     for turn in turns {
@@ -110,8 +110,8 @@ fn messages<'a>(turns: &'a [Turn<'_>]) -> Vec<wire::Message<'a>> {
             Turn::Assistant { text, echo, calls, .. } => (Role::Assistant, assistant(text, *echo, calls)),
             Turn::Result { id, text, is_error, .. } => (
                 Role::User,
-                vec![Block::Made(Made::ToolResult {
-                    tool_use_id: word(id),
+                vec![Block::New(NewBlock::ToolResult {
+                    tool_use_id: sanitize_name(id),
                     content: text,
                     is_error: *is_error,
                     cache_control: None,
@@ -127,17 +127,17 @@ fn messages<'a>(turns: &'a [Turn<'_>]) -> Vec<wire::Message<'a>> {
     messages
 }
 
-/// The blocks of a message: in the order in which the model wrote them, where that is known.
+/// The blocks of a message, in the model's order if the echo has it.
 fn assistant<'a>(words: &'a str, echo: Option<&'a Value>, calls: &'a [TurnCall<'_>]) -> Vec<Block<'a>> {
     let kept = echo.and_then(|echo| echo.get("blocks")?.as_array()).map_or(&[][..], Vec::as_slice);
     let mut blocks = vec![];
     let mut placed = vec![];
-    let mut said = false;
+    let mut has_text = false;
     for value in kept {
         match value.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "thinking" | "redacted_thinking" => blocks.push(Block::Kept(value)),
+            "thinking" | "redacted_thinking" => blocks.push(Block::Echoed(value)),
             "text" if !words.is_empty() => {
-                said = true;
+                has_text = true;
                 blocks.extend(text(value.get("text").and_then(Value::as_str).unwrap_or_default()));
             }
             "tool_use" => {
@@ -150,9 +150,9 @@ fn assistant<'a>(words: &'a str, echo: Option<&'a Value>, calls: &'a [TurnCall<'
             _ => {}
         }
     }
-    if !said {
-        // Before the calls, and behind the thinking.
-        let at = blocks.iter().position(|block| !matches!(block, Block::Kept(_))).unwrap_or(blocks.len());
+    if !has_text {
+        // Before the calls and after the thinking.
+        let at = blocks.iter().position(|block| !matches!(block, Block::Echoed(_))).unwrap_or(blocks.len());
         blocks.splice(at..at, text(words));
     }
     blocks.extend(calls.iter().filter(|call| !placed.contains(&&call.id)).map(tool_use));
@@ -164,11 +164,12 @@ fn tool_use<'a>(call: &'a TurnCall<'_>) -> Block<'a> {
         serde_json::from_str::<&RawValue>(text).ok().filter(|value| value.get().starts_with('{'))
     };
     let input = object(&call.arguments).or_else(|| object("{}")).unwrap_or(RawValue::NULL);
-    Block::Made(Made::ToolUse { id: word(&call.id), name: word(&call.tool), input })
+    Block::New(NewBlock::ToolUse { id: sanitize_name(&call.id), name: sanitize_name(&call.tool), input })
 }
 
-/// Names and ids may come from another vendor, or be a model's invention; here they are letters, digits, `_` and `-`.
-fn word(text: &str) -> Cow<'_, str> {
+/// Replaces the characters that the vendor refuses in names and ids: those of other vendors, or invented by a model, may
+/// have others than letters, digits, `_` and `-`.
+fn sanitize_name(text: &str) -> Cow<'_, str> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     match text {
         "" => Cow::Borrowed("unknown"),
@@ -177,8 +178,8 @@ fn word(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The tools and whether to use them. A history with calls is refused where no tool is declared: then those that
-/// were called are, by their names, and none of them may be called again.
+/// The tools and the tool choice. The vendor refuses a history with calls if no tool is declared; then the called tools
+/// are declared by name, with the choice `none`.
 fn tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire::ToolChoice<'a>>) {
     let choice = |kind, name| Some(wire::ToolChoice { kind, name });
     if !request.tools.is_empty() {
@@ -194,7 +195,7 @@ fn tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire
     for turn in &request.turns {
         let Turn::Assistant { calls, .. } = turn else { continue };
         for call in calls {
-            let name = word(&call.tool);
+            let name = sanitize_name(&call.tool);
             if tools.iter().all(|tool| tool.name != name) {
                 let input_schema = Cow::Owned(json!({"type": "object"}));
                 tools.push(wire::Tool { name, description: "".into(), input_schema, cache_control: None });
@@ -205,17 +206,17 @@ fn tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire
     (tools, none)
 }
 
-/// Tools as they stand in a body.
+/// Encodes tools as in a request body.
 pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
     json!(tools.iter().map(|tool| declaration(tool, Needs::default())).collect::<Vec<_>>())
 }
 
 fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
     let (input_schema, notes) = if needs.plain_schemas {
-        let plain = schema::for_gemini(&tool.parameters);
+        let plain = schema::adapt_for_gemini(&tool.parameters);
         (Cow::Owned(plain.schema), plain.notes)
     } else {
-        schema::for_anthropic(&tool.parameters)
+        schema::adapt_for_anthropic(&tool.parameters)
     };
     wire::Tool {
         name: Cow::Borrowed(&tool.name),
@@ -225,20 +226,20 @@ fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
     }
 }
 
-const KEEP: Option<wire::CacheControl> = Some(wire::CacheControl { kind: "ephemeral" });
+const CACHE_MARK: Option<wire::CacheControl> = Some(wire::CacheControl { kind: "ephemeral" });
 
-/// Marks up to where the vendor is to remember the question: the tools, and the last two messages of the user; the
-/// system prompt has its own mark. The last one is what the next question finds, the one before it what the last
-/// question left. More than four marks are refused.
-fn mark(body: &mut wire::Body<'_>) {
+/// Sets the cache marks: on the tools and on the last two messages of the user; the system prompt has its own. The next
+/// request reads the cache of the last mark, this request the one of the mark before it. The vendor accepts four marks.
+fn set_cache_marks(body: &mut wire::Body<'_>) {
     if let Some(tool) = body.tools.last_mut() {
-        tool.cache_control = KEEP;
+        tool.cache_control = CACHE_MARK;
     }
     let from_user = body.messages.iter_mut().rev().filter(|message| message.role == Role::User).take(2);
     for block in from_user.filter_map(|message| message.content.last_mut()) {
-        if let Block::Made(Made::Text { cache_control, .. } | Made::ToolResult { cache_control, .. }) = block
+        if let Block::New(NewBlock::Text { cache_control, .. } | NewBlock::ToolResult { cache_control, .. }) =
+            block
         {
-            *cache_control = KEEP;
+            *cache_control = CACHE_MARK;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The shapes on the wire, for serde only.
+//! The types of the protocol, for serde only.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-// What is sent
+// Requests
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
@@ -25,7 +25,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) stop_sequences: Vec<&'a str>,
     pub(super) stream: bool,
-    /// The bound on the answer, and what the operator adds.
+    /// The length limit, and the operator's extra parameters.
     #[serde(flatten)]
     pub(super) extra: serde_json::Map<String, Value>,
 }
@@ -46,14 +46,14 @@ pub(super) enum Role {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Block<'a> {
-    /// As it came from the vendor.
-    Kept(&'a Value),
-    Made(Made<'a>),
+    /// Unchanged from the vendor.
+    Echoed(&'a Value),
+    New(NewBlock<'a>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Made<'a> {
+pub(super) enum NewBlock<'a> {
     Text {
         text: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,14 +99,14 @@ pub(super) struct ToolChoice<'a> {
     pub(super) name: Option<&'a str>,
 }
 
-// What is read
+// Answers
 
-/// An event of a stream, or a whole answer, which is an event of its own.
+/// An event of a stream. A complete answer is an event of its own.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Event {
     MessageStart {
-        message: Begun,
+        message: StartedMessage,
     },
     ContentBlockStart {
         index: u32,
@@ -129,13 +129,13 @@ pub(super) enum Event {
     Error {
         error: Value,
     },
-    /// `ping`, and what may be added one day.
+    /// `ping`, and unknown events.
     #[serde(other)]
     Other,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Begun {
+pub(super) struct StartedMessage {
     #[serde(default)]
     pub(super) usage: Option<Usage>,
 }
@@ -171,7 +171,7 @@ pub(super) struct Answer {
     pub(super) usage: Option<Usage>,
 }
 
-/// Cumulative; what is not said has not changed.
+/// Cumulative; a missing member has not changed.
 #[derive(Deserialize, Default, Clone, Copy)]
 pub(super) struct Usage {
     #[serde(default)]

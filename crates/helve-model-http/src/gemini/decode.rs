@@ -1,4 +1,4 @@
-//! From frames to events: a small machine that keeps the signed parts of the answer in their order.
+//! Decodes frames into events. The state is the parts of the answer in their order.
 
 use std::collections::VecDeque;
 
@@ -8,22 +8,22 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::wire;
-use crate::complaint;
 use crate::protocol::Decoder;
+use crate::server_error;
 
 pub(super) fn decoder() -> Decoder {
     let mut state = State::default();
     Box::new(move |frame, events| match frame {
-        // Said by gateways that speak another protocol behind this one.
-        Some("[DONE]") => state.done(events),
-        Some(data) => state.take(parse(data)?, events),
+        // Sent by gateways that translate from OpenAI's protocol.
+        Some("[DONE]") => state.handle_done_mark(events),
+        Some(data) => state.apply(parse(data)?, events),
         None => state.end(events),
     })
 }
 
-pub(super) fn whole(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+pub(super) fn decode_complete(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
     let mut state = State::default();
-    state.take(parse(body)?, events)?;
+    state.apply(parse(body)?, events)?;
     state.end(events)
 }
 
@@ -39,55 +39,56 @@ fn parse(data: &str) -> Result<wire::Chunk, ModelError> {
 
 #[derive(Default)]
 struct State {
-    /// Calls are numbered in the order in which they come.
+    /// The number of calls so far.
     calls: u32,
-    /// What was said, for the echo.
+    /// The parts for the echo.
     parts: Vec<Map<String, Value>>,
-    /// Whether the vendor wants any of it back.
-    wanted: bool,
-    /// Whether there is a call, or a word or thought.
-    spoke: bool,
+    /// Whether the vendor requires any part back.
+    needs_echo: bool,
+    /// Whether there is a call, text or reasoning.
+    has_content: bool,
     usage: Option<Usage>,
     finish: Option<StopReason>,
     ended: bool,
 }
 
 impl State {
-    fn take(&mut self, chunk: wire::Chunk, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    fn apply(&mut self, chunk: wire::Chunk, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         if let Some(error) = &chunk.error {
-            return Err(complaint::in_answer(error));
+            return Err(server_error::from_stream(error));
         }
         if let Some(reason) = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason) {
-            let message = format!("the vendor blocks this question ({reason}); put it in other words");
+            let message = format!("the vendor blocks this request ({reason}); rephrase it");
             return Err(ModelError::new(ModelErrorKind::Refused, message));
         }
         for candidate in chunk.candidates.into_iter().filter(|candidate| candidate.index == 0) {
             for part in candidate.content.into_iter().flat_map(|content| content.parts) {
-                self.take_part(part, events);
+                self.apply_part(part, events);
             }
             if let Some(reason) = &candidate.finish_reason {
                 self.finish = Some(stop_reason(reason, candidate.finish_message.as_deref())?);
             }
         }
-        // Told with every piece; only what is new is passed on.
+        // Sent with every piece; only changes become events.
         let usage = chunk.usage_metadata.as_ref().map(usage).filter(|usage| self.usage != Some(*usage));
         self.usage = usage.or(self.usage);
         events.extend(usage.map(ModelEvent::Usage));
         Ok(())
     }
 
-    fn take_part(&mut self, part: wire::SaidPart, events: &mut VecDeque<ModelEvent>) {
+    fn apply_part(&mut self, part: wire::CandidatePart, events: &mut VecDeque<ModelEvent>) {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
-        self.wanted |= signature.is_some();
+        self.needs_echo |= signature.is_some();
         let signature = signature.map(|signature| ("thoughtSignature".to_owned(), Value::String(signature)));
-        self.spoke |= part.function_call.is_some() || part.text.as_ref().is_some_and(|text| !text.is_empty());
+        self.has_content |=
+            part.function_call.is_some() || part.text.as_ref().is_some_and(|text| !text.is_empty());
         if let Some(call) = part.function_call {
             let index = self.calls;
             self.calls += 1;
             let id = call.id.filter(|id| !id.is_empty());
             let mut kept = Map::from_iter([("call".to_owned(), json!(index))]);
             kept.extend(id.clone().map(|id| ("id".to_owned(), Value::String(id))));
-            self.wanted |= id.is_some();
+            self.needs_echo |= id.is_some();
             kept.extend(signature);
             self.parts.push(kept);
             events.push_back(ModelEvent::CallStarted { index, id, tool: call.name.unwrap_or_default() });
@@ -104,8 +105,7 @@ impl State {
         }
     }
 
-    /// Parts with a signature stay as they are; pieces without one are one text. Thoughts without one are not
-    /// wanted back.
+    /// Keeps parts with a signature unchanged and joins texts without one. Reasoning without a signature is not sent back.
     fn keep_text(&mut self, text: &str, thought: bool, signature: Option<(String, Value)>) {
         if signature.is_none() && (thought || text.is_empty()) {
             return;
@@ -130,10 +130,10 @@ impl State {
         self.parts.push(kept);
     }
 
-    /// The stream is complete, and the answer with it, whether or not a reason was given. Calls come whole. A stream of
-    /// nothing is no answer.
-    fn done(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
-        if self.finish.is_none() && self.spoke {
+    /// Handles the end mark of gateways: the answer is complete even without a reason, since calls are never split. An
+    /// empty stream is no answer.
+    fn handle_done_mark(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+        if self.finish.is_none() && self.has_content {
             self.finish = Some(StopReason::Stop);
         }
         self.end(events)
@@ -148,7 +148,7 @@ impl State {
             return Err(ModelError::new(ModelErrorKind::Broken, message));
         };
         self.ended = true;
-        if self.wanted {
+        if self.needs_echo {
             events.push_back(ModelEvent::Echo(json!({"parts": self.parts})));
         }
         let called = self.calls > 0 && reason == StopReason::Stop;
@@ -157,7 +157,7 @@ impl State {
     }
 }
 
-/// Why the answer ended, or that it is none: a call that the model could not write, asked for again, may be right.
+/// The reason why the answer ended. A malformed call is an error of kind `Broken`, since a retry may give a valid one.
 fn stop_reason(word: &str, details: Option<&str>) -> Result<StopReason, ModelError> {
     let details = details.map(|details| format!(": {details}")).unwrap_or_default();
     Ok(match word {

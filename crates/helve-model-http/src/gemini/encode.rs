@@ -1,4 +1,4 @@
-//! From a request to a body.
+//! Encodes a request as a body.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::schema;
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
     let system = text(&request.system).map(|part| wire::Content { role: None, parts: vec![part] });
-    let (generation_config, extra) = params(request.params, &target.quirks.stops(request));
+    let (generation_config, extra) = params(request.params, &target.quirks.stop_texts(request));
     let declarations: Vec<_> = request.tools.iter().map(|tool| declaration(tool)).collect();
     let body = wire::Body {
         system_instruction: system,
@@ -33,13 +33,13 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     }
 }
 
-/// What the operator may add beside the parameters; all else that is added is a parameter.
-const BESIDE: &[&str] = &["safetySettings", "cachedContent", "labels", "serviceTier", "store"];
+/// Extra members of the operator beside the parameters; all others are parameters.
+const TOP_LEVEL: &[&str] = &["safetySettings", "cachedContent", "labels", "serviceTier", "store"];
 
-/// The parameters under the vendor's names, and what stands beside them.
+/// The parameters under the vendor's names, and the members beside them.
 fn params(params: &ModelParams, stops: &[&str]) -> (Map<String, Value>, Map<String, Value>) {
     let (extra, more): (Map<_, _>, Map<_, _>) =
-        params.extra.clone().into_iter().partition(|(key, _)| BESIDE.contains(&&**key));
+        params.extra.clone().into_iter().partition(|(key, _)| TOP_LEVEL.contains(&&**key));
     let mut config = Map::new();
     for (key, value) in more {
         match value {
@@ -60,8 +60,8 @@ fn params(params: &ModelParams, stops: &[&str]) -> (Map<String, Value>, Map<Stri
     (config, extra)
 }
 
-/// Models since the third generation refuse calls without a signature; older ones may not know the word that stands
-/// for one. A name without a generation is that of a new one.
+/// Whether calls need a signature. Models since the third generation refuse calls without one; older ones may not accept
+/// the placeholder. A name without a generation counts as a new model.
 fn wants_signatures(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let generation = name.strip_prefix("gemini-").unwrap_or_default();
@@ -72,10 +72,10 @@ fn text(text: &str) -> Option<wire::Part<'_>> {
     (!text.is_empty()).then(|| wire::Part { text: Some(text), ..Default::default() })
 }
 
-/// Turns as contents. The results of a message are one content, in the order of its calls, and nothing else is in it.
+/// Encodes turns as contents. The results of a message are one content of their own, in the order of the calls.
 fn contents<'a>(turns: &'a [Turn<'_>], signed: bool) -> Vec<wire::Content<'a>> {
     let mut contents: Vec<wire::Content<'a>> = vec![];
-    // The calls that the vendor gave an id; others have none here.
+    // The ids of calls that the vendor named; other calls are sent without an id.
     let mut ids: Vec<&str> = vec![];
     let mut after_result = false;
     for turn in turns {
@@ -83,13 +83,13 @@ fn contents<'a>(turns: &'a [Turn<'_>], signed: bool) -> Vec<wire::Content<'a>> {
         let (role, parts) = match turn {
             Turn::User(words) => ("user", text(words).into_iter().collect()),
             Turn::Assistant { text, echo, calls, .. } => {
-                let parts = said(text, *echo, calls, signed);
+                let parts = assistant_parts(text, *echo, calls, signed);
                 ids = parts.iter().filter_map(|part| part.function_call.as_ref()?.id).collect();
                 ("model", parts)
             }
             Turn::Result { id, tool, text, is_error } => {
                 let id = ids.contains(&&**id).then_some(&**id);
-                ("user", vec![response(id, tool, text, *is_error)])
+                ("user", vec![result_part(id, tool, text, *is_error)])
             }
         };
         match contents.last_mut() {
@@ -102,8 +102,8 @@ fn contents<'a>(turns: &'a [Turn<'_>], signed: bool) -> Vec<wire::Content<'a>> {
     contents
 }
 
-/// The parts of a message: as the model gave them, where that is known.
-fn said<'a>(
+/// The parts of a message, as the model sent them if the echo has them.
+fn assistant_parts<'a>(
     words: &'a str,
     echo: Option<&'a Value>,
     calls: &'a [TurnCall<'_>],
@@ -112,61 +112,62 @@ fn said<'a>(
     let kept = echo.and_then(|echo| echo.get("parts")?.as_array()).map_or(&[][..], Vec::as_slice);
     let mut parts: Vec<wire::Part<'a>> = vec![];
     let mut placed = vec![];
-    let mut spoke = false;
+    let mut has_content = false;
     for part in kept {
         let thought_signature = part.get("thoughtSignature").and_then(Value::as_str);
-        if let Some(place) = place(part, calls).filter(|place| !placed.contains(place)) {
-            placed.push(place);
-            let id = part.get("id").and_then(Value::as_str).filter(|id| *id == calls[place].id);
-            parts.push(wire::Part { thought_signature, ..called(&calls[place], id) });
+        if let Some(position) = find_call(part, calls).filter(|position| !placed.contains(position)) {
+            placed.push(position);
+            let id = part.get("id").and_then(Value::as_str).filter(|id| *id == calls[position].id);
+            parts.push(wire::Part { thought_signature, ..call_part(&calls[position], id) });
         } else if let Some(text) = part.get("text").and_then(Value::as_str)
             && (thought_signature.is_some() || !words.is_empty())
         {
             let thought = part.get("thought").is_some_and(|thought| thought == true);
-            spoke |= !thought && !text.is_empty();
+            has_content |= !thought && !text.is_empty();
             parts.push(wire::Part { text: Some(text), thought, thought_signature, ..Default::default() });
         }
     }
-    if !spoke {
+    if !has_content {
         let at = parts.iter().position(|part| part.function_call.is_some()).unwrap_or(parts.len());
         parts.splice(at..at, text(words));
     }
-    let others = calls.iter().enumerate().filter(|(place, _)| !placed.contains(place));
-    parts.extend(others.map(|(_, call)| called(call, None)));
-    // Of calls at once only the first has one.
+    let others = calls.iter().enumerate().filter(|(position, _)| !placed.contains(position));
+    parts.extend(others.map(|(_, call)| call_part(call, None)));
+    // Of parallel calls only the first has a signature.
     if signed && let Some(first) = parts.iter_mut().find(|part| part.function_call.is_some()) {
-        first.thought_signature.get_or_insert(UNSIGNED);
+        first.thought_signature.get_or_insert(SIGNATURE_PLACEHOLDER);
     }
     parts
 }
 
-/// Stands for the signature of a call that another model made.
-const UNSIGNED: &str = "skip_thought_signature_validator";
+/// The signature for calls of another model.
+const SIGNATURE_PLACEHOLDER: &str = "skip_thought_signature_validator";
 
-/// Which call a kept part is: the one with its id, or the one in its place.
-fn place(part: &Value, calls: &[TurnCall<'_>]) -> Option<usize> {
+/// The call of an echoed part: the one with its id, or the one at its position.
+fn find_call(part: &Value, calls: &[TurnCall<'_>]) -> Option<usize> {
     let at = usize::try_from(part.get("call")?.as_u64()?).ok()?;
     let by_id = part.get("id").and_then(|id| calls.iter().position(|call| *id == *call.id));
     by_id.or_else(|| (at < calls.len()).then_some(at))
 }
 
-fn called<'a>(call: &'a TurnCall<'_>, id: Option<&'a str>) -> wire::Part<'a> {
+fn call_part<'a>(call: &'a TurnCall<'_>, id: Option<&'a str>) -> wire::Part<'a> {
     let object = |text: &'a str| {
         serde_json::from_str::<&RawValue>(text).ok().filter(|value| value.get().starts_with('{'))
     };
     let args = object(&call.arguments).or_else(|| object("{}")).unwrap_or(RawValue::NULL);
-    let call = wire::FunctionCall { id, name: word(&call.tool), args };
+    let call = wire::FunctionCall { id, name: sanitize_name(&call.tool), args };
     wire::Part { function_call: Some(call), ..Default::default() }
 }
 
-fn response<'a>(id: Option<&'a str>, tool: &'a str, text: &'a str, is_error: bool) -> wire::Part<'a> {
+fn result_part<'a>(id: Option<&'a str>, tool: &'a str, text: &'a str, is_error: bool) -> wire::Part<'a> {
     let response = if is_error { wire::Response::Error(text) } else { wire::Response::Output(text) };
-    let response = wire::FunctionResponse { id, name: word(tool), response };
+    let response = wire::FunctionResponse { id, name: sanitize_name(tool), response };
     wire::Part { function_response: Some(response), ..Default::default() }
 }
 
-/// A name may be a model's invention; here it is letters, digits and `_.:-`, and begins with a letter or `_`.
-fn word(text: &str) -> Cow<'_, str> {
+/// Replaces the characters that the vendor refuses in a name, which a model may have invented: a name has letters, digits
+/// and `_.:-`, and begins with a letter or `_`.
+fn sanitize_name(text: &str) -> Cow<'_, str> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_.:-".contains(letter);
     let begins = text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
     if begins && text.chars().all(plain) {
@@ -176,15 +177,15 @@ fn word(text: &str) -> Cow<'_, str> {
     if begins { letters.collect() } else { Some('_').into_iter().chain(letters).collect() }
 }
 
-/// A tool without arguments has no schema: one without fields is refused.
-/// Tools as they stand in a body.
+/// Encodes tools as in a request body.
 pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
     let function_declarations: Vec<_> = tools.iter().map(|tool| declaration(tool)).collect();
     json!([wire::Tools { function_declarations }])
 }
 
+/// Declares a tool. The vendor refuses a schema without fields, so a tool without arguments has no schema.
 fn declaration(tool: &ToolSpec) -> wire::Declaration<'_> {
-    let adapted = schema::for_gemini(&tool.parameters);
+    let adapted = schema::adapt_for_gemini(&tool.parameters);
     wire::Declaration {
         name: &tool.name,
         description: schema::with_notes(&tool.description, &adapted.notes),
@@ -192,7 +193,7 @@ fn declaration(tool: &ToolSpec) -> wire::Declaration<'_> {
     }
 }
 
-/// Servers refuse a choice without tools, and `AUTO` goes without saying.
+/// The tool choice. `AUTO` is the default and not sent; servers refuse a choice without tools.
 fn tool_config<'a>(request: &'a ModelRequest<'_>) -> Option<wire::ToolConfig<'a>> {
     if request.tools.is_empty() {
         return None;

@@ -1,27 +1,26 @@
-//! Gemini: `POST /v1beta/models/{model}:streamGenerateContent?alt=sse`, or `:generateContent` for a whole answer.
+//! Gemini: `POST /v1beta/models/{model}:streamGenerateContent?alt=sse`, or `:generateContent` for a complete answer.
 //!
-//! What is odd: the model is part of the address, and so is whether the answer streams. A stream ends without a mark
-//! of its own. Calls come whole, often without an id, and answers to them are then matched by their order. Parts carry
-//! signatures that have to come back on the same part; newer models refuse a call without one, and for calls that
-//! others made there is a word that stands for it. `STOP` also ends a message with calls. Schemas are a part of
-//! OpenAPI's (see `schema`). Thinking is counted apart from the output.
+//! Peculiarities: the address has the model and says whether the answer is streamed. A stream has no end mark. Calls are
+//! complete, often without an id; their results are then matched by order. Parts have signatures that must be sent back on
+//! the same part. Newer models refuse a call without one; calls of other models get a placeholder. `STOP` also ends a
+//! message with calls. Schemas are a part of OpenAPI's (see `schema`). Thinking is not part of the output tokens.
 
 mod decode;
 mod encode;
 mod wire;
 
-use crate::protocol::{Catalogue, Framing, KeyHeader, Protocol};
+use crate::protocol::{Framing, KeyHeader, ModelListRoute, Protocol};
 
 pub(crate) const PROTOCOL: Protocol = Protocol {
     name: "gemini",
     path: "/v1beta/models/{model}:streamGenerateContent?alt=sse",
-    path_whole: "/v1beta/models/{model}:generateContent",
+    complete_path: "/v1beta/models/{model}:generateContent",
     framing: Framing::Events,
     key: KeyHeader::Named("x-goog-api-key"),
     headers: &[],
-    catalogue: Catalogue { path: "/v1beta/models", list: "models", name: "name", complete: false },
+    model_list: ModelListRoute { path: "/v1beta/models", list: "models", name: "name", complete: false },
     encode: encode::encode,
     declare: encode::declare,
     decoder: decode::decoder,
-    whole: decode::whole,
+    decode_complete: decode::decode_complete,
 };

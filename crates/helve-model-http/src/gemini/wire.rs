@@ -1,4 +1,4 @@
-//! The shapes on the wire, for serde only.
+//! The types of the protocol, for serde only.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-// What is sent
+// Requests
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +20,7 @@ pub(super) struct Body<'a> {
     pub(super) tool_config: Option<ToolConfig<'a>>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub(super) generation_config: Map<String, Value>,
-    /// What the operator adds beside the parameters.
+    /// The operator's extra members beside the parameters.
     #[serde(flatten)]
     pub(super) extra: Map<String, Value>,
 }
@@ -99,9 +99,9 @@ pub(super) struct CallingConfig<'a> {
     pub(super) allowed_function_names: Vec<&'a str>,
 }
 
-// What is read
+// Answers
 
-/// A piece of a stream, or a whole answer: the same.
+/// A piece of a stream, or a complete answer.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Chunk {
@@ -121,7 +121,7 @@ pub(super) struct Candidate {
     #[serde(default)]
     pub(super) index: u32,
     #[serde(default)]
-    pub(super) content: Option<Said>,
+    pub(super) content: Option<CandidateContent>,
     #[serde(default)]
     pub(super) finish_reason: Option<String>,
     #[serde(default)]
@@ -129,14 +129,14 @@ pub(super) struct Candidate {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Said {
+pub(super) struct CandidateContent {
     #[serde(default)]
-    pub(super) parts: Vec<SaidPart>,
+    pub(super) parts: Vec<CandidatePart>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SaidPart {
+pub(super) struct CandidatePart {
     #[serde(default)]
     pub(super) text: Option<String>,
     #[serde(default)]
@@ -144,16 +144,16 @@ pub(super) struct SaidPart {
     #[serde(default)]
     pub(super) thought_signature: Option<String>,
     #[serde(default)]
-    pub(super) function_call: Option<SaidCall>,
+    pub(super) function_call: Option<CandidateCall>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct SaidCall {
+pub(super) struct CandidateCall {
     #[serde(default)]
     pub(super) id: Option<String>,
     #[serde(default)]
     pub(super) name: Option<String>,
-    /// Kept as it was written, with what it says twice.
+    /// Kept verbatim, with duplicate members.
     #[serde(default)]
     pub(super) args: Option<Box<RawValue>>,
 }

@@ -1,4 +1,4 @@
-//! What reaches a server, by vendor.
+//! The requests that reach a server, by vendor.
 
 use futures_util::StreamExt;
 use helve_model::{ModelEvent, Turn};
@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// A server that answers once, and what it was asked: the lines of the head, and the body.
+/// A server that answers once and returns the request: the lines of the head, and the body.
 async fn server(answer: String) -> (String, JoinHandle<(Vec<String>, Value)>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -70,7 +70,7 @@ const GEMINI: (&str, &str) = (
 );
 
 #[tokio::test]
-async fn each_vendor_is_asked_at_its_address_with_its_headers() {
+async fn requests_have_the_address_and_headers_of_the_vendor() {
     const HEAD: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n";
     for (vendor, (frames, whole), pieces_at, whole_at, headers) in [
         (
@@ -106,7 +106,7 @@ async fn each_vendor_is_asked_at_its_address_with_its_headers() {
 }
 
 #[test]
-fn an_unknown_name_is_answered_with_those_that_are_known() {
+fn an_unknown_vendor_or_protocol_lists_the_known_ones() {
     let settings = |vendor: Option<&str>, protocol: Option<&str>| HttpModelSettings {
         name: "m".into(),
         vendor: vendor.map(Into::into),
@@ -149,7 +149,7 @@ fn settings(vendor: &str, base_url: Option<&str>) -> HttpModelSettings {
 }
 
 #[test]
-fn an_address_may_be_that_of_the_server_of_the_route_or_of_another_door() {
+fn a_base_address_may_end_with_the_route_or_another_protocol() {
     let cases = [
         ("ollama", "http://gpu:11434", "http://gpu:11434/api/chat"),
         ("ollama", "http://gpu:11434/", "http://gpu:11434/api/chat"),
@@ -161,24 +161,24 @@ fn an_address_may_be_that_of_the_server_of_the_route_or_of_another_door() {
         ("vllm", "http://gpu/v1/chat/completions", "http://gpu/v1/chat/completions"),
     ];
     for (vendor, given, url) in cases {
-        let (_, urls) = settings(vendor, Some(given)).place().unwrap();
-        assert_eq!(urls.pieces.as_str(), url, "{vendor} {given}");
+        let (_, urls) = settings(vendor, Some(given)).resolve().unwrap();
+        assert_eq!(urls.stream.as_str(), url, "{vendor} {given}");
     }
 }
 
 #[test]
-fn a_vendor_says_what_it_takes_and_what_it_holds_its_model_to() {
+fn support_of_tool_choices_and_forms_depends_on_the_vendor() {
     _ = rustls::crypto::ring::default_provider().install_default();
     let model = |vendor: &str| HttpModel::new(settings(vendor, None), crate::client().unwrap()).unwrap();
     let plain = ModelParams::default();
     let calm = serde_json::json!({"extra": {"thinking": {"type": "disabled"}}});
     let calm: ModelParams = serde_json::from_value(calm).unwrap();
-    assert!(!model("deepseek").takes(&ToolChoice::Required, &plain));
-    assert!(model("deepseek").takes(&ToolChoice::Required, &calm));
-    assert!(model("deepseek").takes(&ToolChoice::None, &plain));
-    assert!(!model("ollama").takes(&ToolChoice::Required, &plain));
-    assert!(model("llama_cpp").takes(&ToolChoice::Named("time".into()), &plain));
-    assert_eq!(model("ollama").holds(), Holds::Schema);
-    assert_eq!(model("llama_cpp").holds(), Holds::Grammar);
-    assert_eq!(model("openai_compatible").holds(), Holds::Nothing);
+    assert!(!model("deepseek").supports_choice(&ToolChoice::Required, &plain));
+    assert!(model("deepseek").supports_choice(&ToolChoice::Required, &calm));
+    assert!(model("deepseek").supports_choice(&ToolChoice::None, &plain));
+    assert!(!model("ollama").supports_choice(&ToolChoice::Required, &plain));
+    assert!(model("llama_cpp").supports_choice(&ToolChoice::Named("time".into()), &plain));
+    assert_eq!(model("ollama").form_support(), FormSupport::Schema);
+    assert_eq!(model("llama_cpp").form_support(), FormSupport::Grammar);
+    assert_eq!(model("openai_compatible").form_support(), FormSupport::None);
 }

@@ -1,4 +1,4 @@
-//! From lines to events.
+//! Decodes lines into events.
 
 use std::collections::VecDeque;
 
@@ -6,20 +6,20 @@ use helve_model::{ModelError, ModelErrorKind, ModelEvent};
 use helve_types::{StopReason, Usage};
 
 use super::wire;
-use crate::complaint;
 use crate::protocol::Decoder;
+use crate::server_error;
 
 pub(super) fn decoder() -> Decoder {
     let mut state = State::default();
     Box::new(move |line, events| match line {
-        Some(line) => state.take(&parse(line)?, events),
+        Some(line) => state.apply(&parse(line)?, events),
         None => state.end(),
     })
 }
 
-pub(super) fn whole(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+pub(super) fn decode_complete(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
     let mut state = State::default();
-    state.take(&parse(body)?, events)?;
+    state.apply(&parse(body)?, events)?;
     state.end()
 }
 
@@ -35,18 +35,22 @@ fn parse(line: &str) -> Result<wire::Chunk<'_>, ModelError> {
 #[derive(Default)]
 struct State {
     calls: u32,
-    /// Whether anything came of what the model wrote: thoughts or words.
-    spoke: bool,
+    /// Whether there is reasoning or text.
+    has_content: bool,
     done: bool,
 }
 
 impl State {
-    fn take(&mut self, chunk: &wire::Chunk<'_>, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    fn apply(
+        &mut self,
+        chunk: &wire::Chunk<'_>,
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
         if let Some(error) = &chunk.error {
-            return Err(complaint::in_answer(error));
+            return Err(server_error::from_stream(error));
         }
-        if let Some(said) = &chunk.message {
-            self.hear(said, events);
+        if let Some(message) = &chunk.message {
+            self.apply_message(message, events);
         }
         if chunk.done && !self.done {
             self.done = true;
@@ -55,20 +59,20 @@ impl State {
         Ok(())
     }
 
-    fn hear(&mut self, said: &wire::Said<'_>, events: &mut VecDeque<ModelEvent>) {
-        if let Some(text) = said.thinking.as_deref().filter(|text| !text.is_empty()) {
-            self.spoke = true;
+    fn apply_message(&mut self, message: &wire::ReplyMessage<'_>, events: &mut VecDeque<ModelEvent>) {
+        if let Some(text) = message.thinking.as_deref().filter(|text| !text.is_empty()) {
+            self.has_content = true;
             events.push_back(ModelEvent::Reasoning(text.into()));
         }
-        if let Some(text) = said.content.as_deref().filter(|text| !text.is_empty()) {
-            self.spoke |= !text.trim().is_empty();
+        if let Some(text) = message.content.as_deref().filter(|text| !text.is_empty()) {
+            self.has_content |= !text.trim().is_empty();
             events.push_back(ModelEvent::Text(text.into()));
         }
-        for call in said.tool_calls.iter().flatten() {
+        for call in message.tool_calls.iter().flatten() {
             let index = self.calls;
             self.calls += 1;
             let id = call.id.as_deref().filter(|id| !id.is_empty()).map(str::to_owned);
-            // Without a name it is a call all the same: the model is told which tools there are.
+            // A call without a name is kept: its error tells the model which tools exist.
             let tool = call.function.name.as_deref().unwrap_or_default().to_owned();
             events.push_back(ModelEvent::CallStarted { index, id, tool });
             let text = arguments(&call.function);
@@ -88,9 +92,11 @@ impl State {
             ..Usage::default()
         }));
         let reason = match last.done_reason.as_deref() {
-            // Old servers give no reason.
+            // Old servers send no reason.
             Some("stop") | None if self.calls > 0 => StopReason::ToolCalls,
-            Some("stop") | None if !self.spoke && written > 0 => return Err(swallowed(written)),
+            Some("stop") | None if !self.has_content && written > 0 => {
+                return Err(dropped_call_error(written));
+            }
             Some("stop") | None => StopReason::Stop,
             Some("length") => StopReason::Length,
             Some(_) => StopReason::Other,
@@ -108,19 +114,18 @@ impl State {
     }
 }
 
-/// The model wrote something, and nothing of it came: a call that Ollama did not understand and left out. Not
-/// `NoTools`, which would move the model to prompt mode for good because of one slip; `Broken`, since the message
-/// is lost but another try may well be understood, and what asks then knows that this was no answer.
-fn swallowed(tokens: u64) -> ModelError {
+/// The error of an empty answer with output tokens: Ollama dropped a call that it did not understand. The kind is
+/// `Broken`, since a retry may succeed; `NoTools` would move the model to prompt mode permanently.
+fn dropped_call_error(tokens: u64) -> ModelError {
     let what = format!(
-        "the model wrote {tokens} tokens of which Ollama passed on nothing: probably a call to an unknown tool \
-         or with wrong arguments; `tools = \"prompt\"` shows what it writes"
+        "the model wrote {tokens} tokens, but Ollama sent none of them: probably a call to an unknown tool or \
+         with wrong arguments; `tools = \"prompt\"` shows what the model writes"
     );
     ModelError::new(ModelErrorKind::Broken, what)
 }
 
-/// As they were written; a string is taken for JSON text, as other protocols send it.
-fn arguments(function: &wire::SaidFunction<'_>) -> String {
+/// The arguments verbatim; a string is read as JSON text, as in other protocols.
+fn arguments(function: &wire::ReplyFunction<'_>) -> String {
     let raw = function.arguments.map(|raw| raw.get()).unwrap_or_default();
     let text: Option<String> = raw.starts_with('"').then(|| serde_json::from_str(raw).ok()).flatten();
     text.unwrap_or_else(|| if raw == "null" { String::new() } else { raw.to_owned() })

@@ -1,4 +1,4 @@
-//! From a request to a body.
+//! Encodes a request as a body.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,11 @@ use super::wire;
 use crate::protocol::Target;
 use crate::schema;
 
-/// What stands beside the options in a body; whatever else is added is an option.
-const BESIDE: &[&str] = &["think", "format", "keep_alive", "truncate", "shift", "logprobs", "top_logprobs"];
-/// What only Helve writes.
-const OWN: &[&str] = &["model", "messages", "tools", "stream"];
+/// Extra parameters beside the options; all others are options.
+const TOP_LEVEL: &[&str] =
+    &["think", "format", "keep_alive", "truncate", "shift", "logprobs", "top_logprobs"];
+/// Members of the body that the operator's extra parameters cannot set.
+const RESERVED: &[&str] = &["model", "messages", "tools", "stream"];
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
     let mut messages = Vec::with_capacity(request.turns.len() + 1);
@@ -22,8 +23,8 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
         messages.push(wire::Message::System { content: &request.system });
     }
     messages.extend(request.turns.iter().map(message));
-    let (options, beside) = settings(request, target);
-    // There is no word for "no tool", so there are none.
+    let (options, top_level) = settings(request, target);
+    // Ollama has no tool choice; `none` means that no tools are declared.
     let tools: &[&ToolSpec] = if *request.tool_choice == ToolChoice::None { &[] } else { &request.tools };
     let body = wire::Body {
         model: target.model,
@@ -31,7 +32,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
         tools: tools.iter().map(|tool| declaration(tool, request.needs)).collect(),
         stream: request.stream,
         options,
-        beside,
+        top_level,
     };
     match serde_json::to_vec(&body) {
         Ok(bytes) => bytes,
@@ -39,10 +40,10 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     }
 }
 
-/// The options, and what stands beside them. What the operator adds wins over what is known by name.
+/// The options and the members beside them. The operator's extra parameters win over the named ones.
 fn settings(request: &ModelRequest<'_>, target: &Target<'_>) -> (Map<String, Value>, Map<String, Value>) {
     let params = request.params;
-    let (mut options, mut beside) = (Map::new(), Map::new());
+    let (mut options, mut top_level) = (Map::new(), Map::new());
     let mut set = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             options.insert(name.to_owned(), value);
@@ -53,24 +54,24 @@ fn settings(request: &ModelRequest<'_>, target: &Target<'_>) -> (Map<String, Val
     set("top_p", params.top_p.map(Value::from));
     set("top_k", params.top_k.map(Value::from));
     set(target.quirks.seed, params.seed.map(Value::from));
-    let stops = target.quirks.stops(request);
+    let stops = target.quirks.stop_texts(request);
     set("stop", (!stops.is_empty()).then(|| Value::from(stops)));
-    if let Some((field, value)) = request.form.as_ref().and_then(|form| target.quirks.form.written(form)) {
-        beside.insert(field.to_owned(), value);
+    if let Some((field, value)) = request.form.as_ref().and_then(|form| target.quirks.form.encode(form)) {
+        top_level.insert(field.to_owned(), value);
     }
     for (name, value) in &params.extra {
         match (name.as_str(), value) {
             ("options", Value::Object(more)) => options.extend(more.clone()),
-            (name, _) if OWN.contains(&name) => {}
-            (name, _) if BESIDE.contains(&name) => {
-                beside.insert(name.to_owned(), value.clone());
+            (name, _) if RESERVED.contains(&name) => {}
+            (name, _) if TOP_LEVEL.contains(&name) => {
+                top_level.insert(name.to_owned(), value.clone());
             }
             (name, _) => {
                 options.insert(name.to_owned(), value.clone());
             }
         }
     }
-    (options, beside)
+    (options, top_level)
 }
 
 fn message<'a>(turn: &'a Turn<'_>) -> wire::Message<'a> {
@@ -94,28 +95,28 @@ fn call<'a>(call: &'a TurnCall<'_>) -> wire::Call<'a> {
     }
 }
 
-/// The arguments as they were written if that is an object, or else inside one: anything else is refused.
+/// The arguments verbatim if they are an object, otherwise inside one: Ollama accepts nothing else.
 fn arguments(text: &str) -> wire::Arguments<'_> {
     match serde_json::from_str::<&RawValue>(text) {
-        Ok(raw) if raw.get().starts_with('{') => wire::Arguments::AsWritten(raw),
-        Ok(raw) if raw.get() == "null" => wire::Arguments::Made(Map::new()),
-        _ if text.trim().is_empty() => wire::Arguments::Made(Map::new()),
+        Ok(raw) if raw.get().starts_with('{') => wire::Arguments::Verbatim(raw),
+        Ok(raw) if raw.get() == "null" => wire::Arguments::Built(Map::new()),
+        _ if text.trim().is_empty() => wire::Arguments::Built(Map::new()),
         read => {
             let value = read.ok().and_then(|raw| serde_json::from_str(raw.get()).ok());
             let value = value.unwrap_or_else(|| Value::from(text));
-            wire::Arguments::Made(Map::from_iter([("arguments".to_owned(), value)]))
+            wire::Arguments::Built(Map::from_iter([("arguments".to_owned(), value)]))
         }
     }
 }
 
-/// Tools as they stand in a body.
+/// Encodes tools as in a request body.
 pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
     json!(tools.iter().map(|tool| declaration(tool, Needs::default())).collect::<Vec<_>>())
 }
 
 fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
     let (description, parameters) = if needs.plain_schemas {
-        let plain = schema::for_gemini(&tool.parameters);
+        let plain = schema::adapt_for_gemini(&tool.parameters);
         (schema::with_notes(&tool.description, &plain.notes), Cow::Owned(plain.schema))
     } else {
         (Cow::Borrowed(&*tool.description), Cow::Borrowed(&tool.parameters))
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn sampling_is_an_option_and_the_rest_stands_beside() {
+    fn sampling_parameters_are_options_and_others_are_beside_them() {
         let params: ModelParams = serde_json::from_value(json!({
             "temperature": 0.2, "top_p": 0.9, "top_k": 40, "max_tokens": 64, "seed": 7, "stop": ["END"],
             "extra": {
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_sent_as_its_schema_and_no_choice_of_tools_as_none() {
+    fn a_form_is_sent_as_its_schema_and_choice_none_as_no_tools() {
         let tool = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
         let params = ModelParams::default();
         let form = Form { grammar: "root ::= \"a\"".into(), schema: Some(json!({"type": "object"})) };
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_an_object_whatever_they_were() {
+    fn arguments_are_always_an_object() {
         let cases = [
             (r#"{"b": 1, "a": 2}"#, r#"{"b": 1, "a": 2}"#),
             (" {} ", "{}"),

@@ -1,4 +1,4 @@
-//! The shapes on the wire, for serde only.
+//! The types of the protocol, for serde only.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-// What is sent
+// Requests
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
@@ -17,9 +17,9 @@ pub(super) struct Body<'a> {
     pub(super) stream: bool,
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub(super) options: Map<String, Value>,
-    /// What stands beside the options: `think`, `format`, `keep_alive` and the like.
+    /// Members beside the options: `think`, `format`, `keep_alive` and others.
     #[serde(flatten)]
-    pub(super) beside: Map<String, Value>,
+    pub(super) top_level: Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -61,8 +61,8 @@ pub(super) struct Function<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Arguments<'a> {
-    AsWritten(&'a RawValue),
-    Made(Map<String, Value>),
+    Verbatim(&'a RawValue),
+    Built(Map<String, Value>),
 }
 
 #[derive(Serialize)]
@@ -79,13 +79,13 @@ pub(super) struct Declaration<'a> {
     pub(super) parameters: Cow<'a, Value>,
 }
 
-// What is read
+// Answers
 
-/// A line of a stream, or a whole answer.
+/// A line of a stream, or a complete answer.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
-    pub(super) message: Option<Said<'a>>,
+    pub(super) message: Option<ReplyMessage<'a>>,
     #[serde(default)]
     pub(super) done: bool,
     #[serde(borrow, default)]
@@ -99,28 +99,28 @@ pub(super) struct Chunk<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Said<'a> {
+pub(super) struct ReplyMessage<'a> {
     #[serde(borrow, default)]
     pub(super) content: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub(super) thinking: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
-    pub(super) tool_calls: Option<Vec<SaidCall<'a>>>,
+    pub(super) tool_calls: Option<Vec<ReplyCall<'a>>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct SaidCall<'a> {
+pub(super) struct ReplyCall<'a> {
     #[serde(borrow, default)]
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
-    pub(super) function: SaidFunction<'a>,
+    pub(super) function: ReplyFunction<'a>,
 }
 
 #[derive(Deserialize, Default)]
-pub(super) struct SaidFunction<'a> {
+pub(super) struct ReplyFunction<'a> {
     #[serde(borrow, default)]
     pub(super) name: Option<Cow<'a, str>>,
-    /// An object, kept as it was written.
+    /// An object, kept verbatim.
     #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,
 }

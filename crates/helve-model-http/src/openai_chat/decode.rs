@@ -1,7 +1,7 @@
-//! From frames to events: a small machine that remembers which calls it has met.
+//! Decodes frames into events. The state is the calls that have begun.
 
 mod calls;
-mod kept;
+mod echo_fields;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -11,23 +11,23 @@ use helve_types::{StopReason, Usage};
 use serde_json::Value;
 
 use self::calls::Calls;
-use self::kept::Kept;
+use self::echo_fields::EchoFields;
 use super::wire;
-use crate::complaint;
 use crate::protocol::Decoder;
+use crate::server_error;
 
 pub(super) fn decoder() -> Decoder {
     let mut state = State::default();
     Box::new(move |frame, events| match frame.map(str::trim) {
-        Some("[DONE]") => state.done(events),
+        Some("[DONE]") => state.handle_done_mark(events),
         None => state.end(events),
-        Some(data) => state.take(&parse(data)?, events),
+        Some(data) => state.apply(&parse(data)?, events),
     })
 }
 
-pub(super) fn whole(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
-    let mut state = State { calls: Calls::whole(), ..State::default() };
-    state.take(&parse(body.trim_start_matches('\u{feff}'))?, events)?;
+pub(super) fn decode_complete(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    let mut state = State { calls: Calls::of_complete_answer(), ..State::default() };
+    state.apply(&parse(body.trim_start_matches('\u{feff}'))?, events)?;
     state.end(events)
 }
 
@@ -44,44 +44,48 @@ fn parse(data: &str) -> Result<wire::Chunk<'_>, ModelError> {
 #[derive(Default)]
 struct State {
     calls: Calls,
-    kept: Kept,
+    echo_fields: EchoFields,
     finish: Option<StopReason>,
     refused: bool,
-    /// Whether there are words or thoughts.
-    spoke: bool,
+    /// Whether there is text or reasoning.
+    has_content: bool,
     ended: bool,
 }
 
 impl State {
-    fn take(&mut self, chunk: &wire::Chunk<'_>, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
-        no_error(chunk.error.as_ref())?;
+    fn apply(
+        &mut self,
+        chunk: &wire::Chunk<'_>,
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        check_error(chunk.error.as_ref())?;
         let first = |choice: &&wire::Choice<'_>| choice.index.unwrap_or(0) == 0;
         for choice in chunk.choices.iter().flatten().filter(first) {
-            no_error(choice.error.as_ref())?;
+            check_error(choice.error.as_ref())?;
             if let Some(delta) = choice.delta.as_ref().or(choice.message.as_ref()) {
-                self.take_delta(delta, events);
+                self.apply_delta(delta, events);
             }
             if let Some(reason) = choice.finish_reason.as_deref().filter(|reason| !reason.is_empty()) {
                 self.finish = Some(stop_reason(reason)?);
             }
             events.extend(choice.usage.as_ref().map(usage));
         }
-        events.extend(chunk.x_groq.as_ref().and_then(|elsewhere| elsewhere.usage.as_ref()).map(usage));
+        events.extend(chunk.x_groq.as_ref().and_then(|extension| extension.usage.as_ref()).map(usage));
         events.extend(chunk.usage.as_ref().map(usage));
         Ok(())
     }
 
-    fn take_delta(&mut self, delta: &wire::Delta<'_>, events: &mut VecDeque<ModelEvent>) {
-        self.kept.take(delta);
-        let (thought, text) = content(delta.content.as_ref());
+    fn apply_delta(&mut self, delta: &wire::Delta<'_>, events: &mut VecDeque<ModelEvent>) {
+        self.echo_fields.apply(delta);
+        let (reasoning_part, text) = content(delta.content.as_ref());
         let named = delta.reasoning_content.as_deref().or(delta.reasoning.as_deref());
         let reasoning = match named {
             Some(text) => Cow::Borrowed(text),
-            None => kept::words(delta.reasoning_details.iter().flatten()).into(),
+            None => echo_fields::readable_text(delta.reasoning_details.iter().flatten()).into(),
         };
-        for piece in [reasoning, thought] {
+        for piece in [reasoning, reasoning_part] {
             if !piece.is_empty() {
-                self.spoke = true;
+                self.has_content = true;
                 events.push_back(ModelEvent::Reasoning(piece.into_owned()));
             }
         }
@@ -89,22 +93,22 @@ impl State {
         self.refused |= !refusal.is_empty();
         for piece in [text, refusal.into()] {
             if !piece.is_empty() {
-                self.spoke = true;
+                self.has_content = true;
                 events.push_back(ModelEvent::Text(piece.into_owned()));
             }
         }
         for piece in delta.tool_calls.iter().flatten() {
-            self.calls.take(piece, events);
+            self.calls.apply(piece, events);
         }
     }
 
-    /// The server says that the stream is complete. Some give no reason; then what came is the answer, and calls that
-    /// are not whole were cut. A stream of nothing is no answer.
-    fn done(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    /// Handles the end mark of the server. If the server gave no reason, the answer is what arrived, and incomplete calls
+    /// mean that it was cut. An empty stream is no answer.
+    fn handle_done_mark(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         if !self.ended && self.finish.is_none() {
-            self.calls.tell_nameless(events);
-            self.finish = match (self.calls.any(), self.spoke) {
-                (true, _) if self.calls.unfinished() => Some(StopReason::Length),
+            self.calls.emit_nameless(events);
+            self.finish = match (self.calls.any(), self.has_content) {
+                (true, _) if self.calls.has_incomplete() => Some(StopReason::Length),
                 (true, _) => Some(StopReason::ToolCalls),
                 (false, true) => Some(StopReason::Stop),
                 (false, false) => None,
@@ -122,50 +126,50 @@ impl State {
             return Err(ModelError::new(ModelErrorKind::Broken, message));
         };
         self.ended = true;
-        self.calls.tell_nameless(events);
+        self.calls.emit_nameless(events);
         let reason = match reason {
-            // Some servers do not say that the bound was reached in the middle of a call.
-            StopReason::Stop | StopReason::ToolCalls if self.calls.cut() => StopReason::Length,
+            // Some servers do not report that the length limit was reached inside a call.
+            StopReason::Stop | StopReason::ToolCalls if self.calls.is_cut() => StopReason::Length,
             StopReason::Stop if self.refused && !self.calls.any() => StopReason::ContentFilter,
             reason => reason,
         };
-        events.extend(self.kept.echo().map(ModelEvent::Echo));
+        events.extend(self.echo_fields.echo().map(ModelEvent::Echo));
         events.push_back(ModelEvent::Finished(reason));
         Ok(())
     }
 }
 
-/// What a message says: thoughts, and words.
+/// The reasoning and the text of a message's content.
 fn content<'a>(content: Option<&'a wire::Content<'_>>) -> (Cow<'a, str>, Cow<'a, str>) {
     let parts = match content {
         None => return Default::default(),
         Some(wire::Content::Text(text)) => return (Cow::Borrowed(""), Cow::Borrowed(text)),
         Some(wire::Content::Parts(parts)) => parts,
     };
-    let (mut thought, mut text) = (String::new(), String::new());
+    let (mut reasoning, mut text) = (String::new(), String::new());
     for part in parts {
         match &part.thinking {
-            Some(wire::Thinking::Text(piece)) => thought.push_str(piece),
+            Some(wire::Thinking::Text(piece)) => reasoning.push_str(piece),
             Some(wire::Thinking::Parts(pieces)) => {
-                thought.extend(pieces.iter().filter_map(|piece| piece.text.as_deref()));
+                reasoning.extend(pieces.iter().filter_map(|piece| piece.text.as_deref()));
             }
             None => {}
         }
         text.extend(part.text.as_deref().or(part.refusal.as_deref()));
     }
-    (thought.into(), text.into())
+    (reasoning.into(), text.into())
 }
 
-/// Some servers send an error that is none with every chunk.
-fn no_error(error: Option<&Value>) -> Result<(), ModelError> {
+/// Fails if the chunk has an error. Some servers send an empty one with every chunk.
+fn check_error(error: Option<&Value>) -> Result<(), ModelError> {
     match error {
         None | Some(Value::Null | Value::Bool(false)) => Ok(()),
         Some(Value::String(text)) if text.is_empty() => Ok(()),
-        Some(error) => Err(complaint::in_answer(error)),
+        Some(error) => Err(server_error::from_stream(error)),
     }
 }
 
-/// Why the model stopped; some reasons are that it did not come to its end.
+/// The reason why the model stopped; some reasons are errors.
 fn stop_reason(word: &str) -> Result<StopReason, ModelError> {
     let failed = |kind| {
         Err(ModelError::new(

@@ -1,4 +1,4 @@
-//! From a request to a body.
+//! Encodes a request as a body.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use super::wire;
 use crate::protocol::Target;
 use crate::schema;
-use crate::vendors::{Quirks, Returned};
+use crate::vendors::{Quirks, ReasoningReturn};
 
-/// What only Helve writes.
-const OWN: &[&str] = &["model", "messages", "tools", "stream", STRICT];
-/// The operator wants the server to hold the model to the schemas of tools.
+/// Members of the body that the operator's extra parameters cannot set.
+const RESERVED: &[&str] = &["model", "messages", "tools", "stream", STRICT];
+/// The extra parameter with which the operator makes the server enforce the schemas of tools.
 const STRICT: &str = "strict_tools";
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
@@ -27,19 +27,19 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
 
     let params = request.params;
     let extra = extra(request, quirks);
-    // What the operator adds wins, and no name may stand there twice.
-    let free = |name: &str| !extra.contains_key(name);
+    // The operator's extra parameters win, and no member may occur twice.
+    let is_free = |name: &str| !extra.contains_key(name);
     let (tools, choice) = tools(request, quirks);
     let body = wire::Body {
         model: target.model,
         messages,
         tools,
-        tool_choice: choice.filter(|_| free("tool_choice")),
-        temperature: params.temperature.filter(|_| free("temperature")),
-        top_p: params.top_p.filter(|_| free("top_p")),
-        stop: if free("stop") { quirks.stops(request) } else { vec![] },
+        tool_choice: choice.filter(|_| is_free("tool_choice")),
+        temperature: params.temperature.filter(|_| is_free("temperature")),
+        top_p: params.top_p.filter(|_| is_free("top_p")),
+        stop: if is_free("stop") { quirks.stop_texts(request) } else { vec![] },
         stream: request.stream,
-        stream_options: (request.stream && quirks.usage_option && free("stream_options"))
+        stream_options: (request.stream && quirks.usage_option && is_free("stream_options"))
             .then_some(wire::StreamOptions { include_usage: true }),
         extra,
     };
@@ -49,17 +49,17 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     }
 }
 
-/// What is known of the vendor, and what its server was found to need.
+/// The vendor's quirks with the needs that a probe found.
 fn with_needs(quirks: &Quirks, needs: Needs) -> Quirks {
     match quirks.reasoning {
-        Returned::Nowhere if needs.reasoning_back => {
-            Quirks { reasoning: Returned::Field("reasoning_content"), ..quirks.clone() }
+        ReasoningReturn::Never if needs.reasoning_back => {
+            Quirks { reasoning: ReasoningReturn::Field("reasoning_content"), ..quirks.clone() }
         }
         _ => quirks.clone(),
     }
 }
 
-/// What has another name with each vendor, and what the operator adds.
+/// Parameters whose names depend on the vendor, and the operator's extra parameters.
 fn extra(request: &ModelRequest<'_>, quirks: &Quirks) -> Map<String, Value> {
     let params = request.params;
     let mut extra = Map::new();
@@ -72,10 +72,10 @@ fn extra(request: &ModelRequest<'_>, quirks: &Quirks) -> Map<String, Value> {
     if let Some(top_k) = params.top_k.filter(|_| quirks.top_k) {
         extra.insert("top_k".to_owned(), Value::from(top_k));
     }
-    if let Some((field, value)) = request.form.as_ref().and_then(|form| quirks.form.written(form)) {
+    if let Some((field, value)) = request.form.as_ref().and_then(|form| quirks.form.encode(form)) {
         extra.insert(field.to_owned(), value);
     }
-    let added = params.extra.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
+    let added = params.extra.iter().filter(|(name, _)| !RESERVED.contains(&name.as_str()));
     extra.extend(added.map(|(name, value)| (name.clone(), value.clone())));
     extra
 }
@@ -85,39 +85,41 @@ fn message<'a>(turn: &'a Turn<'_>, quirks: &Quirks) -> wire::Message<'a> {
         Turn::User(text) => wire::Message::User { content: text },
         Turn::Assistant { text, reasoning, echo, calls } => {
             let content: Cow<'_, str> = match quirks.reasoning {
-                Returned::Text if !reasoning.is_empty() => {
+                ReasoningReturn::Text if !reasoning.is_empty() => {
                     format!("<think>\n{reasoning}\n</think>\n\n{text}").into()
                 }
                 _ => Cow::Borrowed(text),
             };
             wire::Message::Assistant {
                 content: (!content.is_empty() || calls.is_empty()).then_some(content),
-                tool_calls: calls.iter().map(|made| call(made, quirks)).collect(),
-                returned: returned(reasoning, *echo, !calls.is_empty(), quirks),
+                tool_calls: calls.iter().map(|turn_call| call(turn_call, quirks)).collect(),
+                returned: returned_fields(reasoning, *echo, !calls.is_empty(), quirks),
             }
         }
         Turn::Result { id, text, .. } => {
-            wire::Message::Tool { tool_call_id: quirks.call_ids.written(id), content: text }
+            wire::Message::Tool { tool_call_id: quirks.call_ids.rewrite(id), content: text }
         }
     }
 }
 
-/// What the vendor wants back of its own message: the reasoning, unless it has a form of it that only it knows.
-fn returned<'a>(
+/// The members that the vendor requires back: its opaque details if there are any, otherwise the reasoning.
+fn returned_fields<'a>(
     reasoning: &'a str,
     echo: Option<&'a Value>,
     has_calls: bool,
     quirks: &Quirks,
-) -> BTreeMap<&'static str, wire::Back<'a>> {
+) -> BTreeMap<&'static str, wire::ReturnedValue<'a>> {
     let echoed = quirks.echo.iter().filter_map(|name| Some((*name, echo?.get(name)?)));
     let mut returned: BTreeMap<_, _> =
-        echoed.map(|(name, value)| (name, wire::Back::AsItCame(value))).collect();
+        echoed.map(|(name, value)| (name, wire::ReturnedValue::AsItCame(value))).collect();
     match quirks.reasoning {
-        Returned::FieldWithCalls(name) if has_calls || !reasoning.is_empty() => {
-            returned.insert(name, wire::Back::Text(reasoning));
+        ReasoningReturn::FieldWithCalls(name) if has_calls || !reasoning.is_empty() => {
+            returned.insert(name, wire::ReturnedValue::Text(reasoning));
         }
-        Returned::Field(name) if !reasoning.is_empty() && !returned.contains_key("reasoning_details") => {
-            returned.insert(name, wire::Back::Text(reasoning));
+        ReasoningReturn::Field(name)
+            if !reasoning.is_empty() && !returned.contains_key("reasoning_details") =>
+        {
+            returned.insert(name, wire::ReturnedValue::Text(reasoning));
         }
         _ => {}
     }
@@ -126,19 +128,19 @@ fn returned<'a>(
 
 fn call<'a>(call: &'a TurnCall<'_>, quirks: &Quirks) -> wire::Call<'a> {
     wire::Call {
-        id: quirks.call_ids.written(&call.id),
+        id: quirks.call_ids.rewrite(&call.id),
         kind: "function",
         function: wire::Function { name: &call.tool, arguments: &call.arguments },
     }
 }
 
-/// The tools, and the choice among them, as far as the vendor takes it. Servers refuse a choice without tools, and
-/// `auto` goes without saying.
+/// The tools, and the tool choice as far as the vendor accepts it. `auto` is the default and not sent; servers refuse a
+/// choice without tools.
 fn tools<'a>(
     request: &'a ModelRequest<'_>,
     quirks: &Quirks,
 ) -> (Vec<wire::Tool<'a>>, Option<wire::ToolChoice<'a>>) {
-    let takes = |choice: &ToolChoice| quirks.choices.take(choice, &request.params.extra);
+    let accepts = |choice: &ToolChoice| quirks.choices.accepts(choice, &request.params.extra);
     let declaration: fn(&ToolSpec) -> wire::Tool<'_> = match request.params.extra.get(STRICT) {
         Some(Value::Bool(true)) => strict_declaration,
         _ if request.needs.plain_schemas => plain_declaration,
@@ -151,23 +153,23 @@ fn tools<'a>(
     }
     match request.tool_choice {
         ToolChoice::Auto => (all(), None),
-        ToolChoice::None if takes(&ToolChoice::None) => (all(), word("none")),
+        ToolChoice::None if accepts(&ToolChoice::None) => (all(), word("none")),
         ToolChoice::None => (vec![], None),
-        ToolChoice::Required if takes(&ToolChoice::Required) => (all(), word("required")),
+        ToolChoice::Required if accepts(&ToolChoice::Required) => (all(), word("required")),
         ToolChoice::Required => (all(), None),
-        choice @ ToolChoice::Named(name) if takes(choice) => {
+        choice @ ToolChoice::Named(name) if accepts(choice) => {
             let named = wire::ToolChoice::Named { kind: "function", function: wire::Named { name } };
             (all(), Some(named))
         }
-        // Alone and required is as good as named.
+        // A tool that is declared alone and required is as good as named.
         ToolChoice::Named(name) => match request.tools.iter().find(|tool| tool.name == *name) {
-            Some(tool) if takes(&ToolChoice::Required) => (vec![declaration(tool)], word("required")),
+            Some(tool) if accepts(&ToolChoice::Required) => (vec![declaration(tool)], word("required")),
             _ => (all(), None),
         },
     }
 }
 
-/// Tools as they stand in a body.
+/// Encodes tools as in a request body.
 pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
     json!(tools.iter().map(|tool| declaration(tool)).collect::<Vec<_>>())
 }
@@ -184,9 +186,9 @@ fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {
     }
 }
 
-/// The server holds the model to the schema, where it can be said in a way that it can hold to.
+/// Declares a tool whose schema the server enforces, if strict mode can express it.
 fn strict_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
-    let Some(adapted) = schema::for_strict_openai(&tool.parameters) else { return declaration(tool) };
+    let Some(adapted) = schema::adapt_for_strict_openai(&tool.parameters) else { return declaration(tool) };
     wire::Tool {
         kind: "function",
         function: wire::Declaration {
@@ -198,9 +200,9 @@ fn strict_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
     }
 }
 
-/// For a server that refuses rich schemas: the plainest there is, and the rest in words.
+/// Declares a tool for a server that accepts only basic keywords; the rest of the schema is in words.
 fn plain_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
-    let adapted = schema::for_gemini(&tool.parameters);
+    let adapted = schema::adapt_for_gemini(&tool.parameters);
     wire::Tool {
         kind: "function",
         function: wire::Declaration {

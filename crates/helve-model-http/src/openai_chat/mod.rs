@@ -1,27 +1,27 @@
 //! OpenAI chat completions: `POST /chat/completions`, server-sent events, `[DONE]`.
 //!
-//! What is odd: half the world speaks this protocol and nobody to the letter. Calls come in pieces that share
-//! an `index`, but some servers leave it out, reuse 0 with a new `id`, send whole calls at once, or arguments
-//! as an object. Usage comes in a last chunk without choices, or on the last choice. `[DONE]` may be missing,
-//! and `finish_reason` may say `stop` although calls came. Reasoning is called `reasoning_content` or
-//! `reasoning`. All of it is read; what is written is what the documentation says.
+//! Peculiarities: many servers speak this protocol, and most deviate from it. The pieces of a call share an `index`, but some
+//! servers omit it, reuse 0 with a new `id`, send complete calls, or arguments as an object. Usage is in a last chunk
+//! without choices, or in the last choice. `[DONE]` may be missing, and `finish_reason` may be `stop` although there are
+//! calls. Reasoning is called `reasoning_content` or `reasoning`. The decoder accepts all of this; the encoder follows the
+//! documentation.
 
 mod decode;
 mod encode;
 mod wire;
 
-use crate::protocol::{Catalogue, Framing, KeyHeader, Protocol};
+use crate::protocol::{Framing, KeyHeader, ModelListRoute, Protocol};
 
 pub(crate) const PROTOCOL: Protocol = Protocol {
     name: "openai_chat",
     path: "/chat/completions",
-    path_whole: "/chat/completions",
+    complete_path: "/chat/completions",
     framing: Framing::Events,
     key: KeyHeader::Bearer,
     headers: &[],
-    catalogue: Catalogue { path: "/models", list: "data", name: "id", complete: false },
+    model_list: ModelListRoute { path: "/models", list: "data", name: "id", complete: false },
     encode: encode::encode,
     declare: encode::declare,
     decoder: decode::decoder,
-    whole: decode::whole,
+    decode_complete: decode::decode_complete,
 };

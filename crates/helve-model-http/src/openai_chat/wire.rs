@@ -1,4 +1,4 @@
-//! The shapes on the wire, for serde only.
+//! The types of the protocol, for serde only.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-// What is sent
+// Requests
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
@@ -26,7 +26,7 @@ pub(super) struct Body<'a> {
     pub(super) stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream_options: Option<StreamOptions>,
-    /// What has another name with each vendor, and what the operator adds.
+    /// Parameters whose names depend on the vendor, and the operator's extra parameters.
     #[serde(flatten)]
     pub(super) extra: serde_json::Map<String, Value>,
 }
@@ -49,9 +49,9 @@ pub(super) enum Message<'a> {
         content: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
-        /// What the vendor wants back, under its names.
+        /// Members that the vendor requires back.
         #[serde(flatten)]
-        returned: BTreeMap<&'static str, Back<'a>>,
+        returned: BTreeMap<&'static str, ReturnedValue<'a>>,
     },
     Tool {
         tool_call_id: Cow<'a, str>,
@@ -61,7 +61,7 @@ pub(super) enum Message<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Back<'a> {
+pub(super) enum ReturnedValue<'a> {
     Text(&'a str),
     AsItCame(&'a Value),
 }
@@ -112,24 +112,24 @@ pub(super) struct Named<'a> {
     pub(super) name: &'a str,
 }
 
-// What is read
+// Answers
 
-/// A chunk of a stream, or a whole answer: the same but for `delta` and `message`.
+/// A chunk of a stream, or a complete answer; the latter has `message` instead of `delta`.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     pub(super) choices: Option<Vec<Choice<'a>>>,
     #[serde(default)]
     pub(super) usage: Option<Usage>,
-    /// Where older servers of Groq have it.
+    /// The usage of older servers of Groq.
     #[serde(default)]
-    pub(super) x_groq: Option<Elsewhere>,
+    pub(super) x_groq: Option<GroqExtension>,
     #[serde(default)]
     pub(super) error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Elsewhere {
+pub(super) struct GroqExtension {
     #[serde(default)]
     pub(super) usage: Option<Usage>,
 }
@@ -156,13 +156,13 @@ pub(super) struct Delta<'a> {
     pub(super) content: Option<Content<'a>>,
     #[serde(borrow, default)]
     pub(super) reasoning_content: Option<Cow<'a, str>>,
-    /// The same under another name; some servers send both.
+    /// Another name of `reasoning_content`; some servers send both.
     #[serde(borrow, default)]
     pub(super) reasoning: Option<Cow<'a, str>>,
-    /// The same again, in pieces that go back as they came: OpenRouter.
+    /// The reasoning as details that must be sent back unchanged: OpenRouter.
     #[serde(default)]
     pub(super) reasoning_details: Option<Vec<Value>>,
-    /// Thoughts that only the vendor can read, and wants back: Ark.
+    /// Encrypted reasoning that must be sent back: Ark.
     #[serde(borrow, default)]
     pub(super) encrypted_content: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -183,7 +183,7 @@ pub(super) enum Content<'a> {
 pub(super) struct ContentPart {
     #[serde(default)]
     pub(super) text: Option<String>,
-    /// A part that was thought: text, or parts again.
+    /// Reasoning: text, or parts.
     #[serde(default)]
     pub(super) thinking: Option<Thinking>,
     #[serde(default)]
@@ -217,7 +217,7 @@ pub(super) struct CallDelta<'a> {
 pub(super) struct FunctionDelta<'a> {
     #[serde(borrow, default)]
     pub(super) name: Option<Cow<'a, str>>,
-    /// JSON text in a string; some servers send the object, which is kept as it was written.
+    /// JSON text in a string; some servers send the object, which is kept verbatim.
     #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,
 }

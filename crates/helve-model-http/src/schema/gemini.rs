@@ -1,12 +1,12 @@
-//! For Gemini, which knows a part of OpenAPI 3.0: one type a field, no references, `anyOf` the only choice, enums of
-//! text only, and each field of a type.
+//! Schemas for Gemini, which accepts a part of OpenAPI 3.0: every field has one type, no references, no choice but
+//! `anyOf`, and enums only of text.
 
 use serde_json::{Map, Value, json};
 
-use super::flat::{Flat, merge, names};
+use super::flatten::{SchemaFlattener, merge, strings_in};
 use super::{Adapted, describe, kind_of, kinds, words};
 
-/// What a field of a type may say besides its type.
+/// The keywords that a field of a type may have.
 struct Type {
     name: &'static str,
     keywords: &'static [&'static str],
@@ -30,29 +30,30 @@ const TYPES: &[Type] = &[
     },
 ];
 
-/// What may be said about a field of any type, and beside a choice.
+/// The keywords of a field of any type, and beside a choice.
 const NOTES: &[&str] = &["description", "title", "nullable"];
 
-pub(crate) fn for_gemini(schema: &Value) -> Adapted {
+pub(crate) fn adapt_for_gemini(schema: &Value) -> Adapted {
     let mut notes = vec![];
-    let root = Flat::new(schema).object(&mut notes);
+    let root = SchemaFlattener::new(schema).flatten_root(&mut notes);
     let object = TYPES.iter().filter(|kind| kind.name == "object").collect::<Vec<_>>();
-    // The tool's own description says what it is for.
+    // The schema's description becomes a note: the tool has a description of its own.
     let about = root.get("description").and_then(Value::as_str);
     notes.extend(about.map(str::to_owned));
-    notes.extend(words::untold(&root, &told(&object, &root)));
-    let made = object.iter().flat_map(|kind| typed(&mut Flat::new(schema), kind, &root)).collect();
+    notes.extend(words::describe_unsupported(&root, &supported_keywords(&object, &root)));
+    let made =
+        object.iter().flat_map(|kind| typed_schema(&mut SchemaFlattener::new(schema), kind, &root)).collect();
     Adapted { schema: Value::Object(made), notes }
 }
 
-fn field(walk: &mut Flat<'_>, schema: &Value) -> Value {
-    walk.enter(schema, |walk, node| {
+fn adapt_field(walk: &mut SchemaFlattener<'_>, schema: &Value) -> Value {
+    walk.visit(schema, |walk, node| {
         let mut words = vec![];
         let mut made = match node {
-            Some(node) => choice(walk, node, &mut words),
+            Some(node) => adapt_choice(walk, node, &mut words),
             None => {
                 words.push("of a form that is too long to tell".to_owned());
-                anything()
+                any_value()
             }
         };
         describe(&mut made, &words);
@@ -60,37 +61,45 @@ fn field(walk: &mut Flat<'_>, schema: &Value) -> Value {
     })
 }
 
-/// A field that may have one of several forms, or only one.
-fn choice(walk: &mut Flat<'_>, mut node: Map<String, Value>, words: &mut Vec<String>) -> Map<String, Value> {
+/// Adapts a field with alternatives, or with a single form.
+fn adapt_choice(
+    walk: &mut SchemaFlattener<'_>,
+    mut node: Map<String, Value>,
+    words: &mut Vec<String>,
+) -> Map<String, Value> {
     let forms = ["anyOf", "oneOf"].iter().find_map(|keyword| node.remove(*keyword));
-    let Some(Value::Array(mut forms)) = forms else { return single(walk, node, words) };
+    let Some(Value::Array(mut forms)) = forms else { return adapt_single(walk, node, words) };
     let count = forms.len();
     forms.retain(|form| form.get("type").is_none_or(|kind| kind != "null"));
     if forms.len() < count {
         node.insert("nullable".to_owned(), Value::Bool(true));
     }
     match &forms[..] {
-        [] => single(walk, node, words),
+        [] => adapt_single(walk, node, words),
         [form] => {
-            // Which may be a choice itself.
-            walk.enter(form, |walk, form| choice(walk, merge(node, form.unwrap_or_default()), words))
+            // The form may be a choice itself.
+            walk.visit(form, |walk, form| adapt_choice(walk, merge(node, form.unwrap_or_default()), words))
         }
         forms => {
-            let mut made = noted(&node);
+            let mut made = note_keywords(&node);
             node.retain(|keyword, _| !NOTES.contains(&&**keyword));
             for keyword in ["default", "example", "examples"] {
-                words.extend(node.remove(keyword).and_then(|value| words::said(keyword, &value)));
+                words.extend(node.remove(keyword).and_then(|value| words::describe_keyword(keyword, &value)));
             }
-            // What holds for all of them is said in each.
-            let each = forms.iter().map(|form| field(walk, &json!({"allOf": [form, node]})));
+            // Gemini accepts only notes beside a choice, so the other keywords go into each form.
+            let each = forms.iter().map(|form| adapt_field(walk, &json!({"allOf": [form, node]})));
             made.insert("anyOf".to_owned(), each.collect());
             made
         }
     }
 }
 
-/// A field of one type, or of several that differ in nothing else.
-fn single(walk: &mut Flat<'_>, mut node: Map<String, Value>, words: &mut Vec<String>) -> Map<String, Value> {
+/// Adapts a field of one type, or of several types with the same keywords.
+fn adapt_single(
+    walk: &mut SchemaFlattener<'_>,
+    mut node: Map<String, Value>,
+    words: &mut Vec<String>,
+) -> Map<String, Value> {
     let (mut names, nullable) = kinds(&node);
     if nullable {
         node.insert("nullable".to_owned(), Value::Bool(true));
@@ -99,65 +108,69 @@ fn single(walk: &mut Flat<'_>, mut node: Map<String, Value>, words: &mut Vec<Str
         names.push("string".to_owned());
         words.push("always null".to_owned());
     }
-    values(&mut node, &mut names, words);
+    adapt_values(&mut node, &mut names, words);
     if names.is_empty() {
-        names.extend(guess(&node).map(str::to_owned));
+        names.extend(guess_type(&node).map(str::to_owned));
     }
     let types: Vec<&Type> = TYPES.iter().filter(|kind| names.iter().any(|name| name == kind.name)).collect();
-    words.extend(words::untold(&node, &told(&types, &node)));
+    words.extend(words::describe_unsupported(&node, &supported_keywords(&types, &node)));
     let mut made = match types[..] {
-        [] => anything(),
-        [kind] => typed(walk, kind, &node),
+        [] => any_value(),
+        [kind] => typed_schema(walk, kind, &node),
         _ => {
-            let each = types.iter().map(|kind| Value::Object(typed(walk, kind, &node)));
+            let each = types.iter().map(|kind| Value::Object(typed_schema(walk, kind, &node)));
             Map::from_iter([("anyOf".to_owned(), each.collect())])
         }
     };
-    made.extend(noted(&node));
+    made.extend(note_keywords(&node));
     made
 }
 
-/// The keywords that need no words where these types are allowed.
-fn told(types: &[&Type], node: &Map<String, Value>) -> Vec<&'static str> {
-    let mut told: Vec<&str> = types.iter().flat_map(|kind| kind.keywords).copied().collect();
+/// The keywords that need no words for these types.
+fn supported_keywords(types: &[&Type], node: &Map<String, Value>) -> Vec<&'static str> {
+    let mut keywords: Vec<&str> = types.iter().flat_map(|kind| kind.keywords).copied().collect();
     if types.iter().any(|kind| format(kind, node).is_some()) {
-        told.push("format");
+        keywords.push("format");
     }
-    told
+    keywords
 }
 
 fn format<'a>(kind: &Type, node: &'a Map<String, Value>) -> Option<&'a Value> {
     node.get("format").filter(|format| kind.formats.iter().any(|known| *format == known))
 }
 
-fn noted(node: &Map<String, Value>) -> Map<String, Value> {
-    let noted = NOTES.iter().filter_map(|keyword| Some((*keyword, node.get(*keyword)?)));
+fn note_keywords(node: &Map<String, Value>) -> Map<String, Value> {
+    let notes = NOTES.iter().filter_map(|keyword| Some((*keyword, node.get(*keyword)?)));
     let sound = |keyword: &str, value: &Value| {
         if keyword == "nullable" { value.is_boolean() } else { value.is_string() }
     };
-    let noted = noted.filter(|(keyword, value)| sound(keyword, value));
-    noted.map(|(keyword, value)| (keyword.to_owned(), value.clone())).collect()
+    let notes = notes.filter(|(keyword, value)| sound(keyword, value));
+    notes.map(|(keyword, value)| (keyword.to_owned(), value.clone())).collect()
 }
 
-/// A field of this type, with what it may say.
-fn typed(walk: &mut Flat<'_>, kind: &Type, node: &Map<String, Value>) -> Map<String, Value> {
+/// A field of this type with the keywords that the type may have.
+fn typed_schema(
+    walk: &mut SchemaFlattener<'_>,
+    kind: &Type,
+    node: &Map<String, Value>,
+) -> Map<String, Value> {
     let mut made = Map::from_iter([("type".to_owned(), Value::from(kind.name))]);
     made.extend(format(kind, node).map(|format| ("format".to_owned(), format.clone())));
     let fields = node.get("properties").and_then(Value::as_object);
     for keyword in kind.keywords {
         let value = match *keyword {
             "properties" => fields.map(|fields| {
-                let fields = fields.iter().map(|(name, schema)| (name.clone(), field(walk, schema)));
+                let fields = fields.iter().map(|(name, schema)| (name.clone(), adapt_field(walk, schema)));
                 Value::Object(fields.collect())
             }),
             "required" => {
                 let known = |name: &&str| fields.is_some_and(|fields| fields.contains_key(*name));
-                Some(names(node.get("required")).filter(known).collect())
+                Some(strings_in(node.get("required")).filter(known).collect())
             }
-            "items" => Some(field(walk, &items(node))),
+            "items" => Some(adapt_field(walk, &item_schema(node))),
             "enum" => node.get("enum").cloned(),
             "pattern" => node.get("pattern").filter(|pattern| pattern.is_string()).cloned(),
-            // The bounds.
+            // Bounds.
             _ => node.get(*keyword).filter(|bound| bound.is_number()).cloned(),
         };
         let empty = |value: &Value| {
@@ -168,8 +181,8 @@ fn typed(walk: &mut Flat<'_>, kind: &Type, node: &Map<String, Value>) -> Map<Str
     made
 }
 
-/// What each item is; of a list with places, any of them.
-fn items(node: &Map<String, Value>) -> Value {
+/// The schema of an item; any of the schemas if each position has its own.
+fn item_schema(node: &Map<String, Value>) -> Value {
     match (node.get("items"), node.get("prefixItems")) {
         (_, Some(places)) | (Some(places @ Value::Array(_)), None) => json!({"anyOf": places}),
         (Some(items), None) => items.clone(),
@@ -177,8 +190,8 @@ fn items(node: &Map<String, Value>) -> Value {
     }
 }
 
-/// The values that are allowed: as an enum where they are text, in words where not.
-fn values(node: &mut Map<String, Value>, kinds: &mut Vec<String>, words: &mut Vec<String>) {
+/// Writes the allowed values as an enum if they are text, and in words if not.
+fn adapt_values(node: &mut Map<String, Value>, kinds: &mut Vec<String>, words: &mut Vec<String>) {
     let listed = node.remove("enum").and_then(|listed| listed.as_array().cloned());
     let Some(allowed) = node.remove("const").map(|only| vec![only]).or(listed) else { return };
     let (nulls, allowed): (Vec<_>, Vec<_>) = allowed.into_iter().partition(Value::is_null);
@@ -188,9 +201,9 @@ fn values(node: &mut Map<String, Value>, kinds: &mut Vec<String>, words: &mut Ve
     let text = allowed.iter().all(Value::is_string) && !allowed.is_empty();
     if text && (kinds.is_empty() || kinds.iter().any(|kind| kind == "string")) {
         *kinds = vec!["string".to_owned()];
-        // An enum may not hold an empty text, and without it would exclude it.
+        // Gemini accepts no empty text in an enum, and an enum without it would exclude it.
         if allowed.iter().any(|value| value == "") {
-            words.extend(words::said("enum", &Value::Array(allowed)));
+            words.extend(words::describe_keyword("enum", &Value::Array(allowed)));
         } else {
             node.insert("enum".to_owned(), Value::Array(allowed));
         }
@@ -201,13 +214,13 @@ fn values(node: &mut Map<String, Value>, kinds: &mut Vec<String>, words: &mut Ve
     }
     match &allowed[..] {
         [] => words.push("always null".to_owned()),
-        [only] => words.extend(words::said("const", only)),
-        _ => words.extend(words::said("enum", &Value::Array(allowed))),
+        [only] => words.extend(words::describe_keyword("const", only)),
+        _ => words.extend(words::describe_keyword("enum", &Value::Array(allowed))),
     }
 }
 
-/// The type of a field that names none, by what it says.
-fn guess(node: &Map<String, Value>) -> Option<&'static str> {
+/// Guesses the type of a field without `type` by its keywords.
+fn guess_type(node: &Map<String, Value>) -> Option<&'static str> {
     const TELLING: &[(&str, &str)] = &[
         ("properties", "object"),
         ("required", "object"),
@@ -224,8 +237,8 @@ fn guess(node: &Map<String, Value>) -> Option<&'static str> {
     TELLING.iter().find(|(keyword, _)| node.contains_key(*keyword)).map(|(_, kind)| *kind)
 }
 
-/// Any value at all: there is no field without a type.
-fn anything() -> Map<String, Value> {
+/// A schema for any value, since Gemini accepts no field without a type.
+fn any_value() -> Map<String, Value> {
     let plain = ["string", "number", "boolean", "object"].map(|kind| json!({"type": kind}));
     let list = json!({"type": "array", "items": {"anyOf": plain}});
     Map::from_iter([("anyOf".to_owned(), plain.into_iter().chain([list]).collect())])

@@ -1,17 +1,18 @@
-//! For OpenAI's strict mode: every field required, nothing besides them, and the server holds the model to it.
+//! Schemas for OpenAI's strict mode, in which the server enforces the schema: every field is required, and no others are
+//! allowed.
 //!
-//! What may be left out is null instead. A schema with keys that are not known beforehand cannot be held to and is
-//! none of ours: its tool is declared as always.
+//! Optional fields become nullable. Strict mode cannot express objects with arbitrary keys; a tool with such a schema is
+//! declared without it.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::flat::{Flat, names};
+use super::flatten::{SchemaFlattener, strings_in};
 use super::{Adapted, describe, kind_of, kinds, words};
 
-/// What has a place of its own below.
-const KNOWN: &[&str] = &[
+/// Keywords that the functions below adapt.
+const ADAPTED: &[&str] = &[
     "type",
     "title",
     "enum",
@@ -25,7 +26,7 @@ const KNOWN: &[&str] = &[
     "additionalProperties",
 ];
 
-/// What strict mode understands as it stands.
+/// Keywords that strict mode supports unchanged.
 const PASSED: &[&str] = &[
     "description",
     "pattern",
@@ -41,29 +42,29 @@ const PASSED: &[&str] = &[
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
-/// Keys that are not known beforehand, and places in a list.
-const BEYOND: &[&str] = &["patternProperties", "prefixItems"];
+/// Keywords that strict mode cannot express: arbitrary keys, and items by position.
+const INEXPRESSIBLE: &[&str] = &["patternProperties", "prefixItems"];
 
-/// How deep; the vendor allows ten levels.
+/// The vendor's limit of nesting.
 const DEPTH_MAX: usize = 10;
 
-/// How many fields; more than any tool has.
+/// The most fields; no tool has more.
 const FIELDS_MAX: usize = 2_000;
 
-/// None where strict mode cannot say what the schema says.
-pub(crate) fn for_strict_openai(schema: &Value) -> Option<Adapted> {
+/// The schema for strict mode; none if strict mode cannot express it.
+pub(crate) fn adapt_for_strict_openai(schema: &Value) -> Option<Adapted> {
     let is_choice = ["anyOf", "oneOf", "$ref"].iter().any(|keyword| schema.get(keyword).is_some());
     if is_choice || schema.get("type").is_none_or(|kind| kind != "object") {
         return None;
     }
-    let mut walk = Walk { flat: Flat::new(schema), depth: 0, fields: 0 };
+    let mut walk = Walk { flat: SchemaFlattener::new(schema), depth: 0, fields: 0 };
     let mut notes = vec![];
-    let mut made = walk.node(schema, &mut notes)?;
+    let mut made = walk.adapt_node(schema, &mut notes)?;
     for key in ["$defs", "definitions"] {
         let Some(definitions) = schema.get(key).and_then(Value::as_object) else { continue };
         let mut adapted = Map::new();
         for (name, definition) in definitions {
-            adapted.insert(name.clone(), walk.field(definition)?);
+            adapted.insert(name.clone(), walk.adapt_field(definition)?);
         }
         made.insert(key.to_owned(), Value::Object(adapted));
     }
@@ -71,25 +72,25 @@ pub(crate) fn for_strict_openai(schema: &Value) -> Option<Adapted> {
 }
 
 struct Walk<'a> {
-    /// One for all combinations, so that they have one bound together.
-    flat: Flat<'a>,
+    /// Shared by all `allOf` combinations, so that one bound limits their total work.
+    flat: SchemaFlattener<'a>,
     depth: usize,
     fields: usize,
 }
 
 impl Walk<'_> {
-    fn field(&mut self, schema: &Value) -> Option<Value> {
+    fn adapt_field(&mut self, schema: &Value) -> Option<Value> {
         if self.depth >= DEPTH_MAX || self.fields >= FIELDS_MAX {
             return None;
         }
         self.depth += 1;
         self.fields += 1;
         let mut words = vec![];
-        let made = self.node(schema, &mut words);
+        let made = self.adapt_node(schema, &mut words);
         self.depth -= 1;
         let mut made = made?;
         describe(&mut made, &words);
-        // A reference stands alone.
+        // A reference may have no keywords beside it.
         if made.len() > 1
             && let Some(reference) = made.remove("$ref")
         {
@@ -98,26 +99,27 @@ impl Walk<'_> {
         Some(Value::Object(made))
     }
 
-    fn node(&mut self, schema: &Value, words: &mut Vec<String>) -> Option<Map<String, Value>> {
-        if BEYOND.iter().any(|keyword| schema.get(keyword).is_some()) {
+    fn adapt_node(&mut self, schema: &Value, words: &mut Vec<String>) -> Option<Map<String, Value>> {
+        if INEXPRESSIBLE.iter().any(|keyword| schema.get(keyword).is_some()) {
             return None;
         }
         let given = match schema.get("allOf") {
             None => Cow::Borrowed(schema.as_object()?),
-            Some(_) => Cow::Owned(self.flat.enter(schema, |_, whole| whole)?),
+            Some(_) => Cow::Owned(self.flat.visit(schema, |_, flattened| flattened)?),
         };
         let format = given.get("format").filter(|format| FORMATS.iter().any(|known| *format == known));
-        let told = KNOWN.iter().chain(PASSED).copied().chain(format.map(|_| "format")).collect::<Vec<_>>();
-        words.extend(words::untold(&given, &told));
+        let supported =
+            ADAPTED.iter().chain(PASSED).copied().chain(format.map(|_| "format")).collect::<Vec<_>>();
+        words.extend(words::describe_unsupported(&given, &supported));
         let passed = PASSED.iter().filter_map(|keyword| Some((*keyword, given.get(*keyword)?)));
         let passed = passed.chain(format.map(|format| ("format", format)));
         let mut made: Map<_, _> = passed.map(|(key, value)| (key.to_owned(), value.clone())).collect();
-        made.extend(self.form(&given)?);
+        made.extend(self.adapt_type(&given)?);
         Some(made)
     }
 
-    /// A reference, a choice, or values of some types.
-    fn form(&mut self, given: &Map<String, Value>) -> Option<Map<String, Value>> {
+    /// Adapts a reference, a choice, or the types of a value.
+    fn adapt_type(&mut self, given: &Map<String, Value>) -> Option<Map<String, Value>> {
         let mut made = Map::new();
         if let Some(reference) = given.get("$ref") {
             let known = reference.as_str()?;
@@ -128,11 +130,11 @@ impl Walk<'_> {
             return Some(made);
         }
         if let Some(forms) = given.get("anyOf").or(given.get("oneOf")) {
-            // What holds for all of them besides has no place here.
+            // Strict mode has no place for restrictions beside a choice.
             if ["properties", "items", "enum", "const"].iter().any(|keyword| given.contains_key(*keyword)) {
                 return None;
             }
-            let forms = forms.as_array()?.iter().map(|form| self.field(form));
+            let forms = forms.as_array()?.iter().map(|form| self.adapt_field(form));
             made.insert("anyOf".to_owned(), Value::Array(forms.collect::<Option<_>>()?));
             return Some(made);
         }
@@ -151,35 +153,35 @@ impl Walk<'_> {
             return None;
         }
         made.extend(allowed.map(|allowed| ("enum".to_owned(), allowed)));
-        made.extend(kind(&kinds, null).map(|kind| ("type".to_owned(), kind)));
+        made.extend(type_value(&kinds, null).map(|kind| ("type".to_owned(), kind)));
         if kinds.iter().any(|kind| kind == "array") {
-            made.insert("items".to_owned(), self.field(given.get("items")?)?);
+            made.insert("items".to_owned(), self.adapt_field(given.get("items")?)?);
         }
         if kinds.iter().any(|kind| kind == "object") {
-            made.extend(self.object(given)?);
+            made.extend(self.adapt_object(given)?);
         }
         Some(made)
     }
 
-    /// All fields, all of them required, and no others.
-    fn object(&mut self, given: &Map<String, Value>) -> Option<Map<String, Value>> {
+    /// Adapts an object: all fields required, no others allowed.
+    fn adapt_object(&mut self, given: &Map<String, Value>) -> Option<Map<String, Value>> {
         let none = Map::new();
         let fields = given.get("properties").and_then(Value::as_object).unwrap_or(&none);
         let free = match given.get("additionalProperties") {
             Some(Value::Object(_)) => true,
-            // Without any field it is a map, whatever it says; only a tool may have no arguments.
+            // An object without fields is a map, except at the root: a tool may have no arguments.
             Some(Value::Bool(true)) | None => fields.is_empty() && self.depth > 0,
             _ => false,
         };
         if free {
             return None;
         }
-        let required: Vec<&str> = names(given.get("required")).collect();
+        let required: Vec<&str> = strings_in(given.get("required")).collect();
         let mut made = Map::new();
         for (name, schema) in fields {
-            let mut field = self.field(schema)?;
+            let mut field = self.adapt_field(schema)?;
             if !required.contains(&name.as_str()) {
-                or_null(&mut field);
+                allow_null(&mut field);
             }
             made.insert(name.clone(), field);
         }
@@ -192,7 +194,7 @@ impl Walk<'_> {
     }
 }
 
-fn kind(kinds: &[String], null: bool) -> Option<Value> {
+fn type_value(kinds: &[String], null: bool) -> Option<Value> {
     let mut named: Vec<&str> = kinds.iter().map(String::as_str).collect();
     if null {
         named.push("null");
@@ -204,8 +206,8 @@ fn kind(kinds: &[String], null: bool) -> Option<Value> {
     }
 }
 
-/// Null stands for what is left out.
-fn or_null(field: &mut Value) {
+/// Makes an optional field nullable.
+fn allow_null(field: &mut Value) {
     let nothing = json!({"type": "null"});
     let Some(node) = field.as_object_mut() else { return };
     if node.contains_key("$ref") {
@@ -225,7 +227,7 @@ fn or_null(field: &mut Value) {
     }
     let (kinds, _) = kinds(node);
     if !kinds.is_empty() {
-        node.extend(kind(&kinds, true).map(|kind| ("type".to_owned(), kind)));
+        node.extend(type_value(&kinds, true).map(|kind| ("type".to_owned(), kind)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What holds for every vendor; the tables are beside each of them.
+//! Tests for all vendors; each vendor's tables are beside its file.
 
 use serde_json::json;
 
@@ -18,8 +18,8 @@ pub(super) fn show(adapted: &Adapted) -> String {
 }
 
 #[test]
-fn a_schema_that_would_grow_without_bound_does_not() {
-    // Each level refers twice to the next: 2^40 fields, if all of them were followed.
+fn a_schema_that_doubles_on_each_level_stays_bounded() {
+    // Each level refers twice to the next: 2^40 fields if all were followed.
     let mut definitions = Map::new();
     for level in 0..40 {
         let next = json!({"$ref": format!("#/$defs/L{}", level + 1)});
@@ -28,19 +28,19 @@ fn a_schema_that_would_grow_without_bound_does_not() {
     }
     definitions.insert("L40".into(), json!({"type": "string"}));
     let schema = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/L0"}}, "$defs": definitions});
-    let adapted = for_gemini(&schema);
+    let adapted = adapt_for_gemini(&schema);
     assert_plain(&adapted.schema);
     let size = adapted.schema.to_string().len();
     assert!(size < 2_000_000, "{size}");
-    assert!(for_strict_openai(&schema).is_some(), "references stay");
+    assert!(adapt_for_strict_openai(&schema).is_some(), "references stay");
 
     let mut deep = json!({"type": "string"});
     for _ in 0..500 {
         deep = json!({"type": "array", "items": deep});
     }
     let deep = json!({"type": "object", "properties": {"x": deep}});
-    assert_plain(&for_gemini(&deep).schema);
-    assert_eq!(for_strict_openai(&deep), None);
+    assert_plain(&adapt_for_gemini(&deep).schema);
+    assert_eq!(adapt_for_strict_openai(&deep), None);
 }
 
 #[test]
@@ -51,23 +51,23 @@ fn notes_follow_the_description_of_the_tool() {
 }
 
 #[test]
-fn anthropic_takes_schemas_as_they_are_unless_the_root_is_a_choice() {
+fn anthropic_schemas_are_unchanged_unless_the_root_is_a_choice() {
     let plain = json!({"type": "object", "properties": {"a": {"oneOf": [{"type": "string"}, {"type": "null"}]}}, "additionalProperties": false});
     assert!(
-        matches!(for_anthropic(&plain), (Cow::Borrowed(same), notes) if *same == plain && notes.is_empty())
+        matches!(adapt_for_anthropic(&plain), (Cow::Borrowed(same), notes) if *same == plain && notes.is_empty())
     );
-    let (typeless, _) = for_anthropic(&Value::Bool(true));
+    let (typeless, _) = adapt_for_anthropic(&Value::Bool(true));
     assert_eq!(*typeless, json!({"type": "object"}));
     let named = json!({"$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "properties": {"b": {"$ref": "#/$defs/B"}}}, "B": {"type": "string"}}});
-    let (found, _) = for_anthropic(&named);
+    let (found, _) = adapt_for_anthropic(&named);
     assert_eq!(found["properties"]["b"], json!({"$ref": "#/$defs/B"}));
     assert_eq!((found["$defs"]["B"].clone(), found.get("$ref")), (json!({"type": "string"}), None));
 }
 
-/// A small generator of chance, the same in every run.
-struct Dice(u64);
+/// A random number generator with a fixed seed.
+struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     fn below(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % sides
@@ -117,8 +117,8 @@ impl Dice {
 }
 
 #[test]
-fn whatever_a_schema_looks_like_each_vendor_gets_one_that_it_takes() {
-    let mut dice = Dice(4);
+fn every_generated_schema_is_adapted_to_what_each_vendor_accepts() {
+    let mut dice = SeededRng(4);
     let mut strict = 0;
     for _ in 0..4_000 {
         let mut schema = dice.schema(3);
@@ -128,12 +128,12 @@ fn whatever_a_schema_looks_like_each_vendor_gets_one_that_it_takes() {
                 members.insert("type".into(), "object".into());
             }
         }
-        let adapted = for_gemini(&schema);
+        let adapted = adapt_for_gemini(&schema);
         assert_eq!(adapted.schema["type"], "object", "{schema}");
         assert_plain(&adapted.schema);
-        let (found, _) = for_anthropic(&schema);
+        let (found, _) = adapt_for_anthropic(&schema);
         assert_eq!(found["type"], "object", "{schema}");
-        if let Some(adapted) = for_strict_openai(&schema) {
+        if let Some(adapted) = adapt_for_strict_openai(&schema) {
             strict += 1;
             let members = adapted.schema["properties"].as_object().unwrap();
             assert_eq!(adapted.schema["required"].as_array().unwrap().len(), members.len(), "{schema}");
@@ -142,15 +142,15 @@ fn whatever_a_schema_looks_like_each_vendor_gets_one_that_it_takes() {
     assert!(strict > 20, "{strict}");
 }
 
-/// The values in it and its text, which is what a request to a vendor would hold.
+/// The size of a schema in a request: its values and its text.
 fn size(value: &Value) -> usize {
     value.to_string().len()
 }
 
 #[test]
 fn references_to_combinations_of_references_are_followed_within_a_bound() {
-    // Each of two thousand fields is a combination of 600 that contradict each other, which is told in words: followed to the
-    // end it would be hundreds of megabytes.
+    // Each of two thousand fields combines 600 schemas that contradict each other, which needs words: without a bound the
+    // result would have hundreds of megabytes.
     let parts: Vec<_> = (0..600).map(|n| json!({"$ref": format!("#/$defs/p{n}")})).collect();
     let mut definitions: Map<_, _> =
         (0..600).map(|n| (format!("p{n}"), json!({"pattern": format!("^some pattern {n}$")}))).collect();
@@ -158,15 +158,15 @@ fn references_to_combinations_of_references_are_followed_within_a_bound() {
     let one = json!({"$ref": "#/$defs/all"});
     let fields: Map<_, _> = (0..2_000).map(|n| (format!("f{n}"), one.clone())).collect();
     let schema = json!({"type": "object", "properties": fields, "$defs": definitions});
-    let adapted = for_gemini(&schema);
+    let adapted = adapt_for_gemini(&schema);
     assert_plain(&adapted.schema);
     assert!(size(&adapted.schema) < 2_000_000, "{}", size(&adapted.schema));
-    if let Some(strict) = for_strict_openai(&schema) {
+    if let Some(strict) = adapt_for_strict_openai(&schema) {
         assert!(size(&strict.schema) < 2_000_000, "{}", size(&strict.schema));
     }
 
     let choice = json!({"type": "object", "anyOf": vec![one; 500], "$defs": schema["$defs"]});
-    let (made, notes) = for_anthropic(&choice);
+    let (made, notes) = adapt_for_anthropic(&choice);
     assert!(size(&made) < 500_000 && with_notes("d", &notes).len() < 3_000, "{}", size(&made));
 }
 
@@ -176,7 +176,7 @@ fn long_lists_in_combinations_are_compared_within_a_bound() {
     let part = json!({"type": "string", "enum": names, "required": names});
     let parts = vec![json!({"$ref": "#/$defs/p"}), part.clone(), part.clone(), part.clone()];
     let schema = json!({"type": "object", "properties": {"x": {"allOf": parts}}, "$defs": {"p": part}});
-    let adapted = for_gemini(&schema);
+    let adapted = adapt_for_gemini(&schema);
     assert_plain(&adapted.schema);
     assert!(size(&adapted.schema) < 500_000, "{}", size(&adapted.schema));
     assert!(adapted.schema.to_string().contains("too long to tell"), "it is said");

@@ -1,20 +1,20 @@
-//! What a vendor's schema cannot say, in words that a model understands.
+//! Describes schema keywords that a vendor does not support in words for the model.
 
 use serde_json::{Map, Value};
 
-/// Longer than this, words help nobody.
+/// The longest value in a description.
 const SHOWN_MAX: usize = 300;
 
 const NUMBER_FORMATS: &[&str] = &["int", "uint", "float", "double"];
 
-/// The words for all keywords of a schema that a vendor does not know.
-pub(super) fn untold(node: &Map<String, Value>, known: &[&str]) -> Vec<String> {
+/// Describes all keywords that a vendor does not support.
+pub(super) fn describe_unsupported(node: &Map<String, Value>, known: &[&str]) -> Vec<String> {
     let unknown = node.iter().filter(|(keyword, _)| !known.contains(&keyword.as_str()));
-    unknown.filter_map(|(keyword, value)| said(keyword, value)).collect()
+    unknown.filter_map(|(keyword, value)| describe_keyword(keyword, value)).collect()
 }
 
-/// A keyword in words; none where it says nothing about values.
-pub(super) fn said(keyword: &str, value: &Value) -> Option<String> {
+/// Describes a keyword; none if it does not restrict values.
+pub(super) fn describe_keyword(keyword: &str, value: &Value) -> Option<String> {
     let shown = shown(value);
     Some(match keyword {
         "minLength" | "minItems" | "minProperties" if value == 0 => return None,
@@ -26,7 +26,7 @@ pub(super) fn said(keyword: &str, value: &Value) -> Option<String> {
         "minLength" => format!("at least {shown} characters"),
         "maxLength" => format!("at most {shown} characters"),
         "pattern" => format!("matches the regular expression {shown}"),
-        // How many bits a number has in some program tells a model nothing.
+        // The size of a number in a program means nothing to a model.
         "format" if NUMBER_FORMATS.iter().any(|known| shown.starts_with(known)) => return None,
         "format" => format!("format: {shown}"),
         "minItems" => format!("at least {shown} items"),

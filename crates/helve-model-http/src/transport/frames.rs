@@ -1,4 +1,4 @@
-//! Bytes in, frames out: server-sent events, or lines. How long a line may be is measured before.
+//! Splits bytes into frames: server-sent events, or lines. The bytes are already bounded.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -7,8 +7,8 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use sse_stream::SseByteStream;
 
-use super::patient::ReadError;
 use super::root_cause;
+use super::timed_stream::ReadError;
 use crate::protocol::Framing;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -27,7 +27,7 @@ impl Frames {
     ) -> Self {
         match framing {
             Framing::Events => {
-                // A last frame without its empty line would be lost.
+                // Without the empty line at its end the last frame would be lost.
                 let ended = bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
                 let bytes: ByteStream = Box::pin(ended);
                 Self::Events(Box::new(SseByteStream::new(bytes)))
@@ -36,15 +36,17 @@ impl Frames {
         }
     }
 
-    /// The next frame that has anything in it, or why there is none.
+    /// The next frame that is not empty, or the reason why the stream failed.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<String, String>>> {
         match self {
-            Self::Lines(lines) => lines.poll_next(cx).map(|line| line.map(|line| line.map(whole_characters))),
+            Self::Lines(lines) => {
+                lines.poll_next(cx).map(|line| line.map(|line| line.map(replace_lone_surrogates)))
+            }
             Self::Events(events) => loop {
                 match ready!(events.poll_next_unpin(cx)) {
                     Some(Ok(event)) => {
                         if let Some(data) = event.data.filter(|data| !data.trim().is_empty()) {
-                            return Poll::Ready(Some(Ok(whole_characters(data))));
+                            return Poll::Ready(Some(Ok(replace_lone_surrogates(data))));
                         }
                     }
                     Some(Err(error)) => return Poll::Ready(Some(Err(root_cause(&error)))),
@@ -55,35 +57,35 @@ impl Frames {
     }
 }
 
-/// JSON in which no half of a surrogate pair stands alone: servers that cut text between the halves write such escapes,
-/// and a whole answer would be lost over one character. U+FFFD stands in its place.
-fn whole_characters(mut json: String) -> String {
+/// Replaces lone surrogates in the escapes of JSON by U+FFFD. Servers that cut text inside a character write such
+/// escapes, and serde would refuse the whole frame.
+fn replace_lone_surrogates(mut json: String) -> String {
     let mut from = 0;
     while let Some(found) = memchr::memchr(b'\\', &json.as_bytes()[from..]) {
         let at = from + found;
-        match (surrogate(&json, at), surrogate(&json, at + ESCAPE)) {
-            (Some(Half::High), Some(Half::Low)) => from = at + 2 * ESCAPE,
+        match (surrogate_at(&json, at), surrogate_at(&json, at + ESCAPE_BYTES)) {
+            (Some(Half::High), Some(Half::Low)) => from = at + 2 * ESCAPE_BYTES,
             (Some(_), _) => {
-                json.replace_range(at..at + ESCAPE, "\\ufffd");
-                from = at + ESCAPE;
+                json.replace_range(at..at + ESCAPE_BYTES, "\\ufffd");
+                from = at + ESCAPE_BYTES;
             }
-            // The character behind a backslash belongs to it.
+            // The character after a backslash is part of the escape.
             (None, _) => from = json.len().min(at + 2),
         }
     }
     json
 }
 
-/// As long is `\uXXXX`.
-const ESCAPE: usize = 6;
+/// The length of `\uXXXX`.
+const ESCAPE_BYTES: usize = 6;
 
 enum Half {
     High,
     Low,
 }
 
-fn surrogate(json: &str, at: usize) -> Option<Half> {
-    let escape = json.as_bytes().get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
+fn surrogate_at(json: &str, at: usize) -> Option<Half> {
+    let escape = json.as_bytes().get(at..at + ESCAPE_BYTES)?.strip_prefix(b"\\u")?;
     let code = u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()?;
     match code {
         0xD800..=0xDBFF => Some(Half::High),
@@ -95,7 +97,7 @@ fn surrogate(json: &str, at: usize) -> Option<Half> {
 pub(super) struct Lines {
     bytes: ByteStream,
     buffer: BytesMut,
-    /// How much of the buffer is known to hold no line end.
+    /// The length of the buffer's prefix that has no line end.
     searched: usize,
     started: bool,
     ended: bool,
@@ -128,8 +130,8 @@ impl Lines {
         }
     }
 
-    /// The first whole line of the buffer; after the end also what is left. A line end is never inside a
-    /// character, so a character that came in two pieces is whole again in its line.
+    /// The first complete line of the buffer; after the end of the stream also the rest. A line end is never inside a
+    /// character, so a complete line has only complete characters.
     fn take_line(&mut self) -> Option<String> {
         let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
@@ -173,7 +175,7 @@ mod tests {
         read
     }
 
-    /// The frames of a text, however it is cut into pieces.
+    /// Checks the frames of a text for pieces of every size.
     async fn check(framing: Framing, text: &str, expected: &[&str]) {
         for size in 1..=text.len() {
             let pieces = text.as_bytes().chunks(size).map(|piece| Ok(piece.to_vec())).collect();
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_end_in_every_way_that_lines_end() {
+    async fn lines_may_end_with_lf_crlf_or_the_stream() {
         check(Framing::Lines, "{\"a\":1}\n{\"b\":2}\n", &["{\"a\":1}", "{\"b\":2}"]).await;
         check(Framing::Lines, "{\"a\":1}\r\n\r\n{\"b\":2}", &["{\"a\":1}", "{\"b\":2}"]).await;
         check(Framing::Lines, "\u{feff}{\"文\":\"你好 🦀\"}\n\n", &["{\"文\":\"你好 🦀\"}"]).await;
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_are_read_as_liberally_as_servers_write_them() {
+    async fn events_may_have_marks_comments_and_unknown_fields() {
         check(Framing::Events, "\u{feff}data: a\r\n\r\ndata:b\r\n\r\n", &["a", "b"]).await;
         check(Framing::Events, ": OPENROUTER PROCESSING\n\nevent: x\nid: 7\nfoo: bar\ndata:a\n\n", &["a"])
             .await;
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn half_a_character_costs_no_more_than_itself() {
+    async fn a_lone_surrogate_is_replaced_and_the_frame_is_kept() {
         let cases = [
             (r#"{"a":"x\ud83d"}"#, r#"{"a":"x\ufffd"}"#),
             (r#"{"a":"\udE00\ud83d\ude00\uD83Dé\ud83d\n"}"#, r#"{"a":"\ufffd\ud83d\ude00\ufffdé\ufffd\n"}"#),
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn half_a_line_before_a_break_is_no_frame() {
+    async fn an_incomplete_line_before_an_error_is_no_frame() {
         let broken = vec![Ok(b"{\"a\":1}\n{\"b\"".to_vec()), Err("reset")];
         assert_eq!(
             frames(Framing::Lines, broken).await,

@@ -1,4 +1,4 @@
-//! Keeps keys out of what people, models and logs are told, since some servers repeat what they were sent.
+//! Removes keys from answers and errors, since some servers repeat parts of a request.
 
 use std::borrow::Cow;
 
@@ -9,64 +9,64 @@ use helve_model::ModelError;
 use secrecy::{ExposeSecret, SecretString};
 
 const HIDDEN: &str = "[hidden]";
-/// What is shorter is no secret, and would be found in every sentence.
+/// A shorter key is no secret, and it would occur in ordinary text.
 const KEY_BYTES_MIN: usize = 4;
-/// What is shorter stands in for a key, as in `ollama` or `EMPTY`, and is a word that answers may well have.
+/// A shorter key is a placeholder such as `ollama` or `EMPTY`, which answers may contain as a word.
 const REAL_KEY_BYTES_MIN: usize = 16;
-/// How the keys of well-known services begin, and a signed token.
-const BEGINNINGS: &[&str] = &[
+/// Prefixes of keys of well-known services and of signed tokens.
+const KEY_PREFIXES: &[&str] = &[
     "sk-", "sk_", "pk-", "pk_", "rk_", "gsk_", "xai-", "AIza", "hf_", "hv_", "tvly-", "nvapi-", "ghp_",
     "AKIA", "eyJ",
 ];
 
-/// The pieces of an answer without our key, in whatever form and wherever they are cut.
-pub(super) fn cleaned<E: Send + 'static>(
+/// Removes the key from the pieces of an answer, in every form and also across pieces.
+pub(super) fn redact_stream<E: Send + 'static>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     key: Option<&SecretString>,
 ) -> impl Stream<Item = Result<Bytes, E>> + Send + 'static {
     let key = key.map(|key| key.expose_secret().trim()).filter(|key| key.len() >= REAL_KEY_BYTES_MIN);
     let mut redactor = key.map(Redactor::of_value);
     pieces.map(Some).chain(stream::iter([None])).filter_map(move |piece| {
-        let said = match (piece, &mut redactor) {
+        let cleaned = match (piece, &mut redactor) {
             (Some(Ok(piece)), Some(redactor)) => Some(Ok(redactor.push(piece))),
             (Some(piece), _) => Some(piece),
             (None, redactor) => redactor.as_mut().map(|redactor| Ok(redactor.finish())),
         };
-        std::future::ready(said.filter(|said| said.as_ref().map_or(true, |piece| !piece.is_empty())))
+        std::future::ready(cleaned.filter(|cleaned| cleaned.as_ref().map_or(true, |piece| !piece.is_empty())))
     })
 }
 
-/// The error without our key and without anything that looks like a key.
-pub(super) fn redacted(error: ModelError, key: Option<&SecretString>) -> ModelError {
+/// Removes the key, and everything that looks like a key, from an error.
+pub(super) fn redact_error(error: ModelError, key: Option<&SecretString>) -> ModelError {
     ModelError { message: redact(&error.message, key), ..error }
 }
 
 pub(super) fn redact(text: &str, key: Option<&SecretString>) -> String {
     let key = key.map(|key| key.expose_secret().trim()).filter(|key| key.len() >= KEY_BYTES_MIN);
-    let text = key.map_or(Cow::Borrowed(text), |key| without(text, key).into());
-    let mut told = String::with_capacity(text.len());
+    let text = key.map_or(Cow::Borrowed(text), |key| remove_key(text, key).into());
+    let mut cleaned = String::with_capacity(text.len());
     let mut after_bearer = false;
     let mut rest = &*text;
     while let Some(first) = rest.chars().next() {
-        let is_inside = is_of_a_key(first);
-        let end = rest.find(|c| is_of_a_key(c) != is_inside).unwrap_or(rest.len());
+        let is_inside = is_key_char(first);
+        let end = rest.find(|c| is_key_char(c) != is_inside).unwrap_or(rest.len());
         let (piece, more) = rest.split_at(end);
         rest = more;
         if !is_inside {
-            told.push_str(piece);
+            cleaned.push_str(piece);
             continue;
         }
         let begins =
-            BEGINNINGS.iter().any(|begin| piece.starts_with(begin) && piece.len() >= begin.len() + 4);
+            KEY_PREFIXES.iter().any(|begin| piece.starts_with(begin) && piece.len() >= begin.len() + 4);
         let hidden = begins || (after_bearer && piece.len() >= 8);
-        told.push_str(if hidden { HIDDEN } else { piece });
+        cleaned.push_str(if hidden { HIDDEN } else { piece });
         after_bearer = piece.eq_ignore_ascii_case("bearer");
     }
-    told
+    cleaned
 }
 
-/// The text without a key in any form, also one that was cut off with the text.
-fn without(text: &str, key: &str) -> String {
+/// Removes a key in any form, also one that is cut off at the end of the text.
+fn remove_key(text: &str, key: &str) -> String {
     let mut text = text.replace(key, HIDDEN);
     if key.len() >= REAL_KEY_BYTES_MIN {
         let mut redactor = Redactor::of_value(key);
@@ -83,7 +83,7 @@ fn without(text: &str, key: &str) -> String {
     text
 }
 
-fn is_of_a_key(c: char) -> bool {
+fn is_key_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_.*+/=~".contains(c)
 }
 
@@ -94,12 +94,13 @@ mod tests {
     async fn clean(pieces: &[&str], key: &str) -> String {
         let pieces: Vec<Result<Bytes, ()>> =
             pieces.iter().map(|piece| Ok(Bytes::copy_from_slice(piece.as_bytes()))).collect();
-        let cleaned: Vec<_> = cleaned(stream::iter(pieces), Some(&SecretString::from(key))).collect().await;
+        let cleaned: Vec<_> =
+            redact_stream(stream::iter(pieces), Some(&SecretString::from(key))).collect().await;
         cleaned.into_iter().map(|piece| String::from_utf8(piece.unwrap().to_vec()).unwrap()).collect()
     }
 
     #[test]
-    fn an_error_tells_the_key_in_no_form() {
+    fn an_error_contains_the_key_in_no_form() {
         let key = "7f3c-0123456789-ours";
         let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
         for form in [key.to_owned(), key.to_uppercase(), hex.clone(), hex.to_uppercase()] {
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_has_no_key_in_it_and_words_that_stand_in_for_keys_stay() {
+    async fn an_answer_contains_no_key_and_placeholder_keys_stay() {
         let key = "7f3c-0123456789-ours";
         assert_eq!(clean(&["a 7f3c-01234", "56789-ours b 7F3C"], key).await, "a [secret] b 7F3C");
         assert_eq!(clean(&["data: 7f3c-0123456789-our"], key).await, "data: 7f3c-0123456789-our");
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_key_is_hidden_and_the_rest_stays() {
+    fn text_that_looks_like_a_key_is_hidden_and_the_rest_stays() {
         let key = SecretString::from("7f3c-ours");
         let cases = [
             ("Incorrect API key provided: sk-proj-ab12***wxyz.", "Incorrect API key provided: [hidden]"),
@@ -130,8 +131,8 @@ mod tests {
             ("the risk-free task-list of sk- is too long", "the risk-free task-list of sk- is too long"),
             ("模型 `gemma:2b` does not support tools", "模型 `gemma:2b` does not support tools"),
         ];
-        for (text, told) in cases {
-            assert_eq!(redact(text, Some(&key)), told);
+        for (text, expected) in cases {
+            assert_eq!(redact(text, Some(&key)), expected);
         }
     }
 }

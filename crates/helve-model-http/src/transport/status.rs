@@ -1,4 +1,4 @@
-//! What a response's head says besides success.
+//! Checks the head of a response.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use jiff::fmt::rfc2822;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER};
 use reqwest::{StatusCode, Url};
 
-/// Nobody waits longer, whatever the server asks for.
+/// The longest pause that Helve respects.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
-/// The pause that a server asks for: in milliseconds, in seconds, or until a date. A date is read by the server's
-/// own clock, which is in the response; ours may be wrong, and there is none here.
+/// The pause that a server asks for: in milliseconds, in seconds, or until a date. A date is compared with the server's
+/// own clock in the `Date` header, because the local clock may be wrong.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -31,37 +31,36 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(asked.min(RETRY_AFTER_MAX))
 }
 
-/// What is wrong with a head although its status is no error: it leads elsewhere, or its body cannot be read.
-pub(super) fn unfit(status: StatusCode, headers: &HeaderMap, url: &Url) -> Option<ModelError> {
+/// The error of a response whose status is no error: a redirect, a web page, or a compressed body.
+pub(super) fn response_error(status: StatusCode, headers: &HeaderMap, url: &Url) -> Option<ModelError> {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     if status.is_redirection() {
         let place = text(LOCATION).and_then(|place| url.join(place).ok());
-        let place = place.map(|place| format!(" to {}", shown(&place))).unwrap_or_default();
+        let place = place.map(|place| format!(" to {}", display_url(&place))).unwrap_or_default();
         let what = format!(
-            "the model server answered {}: it sends elsewhere{place}, and Helve does not follow; \
-             give the right address as base_url",
+            "the model server answered {}: it redirects{place}, which Helve does not follow; set \
+             base_url to the right address",
             status.as_u16()
         );
         return Some(ModelError::new(ModelErrorKind::Refused, what));
     }
     if status.is_success() && media_type(headers).eq_ignore_ascii_case("text/html") {
-        let what = "what answered is a web page and no model server; check base_url, and what is in between";
+        let what = "the answer is a web page, not from a model server; check base_url and proxies on the way";
         return Some(ModelError::new(ModelErrorKind::Broken, what));
     }
-    // Helve asks for plain text, so nothing can grow out of proportion when it is unpacked.
+    // Helve asks for no compression, because a small body can unpack to an enormous one.
     let packed = text(CONTENT_ENCODING).filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))?;
-    let what =
-        format!("the model server sent an answer that is packed with `{packed}`, which nobody asked for");
+    let what = format!("the model server compressed its answer with `{packed}`, which Helve did not ask for");
     status.is_success().then(|| ModelError::new(ModelErrorKind::Broken, what))
 }
 
-/// An address without what may be secret in it.
-fn shown(url: &Url) -> String {
+/// An address without its secrets.
+fn display_url(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
 }
 
-/// Whether the body is one piece of JSON.
+/// Whether the body is declared as JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     media_type(headers).eq_ignore_ascii_case("application/json")
 }
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_is_understood_in_every_way_it_is_asked_for_and_one_of_years_is_not_believed() {
+    fn retry_after_is_read_in_every_notation_and_limited() {
         let asked = |pairs: &[(&'static str, &str)]| {
             let mut headers = HeaderMap::new();
             for (name, value) in pairs {

@@ -1,29 +1,29 @@
-//! In what vendors differ from the letter of their protocol, as data.
+//! Differences between vendors of the same protocol, as data.
 
 use std::borrow::Cow;
 
-use helve_model::{Form, Holds, ModelRequest};
+use helve_model::{Form, FormSupport, ModelRequest};
 use helve_types::ToolChoice;
 use serde_json::{Map, Value, json};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Quirks {
-    /// The name under which the bound on the answer's length is sent.
+    /// The vendor's name of the limit on the length of an answer.
     pub(crate) max_tokens: &'static str,
     pub(crate) seed: &'static str,
-    /// Whether it takes `top_k`, which is no part of OpenAI's protocol.
+    /// Whether the vendor accepts `top_k`, which is not part of OpenAI's protocol.
     pub(crate) top_k: bool,
-    /// Whether a stream can be asked for its usage; where not, it comes by itself.
+    /// Whether a stream reports usage only on request.
     pub(crate) usage_option: bool,
-    pub(crate) reasoning: Returned,
-    /// What else of an answer goes back with it, by its name in the message.
+    pub(crate) reasoning: ReasoningReturn,
+    /// Further members of an answer's message that are sent back with it.
     pub(crate) echo: &'static [&'static str],
     pub(crate) choices: Choices,
     pub(crate) form: FormField,
     pub(crate) call_ids: CallIds,
-    /// How many texts it takes at which the answer stops; none where its models refuse any.
+    /// The most stop texts that the vendor accepts; 0 if its models refuse any.
     pub(crate) stops_max: usize,
-    /// What people leave at the end of its address, since another protocol of the same server is there.
+    /// Paths of other protocols of the server that operators may leave at the end of the base address.
     pub(crate) base_endings: &'static [&'static str],
 }
 
@@ -32,7 +32,7 @@ pub(crate) const PLAIN: Quirks = Quirks {
     seed: "seed",
     top_k: false,
     usage_option: true,
-    reasoning: Returned::Nowhere,
+    reasoning: ReasoningReturn::Never,
     echo: &[],
     choices: Choices::ALL,
     form: FormField::None,
@@ -41,32 +41,32 @@ pub(crate) const PLAIN: Quirks = Quirks {
     base_endings: &[],
 };
 
-/// Where a vendor wants its model's reasoning back, with the assistant's turns.
+/// How a model's reasoning is sent back with the assistant's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Returned {
-    Nowhere,
+pub(crate) enum ReasoningReturn {
+    Never,
     /// In a field of this name.
     Field(&'static str),
-    /// The same, and empty beside calls whose reasoning is not known: without it the request is refused, also
-    /// where another model made the calls.
+    /// In a field of this name, which is empty beside calls whose reasoning is not known: the vendor refuses calls
+    /// without the field, also calls of another model.
     FieldWithCalls(&'static str),
-    /// Before the text, between `<think>` and `</think>`, as it came.
+    /// Before the text, between `<think>` and `</think>`.
     Text,
 }
 
-/// Which values of `tool_choice` a vendor takes; `auto` is what it does when nothing is said.
+/// Which values of `tool_choice` a vendor accepts; `auto` is the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Choices {
-    pub(crate) none: Takes,
-    pub(crate) required: Takes,
-    pub(crate) named: Takes,
+    pub(crate) none: ChoiceSupport,
+    pub(crate) required: ChoiceSupport,
+    pub(crate) named: ChoiceSupport,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Takes {
+pub(crate) enum ChoiceSupport {
     Yes,
     No,
-    /// Not while the model thinks, which it may do unless this parameter has this value.
+    /// Only if the model does not think, which it may do unless this parameter has this value.
     UnlessThinking {
         parameter: &'static [&'static str],
         off: &'static str,
@@ -74,9 +74,9 @@ pub(crate) enum Takes {
 }
 
 impl Quirks {
-    /// Where the answer stops: at what the parameters say, which the vendor may judge, and as far as it takes more, at what
-    /// the request adds.
-    pub(crate) fn stops<'a>(&self, request: &'a ModelRequest<'_>) -> Vec<&'a str> {
+    /// The stop texts: all of the parameters, which the vendor may refuse, and those of the request up to the vendor's
+    /// limit.
+    pub(crate) fn stop_texts<'a>(&self, request: &'a ModelRequest<'_>) -> Vec<&'a str> {
         let mut stops: Vec<&str> = request.params.stop.iter().map(String::as_str).collect();
         for stop in request.stop {
             if stops.len() < self.stops_max && !stops.contains(&&**stop) {
@@ -88,35 +88,36 @@ impl Quirks {
 }
 
 impl Choices {
-    pub(crate) const ALL: Self = Self { none: Takes::Yes, required: Takes::Yes, named: Takes::Yes };
-    /// The words, but no tool's name.
-    pub(crate) const WORDS: Self = Self { named: Takes::No, ..Self::ALL };
-    pub(crate) const UNFORCED: Self = Self { required: Takes::No, ..Self::WORDS };
-    pub(crate) const AUTO: Self = Self { none: Takes::No, ..Self::UNFORCED };
+    pub(crate) const ALL: Self =
+        Self { none: ChoiceSupport::Yes, required: ChoiceSupport::Yes, named: ChoiceSupport::Yes };
+    /// Everything except the name of a tool.
+    pub(crate) const WORDS: Self = Self { named: ChoiceSupport::No, ..Self::ALL };
+    pub(crate) const UNFORCED: Self = Self { required: ChoiceSupport::No, ..Self::WORDS };
+    pub(crate) const AUTO: Self = Self { none: ChoiceSupport::No, ..Self::UNFORCED };
 
-    /// Whether the choice itself can be sent.
-    pub(crate) fn take(&self, choice: &ToolChoice, params: &Map<String, Value>) -> bool {
+    /// Whether the vendor accepts this choice.
+    pub(crate) fn accepts(&self, choice: &ToolChoice, params: &Map<String, Value>) -> bool {
         match choice {
             ToolChoice::Auto => true,
-            ToolChoice::None => self.none.holds(params),
-            ToolChoice::Required => self.required.holds(params),
-            ToolChoice::Named(_) => self.named.holds(params),
+            ToolChoice::None => self.none.allows(params),
+            ToolChoice::Required => self.required.allows(params),
+            ToolChoice::Named(_) => self.named.allows(params),
         }
     }
 
-    /// Whether the server can be made to keep to the choice: without tools none is called, and a tool that is
-    /// alone and required is as good as named.
-    pub(crate) fn ensure(&self, choice: &ToolChoice, params: &Map<String, Value>) -> bool {
+    /// Whether the request can enforce the choice. `none` is enforced by declaring no tools, a named tool by declaring it
+    /// alone with `required`.
+    pub(crate) fn can_enforce(&self, choice: &ToolChoice, params: &Map<String, Value>) -> bool {
         match choice {
             ToolChoice::Auto | ToolChoice::None => true,
-            ToolChoice::Required => self.required.holds(params),
-            ToolChoice::Named(_) => self.named.holds(params) || self.required.holds(params),
+            ToolChoice::Required => self.required.allows(params),
+            ToolChoice::Named(_) => self.named.allows(params) || self.required.allows(params),
         }
     }
 }
 
-impl Takes {
-    fn holds(self, params: &Map<String, Value>) -> bool {
+impl ChoiceSupport {
+    fn allows(self, params: &Map<String, Value>) -> bool {
         match self {
             Self::Yes => true,
             Self::No => false,
@@ -131,33 +132,33 @@ impl Takes {
     }
 }
 
-/// The field in which a server is told what the answer has to look like.
+/// The field of a request that sets the form of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormField {
     None,
-    /// `response_format` of type `json_schema`. Without `strict`, which refuses most schemas of tools.
+    /// `response_format` of type `json_schema`, without `strict`, which refuses most schemas of tools.
     ResponseFormat,
     /// `format`, a schema: Ollama.
     Format,
     /// `grammar`: llama.cpp.
     Grammar,
-    /// `structured_outputs`, which took the place of `guided_grammar` and its like: vLLM.
+    /// `structured_outputs`, the successor of `guided_grammar`: vLLM.
     StructuredOutputs,
     /// `ebnf`, in the same notation: SGLang.
     Ebnf,
 }
 
 impl FormField {
-    pub(crate) fn holds(self) -> Holds {
+    pub(crate) fn support(self) -> FormSupport {
         match self {
-            Self::None => Holds::Nothing,
-            Self::ResponseFormat | Self::Format => Holds::Schema,
-            Self::Grammar | Self::StructuredOutputs | Self::Ebnf => Holds::Grammar,
+            Self::None => FormSupport::None,
+            Self::ResponseFormat | Self::Format => FormSupport::Schema,
+            Self::Grammar | Self::StructuredOutputs | Self::Ebnf => FormSupport::Grammar,
         }
     }
 
-    /// The field and what stands in it, if the server understands anything of the form.
-    pub(crate) fn written(self, form: &Form) -> Option<(&'static str, Value)> {
+    /// The field and its value, if the server supports a representation of the form.
+    pub(crate) fn encode(self, form: &Form) -> Option<(&'static str, Value)> {
         let grammar = || json!(form.grammar);
         match self {
             Self::None => None,
@@ -167,7 +168,7 @@ impl FormField {
                 Some(("structured_outputs", json!({"grammar": grammar()})))
             }
             Self::Ebnf if !form.grammar.is_empty() => Some(("ebnf", grammar())),
-            // All of these servers know this one too.
+            // These servers support `response_format`, too.
             Self::ResponseFormat | Self::Grammar | Self::StructuredOutputs | Self::Ebnf => {
                 let schema = json!({"name": "answer", "schema": form.schema.as_ref()?});
                 Some(("response_format", json!({"type": "json_schema", "json_schema": schema})))
@@ -176,23 +177,23 @@ impl FormField {
     }
 }
 
-/// What the ids of calls have to look like.
+/// The form of call ids that a vendor accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallIds {
     Any,
-    /// Nine letters and digits, or the request is refused, also where another model made the call.
-    Nine,
+    /// Exactly nine letters and digits, also for calls of another model.
+    NineAlphanumeric,
 }
 
 impl CallIds {
-    /// The id as the vendor takes it; equal ids stay equal.
-    pub(crate) fn written(self, id: &str) -> Cow<'_, str> {
+    /// The id in the form that the vendor accepts; equal ids stay equal.
+    pub(crate) fn rewrite(self, id: &str) -> Cow<'_, str> {
         const SIGNS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         let fits = id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if self == Self::Any || fits {
             return Cow::Borrowed(id);
         }
-        // FNV-1a: the same in every process, as a history is written anew for each question.
+        // FNV-1a gives the same id in every process: the history is encoded again for each request.
         let mut hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -214,8 +215,8 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_thinks_may_not_be_forced_and_one_that_does_not_may() {
-        let unless = Takes::UnlessThinking { parameter: &["thinking", "type"], off: "disabled" };
+    fn a_tool_choice_can_be_enforced_only_if_the_model_does_not_think() {
+        let unless = ChoiceSupport::UnlessThinking { parameter: &["thinking", "type"], off: "disabled" };
         let choices = Choices { required: unless, named: unless, ..Choices::ALL };
         let cases = [
             (json!({}), false),
@@ -225,30 +226,32 @@ mod tests {
         ];
         for (given, forced) in cases {
             let given = params(given);
-            assert_eq!(choices.take(&ToolChoice::Required, &given), forced, "{given:?}");
-            assert_eq!(choices.ensure(&ToolChoice::Named("f".into()), &given), forced, "{given:?}");
-            assert!(choices.take(&ToolChoice::None, &given) && choices.take(&ToolChoice::Auto, &given));
+            assert_eq!(choices.accepts(&ToolChoice::Required, &given), forced, "{given:?}");
+            assert_eq!(choices.can_enforce(&ToolChoice::Named("f".into()), &given), forced, "{given:?}");
+            assert!(choices.accepts(&ToolChoice::None, &given) && choices.accepts(&ToolChoice::Auto, &given));
         }
-        let flag = Takes::UnlessThinking { parameter: &["enable_thinking"], off: "false" };
-        assert!(flag.holds(&params(json!({"enable_thinking": false}))));
-        assert!(!flag.holds(&params(json!({"enable_thinking": true}))));
+        let flag = ChoiceSupport::UnlessThinking { parameter: &["enable_thinking"], off: "false" };
+        assert!(flag.allows(&params(json!({"enable_thinking": false}))));
+        assert!(!flag.allows(&params(json!({"enable_thinking": true}))));
     }
 
     #[test]
-    fn a_tool_that_cannot_be_named_can_still_be_made_certain() {
+    fn a_tool_that_cannot_be_named_can_be_required_alone() {
         let named = ToolChoice::Named("f".into());
         let none = params(json!({}));
-        assert!(!Choices::WORDS.take(&named, &none) && Choices::WORDS.ensure(&named, &none));
+        assert!(!Choices::WORDS.accepts(&named, &none) && Choices::WORDS.can_enforce(&named, &none));
         assert!(
-            !Choices::UNFORCED.ensure(&named, &none) && !Choices::AUTO.ensure(&ToolChoice::Required, &none)
+            !Choices::UNFORCED.can_enforce(&named, &none)
+                && !Choices::AUTO.can_enforce(&ToolChoice::Required, &none)
         );
         assert!(
-            !Choices::AUTO.take(&ToolChoice::None, &none) && Choices::AUTO.ensure(&ToolChoice::None, &none)
+            !Choices::AUTO.accepts(&ToolChoice::None, &none)
+                && Choices::AUTO.can_enforce(&ToolChoice::None, &none)
         );
     }
 
     #[test]
-    fn a_form_goes_where_the_server_looks_for_it() {
+    fn each_form_is_encoded_in_the_field_of_its_server() {
         let both = Form { grammar: "root ::= \"a\"".into(), schema: Some(json!({"type": "object"})) };
         let words = Form { schema: None, ..both.clone() };
         let schema =
@@ -265,18 +268,18 @@ mod tests {
             (FormField::Ebnf, &both, Some(("ebnf", grammar))),
         ];
         for (field, form, expected) in cases {
-            assert_eq!(field.written(form), expected, "{field:?}");
-            assert!(expected.is_none() || field.holds() != Holds::Nothing);
+            assert_eq!(field.encode(form), expected, "{field:?}");
+            assert!(expected.is_none() || field.support() != FormSupport::None);
         }
     }
 
     #[test]
-    fn ids_are_rewritten_only_where_they_must_be_and_always_alike() {
-        assert_eq!(CallIds::Any.written("call_1"), "call_1");
-        assert_eq!(CallIds::Nine.written("D681PevKs"), "D681PevKs");
-        let written = CallIds::Nine.written("call_0fypS1hVX");
+    fn call_ids_are_rewritten_only_if_needed_and_always_to_the_same_id() {
+        assert_eq!(CallIds::Any.rewrite("call_1"), "call_1");
+        assert_eq!(CallIds::NineAlphanumeric.rewrite("D681PevKs"), "D681PevKs");
+        let written = CallIds::NineAlphanumeric.rewrite("call_0fypS1hVX");
         assert!(written.len() == 9 && written.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{written}");
-        assert_eq!(written, CallIds::Nine.written("call_0fypS1hVX"));
-        assert_ne!(written, CallIds::Nine.written("call_0fypS1hVY"));
+        assert_eq!(written, CallIds::NineAlphanumeric.rewrite("call_0fypS1hVX"));
+        assert_ne!(written, CallIds::NineAlphanumeric.rewrite("call_0fypS1hVY"));
     }
 }

@@ -1,39 +1,38 @@
-//! A model for people without keys: a handful of rules, honest about being no more.
+//! A model for users without keys. It follows a few rules and says so in its introduction.
 //!
-//! `prompted` shows a conversation of prompt mode like any other, `wish` reads what a message asks for, `script`
-//! decides what to say and which tools to call; all are pure.
-//! Here the words are let out one after the other, as a language model would, so that everything around a
-//! model can be seen at work: reasoning, calls, parallel calls, a tool in the browser, a question to a person.
+//! `prompted` converts a conversation of prompt mode into one with native calls, `intent` finds what a message asks for,
+//! `script` chooses the text and the calls of the reply; all three are pure. This file streams the reply word by word, as
+//! a language model would, to show reasoning, calls, parallel calls, browser tools and approvals.
 
+mod intent;
 mod prompted;
 mod script;
-mod wish;
 
 use std::time::Duration;
 
 use futures_util::stream;
 use helve_types::{Mode, ModelParams, StopReason, Usage};
 
-use self::prompted::{Form, scene};
-use self::script::{Beat, script};
+use self::prompted::{CallFormat, read_request};
+use self::script::{ReplyPart, plan_reply};
 use crate::{Model, ModelEvent, ModelRequest, ModelStream, ToolMode};
 
-/// How long a word takes.
-const PACE: Duration = Duration::from_millis(20);
+/// The delay before each word.
+const WORD_DELAY: Duration = Duration::from_millis(20);
 
 pub struct DemoModel {
     params: ModelParams,
-    pace: Duration,
+    word_delay: Duration,
 }
 
 impl DemoModel {
     pub fn new() -> Self {
-        Self { params: ModelParams::default(), pace: PACE }
+        Self { params: ModelParams::default(), word_delay: WORD_DELAY }
     }
 
-    /// Says everything at once, for tests.
-    pub fn hurried() -> Self {
-        Self { pace: Duration::ZERO, ..Self::new() }
+    /// Sends the whole reply without delays, for tests.
+    pub fn without_delay() -> Self {
+        Self { word_delay: Duration::ZERO, ..Self::new() }
     }
 }
 
@@ -57,53 +56,56 @@ impl Model for DemoModel {
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
-        let scene = scene(request);
-        let beats = match scene.form {
-            Some(form) => written(script(&scene), form),
-            None => script(&scene),
+        let conversation = read_request(request);
+        let parts = match conversation.format {
+            Some(format) => write_calls_as_text(plan_reply(&conversation), format),
+            None => plan_reply(&conversation),
         };
-        let events = events(beats, request);
-        let pace = self.pace;
+        let events = build_events(parts, request);
+        let word_delay = self.word_delay;
         Box::pin(stream::unfold((events.into_iter(), true), move |(mut events, first)| async move {
             let event = events.next()?;
-            // The first word comes at once: nobody likes to wait for a machine to begin.
-            if !first && !pace.is_zero() && matches!(event, ModelEvent::Text(_) | ModelEvent::Reasoning(_)) {
-                tokio::time::sleep(pace).await;
+            // The first word has no delay, so that the reply begins at once.
+            if !first
+                && !word_delay.is_zero()
+                && matches!(event, ModelEvent::Text(_) | ModelEvent::Reasoning(_))
+            {
+                tokio::time::sleep(word_delay).await;
             }
             Some((Ok(event), (events, false)))
         }))
     }
 }
 
-/// The same with its calls as text, and then nothing else: that is what the prompt asks for.
-fn written(beats: Vec<Beat>, form: Form) -> Vec<Beat> {
+/// Writes the calls into the text. A reply with calls keeps no other text, as the prompt demands.
+fn write_calls_as_text(parts: Vec<ReplyPart>, format: CallFormat) -> Vec<ReplyPart> {
     let (mut others, mut calls) = (vec![], vec![]);
-    for beat in beats {
-        match beat {
-            Beat::Call { tool, arguments } => calls.push((tool, arguments)),
+    for part in parts {
+        match part {
+            ReplyPart::Call { tool, arguments } => calls.push((tool, arguments)),
             other => others.push(other),
         }
     }
     if !calls.is_empty() {
-        others.retain(|beat| !matches!(beat, Beat::Say(_)));
-        others.push(Beat::Say(form.write(&calls)));
+        others.retain(|part| !matches!(part, ReplyPart::Say(_)));
+        others.push(ReplyPart::Say(format.write(&calls)));
     }
     others
 }
 
-fn events(beats: Vec<Beat>, request: &ModelRequest<'_>) -> Vec<ModelEvent> {
+fn build_events(parts: Vec<ReplyPart>, request: &ModelRequest<'_>) -> Vec<ModelEvent> {
     let mut events = vec![];
     let mut calls = 0;
-    for beat in beats {
-        match beat {
-            Beat::Think(text) => events.extend(pieces(&text).map(ModelEvent::Reasoning)),
-            Beat::Say(text) => events.extend(pieces(&text).map(ModelEvent::Text)),
-            Beat::Call { tool, arguments } => {
+    for part in parts {
+        match part {
+            ReplyPart::Think(text) => events.extend(split_words(&text).map(ModelEvent::Reasoning)),
+            ReplyPart::Say(text) => events.extend(split_words(&text).map(ModelEvent::Text)),
+            ReplyPart::Call { tool, arguments } => {
                 let index = calls;
                 calls += 1;
                 events.push(ModelEvent::CallStarted { index, id: Some(format!("call_{calls}")), tool });
                 let text = arguments.to_string();
-                events.extend(pieces(&text).map(|text| ModelEvent::CallArguments { index, text }));
+                events.extend(split_words(&text).map(|text| ModelEvent::CallArguments { index, text }));
             }
         }
     }
@@ -118,8 +120,8 @@ fn events(beats: Vec<Beat>, request: &ModelRequest<'_>) -> Vec<ModelEvent> {
     events
 }
 
-/// Words with what follows them; Chinese, which has no blanks, in pairs of characters.
-fn pieces(text: &str) -> impl Iterator<Item = String> + use<> {
+/// Splits a text after each word, and Chinese text after every second character.
+fn split_words(text: &str) -> impl Iterator<Item = String> + use<> {
     let mut pieces: Vec<String> = vec![];
     let mut piece = String::new();
     for c in text.chars() {

@@ -1,13 +1,13 @@
-//! What the demo model answers: beats of thinking, saying and calling.
+//! The demo model's reply: reasoning, text and calls.
 
 use serde_json::{Value, json};
 
-use super::prompted::{Scene, TOOLS};
-use super::wish::{Wish, named_tool, wishes};
+use super::intent::{Intent, find_intents, find_named_tool};
+use super::prompted::{Conversation, TOOLS};
 use crate::Turn;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Beat {
+pub(super) enum ReplyPart {
     Think(String),
     Say(String),
     Call { tool: String, arguments: Value },
@@ -19,73 +19,76 @@ enum Language {
     Chinese,
 }
 
-pub(super) fn script(scene: &Scene<'_>) -> Vec<Beat> {
-    let message = last_message(scene);
+pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
+    let message = last_message(conversation);
     let language = if message.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)) {
         Language::Chinese
     } else {
         Language::English
     };
-    if let Some(Turn::Result { .. }) = scene.turns.last() {
-        return answer(scene, language);
+    if let Some(Turn::Result { .. }) = conversation.turns.last() {
+        return answer(conversation, language);
     }
-    let has = |name: &str| scene.tools.contains(&name);
-    let own = scene.declared.iter().map(|tool| tool.name.as_str()).filter(|name| !TOOLS.contains(name));
-    let wishes = match named_tool(message, own) {
-        Some(wish) => vec![wish],
-        None => wishes(message),
+    let has = |name: &str| conversation.tools.contains(&name);
+    let own =
+        conversation.declared.iter().map(|tool| tool.name.as_str()).filter(|name| !TOOLS.contains(name));
+    let intents = match find_named_tool(message, own) {
+        Some(intent) => vec![intent],
+        None => find_intents(message),
     };
-    let calls: Vec<(Wish, String, Value)> = wishes
+    let calls: Vec<(Intent, String, Value)> = intents
         .into_iter()
-        .filter_map(|wish| {
-            let (tool, arguments) = call(&wish, scene)?;
-            Some((wish, tool, arguments))
+        .filter_map(|intent| {
+            let (tool, arguments) = call(&intent, conversation)?;
+            Some((intent, tool, arguments))
         })
         .filter(|(_, tool, _)| has(tool))
         .collect();
     if calls.is_empty() {
-        return vec![Beat::Say(introduction(language, has("browser_js_eval"), has("save_note")).to_owned())];
+        return vec![ReplyPart::Say(
+            introduction(language, has("browser_js_eval"), has("save_note")).to_owned(),
+        )];
     }
-    let mut beats = vec![Beat::Think(reasoning(&calls, language))];
-    if let [(wish, ..)] = &calls[..]
-        && let Some(preface) = preface(wish, language)
+    let mut parts = vec![ReplyPart::Think(reasoning(&calls, language))];
+    if let [(intent, ..)] = &calls[..]
+        && let Some(preface) = preface(intent, language)
     {
-        beats.push(Beat::Say(preface.to_owned()));
+        parts.push(ReplyPart::Say(preface.to_owned()));
     }
-    beats.extend(calls.into_iter().map(|(_, tool, arguments)| Beat::Call { tool, arguments }));
-    beats
+    parts.extend(calls.into_iter().map(|(_, tool, arguments)| ReplyPart::Call { tool, arguments }));
+    parts
 }
 
-/// What the person said last, behind what was searched before it.
-fn last_message<'a>(scene: &'a Scene<'_>) -> &'a str {
-    scene
+/// The last message of the user, without the search results that Helve put before it.
+fn last_message<'a>(conversation: &'a Conversation<'_>) -> &'a str {
+    conversation
         .turns
         .iter()
         .rev()
         .find_map(|turn| match turn {
             Turn::User(text) => {
-                Some(text.rsplit_once("</search_results>\n").map_or(&**text, |(_, said)| said))
+                Some(text.rsplit_once("</search_results>\n").map_or(&**text, |(_, message)| message))
             }
             Turn::Assistant { .. } | Turn::Result { .. } => None,
         })
         .unwrap_or_default()
 }
 
-fn call(wish: &Wish, scene: &Scene<'_>) -> Option<(String, Value)> {
-    let (tool, arguments) = match wish {
-        Wish::Calculate(expression) => ("calculator", json!({"expression": expression})),
-        Wish::Time(zone) => ("time", json!({"zone": zone})),
-        Wish::Search(query) => ("search_web", json!({"query": query})),
-        Wish::RunCode(code) => ("browser_js_eval", json!({"code": code})),
-        Wish::Note(text) => ("save_note", json!({"text": text})),
-        Wish::Use { tool, text } => (tool.as_str(), own_arguments(scene, tool, text)?),
+fn call(intent: &Intent, conversation: &Conversation<'_>) -> Option<(String, Value)> {
+    let (tool, arguments) = match intent {
+        Intent::Calculate(expression) => ("calculator", json!({"expression": expression})),
+        Intent::Time(zone) => ("time", json!({"zone": zone})),
+        Intent::Search(query) => ("search_web", json!({"query": query})),
+        Intent::RunCode(code) => ("browser_js_eval", json!({"code": code})),
+        Intent::Note(text) => ("save_note", json!({"text": text})),
+        Intent::Use { tool, text } => (tool.as_str(), own_arguments(conversation, tool, text)?),
     };
     Some((tool.to_owned(), arguments))
 }
 
-/// The arguments of a tool that needs none, or one text; the demo makes no others up.
-fn own_arguments(scene: &Scene<'_>, tool: &str, text: &str) -> Option<Value> {
-    let parameters = &scene.declared.iter().find(|declared| declared.name == tool)?.parameters;
+/// The arguments of a tool that requires none or a single text; for others the demo model has no values.
+fn own_arguments(conversation: &Conversation<'_>, tool: &str, text: &str) -> Option<Value> {
+    let parameters = &conversation.declared.iter().find(|declared| declared.name == tool)?.parameters;
     let required: Vec<&str> =
         parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     match required[..] {
@@ -97,8 +100,8 @@ fn own_arguments(scene: &Scene<'_>, tool: &str, text: &str) -> Option<Value> {
     }
 }
 
-fn reasoning(calls: &[(Wish, String, Value)], language: Language) -> String {
-    let [(wish, ..)] = calls else {
+fn reasoning(calls: &[(Intent, String, Value)], language: Language) -> String {
+    let [(intent, ..)] = calls else {
         return match language {
             Language::English => format!(
                 "There are {} things to find out, and none depends on another, so I ask for them at once.",
@@ -107,27 +110,27 @@ fn reasoning(calls: &[(Wish, String, Value)], language: Language) -> String {
             Language::Chinese => format!("有 {} 件事要查，互不依赖，可以同时进行。", calls.len()),
         };
     };
-    let (english, chinese) = match wish {
-        Wish::Calculate(_) => (
+    let (english, chinese) = match intent {
+        Intent::Calculate(_) => (
             "This is arithmetic. Guessing digits is how models go wrong; the calculator is exact.",
             "这是一道算术题。凭感觉写数字容易出错，用计算器才准确。",
         ),
-        Wish::Time(_) => (
+        Intent::Time(_) => (
             "I have no clock of my own, but there is a tool that has.",
             "我自己没有时钟，不过有一个工具知道时间。",
         ),
-        Wish::Search(_) => {
+        Intent::Search(_) => {
             ("I know nothing about this by heart. A search will tell.", "这个问题我并不了解，需要搜索。")
         }
-        Wish::RunCode(_) => (
+        Intent::RunCode(_) => (
             "This should run in the person's own browser. I can only propose the code; the person starts it.",
             "这段代码要在用户自己的浏览器里运行。我只能提出代码，由用户点击运行。",
         ),
-        Wish::Note(_) => (
+        Intent::Note(_) => (
             "Writing a note changes something, so Helve will ask the person before it happens.",
             "保存笔记会改变数据，Helve 会先征求用户同意。",
         ),
-        Wish::Use { .. } => ("There is a tool of that name.", "有一个叫这个名字的工具。"),
+        Intent::Use { .. } => ("There is a tool of that name.", "有一个叫这个名字的工具。"),
     };
     match language {
         Language::English => english.into(),
@@ -135,22 +138,22 @@ fn reasoning(calls: &[(Wish, String, Value)], language: Language) -> String {
     }
 }
 
-/// Said before a call that the person has to do something for.
-fn preface(wish: &Wish, language: Language) -> Option<&'static str> {
-    Some(match (wish, language) {
-        (Wish::RunCode(_), Language::English) => {
+/// The text before a call that needs an action of the user.
+fn preface(intent: &Intent, language: Language) -> Option<&'static str> {
+    Some(match (intent, language) {
+        (Intent::RunCode(_), Language::English) => {
             "Here is the code. Look at it, and press **Run** if you like what you see."
         }
-        (Wish::RunCode(_), Language::Chinese) => "代码如下，请先看一眼，确认后点击「运行」。",
-        (Wish::Note(_), Language::English) => "I would like to save this. Please allow it or refuse.",
-        (Wish::Note(_), Language::Chinese) => "我想保存下面的内容，请允许或拒绝。",
+        (Intent::RunCode(_), Language::Chinese) => "代码如下，请先看一眼，确认后点击「运行」。",
+        (Intent::Note(_), Language::English) => "I would like to save this. Please allow it or refuse.",
+        (Intent::Note(_), Language::Chinese) => "我想保存下面的内容，请允许或拒绝。",
         _ => return None,
     })
 }
 
-/// What the results of the last calls amount to.
-fn answer(scene: &Scene<'_>, language: Language) -> Vec<Beat> {
-    let results: Vec<_> = scene
+/// The answer to the results of the last calls.
+fn answer(conversation: &Conversation<'_>, language: Language) -> Vec<ReplyPart> {
+    let results: Vec<_> = conversation
         .turns
         .iter()
         .rev()
@@ -161,15 +164,15 @@ fn answer(scene: &Scene<'_>, language: Language) -> Vec<Beat> {
         .collect();
     let mut lines: Vec<String> = vec![];
     for (id, tool, text, is_error) in results.into_iter().rev() {
-        let input = argument_of(scene, id);
+        let input = argument_of(conversation, id);
         lines.push(line(tool, &input, text, is_error, language));
     }
-    vec![Beat::Say(lines.join("\n\n"))]
+    vec![ReplyPart::Say(lines.join("\n\n"))]
 }
 
-/// The one argument that a person would recognise the call by.
-fn argument_of(scene: &Scene<'_>, id: &str) -> String {
-    let calls = scene.turns.iter().rev().filter_map(|turn| match turn {
+/// The argument by which a user recognises the call.
+fn argument_of(conversation: &Conversation<'_>, id: &str) -> String {
+    let calls = conversation.turns.iter().rev().filter_map(|turn| match turn {
         Turn::Assistant { calls, .. } => Some(calls),
         Turn::User(_) | Turn::Result { .. } => None,
     });

@@ -1,4 +1,4 @@
-//! The demo model from outside.
+//! Tests of the demo model through its port.
 
 use expect_test::{Expect, expect};
 use futures_util::StreamExt;
@@ -34,7 +34,7 @@ async fn said_with(tools: &[ToolSpec], turns: Vec<Turn<'_>>) -> String {
     };
     let mut text = String::new();
     let mut kind = "";
-    let mut stream = DemoModel::hurried().ask(&request);
+    let mut stream = DemoModel::without_delay().ask(&request);
     while let Some(event) = stream.next().await {
         let begins_call = matches!(event, Ok(ModelEvent::CallStarted { .. }));
         let (next, piece) = match event.unwrap() {
@@ -60,7 +60,7 @@ async fn check(message: &str, expected: Expect) {
 }
 
 #[tokio::test]
-async fn a_sum_is_left_to_the_calculator() {
+async fn arithmetic_becomes_a_call_of_the_calculator() {
     check(
         "what is 12.5% of 3,480?",
         expect![[r#"
@@ -85,7 +85,7 @@ async fn independent_questions_become_parallel_calls() {
 }
 
 #[tokio::test]
-async fn the_answer_is_made_of_the_results() {
+async fn the_answer_contains_the_results() {
     let turns = vec![
         Turn::User("what is 12.5% of 3,480?".into()),
         Turn::Assistant {
@@ -104,13 +104,13 @@ async fn the_answer_is_made_of_the_results() {
 }
 
 #[tokio::test]
-async fn it_says_what_it_is_when_it_understands_nothing() {
+async fn the_model_introduces_itself_when_no_rule_matches() {
     let said = said(vec![Turn::User("你好".into())]).await;
     assert!(said.contains("演示模型"), "{said}");
 }
 
 #[tokio::test]
-async fn whatever_it_offers_it_does() {
+async fn every_example_of_the_introduction_leads_to_a_call() {
     for greeting in ["hello", "你好"] {
         let offers = said(vec![Turn::User(greeting.into())]).await;
         let offers: Vec<&str> = offers.lines().filter_map(|line| line.strip_prefix("- ")).collect();
@@ -123,7 +123,7 @@ async fn whatever_it_offers_it_does() {
 }
 
 #[tokio::test]
-async fn whatever_the_page_suggests_it_does() {
+async fn every_suggestion_of_the_page_leads_to_a_call() {
     for texts in [
         include_str!("../../../../web/src/lib/i18n/en.ts"),
         include_str!("../../../../web/src/lib/i18n/zh.ts"),
@@ -141,7 +141,7 @@ async fn whatever_the_page_suggests_it_does() {
 }
 
 #[tokio::test]
-async fn a_tool_of_the_operators_own_is_called_when_the_message_names_it() {
+async fn a_tool_of_the_operator_is_called_when_the_message_names_it() {
     let text = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
     let two = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]});
     let tools = [("opening_hours", json!({"type": "object"})), ("word_count", text), ("two_things", two)]
@@ -160,7 +160,7 @@ async fn a_tool_of_the_operators_own_is_called_when_the_message_names_it() {
     }
 }
 
-/// A request as prompt mode makes it: tools described in the system prompt, results as words of the user.
+/// The answer to a request in prompt mode: tools in the system prompt, results in the user's messages.
 async fn prompted(system: &str, turns: Vec<Turn<'_>>) -> String {
     let params = ModelParams::default();
     let request = ModelRequest {
@@ -176,7 +176,7 @@ async fn prompted(system: &str, turns: Vec<Turn<'_>>) -> String {
         stream: true,
     };
     let mut text = String::new();
-    let mut stream = DemoModel::hurried().ask(&request);
+    let mut stream = DemoModel::without_delay().ask(&request);
     while let Some(event) = stream.next().await {
         match event.unwrap() {
             ModelEvent::Text(piece) => text.push_str(&piece),
@@ -228,11 +228,11 @@ const HERMES: &str = r#"<tools>
 </tool_call>"#;
 
 #[tokio::test]
-async fn in_prompt_mode_it_writes_its_calls_as_the_prompt_says() {
+async fn in_prompt_mode_calls_have_the_format_of_the_prompt() {
     let sum = "what is 2^64 - 1?";
-    let written = prompted(JSON_STRICT, vec![user(sum)]).await;
+    let answer = prompted(JSON_STRICT, vec![user(sum)]).await;
     assert_eq!(
-        serde_json::from_str::<serde_json::Value>(&written).unwrap(),
+        serde_json::from_str::<serde_json::Value>(&answer).unwrap(),
         json!({"tool_calls": [{"id": "call_1", "type": "function", "function":
             {"name": "calculator", "arguments": "{\"expression\":\"2^64 - 1\"}"}}]})
     );
@@ -248,8 +248,8 @@ async fn in_prompt_mode_it_writes_its_calls_as_the_prompt_says() {
 }
 
 #[tokio::test]
-async fn in_prompt_mode_it_calls_only_what_is_described() {
-    // The word stands in the description of another tool.
+async fn in_prompt_mode_only_described_tools_are_called() {
+    // The word is in the description of another tool.
     let time = prompted(JSON_STRICT, vec![user("what time is it in Tokyo?")]).await;
     assert!(time.contains("demo model"), "{time}");
     let nothing = prompted("You tell the time.", vec![user("what time is it?")]).await;
@@ -259,7 +259,7 @@ async fn in_prompt_mode_it_calls_only_what_is_described() {
 }
 
 #[tokio::test]
-async fn in_prompt_mode_it_answers_from_results_that_come_as_words() {
+async fn in_prompt_mode_results_in_text_are_answered() {
     let example = [
         user("What is 1 + 1?"),
         wrote(
@@ -293,9 +293,9 @@ async fn in_prompt_mode_it_answers_from_results_that_come_as_words() {
              <tool_result><id>r:1:1</id><content>Error: busy</content></tool_result>\n请根据这些结果回答。",
         ),
     ];
-    let told = prompted(XML_TAG, turns).await;
-    assert!(told.starts_with("Europe/Paris 的时间是 **Monday 9:00**。"), "{told}");
-    assert!(told.contains("`calculator` 没有给出结果：busy"), "{told}");
+    let answer = prompted(XML_TAG, turns).await;
+    assert!(answer.starts_with("Europe/Paris 的时间是 **Monday 9:00**。"), "{answer}");
+    assert!(answer.contains("`calculator` 没有给出结果：busy"), "{answer}");
 
     let turns = vec![
         user("what is 2^64?"),
@@ -323,19 +323,19 @@ async fn in_prompt_mode_search_results_are_read_from_their_frames() {
              These are the results of your web search:\n<search_results>\n1. Rust\n</search_results>",
         ),
     ];
-    let told = prompted(HERMES, turns).await;
-    assert!(told.contains("6 * 7 = **42**") && told.contains("the search found:\n\n1. Rust"), "{told}");
+    let answer = prompted(HERMES, turns).await;
+    assert!(answer.contains("6 * 7 = **42**") && answer.contains("the search found:\n\n1. Rust"), "{answer}");
 }
 
 #[tokio::test]
-async fn what_was_searched_before_the_question_is_not_the_question() {
+async fn search_results_before_a_message_are_not_part_of_the_message() {
     let asked = "Reference material:\n<search_results>\n1. What time is it in Rome?\n</search_results>\n\nwhat is 6 * 7?";
     let answer = said(vec![user(asked)]).await;
     assert!(answer.contains("calculator") && !answer.contains("Rome"), "{answer}");
 }
 
 #[tokio::test]
-async fn in_prompt_mode_a_new_question_after_an_answer_is_a_question() {
+async fn in_prompt_mode_a_message_after_an_answer_is_a_new_message() {
     let turns = vec![
         user("what is 6 * 7?"),
         wrote(
@@ -345,6 +345,6 @@ async fn in_prompt_mode_a_new_question_after_an_answer_is_a_question() {
         wrote("6 * 7 = **42**"),
         user("and 6 * 8?"),
     ];
-    let written = prompted(HERMES, turns).await;
-    assert!(written.contains("6 * 8") && written.starts_with("<tool_call>"), "{written}");
+    let answer = prompted(HERMES, turns).await;
+    assert!(answer.contains("6 * 8") && answer.starts_with("<tool_call>"), "{answer}");
 }

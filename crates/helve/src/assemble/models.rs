@@ -5,14 +5,14 @@ use std::sync::Arc;
 use anyhow::Context;
 use helve_agent::{ModelOptions, Models};
 use helve_model::DemoModel;
-use helve_model_http::{AnswerBounds, HttpModel, HttpModelSettings, Patience, SettingsError};
+use helve_model_http::{AnswerBounds, HttpModel, HttpModelSettings, SettingsError, Timeouts};
 
 use crate::config::{Config, ModelSettings, Prices, Source};
 
 /// Makes models, at the start and when a server lists new ones.
 pub(crate) struct ModelMaker {
     client: reqwest::Client,
-    patience: Patience,
+    timeouts: Timeouts,
     bounds: AnswerBounds,
     prices: Prices,
 }
@@ -21,7 +21,7 @@ impl ModelMaker {
     pub(super) fn new(config: &Config) -> anyhow::Result<Self> {
         Ok(Self {
             client: helve_model_http::client().context("the HTTP client cannot be made")?,
-            patience: Patience { silence: config.limits.model_silence, ..Patience::default() },
+            timeouts: Timeouts { idle: config.limits.model_silence, ..Timeouts::default() },
             bounds: config.limits.answers,
             prices: config.prices.clone(),
         })
@@ -38,7 +38,7 @@ impl ModelMaker {
             layered.model = "llama3.2".into();
         }
         let made = HttpModel::new(layered, self.client.clone())?;
-        let made = Arc::new(made.with_patience(self.patience).within(self.bounds));
+        let made = Arc::new(made.with_timeouts(self.timeouts).with_bounds(self.bounds));
         let known = model.known(settings, &made, &self.prices);
         Ok((made, known))
     }

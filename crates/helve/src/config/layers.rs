@@ -3,8 +3,8 @@
 //! Above these come the agent's parameters, the variant's and the request's, which are known only when a run starts.
 
 use helve_agent::{ModelOptions, Origin};
-use helve_model::Holds;
-use helve_model_http::{HttpModel, HttpModelSettings, holds, vendor_params};
+use helve_model::FormSupport;
+use helve_model_http::{HttpModel, HttpModelSettings, form_support, vendor_params};
 
 use super::{ModelSettings, Prices, small, windows};
 use crate::nearby::is_nearby;
@@ -19,7 +19,7 @@ impl ModelSettings {
         let mut tool_mode = settings.tool_mode.clone();
         if self.is_small(settings) {
             params = small::params(vendor).over(&params);
-            if !self.tools_said && holds(vendor) == Holds::Grammar {
+            if !self.tools_said && form_support(vendor) == FormSupport::Grammar {
                 tool_mode = small::tool_mode();
             }
         }
@@ -45,7 +45,7 @@ impl ModelSettings {
                 model: settings.model.clone(),
                 host: model.host(),
             }),
-            subject: format!("{} at {}", model.vendor_model(), model.place()),
+            subject: format!("{} at {}", model.vendor_model(), model.display_url()),
             // Whoever is on the internet costs money to ask.
             probe: self.probe.unwrap_or_else(|| is_nearby(model)),
             ..self.options.clone()

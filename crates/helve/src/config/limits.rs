@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use helve_agent::{AdmissionSettings, RuntimeSettings, ShareSettings};
-use helve_model_http::{AnswerBounds, Patience};
+use helve_model_http::{AnswerBounds, Timeouts};
 use helve_server::ServerLimits;
 use helve_store::FreeMin;
 use helve_tool::JsonBounds;
@@ -143,7 +143,7 @@ impl LimitsTable {
                     BYTES,
                 )?,
             },
-            model_silence: time("model_silence_ms", self.model_silence_ms, Patience::default().silence)?,
+            model_silence: time("model_silence_ms", self.model_silence_ms, Timeouts::default().idle)?,
             disk_free_min: self.disk_free_min.as_ref().map_or(Ok(FreeMin::Usual), |amount| {
                 amount.free_min().map_err(|what| ("disk_free_min", what))
             })?,

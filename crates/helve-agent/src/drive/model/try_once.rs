@@ -135,7 +135,7 @@ impl Driver {
             needs: models.needs(model.name()),
             profile,
             choice,
-            holds: model.holds(),
+            holds: model.form_support(),
             takes_choice: models.takes(model, choice, params),
             words: quest.words.as_deref(),
             reasoning_open: models.reasoning_open(model.name()),

@@ -1,11 +1,11 @@
-//! What the vendor really sends, and what is made of it.
+//! Recorded frames of the vendor, and the events decoded from them.
 
 use expect_test::{Expect, expect};
 
 use super::*;
 use crate::scenario::{read, words};
 
-/// Each line is the data of a frame.
+/// Each line of `frames` is the data of a frame.
 fn check(frames: &str, expected: Expect) {
     expected.assert_eq(&read(decoder(), frames));
 }
@@ -101,9 +101,9 @@ fn fails_in_band() {
 }
 
 #[test]
-fn a_whole_answer_is_read_like_a_stream() {
+fn a_complete_answer_gives_the_same_events_as_a_stream() {
     let mut events = VecDeque::new();
-    whole(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
+    decode_complete(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
     expect![[r#"
         reasoning "easy"
         text "42"
@@ -118,7 +118,7 @@ fn a_whole_answer_is_read_like_a_stream() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
+fn a_stream_that_ends_early_is_an_error() {
     let all = include_str!("../fixtures/streams-text.jsonl");
     for lines in 0..all.lines().count() {
         let cut: Vec<&str> = all.lines().take(lines).collect();
@@ -135,7 +135,7 @@ fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
 }
 
 #[test]
-fn errors_are_read_by_what_can_be_done_about_them() {
+fn errors_have_the_kind_that_says_what_to_do() {
     let cases = [
         ("overloaded_error", ModelErrorKind::Unavailable),
         ("rate_limit_error", ModelErrorKind::Unavailable),
@@ -150,7 +150,7 @@ fn errors_are_read_by_what_can_be_done_about_them() {
         let frame =
             json!({"type": "error", "error": {"type": kind, "message": "key 4711 of Mei"}}).to_string();
         let mut events = VecDeque::new();
-        for told in [decoder()(Some(&frame), &mut events), whole(&frame, &mut events)] {
+        for told in [decoder()(Some(&frame), &mut events), decode_complete(&frame, &mut events)] {
             let error = told.unwrap_err();
             assert_eq!(error.kind, expected, "{kind}");
             assert_eq!(error.message.contains("4711"), expected != ModelErrorKind::Key, "{error}");
@@ -175,7 +175,7 @@ fn every_stop_reason_has_a_meaning() {
 }
 
 #[test]
-fn what_is_not_known_is_passed_over() {
+fn unknown_events_and_blocks_are_ignored() {
     check(
         r#"
         {"type":"message_start","message":{}}
@@ -202,7 +202,7 @@ fn what_is_not_known_is_passed_over() {
 }
 
 #[test]
-fn thinking_between_words_keeps_its_place() {
+fn thinking_between_texts_keeps_its_position() {
     check(
         r#"
         {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"First. "}}
@@ -224,7 +224,7 @@ fn thinking_between_words_keeps_its_place() {
 }
 
 #[test]
-fn the_mark_of_the_end_ends_a_message_that_gave_no_reason() {
+fn the_end_mark_completes_an_answer_without_a_reason() {
     check(
         r#"
         {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}
@@ -258,7 +258,7 @@ fn the_mark_of_the_end_ends_a_message_that_gave_no_reason() {
 }
 
 #[test]
-fn a_call_without_a_name_does_not_vanish() {
+fn a_call_without_a_name_is_kept() {
     check(
         r#"
         {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"","input":{"x":1}}}

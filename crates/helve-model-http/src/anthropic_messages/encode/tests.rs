@@ -1,4 +1,4 @@
-//! Whole bodies, as the documentation has them.
+//! Complete bodies, as documented by the vendor.
 
 use expect_test::{Expect, expect};
 use helve_types::{Effect, ModelParams};
@@ -15,7 +15,7 @@ fn check(found: &Value, expected: Expect) {
     expected.assert_eq(&serde_json::to_string_pretty(found).unwrap());
 }
 
-/// A question of these turns and nothing else.
+/// A request with these turns and nothing else.
 fn ask<'a>(turns: Vec<Turn<'a>>, params: &'a ModelParams) -> ModelRequest<'a> {
     ModelRequest {
         system: "".into(),
@@ -49,7 +49,7 @@ fn extra(value: Value) -> ModelParams {
 }
 
 #[test]
-fn a_whole_tool_loop_is_written_as_the_documentation_says() {
+fn a_tool_loop_is_encoded_as_documented() {
     let time = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
     let note = ToolSpec::new("save_note", "Saves a note.", json!({"type": "object"}), Effect::Read);
     let params = ModelParams {
@@ -196,7 +196,7 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
 }
 
 #[test]
-fn a_question_without_anything_has_a_bound_all_the_same() {
+fn a_minimal_request_has_a_length_limit() {
     let params = ModelParams::default();
     let request = ModelRequest { stream: false, ..ask(vec![Turn::User("hi".into())], &params) };
     check(
@@ -225,7 +225,7 @@ fn a_question_without_anything_has_a_bound_all_the_same() {
 }
 
 #[test]
-fn every_tool_choice_has_its_word() {
+fn every_tool_choice_is_encoded() {
     let tool = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
     let params = ModelParams::default();
     for (choice, word) in [
@@ -241,7 +241,7 @@ fn every_tool_choice_has_its_word() {
 }
 
 #[test]
-fn a_history_with_calls_declares_them_where_no_tools_are_offered() {
+fn a_history_with_calls_declares_the_called_tools_if_none_are_offered() {
     let params = ModelParams::default();
     let turns = vec![
         Turn::User("hi".into()),
@@ -256,7 +256,7 @@ fn a_history_with_calls_declares_them_where_no_tools_are_offered() {
 }
 
 #[test]
-fn thinking_goes_with_its_budget_without_a_temperature_and_gives_way_to_a_forced_call() {
+fn thinking_excludes_temperature_and_is_dropped_for_a_forced_call() {
     let tool = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
     let thinking = json!({"type": "enabled", "budget_tokens": 10_000});
     let params =
@@ -275,7 +275,7 @@ fn thinking_goes_with_its_budget_without_a_temperature_and_gives_way_to_a_forced
 }
 
 #[test]
-fn a_model_that_takes_over_after_the_calls_of_another_does_not_think_before_it_goes_on() {
+fn thinking_is_dropped_after_calls_of_another_model() {
     let enabled = extra(json!({"thinking": {"type": "enabled", "budget_tokens": 2000}}));
     let adaptive = extra(json!({"thinking": {"type": "adaptive"}}));
     let own = json!({"blocks": [{"type": "thinking", "thinking": "a", "signature": "1"}]});
@@ -295,13 +295,13 @@ fn a_model_that_takes_over_after_the_calls_of_another_does_not_think_before_it_g
 }
 
 #[test]
-fn a_bound_in_the_extra_parameters_is_kept() {
+fn a_length_limit_in_the_extra_parameters_is_kept() {
     let params = extra(json!({"max_tokens": 100}));
     assert_eq!(body(&ask(vec![Turn::User("hi".into())], &params))["max_tokens"], 100);
 }
 
 #[test]
-fn thinking_is_sent_back_as_it_came_and_nothing_twice() {
+fn thinking_is_returned_unchanged_and_nothing_twice() {
     let params = ModelParams::default();
     let echo = json!({"blocks": [
         {"type": "thinking", "thinking": "a", "signature": "1"},
@@ -322,17 +322,17 @@ fn thinking_is_sent_back_as_it_came_and_nothing_twice() {
         blocks.iter().map(|block| block["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(kinds("One.", Some(&echo)), "thinking text thinking tool_use tool_use");
-    // Without words there are none, also where the model wrote a call as text.
+    // A turn without text has no text block, even if the echo has the text of a call.
     assert_eq!(kinds("", Some(&echo)), "thinking thinking tool_use tool_use");
     assert_eq!(kinds("One.", None), "text tool_use tool_use");
-    // Of another protocol.
+    // The echo of another protocol.
     assert_eq!(kinds("One.", Some(&json!({"parts": [{"text": "x"}]}))), "text tool_use tool_use");
     let wordless = json!({"blocks": [{"type": "thinking", "thinking": "a", "signature": "1"}, {"type": "tool_use", "id": "toolu_1"}]});
     assert_eq!(kinds("Found in the text.", Some(&wordless)), "thinking text tool_use tool_use");
 }
 
 #[test]
-fn names_and_ids_of_others_are_written_in_letters_that_are_taken() {
+fn names_and_ids_have_only_characters_that_the_vendor_accepts() {
     let params = ModelParams::default();
     let turns = vec![
         Turn::User("hi".into()),
@@ -349,7 +349,7 @@ fn names_and_ids_of_others_are_written_in_letters_that_are_taken() {
 }
 
 #[test]
-fn a_long_conversation_is_marked_where_the_next_question_finds_it() {
+fn cache_marks_of_successive_requests_overlap() {
     let tool = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
     let params = ModelParams::default();
     let mut turns = vec![Turn::User("start".into())];
@@ -369,13 +369,13 @@ fn a_long_conversation_is_marked_where_the_next_question_finds_it() {
         let messages = body["messages"].as_array().unwrap();
         let marked: Vec<usize> =
             (0..messages.len()).filter(|at| messages[*at].to_string().contains("cache_control")).collect();
-        // The last mark of this question is the first of the next.
+        // The last mark of this request is the first mark on messages of the next.
         assert_eq!(marked, [messages.len() - 3, messages.len() - 1]);
     }
 }
 
 #[test]
-fn a_choice_of_arguments_becomes_one_object_and_a_note() {
+fn a_choice_at_the_root_becomes_an_object_and_a_note() {
     let schema = json!({"oneOf": [
         {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
         {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]},
@@ -408,7 +408,7 @@ fn a_choice_of_arguments_becomes_one_object_and_a_note() {
 }
 
 #[test]
-fn the_mark_of_the_cache_stands_behind_what_stays_the_same_and_before_what_changes() {
+fn the_cache_mark_of_the_system_prompt_ends_its_stable_prefix() {
     let params = ModelParams::default();
     let system = "Be brief.\n\nIt is 12:00.";
     let asked = |stable| ModelRequest {
@@ -420,7 +420,7 @@ fn the_mark_of_the_cache_stands_behind_what_stays_the_same_and_before_what_chang
     let keep = json!({"type": "ephemeral"});
     assert_eq!(marked[0], json!({"type": "text", "text": "Be brief.", "cache_control": keep}));
     assert_eq!(marked[1], json!({"type": "text", "text": "\n\nIt is 12:00."}));
-    // Nothing stays the same, or everything does.
+    // No stable prefix, or a completely stable prompt.
     assert_eq!(body(&asked(0))["system"], json!([{"type": "text", "text": system}]));
     let whole = json!([{"type": "text", "text": system, "cache_control": keep}]);
     assert_eq!(body(&asked(system.len()))["system"], whole);

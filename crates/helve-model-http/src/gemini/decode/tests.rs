@@ -1,11 +1,11 @@
-//! What the vendor really sends, and what is made of it.
+//! Recorded frames of the vendor, and the events decoded from them.
 
 use expect_test::{Expect, expect};
 
 use super::*;
 use crate::scenario::{read, words};
 
-/// Each line is the data of a frame.
+/// Each line of `frames` is the data of a frame.
 fn check(frames: &str, expected: Expect) {
     expected.assert_eq(&read(decoder(), frames));
 }
@@ -98,9 +98,9 @@ fn fails_in_band() {
 }
 
 #[test]
-fn a_whole_answer_is_read_like_a_stream() {
+fn a_complete_answer_gives_the_same_events_as_a_stream() {
     let mut events = VecDeque::new();
-    whole(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
+    decode_complete(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
     expect![[r#"
         reasoning "easy"
         text "42"
@@ -117,7 +117,7 @@ fn a_whole_answer_is_read_like_a_stream() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
+fn a_stream_that_ends_early_is_an_error() {
     let all = include_str!("../fixtures/reasons-then-calls.jsonl");
     for lines in 0..all.lines().count() {
         let cut: Vec<&str> = all.lines().take(lines).collect();
@@ -134,7 +134,7 @@ fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
 }
 
 #[test]
-fn a_blocked_question_is_refused() {
+fn a_blocked_request_is_an_error_of_kind_refused() {
     check(
         r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9}}"#,
         expect![[r#"
@@ -144,7 +144,7 @@ fn a_blocked_question_is_refused() {
 }
 
 #[test]
-fn errors_are_read_by_what_can_be_done_about_them() {
+fn errors_have_the_kind_that_says_what_to_do() {
     let cases = [
         ("UNAVAILABLE", ModelErrorKind::Unavailable),
         ("RESOURCE_EXHAUSTED", ModelErrorKind::Unavailable),
@@ -157,7 +157,7 @@ fn errors_are_read_by_what_can_be_done_about_them() {
     for (status, expected) in cases {
         let frame = json!({"error": {"code": 1, "message": "key 4711 of Mei", "status": status}}).to_string();
         let mut events = VecDeque::new();
-        for told in [decoder()(Some(&frame), &mut events), whole(&frame, &mut events)] {
+        for told in [decoder()(Some(&frame), &mut events), decode_complete(&frame, &mut events)] {
             let error = told.unwrap_err();
             assert_eq!(error.kind, expected, "{status}");
             assert_eq!(error.message.contains("4711"), expected != ModelErrorKind::Key, "{error}");
@@ -185,7 +185,7 @@ fn every_finish_reason_has_a_meaning() {
 }
 
 #[test]
-fn a_signature_at_the_end_stays_a_part_of_its_own() {
+fn a_signature_at_the_end_stays_a_separate_part() {
     check(
         r#"
         {"candidates":[{"content":{"parts":[{"text":"So "}]}}]}
@@ -202,7 +202,7 @@ fn a_signature_at_the_end_stays_a_part_of_its_own() {
 }
 
 #[test]
-fn other_candidates_are_not_heard() {
+fn only_the_first_candidate_is_read() {
     check(
         r#"
         {"candidates":[{"index":1,"content":{"parts":[{"text":"no"}]},"finishReason":"STOP"},{"index":0,"content":{"parts":[{"text":"yes"},{"inlineData":{}}]},"finishReason":"STOP"}]}
@@ -215,7 +215,7 @@ fn other_candidates_are_not_heard() {
 }
 
 #[test]
-fn the_mark_of_the_end_ends_a_message_that_gave_no_reason() {
+fn the_end_mark_completes_an_answer_without_a_reason() {
     check(
         r#"
         {"candidates":[{"content":{"parts":[{"text":"Hello."}]}}]}
@@ -235,7 +235,7 @@ fn the_mark_of_the_end_ends_a_message_that_gave_no_reason() {
 }
 
 #[test]
-fn a_call_without_a_name_does_not_vanish_and_arguments_say_what_they_say_twice() {
+fn a_call_without_a_name_is_kept_and_duplicate_arguments_stay() {
     check(
         r#"
         {"candidates":[{"content":{"parts":[{"functionCall":{"name":"","args":{"x":1,"x":2}}},{"functionCall":{"name":null,"args":null}},{"functionCall":{}}]},"finishReason":"STOP"}]}

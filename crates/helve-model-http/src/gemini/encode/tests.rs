@@ -1,4 +1,4 @@
-//! Whole bodies, as the documentation has them.
+//! Complete bodies, as documented by the vendor.
 
 use expect_test::{Expect, expect};
 use helve_types::{Effect, ModelParams};
@@ -15,7 +15,7 @@ fn check(found: &Value, expected: Expect) {
     expected.assert_eq(&serde_json::to_string_pretty(found).unwrap());
 }
 
-/// A question of these turns and nothing else.
+/// A request with these turns and nothing else.
 fn ask<'a>(turns: Vec<Turn<'a>>, params: &'a ModelParams) -> ModelRequest<'a> {
     ModelRequest {
         system: "".into(),
@@ -44,7 +44,7 @@ fn result<'a>(id: &'a str, tool: &'a str, text: &'a str, is_error: bool) -> Turn
 }
 
 #[test]
-fn a_whole_tool_loop_is_written_as_the_documentation_says() {
+fn a_tool_loop_is_encoded_as_documented() {
     let zone = json!({"type": "object", "properties": {"zone": {"type": ["string", "null"]}}, "additionalProperties": false});
     let time = ToolSpec::new("time", "Tells the time.", zone, Effect::Read);
     let now = ToolSpec::new("now", "Now.", json!({"type": "object", "properties": {}}), Effect::Read);
@@ -211,7 +211,7 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
 }
 
 #[test]
-fn nothing_is_said_about_tools_where_there_are_none() {
+fn a_request_without_tools_has_no_tool_members() {
     let params = ModelParams::default();
     let request =
         ModelRequest { tool_choice: &ToolChoice::Required, ..ask(vec![Turn::User("hi".into())], &params) };
@@ -234,7 +234,7 @@ fn nothing_is_said_about_tools_where_there_are_none() {
 }
 
 #[test]
-fn every_tool_choice_has_its_mode() {
+fn every_tool_choice_is_encoded() {
     let tool = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
     let params = ModelParams::default();
     for (choice, config) in [
@@ -250,7 +250,7 @@ fn every_tool_choice_has_its_mode() {
 }
 
 #[test]
-fn calls_of_another_model_have_no_ids_and_the_word_for_a_signature() {
+fn calls_of_another_model_have_no_ids_and_the_signature_placeholder() {
     let turns = || {
         vec![
             Turn::User("hi".into()),
@@ -322,12 +322,12 @@ fn calls_of_another_model_have_no_ids_and_the_word_for_a_signature() {
     ] {
         let quirks = &vendor("gemini").unwrap().quirks;
         let body = encode(&ask(turns(), &params), &Target { model, quirks });
-        assert_eq!(String::from_utf8(body).unwrap().contains(UNSIGNED), signed, "{model}");
+        assert_eq!(String::from_utf8(body).unwrap().contains(SIGNATURE_PLACEHOLDER), signed, "{model}");
     }
 }
 
 #[test]
-fn signatures_come_back_on_the_parts_that_had_them() {
+fn signatures_are_returned_on_their_parts() {
     let params = ModelParams::default();
     let echo = json!({"parts": [
         {"text": "hm", "thought": true, "thoughtSignature": "0"},
@@ -373,8 +373,8 @@ fn signatures_come_back_on_the_parts_that_had_them() {
           }
         ]"#]],
     );
-    // Of another protocol.
+    // The echo of another protocol.
     let foreign = parts("One.", &json!({"blocks": [{"type": "text", "text": "x"}]}));
     assert_eq!(foreign[0], json!({"text": "One."}));
-    assert_eq!(foreign[1]["thoughtSignature"], UNSIGNED);
+    assert_eq!(foreign[1]["thoughtSignature"], SIGNATURE_PLACEHOLDER);
 }

@@ -1,7 +1,7 @@
-//! What Ollama really sends, and what is made of it.
+//! Frames of Ollama, and the events decoded from them.
 //!
-//! Texts, calls, cuts and the swallowed call were recorded from an Ollama 0.9.3. Thinking, two calls at once and errors are
-//! written after its documentation and its source: the model at hand does none of it.
+//! Text, calls, cuts and the dropped call were recorded from Ollama 0.9.3. Thinking, two calls at once and errors follow
+//! its documentation and its source, because the recorded model produces none of them.
 
 use expect_test::{Expect, expect};
 
@@ -11,7 +11,7 @@ use crate::scenario::{read, words};
 /// "What time is it in Paris?", with a tool that knows.
 const RECORDED_CALL: &str = r#"{"model":"smollm2-tools","created_at":"2026-11-16T06:53:48.245503665Z","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"get_time","arguments":{"city":"Paris"}}}]},"done":false}
 {"model":"smollm2-tools","created_at":"2026-11-16T06:53:48.393304715Z","message":{"role":"assistant","content":""},"done_reason":"stop","done":true,"total_duration":854847168,"load_duration":60076741,"prompt_eval_count":441,"prompt_eval_duration":113956000,"eval_count":31,"eval_duration":610773000}"#;
-/// "Weather in Oslo?", with no tool that knows; the model called one all the same.
+/// "Weather in Oslo?", without a tool for it; the model called one nevertheless.
 const RECORDED_SWALLOW: &str = r#"{"model":"smollm2-tools","created_at":"2026-11-16T06:53:49.411794973Z","message":{"role":"assistant","content":""},"done_reason":"stop","done":true,"total_duration":984995127,"load_duration":15078036,"prompt_eval_count":438,"prompt_eval_duration":89759000,"eval_count":30,"eval_duration":829744000}"#;
 
 fn check(lines: &str, expected: Expect) {
@@ -101,7 +101,7 @@ fn cut_by_length() {
 }
 
 #[test]
-fn a_swallowed_call_is_no_empty_answer() {
+fn a_dropped_call_is_an_error_and_no_empty_answer() {
     check(
         RECORDED_SWALLOW,
         expect![[r#"
@@ -109,7 +109,7 @@ fn a_swallowed_call_is_no_empty_answer() {
         Broken: the model wrote 30 tokens of which Ollama passed on nothing: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what it writes
     "#]],
     );
-    // Also with blanks around it.
+    // Also with white space in the answer.
     check(
         r#"
         {"message":{"role":"assistant","content":"\n"},"done":false}
@@ -124,7 +124,7 @@ fn a_swallowed_call_is_no_empty_answer() {
 }
 
 #[test]
-fn a_model_that_only_thought_has_answered_as_over_every_protocol() {
+fn an_answer_with_only_reasoning_is_complete() {
     let lines = r#"
         {"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}
         {"message":{"role":"assistant","content":"\n"},"done":false}
@@ -142,7 +142,7 @@ fn a_model_that_only_thought_has_answered_as_over_every_protocol() {
 }
 
 #[test]
-fn a_model_that_wrote_nothing_said_nothing() {
+fn an_answer_without_tokens_is_empty_and_complete() {
     check(
         r#"{"message":{"content":""},"done":true,"done_reason":"stop","eval_count":0}"#,
         expect![[r#"
@@ -187,7 +187,7 @@ fn reports_overload() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
+fn a_stream_that_ends_early_is_an_error() {
     check(
         r#"{"message":{"role":"assistant","content":"Hel"},"done":false}"#,
         expect![[r#"
@@ -235,9 +235,9 @@ fn arguments_and_ids_are_read_in_every_shape() {
 }
 
 #[test]
-fn a_whole_answer_is_read_like_a_stream() {
+fn a_complete_answer_gives_the_same_events_as_a_stream() {
     let mut events = VecDeque::new();
-    whole(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
+    decode_complete(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
     expect![[r#"
         call 0 - get_time
         arguments 0 {"city":"Paris"}
@@ -246,11 +246,11 @@ fn a_whole_answer_is_read_like_a_stream() {
         finished ToolCalls
     "#]]
     .assert_eq(&words(&events));
-    assert!(whole(r#"{"message":{"content":"Hel"},"done":false}"#, &mut VecDeque::new()).is_err());
+    assert!(decode_complete(r#"{"message":{"content":"Hel"},"done":false}"#, &mut VecDeque::new()).is_err());
 }
 
 #[test]
-fn an_answer_that_is_cut_anywhere_is_never_taken_for_one() {
+fn an_answer_that_is_cut_anywhere_is_an_error() {
     for whole in [
         include_str!("../fixtures/streams-text.jsonl"),
         RECORDED_CALL,
@@ -266,7 +266,7 @@ fn an_answer_that_is_cut_anywhere_is_never_taken_for_one() {
 }
 
 #[test]
-fn a_call_without_a_name_does_not_vanish() {
+fn a_call_without_a_name_is_kept() {
     check(
         r#"
         {"message":{"tool_calls":[{"function":{"name":"","arguments":{"x":1}}},{"function":{"name":null}},{"id":"c"}]},"done":false}

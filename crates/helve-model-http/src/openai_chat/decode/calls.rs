@@ -1,4 +1,4 @@
-//! Calls come in pieces, and which piece belongs to which call is said in several ways, or not at all.
+//! Assigns the pieces of calls to calls. Servers identify the call by index, by id, or not at all.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,22 +9,22 @@ use serde_json::value::RawValue;
 
 use super::wire;
 
-/// The calls met so far; our number for one is its place in the list.
+/// The calls so far; the index in events is the position in the list.
 #[derive(Default)]
 pub(super) struct Calls {
     calls: Vec<Call>,
-    /// Nothing comes in pieces: every call is one of its own, even if two have the same id.
-    whole: bool,
+    /// The answer is not streamed: every piece is a call of its own, even if two have the same id.
+    is_complete_answer: bool,
 }
 
 struct Call {
     wire_index: Option<i64>,
     id: Option<String>,
-    /// Whether its name is known and its beginning was told.
+    /// Whether the name is known and `CallStarted` was emitted.
     started: bool,
-    /// Whether a name was sent, if only an empty one.
+    /// Whether a name was sent, even an empty one.
     named: bool,
-    /// All of them, also those that came before the name.
+    /// All arguments, also those before the name.
     arguments: String,
 }
 
@@ -38,9 +38,8 @@ impl Call {
     }
 }
 
-/// The text of arguments: what the string says, or the value itself, which is not what the protocol says, but clear
-/// enough.
-fn written(value: &RawValue) -> Cow<'_, str> {
+/// The arguments as text: the string's contents, or the JSON value of servers that do not send a string.
+fn arguments_text(value: &RawValue) -> Cow<'_, str> {
     match value.get() {
         "null" => Cow::Borrowed(""),
         raw if raw.starts_with('"') => serde_json::from_str::<String>(raw).unwrap_or_default().into(),
@@ -48,34 +47,34 @@ fn written(value: &RawValue) -> Cow<'_, str> {
     }
 }
 
-fn is_cut(arguments: &str) -> bool {
+fn arguments_are_cut(arguments: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(arguments).is_err_and(|error| error.is_eof())
 }
 
 impl Calls {
-    /// Those of an answer in one piece.
-    pub(super) fn whole() -> Self {
-        Self { whole: true, ..Self::default() }
+    /// For an answer that is not streamed.
+    pub(super) fn of_complete_answer() -> Self {
+        Self { is_complete_answer: true, ..Self::default() }
     }
 
     pub(super) fn any(&self) -> bool {
         self.calls.iter().any(|call| call.started)
     }
 
-    /// Whether the last call ends in the middle of its arguments.
-    pub(super) fn cut(&self) -> bool {
+    /// Whether the last call ends inside its arguments.
+    pub(super) fn is_cut(&self) -> bool {
         let last = self.calls.iter().rfind(|call| call.started && !call.arguments.trim().is_empty());
-        last.is_some_and(|call| is_cut(&call.arguments))
+        last.is_some_and(|call| arguments_are_cut(&call.arguments))
     }
 
-    /// Whether any call has no arguments or ends in the middle of them. Where no reason says that the answer is
-    /// whole, arguments that did not come are not the same as a call without arguments.
-    pub(super) fn unfinished(&self) -> bool {
-        self.calls.iter().any(|call| call.started && is_cut(&call.arguments))
+    /// Whether any call has no arguments or incomplete ones. Without a finish reason, missing arguments may have been cut
+    /// off, so they do not count as a call without arguments.
+    pub(super) fn has_incomplete(&self) -> bool {
+        self.calls.iter().any(|call| call.started && arguments_are_cut(&call.arguments))
     }
 
-    /// Tells the calls whose name never came, with an empty one: a call that says something must not vanish.
-    pub(super) fn tell_nameless(&mut self, events: &mut VecDeque<ModelEvent>) {
+    /// Emits the calls without a name, with an empty name, so that no call is lost.
+    pub(super) fn emit_nameless(&mut self, events: &mut VecDeque<ModelEvent>) {
         for (index, call) in (0..).zip(&mut self.calls) {
             if !call.started && (call.id.is_some() || !call.arguments.is_empty() || call.named) {
                 call.start(index, "", events);
@@ -83,19 +82,20 @@ impl Calls {
         }
     }
 
-    pub(super) fn take(&mut self, piece: &wire::CallDelta<'_>, events: &mut VecDeque<ModelEvent>) {
+    pub(super) fn apply(&mut self, piece: &wire::CallDelta<'_>, events: &mut VecDeque<ModelEvent>) {
         let function = piece.function.as_ref();
         let id = piece.id.as_deref().filter(|id| !id.is_empty());
         let given = function.and_then(|function| function.name.as_deref());
         let name = given.filter(|name| !name.is_empty());
         let known = self.calls.len();
-        let place = self.place(piece.index, id, name);
-        if place == known && !self.whole {
-            self.complete_last_before(place, events);
+        let position = self.find_or_add(piece.index, id, name);
+        if position == known && !self.is_complete_answer {
+            self.finish_previous(position, events);
         }
-        let index = u32::try_from(place).unwrap_or(u32::MAX);
-        let call = &mut self.calls[place];
-        let arguments = function.and_then(|function| function.arguments).map(written).unwrap_or_default();
+        let index = u32::try_from(position).unwrap_or(u32::MAX);
+        let call = &mut self.calls[position];
+        let arguments =
+            function.and_then(|function| function.arguments).map(arguments_text).unwrap_or_default();
         call.arguments.push_str(&arguments);
         call.named |= given.is_some();
         if call.started {
@@ -108,29 +108,29 @@ impl Calls {
         }
     }
 
-    /// One call is written after the other: where the next begins, the one before it is complete.
-    fn complete_last_before(&self, place: usize, events: &mut VecDeque<ModelEvent>) {
-        let Some(last) = place.checked_sub(1).filter(|last| self.calls[*last].started) else { return };
+    /// Calls are written one after the other: where the next begins, the previous one is complete.
+    fn finish_previous(&self, position: usize, events: &mut VecDeque<ModelEvent>) {
+        let Some(last) = position.checked_sub(1).filter(|last| self.calls[*last].started) else { return };
         events.push_back(ModelEvent::CallFinished { index: u32::try_from(last).unwrap_or(u32::MAX) });
     }
 
-    /// Which call a piece belongs to: the one with its index, unless it names another id; without an index
-    /// the last one, unless it begins a new one.
-    fn place(&mut self, wire_index: Option<i64>, id: Option<&str>, name: Option<&str>) -> usize {
+    /// The position of the piece's call: the call with its index, unless the piece has another id; without an index the
+    /// last call, unless the piece begins a new one.
+    fn find_or_add(&mut self, wire_index: Option<i64>, id: Option<&str>, name: Option<&str>) -> usize {
         let same_id = |call: &Call| id.is_none() || call.id.is_none() || call.id.as_deref() == id;
         let known = match wire_index {
-            _ if self.whole => None,
+            _ if self.is_complete_answer => None,
             Some(_) => self.calls.iter().rposition(|call| call.wire_index == wire_index && same_id(call)),
             None => {
                 let last = self.calls.len().checked_sub(1);
                 last.filter(|last| same_id(&self.calls[*last]) && (id.is_some() || name.is_none()))
             }
         };
-        if let Some(place) = known {
+        if let Some(position) = known {
             if let Some(id) = id {
-                self.calls[place].id.get_or_insert_with(|| id.into());
+                self.calls[position].id.get_or_insert_with(|| id.into());
             }
-            return place;
+            return position;
         }
         self.calls.push(Call {
             wire_index,

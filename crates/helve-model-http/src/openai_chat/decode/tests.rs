@@ -1,4 +1,4 @@
-//! The scenarios that every protocol has, and in `liberal` what servers send besides.
+//! The scenarios of every protocol; `liberal` has further deviations of servers.
 
 mod liberal;
 
@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::scenario::{read, words};
 
-/// Each line is the data of a frame.
+/// Each line of `frames` is the data of a frame.
 fn check(frames: &str, expected: Expect) {
     expected.assert_eq(&read(decoder(), frames));
 }
@@ -71,7 +71,7 @@ fn cut_by_length() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
+fn a_stream_that_ends_early_is_an_error() {
     check(
         r#"{"choices":[{"delta":{"content":"Hel"}}]}"#,
         expect![[r#"
@@ -92,9 +92,9 @@ fn reports_overload() {
 }
 
 #[test]
-fn a_whole_answer_is_read_like_a_stream() {
+fn a_complete_answer_gives_the_same_events_as_a_stream() {
     let mut events = VecDeque::new();
-    whole(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
+    decode_complete(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
     expect![[r#"
         reasoning "easy"
         text "42"
@@ -145,13 +145,13 @@ fn fails_in_band() {
 }
 
 #[test]
-fn an_answer_that_is_cut_anywhere_is_never_taken_for_one() {
+fn an_answer_that_is_cut_anywhere_is_an_error() {
     for whole in [
         include_str!("../fixtures/streams-text.jsonl"),
         include_str!("../fixtures/reasons-then-calls.jsonl"),
         include_str!("../fixtures/calls-two-tools-at-once.jsonl"),
     ] {
-        // With the reason why it stopped an answer is complete, whatever else is missing.
+        // With a finish reason the answer is complete, even if more frames are missing.
         let finish = whole.lines().take_while(|line| !line.contains("finish_reason\":\"")).count();
         let frames: Vec<&str> = whole.lines().take(finish + 1).collect();
         let whole = frames.join("\n");

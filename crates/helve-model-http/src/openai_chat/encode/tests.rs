@@ -1,4 +1,4 @@
-//! What is written, to the letter.
+//! Bodies, compared verbatim.
 
 use expect_test::{Expect, expect};
 use helve_types::{Effect, ModelParams};
@@ -39,7 +39,7 @@ fn params(value: Value) -> ModelParams {
 }
 
 #[test]
-fn a_whole_tool_loop_is_written_as_the_documentation_says() {
+fn a_tool_loop_is_encoded_as_documented() {
     let tool = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
     let params = ModelParams { temperature: Some(0.2), max_tokens: Some(64), ..Default::default() };
     let request = ModelRequest {
@@ -67,7 +67,7 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
         stop: &[],
         stream: true,
     };
-    let reasoning = Returned::Field("reasoning_content");
+    let reasoning = ReasoningReturn::Field("reasoning_content");
     let thinking = Quirks { max_tokens: "max_completion_tokens", reasoning, ..PLAIN };
     check(
         &request,
@@ -134,7 +134,7 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
 }
 
 #[test]
-fn nothing_is_said_about_tools_where_there_are_none() {
+fn a_request_without_tools_has_no_tool_members() {
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
@@ -166,7 +166,7 @@ fn nothing_is_said_about_tools_where_there_are_none() {
 }
 
 #[test]
-fn reasoning_goes_back_where_the_vendor_wants_it() {
+fn reasoning_is_returned_in_the_field_of_the_vendor() {
     let details = json!([{"type": "reasoning.text", "text": "hm", "signature": "s"}]);
     let kept = json!({"reasoning_details": details, "encrypted_content": "x"});
     let call = TurnCall { id: "c".into(), tool: "f".into(), arguments: "{}".into() };
@@ -179,7 +179,7 @@ fn reasoning_goes_back_where_the_vendor_wants_it() {
     let cases = [
         ("openai", "hm", None, json!({})),
         ("deepseek", "hm", None, json!({"reasoning_content": "hm"})),
-        // Another model made the call, and still the field must be there.
+        // The field is also required for calls of another model.
         ("deepseek", "", None, json!({"reasoning_content": ""})),
         ("moonshot", "", None, json!({"reasoning_content": ""})),
         ("ark", "", None, json!({})),
@@ -208,7 +208,7 @@ fn reasoning_goes_back_where_the_vendor_wants_it() {
 }
 
 #[test]
-fn a_choice_is_sent_as_far_as_the_vendor_takes_it() {
+fn a_tool_choice_is_sent_as_far_as_the_vendor_accepts_it() {
     let (time, search) = (
         ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read),
         ToolSpec::new("search", "Searches.", json!({"type": "object"}), Effect::Read),
@@ -246,7 +246,7 @@ fn a_choice_is_sent_as_far_as_the_vendor_takes_it() {
 }
 
 #[test]
-fn parameters_have_the_names_that_the_vendor_knows() {
+fn parameters_have_the_names_of_the_vendor() {
     let params = params(json!({"max_tokens": 9, "seed": 7}));
     let cases = [
         ("openai", "max_completion_tokens", "seed", true),
@@ -261,7 +261,7 @@ fn parameters_have_the_names_that_the_vendor_knows() {
 }
 
 #[test]
-fn what_the_operator_adds_wins_and_stands_there_once() {
+fn extra_parameters_win_and_occur_once() {
     let params = params(json!({
         "temperature": 0.1, "max_tokens": 9,
         "extra": {"temperature": 0.9, "max_tokens": 5, "stream_options": {}, "model": "x", "stream": false},
@@ -282,7 +282,7 @@ fn what_the_operator_adds_wins_and_stands_there_once() {
 }
 
 #[test]
-fn a_form_stands_in_the_vendors_field_unless_the_operator_has_filled_it() {
+fn a_form_is_in_the_vendors_field_unless_the_operator_sets_it() {
     let form = helve_model::Form { grammar: "root ::= \"a\"".into(), schema: None };
     let given = params(json!({"extra": {"grammar": "mine"}}));
     let none = ModelParams::default();
@@ -297,7 +297,7 @@ fn a_form_stands_in_the_vendors_field_unless_the_operator_has_filled_it() {
 }
 
 #[test]
-fn calls_of_other_models_get_ids_that_the_vendor_takes() {
+fn calls_of_other_models_get_ids_that_the_vendor_accepts() {
     let call = TurnCall { id: "call_1".into(), tool: "f".into(), arguments: "{}".into() };
     let turns = vec![
         Turn::Assistant { text: "".into(), reasoning: "".into(), echo: None, calls: vec![call] },
@@ -311,7 +311,7 @@ fn calls_of_other_models_get_ids_that_the_vendor_takes() {
 }
 
 #[test]
-fn strict_tools_are_declared_so_where_the_operator_asks_for_it() {
+fn strict_tools_are_declared_if_the_operator_sets_them() {
     let place = json!({"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]});
     let place = ToolSpec::new("weather", "Tells the weather.", place, Effect::Read);
     let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
@@ -336,13 +336,13 @@ fn strict_tools_are_declared_so_where_the_operator_asks_for_it() {
     assert_eq!(place["strict"], true);
     assert_eq!(place["parameters"]["required"], json!(["city", "days"]));
     assert_eq!(place["parameters"]["properties"]["days"]["type"], json!(["integer", "null"]));
-    // Keys that nobody knows beforehand cannot be held to.
+    // Strict mode cannot express arbitrary keys.
     assert_eq!((map.get("strict"), &map["parameters"]["type"]), (None, &json!("object")));
     assert_eq!(body.get("strict_tools"), None, "it is not the vendor's word");
 }
 
 #[test]
-fn an_answer_stops_where_its_profile_says_as_far_as_the_vendor_takes_it() {
+fn stop_texts_of_the_profile_are_sent_up_to_the_vendors_limit() {
     let stop = ["<tool_result>".to_owned(), "A".to_owned()];
     let stops = |own: Value, vendor: &str| {
         let params = params(json!({ "stop": own }));
@@ -351,7 +351,7 @@ fn an_answer_stops_where_its_profile_says_as_far_as_the_vendor_takes_it() {
     };
     assert_eq!(stops(json!([]), "deepseek"), json!(["<tool_result>", "A"]));
     assert_eq!(stops(json!(["A", "B"]), "deepseek"), json!(["A", "B", "<tool_result>"]));
-    // What the request says is for the vendor to judge.
+    // The parameters' own stop texts are all sent; the vendor may refuse them.
     assert_eq!(stops(json!(["B", "C", "D", "E", "F"]), "deepseek"), json!(["B", "C", "D", "E", "F"]));
     assert_eq!(stops(json!([]), "openai"), Value::Null);
     assert_eq!(stops(json!(["B"]), "openai"), json!(["B"]));

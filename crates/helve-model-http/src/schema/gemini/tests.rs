@@ -1,4 +1,4 @@
-//! What becomes of schemas for Gemini.
+//! Schemas adapted for Gemini.
 
 use expect_test::{Expect, expect};
 
@@ -10,12 +10,12 @@ fn check(field: Value, expected: Expect) {
 }
 
 fn check_root(schema: Value, expected: Expect) {
-    let adapted = for_gemini(&schema);
+    let adapted = adapt_for_gemini(&schema);
     assert_plain(&adapted.schema);
     expected.assert_eq(&show(&adapted));
 }
 
-/// Nothing but what Gemini knows, in the places where it knows it.
+/// Asserts that a schema has only keywords that Gemini supports, at positions where it supports them.
 pub(in crate::schema) fn assert_plain(node: &Value) {
     const KNOWN: &[&str] = &[
         "type",
@@ -50,7 +50,7 @@ pub(in crate::schema) fn assert_plain(node: &Value) {
             "nullable" => assert!(value.is_boolean(), "{node}"),
             "description" | "title" | "format" | "pattern" => assert!(value.is_string(), "{node}"),
             "required" => {
-                assert!(names(Some(value)).all(|name| node["properties"].get(name).is_some()), "{node}")
+                assert!(strings_in(Some(value)).all(|name| node["properties"].get(name).is_some()), "{node}")
             }
             _ => assert!(value.is_number(), "{node}"),
         }
@@ -65,7 +65,7 @@ pub(in crate::schema) fn assert_plain(node: &Value) {
 }
 
 #[test]
-fn gemini_is_given_one_type_and_whether_it_may_be_null() {
+fn gemini_fields_have_one_type_and_nullable() {
     check(json!({"type": "string"}), expect![[r#"{"type":"string"}"#]]);
     check(
         json!({"type": ["integer", "null"], "minimum": 1}),
@@ -125,7 +125,7 @@ fn gemini_is_given_one_type_and_whether_it_may_be_null() {
 }
 
 #[test]
-fn gemini_is_told_values_as_an_enum_of_text_or_in_words() {
+fn gemini_gets_values_as_an_enum_of_text_or_in_words() {
     check(json!({"enum": ["a", "b"]}), expect![[r#"{"enum":["a","b"],"type":"string"}"#]]);
     check(
         json!({"type": ["string", "null"], "enum": ["a", null]}),
@@ -151,7 +151,7 @@ fn gemini_is_told_values_as_an_enum_of_text_or_in_words() {
 }
 
 #[test]
-fn gemini_is_told_in_words_what_it_has_no_keyword_for() {
+fn gemini_gets_unsupported_keywords_in_words() {
     check(
         json!({"type": "string", "format": "email", "pattern": "^.+@"}),
         expect![[r#"{"description":"format: email","pattern":"^.+@","type":"string"}"#]],
@@ -221,7 +221,7 @@ fn gemini_is_told_in_words_what_it_has_no_keyword_for() {
 }
 
 #[test]
-fn gemini_has_references_followed_and_recursion_broken_off() {
+fn gemini_schemas_have_no_references_and_end_recursion() {
     check_root(
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -253,7 +253,7 @@ fn gemini_has_references_followed_and_recursion_broken_off() {
 }
 
 #[test]
-fn gemini_is_given_an_object_at_the_root_whatever_the_schema_is() {
+fn gemini_always_gets_an_object_at_the_root() {
     check_root(json!({}), expect![[r#"{"type":"object"}"#]]);
     check_root(json!(true), expect![[r#"{"type":"object"}"#]]);
     check_root(

@@ -1,4 +1,4 @@
-//! What becomes of schemas in strict mode.
+//! Schemas adapted for strict mode.
 
 use expect_test::{Expect, expect};
 
@@ -10,11 +10,11 @@ fn check(field: Value, expected: Expect) {
 }
 
 fn check_root(schema: Value, expected: Expect) {
-    expected.assert_eq(&for_strict_openai(&schema).as_ref().map_or("none".into(), show));
+    expected.assert_eq(&adapt_for_strict_openai(&schema).as_ref().map_or("none".into(), show));
 }
 
 #[test]
-fn strict_mode_has_every_field_and_null_for_what_may_be_left_out() {
+fn strict_mode_requires_every_field_and_allows_null_for_optional_ones() {
     check_root(
         json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer", "default": 5}, "c": {"enum": ["x"]}, "d": {"$ref": "#/$defs/D", "description": "d"}, "e": {"$ref": "#/$defs/D"}, "f": {"oneOf": [{"type": "string"}, {"type": "number"}]}}, "required": ["a", "e"], "$schema": "s", "$defs": {"D": {"type": "object", "properties": {"again": {"$ref": "#/$defs/D"}}}}}),
         expect![[
@@ -32,7 +32,7 @@ fn strict_mode_has_every_field_and_null_for_what_may_be_left_out() {
 }
 
 #[test]
-fn strict_mode_is_told_in_words_what_it_has_no_keyword_for() {
+fn strict_mode_gets_unsupported_keywords_in_words() {
     check(
         json!({"type": "string", "minLength": 1, "maxLength": 9, "pattern": "^a", "format": "email"}),
         expect![[
@@ -64,7 +64,7 @@ fn strict_mode_is_told_in_words_what_it_has_no_keyword_for() {
 }
 
 #[test]
-fn strict_mode_is_left_where_it_cannot_say_it() {
+fn strict_mode_is_not_used_for_schemas_that_it_cannot_express() {
     check(
         json!({"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"type": "object", "properties": {"b": {"type": "string"}}}]}),
         expect!["none"],
@@ -79,9 +79,9 @@ fn strict_mode_is_left_where_it_cannot_say_it() {
 }
 
 #[test]
-fn strict_mode_is_left_where_the_root_is_a_choice() {
+fn strict_mode_is_not_used_if_the_root_is_a_choice() {
     for root in [json!({"anyOf": [{"type": "object"}]}), json!({}), json!(true), json!({"$ref": "#/$defs/A"})]
     {
-        assert_eq!(for_strict_openai(&root), None, "{root}");
+        assert_eq!(adapt_for_strict_openai(&root), None, "{root}");
     }
 }

@@ -27,7 +27,7 @@ pub(super) async fn all(examined: &Examined) -> Vec<Finding> {
         .iter()
         .map(|model| {
             let model = model.clone();
-            tokio::spawn(async move { model.listed().await })
+            tokio::spawn(async move { model.list_models().await })
         })
         .collect();
     let default = examined.runtime.models().default_name();

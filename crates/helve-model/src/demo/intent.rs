@@ -1,33 +1,33 @@
-//! What a message asks for, as far as a few rules can tell.
+//! Finds by a few rules what a message asks for.
 
-/// Something that a tool can do for the person.
+/// A task for one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Intent {
     Calculate(String),
     Time(String),
     Search(String),
     RunCode(String),
     Note(String),
-    /// A tool of the operator's own that the message names, with the text for its one argument.
+    /// Call the operator's tool that the message names, with a text for its single argument.
     Use {
         tool: String,
         text: String,
     },
 }
 
-/// Everything the message asks for, in a fixed order; several wishes become parallel calls.
-pub(super) fn wishes(message: &str) -> Vec<Wish> {
+/// All intents of the message, in a fixed order; several become parallel calls.
+pub(super) fn find_intents(message: &str) -> Vec<Intent> {
     if let Some(code) = code(message) {
-        return vec![Wish::RunCode(code)];
+        return vec![Intent::RunCode(code)];
     }
-    if let Some(note) = after(message, NOTE) {
-        return vec![Wish::Note(note)];
+    if let Some(note) = text_after(message, NOTE) {
+        return vec![Intent::Note(note)];
     }
-    if let Some(query) = after(message, SEARCH) {
-        return vec![Wish::Search(query)];
+    if let Some(query) = text_after(message, SEARCH) {
+        return vec![Intent::Search(query)];
     }
-    let mut found: Vec<Wish> = places(message).into_iter().map(Wish::Time).collect();
-    found.extend(expression(message).map(Wish::Calculate));
+    let mut found: Vec<Intent> = places(message).into_iter().map(Intent::Time).collect();
+    found.extend(expression(message).map(Intent::Calculate));
     found
 }
 
@@ -71,7 +71,7 @@ const RUN: &[&str] =
 
 const TIME: &[&str] = &["time", "clock", "几点", "时间"];
 
-/// Places by the names people use, with what the `time` tool calls them.
+/// Names of places, each with its time zone.
 const PLACES: &[(&str, &str)] = &[
     ("tokyo", "Asia/Tokyo"),
     ("东京", "Asia/Tokyo"),
@@ -98,10 +98,10 @@ const PLACES: &[(&str, &str)] = &[
     ("utc", "UTC"),
 ];
 
-/// What follows the first of the phrases that the message contains.
-fn after(message: &str, phrases: &[&str]) -> Option<String> {
+/// The text after the first of the phrases in the message.
+fn text_after(message: &str, phrases: &[&str]) -> Option<String> {
     let lower = message.to_lowercase();
-    // Lower-casing may change lengths; then the original cannot be cut by these positions.
+    // Lower case may change the length; then positions in it are not valid in the original.
     let source = if lower.len() == message.len() { message } else { &lower };
     let (at, phrase) = phrases
         .iter()
@@ -113,7 +113,7 @@ fn after(message: &str, phrases: &[&str]) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
-/// JavaScript to run: what stands between backticks, or an example if only the wish is there.
+/// JavaScript to run: the text between backticks, or an example if the message has none.
 fn code(message: &str) -> Option<String> {
     let lower = message.to_lowercase();
     if !RUN.iter().any(|word| lower.contains(word)) {
@@ -135,7 +135,7 @@ fn code(message: &str) -> Option<String> {
     Some("Array.from({length: 10}, (_, n) => n * n)".to_owned())
 }
 
-/// What stands between the first pair of quotation marks.
+/// The text between the first pair of quotation marks.
 fn quoted_text(message: &str) -> Option<&str> {
     let pairs = [('"', '"'), ('\'', '\''), ('“', '”'), ('‘', '’'), ('「', '」')];
     let found = pairs.into_iter().filter_map(|(open, close)| {
@@ -190,12 +190,12 @@ const FUNCTIONS: &[&str] = &[
     "factorial",
 ];
 
-/// The longest stretch of the message that reads like arithmetic.
+/// The longest part of the message that looks like arithmetic.
 fn expression(message: &str) -> Option<String> {
     if let Some(percentage) = percentage(message) {
         return Some(percentage);
     }
-    let spoken = chinese_arithmetic(message);
+    let spoken = rewrite_chinese_arithmetic(message);
     let mut best = String::new();
     let mut run = String::new();
     for token in tokens(&spoken) {
@@ -261,8 +261,8 @@ fn percentage(message: &str) -> Option<String> {
     (joins && plain && alone).then(|| format!("{rate}% of {amount}"))
 }
 
-/// The tool that the message names, in its own spelling or as words, and what stands behind a colon.
-pub(super) fn named_tool<'a>(message: &str, mut tools: impl Iterator<Item = &'a str>) -> Option<Wish> {
+/// The tool that the message names, as it is spelled or as words, with the text in quotation marks or after a colon.
+pub(super) fn find_named_tool<'a>(message: &str, mut tools: impl Iterator<Item = &'a str>) -> Option<Intent> {
     let lower = message.to_lowercase();
     let names = |tool: &str| {
         let tool = tool.to_lowercase();
@@ -270,11 +270,11 @@ pub(super) fn named_tool<'a>(message: &str, mut tools: impl Iterator<Item = &'a 
     };
     let tool = tools.find(|tool| tool.len() > 3 && names(tool))?;
     let text = quoted_text(message).or_else(|| message.split_once([':', '：']).map(|(_, text)| text.trim()));
-    Some(Wish::Use { tool: tool.to_owned(), text: text.unwrap_or_default().to_owned() })
+    Some(Intent::Use { tool: tool.to_owned(), text: text.unwrap_or_default().to_owned() })
 }
 
-/// `3480的12.5%` as `12.5% of 3480`, and the spoken operators as signs.
-fn chinese_arithmetic(message: &str) -> String {
+/// Rewrites `3480的12.5%` as `12.5% of 3480`, and operators in words as signs.
+fn rewrite_chinese_arithmetic(message: &str) -> String {
     let signs =
         [("乘以", "*"), ("除以", "/"), ("加上", "+"), ("减去", "-"), ("乘", "*"), ("加", "+"), ("减", "-")];
     let mut text = message.replace('，', ",").replace('％', "%");
@@ -313,39 +313,39 @@ mod tests {
     }
 
     #[test]
-    fn several_wishes_are_found_at_once() {
-        let wishes = wishes("What time is it in Tokyo and in Paris, and what is 2^64?");
+    fn several_intents_are_found_in_one_message() {
+        let intents = find_intents("What time is it in Tokyo and in Paris, and what is 2^64?");
         assert_eq!(
-            wishes,
+            intents,
             [
-                Wish::Time("Asia/Tokyo".into()),
-                Wish::Time("Europe/Paris".into()),
-                Wish::Calculate("2^64".into())
+                Intent::Time("Asia/Tokyo".into()),
+                Intent::Time("Europe/Paris".into()),
+                Intent::Calculate("2^64".into())
             ]
         );
     }
 
     #[test]
-    fn each_kind_of_wish_is_understood_in_both_languages() {
+    fn each_kind_of_intent_is_found_in_both_languages() {
         let cases = [
-            ("Search the web for Rust 2024 edition", Wish::Search("Rust 2024 edition".into())),
-            ("搜索一下 量子计算", Wish::Search("量子计算".into())),
-            ("Remember that the meeting is at nine.", Wish::Note("the meeting is at nine".into())),
-            ("Save a note that says: milk", Wish::Note("milk".into())),
-            ("note: milk", Wish::Note("milk".into())),
-            ("记住：明天开会", Wish::Note("明天开会".into())),
-            ("保存一条笔记：押金是 435", Wish::Note("押金是 435".into())),
-            ("run `6 * 7` in my browser", Wish::RunCode("6 * 7".into())),
-            ("东京现在几点？", Wish::Time("Asia/Tokyo".into())),
+            ("Search the web for Rust 2024 edition", Intent::Search("Rust 2024 edition".into())),
+            ("搜索一下 量子计算", Intent::Search("量子计算".into())),
+            ("Remember that the meeting is at nine.", Intent::Note("the meeting is at nine".into())),
+            ("Save a note that says: milk", Intent::Note("milk".into())),
+            ("note: milk", Intent::Note("milk".into())),
+            ("记住：明天开会", Intent::Note("明天开会".into())),
+            ("保存一条笔记：押金是 435", Intent::Note("押金是 435".into())),
+            ("run `6 * 7` in my browser", Intent::RunCode("6 * 7".into())),
+            ("东京现在几点？", Intent::Time("Asia/Tokyo".into())),
             (
                 "reverse 'hello world' with JavaScript",
-                Wish::RunCode(r#"[..."hello world"].reverse().join("")"#.into()),
+                Intent::RunCode(r#"[..."hello world"].reverse().join("")"#.into()),
             ),
-            ("用 JavaScript 反转“你好”", Wish::RunCode(r#"[..."你好"].reverse().join("")"#.into())),
+            ("用 JavaScript 反转“你好”", Intent::RunCode(r#"[..."你好"].reverse().join("")"#.into())),
         ];
-        for (message, wish) in cases {
-            assert_eq!(wishes(message), [wish], "{message}");
+        for (message, intent) in cases {
+            assert_eq!(find_intents(message), [intent], "{message}");
         }
-        assert_eq!(wishes("hello"), []);
+        assert_eq!(find_intents("hello"), []);
     }
 }

@@ -1,4 +1,4 @@
-//! What was read of an answer and not yet given out.
+//! Events that are decoded, but not yet returned by the stream.
 
 use std::collections::VecDeque;
 
@@ -7,22 +7,22 @@ use helve_model::{ModelError, ModelEvent};
 use crate::protocol::Protocol;
 
 #[derive(Default)]
-pub(super) struct Read {
+pub(super) struct DecodedEvents {
     pub(super) events: VecDeque<ModelEvent>,
-    /// Comes after them, and ends the answer.
+    /// The error that follows the events and ends the answer.
     pub(super) failed: Option<ModelError>,
 }
 
-impl Read {
-    pub(super) fn whole(body: &str, protocol: &Protocol) -> Self {
+impl DecodedEvents {
+    pub(super) fn read_complete(body: &str, protocol: &Protocol) -> Self {
         let mut read = Self::default();
-        if let Err(error) = (protocol.whole)(body, &mut read.events) {
+        if let Err(error) = (protocol.decode_complete)(body, &mut read.events) {
             read.fail(error);
         }
         read
     }
 
-    /// The answer is no answer; but what it took was spent.
+    /// Drops the events of a failed answer, except its usage, which the vendor charges.
     pub(super) fn fail(&mut self, error: ModelError) {
         self.events.retain(|event| matches!(event, ModelEvent::Usage(_)));
         self.failed = Some(error);

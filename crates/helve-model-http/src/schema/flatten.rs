@@ -1,7 +1,7 @@
-//! A schema without indirections: references followed, `allOf` made one.
+//! Flattens a schema: follows references and merges `allOf`.
 //!
-//! A schema may refer to itself, so that it has no end: a reference is followed twice on the way down and then
-//! broken off, and neither depth nor size nor work grow without bound.
+//! A schema may refer to itself, so a reference is followed at most twice on the way to a field. Depth, size and work are
+//! bounded.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +9,36 @@ use serde_json::{Map, Value, json};
 
 use super::{describe, words};
 
-/// How often a reference is followed on the way to a field.
+/// How often the same reference is followed on the way to a field.
 const ROUNDS_MAX: usize = 2;
-/// How deep a schema may be; vendors refuse less.
+/// The deepest schema; vendors refuse even shallower ones.
 const DEPTH_MAX: usize = 24;
-/// How many fields a schema may have.
+/// The most fields of a schema.
 const FIELDS_MAX: usize = 2_000;
-/// How much may be copied and compared for one schema, in values and pieces of text. The largest schema that a tool may
-/// have is a few thousand.
+/// The work for one schema: values and pieces of text that are copied and compared. The largest schema of a tool needs a
+/// few thousand.
 const WORK_MAX: usize = 200_000;
-/// A text of so many bytes counts as a value.
+/// A text of this size counts as one value.
 const BYTES_OF_A_VALUE: usize = 64;
 
-pub(super) struct Flat<'a> {
+pub(super) struct SchemaFlattener<'a> {
     root: &'a Value,
-    /// The references between the root and here.
+    /// The references between the root and the current node.
     open: Vec<String>,
     depth: usize,
     fields: usize,
-    /// What may still be copied and compared.
-    left: usize,
+    /// The work that is left of `WORK_MAX`.
+    work_left: usize,
 }
 
-impl<'a> Flat<'a> {
+impl<'a> SchemaFlattener<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
-        Self { root, open: vec![], depth: 0, fields: 0, left: WORK_MAX }
+        Self { root, open: vec![], depth: 0, fields: 0, work_left: WORK_MAX }
     }
 
-    /// Gives `visit` the schema without indirections, while what it refers to counts as open; none where it has
-    /// become too deep or too large.
-    pub(super) fn enter<T>(
+    /// Calls `visit` with the flattened schema, or with none if the schema is too deep or too large. The references that
+    /// lead to it stay open during the call.
+    pub(super) fn visit<T>(
         &mut self,
         schema: &Value,
         visit: impl FnOnce(&mut Self, Option<Map<String, Value>>) -> T,
@@ -48,8 +48,8 @@ impl<'a> Flat<'a> {
             return visit(self, None);
         }
         let opened = self.open.len();
-        let node = self.node(schema);
-        if self.left == 0 {
+        let node = self.flatten_node(schema);
+        if self.work_left == 0 {
             self.open.truncate(opened);
             return visit(self, None);
         }
@@ -60,32 +60,32 @@ impl<'a> Flat<'a> {
         made
     }
 
-    fn node(&mut self, schema: &Value) -> Map<String, Value> {
+    fn flatten_node(&mut self, schema: &Value) -> Map<String, Value> {
         self.spend(weight(schema));
-        if self.left == 0 {
+        if self.work_left == 0 {
             return Map::new();
         }
         let mut node = schema.as_object().cloned().unwrap_or_default();
         if let Some(reference) = node.remove("$ref") {
             let target = self.follow(reference.as_str().unwrap_or_default());
-            node = self.merged(node, target);
+            node = self.merge_counted(node, target);
         }
         if let Some(Value::Array(parts)) = node.remove("allOf") {
             for part in &parts {
-                let part = self.node(part);
-                node = self.merged(node, part);
+                let part = self.flatten_node(part);
+                node = self.merge_counted(node, part);
             }
         }
         node
     }
 
-    /// What does not fit takes all, so that nothing more is tried.
+    /// Work that does not fit uses up the rest, so that nothing more is tried.
     fn spend(&mut self, work: usize) {
-        self.left = self.left.saturating_sub(work);
+        self.work_left = self.work_left.saturating_sub(work);
     }
 
-    /// Merging copies fields and compares each value of a list with each of the other.
-    fn merged(&mut self, first: Map<String, Value>, second: Map<String, Value>) -> Map<String, Value> {
+    /// Merges and counts the work: merging copies fields and compares each item of one list with each of the other.
+    fn merge_counted(&mut self, first: Map<String, Value>, second: Map<String, Value>) -> Map<String, Value> {
         for (keyword, value) in &second {
             let Some(known) = first.get(keyword) else { continue };
             self.spend(match (known, value) {
@@ -93,44 +93,44 @@ impl<'a> Flat<'a> {
                 (known, _) => weight(known),
             });
         }
-        let said = first.get("description").and_then(Value::as_str).map_or(0, str::len);
-        self.spend(said / BYTES_OF_A_VALUE);
-        if self.left == 0 { first } else { merge(first, second) }
+        let description_bytes = first.get("description").and_then(Value::as_str).map_or(0, str::len);
+        self.spend(description_bytes / BYTES_OF_A_VALUE);
+        if self.work_left == 0 { first } else { merge(first, second) }
     }
 
     fn follow(&mut self, reference: &str) -> Map<String, Value> {
         let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
         let Some(target) = target else {
-            return described(format!("fits {reference}"));
+            return with_description(format!("fits {reference}"));
         };
         if self.open.iter().filter(|open| *open == reference).count() < ROUNDS_MAX {
             self.open.push(reference.to_owned());
-            return self.node(target);
+            return self.flatten_node(target);
         }
-        let mut end = described("and so on, in the same form".to_owned());
+        let mut end = with_description("and so on, in the same form".to_owned());
         end.extend(target.get("type").map(|kind| ("type".to_owned(), kind.clone())));
         end
     }
 
-    /// The root as a single object. A choice between several becomes an object with the fields of all; which of them
-    /// belong together is told in words.
-    pub(super) fn object(mut self, notes: &mut Vec<String>) -> Map<String, Value> {
-        let mut node = self.node(self.root);
+    /// Flattens the root into a single object. A choice becomes an object with the fields of all alternatives; a note says
+    /// which belong together.
+    pub(super) fn flatten_root(mut self, notes: &mut Vec<String>) -> Map<String, Value> {
+        let mut node = self.flatten_node(self.root);
         node.insert("type".to_owned(), Value::from("object"));
         let choice = ["anyOf", "oneOf"].iter().find_map(|keyword| node.remove(*keyword));
         let Some(Value::Array(forms)) = choice else { return node };
-        let forms: Vec<_> = forms.iter().map(|form| self.node(form)).collect();
-        if self.left == 0 {
+        let forms: Vec<_> = forms.iter().map(|form| self.flatten_node(form)).collect();
+        if self.work_left == 0 {
             notes.push("they take one of several forms that are too long to tell".to_owned());
             return node;
         }
-        let told: Vec<String> = forms.iter().map(form_in_words).collect();
-        notes.push(format!("they take one of these forms: {}", told.join("; or ")));
-        merge(node, any_of(&forms))
+        let described: Vec<String> = forms.iter().map(describe_form).collect();
+        notes.push(format!("they take one of these forms: {}", described.join("; or ")));
+        merge(node, union_of(&forms))
     }
 }
 
-/// The values in it, and its text.
+/// The number of values in a schema; long texts count as several.
 fn weight(value: &Value) -> usize {
     1 + match value {
         Value::String(text) => text.len() / BYTES_OF_A_VALUE,
@@ -140,10 +140,10 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-/// What a form of the arguments needs, by name.
-fn form_in_words(form: &Map<String, Value>) -> String {
+/// Describes an alternative by the names of its required fields.
+fn describe_form(form: &Map<String, Value>) -> String {
     let properties = form.get("properties").and_then(Value::as_object);
-    let mut needed: Vec<&str> = names(form.get("required")).collect();
+    let mut needed: Vec<&str> = strings_in(form.get("required")).collect();
     if needed.is_empty() {
         needed = properties.into_iter().flat_map(Map::keys).map(String::as_str).collect();
     }
@@ -160,8 +160,8 @@ fn form_in_words(form: &Map<String, Value>) -> String {
     }
 }
 
-/// An object that every one of the forms fits: the fields of all, and required what all of them require.
-fn any_of(forms: &[Map<String, Value>]) -> Map<String, Value> {
+/// An object that fits every alternative: the fields of all, requiring what all of them require.
+fn union_of(forms: &[Map<String, Value>]) -> Map<String, Value> {
     let mut fields: BTreeMap<&String, Vec<&Value>> = BTreeMap::new();
     for (name, field) in forms.iter().filter_map(|form| form.get("properties")?.as_object()).flatten() {
         let known = fields.entry(name).or_default();
@@ -173,8 +173,10 @@ fn any_of(forms: &[Map<String, Value>]) -> Map<String, Value> {
         [only] => (name.clone(), only.clone()),
         _ => (name.clone(), json!({"anyOf": field})),
     });
-    let mut required: Vec<&str> = forms.first().map_or(vec![], |form| names(form.get("required")).collect());
-    required.retain(|name| forms.iter().all(|form| names(form.get("required")).any(|other| other == *name)));
+    let mut required: Vec<&str> =
+        forms.first().map_or(vec![], |form| strings_in(form.get("required")).collect());
+    required
+        .retain(|name| forms.iter().all(|form| strings_in(form.get("required")).any(|other| other == *name)));
     let mut object = Map::from_iter([("properties".to_owned(), Value::Object(fields.collect()))]);
     if !required.is_empty() {
         object.insert("required".to_owned(), Value::from(required));
@@ -182,10 +184,9 @@ fn any_of(forms: &[Map<String, Value>]) -> Map<String, Value> {
     object
 }
 
-/// One schema for what has to fit both. Where both describe, the first is heard; where they contradict each other,
-/// the second is told in words.
+/// The schema of values that fit both. The first description wins; a contradiction of the second becomes words.
 pub(super) fn merge(mut first: Map<String, Value>, second: Map<String, Value>) -> Map<String, Value> {
-    let mut untold = vec![];
+    let mut unmerged = vec![];
     for (keyword, value) in second {
         let Some(known) = first.get_mut(&keyword) else {
             first.insert(keyword, value);
@@ -194,17 +195,17 @@ pub(super) fn merge(mut first: Map<String, Value>, second: Map<String, Value>) -
         if *known == value || matches!(&*keyword, "description" | "title" | "default" | "examples") {
             continue;
         }
-        match both(&keyword, known, &value) {
+        match merge_keyword(&keyword, known, &value) {
             Some(merged) => *known = merged,
-            None => untold.extend(words::said(&keyword, &value)),
+            None => unmerged.extend(words::describe_keyword(&keyword, &value)),
         }
     }
-    describe(&mut first, &untold);
+    describe(&mut first, &unmerged);
     first
 }
 
-/// What says the same as two values of a keyword together.
-fn both(keyword: &str, first: &Value, second: &Value) -> Option<Value> {
+/// The value of a keyword that means the same as two values together.
+fn merge_keyword(keyword: &str, first: &Value, second: &Value) -> Option<Value> {
     let in_both = |first: &[Value], second: &[Value]| -> Option<Vec<Value>> {
         let common: Vec<Value> = first.iter().filter(|value| second.contains(value)).cloned().collect();
         (!common.is_empty()).then_some(common)
@@ -256,10 +257,10 @@ fn both(keyword: &str, first: &Value, second: &Value) -> Option<Value> {
     }
 }
 
-fn described(words: String) -> Map<String, Value> {
+fn with_description(words: String) -> Map<String, Value> {
     Map::from_iter([("description".to_owned(), Value::String(words))])
 }
 
-pub(super) fn names(list: Option<&Value>) -> impl Iterator<Item = &str> {
+pub(super) fn strings_in(list: Option<&Value>) -> impl Iterator<Item = &str> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }

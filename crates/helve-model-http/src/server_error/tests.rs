@@ -1,4 +1,4 @@
-//! What servers really say, and what is made of it.
+//! Errors that servers really send, and their classification.
 
 use helve_model::ModelErrorKind::{Broken, Key, NoTools, Refused, TooLong, Unavailable};
 use serde_json::json;
@@ -10,7 +10,7 @@ fn openai(text: &str) -> String {
 }
 
 #[test]
-fn a_status_is_read_by_what_can_be_done_about_it() {
+fn responses_are_classified_by_status_and_message() {
     let coded = |code: &str| json!({"error": {"message": "no", "code": code}}).to_string();
     let cases = [
         (401, openai("Incorrect API key provided"), Key),
@@ -51,12 +51,12 @@ fn a_status_is_read_by_what_can_be_done_about_it() {
         (429, coded("insufficient_quota"), Key),
     ];
     for (status, body, kind) in cases {
-        assert_eq!(before_answer(status, &body).kind, kind, "{status} {body}");
+        assert_eq!(from_response(status, &body).kind, kind, "{status} {body}");
     }
 }
 
 #[test]
-fn a_refusal_that_names_tools_means_that_the_model_takes_none() {
+fn a_refusal_that_names_tools_means_that_the_model_has_no_tools() {
     let pydantic = r#"{"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]}"#;
     let cases = [
         (400, openai("该模型不支持工具调用"), NoTools),
@@ -67,7 +67,7 @@ fn a_refusal_that_names_tools_means_that_the_model_takes_none() {
         (400, openai("This model doesn't support function calling"), NoTools),
         (400, openai("Unexpected parameter: tool_choice"), NoTools),
         (400, r#"{"error": "registry.ollama.ai/library/x does not support tools"}"#.into(), NoTools),
-        // The server takes tools, but not this one.
+        // The server accepts tools, but not this definition.
         (
             400,
             openai("Invalid schema for function 'f': unknown keyword in tools[0].function.parameters"),
@@ -78,12 +78,12 @@ fn a_refusal_that_names_tools_means_that_the_model_takes_none() {
         (429, openai("tools are not available now, too many requests"), Unavailable),
     ];
     for (status, body, kind) in cases {
-        assert_eq!(before_answer(status, &body).kind, kind, "{status} {body}");
+        assert_eq!(from_response(status, &body).kind, kind, "{status} {body}");
     }
 }
 
 #[test]
-fn what_is_told_says_what_to_do() {
+fn error_messages_say_what_to_do() {
     let cases = [
         (404, openai("no such model"), "404: no such model; check the name of the model and the address"),
         (429, json!({"error": {"message": "quota", "code": "insufficient_quota"}}).to_string(), "top it up"),
@@ -95,14 +95,14 @@ fn what_is_told_says_what_to_do() {
         (400, r#"{"error": {"code": 7}}"#.into(), r#"answered 400: {"error": {"code": 7}}"#),
     ];
     for (status, body, expected) in cases {
-        let told = before_answer(status, &body).message;
+        let told = from_response(status, &body).message;
         assert!(told.contains(expected), "{told}\n{expected}");
     }
-    assert!(before_answer(500, &"x".repeat(10_000)).message.len() < 600);
+    assert!(from_response(500, &"x".repeat(10_000)).message.len() < 600);
 }
 
 #[test]
-fn an_error_in_the_answer_is_read_the_same_way() {
+fn errors_inside_a_stream_are_classified_by_code_and_message() {
     let cases = [
         (json!({"type": "overloaded_error", "message": "Overloaded"}), Unavailable),
         (json!({"message": "The engine is overloaded", "type": "server_error"}), Unavailable),
@@ -135,7 +135,7 @@ fn an_error_in_the_answer_is_read_the_same_way() {
         (json!([]), Broken),
     ];
     for (error, kind) in cases {
-        assert_eq!(in_answer(&error).kind, kind, "{error}");
+        assert_eq!(from_stream(&error).kind, kind, "{error}");
     }
-    assert_eq!(in_answer(&json!({"message": "gone"})).message, "the model server reported an error: gone");
+    assert_eq!(from_stream(&json!({"message": "gone"})).message, "the model server reported an error: gone");
 }

@@ -1,22 +1,22 @@
-//! What a message carries that only its vendor understands, and wants back as it came.
+//! Collects members of a message that only the vendor understands and requires back unchanged.
 //!
-//! A stream brings it in pieces. Which of it really goes back is said in the vendor's row.
+//! A stream sends them in pieces. The vendor's row says which of them are sent back.
 
 use serde_json::{Map, Value};
 
 use super::wire;
 
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct EchoFields {
     encrypted: String,
     details: Vec<Value>,
 }
 
-/// The parts of a detail that come in pieces.
-const PIECES: &[&str] = &["text", "summary", "data"];
+/// The members of a detail that are sent in pieces.
+const STREAMED: &[&str] = &["text", "summary", "data"];
 
-impl Kept {
-    pub(super) fn take(&mut self, delta: &wire::Delta<'_>) {
+impl EchoFields {
+    pub(super) fn apply(&mut self, delta: &wire::Delta<'_>) {
         self.encrypted.extend(delta.encrypted_content.as_deref());
         for detail in delta.reasoning_details.iter().flatten() {
             match self.details.last_mut() {
@@ -38,7 +38,7 @@ impl Kept {
     }
 }
 
-/// Whether a detail goes on with the one before it: of the same kind, and with the same number if it has one.
+/// Whether a detail continues the previous one: the same type, and the same index if it has one.
 fn continues(last: &Value, next: &Value) -> bool {
     let same = |key: &str| last.get(key) == next.get(key);
     let numbered = next.get("index").is_some_and(|index| !index.is_null());
@@ -46,12 +46,12 @@ fn continues(last: &Value, next: &Value) -> bool {
     same("type") && same("index") && (numbered || text) && last.is_object() && next.is_object()
 }
 
-/// Text grows; what is said once stays, and a signature comes last.
+/// Appends streamed text; other members replace the previous value.
 fn extend(last: &mut Value, next: &Value) {
     let (Value::Object(last), Value::Object(next)) = (last, next) else { return };
     for (key, value) in next.iter().filter(|(_, value)| !value.is_null()) {
         match (last.get_mut(key), value) {
-            (Some(Value::String(text)), Value::String(more)) if PIECES.contains(&key.as_str()) => {
+            (Some(Value::String(text)), Value::String(more)) if STREAMED.contains(&key.as_str()) => {
                 text.push_str(more);
             }
             _ => _ = last.insert(key.clone(), value.clone()),
@@ -59,7 +59,7 @@ fn extend(last: &mut Value, next: &Value) {
     }
 }
 
-/// What of the details can be read.
-pub(super) fn words<'a>(details: impl Iterator<Item = &'a Value>) -> String {
+/// The readable text of the details.
+pub(super) fn readable_text<'a>(details: impl Iterator<Item = &'a Value>) -> String {
     details.filter_map(|detail| detail.get("text").or_else(|| detail.get("summary"))?.as_str()).collect()
 }
