@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-/** Journeys in a real browser, one after the other: against `HELVE_URL` if it is set, and else against the mock. */
+/** Journeys in a real browser, one after the other, against the real binary. */
 export default defineConfig({
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   test: {

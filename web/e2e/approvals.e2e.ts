@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
-import { answer, ask, card, finished, isMock, openAgain, openPage, shows } from './browser';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answer, ask, card, finished, openAgain, openPage, shows } from './browser';
+import { type OddWorld, startOddWorld } from './odd-world';
 
 const QUESTION = 'remember that the meeting is at nine';
 
@@ -86,7 +87,7 @@ describe('a call that changes something', () => {
     await shows(page.getByText(/^Edited and allowed by/));
   });
 
-  test.runIf(!isMock)('is not asked about again once it is always allowed, until that is taken back', async () => {
+  test('is not asked about again once it is always allowed, until that is taken back', async () => {
     const page = await openQuestion();
     await click(page, 'Always allow…');
     expect(await page.getByRole('radio', { name: 'in this conversation' }).isChecked()).toBe(true);
@@ -208,9 +209,17 @@ describe('the inbox', () => {
   });
 });
 
-describe.runIf(isMock)('odd questions', () => {
+describe('odd questions', () => {
+  let odd: OddWorld;
+  beforeAll(async () => {
+    odd = await startOddWorld();
+  });
+  afterAll(() => odd.close());
+
+  const openOdd = () => openPage('/', { at: odd.url });
+
   test('several at once are answered in any order', async () => {
-    const page = await openPage();
+    const page = await openOdd();
     await ask(page, 'two notes');
     await shows(question(page).nth(1));
     await question(page).nth(1).getByRole('button', { name: 'Allow', exact: true }).click();
@@ -221,29 +230,51 @@ describe.runIf(isMock)('odd questions', () => {
     expect(await card(page, /note: Done/i).count()).toBe(2);
   });
 
+  test('an always-allow answers what is open too, and ends the asking', async () => {
+    const page = await openOdd();
+    await ask(page, 'two notes');
+    await shows(question(page).nth(1));
+    const first = question(page).first();
+    await first.getByRole('button', { name: 'Always allow…', exact: true }).click();
+    await first.getByRole('button', { name: 'Allow, and do not ask again', exact: true }).click();
+    await finished(page);
+    expect(await question(page).count()).toBe(0);
+    expect(await card(page, /note: Done/i).count()).toBe(2);
+    await ask(page, 'two notes');
+    await finished(page);
+    expect(await card(page, /note: Done/i).count()).toBe(4);
+  });
+
   test('a late answer learns who came first', async () => {
-    const page = await openQuestion();
-    // The other window answers while this one cannot hear of it.
-    await page.route('**/events', (route) => route.abort());
-    const approval = await page.evaluate(async () => {
-      const found = await fetch('/api/approvals?state=pending', { headers: { 'X-Helve-Page': '1' } });
-      const { approvals } = (await found.json()) as { approvals: { approval: string; tool: string }[] };
-      return approvals.at(-1)?.approval;
+    const page = await openOdd();
+    // This window hears of the questions, and of nothing after them: the other one answers meanwhile.
+    let hasHeard = false;
+    await page.route('**/events', async (route) => {
+      if (hasHeard) return route.abort();
+      hasHeard = true;
+      const body = await untilAsked(route.request().url(), 2);
+      return route.fulfill({ contentType: 'text/event-stream', body });
     });
-    await fetch(`${new URL(page.url()).origin}/mock/cut`);
-    await fetch(`${new URL(page.url()).origin}/api/approvals/${approval}`, {
-      method: 'POST',
-      headers: { 'X-Helve-Page': '1', 'Content-Type': 'application/json' },
-      body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
-    });
-    await click(page, 'Allow');
-    await shows(page.getByText('Somebody else answered first. Rejected by mei'));
+    await ask(page, 'two notes');
+    await shows(question(page).nth(1));
+    const { approvals } = (await (await fetch(`${odd.server.url}/api/approvals?state=pending`)).json()) as {
+      approvals: { approval: string }[];
+    };
+    for (const { approval } of approvals) {
+      await fetch(`${odd.server.url}/api/approvals/${approval}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
+      });
+    }
+    await question(page).first().getByRole('button', { name: 'Allow', exact: true }).click();
+    await shows(page.getByText(/^Somebody else answered first\. Rejected by/));
     await page.unroute('**/events');
     await finished(page);
   });
 
   test('nothing hides in the arguments, and nothing is cut off', async () => {
-    const page = await openPage();
+    const page = await openOdd();
     await ask(page, 'tricky note');
     await shows(question(page));
     // It is seen that there is more, and all of it can be seen.
@@ -261,16 +292,30 @@ describe.runIf(isMock)('odd questions', () => {
   });
 
   test('an unknown outcome asks what became of it', async () => {
-    const page = await openPage();
+    const page = await openOdd();
     await ask(page, 'cut off the mail');
+    await click(page, 'Allow');
     await shows(card(page, /send_mail: Outcome unknown/));
     const asked = page.getByRole('group', { name: 'Did “send_mail” take effect?' });
     await shows(asked.getByText(/^Sent /));
-    await shows(asked.getByRole('group', { name: 'What the check tool says' }).getByText('one mail in the outbox'));
+    await shows(asked.getByRole('group', { name: 'What the check tool says' }).getByText('1 mail'));
     await asked.getByText('Exactly what was sent').click();
-    await shows(asked.getByRole('group', { name: 'The request that was sent' }).getByText(/^POST https:/));
+    await shows(asked.getByRole('group', { name: 'The request that was sent' }).getByText(/^POST http:/));
     await click(page, 'It took effect');
     await finished(page);
-    await shows(answer(page).getByText(/a person says: happened/));
+    await shows(page.getByText(/^Confirmed by|took effect/).first());
+    await shows(answer(page).getByText('That was all.'));
   });
 });
+
+/** The events of a run up to its questions, which wait for answers. */
+async function untilAsked(url: string, questions: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const piece of (await fetch(url)).body ?? []) {
+    text += decoder.decode(piece as Uint8Array, { stream: true });
+    const asked = text.split('"approval.asked"').length - 1;
+    if (asked >= questions && text.endsWith('\n\n')) break;
+  }
+  return text;
+}

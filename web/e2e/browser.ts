@@ -5,12 +5,6 @@ import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
 
 export const url = inject('url');
 
-/** Whether the server is one that was there before us, so that no other like it can be started. */
-export const isGiven = Boolean(process.env.HELVE_URL);
-
-/** Whether the mock is tested, which can be asked for odd things. */
-export const isMock = !isGiven && !process.env.HELVE_SERVER;
-
 const ARGS = [
   '--no-sandbox',
   '--disable-gpu',

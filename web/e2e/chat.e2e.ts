@@ -1,7 +1,15 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { answer, ask, card, finished, isGiven, isMock, openAgain, openPage, shows, url } from './browser';
-import { startServer } from './server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answer, ask, card, finished, openAgain, openPage, shows } from './browser';
+import { type OddWorld, WORDS, startOddWorld } from './odd-world';
+
+let odd: OddWorld;
+beforeAll(async () => {
+  odd = await startOddWorld();
+});
+afterAll(() => odd.close());
+
+const openOdd = () => openPage('/', { at: odd.url });
 
 test('what is written and not sent is kept for each conversation, over going elsewhere and a reload', async () => {
   const page = await openPage();
@@ -101,7 +109,14 @@ describe('JavaScript for the browser', () => {
     await page.getByRole('button', { name: 'Don’t run' }).click();
     await finished(page);
     await shows(card(page, /JavaScript in your browser: Failed/));
-    await shows(answer(page).getByText('the user declined to run it').last());
+    // What the model is told is behind a click.
+    const told = card(page, /JavaScript in your browser: Failed/).getByText('the user declined to run it');
+    expect(await told.first().isVisible()).toBe(false);
+    await card(page, /JavaScript in your browser: Failed/)
+      .getByText('What the model was told')
+      .first()
+      .click();
+    await shows(told);
   });
 
   test('still waits after a reload', async () => {
@@ -145,26 +160,25 @@ describe('JavaScript for the browser', () => {
 });
 
 describe('a stream', () => {
-  const QUESTION = isMock ? 'say it slowly' : 'hello';
-  const FIRST = isMock ? 'word3' : 'demo model';
+  const QUESTION = 'say it slowly';
+  const FIRST = 'word3';
 
   test('goes on after a reload in its middle, and nothing is lost or doubled', async () => {
-    const page = await openPage();
+    const page = await openOdd();
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
     expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(1);
     await page.reload();
     await finished(page);
-    const seen = words(await answer(page).innerText());
+    expect(await numbered(page)).toEqual(WORDS);
     // What is kept on the server is the measure.
     await page.reload();
     await finished(page);
-    expect(seen).toEqual(words(await answer(page).innerText()));
-    if (isMock) expect(await numbered(page)).toHaveLength(400);
+    expect(await numbered(page)).toEqual(WORDS);
   });
 
   test('is the same in a second window', async () => {
-    const page = await openPage();
+    const page = await openOdd();
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
     const second = await openAgain(page);
@@ -173,36 +187,33 @@ describe('a stream', () => {
     expect(words(await answer(second).innerText())).toEqual(words(await answer(page).innerText()));
   });
 
-  test.runIf(isMock)('survives a cut connection', async () => {
-    const page = await openPage();
+  test('survives a cut connection', async () => {
+    const page = await openOdd();
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
-    await fetch(`${url}/mock/cut`);
-    await shows(page.getByText('Connection lost'));
+    await page.context().setOffline(true);
+    await shows(page.getByText(/Connection lost|Helve is not responding/));
+    await page.context().setOffline(false);
     await page.getByText('Connection lost').waitFor({ state: 'detached' });
     await finished(page);
-    expect(await numbered(page)).toEqual(Array.from({ length: 400 }, (_, n) => `word${n}`));
+    expect(await numbered(page)).toEqual(WORDS);
   });
 
-  test.runIf(!isGiven)('survives a server that dies and comes back', async () => {
-    const server = await startServer();
-    onTestFinished(() => server.close());
-    const page = await openPage('/', { at: server.url });
+  test('survives a server that dies and comes back', async () => {
+    const page = await openOdd();
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
-    await server.restart(2_500);
+    await odd.server.restart(2_500);
     await page.getByText('Helve is not responding.').waitFor({ state: 'detached' });
     await finished(page);
-    const seen = words(await answer(page).innerText());
+    expect(await numbered(page)).toEqual(WORDS);
     await page.reload();
     await finished(page);
-    expect(words(await answer(page).innerText())).toEqual(seen);
-    if (!isMock) expect(seen.join(' ').split(FIRST)).toHaveLength(2);
-    if (isMock) expect(await numbered(page)).toEqual(Array.from({ length: 400 }, (_, n) => `word${n}`));
+    expect(await numbered(page)).toEqual(WORDS);
   });
 
-  test('can be stopped', async () => {
-    const page = await openPage();
+  test('can be stopped, and says so after a reload too', async () => {
+    const page = await openOdd();
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
     await page.getByRole('button', { name: 'Stop' }).click();
@@ -260,41 +271,47 @@ describe('conversations', () => {
 });
 
 describe('what goes wrong', () => {
-  test.runIf(isMock)('with a message is said beside it, with a way on', async () => {
-    const page = await openPage();
-    await page.getByRole('button', { name: /Model/ }).click();
-    await shows(page.getByRole('menuitemradio', { name: /volcano.*set ARK_API_KEY/ }));
-    await page.getByRole('menuitemradio', { name: 'no-such-model' }).click();
-    await ask(page, 'what is 12.5% of 3,480?');
+  test('with a message is said beside it, with a way on', async () => {
+    const page = await openOdd();
+    await page.route('**/api/models', async (route) => {
+      const list = (await (await route.fetch()).json()) as { models: object[] };
+      const gone = { name: 'gone', mode: 'native', ready: true };
+      await route.fulfill({ json: { ...list, models: [...list.models, gone] } });
+    });
+    await page.reload();
+    await page.getByRole('button', { name: /^Model/ }).click();
+    await page.getByRole('menuitemradio', { name: 'gone' }).click();
+    await ask(page, 'hello');
     await shows(page.getByText('This model does not exist, or is no longer configured.'));
-    await page.getByRole('button', { name: /Model/ }).click();
-    await page.getByRole('menuitemradio', { name: 'demo' }).click();
+    await page.getByRole('button', { name: /^Model/ }).click();
+    await page.getByRole('menuitemradio', { name: /^odd/ }).click();
     await page.getByRole('button', { name: 'Send again' }).click();
     await finished(page);
-    await shows(answer(page).getByText('435', { exact: true }));
+    await shows(answer(page).getByText('That was all.'));
   });
 
-  test.runIf(isMock)('with an answer is said in its place', async () => {
-    const page = await openPage();
+  test('with an answer is said in its place, and what was read of it stays', async () => {
+    const page = await openOdd();
     await ask(page, 'break down please');
     await finished(page);
-    await shows(page.getByText('The answer could not be completed.'));
-    await shows(page.getByText('cannot be reached'));
-    // What was read stays, and is not taken for a whole answer.
-    await shows(answer(page).getByText('I begin, and then'));
-    await shows(answer(page).getByText('The answer was cut off here.'));
+    const look = async () => {
+      await shows(page.getByText('The answer could not be completed.'));
+      await shows(page.getByText('The model’s answer broke off.'));
+      // What was read stays, and is not taken for a whole answer.
+      await shows(answer(page).getByText('I begin, and then'));
+      await shows(answer(page).getByText('The answer was cut off here.'));
+    };
+    await look();
     await page.reload();
-    await shows(page.getByText('cannot be reached'));
-    await shows(answer(page).getByText('I begin, and then'));
-    await shows(answer(page).getByText('The answer was cut off here.'));
+    await look();
     await page.getByRole('button', { name: 'Try again' }).click();
     await shows(page.getByRole('article', { name: 'You' }).getByText('break down please').nth(1));
     await finished(page);
   });
 });
 
-test.runIf(isMock)('markdown made to do harm loads nothing and runs nothing', async () => {
-  const page = await openPage();
+test('markdown made to do harm loads nothing and runs nothing', async () => {
+  const page = await openOdd();
   const requests: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
   await ask(page, 'hostile markdown');
@@ -305,7 +322,7 @@ test.runIf(isMock)('markdown made to do harm loads nothing and runs nothing', as
   expect(requests.filter((request) => request.includes('canary'))).toEqual([]);
 });
 
-/** The words that the mock counts when it speaks slowly. */
+/** The words that the model counts when it speaks slowly. */
 async function numbered(page: Page): Promise<string[]> {
   return words(await answer(page).innerText()).filter((word) => word.startsWith('word'));
 }

@@ -6,16 +6,14 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answer, ask, card, finished, openPage, shows } from './browser';
 import { type Outside, startModel, startOutside } from './outside';
-import { type TestServer, startBinary } from './server';
-
-const binary = process.env.HELVE_SERVER;
+import { type TestServer, binary, startServer } from './server';
 
 interface Payment {
   to: string;
   amount: number;
 }
 
-describe.runIf(binary)('three payments at once', () => {
+describe('three payments at once', () => {
   /** What really happened, outside of everything that Helve says. */
   const ledger: Payment[] = [];
   let outsides: Outside[];
@@ -46,7 +44,7 @@ describe.runIf(binary)('three payments at once', () => {
       probe = false
       [egress]
       allow = ["${bank.host}"]`;
-    server = await startBinary(binary ?? '', {}, config);
+    server = await startServer({ config });
     const made = await fetch(`${server.url}/api/tools`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
@@ -69,7 +67,7 @@ describe.runIf(binary)('three payments at once', () => {
   /** The terminal of the same person, on the same machine. */
   async function helve(...words: string[]): Promise<string> {
     const env = { ...process.env, HELVE_SERVER_URL: server.url };
-    return (await promisify(execFile)(binary ?? '', words, { env })).stdout;
+    return (await promisify(execFile)(binary, words, { env })).stdout;
   }
 
   test('are edited, refused and approved in the terminal, and exactly two are made', async () => {

@@ -1,10 +1,17 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
-import { answer, ask, finished, isMock, openPage, shows, url } from './browser';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answer, ask, finished, openPage, shows } from './browser';
+import { type OddWorld, startOddWorld } from './odd-world';
+
+let odd: OddWorld;
+beforeAll(async () => {
+  odd = await startOddWorld();
+});
+afterAll(() => odd.close());
 
 describe('the model picker', () => {
-  test.runIf(isMock)('tells state, way of calling tools and price, and remembers a variant', async () => {
-    const page = await openPage();
+  test('tells state, way of calling tools and price, and remembers a variant', async () => {
+    const page = await openPage('/', { at: odd.url });
     await page.getByRole('button', { name: /^Model/ }).click();
     const menu = page.getByRole('menu', { name: 'Model' });
     await shows(menu.getByRole('menuitemradio', { name: /house Ready calls tools natively \$0\.25 in, \$2\.00 out/ }));
@@ -18,14 +25,14 @@ describe('the model picker', () => {
     await finished(page);
   });
 
-  test.runIf(isMock)('is used from the keyboard, and what cannot be chosen says why there too', async () => {
-    const page = await openPage();
-    await page.getByRole('button', { name: 'Model: demo' }).focus();
+  test('is used from the keyboard, and what cannot be chosen says why there too', async () => {
+    const page = await openPage('/', { at: odd.url });
+    await page.getByRole('button', { name: 'Model: odd' }).focus();
     await page.keyboard.press('Enter');
     // The chosen one has the focus as soon as the menu is there.
     await shows(page.locator('[role="menuitemradio"][aria-checked="true"]:focus'));
     await page.keyboard.press('v');
-    expect(await focused(page)).toContain('set ARK_API_KEY');
+    expect(await focused(page)).toContain('Set the environment variable ARK_API_KEY');
     // Not ready: nothing happens.
     await page.keyboard.press('Enter');
     await shows(page.getByRole('menu', { name: 'Model' }));
@@ -37,15 +44,15 @@ describe('the model picker', () => {
     expect(await focused(page)).toContain('house');
   });
 
-  test.runIf(isMock)('finds one among many by what is typed', async () => {
-    const page = await openPage('/healthz');
+  test('finds one among many by what is typed', async () => {
+    const page = await openPage('/healthz', { at: odd.url });
     await page.route('**/api/models', async (route) => {
       const list = (await (await route.fetch()).json()) as { models: object[] };
       const more = Array.from({ length: 9 }, (_, n) => ({ name: `more-${n}`, mode: 'native', ready: true }));
       await route.fulfill({ json: { ...list, models: [...list.models, ...more] } });
     });
-    await page.goto(url);
-    await page.getByRole('button', { name: 'Model: demo' }).click();
+    await page.goto(odd.url);
+    await page.getByRole('button', { name: 'Model: odd' }).click();
     const menu = page.getByRole('menu', { name: 'Model' });
     await shows(menu.getByRole('menuitemradio', { name: /more-8/ }));
     await shows(page.locator('input[type="search"]:focus'));
@@ -62,7 +69,7 @@ describe('the model picker', () => {
   });
 });
 
-test.skipIf(isMock)('a model is asked what it can do, and the picker tells what was found', async () => {
+test('a model is asked what it can do, and the picker tells what was found', async () => {
   const page = await openPage();
   await page.getByRole('button', { name: 'Model: demo' }).click();
   await page.getByRole('menuitem', { name: /^Test what demo can do/ }).click();
@@ -71,20 +78,19 @@ test.skipIf(isMock)('a model is asked what it can do, and the picker tells what 
 });
 
 test('an answer says who gave it and what it took, and the conversation what all of it took', async () => {
-  const page = await openPage();
-  await ask(page, 'what is 12.5% of 3,480?');
+  const page = await openPage('/', { at: odd.url });
+  await ask(page, 'divide by zero');
   await finished(page);
   const total = answer(page).getByRole('button', { name: /tokens/ });
   await shows(total);
   await shows(page.getByText(/^This conversation: .* tokens/));
   await total.click();
   const table = answer(page).getByRole('table', { name: 'Tokens and cost of each step' });
-  await shows(table.getByRole('cell', { name: 'demo' }));
+  await shows(table.getByRole('cell', { name: 'odd' }));
   expect(await table.getByRole('row').count()).toBe(4);
-  if (isMock) {
-    expect(await total.innerText()).toBe('92 tokens · $0.0024');
-    await shows(page.getByText('This conversation: 92 tokens · $0.0024'));
-  }
+  // Two steps of 40 tokens in and 6 out.
+  expect(await total.innerText()).toBe('92 tokens · $0.000044');
+  await shows(page.getByText('This conversation: 92 tokens · $0.000044'));
   await page.reload();
   await shows(answer(page).getByRole('button', { name: /tokens/ }));
 });

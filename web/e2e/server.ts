@@ -1,10 +1,10 @@
-// The server under test: the mock, or the real binary where `HELVE_SERVER` says where it is.
+// The server under test: the real binary, where `HELVE_SERVER` says or where the workspace builds it.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startMock } from './mock/server';
+import { fileURLToPath } from 'node:url';
 
 export interface TestServer {
   url: string;
@@ -13,27 +13,23 @@ export interface TestServer {
   close: () => Promise<void>;
 }
 
-export function startServer(token?: string): Promise<TestServer> {
-  const binary = process.env.HELVE_SERVER;
-  return binary
-    ? startBinary(binary, token === undefined ? {} : { HELVE_TOKEN: token })
-    : startMock(token === undefined ? {} : { token });
-}
+export const binary = process.env.HELVE_SERVER ?? fileURLToPath(new URL('../../target/debug/helve', import.meta.url));
 
-/** The real binary with a configuration of its own. */
-export async function startBinary(binary: string, more: NodeJS.ProcessEnv, config = ''): Promise<TestServer> {
+/** The binary with a configuration and a data folder of its own. */
+export async function startServer({ config = '', token = '' } = {}): Promise<TestServer> {
   const data = await mkdtemp(join(tmpdir(), 'helve-e2e-'));
   const file = join(data, 'helve.toml');
   await writeFile(file, config);
-  const env = { ...more, HELVE_CONFIG: file };
-  let running = await launch(binary, data, '127.0.0.1:0', env);
+  // Nothing of the machine's own is to be found: no keys, no model server.
+  const env = { HELVE_CONFIG: file, OLLAMA_API_URL: 'http://127.0.0.1:9', ...(token !== '' && { HELVE_TOKEN: token }) };
+  let running = await launch(data, '127.0.0.1:0', env);
   const { url } = running;
   return {
     url,
     restart: async (downMs) => {
       await running.end('SIGKILL');
       await new Promise((resolve) => setTimeout(resolve, downMs));
-      running = await launch(binary, data, new URL(url).host, env);
+      running = await launch(data, new URL(url).host, env);
     },
     close: async () => {
       await running.end('SIGTERM');
@@ -47,7 +43,7 @@ interface Launched {
   end: (signal: NodeJS.Signals) => Promise<void>;
 }
 
-function launch(binary: string, data: string, listen: string, more: NodeJS.ProcessEnv): Promise<Launched> {
+function launch(data: string, listen: string, more: NodeJS.ProcessEnv): Promise<Launched> {
   const child = spawn(binary, ['serve', '--listen', listen, '--data', data], {
     env: { ...process.env, ...more },
     stdio: ['ignore', 'pipe', 'inherit'],

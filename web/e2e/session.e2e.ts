@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, ask, finished, isGiven, openPage, shows } from './browser';
+import { answer, ask, finished, openPage, shows } from './browser';
 import { type TestServer, startServer } from './server';
 
-describe.runIf(!isGiven)('a server with a token', () => {
+describe('a server with a token', () => {
   let guarded: TestServer;
   beforeAll(async () => {
-    guarded = await startServer('open-sesame-and-close');
+    guarded = await startServer({ token: 'open-sesame-and-close' });
   });
   afterAll(() => guarded.close());
 

@@ -1,18 +1,18 @@
 // Speaking to a run at work, and a run that asks whether it may spend more: both are the real server's business.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, ask, finished, isGiven, isMock, openPage, shows } from './browser';
-import { type TestServer, startBinary } from './server';
+import { answer, ask, finished, openPage, shows } from './browser';
+import { type TestServer, startServer } from './server';
 
 const QUESTION = 'remember that the meeting is at nine';
 
-describe.skipIf(isMock || isGiven)('a run at work', () => {
+describe('a run at work', () => {
   let server: TestServer;
 
   beforeAll(async () => {
     // The demo model takes a few dozen tokens a step, so that its first one is beyond this share.
     const config = '[budgets.run]\ntokens = 1_000\nask_at = 0.01\n';
-    server = await startBinary(process.env.HELVE_SERVER ?? '', {}, config);
+    server = await startServer({ config });
   });
 
   afterAll(() => server.close());

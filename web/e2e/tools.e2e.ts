@@ -4,9 +4,8 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answer, ask, card, finished, openPage, shows } from './browser';
 import { type Outside, startModel, startOutside } from './outside';
-import { type TestServer, startBinary } from './server';
+import { type TestServer, startServer } from './server';
 
-const binary = process.env.HELVE_SERVER;
 const REPORT = '%PDF-1.4 a report\n';
 /** Longer than what a model reads, and than what a person takes in at once. */
 const LINES = Array.from({ length: 6000 }, (_, n) => `line ${n + 1} of the long story`).join('\n');
@@ -31,7 +30,7 @@ function service(ill: () => boolean) {
   });
 }
 
-describe.runIf(binary)('a tool of one’s own', () => {
+describe('a tool of one’s own', () => {
   let isIll = false;
   let outsides: Outside[];
   let server: TestServer;
@@ -50,7 +49,7 @@ describe.runIf(binary)('a tool of one’s own', () => {
       probe = false
       [egress]
       allow = ["${place.host}"]`;
-    server = await startBinary(binary ?? '', {}, config);
+    server = await startServer({ config });
     await add('chart', { url: `http://${place.host}/chart.png` });
     await add('report', { url: `http://${place.host}/report.pdf` });
     await add('story', { url: `http://${place.host}/story` });

@@ -2,7 +2,7 @@
 
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { isMock, openPage, shows, url } from './browser';
+import { openPage, shows, url } from './browser';
 
 describe.each(['en-US', 'zh-CN'])('in %s', (locale) => {
   test('a new conversation takes less than 200 kB', async () => {
@@ -20,30 +20,27 @@ describe.each(['en-US', 'zh-CN'])('in %s', (locale) => {
   });
 });
 
-test.skipIf(isMock)(
-  'files come as small as the browser takes them, and those with a hash in their name for ever',
-  async () => {
-    const html = await (await fetch(url)).text();
-    const script = /src="(\/assets\/[^"]+\.js)"/.exec(html)?.[1] ?? '';
-    const sent = async (encoding: string) => {
-      const answer = await fetch(url + script, { headers: { 'Accept-Encoding': encoding } });
-      const { headers } = answer;
-      expect(headers.get('vary')).toContain('accept-encoding');
-      expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-      return {
-        as: headers.get('content-encoding'),
-        bytes: Number(headers.get('content-length')),
-        tag: headers.get('etag'),
-      };
+test('files come as small as the browser takes them, and those with a hash in their name for ever', async () => {
+  const html = await (await fetch(url)).text();
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(html)?.[1] ?? '';
+  const sent = async (encoding: string) => {
+    const answer = await fetch(url + script, { headers: { 'Accept-Encoding': encoding } });
+    const { headers } = answer;
+    expect(headers.get('vary')).toContain('accept-encoding');
+    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    return {
+      as: headers.get('content-encoding'),
+      bytes: Number(headers.get('content-length')),
+      tag: headers.get('etag'),
     };
-    const [plain, gzip, brotli] = [await sent('identity'), await sent('gzip'), await sent('gzip, br')];
-    expect([plain.as, gzip.as, brotli.as]).toEqual([null, 'gzip', 'br']);
-    expect(gzip.bytes).toBeLessThan(plain.bytes / 2.5);
-    expect(brotli.bytes).toBeLessThan(gzip.bytes);
-    expect(new Set([plain.tag, gzip.tag, brotli.tag]).size).toBe(3);
-    expect((await fetch(`${url}${script}.br`)).status).toBe(404);
-  },
-);
+  };
+  const [plain, gzip, brotli] = [await sent('identity'), await sent('gzip'), await sent('gzip, br')];
+  expect([plain.as, gzip.as, brotli.as]).toEqual([null, 'gzip', 'br']);
+  expect(gzip.bytes).toBeLessThan(plain.bytes / 2.5);
+  expect(brotli.bytes).toBeLessThan(gzip.bytes);
+  expect(new Set([plain.tag, gzip.tag, brotli.tag]).size).toBe(3);
+  expect((await fetch(`${url}${script}.br`)).status).toBe(404);
+});
 
 async function read(file: string): Promise<Uint8Array> {
   return new Uint8Array(await (await fetch(file)).arrayBuffer());

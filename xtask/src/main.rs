@@ -16,6 +16,7 @@ mod real_models;
 mod run;
 mod step;
 mod test;
+#[cfg(test)]
 mod tidy;
 
 use std::process::ExitCode;

@@ -59,7 +59,7 @@ fn browser() -> anyhow::Result<()> {
         bail!("the browser tests need {CHROMIUM}: install Debian's package `chromium`");
     }
     // The binary is the one that the tests have used: to build it alone would build what it rests on once more.
-    step("browser: journeys", "web", &["npm", "run", "--silent", "e2e:server"])
+    step("browser: journeys", "web", &["npm", "run", "--silent", "e2e"])
 }
 
 /// Sees to it that a program is there, from Debian's package where that can be had. Whether it is.

@@ -403,7 +403,7 @@ mod tests {
 
     use super::*;
     use crate::contract::Actor;
-    use crate::{MemoryStore, Page};
+    use crate::{Log, MemoryStore, Page, Views};
 
     struct Subject {
         store: Arc<MemoryStore>,

@@ -1,7 +1,9 @@
-//! Users' own plans: what they want to do, step by step. Data only; what a change means is the tools' business.
+//! Users' own plans: what they want to do, step by step. What a change means is the tools' business.
 
-use helve_types::{CallId, Taint, Timestamp};
+use helve_types::{CallId, Taint, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
+
+use crate::{Page, StoreFuture};
 
 /// More than anybody reads; a loop must not fill the disk.
 pub const PLANS_MAX: u32 = 1_000;
@@ -61,4 +63,26 @@ pub struct PlanChange {
     /// The call that makes it: the same change sent again is made once.
     pub by: CallId,
     pub at: Timestamp,
+}
+
+/// Each user's own plans, which tools write.
+pub trait Plans: Send + Sync + 'static {
+    /// Makes a plan with the user's next number, up to `PLANS_MAX` of them. The same call again finds the plan that it
+    /// made.
+    fn create_plan(
+        &self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> StoreFuture<'_, UserPlan>;
+
+    /// Changes a plan that is still at the version that the change was made for. The same call again finds the plan
+    /// as it is.
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan>;
+
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan>;
+
+    /// Those that were changed last first.
+    fn plans(&self, user: UserId, page: Page) -> StoreFuture<'_, Vec<UserPlan>>;
 }

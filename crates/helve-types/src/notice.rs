@@ -213,6 +213,11 @@ notices! {
     amount_tokens(count: u64);
     amount_calls(count: u64);
     amount_time(worked_ms: u64);
+
+    // Models that cannot be asked.
+    model_without_key(variable: &str);
+    model_server_silent(address: &str);
+    model_server_empty(address: &str, command: &str);
 }
 
 #[cfg(test)]

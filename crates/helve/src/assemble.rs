@@ -17,7 +17,7 @@ use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_tool_code::{Lifecycle, ToolFolder};
-use helve_types::{Effect, Seal, ToolSpec, World};
+use helve_types::{Effect, Notice, Reason, Seal, ToolSpec, World};
 use serde_json::Value;
 
 pub(crate) use self::models::ModelMaker;
@@ -336,7 +336,10 @@ pub fn problems(assembly: &Assembly) -> Box<ModelProblems> {
     let discovery = assembly.discovery.clone();
     Box::new(move |name: &str| {
         let key = discovery.model(name)?.missing_key().map(str::to_owned);
-        let key = key.map(|variable| format!("set the environment variable {variable}"));
+        let key = key.map(|variable| {
+            let text = format!("set the environment variable {variable}");
+            Reason::new(text, Notice::model_without_key(&variable))
+        });
         key.or_else(|| discovery.problem(name))
     })
 }

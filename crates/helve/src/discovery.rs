@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use helve_agent::{Model, Models, Runtime};
+use helve_model::ModelError;
 use helve_model_http::{HttpModel, HttpModelSettings};
+use helve_types::{Notice, Reason};
 
 use self::kept::KeptLists;
 use self::names::offered;
@@ -53,7 +55,7 @@ struct ModelServer {
 #[derive(Default)]
 struct State {
     /// What is wrong with a model of the configuration.
-    problems: BTreeMap<String, String>,
+    problems: BTreeMap<String, Reason>,
     /// The names of all offered models that a server's list brought, by the model of the configuration.
     listed: BTreeMap<String, Vec<String>>,
     /// The models that are asked over HTTP, by name.
@@ -64,7 +66,7 @@ struct State {
 enum Seen {
     Answers,
     Lists(Vec<String>),
-    Silent(String),
+    Silent(Reason),
 }
 
 impl ModelDiscovery {
@@ -138,7 +140,7 @@ impl ModelDiscovery {
     }
 
     /// What is wrong with a model, if anything.
-    pub(crate) fn problem(&self, name: &str) -> Option<String> {
+    pub(crate) fn problem(&self, name: &str) -> Option<Reason> {
         let state = self.state();
         let alias = state.listed.iter().find(|(_, names)| names.iter().any(|listed| listed == name));
         state.problems.get(alias.map_or(name, |(alias, _)| alias)).cloned()
@@ -180,11 +182,7 @@ impl ModelDiscovery {
         let (problem, names) = match seen {
             Seen::Answers => (None, None),
             Seen::Lists(names) if names.is_empty() && server.near.is_some() => {
-                let what = format!(
-                    "its server at {} has no model yet; get one, as in: ollama pull llama3.2",
-                    server.place()
-                );
-                (Some(what), Some(names))
+                (Some(empty(&server.place())), Some(names))
             }
             Seen::Lists(names) => (None, Some(names)),
             // A vendor that does not give its list may answer all the same.
@@ -201,7 +199,7 @@ impl ModelDiscovery {
         };
         if before.is_some() != problem.is_some() {
             match &problem {
-                Some(problem) => tracing::debug!(model = alias, problem, "model server unavailable"),
+                Some(problem) => tracing::debug!(model = alias, %problem, "model server unavailable"),
                 None => tracing::info!(model = alias, address = server.place(), "model server available"),
             }
         }
@@ -314,7 +312,7 @@ impl ModelServer {
             // A model server that refuses the question is there nevertheless.
             Ok(Err(error)) => match &self.near {
                 Some(address) if !answers(address).await => Seen::Silent(silent(address)),
-                _ => Seen::Silent(error.to_string()),
+                _ => Seen::Silent(Reason::new(error.to_string(), error_notice(&error))),
             },
             Err(_) => Seen::Silent(silent(self.near.as_deref().unwrap_or(&self.place()))),
         }
@@ -330,8 +328,19 @@ impl ModelServer {
     }
 }
 
-fn silent(address: &str) -> String {
-    format!("nobody answers at {address}; start the server there, or change its address")
+fn silent(address: &str) -> Reason {
+    let text = format!("nobody answers at {address}; start the server there, or change its address");
+    Reason::new(text, Notice::model_server_silent(address))
+}
+
+fn error_notice(error: &ModelError) -> Notice {
+    Notice { code: error.code().to_owned(), params: BTreeMap::new() }
+}
+
+fn empty(address: &str) -> Reason {
+    const COMMAND: &str = "ollama pull llama3.2";
+    let text = format!("its server at {address} has no model yet; get one, as in: {COMMAND}");
+    Reason::new(text, Notice::model_server_empty(address, COMMAND))
 }
 
 async fn answers(address: &str) -> bool {

@@ -1,6 +1,7 @@
 // What there is to choose from.
 
 import { request } from './client';
+import type { Notice } from './generated/events';
 
 export interface Model {
   name: string;
@@ -13,8 +14,10 @@ export interface Model {
   /** `native`, or `prompt:` and a profile. */
   mode: string;
   ready: boolean;
-  /** Why it is not ready. */
+  /** Why it is not ready, in English. */
   problem?: string | null;
+  /** The same as a code, for the sentence in the reader's language. */
+  notice?: Notice | null;
   price?: Price | null;
   /** What it was found to do when it was asked. */
   profile?: Profile | null;

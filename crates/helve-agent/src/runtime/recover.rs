@@ -292,7 +292,7 @@ impl Shared {
             self.run_counters.ended(state);
         }
         if let Some(so) = so {
-            tracing::error!(run = %record.run, agent = record.setup.agent, "the run is not taken up: {so}");
+            tracing::error!(run = %record.run, agent = record.setup.agent, problem = so, "run not resumed");
             return None;
         }
         let agent = agent?;

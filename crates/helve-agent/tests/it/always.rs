@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use helve_agent::{CommandError, RuntimeSettings, StartInput, StartRequest, Started};
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{Allowance, AllowanceFilter, AuditEntry, Page, Scope, Store};
+use helve_store::{Access, Allowance, AllowanceFilter, AuditEntry, Log, Page, Scope, Views};
 use helve_types::{Always, Answer, ConversationId, Fact, RunId, Stage, UserId, Within};
 use serde_json::{Value, json};
 

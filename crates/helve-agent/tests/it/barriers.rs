@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use futures_util::StreamExt;
 use helve_agent::{Follower, Frame, RuntimeSettings};
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{Scope, Store};
+use helve_store::{Log, Scope};
 use helve_types::{Answer, Live};
 
 use crate::lab::{Lab, mei, reply, settle};

@@ -10,7 +10,7 @@ use helve_agent::{
     StartError, StartInput, StartRequest,
 };
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{Scope, Store};
+use helve_store::{Log, Scope, Views};
 use helve_types::{Answer, Fact, Part, RunId, Timestamp, ToolState, Usage};
 use proptest::prelude::*;
 

@@ -144,7 +144,7 @@ async fn what_a_refused_answer_cost_is_counted() {
     let mut started = lab.runtime.start(request).await.unwrap();
     settle(&mut started.follower).await;
     let scope = helve_store::Scope::User(mei());
-    let record = helve_store::Store::run(&*lab.store, scope, started.run).await.unwrap();
+    let record = helve_store::Views::run(&*lab.store, scope, started.run).await.unwrap();
     // Each answer of a script costs ten and five.
     let usage = record.spent.usage;
     assert_eq!((usage.input_tokens, usage.output_tokens), (20, 10));

@@ -8,7 +8,7 @@ use helve_agent::{
     ClientClaim, CommandError, Delivered, RuntimeSettings, StartError, StartInput, StartRequest, Started,
 };
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{CallState, Scope, Store};
+use helve_store::{CallState, Scope, Views};
 use helve_tool::{
     Action, ChangedOutput, Hook, HookCall, HookFuture, HookPoint, HookSettings, Hooks, OnFailure, Rule, Said,
 };

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use helve_agent::RuntimeSettings;
 use helve_dialect::{CallView, Profile};
 use helve_model::{ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
-use helve_store::Store;
+use helve_store::{Log, Views};
 use helve_types::{Fact, Mode, ToolState};
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use expect_test::expect;
 use helve_agent::{ModelOptions, RuntimeSettings, StartInput, StartRequest};
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{IdempotencyKey, Page, RunFilter, Scope, Store};
+use helve_store::{IdempotencyKey, Page, RunFilter, Scope, Views};
 use helve_types::{Answer, CallId, Effect, Fact, RunId, RunState, StopReason, Timestamp};
 
 use crate::lab::{Lab, mei, reply, settle, until};

@@ -2,7 +2,7 @@
 
 use expect_test::expect_file;
 use helve_model::Reply;
-use helve_store::{Recorded, Scope, Store};
+use helve_store::{Log, Recorded, Scope, Views};
 use helve_types::Answer;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use expect_test::expect;
 use helve_agent::RuntimeSettings;
 use helve_model::{Reply, ScriptedModel, ToolMode};
-use helve_store::{Scope, Store};
+use helve_store::{Log, Scope};
 use helve_tool::{Hook, HookCall, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, OnFailure, Said};
 use helve_types::{Answer, Fact, Mode, ModelParams};
 use serde_json::{Value, json};

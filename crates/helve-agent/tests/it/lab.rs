@@ -10,7 +10,7 @@ use helve_agent::{
     Started,
 };
 use helve_model::{Model, Reply, ScriptedModel, ToolMode};
-use helve_store::{ApprovalFilter, MemoryStore, Page, Scope, Store};
+use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolError, ToolFuture};
 use helve_types::{
     Effect, Fact, Fate, Mode, OnUnknown, Question, RunId, ToolOutput, ToolSpec, UserId, World,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use helve_agent::{CompactionSettings, ModelOptions, RuntimeSettings, StartInput, StartRequest};
 use helve_model::{ModelError, ModelErrorKind, Reply, ScriptedModel};
-use helve_store::{Scope, Store};
+use helve_store::{Log, Scope, Views};
 use helve_types::{ChatCall, ChatMessage, ChatRole, ConversationId, Fact, Message, RunId, Usage};
 
 use crate::lab::{Lab, mei, reply, settle, until};

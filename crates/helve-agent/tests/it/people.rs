@@ -6,7 +6,7 @@ use expect_test::expect;
 use futures_util::StreamExt;
 use helve_agent::{AgentSettings, CommandError, Frame, RuntimeSettings, StartInput, StartRequest};
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{Scope, Store};
+use helve_store::{Scope, Views};
 use helve_types::{Answer, Effect, Live, OutcomeAnswer, PartKind, ToolSpec};
 
 use crate::lab::{Lab, mei, reply, settle, spec, until};

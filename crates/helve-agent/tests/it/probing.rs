@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_model::{Reply, ScriptedModel, ToolMode};
-use helve_store::{MemoryStore, Store};
+use helve_store::{MemoryStore, Rows};
 use helve_tool::Registry;
 use helve_types::World;
 

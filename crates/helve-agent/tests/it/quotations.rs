@@ -3,7 +3,7 @@
 use helve_agent::{ModelOptions, RuntimeSettings};
 use helve_dialect::dialects;
 use helve_model::{Reply, ScriptedModel, ToolMode};
-use helve_store::Store;
+use helve_store::Log;
 use helve_types::{Fact, Mode};
 use serde_json::json;
 

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use helve_agent::{CallOptions, CommandError, Frame, StartError, StartInput, StartRequest};
 use helve_model::{Reply, ScriptedModel};
 use helve_store::contract::Actor;
-use helve_store::{CallState, IdempotencyKey, Page, RunFilter, Scope, Store, Urgency};
+use helve_store::{CallState, IdempotencyKey, Log, Page, RunFilter, Scope, Urgency, Views};
 use helve_tool::Outcome;
 use helve_types::{Answer, CallId, Effect, Fact, RunInput, RunState, Timestamp, ToolSpec};
 

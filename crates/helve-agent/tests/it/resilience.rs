@@ -6,7 +6,7 @@ use std::time::Duration;
 use expect_test::expect;
 use helve_agent::{ModelOptions, RuntimeSettings, StartInput, StartRequest};
 use helve_model::{ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
-use helve_store::{Scope, Store};
+use helve_store::{Scope, Views};
 use helve_types::{Mode, Part};
 use tokio::time::Instant;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest, Started};
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{ApprovalFilter, MemoryStore, Page, Scope, Store};
+use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
 use helve_tool::{
     CallContext, Catalogue, Change, Consent, Guards, Maker, Outcome, Registry, Request, Tool, ToolFuture,
     read_definition,

@@ -11,7 +11,7 @@ use helve_agent::{
 use helve_model::{
     Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode,
 };
-use helve_store::{MemoryStore, Scope, Store};
+use helve_store::{Log, MemoryStore, Scope, Views};
 use helve_tool::Registry;
 use helve_types::{Fact, Live, Mode, ModelParams, RunId, Spent, StopReason, Usage, World};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use expect_test::expect;
 use helve_agent::{AgentSettings, CommandError, RuntimeSettings, StartInput, StartRequest};
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{Scope, Store};
+use helve_store::{Scope, Views};
 use helve_types::{Answer, MessageId, Part, RunId, UserId};
 use uuid::Uuid;
 

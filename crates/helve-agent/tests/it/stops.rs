@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use helve_agent::{Budgets, Limits, RuntimeSettings, Started};
 use helve_model::{ModelError, ModelErrorKind, Reply, ScriptedModel};
-use helve_store::{Scope, Store};
+use helve_store::{Scope, Views};
 use helve_tool::{Hook, HookCall, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, OnFailure};
 use helve_types::{ModelParams, RunState, ToolOutput, Usage};
 use serde_json::Value;

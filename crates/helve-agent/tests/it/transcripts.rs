@@ -3,7 +3,7 @@
 use expect_test::expect;
 use helve_agent::{RuntimeSettings, StartInput, StartRequest};
 use helve_model::{Holds, ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
-use helve_store::{Scope, Store};
+use helve_store::{Log, Scope, Views};
 use helve_types::{ChatCall, ChatMessage, ChatRole, Fact, Mode, RunId, Stage, ToolChoice, ToolSpec};
 
 use crate::lab::{Lab, check, mei, reply, settle, spec};

@@ -6,7 +6,7 @@ use helve_types::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::log::Log;
+use super::wal::Wal;
 use crate::migrate::{MigrateError, migrate};
 use crate::{DataDir, DataDirError};
 
@@ -89,7 +89,7 @@ pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Op
     keep_private(path)?;
     // A log that is in use by another process is not one that was left behind.
     if dir.is_held() {
-        Log::beside(path)
+        Wal::beside(path)
             .write_again()
             .map_err(|source| OpenError::Log { path: path.display().to_string(), source })?;
     }

@@ -1,13 +1,38 @@
 //! Users' own plans.
 
-use helve_store::{PLANS_MAX, Page, PlanBody, PlanChange, StoreError, UserPlan};
+use helve_store::{PLANS_MAX, Page, PlanBody, PlanChange, Plans, StoreError, StoreFuture, UserPlan};
 use helve_types::{CallId, Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{all, column, execute, first, json_column, to_json};
-use super::runs::limits;
+use super::SqliteStore;
+use crate::sqlite::columns::{all, column, execute, first, json_column, to_json};
+use crate::sqlite::views::runs::limits;
 
-pub(super) fn create(
+impl Plans for SqliteStore {
+    fn create_plan(
+        &self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> StoreFuture<'_, UserPlan> {
+        self.write_now(move |connection| insert_plan(connection, &user, &by, &body, at))
+    }
+
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan> {
+        self.write_now(move |connection| apply_change(connection, &user, &change))
+    }
+
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan> {
+        self.read(move |connection| read_plan(connection, &user, number))
+    }
+
+    fn plans(&self, user: UserId, page: Page) -> StoreFuture<'_, Vec<UserPlan>> {
+        self.read(move |connection| list_plans(connection, &user, page))
+    }
+}
+
+fn insert_plan(
     connection: &Connection,
     user: &UserId,
     by: &CallId,
@@ -35,12 +60,8 @@ pub(super) fn create(
     .ok_or(StoreError::NotFound("plan"))
 }
 
-pub(super) fn change(
-    connection: &Connection,
-    user: &UserId,
-    change: &PlanChange,
-) -> Result<UserPlan, StoreError> {
-    let held = plan(connection, user, change.number)?;
+fn apply_change(connection: &Connection, user: &UserId, change: &PlanChange) -> Result<UserPlan, StoreError> {
+    let held = read_plan(connection, user, change.number)?;
     if held.changed_by.as_ref() == Some(&change.by) {
         return Ok(held);
     }
@@ -53,15 +74,15 @@ pub(super) fn change(
          WHERE user = ?1 AND number = ?2",
         params![user.0, change.number, to_json(&change.body)?, change.by.as_str(), change.at.0],
     )?;
-    plan(connection, user, change.number)
+    read_plan(connection, user, change.number)
 }
 
-pub(super) fn plan(connection: &Connection, user: &UserId, number: u32) -> Result<UserPlan, StoreError> {
+fn read_plan(connection: &Connection, user: &UserId, number: u32) -> Result<UserPlan, StoreError> {
     let sql = "SELECT * FROM plans WHERE user = ?1 AND number = ?2";
     first(connection, sql, params![user.0, number], read)?.ok_or(StoreError::NotFound("plan"))
 }
 
-pub(super) fn plans(connection: &Connection, user: &UserId, page: Page) -> Result<Vec<UserPlan>, StoreError> {
+fn list_plans(connection: &Connection, user: &UserId, page: Page) -> Result<Vec<UserPlan>, StoreError> {
     let (limit, offset) = limits(page);
     all(
         connection,

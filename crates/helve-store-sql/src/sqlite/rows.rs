@@ -1,95 +1,91 @@
-//! Between rows and records: ids as blobs, enums as words, structures as JSON.
+//! Definitions.
 
-use std::str::FromStr;
+pub(crate) mod grants;
+pub(crate) mod offers;
+pub(crate) mod profiles;
+pub(crate) mod tools;
 
-use helve_store::StoreError;
-use rusqlite::types::FromSqlError;
-use rusqlite::{CachedStatement, Connection, Params, Row};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use uuid::Uuid;
+use helve_store::{AuditEntry, Rows, StoreFuture, ToolGrantRow, ToolOffer, ToolRow};
+use helve_types::{ModelProfile, ToolGrant};
 
-use super::unavailable;
+use super::SqliteStore;
 
-pub(super) fn prepare<'a>(connection: &'a Connection, sql: &str) -> Result<CachedStatement<'a>, StoreError> {
-    connection.prepare_cached(sql).map_err(unavailable)
-}
-
-pub(super) fn execute(connection: &Connection, sql: &str, params: impl Params) -> Result<usize, StoreError> {
-    prepare(connection, sql)?.execute(params).map_err(unavailable)
-}
-
-/// The first row, if there is one.
-pub(super) fn first<T>(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Option<T>, StoreError> {
-    let mut statement = prepare(connection, sql)?;
-    let mut rows = statement.query(params).map_err(unavailable)?;
-    rows.next().map_err(unavailable)?.map(read).transpose()
-}
-
-pub(super) fn all<T>(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-    mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
-    let mut statement = prepare(connection, sql)?;
-    let mut rows = statement.query(params).map_err(unavailable)?;
-    let mut found = vec![];
-    while let Some(row) = rows.next().map_err(unavailable)? {
-        found.push(read(row)?);
+impl Rows for SqliteStore {
+    fn tools(&self) -> StoreFuture<'_, Vec<ToolRow>> {
+        self.read(tools::all_tools)
     }
-    Ok(found)
-}
 
-pub(super) fn column<T: rusqlite::types::FromSql>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
-    row.get(name).map_err(unavailable)
-}
+    fn tool(&self, name: String) -> StoreFuture<'_, ToolRow> {
+        self.read(move |connection| tools::tool(connection, &name))
+    }
 
-/// An id that is stored as 16 bytes.
-pub(super) fn id_column<T>(row: &Row<'_>, name: &str, make: fn(Uuid) -> T) -> Result<T, StoreError> {
-    let bytes: [u8; 16] = column(row, name)?;
-    Ok(make(Uuid::from_bytes(bytes)))
-}
+    fn keep_tool(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
+        self.write_now(move |connection| tools::keep(connection, &row, expected, &audit))
+    }
 
-pub(super) fn optional_id_column<T>(
-    row: &Row<'_>,
-    name: &str,
-    make: fn(Uuid) -> T,
-) -> Result<Option<T>, StoreError> {
-    let bytes: Option<[u8; 16]> = column(row, name)?;
-    Ok(bytes.map(|bytes| make(Uuid::from_bytes(bytes))))
-}
+    fn delete_tool(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| tools::delete(connection, &name, expected, &audit))
+    }
 
-/// A word that names a variant.
-pub(super) fn word_column<T>(
-    row: &Row<'_>,
-    name: &str,
-    parse: impl FnOnce(&str) -> Option<T>,
-) -> Result<T, StoreError> {
-    let text = row.get_ref(name).map_err(unavailable)?;
-    let text = text.as_str().map_err(|error: FromSqlError| damaged(name, &error))?;
-    parse(text).ok_or_else(|| damaged(name, &text))
-}
+    fn tool_versions(&self, name: String) -> StoreFuture<'_, Vec<ToolRow>> {
+        self.read(move |connection| tools::versions(connection, &name))
+    }
 
-pub(super) fn text_id_column<T: FromStr>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
-    word_column(row, name, |text| text.parse().ok())
-}
+    fn switch_tool(&self, name: String, enabled: bool, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| tools::switch(connection, &name, enabled, &audit))
+    }
 
-pub(super) fn json_column<T: DeserializeOwned>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
-    let text = row.get_ref(name).map_err(unavailable)?;
-    let text = text.as_str().map_err(|error: FromSqlError| damaged(name, &error))?;
-    serde_json::from_str(text).map_err(|error| damaged(name, &error))
-}
+    fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>> {
+        self.read(tools::switches)
+    }
 
-pub(super) fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Unavailable(error.to_string()))
-}
+    fn tool_offers(&self) -> StoreFuture<'_, Vec<ToolOffer>> {
+        self.read(offers::all_offers)
+    }
 
-fn damaged(column: &str, what: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Unavailable(format!("column `{column}` cannot be read: {what}"))
+    fn offer_tool(&self, offer: ToolOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| offers::put(connection, &offer, &audit))
+    }
+
+    fn drop_offer(&self, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| offers::drop(connection, &name, &audit))
+    }
+
+    fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
+        self.write_now(move |connection| offers::take(connection, &row, expected, &audit))
+    }
+
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
+        self.read(grants::all_grants)
+    }
+
+    fn keep_granted_tool(
+        &self,
+        row: ToolRow,
+        expected: u32,
+        audit: AuditEntry,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
+    ) -> StoreFuture<'_, ToolRow> {
+        self.write_now(move |connection| grants::keep_tool(connection, &row, expected, &audit, &grants))
+    }
+
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| grants::put(connection, &grant, &audit))
+    }
+
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| grants::revoke(connection, &tool, &grant, &audit))
+    }
+
+    fn tool_changes(&self) -> StoreFuture<'_, u64> {
+        self.read(tools::changes)
+    }
+
+    fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| profiles::keep(connection, &model, &profile))
+    }
+
+    fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
+        self.read(profiles::all_profiles)
+    }
 }

@@ -13,8 +13,8 @@ use helve_store::{StoreError, Urgency};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::log::Log;
 use super::unavailable;
+use super::wal::Wal;
 use crate::DiskWatch;
 
 const GATHER: Duration = Duration::from_millis(10);
@@ -46,7 +46,7 @@ impl Writer {
     pub(super) fn spawn(
         connection: Connection,
         watch: Option<Arc<DiskWatch>>,
-        log: Log,
+        log: Wal,
     ) -> Result<(Self, JoinHandle<()>), std::io::Error> {
         let (queue, jobs) = channel();
         let thread = std::thread::Builder::new()
@@ -107,7 +107,7 @@ where
     }
 }
 
-fn write_until_closed(connection: &Connection, watch: Option<&DiskWatch>, jobs: &Receiver<Queued>, log: Log) {
+fn write_until_closed(connection: &Connection, watch: Option<&DiskWatch>, jobs: &Receiver<Queued>, log: Wal) {
     if let Err(Dead(error)) = write(connection, watch, jobs, log) {
         tracing::error!(%error, "the disk fails; nothing more is written until Helve is started again");
         refuse_until_closed(&error, jobs);
@@ -118,7 +118,7 @@ fn write(
     connection: &Connection,
     watch: Option<&DiskWatch>,
     jobs: &Receiver<Queued>,
-    mut log: Log,
+    mut log: Wal,
 ) -> Result<(), Dead> {
     let mut written = false;
     loop {

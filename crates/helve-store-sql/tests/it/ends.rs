@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use helve_store::{Append, Store, Urgency};
+use helve_store::{Append, Log, Urgency};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_types::{RunId, Timestamp};
 

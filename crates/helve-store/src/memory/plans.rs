@@ -2,8 +2,8 @@
 
 use helve_types::{CallId, Timestamp, UserId};
 
-use super::Shelves;
-use crate::{PLANS_MAX, PlanBody, PlanChange, StoreError, UserPlan};
+use super::{MemoryStore, Shelves, page};
+use crate::{PLANS_MAX, Page, PlanBody, PlanChange, Plans, StoreError, StoreFuture, UserPlan};
 
 pub(super) struct PlanShelf {
     plan: UserPlan,
@@ -49,5 +49,36 @@ impl Shelves {
 
     pub(super) fn plans_of(&self, user: &UserId) -> impl Iterator<Item = &UserPlan> {
         self.plans.get(user).into_iter().flatten().map(|shelf| &shelf.plan)
+    }
+}
+
+impl Plans for MemoryStore {
+    fn create_plan(
+        &self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> StoreFuture<'_, UserPlan> {
+        self.with(|all| all.create_plan(user, by, body, at))
+    }
+
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan> {
+        self.with(|all| all.change_plan(&user, change))
+    }
+
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan> {
+        self.with(|all| {
+            let found = all.plans_of(&user).find(|plan| plan.number == number);
+            found.cloned().ok_or(StoreError::NotFound("plan"))
+        })
+    }
+
+    fn plans(&self, user: UserId, at: Page) -> StoreFuture<'_, Vec<UserPlan>> {
+        self.with(|all| {
+            let mut plans: Vec<_> = all.plans_of(&user).cloned().collect();
+            plans.sort_by_key(|plan| std::cmp::Reverse((plan.updated_at, plan.number)));
+            Ok(page(plans.into_iter(), at))
+        })
     }
 }

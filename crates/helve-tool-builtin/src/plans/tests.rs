@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use expect_test::{Expect, expect};
 use helve_policy::Rules;
 use helve_store::contract::Actor;
-use helve_store::{MemoryStore, Place, RunJournal, Store};
+use helve_store::{MemoryStore, Place, Plans, RunJournal};
 use helve_tool::{CallContext, Outcome, Page, Pipeline, Registry, Toolbox};
 use helve_types::{CallId, RunId, ToolCall, UserId, World};
 

@@ -5,7 +5,7 @@ mod import;
 mod inside;
 mod offered;
 
-use helve_store::MemoryStore;
+use helve_store::{MemoryStore, Rows};
 use helve_types::{Auth, Effect, ToolOutput, ToolSpec};
 use serde_json::json;
 

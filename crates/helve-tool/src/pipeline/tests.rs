@@ -17,7 +17,7 @@ use expect_test::{Expect, expect};
 use helve_guard::{BreakerSettings, LimitSettings};
 use helve_policy::{Action, Rule};
 use helve_store::contract::Actor;
-use helve_store::{MemoryStore, RunJournal, Store};
+use helve_store::{Log, MemoryStore, RunJournal, Views};
 use helve_types::{Effect, Fact, FailureKind, OutputFile, RunId, Timestamp, ToolSpec, World};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

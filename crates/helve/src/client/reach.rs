@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use helve_store::Store;
+use helve_store::{Access, Store};
 use helve_store_sql::{DataDir, DataDirError, SqliteStore};
 use helve_types::{World, hex};
 use secrecy::{ExposeSecret, SecretString};

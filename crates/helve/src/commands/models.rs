@@ -202,6 +202,7 @@ mod tests {
             host: None,
             ready: true,
             problem: None,
+            notice: None,
             mode: Mode::Native,
             dialect: None,
             profile: None,

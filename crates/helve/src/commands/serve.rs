@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use helve_server::{App, Listening};
+use helve_server::{App, ListenSettings};
 use helve_store_sql::DataDir;
 use helve_types::World;
 use tokio::net::TcpListener;
@@ -105,7 +105,7 @@ impl Serving {
     ) -> anyhow::Result<Self> {
         let assembly = assemble(config, world, Hold::Alone, extras).await?;
         for warning in &assembly.warnings {
-            tracing::warn!("{warning}");
+            tracing::warn!(problem = warning, "configuration needs attention");
         }
         let app = application(config, &assembly, world)?;
         app.refresh_access().await?;
@@ -124,7 +124,7 @@ impl Serving {
         let server = tokio::spawn(helve_server::serve(
             std::iter::once(listener).chain(other).collect(),
             router,
-            Listening { limits: config.limits.server, proxies: trusted_proxies(config) },
+            ListenSettings { limits: config.limits.server, proxies: trusted_proxies(config) },
             stop.clone(),
         ));
 

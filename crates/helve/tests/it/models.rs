@@ -66,6 +66,7 @@ fn a_model_server_that_starts_later_and_what_it_pulls_and_removes_are_noticed() 
     assert_eq!(list["default"], "demo");
     let local = list["models"].as_array().unwrap().iter().find(|model| model["name"] == "local").unwrap();
     assert!(local["problem"].as_str().unwrap().contains("ollama pull"), "{local}");
+    assert_eq!(local["notice"]["code"], "model_server_empty", "{local}");
 
     ollama.set_models(&["qwen3:8b"]);
     let list = wait_for(&served, |list| list["default"] == "local");

@@ -5,14 +5,15 @@ import styles from './ModelPicker.module.css';
 
 /** What helps to choose a model: whether it can be used, how it calls tools, what it costs. */
 export function ModelDetail({ model, currency }: { model: Model; currency: string }) {
-  const { t } = useSpeech();
-  const { ready, problem, mode, price, profile: found } = model;
+  const { t, say } = useSpeech();
+  const { ready, notice, mode, price, profile: found } = model;
   const profile = mode.startsWith('prompt:') ? mode.slice('prompt:'.length) : null;
+  const why = notice && say(notice);
   return (
     <span className={styles.facts}>
       <span className={ready ? styles.state : `${styles.state} ${styles.whole}`}>
         <i className={ready ? styles.ready : styles.problem} aria-hidden="true" />
-        {ready ? t.chat.ready : `${t.chat.notReady}${problem ? `: ${problem}` : ''}`}
+        {ready ? t.chat.ready : why ? t.chat.notReadyBecause(why) : t.chat.notReady}
       </span>
       <span>{profile === null ? t.chat.native : t.chat.prompted(profile)}</span>
       {price && <PriceFact price={price} currency={currency} />}
@@ -29,14 +30,12 @@ function PriceFact({ price, currency }: { price: Price; currency: string }) {
   return <span title={more}>{t.cost.price(money(price.input), money(price.output))}</span>;
 }
 
-/** What it does, as a probe has shown; the reasons on demand. */
+/** What it does, as a probe has shown. Its reasons quote the vendor, in English: `helve models` shows them. */
 function ProfileFact({ found }: { found: Profile }) {
   const { t, tag } = useSpeech();
   const names = ['native', 'parallel', 'required', 'reasons'] as const;
   const yes = names.filter((name) => found[name].is === 'yes').map((name) => t.chat.finding[name]);
-  const because = names.map(
-    (name) => `${t.chat.finding[name]}: ${t.chat.answered[found[name].is]}, ${found[name].because}`,
-  );
+  const answers = names.map((name) => `${t.chat.finding[name]}: ${t.chat.answered[found[name].is]}`);
   const what = yes.length > 0 ? new Intl.ListFormat(tag, { style: 'short' }).format(yes) : t.chat.noneOfIt;
-  return <span title={because.join('\n')}>{t.chat.probed(what)}</span>;
+  return <span title={answers.join('\n')}>{t.chat.probed(what)}</span>;
 }

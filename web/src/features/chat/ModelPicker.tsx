@@ -1,5 +1,6 @@
 import { Fragment, useState } from 'react';
 import { type Model, probeModel } from '@/api/catalog';
+import { toldByError } from '@/api/errors';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Icon } from '@/ui/Icon';
 import { Menu, MenuHeading, MenuItem } from '@/ui/Menu';
@@ -69,7 +70,7 @@ export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing:
 
 /** Asks the chosen model what it can do; the answer then stands with the model. */
 function ProbeItem({ model, onDone }: { model: string | null; onDone: () => void }) {
-  const { t } = useSpeech();
+  const { t, say } = useSpeech();
   const [probing, setProbing] = useState<string | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
   if (model === null) return null;
@@ -77,7 +78,9 @@ function ProbeItem({ model, onDone }: { model: string | null; onDone: () => void
     setProbing(model);
     setFailure(null);
     probeModel(model)
-      .then(onDone, (error: unknown) => setFailure(error instanceof Error ? error.message : String(error)))
+      .then(onDone, (error: unknown) =>
+        setFailure((error instanceof Error && say(toldByError(error))) || t.app.wentWrong),
+      )
       .finally(() => setProbing(null));
   };
   return (

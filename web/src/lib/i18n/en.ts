@@ -108,6 +108,7 @@ export const en = {
     defaultAgent: 'Default agent',
     ready: 'Ready',
     notReady: 'Not ready',
+    notReadyBecause: (why: string) => `Not ready: ${why}`,
     isDefault: 'default',
     native: 'calls tools natively',
     prompted: (profile: string) => `tools in the prompt (${profile})`,

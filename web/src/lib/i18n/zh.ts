@@ -106,6 +106,7 @@ export const zh: Strings = {
     defaultAgent: '默认智能体',
     ready: '可用',
     notReady: '不可用',
+    notReadyBecause: (why) => `不可用：${why}`,
     isDefault: '默认',
     native: '原生工具调用',
     prompted: (profile) => `通过提示词调用工具（${profile}）`,

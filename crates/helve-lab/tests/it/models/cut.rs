@@ -9,7 +9,7 @@ use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, St
 use helve_lab::mock::{Mock, PROTOCOLS, Protocol, Script};
 use helve_model::ToolMode;
 use helve_model_http::{HttpModel, HttpModelSettings, Patience, client_with};
-use helve_store::{MemoryStore, Store};
+use helve_store::{Log, MemoryStore};
 use helve_tool::{Action, CallContext, Guards, Registry, Request, Rule, Tool, ToolFuture};
 use helve_types::{Effect, Fact, Fate, Mode, ModelParams, StopReason, ToolOutput, ToolSpec, UserId, World};
 use serde_json::{Value, json};

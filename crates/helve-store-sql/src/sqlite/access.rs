@@ -1,0 +1,48 @@
+//! Who may do what.
+
+pub(crate) mod tokens;
+
+use helve_store::{Access, Allowance, AuditEntry, Scope, StoreFuture, Token};
+use helve_types::{ApprovalId, Timestamp};
+
+use super::SqliteStore;
+use super::views::allowances;
+
+impl Access for SqliteStore {
+    fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| tokens::create(connection, &token))
+    }
+
+    fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
+        self.read(tokens::all_tokens)
+    }
+
+    fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| tokens::revoke(connection, &id, at))
+    }
+
+    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| tokens::end_session(connection, &token, issued_at))
+    }
+
+    fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {
+        self.read(tokens::ended_sessions)
+    }
+
+    fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        self.write_now(move |connection| tokens::signing_key(connection, fresh))
+    }
+
+    fn revoke_allowance(
+        &self,
+        scope: Scope,
+        id: ApprovalId,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, Allowance> {
+        self.write_now(move |connection| allowances::revoke(connection, &scope, id, &audit))
+    }
+
+    fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| tokens::audit(connection, &entry))
+    }
+}

@@ -1,0 +1,69 @@
+//! Who may do what.
+
+use std::collections::BTreeSet;
+
+use helve_types::{ApprovalId, Timestamp};
+
+use super::MemoryStore;
+use crate::{Access, Allowance, AuditEntry, ENDED_SESSIONS_MAX, Scope, StoreError, StoreFuture, Token};
+
+impl Access for MemoryStore {
+    fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.tokens.insert(token.id.clone(), token);
+            Ok(())
+        })
+    }
+
+    fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
+        self.with(|all| Ok(all.tokens.values().cloned().collect()))
+    }
+
+    fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            let token = all.tokens.get_mut(&id).ok_or(StoreError::NotFound("token"))?;
+            token.revoked_at.get_or_insert(at);
+            Ok(())
+        })
+    }
+
+    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            let ended = all.ended_sessions.entry(token).or_default();
+            ended.insert(issued_at);
+            if ended.len() > ENDED_SESSIONS_MAX {
+                ended.pop_first();
+            }
+            Ok(())
+        })
+    }
+
+    fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {
+        self.with(|all| {
+            let of = |(token, ended): (&String, &BTreeSet<Timestamp>)| {
+                ended.iter().map(|at| (token.clone(), *at)).collect::<Vec<_>>()
+            };
+            Ok(all.ended_sessions.iter().flat_map(of).collect())
+        })
+    }
+
+    fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        self.with(|all| Ok(*all.signing_key.get_or_insert(fresh)))
+    }
+
+    fn revoke_allowance(
+        &self,
+        scope: Scope,
+        id: ApprovalId,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, Allowance> {
+        self.with(|all| all.revoke_allowance(&scope, id, audit))
+    }
+
+    fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.audit.push(entry);
+            Ok(())
+        })
+    }
+}

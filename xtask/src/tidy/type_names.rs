@@ -1,0 +1,212 @@
+//! One type name stands for one thing: how often each may be declared.
+//!
+//! Both tables list names that were there before the rule. They may only shrink: when you rename a type, lower its
+//! number or take its line out. Never raise one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{none, with_ending};
+
+/// A name may be declared this often, unless `REPEATED` still allows more.
+const COPIES_MAX: usize = 3;
+
+/// Names that are declared more often, with today's number.
+const REPEATED: &[(&str, usize)] = &[
+    ("Action", 6),
+    ("Answer", 10),
+    ("Arguments", 7),
+    ("Asked", 7),
+    ("Body", 6),
+    ("Call", 9),
+    ("Caller", 4),
+    ("Change", 4),
+    ("Command", 4),
+    ("Context", 5),
+    ("Echo", 4),
+    ("End", 4),
+    ("Ended", 5),
+    ("Entry", 4),
+    ("Finding", 4),
+    ("Form", 4),
+    ("Found", 6),
+    ("Frame", 4),
+    ("Frames", 5),
+    ("Function", 5),
+    ("Heard", 7),
+    ("House", 5),
+    ("Kept", 4),
+    ("Kind", 8),
+    ("Lab", 7),
+    ("Made", 5),
+    ("Message", 5),
+    ("Names", 4),
+    ("Order", 7),
+    ("Outcome", 4),
+    ("Part", 7),
+    ("Piece", 4),
+    ("Place", 10),
+    ("Placed", 4),
+    ("Question", 7),
+    ("Reader", 7),
+    ("Reply", 8),
+    ("Request", 4),
+    ("Said", 8),
+    ("Seen", 4),
+    ("Server", 7),
+    ("Shared", 7),
+    ("Source", 4),
+    ("State", 11),
+    ("Step", 7),
+    ("Tally", 4),
+    ("Told", 6),
+    ("Tool", 5),
+    ("Tools", 4),
+    ("Trial", 4),
+    ("Verdict", 7),
+    ("Words", 5),
+    ("World", 5),
+    ("Written", 4),
+];
+
+/// Names that say too little (REDESIGN, "Plain words"), with the number of types that still have them. The table names
+/// what to call the type instead.
+const OLD: &[(&str, usize, &str)] = &[
+    ("Turnstile", 0, "Admission"),
+    ("Pass", 0, "AdmissionPermit"),
+    ("TurnedAway", 0, "Rejected"),
+    ("Desk", 1, "UserStore"),
+    ("Seat", 1, "DriverSlot"),
+    ("Seats", 1, "DriverSlots"),
+    ("Kit", 1, "RunTools"),
+    ("Read", 2, "TaintState"),
+    ("Order", 7, "CallOrigin"),
+    ("Terms", 2, "CallPermissions"),
+    ("Fate", 2, "FailPoints"),
+    ("Bell", 1, "BreakerAlerts"),
+    ("Over", 2, "GuardOverrides"),
+    ("Made", 5, "BuiltTool"),
+    ("Beside", 1, "SideRecords"),
+    ("Whole", 3, "FullOutput"),
+    ("Quest", 1, "ModelStep"),
+    ("Errand", 2, "CallAction"),
+    ("Purse", 1, "BudgetState"),
+    ("Circles", 1, "LoopDetector"),
+    ("Came", 2, "CallResult"),
+    ("Course", 1, "LoopVerdict"),
+    ("Lap", 1, "Repetition"),
+    ("Heard", 7, "ModelMessage"),
+    ("HeardPart", 1, "ModelMessagePart"),
+    ("HeardCall", 1, "ModelMessageCall"),
+    ("Listener", 2, "StreamCollector or Subscriber"),
+    ("From", 1, "CallSource"),
+    ("Reception", 1, "Enqueue"),
+    ("Brought", 3, "ClientResult"),
+    ("Delivered", 1, "ClientResult"),
+    ("Handed", 1, "ClientAssignment"),
+    ("Lost", 2, "UnrecordedCost"),
+    ("Sketch", 1, "CompactionPlan"),
+    ("Room", 2, "CompactionState"),
+    ("UserPlan", 1, "PlanRecord"),
+    ("Signpost", 0, "MarkScanner"),
+    ("Then", 0, "Lookahead"),
+    ("Behind", 1, "Trailing"),
+    ("Standing", 2, "Evidence"),
+    ("Unthink", 0, "CloseReasoning"),
+    ("Bend", 2, "StoreFault"),
+    ("Ghost", 1, "StaleWriter"),
+    ("Said", 8, "a noun"),
+    ("Told", 6, "a noun"),
+    ("Asked", 7, "a noun"),
+    ("House", 5, "TestServer"),
+];
+
+/// The name of the type that a line declares. Associated types, which are indented, are no declarations.
+fn declared(line: &str) -> Option<&str> {
+    let code = line.trim_start();
+    let code = match code.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+        Some(rest) => rest.strip_prefix(' ')?,
+        None => code,
+    };
+    let (keyword, rest) = code.split_once(' ')?;
+    let declares = match keyword {
+        "struct" | "enum" | "trait" | "union" => true,
+        "type" => !line.starts_with(' '),
+        _ => false,
+    };
+    let name = rest.split(|char: char| !char.is_alphanumeric() && char != '_').next()?;
+    (declares && name.starts_with(char::is_uppercase)).then_some(name)
+}
+
+/// Where a name is counted. Protocols have the same files with the same names, and each tool has its `Arguments`, so
+/// that such a family counts as one.
+fn family(path: &Path) -> Option<&'static str> {
+    let path = path.to_str()?;
+    let inside = |folder: &str| path.strip_prefix(folder).map(|rest| rest.split('/').count());
+    let protocol = ["wire.rs", "decode.rs", "encode.rs"].iter().any(|file| path.ends_with(file));
+    match (inside("crates/helve-model-http/src/"), inside("crates/helve-tool-builtin/src/")) {
+        (Some(2), _) if protocol => Some("protocols"),
+        (_, Some(1)) => Some("tools"),
+        _ => None,
+    }
+}
+
+/// The places of each type name, a family's being one.
+fn declarations() -> BTreeMap<String, Vec<String>> {
+    let mut names: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for (path, text) in with_ending("rs") {
+        // The benchmarks are a workspace of their own.
+        if path.starts_with("bench") {
+            continue;
+        }
+        for (at, line) in text.lines().enumerate() {
+            let Some(name) = declared(line) else { continue };
+            let place = format!("{}:{}", path.display(), at + 1);
+            let key = family(&path).map_or_else(|| place.clone(), str::to_owned);
+            names.entry(name.to_owned()).or_default().entry(key).or_insert(place);
+        }
+    }
+    names.into_iter().map(|(name, places)| (name, places.into_values().collect())).collect()
+}
+
+#[test]
+fn a_declaration_is_found_whatever_stands_before_it() {
+    for (line, name) in [
+        ("struct Run {", Some("Run")),
+        ("    pub(crate) enum State<T> {", Some("State")),
+        ("pub(in crate::run) struct Call;", Some("Call")),
+        ("pub type Made = (A, B);", Some("Made")),
+        ("    type Error = Fault;", None),
+        ("/// struct Run", None),
+        ("pub fn enumerate() {", None),
+    ] {
+        assert_eq!(declared(line), name, "{line}");
+    }
+}
+
+#[test]
+fn a_type_name_is_declared_at_most_three_times() {
+    let mut found = vec![];
+    for (name, places) in declarations() {
+        let ceiling =
+            REPEATED.iter().find(|(held, _)| *held == name).map_or(COPIES_MAX, |(_, ceiling)| *ceiling);
+        if places.len() > ceiling {
+            found.push(format!("`{name}` is declared {} times: {}", places.len(), places.join(" ")));
+        }
+    }
+    none(found);
+}
+
+#[test]
+fn old_type_names_do_not_come_back() {
+    let declared = declarations();
+    let mut found = vec![];
+    for (name, ceiling, instead) in OLD {
+        let places = declared.get(*name).map_or(&[][..], Vec::as_slice);
+        if places.len() > *ceiling {
+            found.push(format!("`{name}`, better {instead}: {}", places.join(" ")));
+        }
+    }
+    none(found);
+}
