@@ -1,7 +1,7 @@
 //! Who may do what: one door for every form of credential.
 //!
 //! `origin` keeps foreign pages out, whoever is signed in. `Access` turns what a request shows, a token or the
-//! page's cookie, into a `Principal`, or says why it is `Nobody`. Every route of the table names the right it
+//! page's cookie, into a `Principal`, or says why it is `AccessError`. Every route of the table names the right it
 //! needs; what is not in the table is the page's own files, which are the same for everybody.
 
 mod guesses;
@@ -25,7 +25,7 @@ use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use self::guesses::{Guesses, TooMany};
+use self::guesses::{Guesses, TooManyGuesses};
 pub use self::network::Network;
 pub(crate) use self::network::one_client;
 pub(crate) use self::origin::keep_foreign_pages_out;
@@ -80,7 +80,7 @@ impl Principal {
         Err(Problem::new(StatusCode::FORBIDDEN, "not_your_user", detail))
     }
 
-    /// The same, as the user it acts for: what is counted is counted for that user.
+    /// The principal as the user it acts for; limits count that user.
     pub(crate) fn acting_as(&self, named: Option<&str>) -> Result<Self, Problem> {
         let is_named = self.is_named || named.is_some();
         Ok(Self { user: self.acting_for(named)?, is_named, ..self.clone() })
@@ -91,70 +91,72 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        // Put there by `need`, which stands before every handler.
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| Nobody::NoToken.into())
+        // `need` runs before every handler and adds it.
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| AccessError::NoToken.into())
     }
 }
 
-/// What a route needs.
+/// The right that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Right {
-    /// Nothing: it tells what everybody may know.
+    /// No right: public information.
     Public,
     Chat,
     Admin,
 }
 
-/// What the operator says about access.
+/// Access settings of the operator.
 #[derive(Debug, Clone)]
 pub struct AccessSettings {
     /// A token from the configuration, with all rights.
     pub token: Option<secrecy::SecretString>,
-    /// Names under which the server may be addressed, besides its own address.
+    /// Host names of the server, besides its own address.
     pub hosts: Vec<String>,
-    /// Whether only this machine can reach the server, so that nobody has to show a token.
+    /// Whether only this machine can reach the server, so that no token is needed.
     pub only_this_machine: bool,
-    /// Names that are reached by https, with their ports unless those are the usual ones.
+    /// Host names that are reached by https, with their ports unless those are the default ones.
     pub https_hosts: Vec<String>,
-    /// Proxies whose word about a client's address and scheme counts.
+    /// Proxies whose `Forwarded` headers are trusted.
     pub trusted_proxies: Vec<Network>,
     /// Signs the cookies of the page.
     pub session_key: [u8; 32],
 }
 
-/// Why a request comes from nobody.
+/// Why a request was not authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Nobody {
+pub(crate) enum AccessError {
     NoToken,
     WrongToken,
-    /// Something is shown from an address that has shown too much that was wrong. Nobody looked at what it is.
-    Guessing {
+    /// The address has sent too many wrong tokens; this one was not compared.
+    TooManyGuesses {
         seconds_left: u64,
     },
-    /// Nobody needs a token, but this was passed on by a proxy, so it may come from anywhere.
-    PassedOn,
+    /// No token is needed on loopback, but a proxy forwarded the request, so it may come from anywhere.
+    ForwardedWithoutToken,
 }
 
-impl From<TooMany> for Nobody {
-    fn from(TooMany { seconds_left }: TooMany) -> Self {
-        Self::Guessing { seconds_left }
+impl From<TooManyGuesses> for AccessError {
+    fn from(TooManyGuesses { seconds_left }: TooManyGuesses) -> Self {
+        Self::TooManyGuesses { seconds_left }
     }
 }
 
-impl From<Nobody> for Problem {
-    fn from(nobody: Nobody) -> Self {
-        let (code, detail) = match nobody {
-            Nobody::NoToken => (
+impl From<AccessError> for Problem {
+    fn from(error: AccessError) -> Self {
+        let (code, detail) = match error {
+            AccessError::NoToken => (
                 "token_needed",
                 "show a token: Authorization: Bearer <token> (make one with `helve token create`)",
             ),
-            Nobody::WrongToken => ("wrong_token", "this token is not known here; it may have been revoked"),
-            Nobody::PassedOn => (
+            AccessError::WrongToken => {
+                ("wrong_token", "this token is not known here; it may have been revoked")
+            }
+            AccessError::ForwardedWithoutToken => (
                 "token_needed",
                 "this request was passed on by a proxy, and without a token only this machine is served; set \
                  HELVE_TOKEN, and `trusted_proxies` in [server] to the proxy's address",
             ),
-            Nobody::Guessing { seconds_left } => {
+            AccessError::TooManyGuesses { seconds_left } => {
                 let detail = "too many wrong tokens came from this address, so none is looked at; wait as \
                               `Retry-After` says";
                 return Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_guesses", detail)
@@ -173,19 +175,18 @@ pub(crate) struct Access {
     guesses: Guesses,
 }
 
-/// What the store says about tokens.
+/// The tokens and ended sessions of the store.
 #[derive(Clone, Default)]
 struct Stored {
     valid: Arc<[Token]>,
-    /// There has been a token, be it revoked by now: whoever made it wanted the door closed.
+    /// A token exists or existed: requests without a token stay refused after the last one was revoked.
     any_ever: bool,
-    /// The sessions of the page that were ended, by their tokens.
+    /// Ended page sessions by token id.
     ended: Arc<HashMap<String, BTreeSet<Timestamp>>>,
 }
 
 impl Stored {
-    /// Whether the page has signed out of a session. Of those that were ended the last ones are known; what began before
-    /// the first of them has ended too.
+    /// Whether a session has ended. Only the latest ended sessions are kept; older sessions count as ended too.
     fn has_ended(&self, token: &str, issued_at: Timestamp) -> bool {
         let Some(ended) = self.ended.get(token) else { return false };
         let is_full = ended.len() >= ENDED_SESSIONS_MAX;
@@ -199,7 +200,7 @@ impl Access {
         let fixed = settings.token.as_ref().map(|secret| Token {
             id: fixed_id(secret.expose_secret(), &settings.session_key),
             secret_hash: Sha256::digest(secret.expose_secret()).into(),
-            // Whose things they were before there was a token.
+            // The user who owns everything made before there was a token.
             user: UserId("local".into()),
             rights: TokenRights::Admin,
             act_for: ActFor::Everybody,
@@ -210,7 +211,7 @@ impl Access {
         Self { settings, fixed, stored: RwLock::default(), guesses: Guesses::default() }
     }
 
-    /// Reads the tokens again; they may have been made or revoked by `helve token`.
+    /// Reads the tokens again; `helve token` may have created or revoked some.
     pub(crate) async fn refresh(&self, store: &dyn Store) -> Result<(), StoreError> {
         let all = store.tokens().await?;
         let any_ever = !all.is_empty();
@@ -228,17 +229,17 @@ impl Access {
         self.stored.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether there is a token that could be shown.
+    /// Whether any valid token exists.
     pub(crate) fn has_token(&self) -> bool {
         self.fixed.is_some() || !self.stored().valid.is_empty()
     }
 
-    /// Whether a token has to be shown at all. Revoking the last one does not open the door again.
+    /// Whether requests need a token. Revoking the last one does not remove the need.
     pub(crate) fn needs_token(&self) -> bool {
         !self.settings.only_this_machine || self.fixed.is_some() || self.stored().any_ever
     }
 
-    /// Whether what let the principal in is still valid.
+    /// Whether the credential of the principal is still valid.
     pub(crate) fn still_admits(&self, principal: &Principal) -> bool {
         match &principal.token {
             None => !self.needs_token(),
@@ -254,7 +255,7 @@ impl Access {
         self.fixed.iter().chain(tokens.iter()).find(|token| token.id == id).cloned()
     }
 
-    /// The token that a secret belongs to. Every comparison takes the same time.
+    /// The token with this secret, compared in constant time.
     fn token_of(&self, shown: &str) -> Option<Token> {
         let tokens = self.stored().valid;
         let (id, secret) = shown.split_once('.').unwrap_or(("", shown));
@@ -264,40 +265,40 @@ impl Access {
         fixed.or_else(|| tokens.iter().find(|token| token.id == id && fits(token, &secret_hash))).cloned()
     }
 
-    /// Where a request comes from, as far as that can be known.
+    /// The address and scheme of the client, as far as trusted proxies tell them.
     pub(crate) fn visitor(&self, headers: &HeaderMap, peer: IpAddr) -> Visitor {
         let AccessSettings { trusted_proxies, https_hosts, .. } = &self.settings;
         Visitor::of(headers, peer, Trust { proxies: trusted_proxies, https_hosts })
     }
 
-    /// Whether anything that somebody there shows may be looked at. Whoever compares a credential asks this first, so that
-    /// a right one and a wrong one are told the same.
-    pub(crate) fn may_try(&self, visitor: Visitor) -> Result<(), Nobody> {
+    /// Fails if the address has sent too many wrong credentials. Called before a credential is compared, so that a right and a
+    /// wrong one get the same answer.
+    pub(crate) fn may_try(&self, visitor: Visitor) -> Result<(), AccessError> {
         Ok(self.guesses.may_try(visitor.address, Instant::now())?)
     }
 
-    /// The token that somebody shows. A wrong one is counted.
-    pub(crate) fn recognise(&self, shown: &str, visitor: Visitor) -> Result<Token, Nobody> {
+    /// The token for a secret. A wrong one is counted.
+    pub(crate) fn authenticate(&self, shown: &str, visitor: Visitor) -> Result<Token, AccessError> {
         self.may_try(visitor)?;
         let Some(token) = self.token_of(shown) else {
             self.guesses.count_failure(visitor.address, Instant::now());
-            return Err(Nobody::WrongToken);
+            return Err(AccessError::WrongToken);
         };
-        // Many may be compared at the same time; what comes out of it after the limit was reached tells nobody anything.
+        // Requests are compared concurrently: after the limit was reached, a right token must not be accepted either.
         self.may_try(visitor)?;
         Ok(token)
     }
 
-    /// Who a request comes from, by whatever it shows.
+    /// The principal of a request, by bearer token or session cookie.
     pub(crate) fn identify(
         &self,
         headers: &HeaderMap,
         visitor: Visitor,
         now: Timestamp,
-    ) -> Result<Principal, Nobody> {
+    ) -> Result<Principal, AccessError> {
         if !self.needs_token() {
             if visitor.through_proxy {
-                return Err(Nobody::PassedOn);
+                return Err(AccessError::ForwardedWithoutToken);
             }
             let user = UserId("local".into());
             let (rights, act_for) = (TokenRights::Admin, ActFor::Everybody);
@@ -305,27 +306,27 @@ impl Access {
         }
         let mut signed_in_at = None;
         let token = match bearer(headers) {
-            Some(shown) => self.recognise(shown, visitor)?,
+            Some(shown) => self.authenticate(shown, visitor)?,
             None => {
-                let cookie = session::shown(headers, visitor.https).ok_or(Nobody::NoToken)?;
-                // A cookie is not counted: nobody guesses a signature, and a page may show an old one many times.
+                let cookie = session::shown(headers, visitor.https).ok_or(AccessError::NoToken)?;
+                // A wrong cookie is not counted: signatures cannot be guessed, and a page may send an old one many times.
                 self.may_try(visitor)?;
-                let session = self.session(cookie, now).ok_or(Nobody::NoToken)?;
+                let session = self.session(cookie, now).ok_or(AccessError::NoToken)?;
                 signed_in_at = Some(session.issued_at);
-                self.token(&session.token).ok_or(Nobody::NoToken)?
+                self.token(&session.token).ok_or(AccessError::NoToken)?
             }
         };
         let Token { id, user, rights, act_for, .. } = token;
         Ok(Principal { user, rights, act_for, is_named: false, token: Some(id), signed_in_at })
     }
 
-    /// The session of a cookie, unless the page has signed out of it.
+    /// The session of a cookie, unless it has ended.
     fn session(&self, cookie: &str, now: Timestamp) -> Option<Session> {
         let session = session::session(cookie, &self.settings.session_key, now)?;
         (!self.stored().has_ended(&session.token, session.issued_at)).then_some(session)
     }
 
-    /// Ends the session that a request of the page shows, for whoever else may have its cookie.
+    /// Ends the session of the request, for all copies of its cookie.
     pub(crate) async fn sign_out(
         &self,
         headers: &HeaderMap,
@@ -339,14 +340,14 @@ impl Access {
         self.refresh(store).await
     }
 
-    /// A cookie for somebody who has shown a token.
+    /// The session cookie for a token.
     pub(crate) fn cookie(&self, token: &Token, visitor: Visitor, now: Timestamp) -> String {
         session::cookie(&token.id, &self.settings.session_key, visitor.https, now)
     }
 }
 
-/// Names the configured token in cookies, so that another token is another name and old cookies end. Keyed, so
-/// that a cookie does not help to guess the token.
+/// The id of the configured token in cookies: a new token has a new id, so old cookies end. Keyed, so that a cookie does
+/// not help to guess the token.
 fn fixed_id(secret: &str, key: &[u8; 32]) -> String {
     let hash = blake3::keyed_hash(key, secret.as_bytes());
     format!("config_{}", hex(&hash.as_bytes()[..8]))
@@ -358,21 +359,21 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Put there by `keep_foreign_pages_out`, which every request passes.
+/// Added by `keep_foreign_pages_out`, which every request passes.
 fn visitor_of(request: &Request) -> Visitor {
     let unknown = || Visitor { address: Ipv4Addr::UNSPECIFIED.into(), https: false, through_proxy: true };
     request.extensions().get::<Visitor>().copied().unwrap_or_else(unknown)
 }
 
-/// Who may come to a route, and as whom.
+/// The access check of a route.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guard {
     pub(crate) right: Right,
-    /// `?user=` names the user that it is for.
+    /// Whether `?user=` names the user to act for.
     pub(crate) for_user: bool,
 }
 
-/// Stands before the handler of a route and lets only those through who have the right.
+/// Middleware of a route: authenticates the request and checks the right.
 pub(crate) async fn need(
     State((app, Guard { right, for_user })): State<(App, Guard)>,
     request: Request,
@@ -384,7 +385,7 @@ pub(crate) async fn need(
     let visitor = visitor_of(&request);
     let principal = match app.access.identify(request.headers(), visitor, app.runtime.world().now()) {
         Ok(principal) => principal,
-        Err(nobody) => return Problem::from(nobody).into_response(),
+        Err(error) => return Problem::from(error).into_response(),
     };
     if right == Right::Admin && !principal.is_admin() {
         return Problem::new(
@@ -403,7 +404,7 @@ pub(crate) async fn need(
     next.run(Request::from_parts(parts, body)).await
 }
 
-/// A new token with the text that is shown once and never kept.
+/// A new token, and its text, which is shown once and not stored.
 pub fn new_token(
     world: &World,
     user: UserId,

@@ -1,4 +1,4 @@
-//! What every handler may use.
+//! The state that handlers share.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,13 +11,13 @@ use helve_types::{Reason, Timestamp, ToolSpec};
 use serde_json::Value;
 
 use crate::access::{Access, AccessSettings};
-use crate::doctor::Doctor;
-use crate::health::StoreCheck;
-use crate::import::Importer;
+use crate::api::doctor::Doctor;
+use crate::api::health::StoreCheck;
+use crate::api::import::Importer;
+use crate::api::links::ApprovalLinks;
 use crate::limits::ServerLimits;
-use crate::links::ApprovalLinks;
+use crate::log_sampler::LogSampler;
 use crate::request_id::AnswerCounters;
-use crate::sampled::Sampled;
 
 /// A handle on the running application; clones share it.
 #[derive(Clone)]
@@ -28,13 +28,13 @@ pub struct Inner {
     pub(crate) access: Access,
     pub(crate) store_check: StoreCheck,
     pub(crate) started_at: Timestamp,
-    /// The same on the clock that is never set.
-    pub(crate) began: Duration,
+    /// The same on the monotonic clock.
+    pub(crate) started_steady: Duration,
     pub(crate) answers: AnswerCounters,
-    /// Lines of the log about requests that were refused.
-    pub(crate) refusals: Sampled,
+    /// Limits log lines about refused requests.
+    pub(crate) refusals: LogSampler,
     pub(crate) limits: ServerLimits,
-    /// The streams that are open.
+    /// Limits open streams.
     pub(crate) streams: Admission,
     ready: AtomicBool,
     problems: Box<ModelProblems>,
@@ -48,10 +48,10 @@ pub struct Inner {
     pub(crate) document: OnceLock<String>,
 }
 
-/// What is wrong with a model, if anything: told to people who would choose it.
+/// The problem of a model, if it has one, for people who choose a model.
 pub type ModelProblems = dyn Fn(&str) -> Option<Reason> + Send + Sync;
 
-/// Tools as requests of a vendor have them, by the name of the format; none for a format that nobody knows.
+/// Tools in a vendor's request format, by the name of the format; none if the format is unknown.
 pub type Declare = dyn Fn(&str, &[&ToolSpec]) -> Option<Value> + Send + Sync;
 
 impl App {
@@ -69,9 +69,9 @@ impl App {
         let access = Access::new(access);
         Self(Arc::new(Inner {
             started_at: runtime.world().now(),
-            began: runtime.world().clock.steady(),
+            started_steady: runtime.world().clock.steady(),
             answers: AnswerCounters::default(),
-            refusals: Sampled::default(),
+            refusals: LogSampler::default(),
             streams: Admission::new(limits.streams()),
             limits,
             runtime,
@@ -89,7 +89,7 @@ impl App {
         }))
     }
 
-    /// Runs that were interrupted are being seen to: requests are welcome.
+    /// Interrupted runs are being recovered; requests are accepted.
     pub fn set_ready(&self) {
         self.ready.store(true, Ordering::Release);
     }
@@ -98,7 +98,7 @@ impl App {
         self.ready.load(Ordering::Acquire) && !self.runtime.is_closing()
     }
 
-    /// Who writes tools down in the words of vendors; the first to be named does.
+    /// Sets the export of tools in vendor formats; the first call counts.
     pub fn declare_with(&self, declare: Box<Declare>) {
         _ = self.declare.set(declare);
     }
@@ -111,7 +111,7 @@ impl App {
         &*self.problems
     }
 
-    /// Documents are imported by this; the first one counts.
+    /// Sets the importer of OpenAPI documents; the first call counts.
     pub fn set_importer(&self, importer: Box<Importer>) {
         _ = self.importer.set(importer);
     }
@@ -129,7 +129,7 @@ impl App {
         self.doctor.get().map(|doctor| &**doctor)
     }
 
-    /// Where it is counted how often a secret was asked for by who must not have it; the first one counts.
+    /// Sets the counter of refused requests for secrets; the first call counts.
     pub fn count_withheld(&self, count: Arc<AtomicU64>) {
         _ = self.withheld.set(count);
     }
@@ -138,7 +138,7 @@ impl App {
         self.withheld.get().map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// Links to questions are made by this; the first one counts. Without it no link is good.
+    /// Sets the signer of approval links; the first call counts. Without it no link is valid.
     pub fn set_links(&self, links: ApprovalLinks) {
         _ = self.links.set(links);
     }
@@ -147,7 +147,7 @@ impl App {
         self.links.get()
     }
 
-    /// Where it is counted how many questions a webhook could not be told of; the first one counts.
+    /// Sets the counter of webhook deliveries that failed; the first call counts.
     pub fn count_untold(&self, count: Arc<AtomicU64>) {
         _ = self.untold.set(count);
     }
@@ -161,7 +161,7 @@ impl App {
         self.access.refresh(&**self.runtime.store()).await
     }
 
-    /// Whether there is a token that requests can show.
+    /// Whether any valid token exists.
     pub fn has_token(&self) -> bool {
         self.access.has_token()
     }

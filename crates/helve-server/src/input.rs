@@ -7,7 +7,7 @@ mod shape;
 
 use std::str::FromStr;
 
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -21,12 +21,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use self::shape::{Findings, UnknownField, compare, schema_of};
+use self::shape::{ShapeErrors, UnknownField, compare, schema_of};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::{Input, Operation};
 
-/// Names what of a request was not understood, on routes that go on without it.
+/// Lists the request fields that were ignored, on routes that tolerate unknown fields.
 const UNKNOWN_HEADER: HeaderName = HeaderName::from_static("x-helve-unknown-fields");
 
 /// A form has a decision and a reason.
@@ -237,7 +237,7 @@ async fn read<T: DeserializeOwned + JsonSchema + 'static>(
         let problem = format!("the body is not JSON: {error}");
         Problem::bad_request("bad_body", problem)
     })?;
-    let Findings { misfit, unknown, .. } = compare(&schema_of::<T>(), &given);
+    let ShapeErrors { misfit, unknown, .. } = compare(&schema_of::<T>(), &given);
     drop(given);
     if let Some(misfit) = misfit {
         // A field that is missing is often one that is misspelt.
@@ -324,8 +324,8 @@ pub(crate) async fn read_form<T: DeserializeOwned>(app: &App, request: Request) 
     let bytes = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?.to_bytes();
     // A form is written as what stands behind a `?` is.
     let written = format!("/?{}", String::from_utf8_lossy(&bytes)).parse().ok();
-    let read = written.and_then(|uri| Query::try_from_uri(&uri).ok());
-    read.map(|Query(value)| value).ok_or(StatusCode::BAD_REQUEST)
+    let read = written.and_then(|uri| axum::extract::Query::try_from_uri(&uri).ok());
+    read.map(|axum::extract::Query(value)| value).ok_or(StatusCode::BAD_REQUEST)
 }
 
 fn media_type(kind: &str) -> String {
@@ -376,9 +376,9 @@ impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for Id<T> {
 impl<T> Input for Id<T> {}
 
 /// What stands behind the `?`.
-pub(crate) struct Asked<T>(pub(crate) T);
+pub(crate) struct Query<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
@@ -390,7 +390,7 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestPart
                 (name, value)
             })
             .collect();
-        let Findings { misfit, unknown, .. } = compare(&schema, &Value::Object(given));
+        let ShapeErrors { misfit, unknown, .. } = compare(&schema, &Value::Object(given));
         // A filter that is passed over gives another list; elsewhere it is for `check_parameters` to say.
         let is_closed = schema["additionalProperties"] == false;
         if let Some(unknown) = unknown.first().filter(|_| is_closed) {
@@ -400,7 +400,7 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestPart
             let problem = Problem::bad_request("bad_query", format!("in the address, {}", misfit.detail));
             return Err(problem.with("field", misfit.field));
         }
-        Query::try_from_uri(&parts.uri).map(|Query(value)| Self(value)).map_err(|error| {
+        axum::extract::Query::try_from_uri(&parts.uri).map(|axum::extract::Query(value)| Self(value)).map_err(|error| {
             tracing::debug!(error = %error.body_text(), "an address has the right shape and cannot be read");
             let detail =
                 "what stands behind the `?` does not fit; give each parameter once, see /openapi.json";
@@ -417,7 +417,9 @@ impl<T: JsonSchema> Input for Asked<T> {
 
 /// What stands behind the `?`, as it is written.
 fn parameters(parts: &Parts) -> Vec<(String, String)> {
-    Query::try_from_uri(&parts.uri).map(|Query(given)| given).unwrap_or_default()
+    axum::extract::Query::try_from_uri(&parts.uri)
+        .map(|axum::extract::Query(given)| given)
+        .unwrap_or_default()
 }
 
 /// The value that a text stands for where such a type is wanted.

@@ -1,50 +1,25 @@
 //! HTTP and server-sent events; the only crate that serves requests.
 //!
-//! A request gets its `request_id`, passes `access::origin`, then the guard of its route, then its handler, which says
-//! what it wants of the `Runtime` and renders what it gets. `routes` says what a route is, and every area lists its own;
-//! what is none is `page`. Bodies are private to their handlers; `sse` turns a run into a stream. Nothing here knows
-//! which model or store is behind the ports.
+//! A request gets its `request_id`, passes the origin check (`access::origin`) and the guard of its route (`access`), and
+//! reaches its handler, which calls the `Runtime` and renders the result. `api` holds the handlers of Helve's own API,
+//! `protocols` those of the chat protocols; `routes` builds the route table and the OpenAPI document from the entries that
+//! each module lists. Any other address is a file of the web page (`page`). `sse` writes a run as a stream of events,
+//! `connections` accepts connections and limits them. No module here knows which model or store is behind the ports.
 
 mod access;
-mod agent;
-mod agents;
-mod allowances;
+mod api;
 mod app;
-mod approvals;
-mod asked;
-mod budgets;
-mod chat;
-mod client_calls;
-mod conversations;
-mod declared;
-mod direct;
-mod doctor;
-mod executions;
-mod health;
-mod import;
+mod connections;
 mod input;
-mod kept;
 mod limits;
-mod links;
-mod listen;
-mod metrics;
-mod models;
+mod log_sampler;
 mod page;
-mod probe;
 mod problem;
+mod protocols;
 mod request_id;
 mod routes;
-mod runs;
-mod sampled;
-mod say;
-mod sign_in;
-mod so_far;
 mod sse;
-mod start;
-mod tool_failure;
-mod tool_progress;
-mod tool_system;
-mod tools;
+mod start_run;
 
 use axum::Router;
 use axum::extract::State;
@@ -54,21 +29,21 @@ use axum::middleware::from_fn_with_state;
 use serde_json::Value;
 
 pub use access::{AccessSettings, Network, new_token};
-pub use app::{App, Declare, ModelProblems};
-pub use doctor::{Doctor, DoctorFuture, DoctorReport, Finding, FindingLevel};
-pub use import::{
+pub use api::doctor::{Doctor, DoctorFuture, DoctorReport, Finding, FindingLevel};
+pub use api::import::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,
     ImportedTool, Importer, SkippedOperation,
 };
+pub use api::links::ApprovalLinks;
+pub use api::models::{ModelList, ModelView, PriceView, model_list};
+pub use app::{App, Declare, ModelProblems};
+pub use connections::{ListenSettings, serve};
 pub use limits::ServerLimits;
-pub use links::ApprovalLinks;
-pub use listen::{Listening, serve};
-pub use models::{ModelList, ModelView, PriceView, model_list};
 
 use access::{Right, keep_foreign_pages_out};
 use routes::{Operation, Routes};
 
-/// Everything the server answers.
+/// The router of all routes and of the web page.
 pub fn router(app: App) -> Router {
     let (routes, document) = table(app.clone());
     app.document.get_or_init(|| document.to_string());
@@ -84,36 +59,37 @@ async fn get_openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1]
     ([(CONTENT_TYPE, "application/json")], app.document.get().cloned().unwrap_or_default())
 }
 
-/// The table of routes, and the document that describes it. Every area has its own part of it.
+/// The route table, and the OpenAPI document that describes it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: &[fn(Routes) -> Routes] = &[
-        chat::routes,
-        agent::routes,
-        runs::routes,
-        client_calls::routes,
-        say::routes,
-        budgets::routes,
-        kept::routes,
-        conversations::routes,
-        approvals::routes,
-        allowances::routes,
-        links::routes,
-        tools::routes,
-        import::routes,
-        direct::routes,
-        doctor::routes,
-        executions::routes,
-        agents::routes,
-        models::routes,
-        probe::routes,
-        tool_system::routes,
-        metrics::routes,
-        sign_in::routes,
-        health::routes,
+pub use api::doctor::{Doctor, DoctorFuture, DoctorReport, Finding, FindingLevel};
+pub use app::{App, Declare, ModelProblems};
+    const MODULES: &[fn(Routes) -> Routes] = &[
+        protocols::chat::routes,
+        protocols::agent::routes,
+        api::runs::routes,
+        api::client_calls::routes,
+        api::messages::routes,
+        api::budgets::routes,
+        api::files::routes,
+        api::conversations::routes,
+        api::approvals::routes,
+        api::allowances::routes,
+        api::links::routes,
+        api::tools::routes,
+        api::import::routes,
+        api::call_tool::routes,
+        api::executions::routes,
+        api::agents::routes,
+        api::models::routes,
+        api::model_probe::routes,
+        api::monitoring::routes,
+        api::metrics::routes,
+        api::sign_in::routes,
+        api::health::routes,
     ];
-    AREAS
+    MODULES
         .iter()
-        .fold(Routes::new(app), |routes, area| area(routes))
-        .add(Operation::get("/openapi.json", Right::Public, "This document").gives::<Value>(), get_openapi)
+        .fold(Routes::new(app), |routes, module| module(routes))
+        .add(Operation::get("/openapi.json", Right::Public, "This document").gives::<Value>(), openapi)
         .finish()
 }

@@ -1,22 +1,22 @@
-//! How much the server takes of whom, and for how long it waits for them.
+//! The limits of the server: connections, request sizes, streams and timeouts.
 
 use std::time::Duration;
 
 use helve_guard::AdmissionSettings;
 use helve_tool::JsonBounds;
 
-/// What holds for everybody who connects. None of it is unbounded.
+/// Limits for all clients; each has a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Connections at a time; for whoever comes later the one that has been idle for the longest is closed.
+    /// Connections at a time; a further one closes the connection that has been idle for longest.
     pub connections_max: usize,
     /// Of one address, at most half of all; not of this machine and of trusted proxies.
     pub connections_per_address_max: usize,
     pub head_bytes_max: usize,
-    /// Whoever has not sent the head of a request by then is not going to.
+    /// Time for the head of a request.
     pub head_time: Duration,
     pub body_bytes_max: usize,
-    /// Whoever has not sent the body by then is told so.
+    /// Time for the body of a request.
     pub body_time: Duration,
     pub json: JsonBounds,
     /// Open streams of events.
@@ -25,7 +25,7 @@ pub struct ServerLimits {
     /// What is written to a stream at once; nothing is read ahead of that.
     pub stream_bytes_max: usize,
     pub stream_events_max: usize,
-    /// Whoever has not taken a single byte for so long is not listening any more.
+    /// A stream whose reader takes no byte for so long is closed.
     pub stall: Duration,
 }
 
@@ -49,7 +49,7 @@ impl Default for ServerLimits {
 }
 
 impl ServerLimits {
-    /// Nobody waits for a stream: a page that cannot have one is told at once.
+    /// Requests over the limit are refused at once instead of queued.
     pub(crate) fn streams(&self) -> AdmissionSettings {
         AdmissionSettings {
             all: self.streams_max,

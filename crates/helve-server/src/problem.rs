@@ -1,4 +1,4 @@
-//! What went wrong, for programs and for people (RFC 9457).
+//! Error responses (RFC 9457): a code and parameters for programs, a sentence for people.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -7,13 +7,13 @@ use helve_store::StoreError;
 use helve_types::sentences;
 use serde_json::{Map, Value, json};
 
-/// An answer that says no. `detail` goes to the caller; what only the operator may know is logged instead.
+/// An error response. `detail` goes to the caller; what only the operator may know is logged instead.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     code: &'static str,
     detail: String,
-    /// What varies in the sentence that the reader's side makes of the code.
+    /// The parameters of the sentence that the client makes from the code.
     params: Map<String, Value>,
     more: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -38,7 +38,7 @@ impl Problem {
         self
     }
 
-    /// What a person is told varies by this; `fixtures/codes.json` has the names for each code.
+    /// Adds a parameter of the sentence; `fixtures/codes.json` has the names for each code.
     pub(crate) fn param(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.params.insert(name.into(), value.into());
         self
@@ -49,13 +49,13 @@ impl Problem {
         self
     }
 
-    /// Says when it is worth asking again.
-    pub(crate) fn try_again(self, seconds: u32) -> Self {
+    /// Adds `Retry-After`.
+    pub(crate) fn retry_after(self, seconds: u32) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// The same as JSON, for a stream that has already begun.
-    pub(crate) fn in_stream(&self) -> Value {
+    /// The error as JSON, for a stream that has already begun.
+    pub(crate) fn to_json(&self) -> Value {
         let mut told = json!({"code": self.code, "message": self.detail});
         if !self.params.is_empty() {
             told["params"] = self.params.clone().into();
@@ -64,9 +64,9 @@ impl Problem {
     }
 }
 
-/// The document of an answer, for whoever has something to add before it is sent.
+/// The JSON body of the response, which a later layer may extend before it is sent.
 #[derive(Clone)]
-pub(crate) struct Told(pub(crate) Map<String, Value>);
+pub(crate) struct ProblemDocument(pub(crate) Map<String, Value>);
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
@@ -80,7 +80,7 @@ impl IntoResponse for Problem {
             body.insert("params".into(), self.params.into());
         }
         let mut response = (self.status, Value::Object(body.clone()).to_string()).into_response();
-        response.extensions_mut().insert(Told(body));
+        response.extensions_mut().insert(ProblemDocument(body));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.extend(self.headers);
@@ -128,7 +128,7 @@ impl From<StoreError> for Problem {
                     "storage_unavailable",
                     "the server cannot write to its store; nothing was started and nothing is lost",
                 )
-                .try_again(5)
+                .retry_after(5)
             }
         }
     }
@@ -153,13 +153,13 @@ impl From<StartError> for Problem {
             StartError::Empty => Self::bad_request("empty_message", detail),
             StartError::Tool(_) => Self::bad_request("bad_tool", detail),
             StartError::ShareTaken { after_s } => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_runs", detail).try_again(after_s)
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_runs", detail).retry_after(after_s)
             }
             StartError::Full { after_s } => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_runs", detail).try_again(after_s)
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_runs", detail).retry_after(after_s)
             }
             StartError::StorageFull => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "storage_full", detail).try_again(30)
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "storage_full", detail).retry_after(30)
             }
             StartError::TooManyWaiting { .. } => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting_runs", detail)
@@ -174,9 +174,11 @@ impl From<StartError> for Problem {
                     .with("renews_at", renews_at.0)
                     .param("because", because.notice)
                     .param("renews_at", renews_at.0)
-                    .try_again(after_s)
+                    .retry_after(after_s)
             }
-            StartError::Closing => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).try_again(5),
+            StartError::Closing => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).retry_after(5)
+            }
             StartError::Store(error) => error.into(),
         }
     }
@@ -209,14 +211,16 @@ impl From<CommandError> for Problem {
             CommandError::Empty => Self::bad_request("empty_message", detail),
             CommandError::TooLong(_) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_long", detail),
             CommandError::TooMuchSaid => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_messages", detail).try_again(5)
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_messages", detail).retry_after(5)
             }
             CommandError::OtherText => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", detail)
             }
             CommandError::NobodyListens => Self::new(StatusCode::CONFLICT, "nobody_listens", detail),
             CommandError::Waits => Self::new(StatusCode::CONFLICT, "run_waits", detail),
-            CommandError::Busy => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).try_again(5),
+            CommandError::Busy => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).retry_after(5)
+            }
             CommandError::Store(error) => error.into(),
         }
     }

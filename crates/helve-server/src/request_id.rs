@@ -17,7 +17,7 @@ use helve_types::{World, hex};
 use tracing::{Instrument, debug, error_span, info};
 
 use crate::app::App;
-use crate::problem::Told;
+use crate::problem::ProblemDocument;
 
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const BYTES_MAX: usize = 64;
@@ -99,7 +99,7 @@ pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, 
 
 /// The answer with the id in its head and, if it is a problem document, in its body.
 fn named(mut response: Response, id: &RequestId) -> Response {
-    if let Some(Told(mut document)) = response.extensions_mut().remove::<Told>() {
+    if let Some(ProblemDocument(mut document)) = response.extensions_mut().remove::<ProblemDocument>() {
         document.insert("request_id".into(), id.to_string().into());
         *response.body_mut() = Body::from(serde_json::Value::Object(document).to_string());
     }

@@ -1,7 +1,7 @@
-//! A run as a stream of server-sent events.
+//! Writes a run as a stream of server-sent events.
 //!
-//! Frames are taken from the follower as the socket drains and written together, so a slow reader gets fewer,
-//! larger writes and holds up nobody. How a frame looks is the renderer's business.
+//! Frames are taken from the follower when the socket can take more and are written together, so a slow reader gets fewer,
+//! larger writes and delays no other reader. A `Render` of each protocol writes a frame.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -24,21 +24,21 @@ use crate::access::Principal;
 use crate::app::App;
 use crate::problem::Problem;
 
-/// A comment is sent so often that proxies do not take the silence for death.
+/// A comment is sent at this interval so that proxies keep a quiet stream open.
 const COMMENT: Duration = Duration::from_secs(15);
-/// Whoever has lost the right to ask loses the right to listen this much later, however much there is to hear.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
-/// Whoever has too many streams may have closed one by then.
+/// How often the access of a subscriber is checked: a revoked token ends its streams within this time.
+const RECHECK_ACCESS: Duration = Duration::from_secs(10);
+/// The `Retry-After` of a request that exceeds the stream limit.
 const TRY_AGAIN_S: u32 = 5;
 
-/// How frames look on one endpoint.
+/// Writes frames in the format of one protocol.
 pub(crate) trait Render: Send + Unpin + 'static {
     /// Before the first frame.
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
     fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>);
 
-    /// All that is available has been rendered: what was gathered can be written.
+    /// All available frames have been rendered: buffered text can be written.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
     fn failed(&mut self, error: StoreError, out: &mut Vec<u8>);
@@ -47,15 +47,15 @@ pub(crate) trait Render: Send + Unpin + 'static {
     fn end(&mut self, _out: &mut Vec<u8>) {}
 }
 
-/// Somebody who may listen, with a place among the open streams.
-pub(crate) struct Listener {
+/// A client with a slot among the open streams.
+pub(crate) struct Subscriber {
     app: App,
     principal: Principal,
     place: AdmissionPermit,
 }
 
-impl Listener {
-    /// Takes a place, or says why there is none.
+impl Subscriber {
+    /// Takes a slot, or says which limit is reached.
     pub(crate) fn new(app: &App, principal: Principal) -> Result<Self, Problem> {
         let place = app.streams.try_enter(&principal.user.0).map_err(|why| {
             let (status, detail) = match why {
@@ -70,12 +70,12 @@ impl Listener {
                     (StatusCode::SERVICE_UNAVAILABLE, detail.to_owned())
                 }
             };
-            Problem::new(status, "too_many_streams", detail).try_again(TRY_AGAIN_S)
+            Problem::new(status, "too_many_streams", detail).retry_after(TRY_AGAIN_S)
         })?;
         Ok(Self { app: app.clone(), principal, place })
     }
 
-    /// The answer that is a run as it goes on.
+    /// The response that streams the run.
     pub(crate) fn stream(self, follower: Follower, render: impl Render) -> Response {
         let Self { app, principal, place } = self;
         let (bytes_max, events_max) = (app.limits.stream_bytes_max, app.limits.stream_events_max);
@@ -96,13 +96,13 @@ impl Listener {
 struct SseBody<F, R, A> {
     frames: F,
     render: R,
-    /// Whether the reader may still listen.
+    /// Whether the subscriber still has access.
     admits: A,
-    /// What is written at once. Nothing is taken from the frames before it is gone.
+    /// The bytes of one write. The next frames are taken after it was sent.
     bytes_max: usize,
     events_max: usize,
     comment: Pin<Box<Sleep>>,
-    look_again: Pin<Box<Sleep>>,
+    recheck_access: Pin<Box<Sleep>>,
     state: State,
 }
 
@@ -121,12 +121,12 @@ where
 {
     fn new(frames: F, render: R, admits: A, bytes_max: usize, events_max: usize) -> Self {
         let comment = Box::pin(tokio::time::sleep(COMMENT));
-        let look_again = Box::pin(tokio::time::sleep(LOOK_AGAIN));
+        let recheck_access = Box::pin(tokio::time::sleep(RECHECK_ACCESS));
         let state = State::Beginning;
-        Self { frames, render, admits, bytes_max, events_max, comment, look_again, state }
+        Self { frames, render, admits, bytes_max, events_max, comment, recheck_access, state }
     }
 
-    /// Renders whatever is there, up to a bound.
+    /// Renders the available frames, up to the limits.
     fn render_available(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
         if self.state == State::Beginning {
             self.state = State::Flowing;
@@ -140,7 +140,7 @@ where
                     events += 1;
                     if events % self.events_max == 0 {
                         self.render.flush(out);
-                        // Where nothing of all that is shown there is nothing to wait for either.
+                        // Frames that render to nothing need no write.
                         if !out.is_empty() {
                             return;
                         }
@@ -162,13 +162,13 @@ where
         self.render.flush(out);
     }
 
-    /// Whether the reader may go on listening, looked at from time to time.
-    fn may_listen(&mut self, cx: &mut Context<'_>) -> bool {
-        while self.look_again.as_mut().poll(cx).is_ready() {
+    /// Whether the subscriber still has access, checked at the interval.
+    fn has_access(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.recheck_access.as_mut().poll(cx).is_ready() {
             if !(self.admits)() {
                 return false;
             }
-            self.look_again.as_mut().reset(Instant::now() + LOOK_AGAIN);
+            self.recheck_access.as_mut().reset(Instant::now() + RECHECK_ACCESS);
         }
         true
     }
@@ -188,7 +188,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
         let this = &mut *self;
-        if this.state == State::Over || !this.may_listen(cx) {
+        if this.state == State::Over || !this.has_access(cx) {
             this.state = State::Over;
             return Poll::Ready(None);
         }
@@ -204,7 +204,7 @@ where
             out.extend_from_slice(b":\n\n");
         }
         this.comment.as_mut().reset(Instant::now() + COMMENT);
-        // The timer must know whom to wake, or silence would last for ever.
+        // Registers the waker with the timer.
         _ = this.comment.as_mut().poll(cx);
         Poll::Ready(Some(Ok(http_body::Frame::data(out.into()))))
     }
@@ -228,21 +228,21 @@ pub(crate) fn data_of(out: &mut Vec<u8>, value: &impl serde::Serialize) {
 
 pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// Told where a stream ends because the server does: the answer is not complete, and the run is not over.
-pub(crate) fn going_down() -> Value {
+/// ProblemDocument where a stream ends because the server does: the answer is not complete, and the run is not over.
+pub(crate) fn server_stopping() -> Value {
     json!({"error": {
         "code": "closing",
-        "message": "the server goes down; the run goes on when it is back: follow it, or ask again with the same Idempotency-Key"
+        "message": "the server is stopping; the run goes on when it is back: follow it, or ask again with the same Idempotency-Key"
     }})
 }
 
-/// A question that is about the run and not about a call, as streams of answers tell it.
-pub(crate) fn about_run(question: &Question) -> Value {
+/// The event of a question about the run, not about a call.
+pub(crate) fn run_question(question: &Question) -> Value {
     json!({"waiting": {"for": "budget", "approvalId": question.approval, "message": question.because}})
 }
 
-/// Why there is no more, where it is not simply the answer.
-pub(crate) fn ending_words(ending: Ending) -> Option<&'static str> {
+/// The sentence for an ending other than a complete answer.
+pub(crate) fn ending_sentence(ending: Ending) -> Option<&'static str> {
     match ending {
         Ending::Answered | Ending::ClientTools => None,
         Ending::StepLimit => Some(
@@ -267,11 +267,11 @@ mod tests {
 
     use super::*;
 
-    /// Gathers words, as the renderers of chats do.
+    /// Collects text, as the renderers of chats do.
     #[derive(Default)]
-    struct Words(String);
+    struct TextRender(String);
 
-    impl Render for Words {
+    impl Render for TextRender {
         fn frame(&mut self, frame: &Frame, _: &mut Vec<u8>) {
             if let Frame::Live(Live::PartDelta { text, .. }) = frame {
                 self.0.push_str(text);
@@ -298,18 +298,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_follows_the_failure_of_a_stream() {
+    async fn a_stream_ends_at_its_first_error() {
         let frames = [word("Once "), word("upon"), Err(StoreError::Unavailable("gone".into())), word("late")];
-        let body = SseBody::new(stream::iter(frames), Words::default(), || true, 1 << 16, 256);
+        let body = SseBody::new(stream::iter(frames), TextRender::default(), || true, 1 << 16, 256);
         assert_eq!(written(body).await, "Once upon failed data: [DONE]\n\n");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_is_filled_with_comments_until_the_right_to_listen_ends() {
+    async fn a_quiet_stream_gets_comments_until_access_ends() {
         let began = Instant::now();
         let admits = || began.elapsed() < COMMENT * 3;
-        let body = SseBody::new(stream::pending(), Words::default(), admits, 1 << 16, 256);
+        let body = SseBody::new(stream::pending(), TextRender::default(), admits, 1 << 16, 256);
         assert_eq!(written(body).await, ":\n\n:\n\n:\n\n");
-        assert!(began.elapsed() <= COMMENT * 3 + LOOK_AGAIN, "{:?}", began.elapsed());
+        assert!(began.elapsed() <= COMMENT * 3 + RECHECK_ACCESS, "{:?}", began.elapsed());
     }
 }

@@ -13,7 +13,7 @@ const ADDRESSES_MAX: usize = 10_000;
 
 /// An address has shown too many wrong credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooMany {
+pub(super) struct TooManyGuesses {
     pub(super) seconds_left: u64,
 }
 
@@ -29,14 +29,14 @@ struct Windows {
 
 impl Guesses {
     /// Whether a credential from there may be compared at all.
-    pub(super) fn may_try(&self, address: IpAddr, now: Instant) -> Result<(), TooMany> {
+    pub(super) fn may_try(&self, address: IpAddr, now: Instant) -> Result<(), TooManyGuesses> {
         let windows = self.windows(now);
         let Some((since, count)) = windows.failures.get(&address) else { return Ok(()) };
         if *count < FAILURES_MAX {
             return Ok(());
         }
         let left = (*since + WINDOW).saturating_duration_since(now);
-        Err(TooMany { seconds_left: left.as_secs() + u64::from(left.subsec_nanos() > 0) })
+        Err(TooManyGuesses { seconds_left: left.as_secs() + u64::from(left.subsec_nanos() > 0) })
     }
 
     pub(super) fn count_failure(&self, address: IpAddr, now: Instant) {
@@ -89,8 +89,8 @@ mod tests {
             guesses.count_failure(address(1), begin + Duration::from_secs(second));
         }
         let at = |millis| guesses.may_try(address(1), begin + Duration::from_millis(millis));
-        assert_eq!(at(9_000), Err(TooMany { seconds_left: 51 }));
-        assert_eq!(at(59_900), Err(TooMany { seconds_left: 1 }));
+        assert_eq!(at(9_000), Err(TooManyGuesses { seconds_left: 51 }));
+        assert_eq!(at(59_900), Err(TooManyGuesses { seconds_left: 1 }));
         assert_eq!(guesses.may_try(address(2), begin), Ok(()));
         assert_eq!(at(60_000), Ok(()));
         guesses.count_failure(address(1), begin + WINDOW);

@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::app::App;
-use crate::listen::Peer;
+use crate::connections::Peer;
 use crate::problem::Problem;
 
 pub(crate) async fn keep_foreign_pages_out(

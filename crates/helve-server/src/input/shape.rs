@@ -34,16 +34,16 @@ pub(super) fn schema_of<T: JsonSchema + 'static>() -> Arc<Value> {
 
 /// What of a value is not as the schema says.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct ShapeErrors {
     /// The first thing that does not fit.
-    pub(super) misfit: Option<Misfit>,
+    pub(super) misfit: Option<SchemaMismatch>,
     /// Fields that do not exist.
     pub(super) unknown: Vec<UnknownField>,
     misfits: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub(super) struct SchemaMismatch {
     pub(super) field: String,
     pub(super) detail: String,
 }
@@ -66,13 +66,13 @@ impl UnknownField {
 }
 
 /// Compares a value with a schema.
-pub(super) fn compare(schema: &Value, value: &Value) -> Findings {
-    let mut findings = Findings::default();
+pub(super) fn compare(schema: &Value, value: &Value) -> ShapeErrors {
+    let mut findings = ShapeErrors::default();
     findings.visit(schema, value, "");
     findings
 }
 
-impl Findings {
+impl ShapeErrors {
     /// How far off it is, to choose between schemas.
     fn weight(&self) -> usize {
         self.misfits * 100 + self.unknown.len()
@@ -87,7 +87,7 @@ impl Findings {
 
     fn refuse(&mut self, field: &str, detail: String) {
         self.misfits += 1;
-        self.misfit.get_or_insert_with(|| Misfit { field: field.to_owned(), detail });
+        self.misfit.get_or_insert_with(|| SchemaMismatch { field: field.to_owned(), detail });
     }
 
     fn visit(&mut self, schema: &Value, value: &Value, place: &str) {

@@ -5,14 +5,14 @@ use helve_types::UserId;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::house::{House, Plan, reply};
+use crate::test_server::{ServerOptions, TestServer, reply};
 
-async fn send(house: &House, token: &str, path: &str, body: &Value) -> Response {
-    house.request(Method::POST, path).bearer_auth(token).json(body).send().await.unwrap()
+async fn send(server: &TestServer, token: &str, path: &str, body: &Value) -> Response {
+    server.request(Method::POST, path).bearer_auth(token).json(body).send().await.unwrap()
 }
 
-async fn owners(house: &House, admin: &str) -> Vec<String> {
-    let listed = house.request(Method::GET, "/api/executions").bearer_auth(admin).send().await.unwrap();
+async fn owners(server: &TestServer, admin: &str) -> Vec<String> {
+    let listed = server.request(Method::GET, "/api/executions").bearer_auth(admin).send().await.unwrap();
     let listed: Value = listed.json().await.unwrap();
     let mut owners: Vec<_> = listed["executions"]
         .as_array()
@@ -44,43 +44,43 @@ async fn a_call_is_made_for_the_user_that_is_named_in_the_address_or_in_the_body
             (ActFor::Nobody, false),
         ] {
             let script = [reply("call look {\"q\": \"x\"}"), reply("say done")];
-            let house = House::new(script).await;
-            let token = house.token_for("back", TokenRights::Chat, act_for.clone()).await;
-            let admin = house.token("boss", TokenRights::Admin).await;
-            let answer = send(&house, &token, path, &body).await;
+            let server = TestServer::new(script).await;
+            let token = server.token_for("back", TokenRights::Chat, act_for.clone()).await;
+            let admin = server.token("boss", TokenRights::Admin).await;
+            let answer = send(&server, &token, path, &body).await;
             assert_eq!(answer.status() == StatusCode::FORBIDDEN, !may, "{path} {body} {act_for:?}");
             if let Some(run) = answer.headers().get("x-helve-run") {
                 let run = run.to_str().unwrap().to_owned();
                 _ = answer.text().await;
                 // What was done for mei is looked at as mei.
                 let path = format!("/api/runs/{run}?user=mei");
-                let shown = house.request(Method::GET, &path).bearer_auth(&token).send().await.unwrap();
+                let shown = server.request(Method::GET, &path).bearer_auth(&token).send().await.unwrap();
                 assert_eq!(shown.status(), StatusCode::OK, "{path}");
                 loop {
-                    let shown = house.request(Method::GET, &path).bearer_auth(&token).send().await.unwrap();
+                    let shown = server.request(Method::GET, &path).bearer_auth(&token).send().await.unwrap();
                     if shown.json::<Value>().await.unwrap()["state"] == "completed" {
                         break;
                     }
                     tokio::task::yield_now().await;
                 }
                 let path = format!("/api/runs/{run}");
-                let own = house.request(Method::GET, &path).bearer_auth(&token).send().await.unwrap();
+                let own = server.request(Method::GET, &path).bearer_auth(&token).send().await.unwrap();
                 assert_eq!(own.status(), StatusCode::NOT_FOUND, "{path}");
             }
             let expected: &[&str] = if may { &["mei"] } else { &[] };
-            assert_eq!(owners(&house, &admin).await, expected, "{path} {body} {act_for:?}");
+            assert_eq!(owners(&server, &admin).await, expected, "{path} {body} {act_for:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_request_that_names_two_users_is_refused() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     for (path, body) in [
         ("/api/tools/execute?user=mei", json!({"tool": "look", "q": "x", "userId": "li"})),
         ("/api/runs?user=mei", json!({"message": "go", "user": "li"})),
     ] {
-        let answer = house.post(path, body).await;
+        let answer = server.post(path, body).await;
         assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{path}");
         assert_eq!(answer.json::<Value>().await.unwrap()["code"], "two_users", "{path}");
     }
@@ -90,17 +90,17 @@ async fn a_request_that_names_two_users_is_refused() {
 #[tokio::test]
 async fn streams_are_counted_for_the_user_and_not_for_the_token() {
     let limits = helve_server::ServerLimits { streams_per_user_max: 1, ..Default::default() };
-    let plan = Plan { limits, pace: std::time::Duration::from_secs(60), ..Plan::default() };
-    let house = House::planned(plan, (0..41).map(|_| reply("say a long answer"))).await;
-    let token = house.token_for("back", TokenRights::Chat, ActFor::Everybody).await;
+    let plan = ServerOptions { limits, pace: std::time::Duration::from_secs(60), ..ServerOptions::default() };
+    let server = TestServer::with_options(plan, (0..41).map(|_| reply("say a long answer"))).await;
+    let token = server.token_for("back", TokenRights::Chat, ActFor::Everybody).await;
     let mut open = vec![];
     for number in 0..40 {
         let body = json!({"message": "go", "userId": format!("user{number}")});
-        let answer = send(&house, &token, "/api/chat", &body).await;
+        let answer = send(&server, &token, "/api/chat", &body).await;
         assert_eq!(answer.status(), StatusCode::OK, "user{number}");
         open.push(answer);
     }
     let body = json!({"message": "go", "userId": "user7"});
-    let second = send(&house, &token, "/api/chat", &body).await;
+    let second = send(&server, &token, "/api/chat", &body).await;
     assert_eq!(second.status(), StatusCode::TOO_MANY_REQUESTS);
 }

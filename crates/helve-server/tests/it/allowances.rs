@@ -4,30 +4,31 @@ use helve_store::TokenRights;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::house::{House, reply};
+use crate::test_server::{TestServer, reply};
 
 const SEND: &str = r#"call send {"q": "x"}"#;
 
 /// Starts a run that waits, and gives it with the path of its question.
-async fn asked(house: &House) -> (String, String) {
-    let (run, _) = house.start("send x").await;
-    assert_eq!(house.settled(&run).await, "waiting_approval");
-    let listed = house.get_json("/api/approvals").await;
+async fn asked(server: &TestServer) -> (String, String) {
+    let (run, _) = server.start("send x").await;
+    assert_eq!(server.settled(&run).await, "waiting_approval");
+    let listed = server.get_json("/api/approvals").await;
     let path = format!("/api/approvals/{}", listed["approvals"][0]["approval"].as_str().unwrap());
     (run, path)
 }
 
 #[tokio::test]
 async fn an_allowance_is_given_used_listed_and_taken_back() {
-    let house =
-        House::new([reply(SEND), reply("say Sent."), reply(SEND), reply("say Sent."), reply(SEND)]).await;
-    let (run, path) = asked(&house).await;
+    let server =
+        TestServer::new([reply(SEND), reply("say Sent."), reply(SEND), reply("say Sent."), reply(SEND)])
+            .await;
+    let (run, path) = asked(&server).await;
     let always = json!({"within": "agent", "arguments": {"q": "x*"}, "days": 3});
-    let answered = house.post(&path, json!({"decision": "approve", "always": always})).await;
+    let answered = server.post(&path, json!({"decision": "approve", "always": always})).await;
     assert_eq!(answered.status(), StatusCode::OK);
-    assert_eq!(house.settled(&run).await, "completed");
+    assert_eq!(server.settled(&run).await, "completed");
 
-    let listed = house.get_json("/api/allowances").await;
+    let listed = server.get_json("/api/allowances").await;
     let held = &listed["allowances"][0];
     let id = held["id"].as_str().unwrap();
     assert!(path.ends_with(id));
@@ -45,27 +46,27 @@ async fn an_allowance_is_given_used_listed_and_taken_back() {
     let days = (held["expires_at"].as_i64().unwrap() - held["created_at"].as_i64().unwrap()) / 86_400_000;
     assert_eq!(days, 3);
 
-    let (second, _) = house.start("send x").await;
-    assert_eq!(house.settled(&second).await, "completed");
-    let trail = house.get_json(&format!("/api/executions/{second}:1:0")).await;
+    let (second, _) = server.start("send x").await;
+    assert_eq!(server.settled(&second).await, "completed");
+    let trail = server.get_json(&format!("/api/executions/{second}:1:0")).await;
     assert!(trail.to_string().contains(&format!("allowance {id}")), "{trail}");
 
     for _ in 0..2 {
-        let gone = house.request(Method::DELETE, &format!("/api/allowances/{id}")).send().await.unwrap();
+        let gone = server.request(Method::DELETE, &format!("/api/allowances/{id}")).send().await.unwrap();
         assert_eq!(gone.status(), StatusCode::NO_CONTENT);
     }
-    assert_eq!(house.get_json("/api/allowances").await["allowances"], json!([]));
-    assert_eq!(house.get_json("/api/allowances?state=all").await["allowances"][0]["state"], "revoked");
-    let lines: Vec<_> = house.store.audited().into_iter().map(|line| line.action).collect();
+    assert_eq!(server.get_json("/api/allowances").await["allowances"], json!([]));
+    assert_eq!(server.get_json("/api/allowances?state=all").await["allowances"][0]["state"], "revoked");
+    let lines: Vec<_> = server.store.audited().into_iter().map(|line| line.action).collect();
     assert_eq!(lines, ["allowance.made", "allowance.revoked"]);
-    let (third, _) = house.start("send x").await;
-    assert_eq!(house.settled(&third).await, "waiting_approval");
+    let (third, _) = server.start("send x").await;
+    assert_eq!(server.settled(&third).await, "waiting_approval");
 }
 
 #[tokio::test]
 async fn a_consent_that_cannot_be_meant_is_refused_and_the_question_stays() {
-    let house = House::new([reply(SEND), reply("say Sent.")]).await;
-    let (_, path) = asked(&house).await;
+    let server = TestServer::new([reply(SEND), reply("say Sent.")]).await;
+    let (_, path) = asked(&server).await;
     for (always, told) in [
         (json!({"within": "agent", "days": 31}), "between 1 and 30"),
         (json!({"within": "agent", "days": 0}), "between 1 and 30"),
@@ -75,23 +76,23 @@ async fn a_consent_that_cannot_be_meant_is_refused_and_the_question_stays() {
         (json!({"within": "run", "user": "li"}), "no field `always.user`"),
         (json!({}), "within"),
     ] {
-        let refused = house.post(&path, json!({"decision": "approve", "always": always})).await;
+        let refused = server.post(&path, json!({"decision": "approve", "always": always})).await;
         assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{always}");
         let problem: Value = refused.json().await.unwrap();
         assert!(problem["detail"].as_str().unwrap().contains(told), "{always} {problem}");
     }
-    assert_eq!(house.get_json(&path).await["state"], "pending");
-    assert_eq!(house.get_json("/api/allowances?state=all").await["allowances"], json!([]));
+    assert_eq!(server.get_json(&path).await["state"], "pending");
+    assert_eq!(server.get_json("/api/allowances?state=all").await["allowances"], json!([]));
 }
 
 #[tokio::test]
 async fn nobody_sees_or_takes_back_anothers() {
-    let house = House::new([reply(SEND), reply("say Sent.")]).await;
-    let mei = house.token("mei", TokenRights::Chat).await;
-    let li = house.token("li", TokenRights::Chat).await;
-    let root = house.token("root", TokenRights::Admin).await;
+    let server = TestServer::new([reply(SEND), reply("say Sent.")]).await;
+    let mei = server.token("mei", TokenRights::Chat).await;
+    let li = server.token("li", TokenRights::Chat).await;
+    let root = server.token("root", TokenRights::Admin).await;
     let ask = async |method: Method, path: &str, token: &str, body: Value| {
-        let request = house.request(method, path).bearer_auth(token);
+        let request = server.request(method, path).bearer_auth(token);
         let request = if body.is_null() { request } else { request.json(&body) };
         let response = request.send().await.unwrap();
         (response.status(), response.json::<Value>().await.unwrap_or_default())
@@ -139,10 +140,10 @@ async fn the_same_decision_twice_is_one_and_another_is_a_conflict_also_when_they
             false,
         ),
     ] {
-        let house = House::new([reply(SEND), reply("say Done.")]).await;
-        let (run, path) = asked(&house).await;
+        let server = TestServer::new([reply(SEND), reply("say Done.")]).await;
+        let (run, path) = asked(&server).await;
         let answers = (0..8).map(|n| if n % 2 == 0 { first.clone() } else { second.clone() });
-        let posted = answers.map(|answer| house.post(&path, answer));
+        let posted = answers.map(|answer| server.post(&path, answer));
         let mut said = vec![];
         for response in futures_util::future::join_all(posted).await {
             let status = response.status();
@@ -155,6 +156,6 @@ async fn the_same_decision_twice_is_one_and_another_is_a_conflict_also_when_they
         for (status, problem) in others {
             assert_eq!((*status, &problem["code"]), (StatusCode::CONFLICT, &json!("already_answered")));
         }
-        assert_eq!(house.settled(&run).await, "completed");
+        assert_eq!(server.settled(&run).await, "completed");
     }
 }

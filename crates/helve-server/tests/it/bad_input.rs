@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::house::House;
+use crate::test_server::TestServer;
 
 #[tokio::test]
 async fn each_kind_of_bad_request_is_told_what_is_wrong_and_leaves_nothing_behind() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     let conversation = "0190163d-8694-739b-aea5-966c26f8ad91";
     // path, body, status, code, and a word that the detail must have
     let table = [
@@ -114,22 +114,22 @@ async fn each_kind_of_bad_request_is_told_what_is_wrong_and_leaves_nothing_behin
         ("/api/tool-system/reset", json!({"what": ["all"]}), 400, "bad_body", "`what[0]` must be"),
     ];
     for (path, body, status, code, word) in table {
-        let response = house.post(path, body.clone()).await;
+        let response = server.post(path, body.clone()).await;
         assert_eq!(response.status().as_u16(), status, "{path} {body}");
         assert_eq!(response.headers()["content-type"], "application/problem+json");
         let problem: Value = response.json().await.unwrap();
         assert_eq!(problem["code"], code, "{path} {body}: {problem}");
         assert!(problem["detail"].as_str().unwrap().contains(word), "{path} {body}: {problem}");
     }
-    assert_eq!(house.store.runs(Scope::Everyone, RunFilter::default(), Page::first(9)).await.unwrap(), []);
-    assert_eq!(house.store.conversations(Scope::Everyone, Page::first(9)).await.unwrap(), []);
+    assert_eq!(server.store.runs(Scope::Everyone, RunFilter::default(), Page::first(9)).await.unwrap(), []);
+    assert_eq!(server.store.conversations(Scope::Everyone, Page::first(9)).await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn broken_json_and_wrong_types_of_body_are_refused() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     let send = |kind: &'static str, body: &'static str| {
-        house.request(Method::POST, "/api/chat").header("content-type", kind).body(body).send()
+        server.request(Method::POST, "/api/chat").header("content-type", kind).body(body).send()
     };
     let broken = send("application/json", r#"{"message": "hi"#).await.unwrap();
     assert_eq!(broken.status(), StatusCode::BAD_REQUEST);
@@ -140,14 +140,14 @@ async fn broken_json_and_wrong_types_of_body_are_refused() {
             StatusCode::UNSUPPORTED_MEDIA_TYPE
         );
     }
-    let bare = house.request(Method::POST, "/api/chat").body("{}").send().await.unwrap();
+    let bare = server.request(Method::POST, "/api/chat").body("{}").send().await.unwrap();
     assert_eq!(bare.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
 }
 
 #[tokio::test]
 async fn a_body_of_five_megabytes_is_too_large() {
-    let house = House::new([]).await;
-    let response = house.post("/api/chat", json!({"message": "x".repeat(5 << 20)})).await;
+    let server = TestServer::new([]).await;
+    let response = server.post("/api/chat", json!({"message": "x".repeat(5 << 20)})).await;
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
     let problem: Value = response.json().await.unwrap();
     assert_eq!(problem["code"], "body_too_large");
@@ -155,13 +155,13 @@ async fn a_body_of_five_megabytes_is_too_large() {
 
 #[tokio::test]
 async fn a_wrong_address_or_method_is_told_so() {
-    let house = House::new([]).await;
-    let nowhere = house.get("/api/nothing").await;
+    let server = TestServer::new([]).await;
+    let nowhere = server.get("/api/nothing").await;
     assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
     assert_eq!(nowhere.json::<Value>().await.unwrap()["code"], "no_such_route");
-    let query = house.get("/api/conversations?limit=many").await;
+    let query = server.get("/api/conversations?limit=many").await;
     assert_eq!(query.json::<Value>().await.unwrap()["code"], "bad_query");
-    let key = house
+    let key = server
         .request(Method::POST, "/api/chat")
         .header("idempotency-key", "has blank")
         .json(&json!({"message": "hi"}))
@@ -173,7 +173,7 @@ async fn a_wrong_address_or_method_is_told_so() {
 
 #[tokio::test]
 async fn the_page_stands_only_at_its_own_addresses() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     for (method, path) in [
         (Method::GET, "/metric"),
         (Method::POST, "/mcp"),
@@ -184,22 +184,22 @@ async fn the_page_stands_only_at_its_own_addresses() {
         (Method::GET, "//"),
         (Method::GET, "/index.html"),
     ] {
-        let answer = house.request(method.clone(), path).send().await.unwrap();
+        let answer = server.request(method.clone(), path).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{method} {path}");
         assert_eq!(answer.headers()["content-type"], "application/problem+json", "{method} {path}");
         assert_eq!(answer.json::<Value>().await.unwrap()["code"], "no_such_route");
     }
     // The page itself may not be in a binary that is only tested; all of its addresses show the same.
-    let page = house.get("/").await;
+    let page = server.get("/").await;
     let (status, page) = (page.status(), page.text().await.unwrap());
-    let conversation = house.get("/c/0190163d-8694-739b-aea5-966c26f8ad91").await;
+    let conversation = server.get("/c/0190163d-8694-739b-aea5-966c26f8ad91").await;
     assert_eq!((conversation.status(), conversation.text().await.unwrap()), (status, page));
-    assert_eq!(house.request(Method::HEAD, "/").send().await.unwrap().status(), status);
+    assert_eq!(server.request(Method::HEAD, "/").send().await.unwrap().status(), status);
 }
 
 #[tokio::test]
 async fn a_wrong_method_is_told_which_ones_are_right() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     for (method, path, allowed) in [
         (Method::DELETE, "/api/chat", "POST"),
         (Method::PUT, "/api/runs", "GET,HEAD,POST"),
@@ -207,7 +207,7 @@ async fn a_wrong_method_is_told_which_ones_are_right() {
         (Method::POST, "/", "GET,HEAD"),
         (Method::POST, "/c/1", "GET,HEAD"),
     ] {
-        let answer = house.request(method.clone(), path).send().await.unwrap();
+        let answer = server.request(method.clone(), path).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
         let mut allow: Vec<_> = answer.headers()["allow"].to_str().unwrap().split(',').collect();
         allow.sort_unstable();
@@ -220,8 +220,8 @@ async fn a_wrong_method_is_told_which_ones_are_right() {
 /// Time stands still but for timers, so ten seconds pass as soon as nothing else happens.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_finishes_its_request_is_let_go() {
-    let house = House::new([]).await;
-    let address = house.url.strip_prefix("http://").unwrap();
+    let server = TestServer::new([]).await;
+    let address = server.url.strip_prefix("http://").unwrap();
     let mut half = vec![];
     for _ in 0..20 {
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -238,8 +238,8 @@ async fn a_client_that_never_finishes_its_request_is_let_go() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_never_arrives_is_not_waited_for() {
-    let house = House::new([]).await;
-    let address = house.url.strip_prefix("http://").unwrap();
+    let server = TestServer::new([]).await;
+    let address = server.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
     let head = format!(
         "POST /api/chat HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
@@ -254,8 +254,8 @@ async fn a_body_that_never_arrives_is_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_of_its_answers_is_let_go() {
     const ASKED: usize = 2_000;
-    let house = House::new([]).await;
-    let address = house.url.strip_prefix("http://").unwrap();
+    let server = TestServer::new([]).await;
+    let address = server.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
     let ask = format!("GET /openapi.json HTTP/1.1\r\nHost: {address}\r\n\r\n");
     // The server stops reading when it cannot write, so this may end with an error too.

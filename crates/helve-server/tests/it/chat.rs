@@ -10,7 +10,7 @@ use helve_types::{Effect, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::house::{House, Plan, reply, spec};
+use crate::test_server::{ServerOptions, TestServer, reply, spec};
 
 /// The events of a stream; the last one must say that there are no more.
 fn events(stream: &str) -> Vec<Value> {
@@ -39,15 +39,20 @@ fn pieces(stream: &str) -> String {
     all
 }
 
-/// A house whose model takes its time, so that every reader sees parts grow.
-async fn slow(replies: impl IntoIterator<Item = helve_model::Reply>) -> House {
-    House::planned(Plan { pace: Duration::from_millis(2), ..Plan::default() }, replies).await
+/// A server whose model takes its time, so that every reader sees parts grow.
+async fn slow(replies: impl IntoIterator<Item = helve_model::Reply>) -> TestServer {
+    TestServer::with_options(
+        ServerOptions { pace: Duration::from_millis(2), ..ServerOptions::default() },
+        replies,
+    )
+    .await
 }
 
 #[tokio::test]
 async fn a_chat_turn_streams_text_so_far_and_tools_at_work() {
-    let house = House::new([reply(r#"think hm | call look {"q": "x"}"#), reply("say It is there.")]).await;
-    let stream = house.post_text("/api/chat", json!({"message": "find x", "userId": "mei"})).await;
+    let server =
+        TestServer::new([reply(r#"think hm | call look {"q": "x"}"#), reply("say It is there.")]).await;
+    let stream = server.post_text("/api/chat", json!({"message": "find x", "userId": "mei"})).await;
     // Pieces that come together are sent together, so only what must be there is compared.
     let events = events(&stream);
     assert!(events.iter().all(|event| event["conversationId"] == "ID" && event["runId"] == "ID"));
@@ -55,16 +60,16 @@ async fn a_chat_turn_streams_text_so_far_and_tools_at_work() {
     assert_eq!(states, ["searching", "done"]);
     assert_eq!(so_far(&stream), json!(["It is there.", "hm"]));
 
-    let listed = house.get_json("/api/conversations?user=mei").await;
+    let listed = server.get_json("/api/conversations?user=mei").await;
     assert_eq!(listed["conversations"][0]["messages"], 2);
-    assert_eq!(house.get_json("/api/conversations").await["conversations"], json!([]));
+    assert_eq!(server.get_json("/api/conversations").await["conversations"], json!([]));
 }
 
 #[tokio::test]
 async fn a_failing_model_is_told_in_the_stream() {
     let error = helve_model::ModelError::new(helve_model::ModelErrorKind::Key, "set SOME_KEY");
-    let house = House::new([helve_model::Reply::new().fails(error)]).await;
-    let stream = house.post_text("/api/chat", json!({"message": "hello"})).await;
+    let server = TestServer::new([helve_model::Reply::new().fails(error)]).await;
+    let stream = server.post_text("/api/chat", json!({"message": "hello"})).await;
     expect![[r#"
         data: {"conversationId":"ID","runId":"ID"}
 
@@ -86,14 +91,14 @@ fn js_tool() -> Value {
 
 #[tokio::test]
 async fn a_stateless_turn_ends_at_the_clients_tool_and_goes_on_with_its_result() {
-    let house = House::new([
+    let server = TestServer::new([
         reply(r#"say Let me compute. | call browser_js_eval {"code": "271*281"}"#),
         reply("say It is 76151."),
     ])
     .await;
     let question = json!({"role": "user", "content": "what is 271*281?"});
     let body = json!({"messages": [question], "config": {"mode": "native", "model": "scripted"}, "tools": js_tool()});
-    let stream = house.post_text("/api/chat", body).await;
+    let stream = server.post_text("/api/chat", body).await;
     assert!(
         stream.contains(
             r#""tool_calls":[{"function":{"arguments":"{\"code\": \"271*281\"}","name":"browser_js_eval"},"id":"ID:1:0","type":"function"}]"#
@@ -107,27 +112,27 @@ async fn a_stateless_turn_ends_at_the_clients_tool_and_goes_on_with_its_result()
     let result = json!({"role": "user", "content": "{\"tool_call_result\": {\"toolCallId\": \"call_1\", \"result\": 76151}}"});
     let body =
         json!({"messages": [question, said, result], "config": {"mode": "native"}, "tools": js_tool()});
-    let stream = house.post_text("/api/chat", body).await;
+    let stream = server.post_text("/api/chat", body).await;
     assert!(stream.contains("It is 76151."), "{stream}");
-    assert!(house.model.asked()[1].contains("result: call_1 76151"), "{}", house.model.asked()[1]);
+    assert!(server.model.asked()[1].contains("result: call_1 76151"), "{}", server.model.asked()[1]);
 }
 
 #[tokio::test]
 async fn prompt_mode_speaks_the_same_protocol_in_the_text() {
     let call = r#"{"tool_calls": [{"id": "c9", "type": "function", "function": {"name": "browser_js_eval", "arguments": "{\"code\": \"6*7\"}"}}]}"#;
-    let house = House::new([helve_model::Reply::new().text(call).done()]).await;
+    let server = TestServer::new([helve_model::Reply::new().text(call).done()]).await;
     let question = json!({"role": "user", "content": "compute"});
     let body = json!({"messages": [question], "config": {"mode": "prompt"}, "tools": js_tool()});
-    let stream = house.post_text("/api/chat", body).await;
+    let stream = server.post_text("/api/chat", body).await;
     assert!(stream.contains(r#""id":"ID:1:0","type":"function""#), "{stream}");
     assert!(!stream.contains(r#""content":"{"#), "{stream}");
-    assert!(house.model.asked()[0].contains("browser_js_eval"), "{}", house.model.asked()[0]);
+    assert!(server.model.asked()[0].contains("browser_js_eval"), "{}", server.model.asked()[0]);
 }
 
 #[tokio::test]
 async fn an_agent_streams_pieces() {
-    let house = House::new([reply("say One two three.")]).await;
-    let response = house
+    let server = TestServer::new([reply("say One two three.")]).await;
+    let response = server
         .request(reqwest::Method::POST, "/api/agent")
         .header("x-agent-id", "clerk")
         .json(&json!({"message": "count"}))
@@ -140,9 +145,9 @@ async fn an_agent_streams_pieces() {
 
 #[tokio::test]
 async fn an_agent_answers_in_one_piece_when_asked_to() {
-    let house = House::new([reply(r#"call look {"q": "x"}"#), reply("say There.")]).await;
+    let server = TestServer::new([reply(r#"call look {"q": "x"}"#), reply("say There.")]).await;
     let body = json!({"message": "find x", "stream": false});
-    let whole: Value = house.post("/api/agent", body).await.json().await.unwrap();
+    let whole: Value = server.post("/api/agent", body).await.json().await.unwrap();
     assert_eq!(whole["content"], "There.");
     assert_eq!(whole["state"], "completed");
     assert_eq!(whole["tools"], json!([{"name": "look", "state": "done"}]));
@@ -151,16 +156,16 @@ async fn an_agent_answers_in_one_piece_when_asked_to() {
 
 #[tokio::test]
 async fn tools_can_be_withheld() {
-    let house = House::new([reply("say No tools here.")]).await;
-    house.post("/api/agent", json!({"message": "hi", "stream": false, "tools": false})).await;
-    assert!(!house.model.asked()[0].contains("tools:"), "{}", house.model.asked()[0]);
+    let server = TestServer::new([reply("say No tools here.")]).await;
+    server.post("/api/agent", json!({"message": "hi", "stream": false, "tools": false})).await;
+    assert!(!server.model.asked()[0].contains("tools:"), "{}", server.model.asked()[0]);
 }
 
 #[tokio::test]
 async fn a_repeated_request_with_the_same_key_is_one_run() {
-    let house = House::new([reply("say Once.")]).await;
+    let server = TestServer::new([reply("say Once.")]).await;
     let post = |message: &'static str| {
-        house
+        server
             .request(reqwest::Method::POST, "/api/agent")
             .header("idempotency-key", "k1")
             .json(&json!({"message": message, "stream": false}))
@@ -190,14 +195,14 @@ async fn an_answer_in_several_parts_is_told_once() {
     let answer = "First that.\n\nSecond that.\n\nThen this.\n\nOne thing.\n\nAnother thing.";
     let body = json!({"message": "tell"});
 
-    let house = slow(replies()).await;
-    assert_eq!(so_far(&house.post_text("/api/chat", body.clone()).await), json!([answer, "hm"]));
-    let house = slow(replies()).await;
-    assert_eq!(pieces(&house.post_text("/api/agent", body.clone()).await), answer);
+    let server = slow(replies()).await;
+    assert_eq!(so_far(&server.post_text("/api/chat", body.clone()).await), json!([answer, "hm"]));
+    let server = slow(replies()).await;
+    assert_eq!(pieces(&server.post_text("/api/agent", body.clone()).await), answer);
     // Whoever reads only the log gets the same.
-    let house = House::new(replies()).await;
+    let server = TestServer::new(replies()).await;
     let body = json!({"message": "tell", "stream": false});
-    assert_eq!(house.post("/api/agent", body).await.json::<Value>().await.unwrap()["content"], answer);
+    assert_eq!(server.post("/api/agent", body).await.json::<Value>().await.unwrap()["content"], answer);
 }
 
 #[tokio::test]
@@ -208,30 +213,31 @@ async fn a_restarted_step_takes_back_all_that_was_shown_of_it() {
             helve_model::Reply::new().text("Wrong.").reasoning("hm").text("Very wrong.").fails(error);
         [reply(r#"say Looking. | call look {"q": "x"}"#), broken, reply("say Right.")]
     };
-    let house = slow(replies()).await;
-    let stream = house.post_text("/api/chat", json!({"message": "tell"})).await;
+    let server = slow(replies()).await;
+    let stream = server.post_text("/api/chat", json!({"message": "tell"})).await;
     assert_eq!(so_far(&stream), json!(["Looking.\n\nRight.", ""]));
-    let house = slow(replies()).await;
-    let stream = house.post_text("/api/agent", json!({"message": "tell"})).await;
+    let server = slow(replies()).await;
+    let stream = server.post_text("/api/agent", json!({"message": "tell"})).await;
     assert!(stream.contains("Very ") && stream.contains("restart"), "{stream}");
     assert_eq!(pieces(&stream), "Looking.\n\nRight.");
 }
 
 #[tokio::test]
 async fn running_out_of_steps_is_told() {
-    let house =
-        |replies: [helve_model::Reply; 2]| House::planned(Plan { max_steps: 1, ..Plan::default() }, replies);
+    let server = |replies: [helve_model::Reply; 2]| {
+        TestServer::with_options(ServerOptions { max_steps: 1, ..ServerOptions::default() }, replies)
+    };
     let replies = || [reply(r#"call look {"q": "x"}"#), reply("say I know no more.")];
     for path in ["/api/chat", "/api/agent"] {
-        let stream = house(replies()).await.post_text(path, json!({"message": "find x"})).await;
+        let stream = server(replies()).await.post_text(path, json!({"message": "find x"})).await;
         let last = events(&stream).pop().unwrap();
         assert_eq!(last["ending"], "step_limit", "{stream}");
         assert!(last["message"].as_str().unwrap().contains("steps"), "{stream}");
     }
     let body = json!({"message": "find x", "stream": false});
-    let whole: Value = house(replies()).await.post("/api/agent", body.clone()).await.json().await.unwrap();
+    let whole: Value = server(replies()).await.post("/api/agent", body.clone()).await.json().await.unwrap();
     assert_eq!((&whole["state"], &whole["ending"]), (&json!("completed"), &json!("step_limit")));
-    let plain = House::new([reply("say Hi.")]).await;
+    let plain = TestServer::new([reply("say Hi.")]).await;
     let whole: Value = plain.post("/api/agent", body).await.json().await.unwrap();
     assert_eq!(whole["ending"], "answered");
 }
@@ -245,43 +251,43 @@ async fn a_request_can_require_a_call_and_hears_if_there_was_none() {
         (json!({"name": "look"}), "choice: look\n"),
     ] {
         for path in ["/api/chat", "/api/agent"] {
-            let house = House::new([reply(r#"call look {"q": "x"}"#), reply("say It is there.")]).await;
+            let server = TestServer::new([reply(r#"call look {"q": "x"}"#), reply("say It is there.")]).await;
             let body = json!({"message": "find x", "tool_choice": choice});
-            let stream = house.post_text(path, body).await;
+            let stream = server.post_text(path, body).await;
             assert!(!stream.contains("ending"), "{stream}");
-            assert!(house.model.asked()[0].ends_with(asked), "{}", house.model.asked()[0]);
+            assert!(server.model.asked()[0].ends_with(asked), "{}", server.model.asked()[0]);
         }
     }
     let words = || [reply("say I would rather talk."), reply("say I told you.")];
     for path in ["/api/chat", "/api/agent"] {
-        let house = House::new(words()).await;
-        let stream = house.post_text(path, json!({"message": "x", "toolChoice": "required"})).await;
+        let server = TestServer::new(words()).await;
+        let stream = server.post_text(path, json!({"message": "x", "toolChoice": "required"})).await;
         let last = events(&stream).pop().unwrap();
         assert_eq!(last["ending"], "without_call", "{stream}");
         assert!(last["message"].as_str().unwrap().contains("required"), "{stream}");
     }
-    let house = House::new(words()).await;
+    let server = TestServer::new(words()).await;
     let body = json!({"message": "x", "tool_choice": "required", "stream": false});
-    let whole: Value = house.post("/api/agent", body).await.json().await.unwrap();
+    let whole: Value = server.post("/api/agent", body).await.json().await.unwrap();
     assert_eq!((&whole["ending"], &whole["content"]), (&json!("without_call"), &json!("I told you.")));
     // What was not taken was paid for.
     assert_eq!(whole["usage"]["output_tokens"], 10);
-    let house = House::new([reply("say Hi.")]).await;
+    let server = TestServer::new([reply("say Hi.")]).await;
     let body = json!({"message": "x", "tool_choice": "none"});
-    let run: Value = house.post("/api/runs", body).await.json().await.unwrap();
-    house.settled(run["run"].as_str().unwrap()).await;
-    assert_eq!(house.model.asked(), ["user: x\n"]);
+    let run: Value = server.post("/api/runs", body).await.json().await.unwrap();
+    server.settled(run["run"].as_str().unwrap()).await;
+    assert_eq!(server.model.asked(), ["user: x\n"]);
 }
 
 #[tokio::test]
 async fn an_agent_that_waits_for_a_person_says_so_and_names_its_run() {
     let replies = || [reply(r#"say Sending. | call send {"q": "x"}"#), reply("say Sent.")];
     for path in ["/api/chat", "/api/agent"] {
-        let house = House::new(replies()).await;
-        let response = house.post(path, json!({"message": "send x"})).await;
+        let server = TestServer::new(replies()).await;
+        let response = server.post(path, json!({"message": "send x"})).await;
         let run = response.headers()["x-helve-run"].to_str().unwrap().to_owned();
         let conversation = response.headers()["x-helve-conversation"].to_str().unwrap().to_owned();
-        assert_eq!(house.get_json(&format!("/api/runs/{run}")).await["conversation"], conversation);
+        assert_eq!(server.get_json(&format!("/api/runs/{run}")).await["conversation"], conversation);
         let mut stream = response.bytes_stream();
         let mut seen = String::new();
         while !seen.contains("waiting") {
@@ -296,7 +302,7 @@ async fn an_agent_that_waits_for_a_person_says_so_and_names_its_run() {
         );
         // The stream stays open and goes on when the question is answered.
         let answer = format!("/api/approvals/{}", tool["approvalId"].as_str().unwrap());
-        assert_eq!(house.post(&answer, json!({"decision": "approve"})).await.status(), 200);
+        assert_eq!(server.post(&answer, json!({"decision": "approve"})).await.status(), 200);
         while let Some(bytes) = stream.next().await {
             seen.push_str(std::str::from_utf8(&bytes.unwrap()).unwrap());
         }
@@ -306,9 +312,9 @@ async fn an_agent_that_waits_for_a_person_says_so_and_names_its_run() {
 
 #[tokio::test]
 async fn an_answer_in_one_piece_names_what_it_waits_for_and_a_repetition_tells_what_came_of_it() {
-    let house = House::new([reply(r#"call send {"q": "x"}"#), reply("say Sent.")]).await;
+    let server = TestServer::new([reply(r#"call send {"q": "x"}"#), reply("say Sent.")]).await;
     let post = || async {
-        let request = house.request(reqwest::Method::POST, "/api/agent").header("idempotency-key", "k1");
+        let request = server.request(reqwest::Method::POST, "/api/agent").header("idempotency-key", "k1");
         let response = request.json(&json!({"message": "send x", "stream": false})).send().await.unwrap();
         let run = response.headers()["x-helve-run"].to_str().unwrap().to_owned();
         let whole = response.json::<Value>().await.unwrap();
@@ -321,8 +327,8 @@ async fn an_answer_in_one_piece_names_what_it_waits_for_and_a_repetition_tells_w
     assert_eq!((&question["tool"], &question["arguments"]), (&json!("send"), &json!("{\"q\":\"x\"}")));
     assert_eq!(post().await, first);
     let answer = format!("/api/approvals/{}", question["approval"].as_str().unwrap());
-    house.post(&answer, json!({"decision": "approve"})).await;
-    house.settled(first["run"].as_str().unwrap()).await;
+    server.post(&answer, json!({"decision": "approve"})).await;
+    server.settled(first["run"].as_str().unwrap()).await;
     let again = post().await;
     assert_eq!((&again["state"], &again["content"]), (&json!("completed"), &json!("Sent.")));
     assert!(again.get("approvals").is_none(), "{again}");
@@ -330,9 +336,9 @@ async fn an_answer_in_one_piece_names_what_it_waits_for_and_a_repetition_tells_w
 
 #[tokio::test]
 async fn the_same_key_for_another_agent_is_another_request() {
-    let house = House::new([reply("say Once.")]).await;
+    let server = TestServer::new([reply("say Once.")]).await;
     let post = |agent: &'static str| {
-        let request = house.request(reqwest::Method::POST, "/api/agent").header("idempotency-key", "k1");
+        let request = server.request(reqwest::Method::POST, "/api/agent").header("idempotency-key", "k1");
         request.header("x-agent-id", agent).json(&json!({"message": "pay", "stream": false})).send()
     };
     assert_eq!(post("default").await.unwrap().status(), 200);
@@ -342,19 +348,19 @@ async fn the_same_key_for_another_agent_is_another_request() {
 
 #[tokio::test]
 async fn a_stateless_request_without_tools_may_use_the_browser() {
-    let house = House::new([reply(r#"call browser_js_eval {"code": "6*7"}"#)]).await;
+    let server = TestServer::new([reply(r#"call browser_js_eval {"code": "6*7"}"#)]).await;
     let question = json!({"role": "user", "content": "compute"});
     let body = json!({"messages": [question], "config": {"mode": "native", "model": "scripted"}});
-    let stream = house.post_text("/api/chat", body).await;
+    let stream = server.post_text("/api/chat", body).await;
     let last = events(&stream).pop().unwrap();
     assert_eq!(last["tool_calls"][0]["function"]["name"], "browser_js_eval", "{stream}");
     assert_eq!(last["ending"], "client_tools");
     // Whoever declares tools, or none, has said it all; and where the server keeps the conversation nobody
     // would bring the result.
     let without = json!({"messages": [question], "tools": []});
-    house.post_text("/api/chat", without).await;
-    house.post_text("/api/chat", json!({"message": "compute"})).await;
-    let asked = house.model.asked();
+    server.post_text("/api/chat", without).await;
+    server.post_text("/api/chat", json!({"message": "compute"})).await;
+    let asked = server.model.asked();
     assert!(asked[0].contains("browser_js_eval"), "{}", asked[0]);
     assert!(!asked[1].contains("browser_js_eval") && !asked[2].contains("browser_js_eval"));
 }
@@ -384,8 +390,10 @@ async fn what_a_running_tool_reports_is_in_the_stream_while_it_runs() {
         let go_on = Arc::new(Notify::new());
         let tool: Arc<dyn Tool> = Arc::new(Build(spec("build", Effect::Read), go_on.clone()));
         let script = [reply(r#"call build {"q": "all"}"#), reply("say It is built.")];
-        let house = House::planned(Plan { tools: vec![tool], ..Plan::default() }, script).await;
-        let mut stream = house.post(path, json!({"message": "build all"})).await.bytes_stream();
+        let server =
+            TestServer::with_options(ServerOptions { tools: vec![tool], ..ServerOptions::default() }, script)
+                .await;
+        let mut stream = server.post(path, json!({"message": "build all"})).await.bytes_stream();
         let mut text = String::new();
         let mut reports = vec![];
         while let Some(bytes) = stream.next().await {

@@ -53,7 +53,7 @@ fn codes_in_sources() -> Vec<(String, String)> {
     let of_problems =
         Regex::new(r#"(?s)(?:Problem|Self)::(?:new|bad_request)\(\s*(?:[\w:]+,\s*)?"([a-z_]+)""#).unwrap();
     let of_others = Regex::new(
-        r#"(?:unknown_field\(|Nobody::\w+(?: \{[^}]*\})? => \(\s*|bad\(|StatusCode::\w+, )"([a-z_]+)""#,
+        r#"(?:unknown_field\(|AccessError::\w+(?: \{[^}]*\})? => (?:\{\s*)?\(\s*|bad\(|StatusCode::\w+, )"([a-z_]+)""#,
     )
     .unwrap();
     let of_runs = Regex::new(r#"(?s)(?:\.fail(?:ed|_after)?\(|code: )\s*"([a-z_]+)""#).unwrap();

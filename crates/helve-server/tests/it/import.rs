@@ -6,7 +6,7 @@ use helve_server::{ImportFailure, ImportReport};
 use reqwest::StatusCode;
 use serde_json::json;
 
-use crate::house::House;
+use crate::test_server::TestServer;
 
 fn report() -> ImportReport {
     ImportReport {
@@ -29,10 +29,10 @@ fn report() -> ImportReport {
 
 #[tokio::test]
 async fn what_is_asked_reaches_the_importer_and_its_report_comes_back() {
-    let house = House::new(vec![]).await;
+    let server = TestServer::new(vec![]).await;
     let heard = Arc::new(Mutex::new(vec![]));
     let hears = heard.clone();
-    house.app.set_importer(Box::new(move |asked, by| {
+    server.app.set_importer(Box::new(move |asked, by| {
         hears.lock().unwrap().push((asked.preview, asked.select.tags.clone(), by));
         let failure = asked.url.map(|url| match url.as_str() {
             "nowhere" => ImportFailure::Fetch("nobody there".into()),
@@ -44,7 +44,7 @@ async fn what_is_asked_reaches_the_importer_and_its_report_comes_back() {
     // A document may be larger than other bodies.
     let large =
         json!({"document": {"openapi": "3.1.0", "x-large": "x".repeat(2 << 20)}, "select": {"tags": ["a"]}});
-    let answer = house.post(path, large).await;
+    let answer = server.post(path, large).await;
     assert_eq!(answer.status(), StatusCode::OK);
     assert_eq!(answer.json::<serde_json::Value>().await.unwrap()["tag"], "openapi:pets");
     for (body, status, code) in [
@@ -54,7 +54,7 @@ async fn what_is_asked_reaches_the_importer_and_its_report_comes_back() {
         (json!({"url": "x", "document": {}}), StatusCode::BAD_REQUEST, "bad_body"),
         (json!({"url": "x", "invented": 1}), StatusCode::BAD_REQUEST, "unknown_field"),
     ] {
-        let answer = house.post(path, body).await;
+        let answer = server.post(path, body).await;
         assert_eq!(answer.status(), status);
         assert_eq!(answer.json::<serde_json::Value>().await.unwrap()["code"], code);
     }
@@ -70,7 +70,7 @@ async fn what_is_asked_reaches_the_importer_and_its_report_comes_back() {
 
 #[tokio::test]
 async fn a_server_that_imports_nothing_says_so() {
-    let house = House::new(vec![]).await;
-    let answer = house.post("/api/tools/import-openapi", json!({"document": {}})).await;
+    let server = TestServer::new(vec![]).await;
+    let answer = server.post("/api/tools/import-openapi", json!({"document": {}})).await;
     assert_eq!(answer.status(), StatusCode::NOT_IMPLEMENTED);
 }

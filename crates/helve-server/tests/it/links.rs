@@ -9,7 +9,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::house::{House, Lost, Plan, reply};
+use crate::test_server::{Lost, ServerOptions, TestServer, reply};
 
 const HOURS: u32 = 24;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -21,31 +21,31 @@ fn misleading() -> String {
 }
 
 struct Door {
-    house: House,
+    server: TestServer,
     links: ApprovalLinks,
     client: Client,
 }
 
 impl Door {
-    /// A house where one question waits for each of these.
+    /// A server where one question waits for each of these.
     async fn new(arguments: &[&str]) -> Self {
-        Self::with(Plan::default(), arguments).await
+        Self::with(ServerOptions::default(), arguments).await
     }
 
-    async fn with(plan: Plan, arguments: &[&str]) -> Self {
+    async fn with(plan: ServerOptions, arguments: &[&str]) -> Self {
         let calls: Vec<_> =
             arguments.iter().map(|text| format!("call send {}", json!({"q": text}))).collect();
         let token = plan.token;
-        let house = House::planned(plan, [reply(&calls.join(" | ")), reply("say Done.")]).await;
-        let links = ApprovalLinks::new(Seal::new([3; 32]), &house.url, HOURS);
-        house.app.set_links(links.clone());
+        let server = TestServer::with_options(plan, [reply(&calls.join(" | ")), reply("say Done.")]).await;
+        let links = ApprovalLinks::new(Seal::new([3; 32]), &server.url, HOURS);
+        server.app.set_links(links.clone());
         let client = Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
-        let mut start = house.request(Method::POST, "/api/runs").json(&json!({"message": "send"}));
+        let mut start = server.request(Method::POST, "/api/runs").json(&json!({"message": "send"}));
         if let Some(token) = token {
             start = start.bearer_auth(token);
         }
         assert_eq!(start.send().await.unwrap().status(), StatusCode::CREATED);
-        let door = Self { house, links, client };
+        let door = Self { server, links, client };
         while door.open().await < arguments.len() {
             tokio::task::yield_now().await;
         }
@@ -54,7 +54,7 @@ impl Door {
 
     async fn questions(&self) -> Vec<helve_store::Approval> {
         let filter = ApprovalFilter::Pending(Page::first(9));
-        self.house.store.approvals(Scope::Everyone, filter).await.unwrap()
+        self.server.store.approvals(Scope::Everyone, filter).await.unwrap()
     }
 
     async fn open(&self) -> usize {
@@ -62,7 +62,7 @@ impl Door {
     }
 
     async fn link(&self) -> String {
-        self.links.link(&self.questions().await[0], self.house.world.now())
+        self.links.link(&self.questions().await[0], self.server.world.now())
     }
 
     async fn get(&self, link: &str) -> Response {
@@ -71,7 +71,7 @@ impl Door {
 
     /// What a browser sends when somebody presses a button on the page.
     async fn press(&self, link: &str, form: &str) -> Response {
-        self.form(link, form).header("origin", &self.house.url).send().await.unwrap()
+        self.form(link, form).header("origin", &self.server.url).send().await.unwrap()
     }
 
     fn form(&self, link: &str, form: &str) -> reqwest::RequestBuilder {
@@ -123,7 +123,7 @@ async fn a_button_answers_for_nobody_but_the_link_and_once() {
     assert_eq!(pressed.status(), StatusCode::SEE_OTHER);
     let place = pressed.headers()["location"].to_str().unwrap().to_owned();
     assert!(link.ends_with(&place), "{place}");
-    let held = door.house.get_json(&format!("/api/approvals/{id}")).await;
+    let held = door.server.get_json(&format!("/api/approvals/{id}")).await;
     assert_eq!((&held["state"], &held["by"]), (&json!("answered"), &json!("link:local")));
     let (status, page) = text(door.get(&link).await).await;
     assert_eq!(status, StatusCode::OK);
@@ -141,7 +141,7 @@ async fn a_no_comes_with_its_reason() {
     let (link, id) = (door.link().await, door.questions().await[0].id());
     let pressed = door.press(&link, "decision=reject&reason=not+today%3B+%3Cb%3E%E4%B8%8D%3C%2Fb%3E").await;
     assert_eq!(pressed.status(), StatusCode::SEE_OTHER);
-    let held = door.house.get_json(&format!("/api/approvals/{id}")).await;
+    let held = door.server.get_json(&format!("/api/approvals/{id}")).await;
     assert_eq!(held["answer"], json!({"decision": "reject", "reason": "not today; <b>不</b>"}));
     let (_, page) = text(door.get(&link).await).await;
     assert!(page.contains("not today; &lt;b&gt;不&lt;/b&gt;"), "{page}");
@@ -151,12 +151,12 @@ async fn a_no_comes_with_its_reason() {
 async fn a_mark_is_good_for_its_own_question_end_and_key_only() {
     let door = Door::new(&["x", "y"]).await;
     let questions = door.questions().await;
-    let now = door.house.world.now();
+    let now = door.server.world.now();
     let links = [0, 1].map(|at| door.links.link(&questions[at], now));
     let ids = [0, 1].map(|at| questions[at].id().to_string());
     let until = (now.0 + i64::from(HOURS) * HOUR_MS).to_string();
     assert!(links[0].contains(&until));
-    let other_key = ApprovalLinks::new(Seal::new([4; 32]), &door.house.url, HOURS);
+    let other_key = ApprovalLinks::new(Seal::new([4; 32]), &door.server.url, HOURS);
     let nothing = "0190163d-8694-739b-aea5-966c26f8ad91";
     let forged = [
         links[0].replace(&ids[0], &ids[1]),
@@ -194,9 +194,9 @@ fn without_nonce(page: &str) -> String {
 async fn a_link_ends_with_its_hours() {
     let door = Door::new(&["x"]).await;
     let link = door.link().await;
-    door.house.world.clock.advance_ms(i64::from(HOURS) * HOUR_MS - 1);
+    door.server.world.clock.advance_ms(i64::from(HOURS) * HOUR_MS - 1);
     assert_eq!(door.get(&link).await.status(), StatusCode::OK);
-    door.house.world.clock.advance_ms(1);
+    door.server.world.clock.advance_ms(1);
     for response in [door.get(&link).await, door.press(&link, "decision=approve").await] {
         let (status, page) = text(response).await;
         assert_eq!(status, StatusCode::GONE);
@@ -205,7 +205,8 @@ async fn a_link_ends_with_its_hours() {
     assert_eq!(door.open().await, 1);
     // No link outlives its question.
     let questions = door.questions().await;
-    let late = ApprovalLinks::new(Seal::new([3; 32]), "", 10_000).link(&questions[0], door.house.world.now());
+    let late =
+        ApprovalLinks::new(Seal::new([3; 32]), "", 10_000).link(&questions[0], door.server.world.now());
     assert!(late.contains(&format!("until={}&", questions[0].question.expires_at.0)), "{late}");
 }
 
@@ -220,12 +221,12 @@ async fn only_the_form_of_our_own_page_acts() {
         (form().header("origin", "null"), 403),
         (form().header("sec-fetch-site", "cross-site"), 403),
         (form().header("sec-fetch-site", "none"), 403),
-        (form().header("origin", &door.house.url).header("host", "evil.test"), 421),
+        (form().header("origin", &door.server.url).header("host", "evil.test"), 421),
     ];
     for (request, status) in refused {
         assert_eq!(request.send().await.unwrap().status().as_u16(), status);
     }
-    let origin = |request: reqwest::RequestBuilder| request.header("origin", &door.house.url);
+    let origin = |request: reqwest::RequestBuilder| request.header("origin", &door.server.url);
     let bodies = [
         (origin(door.client.post(&link)).json(&json!({"decision": "approve"})), 415),
         (origin(door.form(&link, "")), 400),
@@ -257,10 +258,10 @@ async fn a_link_in_a_message_can_be_followed_and_framed_by_nobody() {
 
 #[tokio::test]
 async fn the_link_is_enough_where_everything_else_wants_a_token_and_opens_nothing_else() {
-    let plan = Plan { token: Some("a-long-enough-token"), ..Plan::default() };
+    let plan = ServerOptions { token: Some("a-long-enough-token"), ..ServerOptions::default() };
     let door = Door::with(plan, &["x", "y"]).await;
     let (link, questions) = (door.link().await, door.questions().await);
-    let api = format!("{}/api/approvals/{}", door.house.url, questions[0].id());
+    let api = format!("{}/api/approvals/{}", door.server.url, questions[0].id());
     assert_eq!(door.get(&api).await.status(), StatusCode::UNAUTHORIZED);
     let with_mark = link.replace("/approvals/", "/api/approvals/");
     assert_eq!(door.get(&with_mark).await.status(), StatusCode::UNAUTHORIZED);
@@ -272,14 +273,19 @@ async fn the_link_is_enough_where_everything_else_wants_a_token_and_opens_nothin
 #[tokio::test]
 async fn a_link_also_says_what_became_of_a_call_that_was_cut_off() {
     let rule = serde_json::from_value(json!({"tool": "lose", "action": "allow"})).unwrap();
-    let plan = Plan { tools: vec![Arc::new(Lost::checked_by("look"))], rules: vec![rule], ..Plan::default() };
-    let house = House::planned(plan, [reply(r#"call lose {"q": "x"}"#), reply("say I see.")]).await;
-    let links = ApprovalLinks::new(Seal::new([3; 32]), &house.url, HOURS);
-    house.app.set_links(links.clone());
-    let (run, _) = house.start("lose x").await;
-    assert_eq!(house.settled(&run).await, "needs_attention");
+    let plan = ServerOptions {
+        tools: vec![Arc::new(Lost::checked_by("look"))],
+        rules: vec![rule],
+        ..ServerOptions::default()
+    };
+    let server =
+        TestServer::with_options(plan, [reply(r#"call lose {"q": "x"}"#), reply("say I see.")]).await;
+    let links = ApprovalLinks::new(Seal::new([3; 32]), &server.url, HOURS);
+    server.app.set_links(links.clone());
+    let (run, _) = server.start("lose x").await;
+    assert_eq!(server.settled(&run).await, "needs_attention");
     let client = Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
-    let door = Door { house, links, client };
+    let door = Door { server, links, client };
     let link = door.link().await;
     let (_, page) = text(door.get(&link).await).await;
     assert!(page.contains("Did this call take effect?") && page.contains("It did not take effect"), "{page}");
@@ -289,14 +295,14 @@ async fn a_link_also_says_what_became_of_a_call_that_was_cut_off() {
     assert!(!page.contains("value=\"approve\"") && !page.contains("<textarea"), "{page}");
     assert_eq!(door.press(&link, "decision=approve").await.status(), StatusCode::BAD_REQUEST);
     assert_eq!(door.press(&link, "decision=did_not_happen").await.status(), StatusCode::SEE_OTHER);
-    assert_eq!(door.house.settled(&run).await, "completed");
+    assert_eq!(door.server.settled(&run).await, "completed");
 }
 
 #[tokio::test]
 async fn without_links_no_link_is_good() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     let path = "/approvals/0190163d-8694-739b-aea5-966c26f8ad91?until=9999999999999&mark=00";
-    assert_eq!(house.get(path).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(server.get(path).await.status(), StatusCode::NOT_FOUND);
 }
 
 /// T40: what is shown is what is sent, however it is written.
@@ -305,7 +311,7 @@ async fn nothing_that_a_model_writes_hides_or_acts_on_the_page() {
     let text_sent = misleading();
     let door = Door::new(&[&text_sent]).await;
     let id = door.questions().await[0].id();
-    let held = door.house.get_json(&format!("/api/approvals/{id}")).await;
+    let held = door.server.get_json(&format!("/api/approvals/{id}")).await;
     let arguments: Value = serde_json::from_str(held["arguments"].as_str().unwrap()).unwrap();
     assert_eq!(arguments["q"], json!(text_sent), "the API gives it to the letter");
 
@@ -325,7 +331,7 @@ async fn nothing_that_a_model_writes_hides_or_acts_on_the_page() {
 async fn a_webhook_is_told_everything_that_the_card_shows_and_the_link() {
     let door = Door::new(&["x"]).await;
     let held = door.questions().await.remove(0);
-    let notice = door.links.notice(held.clone(), false, door.house.world.now());
+    let notice = door.links.notice(held.clone(), false, door.server.world.now());
     assert_eq!(
         [&notice["event"], &notice["tool"], &notice["arguments"], &notice["user"], &notice["state"]],
         [
@@ -366,7 +372,7 @@ async fn the_language_of_a_link_is_that_of_the_browser_unless_the_address_names_
         assert!(page.contains(&format!("href=\"?{query}&amp;lang={other}\"")), "{page}");
     }
     // What is said about a link that is not good is said in the reader's language too.
-    let (_, page) = text(door.get(&format!("{}/approvals/nothing?lang=zh", door.house.url)).await).await;
+    let (_, page) = text(door.get(&format!("{}/approvals/nothing?lang=zh", door.server.url)).await).await;
     assert!(page.contains("链接无效"), "{page}");
 }
 

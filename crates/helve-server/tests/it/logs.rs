@@ -13,7 +13,7 @@ use tracing_subscriber::filter::dynamic_filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::house::{House, Plan, reply, spec};
+use crate::test_server::{ServerOptions, TestServer, reply, spec};
 
 thread_local! {
     /// What this thread logs, and how closely it listens. Each test is a thread with all that it starts.
@@ -72,13 +72,13 @@ fn named<'a>(lines: &'a [Value], name: &str, value: &str) -> Vec<&'a Value> {
 #[tokio::test]
 async fn one_request_can_be_followed_through_every_stage() {
     let log = Log::begin(Level::DEBUG);
-    let house = House::new([reply("call look {\"q\": \"tea\"}"), reply("say Here.")]).await;
-    let asked = house.request(Method::POST, "/api/runs").header("x-request-id", "shop-7");
+    let server = TestServer::new([reply("call look {\"q\": \"tea\"}"), reply("say Here.")]).await;
+    let asked = server.request(Method::POST, "/api/runs").header("x-request-id", "shop-7");
     let response = asked.json(&json!({"message": "look for tea"})).send().await.unwrap();
     assert_eq!(response.headers()["x-request-id"], "shop-7");
     let body: Value = response.json().await.unwrap();
     let run = body["run"].as_str().unwrap();
-    assert_eq!(house.settled(run).await, "completed");
+    assert_eq!(server.settled(run).await, "completed");
 
     let lines = log.lines();
     for stage in ["resolve", "check", "judge", "cache", "limit", "breaker", "run"] {
@@ -100,14 +100,14 @@ async fn one_request_can_be_followed_through_every_stage() {
 #[tokio::test]
 async fn a_run_that_waited_goes_on_under_the_request_that_answered() {
     let log = Log::begin(Level::INFO);
-    let house = House::new([reply("call send {\"q\": \"hello\"}"), reply("say Sent.")]).await;
-    let (run, _) = house.start("send hello").await;
-    assert_eq!(house.settled(&run).await, "waiting_approval");
-    let open = house.get_json("/api/approvals").await;
+    let server = TestServer::new([reply("call send {\"q\": \"hello\"}"), reply("say Sent.")]).await;
+    let (run, _) = server.start("send hello").await;
+    assert_eq!(server.settled(&run).await, "waiting_approval");
+    let open = server.get_json("/api/approvals").await;
     let path = format!("/api/approvals/{}", open["approvals"][0]["approval"].as_str().unwrap());
-    let answer = house.request(Method::POST, &path).header("x-request-id", "yes-1");
+    let answer = server.request(Method::POST, &path).header("x-request-id", "yes-1");
     answer.json(&json!({"decision": "approve"})).send().await.unwrap();
-    assert_eq!(house.settled(&run).await, "completed");
+    assert_eq!(server.settled(&run).await, "completed");
     let lines = log.lines();
     let over = named(&lines, "message", "the call is over");
     assert_eq!(over.len(), 1, "{}", log.text());
@@ -118,11 +118,11 @@ async fn a_run_that_waited_goes_on_under_the_request_that_answered() {
 #[tokio::test]
 async fn on_info_neither_arguments_nor_messages_are_logged() {
     let log = Log::begin(Level::INFO);
-    let house = House::new([reply("call look {\"q\": \"CANARY\"}"), reply("say CANARY")]).await;
-    let (run, _) = house.start("CANARY").await;
-    house.settled(&run).await;
-    house.post("/api/tools/look/call", json!({"arguments": {"q": {"CANARY": 1}}})).await;
-    house.get("/api/executions?tool=CANARY").await;
+    let server = TestServer::new([reply("call look {\"q\": \"CANARY\"}"), reply("say CANARY")]).await;
+    let (run, _) = server.start("CANARY").await;
+    server.settled(&run).await;
+    server.post("/api/tools/look/call", json!({"arguments": {"q": {"CANARY": 1}}})).await;
+    server.get("/api/executions?tool=CANARY").await;
     assert!(log.text().contains("the call is over"));
     assert!(!log.text().contains("CANARY"), "{}", log.text());
 }
@@ -144,16 +144,16 @@ impl Tool for Failing {
 async fn on_info_the_other_sides_words_are_not_logged() {
     let log = Log::begin(Level::INFO);
     let failing = |name, effect| Arc::new(Failing(spec(name, effect))) as Arc<dyn Tool>;
-    let plan = Plan {
+    let plan = ServerOptions {
         tools: vec![failing("ask", Effect::Read), failing("pay", Effect::NonIdempotent)],
         rules: vec![Rule::new(Action::Allow)],
-        ..Plan::default()
+        ..ServerOptions::default()
     };
-    let house = House::planned(plan, []).await;
+    let server = TestServer::with_options(plan, []).await;
     for number in 0..8 {
         for tool in ["ask", "pay"] {
             let arguments = json!({"arguments": {"q": number.to_string()}});
-            house.post(&format!("/api/tools/{tool}/call"), arguments).await;
+            server.post(&format!("/api/tools/{tool}/call"), arguments).await;
         }
     }
     assert!(log.text().contains("the breaker opened"), "{}", log.text());
@@ -163,23 +163,27 @@ async fn on_info_the_other_sides_words_are_not_logged() {
 
 #[tokio::test]
 async fn every_answer_names_its_request_and_so_does_a_problem() {
-    let house = House::new([]).await;
-    let one = house.get("/api/tools").await;
-    let two = house.get("/api/tools").await;
+    let server = TestServer::new([]).await;
+    let one = server.get("/api/tools").await;
+    let two = server.get("/api/tools").await;
     let id = |response: &reqwest::Response| response.headers()["x-request-id"].to_str().unwrap().to_owned();
     assert!(id(&one).len() >= 16);
     assert_ne!(id(&one), id(&two));
 
-    let missing = house.get("/api/nothing").await;
+    let missing = server.get("/api/nothing").await;
     assert_eq!(missing.status(), StatusCode::NOT_FOUND);
     let header = id(&missing);
     assert_eq!(missing.json::<Value>().await.unwrap()["request_id"], header.as_str());
-    let foreign = house.request(Method::GET, "/api/tools").header("origin", "http://evil.test");
+    let foreign = server.request(Method::GET, "/api/tools").header("origin", "http://evil.test");
     let foreign = foreign.header("x-request-id", "mine").send().await.unwrap();
     assert_eq!((foreign.status(), id(&foreign).as_str()), (StatusCode::FORBIDDEN, "mine"));
     assert_eq!(foreign.json::<Value>().await.unwrap()["request_id"], "mine");
 
-    let odd =
-        house.request(Method::GET, "/api/tools").header("x-request-id", "a b <script>").send().await.unwrap();
+    let odd = server
+        .request(Method::GET, "/api/tools")
+        .header("x-request-id", "a b <script>")
+        .send()
+        .await
+        .unwrap();
     assert!(id(&odd).bytes().all(|b| b.is_ascii_hexdigit()));
 }

@@ -7,26 +7,26 @@ use helve_store::TokenRights;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::house::{House, reply};
+use crate::test_server::{TestServer, reply};
 
-async fn value_of(house: &House, series: &str) -> Option<f64> {
-    let page = house.get("/metrics").await.text().await.unwrap();
+async fn value_of(server: &TestServer, series: &str) -> Option<f64> {
+    let page = server.get("/metrics").await.text().await.unwrap();
     let line = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '))?;
     line.parse().ok()
 }
 
 #[tokio::test]
 async fn what_happened_can_be_scraped() {
-    let house = House::new([
+    let server = TestServer::new([
         reply("call look {\"q\": \"tea\"}"),
         reply("call look {\"q\": \"tea\"} | call look {\"q\": 7}"),
         reply("say Here."),
     ])
     .await;
-    let (run, _) = house.start("look for tea").await;
-    assert_eq!(house.settled(&run).await, "completed");
+    let (run, _) = server.start("look for tea").await;
+    assert_eq!(server.settled(&run).await, "completed");
 
-    let page = house.get("/metrics").await;
+    let page = server.get("/metrics").await;
     assert_eq!(page.headers()["content-type"], "text/plain; version=0.0.4; charset=utf-8");
     for (series, value) in [
         ("helve_runs_started_total", 1.0),
@@ -43,18 +43,18 @@ async fn what_happened_can_be_scraped() {
         ("helve_model_requests_total{model=\"scripted\",outcome=\"answered\"}", 3.0),
         ("helve_model_first_token_seconds_count{model=\"scripted\"}", 3.0),
     ] {
-        assert_eq!(value_of(&house, series).await, Some(value), "{series}");
+        assert_eq!(value_of(&server, series).await, Some(value), "{series}");
     }
-    assert!(value_of(&house, "helve_http_answers_total{status=\"2xx\"}").await.unwrap() >= 2.0);
-    assert_eq!(value_of(&house, "helve_secrets_withheld_total").await, None);
-    house.app.count_withheld(Arc::new(AtomicU64::new(3)));
-    assert_eq!(value_of(&house, "helve_secrets_withheld_total").await, Some(3.0));
+    assert!(value_of(&server, "helve_http_answers_total{status=\"2xx\"}").await.unwrap() >= 2.0);
+    assert_eq!(value_of(&server, "helve_secrets_withheld_total").await, None);
+    server.app.count_withheld(Arc::new(AtomicU64::new(3)));
+    assert_eq!(value_of(&server, "helve_secrets_withheld_total").await, Some(3.0));
 }
 
 #[tokio::test]
 async fn every_line_of_the_page_is_one_that_prometheus_reads() {
-    let house = House::new([]).await;
-    let page = house.get("/metrics").await.text().await.unwrap();
+    let server = TestServer::new([]).await;
+    let page = server.get("/metrics").await.text().await.unwrap();
     let mut family = "";
     for line in page.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
@@ -74,20 +74,20 @@ async fn every_line_of_the_page_is_one_that_prometheus_reads() {
 
 #[tokio::test]
 async fn with_a_token_configured_the_metrics_want_one() {
-    let house = House::new([]).await;
-    let chat = house.token("prometheus", TokenRights::Chat).await;
-    assert_eq!(house.get("/metrics").await.status(), StatusCode::UNAUTHORIZED);
-    let scraped = house.request(Method::GET, "/metrics").bearer_auth(chat).send().await.unwrap();
+    let server = TestServer::new([]).await;
+    let chat = server.token("prometheus", TokenRights::Chat).await;
+    assert_eq!(server.get("/metrics").await.status(), StatusCode::UNAUTHORIZED);
+    let scraped = server.request(Method::GET, "/metrics").bearer_auth(chat).send().await.unwrap();
     assert_eq!(scraped.status(), StatusCode::OK);
 }
 
 #[tokio::test]
 async fn a_tool_tells_how_it_fares_and_forgets_when_it_is_told_to() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     for q in [json!("tea"), json!("tea"), json!(7), json!("milk")] {
-        house.post("/api/tools/look/call", json!({"arguments": {"q": q}})).await;
+        server.post("/api/tools/look/call", json!({"arguments": {"q": q}})).await;
     }
-    let told = house.get_json("/api/tool-system/metrics/look").await;
+    let told = server.get_json("/api/tool-system/metrics/look").await;
     for (name, value) in [
         ("calls", json!(4)),
         ("succeeded", json!(3)),
@@ -104,10 +104,10 @@ async fn a_tool_tells_how_it_fares_and_forgets_when_it_is_told_to() {
     let [p50, p95, p99] = ["p50_ms", "p95_ms", "p99_ms"].map(|name| told[name].as_f64().unwrap());
     assert!(p50 <= p95 && p95 <= p99, "{told}");
 
-    house.post("/api/tool-system/reset", json!({"tool": "look", "what": ["metrics"]})).await;
-    let told = house.get_json("/api/tool-system/metrics/look").await;
+    server.post("/api/tool-system/reset", json!({"tool": "look", "what": ["metrics"]})).await;
+    let told = server.get_json("/api/tool-system/metrics/look").await;
     assert_eq!((&told["calls"], &told["p99_ms"]), (&json!(0), &json!(0.0)));
-    let status: Value = house.get_json("/api/tool-system/status").await;
+    let status: Value = server.get_json("/api/tool-system/status").await;
     assert_eq!(status["tools"]["look"]["cache"]["entries"], 2, "the cache was not asked to forget");
     assert!(status["version"].is_string() && status["uptime_ms"].is_u64());
 }

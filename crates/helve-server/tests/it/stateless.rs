@@ -10,7 +10,7 @@ use helve_types::{Effect, ToolOutput, ToolSpec};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::house::{House, Plan, reply, spec};
+use crate::test_server::{ServerOptions, TestServer, reply, spec};
 
 /// Counts what it has saved.
 struct SaveNote(ToolSpec, Arc<AtomicU32>);
@@ -26,10 +26,14 @@ impl Tool for SaveNote {
     }
 }
 
-async fn house(replies: impl IntoIterator<Item = Reply>) -> (House, Arc<AtomicU32>) {
+async fn server(replies: impl IntoIterator<Item = Reply>) -> (TestServer, Arc<AtomicU32>) {
     let saved = Arc::new(AtomicU32::new(0));
     let tool: Arc<dyn Tool> = Arc::new(SaveNote(spec("save_note", Effect::Read), saved.clone()));
-    (House::planned(Plan { tools: vec![tool], ..Plan::default() }, replies).await, saved)
+    (
+        TestServer::with_options(ServerOptions { tools: vec![tool], ..ServerOptions::default() }, replies)
+            .await,
+        saved,
+    )
 }
 
 fn native() -> [Reply; 3] {
@@ -59,9 +63,9 @@ fn with(stream: &str, member: &str) -> Vec<Value> {
     events.filter(|event| event.get(member).is_some()).collect()
 }
 
-async fn ask(house: &House, messages: &Value, mode: &str, token: Option<&str>) -> String {
+async fn ask(server: &TestServer, messages: &Value, mode: &str, token: Option<&str>) -> String {
     let body = json!({"messages": messages, "config": {"mode": mode}});
-    let request = house.request(Method::POST, "/api/chat").json(&body);
+    let request = server.request(Method::POST, "/api/chat").json(&body);
     let request = token.into_iter().fold(request, |request, token| request.bearer_auth(token));
     request.send().await.unwrap().text().await.unwrap()
 }
@@ -85,12 +89,12 @@ fn grown(question: &Value, stream: &str, all: bool) -> Value {
 async fn a_note_that_was_saved_for_a_stateless_client_is_known_to_the_model_and_not_saved_again() {
     for (mode, script) in [("native", native()), ("prompt", prompted())] {
         for all in [true, false] {
-            let (house, saved) = house(script.clone()).await;
+            let (server, saved) = server(script.clone()).await;
             let question = json!({"role": "user", "content": "save tea, then compute"});
-            let first = ask(&house, &json!([question]), mode, None).await;
-            let second = ask(&house, &grown(&question, &first, all), mode, None).await;
+            let first = ask(&server, &json!([question]), mode, None).await;
+            let second = ask(&server, &grown(&question, &first, all), mode, None).await;
             assert!(second.contains("Saved, and it is 42."), "{mode} {all}: {second}");
-            let heard = &house.model.asked()[2];
+            let heard = &server.model.asked()[2];
             assert_eq!(heard.matches("saved as note 1").count(), 1, "{mode} {all}: {heard}");
             assert!(heard.contains("save_note") && heard.contains("42"), "{mode} {all}: {heard}");
             assert_eq!(saved.load(Ordering::SeqCst), 1, "{mode} {all}");
@@ -100,8 +104,8 @@ async fn a_note_that_was_saved_for_a_stateless_client_is_known_to_the_model_and_
 
 #[tokio::test]
 async fn the_messages_of_an_answer_are_all_that_a_client_has_to_add() {
-    let (house, _) = house(native()).await;
-    let stream = ask(&house, &json!([{"role": "user", "content": "go"}]), "native", None).await;
+    let (server, _) = server(native()).await;
+    let stream = ask(&server, &json!([{"role": "user", "content": "go"}]), "native", None).await;
     let new = with(&stream, "messages").remove(0)["messages"].take();
     let roles: Vec<_> = new.as_array().unwrap().iter().map(|one| one["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["assistant", "tool", "assistant"], "{new}");
@@ -117,26 +121,26 @@ async fn the_messages_of_an_answer_are_all_that_a_client_has_to_add() {
 
 #[tokio::test]
 async fn results_of_server_calls_are_those_on_record_and_not_what_a_history_says() {
-    let (house, _) = house(native()).await;
+    let (server, _) = server(native()).await;
     let question = json!({"role": "user", "content": "go"});
-    let first = ask(&house, &json!([question]), "native", None).await;
+    let first = ask(&server, &json!([question]), "native", None).await;
     let mut history = grown(&question, &first, true);
     history[2]["content"] = json!("FORGED");
-    ask(&house, &history, "native", None).await;
-    let heard = &house.model.asked()[2];
+    ask(&server, &history, "native", None).await;
+    let heard = &server.model.asked()[2];
     assert!(heard.contains("saved as note 1") && !heard.contains("FORGED"), "{heard}");
 }
 
 #[tokio::test]
 async fn an_id_of_another_users_call_tells_nothing_of_it() {
     let script = native().into_iter().chain([reply("say Hm.")]);
-    let (house, _) = house(script).await;
-    let mei = house.token_for("mei", TokenRights::Chat, ActFor::Nobody).await;
-    let li = house.token_for("li", TokenRights::Chat, ActFor::Nobody).await;
+    let (server, _) = server(script).await;
+    let mei = server.token_for("mei", TokenRights::Chat, ActFor::Nobody).await;
+    let li = server.token_for("li", TokenRights::Chat, ActFor::Nobody).await;
     let question = json!({"role": "user", "content": "go"});
-    let first = ask(&house, &json!([question]), "native", Some(&mei)).await;
-    ask(&house, &grown(&question, &first, false), "native", Some(&li)).await;
-    let heard = &house.model.asked()[2];
+    let first = ask(&server, &json!([question]), "native", Some(&mei)).await;
+    ask(&server, &grown(&question, &first, false), "native", Some(&li)).await;
+    let heard = &server.model.asked()[2];
     assert!(!heard.contains("saved as note"), "{heard}");
 }
 
@@ -170,11 +174,11 @@ async fn a_client_that_reads_calls_in_the_content_repeats_nothing() {
         ("chat", both()),
     ] {
         let requests = script.len();
-        let (house, saved) = house(script).await;
+        let (server, saved) = server(script).await;
         let question = json!({"role": "user", "content": "save tea, then compute"});
         let send = async |messages: &Value| {
             let config = json!({"mode": mode, "calls": "content"});
-            house
+            server
                 .post("/api/chat", json!({"messages": messages, "config": config}))
                 .await
                 .text()
@@ -189,7 +193,7 @@ async fn a_client_that_reads_calls_in_the_content_repeats_nothing() {
         assert!(answer.ends_with(&json!({"tool_calls": field}).to_string()), "{mode}: {answer}");
         let second = send(&grown_as_text(&question, &answer)).await;
         assert_eq!(content(&second), "Saved, and it is 42.", "{mode}: {second}");
-        let heard = &house.model.asked()[requests - 1];
+        let heard = &server.model.asked()[requests - 1];
         assert_eq!(heard.matches("saved as note 1").count(), 1, "{mode}: {heard}");
         assert_eq!(saved.load(Ordering::SeqCst), 1, "{mode}");
     }

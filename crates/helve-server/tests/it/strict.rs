@@ -4,7 +4,7 @@ use helve_store::TokenRights;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::house::House;
+use crate::test_server::TestServer;
 
 const CALL: &str = "0190163d-8694-739b-aea5-966c26f8ad91:1:0";
 const NOTHING: &str = "0190163d-8694-739b-aea5-966c26f8ad91";
@@ -17,8 +17,8 @@ struct Operation {
     is_foreign: bool,
 }
 
-async fn document(house: &House) -> Value {
-    house.get_json("/openapi.json").await
+async fn document(server: &TestServer) -> Value {
+    server.get_json("/openapi.json").await
 }
 
 /// The addresses of all routes, with names filled in.
@@ -53,8 +53,8 @@ fn inlined(schema: &Value, document: &Value) -> Value {
     }
 }
 
-async fn operations(house: &House, name: &str) -> Vec<Operation> {
-    let document = document(house).await;
+async fn operations(server: &TestServer, name: &str) -> Vec<Operation> {
+    let document = document(server).await;
     let taking = addresses(&document, name).into_iter().filter_map(|(method, path, operation)| {
         let schema = operation.pointer("/requestBody/content/application~1json/schema")?;
         let is_foreign = operation["x-helve-foreign"] == true;
@@ -134,34 +134,34 @@ fn closed_places(schema: &Value, body: &Value, place: String, found: &mut Vec<St
     }
 }
 
-async fn send(house: &House, operation: &Operation, body: &Value) -> Response {
-    house.request(operation.method.clone(), &operation.path).json(body).send().await.unwrap()
+async fn send(server: &TestServer, operation: &Operation, body: &Value) -> Response {
+    server.request(operation.method.clone(), &operation.path).json(body).send().await.unwrap()
 }
 
-/// A house with a tool that is a row, so that its address leads somewhere.
-async fn house() -> House {
-    let house = House::new([]).await;
+/// A server with a tool that is a row, so that its address leads somewhere.
+async fn server() -> TestServer {
+    let server = TestServer::new([]).await;
     let row = json!({
         "name": "weather",
         "description": "Tells the weather.",
         "endpoint": {"url_template": "https://api.example.com/now", "method": "GET"}
     });
-    assert_eq!(house.post("/api/tools", row).await.status(), StatusCode::CREATED);
-    house
+    assert_eq!(server.post("/api/tools", row).await.status(), StatusCode::CREATED);
+    server
 }
 
 #[tokio::test]
 async fn every_changing_route_refuses_an_unknown_field_at_every_level_of_its_body() {
-    let house = house().await;
+    let server = server().await;
     let mut tried = 0;
-    for operation in operations(&house, "weather").await.iter().filter(|operation| !operation.is_foreign) {
+    for operation in operations(&server, "weather").await.iter().filter(|operation| !operation.is_foreign) {
         for body in samples(&operation.schema) {
             let mut places = vec![];
             closed_places(&operation.schema, &body, String::new(), &mut places);
             for place in places {
                 let mut odd = body.clone();
                 odd.pointer_mut(&place).unwrap()["zzz_odd"] = json!(1);
-                let answer = send(&house, operation, &odd).await;
+                let answer = send(&server, operation, &odd).await;
                 let (status, told) = (answer.status(), answer.json::<Value>().await.unwrap());
                 let what = format!("{} {} at `{place}`: {odd} → {told}", operation.method, operation.path);
                 assert_eq!(status, StatusCode::BAD_REQUEST, "{what}");
@@ -175,14 +175,14 @@ async fn every_changing_route_refuses_an_unknown_field_at_every_level_of_its_bod
 
 #[tokio::test]
 async fn every_changing_route_refuses_an_unknown_parameter() {
-    let house = house().await;
-    let document = document(&house).await;
+    let server = server().await;
+    let document = document(&server).await;
     for (method, path, operation) in addresses(&document, "weather") {
         if method == Method::GET {
             continue;
         }
         let address = format!("{path}?zzz_odd=1");
-        let answer = house.request(method.clone(), &address).json(&json!({})).send().await.unwrap();
+        let answer = server.request(method.clone(), &address).json(&json!({})).send().await.unwrap();
         if operation["x-helve-foreign"] == true {
             assert_eq!(answer.headers()["x-helve-unknown-fields"], "?zzz_odd", "{method} {path}");
         } else {
@@ -199,15 +199,15 @@ async fn every_changing_route_refuses_an_unknown_parameter() {
 
 #[tokio::test]
 async fn a_route_without_a_body_refuses_one_that_says_something() {
-    let house = house().await;
-    let document = document(&house).await;
+    let server = server().await;
+    let document = document(&server).await;
     let mut tried = 0;
     for (method, path, operation) in addresses(&document, "weather") {
         let takes_body = operation["requestBody"].is_object() || !path.starts_with("/api/");
         if method == Method::GET || takes_body {
             continue;
         }
-        let send = |body: Value| house.request(method.clone(), &path).json(&body).send();
+        let send = |body: Value| server.request(method.clone(), &path).json(&body).send();
         let answer = send(json!({"force": true})).await.unwrap();
         let (status, told) = (answer.status(), answer.json::<Value>().await.unwrap());
         assert_eq!(
@@ -226,11 +226,11 @@ async fn a_route_without_a_body_refuses_one_that_says_something() {
 
 #[tokio::test]
 async fn a_picture_in_a_message_is_refused_and_not_dropped() {
-    let house = house().await;
+    let server = server().await;
     let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}});
     for content in [json!([{"type": "text", "text": "What is this?"}, picture]), json!([picture]), json!(5)] {
         let messages = json!([{"role": "user", "content": content}]);
-        let answer = house.post("/api/chat", json!({"messages": messages})).await;
+        let answer = server.post("/api/chat", json!({"messages": messages})).await;
         let (status, told) = (answer.status(), answer.json::<Value>().await.unwrap());
         assert_eq!(
             (status, &told["code"]),
@@ -243,7 +243,7 @@ async fn a_picture_in_a_message_is_refused_and_not_dropped() {
 
 #[tokio::test]
 async fn a_misspelt_field_is_named_with_the_one_that_was_meant() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     let approval = format!("/api/approvals/{NOTHING}");
     for (path, body, field, meant) in [
         (&*approval, json!({"decision": "approve", "argument": "{}"}), "argument", "`arguments`"),
@@ -263,7 +263,7 @@ async fn a_misspelt_field_is_named_with_the_one_that_was_meant() {
             "`parameters`",
         ),
     ] {
-        let answer = house.post(path, body.clone()).await;
+        let answer = server.post(path, body.clone()).await;
         let (status, told) = (answer.status(), answer.json::<Value>().await.unwrap());
         assert_eq!(
             (status, &told["code"]),
@@ -295,8 +295,8 @@ async fn routes_for_other_systems_name_what_they_do_not_know_and_go_on() {
         ),
         ("/api/agent", json!({"message": "hi", "stream": false, "größe": 4}), "gr??e"),
     ] {
-        let house = House::new([crate::house::reply("say hello")]).await;
-        let answer = house.post(path, body.clone()).await;
+        let server = TestServer::new([crate::test_server::reply("say hello")]).await;
+        let answer = server.post(path, body.clone()).await;
         assert_eq!(answer.status(), StatusCode::OK, "{body}");
         let mut names: Vec<_> =
             answer.headers()["x-helve-unknown-fields"].to_str().unwrap().split(", ").collect();
@@ -349,7 +349,7 @@ fn has_rust(detail: &str) -> Option<&'static str> {
 
 #[tokio::test]
 async fn no_wrong_type_in_any_field_of_any_body_is_told_in_words_of_rust() {
-    let house = house().await;
+    let server = server().await;
     let wrong = [
         json!(null),
         json!(true),
@@ -362,7 +362,7 @@ async fn no_wrong_type_in_any_field_of_any_body_is_told_in_words_of_rust() {
         json!({}),
     ];
     let mut told = 0;
-    for operation in operations(&house, "weather").await {
+    for operation in operations(&server, "weather").await {
         let mut bodies: Vec<Value> = wrong.to_vec();
         for body in samples(&operation.schema) {
             let mut places = vec![];
@@ -380,7 +380,7 @@ async fn no_wrong_type_in_any_field_of_any_body_is_told_in_words_of_rust() {
             );
         }
         for body in bodies {
-            let answer = send(&house, &operation, &body).await;
+            let answer = send(&server, &operation, &body).await;
             if answer.status().is_success() {
                 continue;
             }
@@ -416,12 +416,12 @@ fn all_places(body: &Value, place: String, found: &mut Vec<String>) {
 
 #[tokio::test]
 async fn no_body_is_read_by_position() {
-    let house = house().await;
-    for operation in operations(&house, "weather").await {
+    let server = server().await;
+    for operation in operations(&server, "weather").await {
         for body in samples(&operation.schema) {
             let Some(members) = body.as_object() else { continue };
             let list: Value = members.values().cloned().collect();
-            let answer = send(&house, &operation, &list).await;
+            let answer = send(&server, &operation, &list).await;
             assert_eq!(
                 answer.status(),
                 StatusCode::BAD_REQUEST,
@@ -435,14 +435,14 @@ async fn no_body_is_read_by_position() {
 
 #[tokio::test]
 async fn no_parameter_is_told_in_words_of_rust() {
-    let house = house().await;
-    let document = document(&house).await;
+    let server = server().await;
+    let document = document(&server).await;
     for (method, path, operation) in addresses(&document, "weather") {
         let taken = operation["parameters"].as_array().unwrap();
         for name in taken.iter().filter(|one| one["in"] == "query").map(|one| one["name"].as_str().unwrap()) {
             for value in ["x", "-1", "1.5", "%ff", "99999999999999999999", ""] {
                 let address = format!("{path}?{name}={value}");
-                let answer = house.request(method.clone(), &address).json(&json!({})).send().await.unwrap();
+                let answer = server.request(method.clone(), &address).json(&json!({})).send().await.unwrap();
                 if answer.status().is_success()
                     || answer.headers()["content-type"] != "application/problem+json"
                 {
@@ -459,36 +459,36 @@ async fn no_parameter_is_told_in_words_of_rust() {
 
 #[tokio::test]
 async fn every_no_of_the_api_is_a_problem_document() {
-    let house = house().await;
-    let document = document(&house).await;
+    let server = server().await;
+    let document = document(&server).await;
     let problem = |answer: &Response| answer.headers()["content-type"] == "application/problem+json";
     for (method, path, _) in addresses(&document, "%ff") {
         if path.contains("%ff") && path.starts_with("/api/") {
-            let answer = house.request(method.clone(), &path).json(&json!({})).send().await.unwrap();
+            let answer = server.request(method.clone(), &path).json(&json!({})).send().await.unwrap();
             assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{method} {path}");
             assert!(problem(&answer), "{method} {path}");
         }
     }
     for (method, path, operation) in addresses(&document, "weather") {
         if operation["requestBody"].is_object() {
-            let answer = house.request(method.clone(), &path).body("x").send().await.unwrap();
+            let answer = server.request(method.clone(), &path).body("x").send().await.unwrap();
             assert_eq!(answer.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE, "{method} {path}");
             assert!(problem(&answer), "{method} {path}");
-            let large = house.request(method.clone(), &path).header("content-type", "application/json");
+            let large = server.request(method.clone(), &path).header("content-type", "application/json");
             let answer = large.body(" ".repeat(25 << 20)).send().await;
             // The rest of a body that is too large is not taken.
             if let Ok(answer) = answer {
                 assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE, "{method} {path}");
                 assert!(problem(&answer), "{method} {path}");
             }
-            let broken = house.request(method.clone(), &path).header("content-type", "application/json");
+            let broken = server.request(method.clone(), &path).header("content-type", "application/json");
             let answer = broken.body("{\"a\": ").send().await.unwrap();
             assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{method} {path}");
             assert!(problem(&answer), "{method} {path}");
         }
     }
     for path in ["/api/nothing", "/api/runs/%ff", "/api/%ff"] {
-        let answer = house.get(path).await;
+        let answer = server.get(path).await;
         assert!(answer.status().is_client_error() && problem(&answer), "{path}: {}", answer.status());
     }
 }
@@ -496,9 +496,9 @@ async fn every_no_of_the_api_is_a_problem_document() {
 /// With a token, since without one everybody on this machine is the operator.
 #[tokio::test]
 async fn every_route_that_has_a_user_takes_it_in_the_same_way() {
-    let house = House::new([]).await;
-    let chat = house.token("back", TokenRights::Chat).await;
-    let document = document(&house).await;
+    let server = TestServer::new([]).await;
+    let chat = server.token("back", TokenRights::Chat).await;
+    let document = document(&server).await;
     let mut tried = 0;
     for (method, path, operation) in addresses(&document, NOTHING) {
         let taken = operation["parameters"].as_array().unwrap();
@@ -507,7 +507,7 @@ async fn every_route_that_has_a_user_takes_it_in_the_same_way() {
         }
         for (user, refused) in [("back", false), ("mei", true)] {
             let address = format!("{path}?user={user}");
-            let request = house.request(method.clone(), &address).bearer_auth(&chat);
+            let request = server.request(method.clone(), &address).bearer_auth(&chat);
             let answer = request
                 .json(&json!({"message": "", "tool": "x", "decision": "reject"}))
                 .send()

@@ -5,7 +5,7 @@ use helve_tool::{Consent, read_definition};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::house::{House, reply};
+use crate::test_server::{TestServer, reply};
 
 fn weather() -> Value {
     json!({
@@ -31,10 +31,16 @@ fn with(pointer: &str, value: Value) -> Value {
     given
 }
 
-async fn send(house: &House, method: Method, path: &str, body: Value, version: Option<&str>) -> Response {
+async fn send(
+    server: &TestServer,
+    method: Method,
+    path: &str,
+    body: Value,
+    version: Option<&str>,
+) -> Response {
     // To delete something takes no body.
     let body = if method == Method::DELETE { json!({}) } else { body };
-    let mut request = house.request(method, path).json(&body);
+    let mut request = server.request(method, path).json(&body);
     if let Some(version) = version {
         request = request.header("if-match", version);
     }
@@ -47,15 +53,15 @@ async fn problem(response: Response, status: u16) -> Value {
     response.json().await.unwrap()
 }
 
-async fn names(house: &House, query: &str) -> Vec<String> {
-    let list = house.get_json(&format!("/api/tools{query}")).await;
+async fn names(server: &TestServer, query: &str) -> Vec<String> {
+    let list = server.get_json(&format!("/api/tools{query}")).await;
     list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
 async fn a_tool_is_made_with_one_request_and_called_in_the_next() {
-    let house = House::new([reply(r#"call weather {"q": "Oslo"}"#), reply("say Mild.")]).await;
-    let made = house.post("/api/tools", weather()).await;
+    let server = TestServer::new([reply(r#"call weather {"q": "Oslo"}"#), reply("say Mild.")]).await;
+    let made = server.post("/api/tools", weather()).await;
     assert_eq!(made.status(), StatusCode::CREATED);
     assert_eq!(
         (&made.headers()["location"], &made.headers()["etag"]),
@@ -68,25 +74,25 @@ async fn a_tool_is_made_with_one_request_and_called_in_the_next() {
     );
     assert_eq!(made["definition"]["endpoint"]["auth"]["secret"], "weather_key");
 
-    let (run, _) = house.start("how is it in Oslo?").await;
-    assert_eq!(house.settled(&run).await, "completed");
-    let log = house.get(&format!("/api/runs/{run}/events")).await.text().await.unwrap();
+    let (run, _) = server.start("how is it in Oslo?").await;
+    assert_eq!(server.settled(&run).await, "completed");
+    let log = server.get(&format!("/api/runs/{run}/events")).await.text().await.unwrap();
     assert!(log.contains("weather Oslo"), "{log}");
 }
 
 #[tokio::test]
 async fn tools_are_listed_with_where_they_come_from_and_without_what_is_not_for_everybody() {
-    let house = House::new([]).await;
-    house.post("/api/tools", weather()).await;
-    assert_eq!(names(&house, "").await, ["look", "send", "weather"]);
-    assert_eq!(names(&house, "?tag=outside").await, ["weather"]);
-    assert_eq!(names(&house, "?category=sky").await, ["weather"]);
-    assert_eq!(names(&house, "?category=sea").await, [""; 0]);
-    send(&house, Method::PATCH, "/api/tools/send", json!({"enabled": false}), None).await;
-    assert_eq!(names(&house, "?enabled=false").await, ["send"]);
-    assert_eq!(names(&house, "?enabled=true").await, ["look", "weather"]);
+    let server = TestServer::new([]).await;
+    server.post("/api/tools", weather()).await;
+    assert_eq!(names(&server, "").await, ["look", "send", "weather"]);
+    assert_eq!(names(&server, "?tag=outside").await, ["weather"]);
+    assert_eq!(names(&server, "?category=sky").await, ["weather"]);
+    assert_eq!(names(&server, "?category=sea").await, [""; 0]);
+    send(&server, Method::PATCH, "/api/tools/send", json!({"enabled": false}), None).await;
+    assert_eq!(names(&server, "?enabled=false").await, ["send"]);
+    assert_eq!(names(&server, "?enabled=true").await, ["look", "weather"]);
 
-    let list = house.get_json("/api/tools").await;
+    let list = server.get_json("/api/tools").await;
     let (look, row) = (&list["tools"][0], &list["tools"][2]);
     assert_eq!((&look["source"], look.get("version")), (&json!("builtin"), None));
     assert_eq!(row["display_name"], "Weather");
@@ -95,16 +101,16 @@ async fn tools_are_listed_with_where_they_come_from_and_without_what_is_not_for_
         json!({"method": "GET", "url": "https://api.example.com/{q}", "auth": "bearer"})
     );
     assert!(row.get("definition").is_none());
-    let document = house.get_json("/openapi.json").await;
+    let document = server.get_json("/openapi.json").await;
     let view = &document["components"]["schemas"]["ToolView"]["properties"];
     for name in row.as_object().unwrap().keys() {
         assert!(!view[name].is_null(), "the document says nothing of `{name}`");
     }
 
     // Who may only chat sees that there is a tool, and not how it is made.
-    let chat = house.token("mei", TokenRights::Chat).await;
+    let chat = server.token("mei", TokenRights::Chat).await;
     for path in ["/api/tools/weather", "/api/tools"] {
-        let seen = house.request(Method::GET, path).bearer_auth(&chat).send().await.unwrap();
+        let seen = server.request(Method::GET, path).bearer_auth(&chat).send().await.unwrap();
         let text = seen.text().await.unwrap();
         assert!(text.contains("\"https://api.example.com\""), "{text}");
         for secret in ["careless", "weather_key", "X-Team", "definition", "{q}"] {
@@ -115,41 +121,41 @@ async fn tools_are_listed_with_where_they_come_from_and_without_what_is_not_for_
 
 #[tokio::test]
 async fn a_change_names_the_version_it_is_for_or_takes_its_chance() {
-    let house = House::new([]).await;
-    house.post("/api/tools", weather()).await;
+    let server = TestServer::new([]).await;
+    server.post("/api/tools", weather()).await;
     let path = "/api/tools/weather";
     let changed =
-        send(&house, Method::PUT, path, with("/description", json!("Another.")), Some("\"1\"")).await;
+        send(&server, Method::PUT, path, with("/description", json!("Another.")), Some("\"1\"")).await;
     assert_eq!(changed.status(), StatusCode::OK);
     assert_eq!(changed.headers()["etag"], "\"2\"");
     for method in [Method::PUT, Method::PATCH, Method::DELETE] {
-        let late = send(&house, method, path, weather(), Some("\"1\"")).await;
+        let late = send(&server, method, path, weather(), Some("\"1\"")).await;
         let problem = problem(late, 412).await;
         assert_eq!((&problem["code"], &problem["version"]), (&json!("tool_changed"), &json!(2)));
     }
-    let bad = send(&house, Method::PUT, path, weather(), Some("yesterday")).await;
+    let bad = send(&server, Method::PUT, path, weather(), Some("yesterday")).await;
     assert_eq!(problem(bad, 400).await["code"], "bad_if_match");
-    let patched = send(&house, Method::PATCH, path, json!({"category": null}), Some("*")).await;
+    let patched = send(&server, Method::PATCH, path, json!({"category": null}), Some("*")).await;
     let patched: Value = patched.json().await.unwrap();
     assert_eq!((&patched["version"], patched.get("category")), (&json!(3), Some(&json!("custom"))));
     assert_eq!(patched["description"], "Another.");
 
-    let versions = house.get_json("/api/tools/weather/versions").await;
+    let versions = server.get_json("/api/tools/weather/versions").await;
     let versions = versions["versions"].as_array().unwrap();
     let said: Vec<_> = versions.iter().map(|version| version["definition"]["description"].clone()).collect();
     assert_eq!(said, ["The weather in a city.", "Another.", "Another."]);
 
-    let gone = send(&house, Method::DELETE, path, json!({}), Some("\"3\"")).await;
+    let gone = send(&server, Method::DELETE, path, json!({}), Some("\"3\"")).await;
     assert_eq!(gone.status(), StatusCode::NO_CONTENT);
-    assert_eq!(house.get(path).await.status(), StatusCode::NOT_FOUND);
-    assert_eq!(house.get("/api/tools/weather/versions").await.status(), StatusCode::OK);
+    assert_eq!(server.get(path).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(server.get("/api/tools/weather/versions").await.status(), StatusCode::OK);
 }
 
 /// Such a tool could not be looked at, changed or called.
 #[tokio::test]
 async fn no_tool_is_named_as_another_address_of_the_api() {
-    let house = House::new([]).await;
-    let document = house.get_json("/openapi.json").await;
+    let server = TestServer::new([]).await;
+    let document = server.get_json("/openapi.json").await;
     let paths = document["paths"].as_object().unwrap().keys();
     let names: Vec<_> = paths
         .filter_map(|path| path.strip_prefix("/api/tools/"))
@@ -158,14 +164,14 @@ async fn no_tool_is_named_as_another_address_of_the_api() {
         .collect();
     assert!(names.contains(&"execute"), "{names:?}");
     for name in names {
-        let refused = house.post("/api/tools?dry_run=true", with("/name", json!(name))).await;
+        let refused = server.post("/api/tools?dry_run=true", with("/name", json!(name))).await;
         assert_eq!(problem(refused, 400).await["field"], "name", "{name}");
     }
 }
 
 #[tokio::test]
 async fn a_wrong_definition_is_told_its_field_and_nothing_is_kept() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     let mut endless = weather();
     endless.as_object_mut().unwrap().remove("endpoint");
     let table = [
@@ -182,7 +188,7 @@ async fn a_wrong_definition_is_told_its_field_and_nothing_is_kept() {
     ];
     for (definition, field) in table {
         for path in ["/api/tools", "/api/tools?dry_run=true"] {
-            let problem = problem(house.post(path, definition.clone()).await, 400).await;
+            let problem = problem(server.post(path, definition.clone()).await, 400).await;
             assert_eq!(
                 (&problem["code"], &problem["field"]),
                 (&json!("bad_definition"), &json!(field)),
@@ -191,32 +197,32 @@ async fn a_wrong_definition_is_told_its_field_and_nothing_is_kept() {
             assert!(problem["detail"].as_str().unwrap().starts_with(&format!("`{field}`: ")), "{problem}");
         }
     }
-    assert_eq!(house.store.tools().await, Ok(vec![]));
-    assert_eq!(house.store.tool_changes().await, Ok(0));
+    assert_eq!(server.store.tools().await, Ok(vec![]));
+    assert_eq!(server.store.tool_changes().await, Ok(0));
 }
 
 #[tokio::test]
 async fn a_dry_run_says_what_is_odd_and_keeps_nothing() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     let odd = with("/description", json!("Says\u{200b} more than is seen."));
-    let checked = house.post("/api/tools?dry_run=true", odd.clone()).await;
+    let checked = server.post("/api/tools?dry_run=true", odd.clone()).await;
     assert_eq!(checked.status(), StatusCode::OK);
     let checked: Value = checked.json().await.unwrap();
     assert!(checked["warnings"][0].as_str().unwrap().contains("U+200B"), "{checked}");
-    assert_eq!(house.store.tools().await, Ok(vec![]));
+    assert_eq!(server.store.tools().await, Ok(vec![]));
 
-    let made: Value = house.post("/api/tools", odd).await.json().await.unwrap();
+    let made: Value = server.post("/api/tools", odd).await.json().await.unwrap();
     assert_eq!((&made["warnings"], &made["hash"]), (&checked["warnings"], &checked["hash"]));
-    let taken = problem(house.post("/api/tools?dry_run=true", weather()).await, 409).await;
+    let taken = problem(server.post("/api/tools?dry_run=true", weather()).await, 409).await;
     assert_eq!(taken["code"], "tool_exists");
 }
 
 #[tokio::test]
 async fn names_that_are_taken_and_tools_that_come_with_helve_are_safe() {
-    let house = House::new([]).await;
-    house.post("/api/tools", weather()).await;
+    let server = TestServer::new([]).await;
+    server.post("/api/tools", weather()).await;
     for name in ["weather", "look"] {
-        let taken = problem(house.post("/api/tools", with("/name", json!(name))).await, 409).await;
+        let taken = problem(server.post("/api/tools", with("/name", json!(name))).await, 409).await;
         assert_eq!(taken["code"], "tool_exists");
     }
     for (method, body) in [
@@ -224,37 +230,38 @@ async fn names_that_are_taken_and_tools_that_come_with_helve_are_safe() {
         (Method::PATCH, json!({"description": "Mine."})),
         (Method::DELETE, json!({})),
     ] {
-        let refused = problem(send(&house, method, "/api/tools/look", body, None).await, 409).await;
+        let refused = problem(send(&server, method, "/api/tools/look", body, None).await, 409).await;
         assert_eq!(refused["code"], "built_in_tool");
     }
     for method in [Method::PUT, Method::PATCH, Method::DELETE] {
-        let missing = send(&house, method, "/api/tools/nothing", with("/name", json!("nothing")), None).await;
+        let missing =
+            send(&server, method, "/api/tools/nothing", with("/name", json!("nothing")), None).await;
         assert_eq!(problem(missing, 404).await["code"], "not_found");
     }
 }
 
 #[tokio::test]
 async fn a_tool_that_is_switched_off_is_not_offered_to_models_and_keeps_its_hash() {
-    let house = House::new([reply("say Nothing to see."), reply("say Nothing.")]).await;
-    let made: Value = house.post("/api/tools", weather()).await.json().await.unwrap();
+    let server = TestServer::new([reply("say Nothing to see."), reply("say Nothing.")]).await;
+    let made: Value = server.post("/api/tools", weather()).await.json().await.unwrap();
     for (path, version) in [("/api/tools/weather", json!(2)), ("/api/tools/look", Value::Null)] {
-        let off = send(&house, Method::PATCH, path, json!({"enabled": false}), None).await;
+        let off = send(&server, Method::PATCH, path, json!({"enabled": false}), None).await;
         let off: Value = off.json().await.unwrap();
         assert_eq!((&off["enabled"], &off["version"]), (&json!(false), &version));
     }
-    assert_eq!(house.get_json("/api/tools/weather").await["hash"], made["hash"]);
+    assert_eq!(server.get_json("/api/tools/weather").await["hash"], made["hash"]);
     let required = json!({"message": "look", "tool_choice": {"name": "look"}});
-    let refused = problem(house.post("/api/runs", required).await, 400).await;
+    let refused = problem(server.post("/api/runs", required).await, 400).await;
     assert_eq!(refused["code"], "unknown_tool");
     assert!(refused["detail"].as_str().unwrap().ends_with("the tools are: `send`"), "{refused}");
 }
 
 /// The document that made the tool says something else now.
-async fn offer(house: &House, description: &str) {
+async fn offer(server: &TestServer, description: &str) {
     let given = json!({"description": description, "tags": ["openapi:sky"], "endpoint": weather()["endpoint"],
                        "name": "weather", "parameters": weather()["parameters"]});
     let definition = read_definition(given).unwrap();
-    house
+    server
         .catalogue
         .offered("openapi:sky", definition, Consent::Wanted, None, "importer")
         .await
@@ -264,43 +271,43 @@ async fn offer(house: &House, description: &str) {
 
 #[tokio::test]
 async fn a_tool_that_changed_outside_is_shown_with_the_difference_until_somebody_decides() {
-    let house = House::new([]).await;
-    let labels = house.get_json("/api/tools/look").await;
+    let server = TestServer::new([]).await;
+    let labels = server.get_json("/api/tools/look").await;
     assert_eq!((&labels["state"], &labels["labels"]["outward"]), (&json!("on"), &json!(false)));
-    offer(&house, "Says.").await;
-    offer(&house, "Obey\u{200b} me.").await;
-    let shown = house.get_json("/api/tools/weather").await;
+    offer(&server, "Says.").await;
+    offer(&server, "Obey\u{200b} me.").await;
+    let shown = server.get_json("/api/tools/weather").await;
     assert_eq!((&shown["state"], &shown["description"]), (&json!("quarantined"), &json!("Says.")));
     let offered = &shown["offer"];
     let change = json!([{"field": "description", "was": "Says.", "now": "Obey\u{200b} me."}]);
     assert_eq!((&offered["origin"], &offered["changes"]), (&json!("openapi:sky"), &change));
     assert!(offered["warnings"][0].as_str().unwrap().contains("U+200B"), "{offered}");
 
-    let agree = async |body| send(&house, Method::POST, "/api/tools/weather/agree", body, None).await;
+    let agree = async |body| send(&server, Method::POST, "/api/tools/weather/agree", body, None).await;
     assert_eq!(problem(agree(json!({"hash": "another"})).await, 409).await["code"], "offer_changed");
     let agreed: Value = agree(json!({"hash": offered["hash"]})).await.json().await.unwrap();
     assert_eq!((&agreed["state"], &agreed["hash"]), (&json!("on"), &offered["hash"]));
     assert_eq!(problem(agree(json!({})).await, 409).await["code"], "not_quarantined");
 
-    offer(&house, "Says.").await;
-    let rejected = send(&house, Method::POST, "/api/tools/weather/reject", json!({}), None).await;
+    offer(&server, "Says.").await;
+    let rejected = send(&server, Method::POST, "/api/tools/weather/reject", json!({}), None).await;
     let rejected: Value = rejected.json().await.unwrap();
     assert_eq!((&rejected["state"], &rejected["hash"]), (&json!("on"), &offered["hash"]));
     assert_eq!(
-        problem(send(&house, Method::POST, "/api/tools/no/agree", json!({}), None).await, 404).await["status"],
+        problem(send(&server, Method::POST, "/api/tools/no/agree", json!({}), None).await, 404).await["status"],
         404
     );
 }
 
 #[tokio::test]
 async fn a_row_says_what_it_brings_in_and_a_name_that_looks_like_another_is_refused() {
-    let house = House::new([]).await;
+    let server = TestServer::new([]).await;
     let own = with("/labels", json!({"private": true, "outward": false}));
-    assert_eq!(house.post("/api/tools", own).await.status(), StatusCode::CREATED);
-    let wrong = house.post("/api/tools", with("/labels", json!({"trusted": true}))).await;
+    assert_eq!(server.post("/api/tools", own).await.status(), StatusCode::CREATED);
+    let wrong = server.post("/api/tools", with("/labels", json!({"trusted": true}))).await;
     assert_eq!(problem(wrong, 400).await["field"], "labels.trusted");
     for query in ["", "?dry_run=true"] {
-        let twin = house.post(&format!("/api/tools{query}"), with("/name", json!("Weather"))).await;
+        let twin = server.post(&format!("/api/tools{query}"), with("/name", json!("Weather"))).await;
         let twin = problem(twin, 409).await;
         assert_eq!(twin["code"], "tool_looks_alike");
         assert!(twin["detail"].as_str().unwrap().contains("`weather`"), "{twin}");

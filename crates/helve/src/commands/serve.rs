@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use helve_server::{App, Listening};
+use helve_server::{App, ListenSettings};
 use helve_store_sql::DataDir;
 use helve_types::World;
 use tokio::net::TcpListener;
@@ -126,7 +126,7 @@ impl Serving {
         let server = tokio::spawn(helve_server::serve(
             std::iter::once(listener).chain(other).collect(),
             router,
-            Listening { limits: config.limits.server, proxies: trusted_proxies(config) },
+            ListenSettings { limits: config.limits.server, proxies: trusted_proxies(config) },
             stop.clone(),
         ));
 

@@ -1,0 +1,193 @@
+//! Questions to people, and their answers.
+
+use axum::extract::State;
+use helve_agent::CommandError;
+use helve_store::{Approval, ApprovalFilter, ApprovalState, Scope, StoreError};
+use helve_types::{Answer, ApprovalId, Question};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::access::{Principal, Right};
+use crate::app::App;
+use crate::input::{Id, Json, Query, page};
+use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::get("/api/approvals", Right::Chat, "List questions to people").gives::<ApprovalList>(),
+            list_approvals,
+        )
+        .add(
+            Operation::get("/api/approvals/{approval}", Right::Chat, "Look at a question")
+                .for_user()
+                .gives::<ApprovalView>(),
+            get_approval,
+        )
+        .add(
+            Operation::post(
+                "/api/approvals/{approval}",
+                Right::Chat,
+                "Answer a question; the first answer wins",
+            )
+            .for_user()
+            .example(json!({"decision": "approve", "always": {"within": "conversation", "days": 7}}))
+            .gives::<ApprovalView>(),
+            answer_approval,
+        )
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ApprovalView {
+    run: String,
+    user: String,
+    #[serde(flatten)]
+    question: Question,
+    asked_at: i64,
+    /// `pending`, `answered` or `withdrawn`.
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Answer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered_at: Option<i64>,
+}
+
+impl From<Approval> for ApprovalView {
+    fn from(held: Approval) -> Self {
+        let (state, answer, by, answered_at) = match held.state {
+            ApprovalState::Pending => ("pending", None, None, None),
+            ApprovalState::Withdrawn => ("withdrawn", None, None, None),
+            ApprovalState::Answered { answer, by, answered_at } => {
+                ("answered", Some(answer), Some(by), Some(answered_at.0))
+            }
+        };
+        Self {
+            run: held.run.to_string(),
+            user: held.user.to_string(),
+            question: held.question,
+            asked_at: held.asked_at.0,
+            state,
+            answer,
+            by,
+            answered_at,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ApprovalList {
+    approvals: Vec<ApprovalView>,
+}
+
+/// Which approvals. The members of `ListQuery` are written out: flattened ones could not be numbers.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ApprovalQuery {
+    /// `pending` if not said, or `all`.
+    #[serde(default)]
+    state: Option<ListFilter>,
+    /// How many at most; 50 if not said, 200 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// How many to leave out.
+    #[serde(default)]
+    offset: Option<usize>,
+    /// Another user's, for those with the right `admin`.
+    #[serde(default)]
+    user: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ListFilter {
+    Pending,
+    All,
+}
+
+pub(crate) async fn list_approvals(
+    State(app): State<App>,
+    principal: Principal,
+    Query(query): Query<ApprovalQuery>,
+) -> Result<axum::Json<ApprovalList>, Problem> {
+    let scope = match &query.user {
+        // Whoever answers for everybody sees everybody's questions.
+        None => principal.scope(),
+        Some(user) => Scope::User(principal.acting_for(Some(user))?),
+    };
+    let page = page(query.limit, query.offset);
+    let store = app.runtime.store();
+    let held = match query.state {
+        Some(ListFilter::All) => store.approvals(scope, ApprovalFilter::All(page)).await?,
+        None | Some(ListFilter::Pending) => store.approvals(scope, ApprovalFilter::Pending(page)).await?,
+    };
+    Ok(axum::Json(ApprovalList { approvals: held.into_iter().map(ApprovalView::from).collect() }))
+}
+
+pub(crate) async fn get_approval(
+    State(app): State<App>,
+    principal: Principal,
+    Id(id): Id<ApprovalId>,
+) -> Result<axum::Json<ApprovalView>, Problem> {
+    Ok(axum::Json(app.runtime.store().approval(principal.scope(), id).await?.into()))
+}
+
+pub(crate) async fn answer_approval(
+    State(app): State<App>,
+    principal: Principal,
+    Id(id): Id<ApprovalId>,
+    body: Json<Answer>,
+) -> Result<axum::Json<ApprovalView>, Problem> {
+    let answer = body.value;
+    if answer == Answer::Expire {
+        return Err(Problem::bad_request("answer_does_not_fit", "only time can let a question expire"));
+    }
+    let settled = settle(&app, principal.scope(), id, answer, principal.user.to_string()).await?;
+    Ok(axum::Json(settled.into()))
+}
+
+/// Settles a question, or finds that it is settled just so: the same decision twice is one decision.
+pub(crate) async fn settle(
+    app: &App,
+    scope: Scope,
+    id: ApprovalId,
+    answer: Answer,
+    by: String,
+) -> Result<Approval, CommandError> {
+    let store = app.runtime.store();
+    let before = store.approval(scope.clone(), id).await?;
+    if is_settled_by(&before, &answer) {
+        return Ok(before);
+    }
+    let answered = app.runtime.answer(scope.clone(), id, answer.clone(), by).await;
+    let after = store.approval(scope, id).await?;
+    match answered {
+        // Somebody was quicker by a moment.
+        Err(
+            CommandError::NotOpen | CommandError::Over | CommandError::Store(StoreError::AlreadyAnswered),
+        ) => {
+            if is_settled_by(&after, &answer) {
+                Ok(after)
+            } else if is_settled_by(&after, &Answer::Expire) {
+                Err(CommandError::Expired)
+            } else {
+                Err(CommandError::NotOpen)
+            }
+        }
+        Err(error) => Err(error),
+        Ok(()) => Ok(after),
+    }
+}
+
+/// Whether a question was settled with this decision. A no is a no, whatever the reason.
+fn is_settled_by(held: &Approval, answer: &Answer) -> bool {
+    match &held.state {
+        ApprovalState::Answered { answer: Answer::Reject { .. }, .. } => {
+            matches!(answer, Answer::Reject { .. })
+        }
+        ApprovalState::Answered { answer: given, .. } => given == answer,
+        ApprovalState::Pending | ApprovalState::Withdrawn => false,
+    }
+}

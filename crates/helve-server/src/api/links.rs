@@ -1,0 +1,267 @@
+//! Signed links: one question, shown and answered without signing in.
+//!
+//! Whoever has a link may answer its one question, until it expires or the question is settled; it shows and opens
+//! nothing else. The mark in it is made with the installation's key over the question, the end and the user, so none can
+//! be made up and none fits another question. Looking at a link changes nothing, since mail scanners do; only the form on
+//! the page acts, and what it says is on record as said by `link:<user>`, never as the user.
+
+mod page;
+mod words;
+
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::Response;
+use helve_agent::CommandError;
+use helve_store::{Approval, ApprovalState, Scope};
+use helve_types::{Answer, ApprovalId, ApprovalKind, OutcomeAnswer, Seal, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use self::page::{Frame, card, settled, told};
+use self::words::Words;
+use crate::access::{Right, Visitor};
+use crate::api::approvals::{ApprovalView, settle};
+use crate::app::App;
+use crate::input::{Id, Query, read_form};
+use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+const PURPOSE: &str = "helve 2026 link that answers one approval";
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    let path = "/approvals/{approval}";
+    routes
+        .add(
+            Operation::get(
+                path,
+                Right::Public,
+                "The page of a signed link: one question; looking changes nothing",
+            )
+            .gives_bytes("text/html"),
+            show_question_page,
+        )
+        .add(
+            Operation::post(
+                path,
+                Right::Public,
+                "Answer the question of a signed link with the form of its page",
+            )
+            .gives_bytes("text/html"),
+            answer_by_link,
+        )
+}
+
+/// Makes links and knows them again.
+#[derive(Debug, Clone)]
+pub struct ApprovalLinks {
+    seal: Seal,
+    /// Where people reach the server, without a slash at the end.
+    base: String,
+    hours: u32,
+}
+
+impl ApprovalLinks {
+    pub fn new(seal: Seal, base: &str, hours: u32) -> Self {
+        Self { seal, base: base.trim_end_matches('/').to_owned(), hours }
+    }
+
+    /// A link to a question, good from now on for as long as links are, and no longer than the question.
+    pub fn link(&self, held: &Approval, now: Timestamp) -> String {
+        let until = now.plus_ms(i64::from(self.hours) * HOUR_MS).min(held.question.expires_at);
+        let mark = self.mark(held, until);
+        format!("{}/approvals/{}?until={}&mark={mark}", self.base, held.id(), until.0)
+    }
+
+    /// What a webhook is told about a question: all that the card shows, and the link.
+    pub fn notice(&self, held: Approval, again: bool, now: Timestamp) -> Value {
+        let link = self.link(&held, now);
+        let mut notice = json!(ApprovalView::from(held));
+        notice["event"] = json!("approval.asked");
+        notice["again"] = json!(again);
+        notice["link"] = json!(link);
+        notice
+    }
+
+    fn mark(&self, held: &Approval, until: Timestamp) -> String {
+        self.seal.mark(PURPOSE, &[&held.id().to_string(), &until.0.to_string(), &held.user.0])
+    }
+
+    fn knows(&self, held: &Approval, asked: &LinkQuery) -> bool {
+        let words = [&held.id().to_string(), &asked.until.to_string(), &held.user.0];
+        self.seal.fits(&asked.mark, PURPOSE, &words.map(String::as_str))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct LinkQuery {
+    /// When the link ends.
+    #[serde(default)]
+    until: i64,
+    /// What shows that this server made it.
+    #[serde(default)]
+    mark: String,
+    /// The language of the page, `en` or `zh`; without it the browser's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lang: Option<String>,
+}
+
+/// What the form of the page says.
+#[derive(Debug, Deserialize)]
+struct AnswerForm {
+    decision: Decision,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Approve,
+    Reject,
+    Happened,
+    DidNotHappen,
+    RunAgain,
+}
+
+impl AnswerForm {
+    fn answer(self) -> Answer {
+        match self.decision {
+            Decision::Approve => Answer::approve(),
+            Decision::Reject => Answer::Reject { reason: self.reason.trim().to_owned() },
+            Decision::Happened => Answer::Outcome { answer: OutcomeAnswer::Happened },
+            Decision::DidNotHappen => Answer::Outcome { answer: OutcomeAnswer::DidNotHappen },
+            Decision::RunAgain => Answer::Outcome { answer: OutcomeAnswer::RunAgain },
+        }
+    }
+}
+
+/// The question of a link that is good, or the page that says that it is not. A link that was not made here and one to a
+/// question that does not exist are told the same.
+async fn question(
+    app: &App,
+    visitor: Visitor,
+    id: ApprovalId,
+    asked: &LinkQuery,
+    frame: &Frame,
+) -> Result<Approval, Response> {
+    let words = frame.words;
+    // A wrong mark is not counted: nobody guesses one, and any page can send its readers to a wrong link.
+    if app.access.may_try(visitor).is_err() {
+        return Err(told(frame, StatusCode::TOO_MANY_REQUESTS, words.too_many_guesses));
+    }
+    let unknown = || told(frame, StatusCode::NOT_FOUND, words.bad_link);
+    let links = app.links().ok_or_else(unknown)?;
+    let held = match app.runtime.store().approval(Scope::Everyone, id).await {
+        Ok(held) => held,
+        Err(helve_store::StoreError::NotFound(_)) => return Err(unknown()),
+        Err(error) => {
+            tracing::error!(%error, "the question of a link cannot be read");
+            return Err(told(frame, StatusCode::SERVICE_UNAVAILABLE, words.unavailable));
+        }
+    };
+    if !links.knows(&held, asked) {
+        return Err(unknown());
+    }
+    if app.runtime.world().now().0 >= asked.until {
+        return Err(told(frame, StatusCode::GONE, words.expired_link));
+    }
+    Ok(held)
+}
+
+fn frame(app: &App, headers: &HeaderMap, asked: Option<&LinkQuery>) -> Frame {
+    let words = Words::of(headers, asked.and_then(|asked| asked.lang.as_deref()));
+    // A mark is hexadecimal; anything else is no link of ours and not worth repeating.
+    let query = asked
+        .filter(|asked| asked.mark.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .map(|asked| format!("until={}&mark={}", asked.until, asked.mark));
+    Frame::new(words, query.as_deref(), &app.runtime.world().secret())
+}
+
+/// Says what is asked, and does nothing.
+async fn show_question_page(
+    State(app): State<App>,
+    Extension(visitor): Extension<Visitor>,
+    id: Result<Id<ApprovalId>, Problem>,
+    asked: Result<Query<LinkQuery>, Problem>,
+    headers: HeaderMap,
+) -> Response {
+    let frame = frame(&app, &headers, asked.as_ref().ok().map(|Query(asked)| asked));
+    let (Ok(Id(id)), Ok(Query(asked))) = (id, asked) else {
+        return told(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
+    };
+    match question(&app, visitor, id, &asked, &frame).await {
+        Ok(held) if held.state == ApprovalState::Pending => card(&frame, &held),
+        Ok(held) => settled(&frame, StatusCode::OK, &held),
+        Err(page) => page,
+    }
+}
+
+/// Takes an answer from the form of the page.
+async fn answer_by_link(
+    State(app): State<App>,
+    Extension(visitor): Extension<Visitor>,
+    id: Result<Id<ApprovalId>, Problem>,
+    asked: Result<Query<LinkQuery>, Problem>,
+    request: Request,
+) -> Response {
+    let headers = request.headers().clone();
+    let uri = request.uri().clone();
+    let frame = frame(&app, &headers, asked.as_ref().ok().map(|Query(asked)| asked));
+    let (Ok(Id(id)), Ok(Query(asked))) = (id, asked) else {
+        return told(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
+    };
+    let held = match question(&app, visitor, id, &asked, &frame).await {
+        Ok(held) => held,
+        Err(page) => return page,
+    };
+    if !is_from_our_page(&headers) {
+        return told(&frame, StatusCode::FORBIDDEN, frame.words.not_from_here);
+    }
+    let said: AnswerForm = match read_form(&app, request).await {
+        Ok(said) => said,
+        Err(status) => return told(&frame, status, frame.words.not_understood),
+    };
+    let answer = said.answer();
+    if !answer.fits(held.question.kind) {
+        return told(&frame, StatusCode::BAD_REQUEST, frame.words.not_understood);
+    }
+    answered(&app, &frame, &held, answer, &uri).await
+}
+
+async fn answered(app: &App, frame: &Frame, held: &Approval, answer: Answer, uri: &Uri) -> Response {
+    let scope = Scope::User(held.user.clone());
+    let by = format!("link:{}", held.user);
+    match settle(app, scope.clone(), held.id(), answer, by).await {
+        // Looked at again it says what was answered; sent again it would say it twice.
+        Ok(_) => frame.see_other(uri),
+        Err(CommandError::NotOpen | CommandError::Expired | CommandError::Over) => {
+            match app.runtime.store().approval(scope, held.id()).await {
+                Ok(now) => settled(frame, StatusCode::CONFLICT, &now),
+                Err(_) => told(frame, StatusCode::SERVICE_UNAVAILABLE, frame.words.unavailable),
+            }
+        }
+        Err(CommandError::DoesNotFit) => told(frame, StatusCode::BAD_REQUEST, frame.words.not_understood),
+        Err(error) => {
+            tracing::error!(%error, approval = %held.id(), "the answer of a link could not be kept");
+            told(frame, StatusCode::SERVICE_UNAVAILABLE, frame.words.unavailable)
+        }
+    }
+}
+
+/// Whether a browser says that the form was on a page of ours. A wrong `Origin` or site never comes this far; here one
+/// of them has to be there.
+fn is_from_our_page(headers: &HeaderMap) -> bool {
+    let same_site = headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin");
+    same_site || headers.contains_key(header::ORIGIN)
+}
+
+/// Which buttons a question has.
+pub(crate) fn decisions(kind: ApprovalKind) -> &'static [&'static str] {
+    match kind {
+        ApprovalKind::Permission | ApprovalKind::Budget => &["approve", "reject"],
+        ApprovalKind::Outcome => &["happened", "did_not_happen", "run_again"],
+    }
+}

@@ -1,0 +1,295 @@
+//! Tools: what there is, and making, changing, switching and deleting those that are rows.
+//!
+//! A row's version is its `ETag`; a change that names the version it was made for (`If-Match`) never overwrites
+//! somebody else's.
+
+mod agree;
+mod export;
+mod grants;
+mod make;
+mod view;
+
+use axum::Extension;
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use helve_tool::{CatalogueError, Change, Listed, MappedRow, map_row};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use self::view::{ToolList, ToolView, VersionList, VersionView};
+use crate::access::{Principal, Right, Visitor};
+use crate::app::App;
+use crate::input::{Asked, DefinitionJson, Json, Path};
+use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+const VERSION: &str = "The version of the tool, for `If-Match`.";
+/// A definition as short as it can be.
+fn example_definition() -> Value {
+    json!({
+        "name": "weather",
+        "description": "The weather in a city right now.",
+        "endpoint": {"url_template": "https://wttr.in/{city}?format=j1"},
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    })
+}
+
+const IF_MATCH: &str =
+    "The version that is changed; if the tool is at another one by now, nothing happens (412).";
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    grants::routes(agree::routes(routes))
+        .add(
+            Operation::get("/api/tools", Right::Chat, "List tools").gives::<ToolList>(),
+            list_tools,
+        )
+        .add(
+            Operation::post(
+                "/api/tools",
+                Right::Admin,
+                "Make a tool of a definition, or many of a list or of lines of JSON",
+            )
+                .example(example_definition())
+                .gives::<ToolView>()
+                .status(201)
+                .answer_header("Location", "Where the tool is.")
+                .answer_header("ETag", VERSION)
+                .or_status(
+                    200,
+                    "With `dry_run`: it could be made, and `warnings` says what is odd about it. Of a list or of lines, \
+                     `rows` tells what became of each, with the status 207 where one was refused.",
+                ),
+            make::make_tools,
+        )
+        .add(
+            Operation::get(
+                "/api/tools/export",
+                Right::Chat,
+                "The tools as another vendor's requests take them",
+            )
+            .gives::<Value>(),
+            export::export_tools,
+        )
+        .add(
+            Operation::get("/api/tools/{tool}", Right::Chat, "Look at a tool")
+                .gives::<ToolView>()
+                .answer_header("ETag", VERSION),
+            get_tool,
+        )
+        .add(
+            Operation::put("/api/tools/{tool}", Right::Admin, "Give a tool another definition")
+                .header("If-Match", IF_MATCH)
+                .example(example_definition())
+                .gives::<ToolView>()
+                .answer_header("ETag", VERSION),
+            replace_tool,
+        )
+        .add(
+            Operation::patch(
+                "/api/tools/{tool}",
+                Right::Admin,
+                "Change some of a tool's definition (a JSON merge patch), or switch any tool on or off",
+            )
+            .header("If-Match", IF_MATCH)
+            .example(json!({"enabled": false}))
+            .gives::<ToolView>()
+            .answer_header("ETag", VERSION),
+            change_tool,
+        )
+        .add(
+            Operation::delete("/api/tools/{tool}", Right::Admin, "Delete a tool; its versions stay readable")
+                .header("If-Match", IF_MATCH)
+                .status(204),
+            delete_tool,
+        )
+        .add(
+            Operation::get("/api/tools/{tool}/versions", Right::Admin, "Everything that a tool ever was")
+                .gives::<VersionList>(),
+            list_tool_versions,
+        )
+}
+
+/// Which tools to list.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ToolQuery {
+    /// Only those with this tag.
+    #[serde(default)]
+    tag: Option<String>,
+    /// Only those of this category.
+    #[serde(default)]
+    category: Option<String>,
+    /// Only those that are switched on, or off.
+    #[serde(default)]
+    enabled: Option<bool>,
+}
+
+impl ToolQuery {
+    fn wants(&self, tool: &ToolView) -> bool {
+        self.tag.as_ref().is_none_or(|tag| tool.tags.contains(tag))
+            && self.category.as_ref().is_none_or(|category| tool.category.as_ref() == Some(category))
+            && self.enabled.is_none_or(|enabled| tool.enabled == enabled)
+    }
+}
+
+async fn list_tools(
+    State(app): State<App>,
+    principal: Principal,
+    Query(query): Query<ToolQuery>,
+) -> Answer<ToolList> {
+    let view = if principal.is_admin() { ToolView::of } else { ToolView::for_everybody };
+    let views = app.runtime.catalogue().all();
+    let views = views.iter().map(view).filter(|view| query.wants(view));
+    Answer(ToolList { tools: views.collect() })
+}
+
+async fn get_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    let catalogue = app.runtime.catalogue();
+    let tool = catalogue.get(&catalogue.name_of(&name)).ok_or_else(|| Problem::not_found("tool"))?;
+    // How a tool is made is for those who make them.
+    Ok(if principal.is_admin() { shown(&tool) } else { tagged(&tool, ToolView::for_everybody(&tool)) })
+}
+
+async fn replace_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Extension(visitor): Extension<Visitor>,
+    Path(address): Path<String>,
+    headers: HeaderMap,
+    DefinitionJson(mut row): DefinitionJson,
+) -> Result<Response, Problem> {
+    let allow_host = take_consent(&mut row)?;
+    make::may_consent(visitor, allow_host)?;
+    let MappedRow { definition, mapped } = map_row(row).map_err(CatalogueError::from)?;
+    let change = Change::Whole(Box::new(definition));
+    let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
+    let name = catalogue.name_of(&address);
+    let tool = catalogue.update_granted(&name, change, expected(&headers)?, allow_host, by).await?;
+    Ok(tagged(&tool, ToolView::whole(&tool).mapped(mapped)))
+}
+
+async fn change_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Extension(visitor): Extension<Visitor>,
+    Path(address): Path<String>,
+    headers: HeaderMap,
+    mut body: Json<Value>,
+) -> Result<Response, Problem> {
+    let allow_host = take_consent(&mut body.value)?;
+    make::may_consent(visitor, allow_host)?;
+    let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
+    if !body.value.is_object() {
+        return Err(Problem::bad_request(
+            "bad_body",
+            "the body must be a JSON object: what is to be changed",
+        ));
+    }
+    let name = catalogue.name_of(&address);
+    let is_row = catalogue.get(&name).is_none_or(|tool| tool.row.is_some());
+    let tool = match only_switch(&body.value) {
+        Some(enabled) if !is_row => catalogue.set_enabled(&name, enabled, by).await?,
+        _ => {
+            let change = Change::Patch(body.value);
+            catalogue.update_granted(&name, change, expected(&headers)?, allow_host, by).await?
+        }
+    };
+    Ok(shown(&tool))
+}
+
+async fn delete_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let catalogue = app.runtime.catalogue();
+    catalogue.remove(&catalogue.name_of(&name), expected(&headers)?, &principal.user.0).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn list_tool_versions(
+    State(app): State<App>,
+    Path(name): Path<String>,
+) -> Result<Answer<VersionList>, Problem> {
+    let catalogue = app.runtime.catalogue();
+    let versions = catalogue.versions(&catalogue.name_of(&name)).await?;
+    Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
+}
+
+/// Takes the consent to a host on this machine out of a body.
+fn take_consent(body: &mut Value) -> Result<bool, Problem> {
+    match body.as_object_mut().and_then(|members| members.remove("allow_host")) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(allow)) => Ok(allow),
+        Some(_) => Err(Problem::bad_request("bad_body", "`allow_host` must be true or false")
+            .with("field", "allow_host")),
+    }
+}
+
+/// What a patch says that does nothing but switch a tool on or off.
+fn only_switch(patch: &Value) -> Option<bool> {
+    let members = patch.as_object().filter(|members| members.len() == 1)?;
+    members.get("enabled")?.as_bool()
+}
+
+fn shown(tool: &Listed) -> Response {
+    tagged(tool, ToolView::whole(tool))
+}
+
+fn tagged(tool: &Listed, view: ToolView) -> Response {
+    let mut response = Answer(view).into_response();
+    if let Some(row) = &tool.row
+        && let Ok(tag) = HeaderValue::try_from(format!("\"{}\"", row.version))
+    {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// The version that a request wants to change; any if it does not say.
+fn expected(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
+    let Some(given) = headers.get(header::IF_MATCH) else { return Ok(None) };
+    let text = given.to_str().unwrap_or_default().trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let number = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
+    number.parse().map(Some).map_err(|_| {
+        Problem::bad_request("bad_if_match", "If-Match must be one ETag of the tool, such as \"3\", or *")
+    })
+}
+
+impl From<CatalogueError> for Problem {
+    fn from(error: CatalogueError) -> Self {
+        let detail = error.to_string();
+        match error {
+            CatalogueError::Definition(wrong) => {
+                let problem = Self::bad_request("bad_definition", detail).with("field", wrong.field);
+                match wrong.consent {
+                    Some(place) => problem.with("allow_host", place),
+                    None => problem,
+                }
+            }
+            CatalogueError::IdTaken { .. } => Self::new(StatusCode::CONFLICT, "tool_id_taken", detail),
+            CatalogueError::Exists(_) => Self::new(StatusCode::CONFLICT, "tool_exists", detail),
+            CatalogueError::LooksLike { .. } => Self::new(StatusCode::CONFLICT, "tool_looks_alike", detail),
+            CatalogueError::NoOffer(_) => Self::new(StatusCode::CONFLICT, "not_quarantined", detail),
+            CatalogueError::OfferChanged(_) => Self::new(StatusCode::CONFLICT, "offer_changed", detail),
+            CatalogueError::Missing(_) => Self::not_found("tool"),
+            CatalogueError::BuiltIn(_) => Self::new(StatusCode::CONFLICT, "built_in_tool", detail),
+            CatalogueError::InFolder(_) => Self::new(StatusCode::CONFLICT, "tool_in_folder", detail),
+            CatalogueError::HeldOff(_) => Self::new(StatusCode::CONFLICT, "switched_off", detail),
+            CatalogueError::Changed(version) => {
+                Self::new(StatusCode::PRECONDITION_FAILED, "tool_changed", detail).with("version", version)
+            }
+            CatalogueError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Starts a run for a request: idempotency key, response headers, event stream.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use helve_agent::{Called, StartRequest, Started};
+use helve_store::IdempotencyKey;
+use helve_types::{ConversationId, RunId, World, hex};
+use sha2::{Digest, Sha256};
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::sse::{Render, Subscriber};
+
+const KEY_HEADER: &str = "idempotency-key";
+const REPLAYED_HEADER: HeaderName = HeaderName::from_static("idempotency-replayed");
+const RUN_HEADER: HeaderName = HeaderName::from_static("x-helve-run");
+const CONVERSATION_HEADER: HeaderName = HeaderName::from_static("x-helve-conversation");
+const KEY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+pub(crate) async fn start(app: &App, request: StartRequest) -> Result<Started, Problem> {
+    must_be_ready(app)?;
+    Ok(app.runtime.start(request).await?)
+}
+
+pub(crate) fn must_be_ready(app: &App) -> Result<(), Problem> {
+    if app.is_ready() {
+        return Ok(());
+    }
+    let detail = "the server is starting or going down; try again in a moment";
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail).retry_after(5))
+}
+
+/// Streams the run from its beginning.
+pub(crate) fn stream(subscriber: Subscriber, started: Started, render: impl Render) -> Response {
+    let names = RunHeaders::of(&started);
+    names.on(subscriber.stream(started.follower, render))
+}
+
+/// The response headers of a request that started a run.
+pub(crate) struct RunHeaders {
+    run: RunId,
+    conversation: Option<ConversationId>,
+    replayed: bool,
+}
+
+impl RunHeaders {
+    pub(crate) fn of(started: &Started) -> Self {
+        Self { run: started.run, conversation: started.conversation, replayed: started.replayed }
+    }
+
+    pub(crate) fn of_call(called: &Called) -> Self {
+        Self { run: called.run, conversation: None, replayed: called.replayed }
+    }
+
+    pub(crate) fn on(&self, response: impl IntoResponse) -> Response {
+        let mut response = response.into_response();
+        let headers = response.headers_mut();
+        let conversation = self.conversation.map(|id| (CONVERSATION_HEADER, id.to_string()));
+        let replayed = self.replayed.then(|| (REPLAYED_HEADER, "true".into()));
+        for (name, value) in
+            [(RUN_HEADER, self.run.to_string())].into_iter().chain(conversation).chain(replayed)
+        {
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(name, value);
+            }
+        }
+        response
+    }
+}
+
+/// The `Idempotency-Key` of the request.
+pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let Some(key) = headers.get(KEY_HEADER) else { return Ok(None) };
+    let key = key.to_str().unwrap_or_default();
+    if key.is_empty() || key.len() > 255 || !key.bytes().all(|b| b.is_ascii_graphic()) {
+        let detail = "Idempotency-Key must have 1 to 255 visible ASCII characters";
+        return Err(Problem::bad_request("bad_idempotency_key", detail));
+    }
+    Ok(Some(key))
+}
+
+/// The key under which a repeated request finds the run of the first. `named` is what the request names outside of its
+/// body: the agent of a header, the tool of the path.
+pub(crate) fn idempotency_key(
+    headers: &HeaderMap,
+    route: &str,
+    named: Option<&str>,
+    body: &[u8],
+    world: &World,
+) -> Result<Option<IdempotencyKey>, Problem> {
+    let Some(key) = key(headers)? else { return Ok(None) };
+    let mut hash = Sha256::new();
+    for text in std::iter::once(route).chain(named) {
+        hash.update(text);
+        hash.update([0]);
+    }
+    hash.update(body);
+    Ok(Some(IdempotencyKey {
+        route: route.into(),
+        key: key.into(),
+        fingerprint: hex(&hash.finalize()),
+        expires_at: world.now().plus_ms(KEY_KEPT_MS),
+    }))
+}
+
+pub(crate) fn parse_conversation(text: &str) -> Result<ConversationId, Problem> {
+    text.parse().map_err(|_| Problem::not_found("conversation"))
+}
