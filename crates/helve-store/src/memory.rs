@@ -23,10 +23,12 @@ use helve_types::{ApprovalId, CallId, ConversationId, ModelProfile, RunId, Times
 use self::conversations::ConversationShelf;
 use self::delayed::Delayed;
 use self::plans::PlanShelf;
-use self::rows::RowShelf;
 use self::runs::RunShelf;
+use crate::grants::GrantShelf;
+use crate::offers::OfferShelf;
+use crate::tools::ToolShelf;
 use crate::{
-    Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, Page, RowKind, Store, StoreError, StoreFuture,
+    Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, Page, Store, StoreError, StoreFuture,
     Token,
 };
 
@@ -59,7 +61,9 @@ struct Shelves {
     audit: Vec<AuditEntry>,
     signing_key: Option<[u8; 32]>,
     profiles: BTreeMap<String, ModelProfile>,
-    rows: BTreeMap<RowKind, RowShelf>,
+    tools: ToolShelf,
+    offers: OfferShelf,
+    grants: GrantShelf,
 }
 
 impl MemoryStore {

@@ -7,11 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
-use helve_store::StoreError;
+use helve_store::{StoreError, ToolOffer, ToolRow};
 use helve_types::ToolDefinition;
 
 use super::check::check;
-use super::kind::{ToolOffer, ToolRow};
 use super::{Catalogue, CatalogueError, Listed, conflict};
 use crate::offload::make_ready;
 
@@ -90,7 +89,7 @@ impl Catalogue {
         let offer = self.kept_offer(name).await?;
         let row = self.row(name, None).await?;
         let detail = format!("{name} {}", offer.definition.hash());
-        self.table.delete_offer(name, self.line("tool.rejected", &detail, by)).await?;
+        self.store.drop_offer(name.into(), self.line("tool.rejected", &detail, by)).await?;
         self.set_offer(name, None);
         Ok(self.take(row))
     }
@@ -128,7 +127,7 @@ impl Catalogue {
     }
 
     async fn kept_offer(&self, name: &str) -> Result<ToolOffer, CatalogueError> {
-        let offers = self.table.offers().await?;
+        let offers = self.store.tool_offers().await?;
         let offer = offers.into_iter().find(|offer| offer.name() == name);
         offer.ok_or_else(|| match self.is_taken(name) {
             true => CatalogueError::NoOffer(name.into()),
@@ -139,7 +138,7 @@ impl Catalogue {
     /// The origin has gone back to what was agreed to.
     async fn withdrawn(&self, row: &ToolRow, by: &str) -> Result<(), CatalogueError> {
         let line = self.line("tool.offer_withdrawn", row.name(), by);
-        match self.table.delete_offer(row.name(), line).await {
+        match self.store.drop_offer(row.name().into(), line).await {
             Ok(()) => self.set_offer(row.name(), None),
             Err(StoreError::NotFound(_)) => {}
             Err(error) => return Err(error.into()),
@@ -181,7 +180,7 @@ impl Catalogue {
             known.over == offer.over && known.definition.hash() == offer.definition.hash()
         });
         if !is_known {
-            self.table.save_offer(&offer, self.line("tool.offered", &detail, by)).await?;
+            self.store.offer_tool(offer.clone(), self.line("tool.offered", &detail, by)).await?;
             self.set_offer(row.name(), Some(offer));
         }
         Ok(self.take(row))
