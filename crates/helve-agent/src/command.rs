@@ -62,7 +62,7 @@ pub enum CommandError {
     Expired,
 
     #[error("the edited arguments cannot be sent, so the question stays open: {0}")]
-    BadEdit(String, Option<Notice>),
+    BadEdit(String, Option<Box<Notice>>),
 
     #[error("`always` does not fit: {0}")]
     BadAlways(String),

@@ -193,6 +193,7 @@ impl View {
             | Fact::MessageTaken { .. }
             | Fact::HistoryCompacted(_)
             | Fact::StepSnapshot(_)
+            | Fact::ToolDiscarded { .. }
             | Fact::ApprovalAsked(_)
             | Fact::ApprovalAnswered { .. }
             | Fact::RunWaiting { .. } => {}

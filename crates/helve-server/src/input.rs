@@ -409,7 +409,7 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestPart
     }
 }
 
-impl<T: JsonSchema> Input for Asked<T> {
+impl<T: JsonSchema> Input for Query<T> {
     fn describe(operation: &mut Operation) {
         operation.take_query::<T>();
     }

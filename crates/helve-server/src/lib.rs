@@ -61,8 +61,6 @@ async fn get_openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1]
 
 /// The route table, and the OpenAPI document that describes it.
 fn table(app: App) -> (Router<App>, Value) {
-pub use api::doctor::{Doctor, DoctorFuture, DoctorReport, Finding, FindingLevel};
-pub use app::{App, Declare, ModelProblems};
     const MODULES: &[fn(Routes) -> Routes] = &[
         protocols::chat::routes,
         protocols::agent::routes,
@@ -78,6 +76,7 @@ pub use app::{App, Declare, ModelProblems};
         api::tools::routes,
         api::import::routes,
         api::call_tool::routes,
+        api::doctor::routes,
         api::executions::routes,
         api::agents::routes,
         api::models::routes,
@@ -90,6 +89,6 @@ pub use app::{App, Declare, ModelProblems};
     MODULES
         .iter()
         .fold(Routes::new(app), |routes, module| module(routes))
-        .add(Operation::get("/openapi.json", Right::Public, "This document").gives::<Value>(), openapi)
+        .add(Operation::get("/openapi.json", Right::Public, "This document").gives::<Value>(), get_openapi)
         .finish()
 }

@@ -194,7 +194,7 @@ impl From<CommandError> for Problem {
             CommandError::BadEdit(_, notice) => {
                 let problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_arguments", detail);
                 match notice {
-                    Some(notice) => problem.with("notice", notice),
+                    Some(notice) => problem.with("notice", *notice),
                     None => problem,
                 }
             }

@@ -294,7 +294,7 @@ impl ModelServer {
         &self.settings.name
     }
 
-    fn place(&self) -> String {
+    fn display_url(&self) -> String {
         self.model.host()
     }
 
@@ -316,7 +316,7 @@ impl ModelServer {
                 Some(address) if !answers(address).await => Seen::Silent(silent(address)),
                 _ => Seen::Silent(Reason::new(error.to_string(), error_notice(&error))),
             },
-            Err(_) => Seen::Silent(silent(self.near.as_deref().unwrap_or(&self.place()))),
+            Err(_) => Seen::Silent(silent(self.near.as_deref().unwrap_or(&self.display_url()))),
         }
     }
 

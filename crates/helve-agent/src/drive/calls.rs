@@ -101,6 +101,7 @@ impl Driver {
             grant,
             taint: Arc::new(taint),
             skip: helve_tool::Skip::default(),
+            early: helve_tool::Early::No,
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),

@@ -161,6 +161,7 @@ impl Open {
             // A person orders it: no model has read anything.
             taint: Arc::default(),
             skip: Skip::default(),
+            early: helve_tool::Early::No,
             toolbox: Arc::new(terms.toolbox),
             journal: self.journal.clone(),
             cancel,

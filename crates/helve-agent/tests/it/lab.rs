@@ -281,7 +281,7 @@ fn words(fact: &Fact) -> String {
             Some(edited) => format!("{tool} attempt {attempt} with {edited}"),
             None => format!("{tool} attempt {attempt}"),
         },
-        Fact::ToolDelegated { tool, .. } => tool.clone(),
+        Fact::ToolDelegated { tool, .. } | Fact::ToolDiscarded { tool, .. } => tool.clone(),
         Fact::ToolClaimed { client, by, .. } => format!("{client} by {by}"),
         Fact::MessageQueued { text, by, .. } => format!("{text} by {by}"),
         Fact::MessageTaken { step, .. } => format!("for step {step}"),

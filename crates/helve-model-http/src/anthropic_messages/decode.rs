@@ -154,7 +154,7 @@ impl State {
     /// A block that was cut is marked so too; arguments that did not come are no sign that there are none.
     fn finish_block(&self, wire_index: u32, events: &mut VecDeque<ModelEvent>) {
         let block = self.blocks.iter().rfind(|block| block.wire_index == wire_index);
-        if let Some(Block { kind: Kind::Call { index, argued: true }, .. }) = block {
+        if let Some(Block { kind: Kind::Call { index, has_arguments: true }, .. }) = block {
             events.push_back(ModelEvent::CallFinished { index: *index });
         }
     }

@@ -43,7 +43,7 @@ async fn said_with(tools: &[ToolSpec], turns: Vec<Turn<'_>>) -> String {
             ModelEvent::CallStarted { tool, .. } => ("calls: ", tool + " "),
             ModelEvent::CallArguments { text, .. } => ("calls: ", text),
             ModelEvent::Finished(reason) => ("ends: ", format!("{reason:?}")),
-            ModelEvent::Usage(_) | ModelEvent::Echo(_) => continue,
+            ModelEvent::CallFinished { .. } | ModelEvent::Usage(_) | ModelEvent::Echo(_) => continue,
         };
         if kind != next || begins_call {
             text.push_str(if text.is_empty() { "" } else { "\n" });
@@ -182,7 +182,10 @@ async fn prompted(system: &str, turns: Vec<Turn<'_>>) -> String {
             ModelEvent::Text(piece) => text.push_str(&piece),
             ModelEvent::CallStarted { .. } | ModelEvent::CallArguments { .. } => panic!("a native call"),
             ModelEvent::Finished(reason) => assert_eq!(reason, StopReason::Stop),
-            ModelEvent::Reasoning(_) | ModelEvent::Usage(_) | ModelEvent::Echo(_) => {}
+            ModelEvent::CallFinished { .. }
+            | ModelEvent::Reasoning(_)
+            | ModelEvent::Usage(_)
+            | ModelEvent::Echo(_) => {}
         }
     }
     text

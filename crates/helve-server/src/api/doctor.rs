@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Right;
 use crate::app::App;
-use crate::input::Asked;
+use crate::input::Query;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
@@ -71,7 +71,6 @@ pub type DoctorFuture = Pin<Box<dyn Future<Output = DoctorReport> + Send>>;
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes.add(
         Operation::get("/api/doctor", Right::Admin, "Examine the server, and say how to fix each problem")
-            .query::<DoctorQuery>()
             .gives::<DoctorReport>(),
         examine,
     )
@@ -95,7 +94,7 @@ enum FindingLanguage {
 
 async fn examine(
     State(app): State<App>,
-    Asked(query): Asked<DoctorQuery>,
+    Query(query): Query<DoctorQuery>,
 ) -> Result<axum::Json<DoctorReport>, Problem> {
     let doctor = app.doctor().ok_or_else(|| Problem::not_found("doctor"))?;
     let language = match query.lang {

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use self::view::{ToolList, ToolView, VersionList, VersionView};
 use crate::access::{Principal, Right, Visitor};
 use crate::app::App;
-use crate::input::{Asked, DefinitionJson, Json, Path};
+use crate::input::{DefinitionJson, Json, Path, Query};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 

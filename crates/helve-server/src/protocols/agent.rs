@@ -18,11 +18,11 @@ use crate::problem::Problem;
 use crate::protocols::accumulated_text::AccumulatedText;
 use crate::protocols::client_tools::tool_choice;
 use crate::protocols::request_params::{RequestParams, ToolSwitches, disabled_tools, system_prompt};
+use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
 use crate::routes::{Operation, Routes};
 use crate::sse::{DONE, Render, Subscriber, data_of, ending_sentence, run_question, server_stopping};
 use crate::start_run::{self, RunHeaders, parse_conversation};
-use crate::protocols::tool_failure::ToolFailure;
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes.add(

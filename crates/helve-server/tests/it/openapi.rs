@@ -11,7 +11,7 @@ use axum::response::Response;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::test_server::TestServer;
 
 /// The document, which is the same for every server.
 static DOCUMENT: OnceLock<Value> = OnceLock::new();
@@ -104,8 +104,8 @@ fn operations(document: &Value) -> BTreeMap<String, Value> {
 
 #[tokio::test]
 async fn every_operation_has_an_id_of_its_own_and_an_area() {
-    let house = House::new([]).await;
-    let document = house.get_json("/openapi.json").await;
+    let server = TestServer::new([]).await;
+    let document = server.get_json("/openapi.json").await;
     let mut ids = BTreeSet::new();
     for (name, operation) in operations(&document) {
         let id = operation["operationId"].as_str().unwrap();
@@ -120,8 +120,8 @@ async fn every_operation_has_an_id_of_its_own_and_an_area() {
 
 #[tokio::test]
 async fn every_body_has_an_example_that_fits_its_schema() {
-    let house = House::new([]).await;
-    let document = house.get_json("/openapi.json").await;
+    let server = TestServer::new([]).await;
+    let document = server.get_json("/openapi.json").await;
     let mut compared = 0;
     for (name, operation) in operations(&document) {
         let Some(content) = operation["requestBody"]["content"].get("application/json") else { continue };
@@ -135,8 +135,8 @@ async fn every_body_has_an_example_that_fits_its_schema() {
 
 #[tokio::test]
 async fn what_a_handler_takes_is_what_the_document_says() {
-    let house = House::new([]).await;
-    let document = house.get_json("/openapi.json").await;
+    let server = TestServer::new([]).await;
+    let document = server.get_json("/openapi.json").await;
     let operations = operations(&document);
     let body = |name: &str| operations[name]["requestBody"]["content"]["application/json"]["schema"].clone();
     assert_eq!(body("put /api/tools/{tool}")["$ref"], "#/components/schemas/ToolDefinition");
@@ -150,8 +150,8 @@ async fn what_a_handler_takes_is_what_the_document_says() {
 
 #[tokio::test]
 async fn an_answer_that_the_document_does_not_describe_is_noticed() {
-    let house = House::new([]).await;
-    let document = house.get_json("/openapi.json").await;
+    let server = TestServer::new([]).await;
+    let document = server.get_json("/openapi.json").await;
     let schema = &document["paths"]["/api/session"]["get"]["responses"]["200"]["content"]["application/json"];
     assert_eq!(compare(&document, &schema["schema"], &json!({"needed": true, "signed_in": false})), [""; 0]);
     assert_ne!(compare(&document, &schema["schema"], &json!({"needed": "yes"})), [""; 0]);

@@ -9,9 +9,9 @@ use super::CallFormat;
 use super::messages::NewMessages;
 use crate::problem::Problem;
 use crate::protocols::accumulated_text::AccumulatedText;
+use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
 use crate::sse::{DONE, Render, data_of, ending_sentence, run_question, server_stopping};
-use crate::protocols::tool_failure::ToolFailure;
 
 pub(super) struct ChatRender {
     run: RunId,

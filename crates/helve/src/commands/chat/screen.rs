@@ -171,6 +171,7 @@ checked = checked
             | Fact::StepFinished { .. }
             | Fact::StepSnapshot(_)
             | Fact::RunWaiting { .. }
+            | Fact::ToolDiscarded { .. }
             | Fact::RunFinished { .. } => {}
         }
         if fact.is_last() {

@@ -124,6 +124,9 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
             );
             (tr!("unknown"), Words::Both(head, format!("{because}{checked}")))
         }
+        Fact::ToolDiscarded { tool, arguments, .. } => {
+            (tr!("discarded"), Words::Both(line(tool), arguments.clone()))
+        }
         Fact::ToolLate { call, .. } => {
             (tr!("late"), Words::Line(tr!("{call} came after the end", call = number(call))))
         }

@@ -191,6 +191,7 @@ pub(super) const TEXTS: Texts = &[
     ("failed", "失败"),
     ("refused", "被拒绝"),
     ("unknown", "未知"),
+    ("discarded", "已丢弃"),
     ("late", "迟到"),
     ("answered", "已回答"),
     ("budget", "预算"),
