@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream};
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_lab::mock::{Mock, PROTOCOLS, Protocol, Script};
 use helve_model::ToolMode;
-use helve_model_http::{HttpModel, HttpModelSettings, Patience, client_with};
+use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
 use helve_store::{Log, MemoryStore};
 use helve_tool::{Action, CallContext, Guards, Registry, Request, Rule, Tool, ToolFuture};
 use helve_types::{Effect, Fact, Fate, Mode, ModelParams, StopReason, ToolOutput, ToolSpec, UserId, World};
@@ -22,7 +22,7 @@ const BYTES_MAX: usize = 8_000;
 /// So many cuts behind the end must all find the message complete.
 const BEYOND: usize = 64;
 
-static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client_with(&Patience::default()).unwrap());
+static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client_with(&Timeouts::default()).unwrap());
 
 /// Sends something, once for each time it is called, and cannot take it back.
 struct Send {

@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use helve_agent::{Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_lab::mock::{Mock, Protocol, Script, words};
 use helve_model::ToolMode;
-use helve_model_http::{HttpModel, HttpModelSettings, Patience, client_with};
+use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
 use helve_store::MemoryStore;
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolFuture};
 use helve_types::{
@@ -85,13 +85,13 @@ impl fmt::Display for Trial {
 }
 
 /// Short enough to test with, and long enough for a machine that is busy.
-const HASTY: Patience = Patience {
+const HASTY: Timeouts = Timeouts {
     connect: Duration::from_millis(400),
-    silence: Duration::from_millis(2_000),
+    idle: Duration::from_millis(2_000),
     total: Duration::from_millis(4_000),
 };
 
-static CALM_CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client_with(&Patience::default()).unwrap());
+static CALM_CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client_with(&Timeouts::default()).unwrap());
 static HASTY_CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client_with(&HASTY).unwrap());
 
 struct Look {
@@ -146,7 +146,7 @@ impl Trial {
 
     fn runtime(&self, base_url: &str, ran: &Arc<AtomicUsize>) -> Runtime {
         let (client, patience) =
-            if self.hasty { (&*HASTY_CLIENT, HASTY) } else { (&*CALM_CLIENT, Patience::default()) };
+            if self.hasty { (&*HASTY_CLIENT, HASTY) } else { (&*CALM_CLIENT, Timeouts::default()) };
         let settings = HttpModelSettings {
             name: "mock".into(),
             vendor: None,
@@ -158,7 +158,7 @@ impl Trial {
             tool_mode: ToolMode::Fixed(Mode::Native),
             params: ModelParams::default(),
         };
-        let model = HttpModel::new(settings, client.clone()).unwrap().with_patience(patience);
+        let model = HttpModel::new(settings, client.clone()).unwrap().with_timeouts(patience);
         let mut models = Models::new();
         models.add(Arc::new(model), ModelOptions::default());
         let parameters =
