@@ -4,23 +4,24 @@
 #[cfg(test)]
 const ARROWS: &[(&str, &[&str])] = &[
     ("types", &[]),
+    ("wire", &[]),
     ("json", &[]),
     ("dialect", &["json"]),
     ("policy", &[]),
     ("guard", &[]),
     ("model", &[]),
     // Of the way out it knows only what takes secrets out of answers.
-    ("model-http", &["model", "egress"]),
+    ("model-http", &["model", "egress", "wire"]),
     ("store", &[]),
     ("store-sql", &["store"]),
     ("tool", &["policy", "guard", "store"]),
     ("egress", &[]),
     ("process", &[]),
     ("tool-builtin", &["tool", "egress", "process"]),
-    ("tool-http", &["tool", "egress"]),
+    ("tool-http", &["tool", "egress", "wire"]),
     ("tool-code", &["tool", "process"]),
     ("agent", &["model", "dialect", "json", "tool", "store", "guard"]),
-    ("server", &["agent", "tool", "store", "guard"]),
+    ("server", &["agent", "tool", "store", "guard", "wire"]),
 ];
 
 #[cfg(test)]

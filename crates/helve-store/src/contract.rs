@@ -235,6 +235,7 @@ fn setup() -> RunSetup {
         stream: true,
         pre_search: false,
         end_when_refused: false,
+        request_id: None,
         input: RunInput::Conversation,
     }
 }

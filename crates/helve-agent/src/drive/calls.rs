@@ -96,6 +96,7 @@ impl Driver {
             call: call.clone(),
             user: self.user.clone(),
             agent: self.run.setup().agent.clone(),
+            request_id: self.run.setup().request_id.clone(),
             language: self.run.language(),
             attempts_before,
             grant,

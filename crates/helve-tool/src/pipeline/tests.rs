@@ -157,6 +157,7 @@ impl Lab {
             call: call.id.clone(),
             user: helve_types::UserId("mei".into()),
             agent: "default".into(),
+            request_id: None,
             language: Default::default(),
             attempts_before: 0,
             grant: None,

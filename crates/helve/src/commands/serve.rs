@@ -108,19 +108,19 @@ impl Serving {
         for warning in &assembly.warnings {
             tracing::warn!(problem = warning, "configuration needs attention");
         }
-        let app = application(config, &assembly, world)?;
+        let listener = TcpListener::bind(config.listen).await.with_context(|| {
+            tr!("cannot listen on {listen}; is another Helve running there?", listen = config.listen)
+        })?;
+        let address = listener.local_addr()?;
+        let doctor = Examined::new(config, &assembly, Some(address)).doctor();
+        let app = application(config, &assembly, world, doctor)?;
         app.refresh_access().await?;
         if let Some(error) = config.needs_token()
             && !app.has_token()
         {
             return Err(error);
         }
-        let listener = TcpListener::bind(config.listen).await.with_context(|| {
-            tr!("cannot listen on {listen}; is another Helve running there?", listen = config.listen)
-        })?;
-        let address = listener.local_addr()?;
         let stop = CancellationToken::new();
-        app.set_doctor(Examined::new(config, &assembly, Some(address)).doctor());
         let router = helve_server::router(app.clone());
         let other = other_loopback(address).await;
         let server = tokio::spawn(helve_server::serve(

@@ -33,7 +33,7 @@ struct RecordedCall {
 }
 
 /// The history with what is on record of the server's own calls.
-pub(super) async fn complete(
+pub(super) async fn complete_history(
     store: &dyn Store,
     user: &UserId,
     history: Vec<ChatMessage>,
@@ -142,13 +142,13 @@ async fn calls_of(store: &dyn Store, user: &UserId, run: RunId) -> Result<Vec<Re
         after = last.event.seq;
         for recorded in page {
             bytes += recorded.json.len();
-            note(&mut calls, recorded.event.fact);
+            note_fact(&mut calls, recorded.event.fact);
         }
     }
     Ok(calls)
 }
 
-fn note(calls: &mut Vec<RecordedCall>, fact: Fact) {
+fn note_fact(calls: &mut Vec<RecordedCall>, fact: Fact) {
     let (call, told) = match fact {
         Fact::ToolRequested { step, call, tool, arguments, .. } => {
             calls.push(RecordedCall { id: call, step, tool, arguments, is_clients: false, told: None });
@@ -192,6 +192,6 @@ impl RecordedCall {
     }
 }
 
-fn spoken(role: ChatRole, content: &str) -> ChatMessage {
+fn message_of(role: ChatRole, content: &str) -> ChatMessage {
     ChatMessage { role, content: content.into(), reasoning: String::new(), calls: vec![], call_id: None }
 }
