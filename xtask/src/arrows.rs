@@ -8,7 +8,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("dialect", &["json"]),
     ("policy", &[]),
     ("guard", &[]),
-    ("model", &[]),
+    ("model", &["dialect"]),
     // Of the way out it knows only what takes secrets out of answers.
     ("model-http", &["model", "egress"]),
     ("store", &[]),

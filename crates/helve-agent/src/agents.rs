@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use helve_model::fleet::Forms;
 use helve_tool::{
     Access, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox,
 };
 use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
 use crate::budget::Limits;
-use crate::forms::Forms;
 
 /// What an agent is, as the operator wrote it down.
 #[derive(Debug, Clone)]

@@ -7,19 +7,13 @@
 mod agents;
 mod ask;
 mod budget;
-mod choose;
 mod command;
 mod compact;
 mod drive;
 mod feed;
 mod follow;
-mod forms;
 mod listen;
 mod metrics;
-mod models;
-mod price;
-mod probe;
-mod retry;
 mod run;
 mod runtime;
 mod transcript;
@@ -32,9 +26,10 @@ pub use feed::Frame;
 pub use follow::Follower;
 pub use helve_guard::{AdmissionSettings, AdmissionStatus};
 pub use helve_model::Model;
-pub use metrics::{BudgetCounters, BudgetMetrics, ModelCounters, ModelMetrics, RunCounters, RunMetrics};
-pub use models::{ModelOptions, Models, Origin};
-pub use price::{PerMillion, Price, PriceSource};
+pub use helve_model::fleet::{
+    ChooseError, ModelCounters, ModelMetrics, ModelOptions, Models, Origin, PerMillion, Price, PriceSource,
+};
+pub use metrics::{BudgetCounters, BudgetMetrics, RunCounters, RunMetrics};
 pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{
     BudgetReport, CallOptions, Called, ClientClaim, Delivered, OnAsked, Order, ProbeError, Runtime,

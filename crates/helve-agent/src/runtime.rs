@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use helve_dialect::Profile;
 use helve_guard::{Admission, AdmissionSettings, AdmissionStatus};
+use helve_model::fleet::Models;
 use helve_store::{Disk, Recorded, RunJournal, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Hooks, Registry, Rule};
 use helve_types::{ApprovalId, Fact, MessageId, RunId, RunInput, RunState, Seal, World};
@@ -46,7 +47,6 @@ use crate::drive::{DriveError, Driver, Left};
 use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
 use crate::metrics::{BudgetCounters, BudgetMetrics, RunCounters, RunMetrics};
-use crate::models::Models;
 use crate::run::{CALLS_PER_STEP_MAX, SAID_BYTES_MAX};
 
 /// How a runtime works.

@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 use helve_dialect::Language;
 use helve_model::Model;
+use helve_model::fleet::Window;
+use helve_model::fleet::prompt_mode::profile_of;
+use helve_model::fleet::tokens::{Ratio, of_request, of_text};
 use helve_types::{CallId, Compaction, Fact, Mode, ModelParams, RunInput, Spent, Summary, Usage};
 use tokio::time::Instant;
 
@@ -18,9 +21,7 @@ pub(crate) use self::rest::Rests;
 use self::summary::{Task, Written};
 use super::model::Quest;
 use super::{DriveError, Driver};
-use crate::ask::profile_of;
-use crate::compact::tokens::{Ratio, of_request, of_text};
-use crate::compact::{Cut, Goal, Keeper, Past, Plan, Window, is_worth_it, prompt};
+use crate::compact::{Cut, Goal, Keeper, Past, Plan, is_worth_it, prompt};
 use crate::transcript::{Output, placed, summed_up};
 
 /// What was done in a step to make room.

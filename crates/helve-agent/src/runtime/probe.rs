@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use helve_dialect::Profile;
 use helve_model::ModelError;
+use helve_model::fleet::Probe;
+use helve_model::fleet::prompt_mode::profile_of;
 use helve_store::{Page, RunFilter, Scope, StoreError};
 use helve_types::{Mode, ModelProfile};
 use tokio::task::JoinHandle;
 
 use super::{Runtime, Shared};
 use crate::agents::Agent;
-use crate::ask::profile_of;
-use crate::probe::Probe;
 
 /// The profiles that a model without native calls is tried with, after the operator's own choice: from what small
 /// models follow best to what the others still understand.

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use helve_model::fleet::prompt_mode::{joined, profile_of};
+use helve_model::fleet::{ChooseError, Chosen, choose, list};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
 use helve_types::{
@@ -12,7 +14,6 @@ use helve_types::{
 
 use super::Runtime;
 use crate::agents::{Agent, AgentSettings, Kit};
-use crate::choose::{Chosen, choose, list};
 use crate::drive::{Driver, Parts};
 use crate::follow::Follower;
 use crate::run::Run;
@@ -88,14 +89,8 @@ pub enum StartError {
     #[error("there is no agent `{name}`; the agents are: {known}")]
     UnknownAgent { name: String, known: String },
 
-    #[error("there is no model `{name}`; the models are: {known}")]
-    UnknownModel { name: String, known: String },
-
-    #[error("the model `{model}` has no variant `{name}`; {known}")]
-    UnknownVariant { model: String, name: String, known: String },
-
-    #[error("the model's name asks for the variant `{named}` and the request for `{asked}`; choose one")]
-    TwoVariants { named: String, asked: String },
+    #[error(transparent)]
+    Model(#[from] ChooseError),
 
     #[error("there is no prompt profile `{0}`")]
     UnknownProfile(String),
@@ -248,7 +243,7 @@ impl Runtime {
             agent: settings.name.clone(),
             model,
             model_is_chosen: request.model.is_some(),
-            system: crate::ask::joined(&settings.system, request.system.as_deref().unwrap_or_default()),
+            system: joined(&settings.system, request.system.as_deref().unwrap_or_default()),
             max_steps: settings.max_steps,
             tool_choice: request.tool_choice,
             tools: kit.pinned(),
@@ -299,11 +294,11 @@ impl Runtime {
         let models = &self.shared.models;
         let variant = request.variant.as_deref();
         if let Some(name) = request.model.as_deref() {
-            return choose(models, name, variant);
+            return Ok(choose(models, name, variant)?);
         }
         let own = agent.model.clone().unwrap_or_else(|| models.default_for(&request.user));
         let own = choose(models, &own, None)?;
-        if variant.is_some() { choose(models, &own.model, variant) } else { Ok(own) }
+        if variant.is_some() { Ok(choose(models, &own.model, variant)?) } else { Ok(own) }
     }
 
     /// Whether the web is to be searched first: as the request says, or else the agent, or else the model.
@@ -315,7 +310,7 @@ impl Runtime {
     /// The mode with the profile's own name, by which it is kept and looked up from here on.
     fn resolve_mode(&self, mode: Mode) -> Result<Mode, StartError> {
         let Mode::Prompt(name) = &mode else { return Ok(mode) };
-        let profile = crate::ask::profile_of(&mode, &self.shared.settings.profiles);
+        let profile = profile_of(&mode, &self.shared.settings.profiles);
         let profile = profile.ok_or_else(|| StartError::UnknownProfile(name.clone()))?;
         Ok(Mode::Prompt(profile.name().into()))
     }

@@ -1,28 +1,40 @@
 //! Which model, and which variant of it, a request means.
 
-use crate::models::Models;
-use crate::runtime::StartError;
+use super::Models;
+
+/// Why a request means no model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChooseError {
+    #[error("there is no model `{name}`; the models are: {known}")]
+    UnknownModel { name: String, known: String },
+
+    #[error("the model `{model}` has no variant `{name}`; {known}")]
+    UnknownVariant { model: String, name: String, known: String },
+
+    #[error("the model's name asks for the variant `{named}` and the request for `{asked}`; choose one")]
+    TwoVariants { named: String, asked: String },
+}
 
 /// A model with the variant that was asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Chosen {
-    pub(crate) model: String,
-    pub(crate) variant: Option<String>,
+pub struct Chosen {
+    pub model: String,
+    pub variant: Option<String>,
 }
 
 /// `name` means a model, or with `name:variant` a variant of it; names of models may have colons of their own.
-pub(crate) fn choose(models: &Models, name: &str, variant: Option<&str>) -> Result<Chosen, StartError> {
+pub fn choose(models: &Models, name: &str, variant: Option<&str>) -> Result<Chosen, ChooseError> {
     let (model, named) = match name.rsplit_once(':') {
         _ if models.get(name).is_some() => (name, None),
         Some((model, named)) if models.get(model).is_some() => (model, Some(named)),
         _ => {
             let known = list(models.names().iter().map(String::as_str));
-            return Err(StartError::UnknownModel { name: name.into(), known });
+            return Err(ChooseError::UnknownModel { name: name.into(), known });
         }
     };
     let variant = match (named, variant) {
         (Some(named), Some(asked)) if named != asked => {
-            return Err(StartError::TwoVariants { named: named.into(), asked: asked.into() });
+            return Err(ChooseError::TwoVariants { named: named.into(), asked: asked.into() });
         }
         (named, asked) => asked.or(named),
     };
@@ -32,7 +44,7 @@ pub(crate) fn choose(models: &Models, name: &str, variant: Option<&str>) -> Resu
         && !known.is_some_and(|known| known.contains_key(asked))
     {
         let names = known.into_iter().flatten().map(|(name, _)| name.as_str());
-        return Err(StartError::UnknownVariant {
+        return Err(ChooseError::UnknownVariant {
             model: model.into(),
             name: asked.into(),
             known: match list(names) {
@@ -44,7 +56,7 @@ pub(crate) fn choose(models: &Models, name: &str, variant: Option<&str>) -> Resu
     Ok(Chosen { model: model.into(), variant: variant.map(str::to_owned) })
 }
 
-pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
@@ -52,11 +64,11 @@ pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use helve_model::ScriptedModel;
+    use crate::ScriptedModel;
     use helve_types::ModelParams;
 
     use super::*;
-    use crate::models::ModelOptions;
+    use crate::fleet::ModelOptions;
 
     fn models() -> Models {
         let mut models = Models::new();

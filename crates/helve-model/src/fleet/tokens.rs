@@ -3,7 +3,7 @@
 //! A character of Chinese, Japanese or Korean is about a token; of anything else, four bytes are. How far off that is
 //! differs between models and languages, so it is corrected by what the vendor counted the last time (`corrected`).
 
-use helve_model::{ModelRequest, Turn};
+use crate::{ModelRequest, Turn};
 use serde_json::Value;
 
 /// What every turn takes besides its words: its role, and marks around it.
@@ -14,7 +14,7 @@ const CALL: u64 = 8;
 const RATIO_MIN: f64 = 0.5;
 const RATIO_MAX: f64 = 4.0;
 
-pub(crate) fn of_text(text: &str) -> u64 {
+pub fn of_text(text: &str) -> u64 {
     if text.is_ascii() {
         return (text.len() as u64).div_ceil(4);
     }
@@ -34,7 +34,7 @@ fn is_wide(c: char) -> bool {
         | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
-pub(crate) fn of_turn(turn: &Turn<'_>) -> u64 {
+pub fn of_turn(turn: &Turn<'_>) -> u64 {
     TURN + match turn {
         Turn::User(text) => of_text(text),
         Turn::Assistant { text, reasoning, echo, calls } => {
@@ -48,7 +48,7 @@ pub(crate) fn of_turn(turn: &Turn<'_>) -> u64 {
     }
 }
 
-pub(crate) fn of_request(request: &ModelRequest<'_>) -> u64 {
+pub fn of_request(request: &ModelRequest<'_>) -> u64 {
     let turns: u64 = request.turns.iter().map(of_turn).sum();
     let tools: u64 = request
         .tools
@@ -72,7 +72,7 @@ fn of_value(value: &Value) -> u64 {
 
 /// How much more, or less, a vendor counted than was estimated.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Ratio(f64);
+pub struct Ratio(f64);
 
 impl Default for Ratio {
     fn default() -> Self {
@@ -81,18 +81,18 @@ impl Default for Ratio {
 }
 
 impl Ratio {
-    pub(crate) fn new(counted: u64, estimated: u64) -> Self {
+    pub fn new(counted: u64, estimated: u64) -> Self {
         let ratio = counted as f64 / estimated.max(1) as f64;
         Self(ratio.clamp(RATIO_MIN, RATIO_MAX))
     }
 
     /// An estimate as this vendor would count it.
-    pub(crate) fn corrected(self, estimated: u64) -> u64 {
+    pub fn corrected(self, estimated: u64) -> u64 {
         (estimated as f64 * self.0).round() as u64
     }
 
     /// What would be estimated where this vendor counts so much.
-    pub(crate) fn estimated(self, counted: u64) -> u64 {
+    pub fn estimated(self, counted: u64) -> u64 {
         (counted as f64 / self.0) as u64
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use futures_util::StreamExt;
-use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use helve_types::{ModelParams, StopReason, Usage};
 use serde_json::Value;
 
@@ -17,23 +17,23 @@ const PAUSE_MAX: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
 pub(super) enum Reply {
-    Said(Said),
+    Answer(Answer),
     /// There is no answer, and asking again would not help.
     Refused(ModelError),
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct Answer {
     pub(super) text: String,
     pub(super) reasoning: String,
-    pub(super) calls: Vec<SaidCall>,
+    pub(super) calls: Vec<AnswerCall>,
     pub(super) stop: Option<StopReason>,
     pub(super) echo: Option<Value>,
     pub(super) usage: Usage,
 }
 
 #[derive(Debug)]
-pub(super) struct SaidCall {
+pub(super) struct AnswerCall {
     pub(super) id: Option<String>,
     pub(super) tool: String,
     pub(super) arguments: String,
@@ -48,12 +48,12 @@ pub(super) fn params(model: &dyn Model) -> ModelParams {
     ModelParams { max_tokens, ..own }
 }
 
-pub(super) async fn hear(model: &dyn Model, request: &ModelRequest<'_>) -> Reply {
+pub(super) async fn ask(model: &dyn Model, request: &ModelRequest<'_>) -> Reply {
     let mut tries = 0;
     loop {
         tries += 1;
         match once(model, request).await {
-            Ok(said) => return Reply::Said(said),
+            Ok(said) => return Reply::Answer(said),
             Err(error) if tries < TRIES_MAX && is_passing(error.kind) => {
                 tokio::time::sleep(error.retry_after.unwrap_or(PAUSE).min(PAUSE_MAX)).await;
             }
@@ -66,15 +66,15 @@ fn is_passing(kind: ModelErrorKind) -> bool {
     matches!(kind, ModelErrorKind::Unavailable | ModelErrorKind::Broken)
 }
 
-async fn once(model: &dyn Model, request: &ModelRequest<'_>) -> Result<Said, ModelError> {
-    let mut said = Said::default();
+async fn once(model: &dyn Model, request: &ModelRequest<'_>) -> Result<Answer, ModelError> {
+    let mut said = Answer::default();
     let mut events = model.ask(request);
     while let Some(event) = events.next().await {
         match event? {
             ModelEvent::Text(text) => said.text.push_str(&text),
             ModelEvent::Reasoning(text) => said.reasoning.push_str(&text),
             ModelEvent::CallStarted { id, tool, .. } => {
-                said.calls.push(SaidCall { id, tool, arguments: String::new(), pieces: 0 });
+                said.calls.push(AnswerCall { id, tool, arguments: String::new(), pieces: 0 });
             }
             ModelEvent::CallArguments { index, text } => {
                 if let Some(call) = usize::try_from(index).ok().and_then(|at| said.calls.get_mut(at)) {

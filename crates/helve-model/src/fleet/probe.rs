@@ -3,25 +3,25 @@
 //! The order matters: whether it calls natively decides what else is worth asking. What an answer means is said
 //! in `judge`, without asking anybody. Nothing here runs a tool.
 
-mod hear;
+mod ask;
 mod judge;
-mod kit;
+mod tools;
 
+use crate::{Model, ModelError, ModelErrorKind, ModelRequest, Needs, Turn, TurnCall};
 use helve_dialect::Profile;
-use helve_model::{Model, ModelError, ModelErrorKind, ModelRequest, Needs, Turn, TurnCall};
 use helve_types::{Finding, ModelProfile, Timestamp, ToolChoice, ToolSpec};
 
-use self::hear::{Reply, Said};
-use crate::ask;
+use self::ask::{Answer, Reply};
+use super::prompt_mode;
 
 /// A model that is being asked.
-pub(crate) struct Probe<'a> {
-    pub(crate) model: &'a dyn Model,
+pub struct Probe<'a> {
+    pub model: &'a dyn Model,
     /// What is told to those who watch, question by question.
-    pub(crate) progress: &'a mut (dyn FnMut(&str) + Send),
+    pub progress: &'a mut (dyn FnMut(&str) + Send),
     /// The prompt profiles to try where there are no native calls, in this order.
-    pub(crate) profiles: Vec<&'a Profile>,
-    pub(crate) profile: ModelProfile,
+    pub profiles: Vec<&'a Profile>,
+    pub profile: ModelProfile,
 }
 
 /// What is asked, with the way of calling left to the vendor.
@@ -45,7 +45,7 @@ const PARALLEL: &str =
 const GREETING: &str = "Good morning!";
 
 impl<'a> Probe<'a> {
-    pub(crate) fn new(
+    pub fn new(
         model: &'a dyn Model,
         subject: &str,
         at: Timestamp,
@@ -56,8 +56,8 @@ impl<'a> Probe<'a> {
     }
 
     /// Asks everything that is worth asking. Fails only if the model cannot be asked at all.
-    pub(crate) async fn run(mut self) -> Result<ModelProfile, ModelError> {
-        let clock = kit::clock();
+    pub async fn run(mut self) -> Result<ModelProfile, ModelError> {
+        let clock = tools::clock();
         match self.native(&clock).await? {
             Some(said) => {
                 self.parallel(&clock).await;
@@ -71,11 +71,11 @@ impl<'a> Probe<'a> {
     }
 
     /// Whether it calls a tool at all. Gives the message in which it did.
-    async fn native(&mut self, clock: &ToolSpec) -> Result<Option<Said>, ModelError> {
+    async fn native(&mut self, clock: &ToolSpec) -> Result<Option<Answer>, ModelError> {
         (self.progress)("does it call tools natively?");
         for question in [NATIVE, AGAIN] {
             match self.ask(question, clock, ToolChoice::Auto).await {
-                Reply::Said(said) => {
+                Reply::Answer(said) => {
                     let heard = judge::native(&said, clock);
                     self.profile.native = heard.finding;
                     self.profile.calls_in_text = heard.in_text;
@@ -102,13 +102,13 @@ impl<'a> Probe<'a> {
     }
 
     /// A question with tools was refused: was it because of the tools?
-    async fn refused_with_tools(&mut self, error: ModelError) -> Result<Option<Said>, ModelError> {
+    async fn refused_with_tools(&mut self, error: ModelError) -> Result<Option<Answer>, ModelError> {
         // Only a server that says no has said anything about tools; one that is down has not.
         if error.kind != ModelErrorKind::Refused {
             return Err(error);
         }
         match self.put(Question::new(vec![user(GREETING)], vec![])).await {
-            Reply::Said(_) => {
+            Reply::Answer(_) => {
                 self.profile.native = Finding::no(format!(
                     "a question with tools is refused: {}",
                     judge::shorten(&error.message)
@@ -122,7 +122,7 @@ impl<'a> Probe<'a> {
     async fn parallel(&mut self, clock: &ToolSpec) {
         (self.progress)("does it ask for two calls at once?");
         self.profile.parallel = match self.ask(PARALLEL, clock, ToolChoice::Auto).await {
-            Reply::Said(said) => judge::parallel(&said),
+            Reply::Answer(said) => judge::parallel(&said),
             Reply::Refused(error) => Finding::unknown(judge::shorten(&error.message)),
         };
     }
@@ -130,7 +130,7 @@ impl<'a> Probe<'a> {
     async fn required(&mut self, clock: &ToolSpec) {
         (self.progress)("does it call a tool because it must?");
         self.profile.required = match self.ask(GREETING, clock, ToolChoice::Required).await {
-            Reply::Said(said) => judge::required(&said),
+            Reply::Answer(said) => judge::required(&said),
             Reply::Refused(error) if error.kind == ModelErrorKind::Refused => {
                 Finding::no(judge::shorten(&error.message))
             }
@@ -139,7 +139,7 @@ impl<'a> Probe<'a> {
     }
 
     /// Whether the conversation may go on without what the model thought before its call.
-    async fn reasoning(&mut self, clock: &ToolSpec, said: &Said) {
+    async fn reasoning(&mut self, clock: &ToolSpec, said: &Answer) {
         if !self.profile.reasons.is_yes() {
             self.profile.wants_reasoning_back = Finding::no("it shows no reasoning");
             return;
@@ -147,7 +147,7 @@ impl<'a> Probe<'a> {
         (self.progress)("does it want its reasoning back?");
         let without = self.put(after_the_call(clock, said, Back::Nothing)).await;
         let with = match &without {
-            Reply::Said(_) => None,
+            Reply::Answer(_) => None,
             Reply::Refused(_) => Some(self.put(after_the_call(clock, said, Back::Reasoning)).await),
         };
         self.profile.wants_reasoning_back = judge::wants_reasoning_back(&without, with.as_ref());
@@ -155,7 +155,7 @@ impl<'a> Probe<'a> {
 
     async fn schemas(&mut self, clock: &ToolSpec) {
         (self.progress)("which words of JSON Schema does its server take?");
-        let all = kit::with_all_keywords();
+        let all = tools::with_all_keywords();
         let Reply::Refused(error) = self.ask(GREETING, &all, ToolChoice::Auto).await else {
             self.profile.rich_schemas = Finding::yes("a tool with every keyword was taken");
             return;
@@ -164,13 +164,13 @@ impl<'a> Probe<'a> {
         // and then refuses the rich one again means it.
         let plain = self.ask(GREETING, clock, ToolChoice::Auto).await;
         let again = self.ask(GREETING, &all, ToolChoice::Auto).await;
-        if !matches!((plain, again), (Reply::Said(_), Reply::Refused(_))) {
+        if !matches!((plain, again), (Reply::Answer(_), Reply::Refused(_))) {
             self.profile.rich_schemas = Finding::unknown(judge::shorten(&error.message));
             return;
         }
         self.profile.rich_schemas = Finding::no(judge::shorten(&error.message));
-        for keyword in kit::KEYWORDS {
-            let one = kit::with_keyword(keyword);
+        for keyword in tools::KEYWORDS {
+            let one = tools::with_keyword(keyword);
             if let Reply::Refused(_) = self.ask(GREETING, &one, ToolChoice::Auto).await {
                 self.profile.rejects.push((*keyword.name).to_owned());
             }
@@ -182,8 +182,8 @@ impl<'a> Probe<'a> {
         for profile in self.profiles.clone() {
             (self.progress)(&format!("does it write calls as `{}` shows?", profile.name()));
             let specs = [clock];
-            let (system, turns) = ask::described(profile, &specs, AGAIN);
-            let params = hear::params(self.model);
+            let (system, turns) = prompt_mode::described(profile, &specs, AGAIN);
+            let params = ask::params(self.model);
             let request = ModelRequest {
                 stable: system.len(),
                 system: system.into(),
@@ -191,14 +191,14 @@ impl<'a> Probe<'a> {
                 tools: vec![],
                 tool_choice: &ToolChoice::None,
                 params: &params,
-                form: ask::form(self.model.form_support(), profile, &specs, &ToolChoice::Auto),
+                form: prompt_mode::form(self.model.form_support(), profile, &specs, &ToolChoice::Auto),
                 needs: Needs::default(),
                 stop: profile.stops(),
                 stream: true,
             };
-            let reply = hear::hear(self.model, &request).await;
+            let reply = ask::ask(self.model, &request).await;
             self.count(&reply);
-            if let Reply::Said(said) = reply
+            if let Reply::Answer(said) = reply
                 && let Some(dialect) = judge::written(&said, clock, Some(profile))
             {
                 self.profile.prompt = Some(profile.name().to_owned());
@@ -214,7 +214,7 @@ impl<'a> Probe<'a> {
 
     async fn put(&mut self, question: Question<'_>) -> Reply {
         let Question { turns, tools, choice, needs } = question;
-        let params = hear::params(self.model);
+        let params = ask::params(self.model);
         let request = ModelRequest {
             system: "".into(),
             stable: 0,
@@ -227,14 +227,14 @@ impl<'a> Probe<'a> {
             stop: &[],
             stream: true,
         };
-        let reply = hear::hear(self.model, &request).await;
+        let reply = ask::ask(self.model, &request).await;
         self.count(&reply);
         reply
     }
 
     fn count(&mut self, reply: &Reply) {
         self.profile.questions += 1;
-        if let Reply::Said(said) = reply {
+        if let Reply::Answer(said) = reply {
             self.profile.usage = self.profile.usage.plus(said.usage);
         }
     }
@@ -251,12 +251,12 @@ enum Back {
 }
 
 /// The same conversation one step later: the call was made, here is the result.
-fn after_the_call<'a>(clock: &'a ToolSpec, said: &'a Said, back: Back) -> Question<'a> {
+fn after_the_call<'a>(clock: &'a ToolSpec, said: &'a Answer, back: Back) -> Question<'a> {
     let (reasoning, echo) = match &back {
         Back::Nothing => ("", None),
         Back::Reasoning => (&*said.reasoning, said.echo.as_ref()),
     };
-    let id = |at: usize, call: &hear::SaidCall| call.id.clone().unwrap_or_else(|| format!("call_{at}"));
+    let id = |at: usize, call: &ask::AnswerCall| call.id.clone().unwrap_or_else(|| format!("call_{at}"));
     let calls = said.calls.iter().enumerate().map(|(at, call)| TurnCall {
         id: id(at, call).into(),
         tool: (&*call.tool).into(),

@@ -1,7 +1,7 @@
 //! Models of several kinds, and what is found out about them.
 
+use crate::{Reply as Script, ScriptedModel};
 use expect_test::{Expect, expect};
-use helve_model::{Reply as Script, ScriptedModel};
 use helve_types::Answered;
 
 use super::*;
@@ -83,7 +83,7 @@ async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_o
         refuses("`pattern` is not supported"),
         refuses("`pattern` is not supported"),
     ];
-    let rest = (1..kit::KEYWORDS.len()).map(|_| says("Hello!"));
+    let rest = (1..tools::KEYWORDS.len()).map(|_| says("Hello!"));
     check(
         start.into_iter().chain(rest),
         expect![[r#"

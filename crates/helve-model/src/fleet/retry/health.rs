@@ -15,8 +15,8 @@ const REST_FIRST: Duration = Duration::from_secs(15);
 const REST_MAX: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Health {
-    pub(crate) budget: Budget,
+pub struct Health {
+    pub budget: Budget,
     /// How long the latest complete answers took.
     took: VecDeque<Duration>,
     rests_until: Option<Instant>,
@@ -24,7 +24,7 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    pub(crate) fn answered(&mut self, took: Duration) {
+    pub fn record_answer(&mut self, took: Duration) {
         if self.took.len() == ANSWERS_MAX {
             self.took.pop_front();
         }
@@ -34,13 +34,13 @@ impl Health {
     }
 
     /// Its server asked for a pause.
-    pub(crate) fn asked_for_pause(&mut self, now: Instant, pause: Duration) {
+    pub fn record_pause(&mut self, now: Instant, pause: Duration) {
         self.rest(now + pause.min(REST_MAX));
     }
 
     /// A step went on without it, or failed. Several that fail at the same time count as one.
-    pub(crate) fn given_up(&mut self, now: Instant) {
-        if !self.rests(now) {
+    pub fn record_given_up(&mut self, now: Instant) {
+        if !self.is_cooling_down(now) {
             self.given_up_in_row = self.given_up_in_row.saturating_add(1);
         }
         let doubled = REST_FIRST * 2u32.saturating_pow(self.given_up_in_row.saturating_sub(1).min(8));
@@ -48,12 +48,12 @@ impl Health {
     }
 
     /// Whether it is better asked last.
-    pub(crate) fn rests(&self, now: Instant) -> bool {
+    pub fn is_cooling_down(&self, now: Instant) -> bool {
         self.rests_until.is_some_and(|until| now < until)
     }
 
     /// How long a complete answer usually takes: the median of the latest.
-    pub(crate) fn usual(&self) -> Option<Duration> {
+    pub fn usual_duration(&self) -> Option<Duration> {
         let mut sorted: Vec<Duration> = self.took.iter().copied().collect();
         sorted.sort_unstable();
         sorted.get(sorted.len() / 2).copied()
@@ -75,15 +75,15 @@ mod tests {
     #[test]
     fn what_is_usual_follows_the_latest_answers() {
         let mut health = Health::default();
-        assert_eq!(health.usual(), None);
+        assert_eq!(health.usual_duration(), None);
         for seconds in [3, 1, 200] {
-            health.answered(s(seconds));
+            health.record_answer(s(seconds));
         }
-        assert_eq!(health.usual(), Some(s(3)));
+        assert_eq!(health.usual_duration(), Some(s(3)));
         for _ in 0..ANSWERS_MAX {
-            health.answered(s(7));
+            health.record_answer(s(7));
         }
-        assert_eq!((health.usual(), health.took.len()), (Some(s(7)), ANSWERS_MAX));
+        assert_eq!((health.usual_duration(), health.took.len()), (Some(s(7)), ANSWERS_MAX));
     }
 
     #[test]
@@ -91,28 +91,28 @@ mod tests {
         let mut now = Instant::now();
         let mut health = Health::default();
         for expected in [15, 30, 60, 120, 240, 300, 300] {
-            health.given_up(now);
+            health.record_given_up(now);
             // Another run that noticed the same.
-            health.given_up(now);
-            assert!(health.rests(now + s(expected - 1)), "{expected}");
+            health.record_given_up(now);
+            assert!(health.is_cooling_down(now + s(expected - 1)), "{expected}");
             now += s(expected);
-            assert!(!health.rests(now), "{expected}");
+            assert!(!health.is_cooling_down(now), "{expected}");
         }
-        health.given_up(now);
-        health.answered(s(1));
-        assert!(!health.rests(now));
-        health.given_up(now);
-        assert!(!health.rests(now + s(15)));
+        health.record_given_up(now);
+        health.record_answer(s(1));
+        assert!(!health.is_cooling_down(now));
+        health.record_given_up(now);
+        assert!(!health.is_cooling_down(now + s(15)));
     }
 
     #[test]
     fn a_pause_that_was_asked_for_is_kept_within_reason() {
         let now = Instant::now();
         let mut health = Health::default();
-        health.asked_for_pause(now, s(20));
-        health.asked_for_pause(now, s(5));
-        assert!(health.rests(now + s(19)) && !health.rests(now + s(20)));
-        health.asked_for_pause(now, s(86_400));
-        assert!(health.rests(now + s(299)) && !health.rests(now + s(300)));
+        health.record_pause(now, s(20));
+        health.record_pause(now, s(5));
+        assert!(health.is_cooling_down(now + s(19)) && !health.is_cooling_down(now + s(20)));
+        health.record_pause(now, s(86_400));
+        assert!(health.is_cooling_down(now + s(299)) && !health.is_cooling_down(now + s(300)));
     }
 }

@@ -15,7 +15,7 @@ const SAVED_MAX: u64 = 10 * TRY;
 const FOR_EACH_MINUTE: u64 = 10 * TRY;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Budget {
+pub struct Budget {
     saved: u64,
     /// Up to when the passing of time is in `saved`.
     counted_to: Option<Instant>,
@@ -29,16 +29,16 @@ impl Default for Budget {
 
 impl Budget {
     /// A question that is no second try.
-    pub(crate) fn asked(&mut self, now: Instant) {
+    pub fn asked(&mut self, now: Instant) {
         self.add(now, FOR_EACH_QUESTION);
     }
 
-    pub(crate) fn has_one(&mut self, now: Instant) -> bool {
+    pub fn has_one(&mut self, now: Instant) -> bool {
         self.add(now, 0);
         self.saved >= TRY
     }
 
-    pub(crate) fn spend(&mut self) {
+    pub fn spend(&mut self) {
         self.saved = self.saved.saturating_sub(TRY);
     }
 

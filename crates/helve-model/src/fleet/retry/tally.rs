@@ -4,10 +4,10 @@ use std::fmt;
 
 /// The models in the order in which they were asked, each with how often.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally(Vec<(String, u32)>);
+pub struct Tally(Vec<(String, u32)>);
 
 impl Tally {
-    pub(crate) fn count(&mut self, model: &str) {
+    pub fn count(&mut self, model: &str) {
         match self.0.last_mut() {
             Some((last, tries)) if last == model => *tries += 1,
             _ => self.0.push((model.to_owned(), 1)),
@@ -16,7 +16,7 @@ impl Tally {
 
     /// An error with the model that it came from and what was tried. A single try has nothing to add: the run says
     /// which model it asked.
-    pub(crate) fn told(&self, error: &str) -> String {
+    pub fn describe_failure(&self, error: &str) -> String {
         match &self.0[..] {
             [] | [(_, 1)] => error.to_owned(),
             [.., (last, _)] => format!("{error} (model `{last}`; {self})"),
@@ -50,7 +50,7 @@ mod tests {
         let told = |models: &[&str]| {
             let mut tally = Tally::default();
             models.iter().for_each(|model| tally.count(model));
-            tally.told("connection refused")
+            tally.describe_failure("connection refused")
         };
         assert_eq!(told(&["a"]), "connection refused");
         assert_eq!(told(&["a", "a", "a"]), "connection refused (model `a`; tried 3 times)");

@@ -1,21 +1,38 @@
-//! Models by name, and what each has shown of itself.
+//! The models of a server as a fleet: which there are, what each costs and can do, how it has fared, who is asked when
+//! one fails.
+//!
+//! `Models` holds them by name with what was learned about each. `choose` finds the model that a request means, `retry`
+//! decides what follows a failed attempt, `probe` asks a new model what it can do, `prompt_mode` writes requests for
+//! models without native calls. Nothing here knows runs, stores or tools that run.
 
+mod choose;
+mod forms;
 mod last_used;
+mod metrics;
+mod price;
+mod probe;
+pub mod prompt_mode;
+pub mod retry;
+pub mod tokens;
+mod window;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
-use helve_model::{Model, Needs, ToolMode};
 use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice, UserId};
 use tokio::time::Instant;
 
+pub use self::choose::{ChooseError, Chosen, choose, list};
+pub use self::forms::Forms;
 use self::last_used::LastUsed;
-use crate::compact::Window;
-use crate::compact::tokens::Ratio;
-use crate::metrics::ModelCounters;
-use crate::price::Price;
-use crate::retry::Health;
+pub use self::metrics::{ModelCounters, ModelMetrics, RequestOutcome};
+pub use self::price::{PerMillion, Price, PriceSource};
+pub use self::probe::Probe;
+use self::retry::Health;
+use self::tokens::Ratio;
+pub use self::window::{Window, num_ctx};
+use crate::{Model, Needs, ToolMode};
 
 /// What the operator says about a model, besides how it is reached.
 #[derive(Debug, Clone, Default)]
@@ -91,8 +108,8 @@ struct Learned {
     too_long: Option<u64>,
     /// The last dialect it wrote a call in.
     dialect: Option<&'static str>,
-    /// Somebody has begun to find out what it can do.
-    met: bool,
+    /// A probe of it was started.
+    probe_started: bool,
     /// What it was found to do when it was asked.
     profile: Option<Arc<ModelProfile>>,
     health: Health,
@@ -157,7 +174,7 @@ impl Models {
 
     /// Keeps which model a user asked last. One inside the program answers where there is no other, so it counts only if
     /// the user named it.
-    pub(crate) fn remember_choice(&self, user: &UserId, name: &str, is_named: bool) {
+    pub fn remember_choice(&self, user: &UserId, name: &str, is_named: bool) {
         if is_named || self.options(name).is_none_or(|options| options.origin.is_some()) {
             self.last_used.set(user, name);
         }
@@ -188,7 +205,7 @@ impl Models {
     }
 
     /// Which model this is and where, as a mark to compare.
-    pub(crate) fn fingerprint(&self, name: &str) -> Option<Fingerprint> {
+    pub fn fingerprint(&self, name: &str) -> Option<Fingerprint> {
         self.entries().get(name)?.fingerprint.clone()
     }
 
@@ -232,7 +249,7 @@ impl Models {
     }
 
     /// What the model's server was found to need.
-    pub(crate) fn needs(&self, name: &str) -> Needs {
+    pub fn needs(&self, name: &str) -> Needs {
         self.profile(name).map_or_else(Needs::default, |profile| Needs {
             reasoning_back: profile.wants_reasoning_back.is_yes(),
             plain_schemas: profile.rich_schemas.is_no(),
@@ -240,30 +257,30 @@ impl Models {
     }
 
     /// Whether a choice of tools is worth sending: the vendor knows it, and the model was not found to ignore it.
-    pub(crate) fn takes(&self, model: &dyn Model, choice: &ToolChoice, params: &ModelParams) -> bool {
+    pub fn accepts_choice(&self, model: &dyn Model, choice: &ToolChoice, params: &ModelParams) -> bool {
         let is_must = matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
         let ignores = || self.profile(model.name()).is_some_and(|profile| profile.required.is_no());
         model.supports_choice(choice, params) && !(is_must && ignores())
     }
 
     /// Whether the model is to be probed now; true only once for each.
-    pub(crate) fn is_stranger(&self, model: &dyn Model) -> bool {
+    pub fn needs_probe(&self, model: &dyn Model) -> bool {
         let wanted = self.options(model.name()).is_some_and(|options| options.probe);
         if !wanted || model.tool_mode() != ToolMode::Auto {
             return false;
         }
         let mut learned = self.learned();
         let learned = learned.entry(model.name().to_owned()).or_default();
-        learned.profile.is_none() && !std::mem::replace(&mut learned.met, true)
+        learned.profile.is_none() && !std::mem::replace(&mut learned.probe_started, true)
     }
 
     /// What is held while somebody finds out what the model can do.
-    pub(crate) fn probing(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+    pub fn probing(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
         self.learned().entry(name.to_owned()).or_default().probing.clone()
     }
 
     /// Takes in what a model was found to do; what is said of another one is passed over.
-    pub(crate) fn learn_profile(&self, name: &str, profile: ModelProfile) {
+    pub fn learn_profile(&self, name: &str, profile: ModelProfile) {
         if self.options(name).is_some_and(|options| options.subject == profile.subject) {
             let mut learned = self.learned();
             let learned = learned.entry(name.to_owned()).or_default();
@@ -291,33 +308,33 @@ impl Models {
 
     /// Those that may answer a step of this model's, in the order in which they are asked: itself, then its fallbacks,
     /// and last whichever of them are to be left alone for a while.
-    pub(crate) fn route(&self, name: &str, now: Instant) -> Vec<Arc<dyn Model>> {
+    pub fn route(&self, name: &str, now: Instant) -> Vec<Arc<dyn Model>> {
         let Some(own) = self.entries().get(name).cloned() else { return vec![] };
         let fallbacks = own.options.fallbacks.iter().filter_map(|name| self.get(name));
         let mut route: Vec<_> = std::iter::once(own.model).chain(fallbacks).collect();
         // Stable: the order of the configuration holds within both groups.
-        route.sort_by_cached_key(|model| self.health(model.name(), |health| health.rests(now)));
+        route.sort_by_cached_key(|model| self.health(model.name(), |health| health.is_cooling_down(now)));
         route
     }
 
     /// Looks at how a model has fared, or notes how it did.
-    pub(crate) fn health<R>(&self, name: &str, look: impl FnOnce(&mut Health) -> R) -> R {
+    pub fn health<R>(&self, name: &str, look: impl FnOnce(&mut Health) -> R) -> R {
         look(&mut self.learned().entry(name.to_owned()).or_default().health)
     }
 
-    pub(crate) fn learn_no_native_tools(&self, name: &str) {
+    pub fn learn_no_native_tools(&self, name: &str) {
         let mut learned = self.learned();
         let learned = learned.entry(name.to_owned()).or_default();
         let known = learned.profile.as_ref().map_or(Timestamp(0), |profile| profile.at);
         learned.no_native_tools = Some(known);
     }
 
-    pub(crate) fn learn_dialect(&self, name: &str, dialect: &'static str) {
+    pub fn learn_dialect(&self, name: &str, dialect: &'static str) {
         self.learned().entry(name.to_owned()).or_default().dialect = Some(dialect);
     }
 
     /// What the model can read at once, as far as anybody knows or it has shown.
-    pub(crate) fn window(&self, name: &str, params: &ModelParams) -> Option<Window> {
+    pub fn window(&self, name: &str, params: &ModelParams) -> Option<Window> {
         let told = self.options(name).and_then(|options| options.context_tokens);
         let shown = self.learned().get(name).and_then(|learned| learned.too_long);
         let tokens = [told, num_ctx(params), shown].into_iter().flatten().min()?;
@@ -325,17 +342,17 @@ impl Models {
     }
 
     /// How far off estimates of this model's tokens are.
-    pub(crate) fn ratio(&self, name: &str) -> Ratio {
+    pub fn ratio(&self, name: &str) -> Ratio {
         self.learned().get(name).map_or_else(Ratio::default, |learned| learned.ratio)
     }
 
     /// Takes in what the vendor counted where so much was estimated.
-    pub(crate) fn learn_ratio(&self, name: &str, counted: u64, estimated: u64) {
+    pub fn learn_ratio(&self, name: &str, counted: u64, estimated: u64) {
         self.learned().entry(name.to_owned()).or_default().ratio = Ratio::new(counted, estimated);
     }
 
     /// Takes in that a question of so many tokens was too long.
-    pub(crate) fn learn_too_long(&self, name: &str, tokens: u64) {
+    pub fn learn_too_long(&self, name: &str, tokens: u64) {
         let mut learned = self.learned();
         let known = &mut learned.entry(name.to_owned()).or_default().too_long;
         *known = Some(known.unwrap_or(u64::MAX).min(tokens));
@@ -365,15 +382,9 @@ impl Learned {
     }
 }
 
-/// What an Ollama is told to make room for: it cuts what is longer, and says nothing.
-pub(crate) fn num_ctx(params: &ModelParams) -> Option<u64> {
-    let in_options = || params.extra.get("options")?.get("num_ctx");
-    params.extra.get("num_ctx").or_else(in_options)?.as_u64().filter(|tokens| *tokens > 0)
-}
-
 #[cfg(test)]
 mod tests {
-    use helve_model::ScriptedModel;
+    use crate::ScriptedModel;
     use helve_types::Finding;
 
     use super::*;
