@@ -25,15 +25,15 @@ pub struct RunMetrics {
 }
 
 impl RunCounters {
-    pub(crate) fn started(&self) {
+    pub fn started(&self) {
         add(&self.started, 1);
     }
 
-    pub(crate) fn resumed(&self) {
+    pub fn resumed(&self) {
         add(&self.resumed, 1);
     }
 
-    pub(crate) fn ended(&self, state: RunState) {
+    pub fn ended(&self, state: RunState) {
         match state {
             RunState::Completed => add(&self.completed, 1),
             RunState::Failed => add(&self.failed, 1),
@@ -75,15 +75,15 @@ pub struct BudgetMetrics {
 }
 
 impl BudgetCounters {
-    pub(crate) fn asked(&self) {
+    pub fn asked(&self) {
         add(&self.asked, 1);
     }
 
-    pub(crate) fn stopped(&self) {
+    pub fn stopped(&self) {
         add(&self.stopped, 1);
     }
 
-    pub(crate) fn refused(&self) {
+    pub fn refused(&self) {
         add(&self.refused, 1);
     }
 

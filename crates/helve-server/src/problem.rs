@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use helve_agent::{ChooseError, CommandError, StartError};
+use helve_runtime::{ChooseError, CommandError, StartError};
 use helve_store::StoreError;
 use helve_types::sentences;
 use serde_json::{Map, Value, json};

@@ -78,7 +78,7 @@ impl Driver {
             return Ok(());
         }
         let Some(hooked) = self.hooked(&*model, step).await? else { return Ok(()) };
-        let until = now + self.shared.settings.step_time_max;
+        let until = now + self.shared.env.settings.step_time_max;
         self.pursue(
             model,
             Quest {
@@ -206,7 +206,7 @@ impl Driver {
         broken: &Broken,
         other: Option<usize>,
     ) -> RetryDecision {
-        let (now, chance) = (Instant::now(), self.shared.world.chance());
+        let (now, chance) = (Instant::now(), self.shared.env.world.chance());
         let Broken { error, shown } = broken;
         let tries_max = retry::tries_max(&self.params(model, quest));
         self.shared.models.health(model.name(), |health| {
@@ -217,7 +217,7 @@ impl Driver {
                 tries_max,
                 restarts: quest.restarts,
                 may_prompt: *mode == Mode::Native && self.asked_mode(model) == ToolMode::Auto,
-                may_compact: self.shared.settings.compaction.enabled && !quest.room.was_refused,
+                may_compact: self.shared.env.settings.compaction.enabled && !quest.room.was_refused,
                 in_budget: health.budget.has_one(now),
                 has_fallback: other.is_some(),
                 time_left: quest.time_left(),
@@ -283,12 +283,12 @@ impl Driver {
 
     /// Recorded: durable before any call of it that can change something is sent.
     async fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) -> Result<(), DriveError> {
-        self.shared.world.fate.at("model.heard");
+        self.shared.env.world.fate.at("model.heard");
         heard.model = self.stands_in(model);
         heard.fingerprint = self.shared.models.fingerprint(model.name());
         heard.params.clone_from(&quest.hooked.params);
         self.journal.record(self.run.heard(heard)).await?;
-        self.shared.world.fate.at("model.noted");
+        self.shared.env.world.fate.at("model.noted");
         Ok(())
     }
 
@@ -307,7 +307,7 @@ impl Driver {
     }
 
     fn mode(&self, model: &dyn Model) -> Mode {
-        let default = &self.shared.settings.default_profile;
+        let default = &self.shared.env.settings.default_profile;
         self.wanted_mode(model).unwrap_or_else(|| self.shared.models.mode(model, default))
     }
 
@@ -341,7 +341,7 @@ impl Driver {
                         return Ok(());
                     }
                 }
-                () = self.shared.halt.cancelled() => return Err(DriveError::Halted),
+                () = self.shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
             }
         }
     }

@@ -43,7 +43,7 @@ impl Driver {
         quest: &Quest,
     ) -> Result<Try, DriveError> {
         let shared = self.shared.clone();
-        let profile = profile_of(mode, &shared.settings.profiles);
+        let profile = profile_of(mode, &shared.env.settings.profiles);
         if let (Mode::Prompt(name), None) = (mode, profile) {
             let message = format!("there is no prompt profile `{name}`");
             let error = ModelError::new(ModelErrorKind::Refused, message);
@@ -58,7 +58,7 @@ impl Driver {
             Listener::new(&feed, quest.step, quest.attempt, after_seq, asking.reading(), asking.results());
         let asked = Instant::now();
         let request = asking.request();
-        let estimated = shared.settings.compaction.enabled.then(|| of_request(&request));
+        let estimated = shared.env.settings.compaction.enabled.then(|| of_request(&request));
         let stream = model.ask(&request);
         let ended = {
             let mut hearing = std::pin::pin!(listener.hear(stream));
@@ -73,7 +73,7 @@ impl Driver {
                             break Ended::ByPerson;
                         }
                     }
-                    () = shared.halt.cancelled() => return Err(DriveError::Halted),
+                    () = shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
                     () = tokio::time::sleep_until(quest.until) => break Ended::ByTime,
                 }
             }

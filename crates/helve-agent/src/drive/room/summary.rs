@@ -69,7 +69,7 @@ impl Driver {
     }
 
     fn writer_name(&self) -> Option<&str> {
-        self.shared.settings.compaction.model.as_deref()
+        self.shared.env.settings.compaction.model.as_deref()
     }
 
     /// Has it written. There is no text if somebody stops the run, if time runs out or if nobody writes one.
