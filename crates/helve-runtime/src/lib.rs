@@ -226,7 +226,9 @@ impl Shared {
             }
             let shared = self.clone();
             let resumed = async move {
-                _ = shared.resume(slot, commands, recover::Leave::default(), recover::Because::Command).await
+                _ = shared
+                    .resume(slot, commands, recover::ResumePermits::default(), recover::ResumeReason::Command)
+                    .await
             };
             // The lines of its log name the request that set it going again.
             self.context.tasks.spawn(resumed.in_current_span());

@@ -12,7 +12,7 @@ use helve_agent::{
     Agent, BY_TIME, Command, CommandError, Driver, DriverParts, Errand, Kit, Run, Step, StepHold, ending,
 };
 use helve_guard::AdmissionPermit;
-use helve_store::{ApprovalFilter, Claimed, Entry, RunRecord, Scope, StoreError};
+use helve_store::{ApprovalFilter, Claimed, Entry, RunJournal, RunRecord, Scope, StoreError};
 use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
@@ -31,22 +31,29 @@ const REST: Duration = Duration::from_secs(1);
 
 /// Why a run is taken up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Because {
-    /// Somebody wants something of it.
+pub(super) enum ResumeReason {
+    /// There is a command for it.
     Command,
     /// It was running when its driver ended, and may be why.
     Interrupted,
     /// It was running when the server was stopped in good order.
     Stopped,
     /// A person wants it to go on, whatever it did before.
-    Wanted,
+    Requested,
 }
 
-/// What a run needs that is taken up without being asked for: its turn, and leave to go on beside others or alone.
+/// What a run needs that is taken up without being asked for: its turn, and whether it goes on beside others or alone.
 #[derive(Default)]
-pub(super) struct Leave {
+pub(super) struct ResumePermits {
     pass: Option<AdmissionPermit>,
     trial: Option<Trial>,
+}
+
+/// What is recorded when a run is taken up.
+struct ResumePlan<'a> {
+    entry: Entry,
+    /// The agent that it goes on with, or why it does not go on.
+    agent: Result<&'a Agent, &'static str>,
 }
 
 /// What is logged about a run that is left alone.
@@ -59,7 +66,7 @@ pub(crate) struct Recovery {
     trials: Trials,
     /// Runs have been looked for since the server started.
     begun: AtomicBool,
-    places: Semaphore,
+    slots: Semaphore,
 }
 
 impl Default for Recovery {
@@ -68,13 +75,13 @@ impl Default for Recovery {
             coming: Mutex::default(),
             trials: Trials::default(),
             begun: AtomicBool::new(false),
-            places: Semaphore::new(AT_ONCE),
+            slots: Semaphore::new(AT_ONCE),
         }
     }
 }
 
 impl Recovery {
-    /// Whether nobody sees to this run yet; from now on somebody does.
+    /// Whether this run is not being taken up yet; from now on it is.
     fn begin(&self, run: RunId) -> bool {
         self.coming.lock().unwrap_or_else(PoisonError::into_inner).insert(run)
     }
@@ -98,10 +105,10 @@ impl Runtime {
             .filter(|record| shared.recovery.begin(record.run))
             .collect();
         let is_first = !shared.recovery.begun.swap(true, Ordering::Relaxed);
-        let because = if is_first && shared.env().settings.stopped_cleanly {
-            Because::Stopped
+        let reason = if is_first && shared.env().settings.stopped_cleanly {
+            ResumeReason::Stopped
         } else {
-            Because::Interrupted
+            ResumeReason::Interrupted
         };
         // Those that can go on together do not wait for those that go on alone.
         left_behind.sort_by_key(|record| record.resumes);
@@ -109,7 +116,7 @@ impl Runtime {
         for record in left_behind {
             let shared = shared.clone();
             self.shared.context.tasks.spawn(async move {
-                shared.take_up(&record, because).await;
+                shared.take_up(&record, reason).await;
                 shared.recovery.end(record.run);
             });
         }
@@ -130,7 +137,7 @@ impl Runtime {
             return Err(CommandError::Waits);
         }
         let Some((slot, commands)) = self.shared.slots.take(run) else { return Ok(()) };
-        if self.shared.resume(slot, commands, Leave::default(), Because::Wanted).await {
+        if self.shared.resume(slot, commands, ResumePermits::default(), ResumeReason::Requested).await {
             return Ok(());
         }
         let over = store.run(scope, run).await?.state.is_final();
@@ -144,7 +151,7 @@ impl Runtime {
             let rest = match self.sweep().await {
                 Ok(()) => Duration::ZERO,
                 Err(error) => {
-                    tracing::warn!(%error, "the watch over waiting runs failed; it goes on");
+                    tracing::warn!(%error, "sweep of waiting runs failed; it is repeated");
                     REST
                 }
             };
@@ -162,7 +169,7 @@ impl Runtime {
         }
     }
 
-    /// One round of the watch. Its parts do not wait for each other's luck.
+    /// One round of the watch. Each part is done even if another fails.
     pub async fn sweep(&self) -> Result<(), StoreError> {
         let expired = self.let_expire().await;
         let silent = self.sweep_clients().await;
@@ -184,68 +191,69 @@ impl Runtime {
 impl Shared {
     /// Waits for the turn of an interrupted run and puts a driver on it. Until then it has no slot, so that whoever
     /// speaks to it meanwhile is heard, and takes it up.
-    async fn take_up(self: &Arc<Self>, record: &RunRecord, because: Because) {
+    async fn take_up(self: &Arc<Self>, record: &RunRecord, reason: ResumeReason) {
         let RunRecord { run, user, resumes, .. } = record;
-        let crashes = resumes.saturating_add(u32::from(because == Because::Interrupted));
+        let crashes = resumes.saturating_add(u32::from(reason == ResumeReason::Interrupted));
         let turn = async {
             // Before its turn, which others can use while it waits to be alone.
             let trial = self.recovery.trials.enter(crashes).await;
             let pass = self.context.admission.enter_unbounded(&user.0).await;
-            let place = self.recovery.places.acquire().await;
+            let slot = self.recovery.slots.acquire().await;
             tokio::time::sleep(SPREAD.mul_f64(self.env().world.chance())).await;
-            (trial, pass, place)
+            (trial, pass, slot)
         };
-        let (trial, pass, _place) = tokio::select! {
+        let (trial, pass, _slot) = tokio::select! {
             turn = turn => turn,
             () = self.context.shutdown.closing.cancelled() => return,
         };
         let Some((slot, commands)) = self.slots.take(*run) else { return };
         // It may have gone on and come to a stop in between.
-        let because = match self.env().store.run(Scope::Everyone, *run).await {
-            Ok(record) if record.state != RunState::Running => Because::Command,
-            _ => because,
+        let reason = match self.env().store.run(Scope::Everyone, *run).await {
+            Ok(record) if record.state != RunState::Running => ResumeReason::Command,
+            _ => reason,
         };
-        self.resume(slot, commands, Leave { pass: Some(pass), trial: Some(trial) }, because).await;
+        self.resume(slot, commands, ResumePermits { pass: Some(pass), trial: Some(trial) }, reason).await;
     }
 
     /// Claims the run and puts a driver on it, if it can go on.
     pub(super) async fn resume(
         self: &Arc<Self>,
         slot: DriverSlot,
-        mut commands: UnboundedReceiver<Command>,
-        leave: Leave,
-        because: Because,
+        commands: UnboundedReceiver<Command>,
+        permits: ResumePermits,
+        reason: ResumeReason,
     ) -> bool {
-        let counts = because == Because::Interrupted;
-        match self.env().store.claim(slot.run(), self.owner.clone(), counts).await {
-            Ok(claimed) => {
-                self.env().world.fate.at("run.claimed");
-                if claimed.record.setup.input == RunInput::Call {
-                    let looks = !counts || claimed.record.resumes < CRASHES_MAX;
-                    let ended = self.clone().end_call(slot, claimed, commands, looks);
-                    self.context.tasks.spawn(async move {
-                        let _leave = leave;
-                        ended.await
-                    });
-                    return true;
-                }
-                let driver = self.driver(claimed, commands, leave, because).await;
-                let goes_on = driver.is_some();
-                if let Some(driver) = driver {
-                    self.env().run_counters.resumed();
-                    self.spawn(slot, driver);
-                }
-                goes_on
-            }
+        let counts_as_crash = reason == ResumeReason::Interrupted;
+        let claimed = match self.env().store.claim(slot.run(), self.owner.clone(), counts_as_crash).await {
+            Ok(claimed) => claimed,
             Err(error) => {
-                while let Ok(command) = commands.try_recv() {
-                    if let Command::Overdue { call } = &command {
-                        self.context.leases.end(call);
-                    }
-                    command.reply(Err(CommandError::Store(error.clone())));
-                }
-                false
+                self.reject_commands(commands, &error);
+                return false;
             }
+        };
+        self.env().world.fate.at("run.claimed");
+        if claimed.record.setup.input == RunInput::Call {
+            let looks = !counts_as_crash || claimed.record.resumes < CRASHES_MAX;
+            let ended = self.clone().end_call(slot, claimed, commands, looks);
+            self.context.tasks.spawn(async move {
+                let _permits = permits;
+                ended.await
+            });
+            return true;
+        }
+        let Some(driver) = self.driver(claimed, commands, permits, reason).await else { return false };
+        self.env().run_counters.resumed();
+        self.spawn(slot, driver);
+        true
+    }
+
+    /// Answers the commands for a run that could not be claimed.
+    fn reject_commands(&self, mut commands: UnboundedReceiver<Command>, error: &StoreError) {
+        while let Ok(command) = commands.try_recv() {
+            if let Command::Overdue { call } = &command {
+                self.context.leases.end(call);
+            }
+            command.reply(Err(CommandError::Store(error.clone())));
         }
     }
 
@@ -254,88 +262,120 @@ impl Shared {
         self: &Arc<Self>,
         claimed: Claimed,
         mut commands: UnboundedReceiver<Command>,
-        Leave { pass, trial }: Leave,
-        because: Because,
+        permits: ResumePermits,
+        reason: ResumeReason,
     ) -> Option<Driver> {
         let Claimed { epoch, record, history, events } = claimed;
         let log = events.iter().map(|recorded| (recorded.event.at, &recorded.event.fact));
-        let machine = Run::replay(record.run, record.setup.clone(), log)?;
+        let run = Run::replay(record.run, record.setup.clone(), log)?;
         let journal = self.env().journal(record.run, epoch, record.last_seq);
-        if record.state.is_final() || machine.is_over() {
+        if record.state.is_final() || run.is_over() {
             while let Ok(command) = commands.try_recv() {
-                self.context.answer_over(&machine, &journal, command).await;
+                self.context.answer_over(&run, &journal, command).await;
             }
             return None;
         }
-        let agent = self.env().agent(&record.setup.agent);
-        let (entry, so) = match (agent, because) {
-            (None, _) => (without_agent(&machine, journal.now()), Some("its agent is gone; it ends here")),
-            (Some(_), Because::Interrupted) if record.resumes >= CRASHES_MAX => {
-                (self.left_alone(machine.clone(), &record, journal.now()), Some(LEFT_ALONE))
-            }
-            // As for whoever reads the log, it is the first try: none is for a person.
-            (Some(_), Because::Interrupted | Because::Stopped) => {
-                (resumed(machine.clone(), record.resumes.max(1), journal.now()), None)
-            }
-            (Some(_), Because::Wanted) => {
-                let entry = resumed(machine.clone(), 0, journal.now());
-                (Entry { state: Some(RunState::Running), ..entry }, None)
-            }
-            (Some(_), Because::Command) => (Entry::default(), None),
-        };
-        let ended = entry.state;
-        if !entry.facts.is_empty()
-            && let Err(error) = journal.commit(entry).await
-        {
-            tracing::error!(run = %record.run, %error, "the run cannot be taken up");
-            return None;
-        }
-        if let Some(state) = ended {
-            self.env().run_counters.ended(state);
-        }
-        if let Some(so) = so {
-            tracing::error!(run = %record.run, agent = record.setup.agent, problem = so, "run not resumed");
-            return None;
-        }
-        let agent = agent?;
-        let kit = match self.pinned_kit(agent, &record).await {
-            Ok(kit) => Arc::new(kit),
-            Err(error) => {
-                tracing::error!(run = %record.run, %error, "the run cannot be taken up: its tools cannot be read");
-                return None;
-            }
-        };
+        let plan = self.plan_resume(&run, &record, reason, journal.now());
+        let agent = self.record_resume(plan, &record, &journal).await?;
+        let kit = self.kit_of_run(agent, &record).await?;
         let parts = DriverParts {
             kit,
             pipeline: agent.pipeline.clone(),
-            run: machine,
+            run,
             user: record.user,
             conversation: record.conversation,
             history,
             journal,
             commands,
-            pass,
-            trial: trial.map(|trial| Box::new(trial) as StepHold),
+            pass: permits.pass,
+            trial: permits.trial.map(|trial| Box::new(trial) as StepHold),
         };
         Some(Driver::new(&self.context, parts))
     }
 
+    /// What is to be recorded about a run that is taken up, and whether it goes on.
+    fn plan_resume(
+        &self,
+        run: &Run,
+        record: &RunRecord,
+        reason: ResumeReason,
+        now: Timestamp,
+    ) -> ResumePlan<'_> {
+        let Some(agent) = self.env().agent(&record.setup.agent) else {
+            return ResumePlan {
+                entry: without_agent(run, now),
+                agent: Err("its agent is gone; it ends here"),
+            };
+        };
+        let entry = match reason {
+            ResumeReason::Interrupted if record.resumes >= CRASHES_MAX => {
+                let entry = self.needs_attention(run.clone(), record, now);
+                return ResumePlan { entry, agent: Err(LEFT_ALONE) };
+            }
+            // For readers of the log it is the first try: none is for a person.
+            ResumeReason::Interrupted | ResumeReason::Stopped => {
+                resumed(run.clone(), record.resumes.max(1), now)
+            }
+            ResumeReason::Requested => {
+                Entry { state: Some(RunState::Running), ..resumed(run.clone(), 0, now) }
+            }
+            ResumeReason::Command => Entry::default(),
+        };
+        ResumePlan { entry, agent: Ok(agent) }
+    }
+
+    /// Records the plan. Gives the agent if the run goes on.
+    async fn record_resume<'a>(
+        &self,
+        plan: ResumePlan<'a>,
+        record: &RunRecord,
+        journal: &RunJournal,
+    ) -> Option<&'a Agent> {
+        let state = plan.entry.state;
+        if !plan.entry.facts.is_empty()
+            && let Err(error) = journal.commit(plan.entry).await
+        {
+            tracing::error!(run = %record.run, %error, "run not resumed: its log cannot be written");
+            return None;
+        }
+        if let Some(state) = state {
+            self.env().run_counters.ended(state);
+        }
+        match plan.agent {
+            Ok(agent) => Some(agent),
+            Err(problem) => {
+                tracing::error!(run = %record.run, agent = record.setup.agent, problem, "run not resumed");
+                None
+            }
+        }
+    }
+
+    async fn kit_of_run(&self, agent: &Agent, record: &RunRecord) -> Option<Arc<Kit>> {
+        match self.pinned_kit(agent, record).await {
+            Ok(kit) => Some(Arc::new(kit)),
+            Err(error) => {
+                tracing::error!(run = %record.run, %error, "run not resumed: its tools cannot be read");
+                None
+            }
+        }
+    }
+
     /// A run that ended the server too often waits for a person. What is unknown about its calls does not wait with it;
     /// those that may be sent again are, when it goes on.
-    fn left_alone(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> Entry {
+    fn needs_attention(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> Entry {
         let state = RunState::NeedsAttention;
         let resumed = Fact::RunResumed { resume: record.resumes };
         machine.apply(now, &resumed);
         let mut facts = vec![resumed];
         if let Step::CallTools(errands) = machine.next_step() {
-            facts.extend(errands.into_iter().filter_map(|errand| self.lost(errand)));
+            facts.extend(errands.into_iter().filter_map(|errand| self.record_unknown(errand)));
         }
         facts.push(Fact::RunWaiting { state });
         Entry { state: Some(state), ..facts.into() }
     }
 
     /// That nobody knows what became of a call that was cut off, if that is so.
-    fn lost(&self, errand: Errand) -> Option<Fact> {
+    fn record_unknown(&self, errand: Errand) -> Option<Fact> {
         let Errand::Lose { call, sent_at, because } = errand else { return None };
         let tool = self.env().catalogue.registry().get(&call.name);
         Some(Fact::ToolUnknown {
