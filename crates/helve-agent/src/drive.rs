@@ -8,6 +8,7 @@ mod answer;
 mod budget;
 mod calls;
 mod client;
+mod early;
 mod model;
 mod room;
 mod speech;
@@ -30,6 +31,7 @@ use tracing::{Instrument, error_span};
 use self::budget::Allowed;
 use self::calls::SeenTo;
 pub use self::calls::call_span;
+use self::early::BegunRead;
 pub(crate) use self::room::Rests;
 use self::spending::Lost;
 use crate::agents::Kit;
@@ -91,6 +93,8 @@ pub struct Driver {
     pub(crate) cancelled_by: Option<String>,
     pub(crate) in_flight: FuturesUnordered<SeenTo>,
     pub(crate) in_flight_calls: HashSet<CallId>,
+    /// Calls that were begun before their message was complete, and that nothing has used yet.
+    pub(crate) early_reads: Vec<BegunRead>,
     /// Spent on the step that is being asked for, and not on record yet.
     pub(crate) lost: Option<Lost>,
     /// A question of so many tokens could not be made shorter.
@@ -134,6 +138,7 @@ impl Driver {
             cancelled_by: None,
             in_flight: FuturesUnordered::new(),
             in_flight_calls: HashSet::new(),
+            early_reads: vec![],
             lost: None,
             no_room_at: None,
             closed_step: 0,
@@ -173,6 +178,7 @@ impl Driver {
                 Step::PreSearch(search) => self.journal.record(pre_search_requested(search)).await?,
                 Step::CallTools(errands) => self.begin_within_budget(errands).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
+                Step::Wait(_) if !self.early_reads.is_empty() => self.discard_early_reads().await?,
                 // Somebody spoke in vain.
                 Step::Wait(state) if self.run.waits_on_record(state) => {
                     self.journal.flush().await?;
@@ -211,7 +217,8 @@ impl Driver {
     /// Writes the last facts together with the finished message.
     async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
         let fate = self.shared.env.world.fate.clone();
-        let facts = self.lost_step().into_iter().chain(facts).collect();
+        let discarded = self.take_discarded(|_| true);
+        let facts = discarded.into_iter().chain(self.lost_step()).chain(facts).collect();
         let entry = ending(&self.run, facts, state, self.journal.now());
         fate.at("run.before_end");
         self.journal.commit(entry).await?;

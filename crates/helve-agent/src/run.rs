@@ -168,6 +168,17 @@ impl Run {
         self.read.taint()
     }
 
+    /// What is in the run by now: the model that writes the next message reads all of it.
+    pub(crate) fn taint_by_now(&self) -> Taint {
+        self.read.taint_by_now(&self.message)
+    }
+
+    /// Whether a call of the message that is being written may be made before the message is complete.
+    pub(crate) fn may_read_early(&self, step: u32, call: &ToolCall) -> bool {
+        let is_one_too_many = call.id.index >= self.calls_per_step_max;
+        !is_one_too_many && matches!(self.circles.course(step, call), Course::On)
+    }
+
     pub fn id(&self) -> RunId {
         self.id
     }

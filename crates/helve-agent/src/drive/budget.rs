@@ -70,6 +70,16 @@ impl Driver {
         self.await_something().await
     }
 
+    /// Whether the budgets leave a call that is begun before its message is complete, after so many of that message. Nobody
+    /// is asked: the complete message is.
+    pub(super) async fn budgets_allow_early(&mut self, begun: u64) -> Result<bool, DriveError> {
+        let accounts = self.accounts().await?;
+        let currency = &self.shared.env.settings.budgets.currency;
+        let said = |binding: &str| self.run.consent_to_overspend(binding);
+        let goes_on = budget::decide(&accounts, Before::Calling, currency, said) == Verdict::GoOn;
+        Ok(goes_on && budget::calls_left(&accounts).is_none_or(|left| left > begun))
+    }
+
     /// The budgets that the run draws on, with what was drawn. Those of a day are read only where there are any.
     async fn accounts(&mut self) -> Result<Vec<Account>, DriveError> {
         let shared = &self.shared;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use helve_tool::{CallContext, Fault, Grant, Progress};
+use helve_tool::{CallContext, Early, Fault, Grant, Progress};
 use helve_types::{CallId, Fact, PartId, Taint};
 
 use tracing::{Instrument, Span, error_span};
 
+use super::early::UsableRead;
 use super::{DriveError, Driver};
 use crate::run::{Errand, PRE_SEARCH_STEP};
 
@@ -35,18 +36,33 @@ impl Driver {
             }
             let name = self.run.call(&call).map_or("", |held| held.call.name.as_str());
             let span = call_span(&call, name);
-            let seen_to = self.see_to(errand).instrument(span);
+            let seen_to = match self.take_early_read(&call) {
+                Some(read) => self.see_to_read(errand, read),
+                None => self.see_to(errand, Early::No),
+            }
+            .instrument(span);
             self.in_flight_calls.insert(call);
             self.in_flight.push(Box::pin(seen_to));
         }
     }
 
-    fn see_to(&self, errand: Errand) -> SeenTo {
+    /// The same for a call that was begun before its message was complete.
+    fn see_to_read(&self, errand: Errand, read: UsableRead) -> SeenTo {
+        let seen_to = self.see_to(errand, read.early.clone());
+        let journal = self.journal.clone();
+        Box::pin(async move {
+            let (id, result) = seen_to.await;
+            let discarded = read.discard_if_unused(&journal).await;
+            (id, result.and(discarded))
+        })
+    }
+
+    fn see_to(&self, errand: Errand, early: Early) -> SeenTo {
         let id = errand.call().clone();
         let pipeline = self.pipeline.clone();
         match errand {
             Errand::Execute { call, attempts_before, grant, before } => {
-                let cx = self.context(&id, attempts_before, grant);
+                let cx = CallContext { early, ..self.context(&id, attempts_before, grant) };
                 Box::pin(async move {
                     let seen_to = match before {
                         Some(before) => pipeline.resend(&call, before, &cx).await,
@@ -109,7 +125,7 @@ impl Driver {
             grant,
             taint: Arc::new(taint),
             skip: helve_tool::Skip::default(),
-            early: helve_tool::Early::No,
+            early: Early::No,
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),

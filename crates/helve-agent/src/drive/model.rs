@@ -27,7 +27,7 @@ const PROBE_PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Quest {
     pub(super) step: u32,
     pub(super) attempt: u32,
-    tools: Tools,
+    pub(super) tools: Tools,
     /// When the step's time is over.
     until: Instant,
     /// Who is asked when the model that is asked now is given up.

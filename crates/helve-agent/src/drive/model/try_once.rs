@@ -6,6 +6,7 @@ use helve_model::fleet::prompt_mode::profile_of;
 use helve_model::fleet::tokens::of_request;
 use helve_model::{Model, ModelError, ModelErrorKind};
 use helve_types::{Fingerprint, Mode, ModelParams, PartId};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::Quest;
@@ -54,8 +55,10 @@ impl Driver {
         let asking = self.asking(model, fingerprint.as_ref(), profile, &params, quest);
         let feed = self.feed.clone();
         let after_seq = self.journal.pending_seq();
+        let (written, mut written_calls) = mpsc::unbounded_channel();
         let mut listener =
-            Listener::new(&feed, quest.step, quest.attempt, after_seq, asking.reading(), asking.results());
+            Listener::new(&feed, quest.step, quest.attempt, after_seq, asking.reading(), asking.results())
+                .reporting_calls(written);
         let asked = Instant::now();
         let request = asking.request();
         let estimated = shared.env.settings.compaction.enabled.then(|| of_request(&request));
@@ -64,8 +67,9 @@ impl Driver {
             let mut hearing = std::pin::pin!(listener.hear(stream));
             loop {
                 tokio::select! {
-                    // The stream first: tokens are the common case.
+                    // The stream before people: tokens are the common case.
                     biased;
+                    Some(call) = written_calls.recv() => self.begin_early(quest, call).await?,
                     ended = &mut hearing => break Ended::Itself(ended),
                     Some(command) = self.commands.recv() => {
                         self.obey(command).await?;
@@ -90,6 +94,7 @@ impl Driver {
         let heard = match ended {
             Ended::ByPerson => {
                 let stopped = listener.stopped(mode.clone());
+                self.discard_early_reads().await?;
                 return Ok(Try::Stopped(self.priced(model, stopped)));
             }
             Ended::Itself(heard) => heard,
@@ -99,8 +104,13 @@ impl Driver {
             }
         };
         Ok(match heard {
-            Ok(()) => Try::Heard(self.priced(model, listener.heard(mode.clone(), quest.tools))),
+            Ok(()) => {
+                let heard = listener.heard(mode.clone(), quest.tools);
+                self.discard_unrequested_reads(&heard).await?;
+                Try::Heard(self.priced(model, heard))
+            }
             Err(broken) => {
+                self.discard_early_reads().await?;
                 self.lose(model, mode, quest.step, quest.attempt, listener.usage());
                 Try::Broken(broken, listener.cut_text())
             }
