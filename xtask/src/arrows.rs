@@ -9,7 +9,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("dialect", &["json"]),
     ("policy", &[]),
     ("guard", &[]),
-    ("model", &[]),
+    ("model", &["dialect"]),
     // Of the way out it knows only what takes secrets out of answers.
     ("model-http", &["model", "egress", "wire"]),
     ("store", &[]),
@@ -21,7 +21,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tool-http", &["tool", "egress", "wire"]),
     ("tool-code", &["tool", "process"]),
     ("agent", &["model", "dialect", "json", "tool", "store", "guard"]),
-    ("server", &["agent", "tool", "store", "guard", "wire"]),
+    ("runtime", &["agent", "model", "tool", "store", "guard"]),
+    ("server", &["runtime", "tool", "store", "guard", "wire"]),
 ];
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod request;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use helve_agent::{StartInput, StartRequest};
+use helve_runtime::{StartInput, StartRequest};
 use helve_types::ToolChoice;
 use serde_json::json;
 

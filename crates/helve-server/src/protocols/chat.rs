@@ -8,7 +8,7 @@ mod request;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use helve_agent::{StartInput, StartRequest};
+use helve_runtime::{StartInput, StartRequest};
 use helve_types::UserId;
 use serde_json::json;
 

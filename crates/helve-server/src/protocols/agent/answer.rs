@@ -1,7 +1,7 @@
 //! The answer of `POST /api/agent` in one piece.
 
 use futures_util::StreamExt;
-use helve_agent::{Frame, Started};
+use helve_runtime::{Frame, Started};
 use helve_store::Scope;
 use helve_types::{CallId, Ending, Fact, Question, RunState, Spent};
 use schemars::JsonSchema;

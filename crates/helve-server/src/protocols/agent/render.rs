@@ -1,6 +1,6 @@
 //! How a run looks on `POST /api/agent`: the answer in pieces, questions, and calls that failed.
 
-use helve_agent::Frame;
+use helve_runtime::Frame;
 use helve_store::StoreError;
 use helve_types::{CallId, Fact, Live, PartKind};
 use helve_wire::sse::DONE;
