@@ -45,7 +45,7 @@ struct OwnNames<'a> {
 }
 
 fn check_origin(headers: &HeaderMap, uri: &Uri, names: OwnNames<'_>, from_link: bool) -> Result<(), Problem> {
-    let host = single_header(headers, header::HOST).ok_or_else(misdirected)?;
+    let host = single_header(headers, header::HOST).ok_or_else(misdirected_problem)?;
     let is_ours = is_ours(host, names.configured, names.local);
     if uri.authority().is_some_and(|authority| authority.as_str() != host) || !is_ours {
         return Err(misdirected_problem());

@@ -92,7 +92,7 @@ pub(super) async fn complete_history(
                     calls.iter().filter(missing).filter(|known| known.step == of).collect();
                 whole.push(ChatMessage {
                     calls: left_out.iter().map(|known| known.call()).collect(),
-                    ..spoken(ChatRole::Assistant, "")
+                    ..message_of(ChatRole::Assistant, "")
                 });
                 whole.extend(left_out.iter().map(|known| known.result()));
             }
@@ -188,7 +188,7 @@ impl RecordedCall {
 
     fn result(&self) -> ChatMessage {
         let told = self.told.as_deref().unwrap_or(NO_OUTCOME);
-        ChatMessage { call_id: Some(self.id.to_string()), ..spoken(ChatRole::Tool, told) }
+        ChatMessage { call_id: Some(self.id.to_string()), ..message_of(ChatRole::Tool, told) }
     }
 }
 
