@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use helve_dialect::{
-    CallView, Language, Profile, Quotable, Reading, ResultView, TurnRole, harmless_output, harmless_words,
+    CallView, Language, Profile, Quotable, Reading, ResultView, TurnRole, escape_output, escape_user_text,
 };
 use helve_model::{Form, FormSupport, ModelRequest, Needs, Turn, TurnCall};
 use helve_types::{CallId, Message, Mode, ModelParams, ToolChoice, ToolSpec};
@@ -167,8 +167,8 @@ fn without_special_tokens(turns: &mut [Turn<'_>], native: bool) {
     for turn in turns {
         let (Turn::User(text) | Turn::Result { text, .. }) = &*turn else { continue };
         let sent = match turn {
-            Turn::User(_) => harmless_words(text),
-            _ if native => harmless_output(text),
+            Turn::User(_) => escape_user_text(text),
+            _ if native => escape_output(text),
             _ => continue,
         };
         if let Cow::Owned(sent) = sent

@@ -100,7 +100,7 @@ impl Driver {
             attempts_before,
             grant,
             taint: Arc::new(taint),
-            skip: helve_tool::Skip::default(),
+            skip: helve_tool::SkippedGuards::default(),
             early: helve_tool::Early::No,
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),
