@@ -43,8 +43,7 @@ impl Driver {
         if !may_begin || !self.budgets_allow_early(begun as u64).await? {
             return Ok(());
         }
-        let cx =
-            CallContext { taint: Arc::new(self.run.taint_by_now()), ..self.context(&id, 0, None) };
+        let cx = CallContext { taint: Arc::new(self.run.taint_by_now()), ..self.context(&id, 0, None) };
         let read = self.pipeline.read_early(&call, &cx).instrument(call_span(&id, &call.name)).await;
         let (step, attempt) = (asked.step, asked.attempt);
         self.early_reads.extend(read.map(|read| BegunRead { call: id, part, step, attempt, read }));

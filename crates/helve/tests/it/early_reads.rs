@@ -46,7 +46,11 @@ fn answer(
     in_time: &Mutex<Option<bool>>,
 ) -> Option<()> {
     stream.set_nodelay(true).ok()?;
-    read_request(&stream)?;
+    if !is_question(&stream)? {
+        return stream
+            .write_all(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            .ok();
+    }
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).ok()?;
     let mut send = |frame: &Value| stream.write_all(format!("data: {frame}\n\n").as_bytes()).ok();
@@ -62,8 +66,11 @@ fn answer(
     stream.write_all(b"data: [DONE]\n\n").ok()
 }
 
-fn read_request(stream: &TcpStream) -> Option<()> {
+/// Reads a request, and says whether it asks the model.
+fn is_question(stream: &TcpStream) -> Option<bool> {
     let mut reader = BufReader::new(stream);
+    let mut first = String::new();
+    reader.read_line(&mut first).ok()?;
     let mut length = 0;
     loop {
         let mut line = String::new();
@@ -78,7 +85,8 @@ fn read_request(stream: &TcpStream) -> Option<()> {
             length = value.trim().parse().ok()?;
         }
     }
-    reader.read_exact(&mut vec![0; length]).ok()
+    reader.read_exact(&mut vec![0; length]).ok()?;
+    Some(first.starts_with("POST "))
 }
 
 fn chunk(delta: &Value, finish: Option<&str>) -> Value {
