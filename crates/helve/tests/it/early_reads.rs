@@ -126,15 +126,14 @@ fn run(tools: &str, frames: Vec<Value>, end: Vec<Value>) -> Vec<Value> {
     });
     let made = served.ask("POST", "/api/tools", "", &tool.to_string());
     assert!(made.starts_with("HTTP/1.1 201"), "{made}");
-    let answer =
-        served.ask("POST", "/api/agent", "", r#"{"message": "How is it in Berlin", "stream": false}"#);
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    let answer: Value = serde_json::from_str(body).unwrap();
-    assert_eq!(answer["state"], "completed", "{answer}");
+    let answer = served.ask("POST", "/api/agent", "", r#"{"message": "How is it in Berlin"}"#);
     assert_eq!(*model.in_time.lock().unwrap(), Some(true), "the tool was asked before the message ended");
-    let events = served.ask("GET", &format!("/api/runs/{}/events", answer["run"].as_str().unwrap()), "", "");
+    let run = answer.lines().find_map(|line| line.strip_prefix("x-helve-run: ")).unwrap();
+    let events = served.ask("GET", &format!("/api/runs/{run}/events"), "", "");
     let events = events.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok());
-    events.collect()
+    let events: Vec<Value> = events.collect();
+    assert!(kinds(&events).contains(&"run.finished"), "{events:?}");
+    events
 }
 
 fn kinds(events: &[Value]) -> Vec<&str> {
