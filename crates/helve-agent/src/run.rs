@@ -34,7 +34,8 @@ pub use self::heard::{Flaw, Heard, HeardCall, HeardPart};
 pub(crate) use self::pre_search::{PRE_SEARCH_STEP, pre_search_requested};
 use self::purse::Purse;
 use self::read::Read;
-pub(crate) use self::speech::{Reception, SAID_BYTES_MAX};
+pub(crate) use self::speech::Reception;
+pub use self::speech::SAID_BYTES_MAX;
 pub use self::step::{Errand, Step, Tools};
 
 /// More calls than this in one message are not made.
@@ -377,7 +378,7 @@ impl Run {
     }
 
     /// The same when it cannot go on.
-    pub(crate) fn failed(&self, code: &str, message: String) -> Vec<Fact> {
+    pub fn failed(&self, code: &str, message: String) -> Vec<Fact> {
         self.abandoned(Fact::RunFailed { code: code.into(), message })
     }
 

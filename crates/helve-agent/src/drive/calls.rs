@@ -7,12 +7,20 @@ use futures_util::future::BoxFuture;
 use helve_tool::{CallContext, Early, Fault, Grant, Progress};
 use helve_types::{CallId, Fact, PartId, Taint};
 
-use tracing::Instrument;
+use tracing::{Instrument, Span, error_span};
 
 use super::early::UsableRead;
 use super::{DriveError, Driver};
 use crate::run::{Errand, PRE_SEARCH_STEP};
-use crate::runtime::call_span;
+
+/// Names are what models and callers write: no longer than this in a log.
+const NAME_CHARS_MAX: usize = 64;
+
+/// What every line about a call names.
+pub fn call_span(call: &CallId, tool: &str) -> Span {
+    let tool: String = tool.chars().take(NAME_CHARS_MAX).collect();
+    error_span!("call", %call, tool)
+}
 
 /// A call that was seen to, and how that went.
 pub(crate) type SeenTo = BoxFuture<'static, (CallId, Result<(), Fault>)>;
@@ -22,7 +30,7 @@ impl Driver {
     pub(super) fn begin(&mut self, errands: Vec<Errand>) {
         for errand in errands {
             let call = errand.call().clone();
-            let full = self.in_flight.len() >= self.shared.settings.parallel_calls_max;
+            let full = self.in_flight.len() >= self.shared.env.settings.parallel_calls_max;
             if full || self.in_flight_calls.contains(&call) {
                 continue;
             }
@@ -122,7 +130,7 @@ impl Driver {
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),
             progress: Progress::new(move |piece| feed.progress(&part, &tool, piece, journal.pending_seq())),
-            world: self.shared.world.clone(),
+            world: self.shared.env.world.clone(),
         }
     }
 
@@ -134,7 +142,7 @@ impl Driver {
                 result?;
             }
             Some(command) = self.commands.recv() => self.obey(command).await?,
-            () = self.shared.halt.cancelled() => return Err(DriveError::Halted),
+            () = self.shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
             else => {}
         }
         Ok(())

@@ -10,11 +10,11 @@ use helve_tool::{CallContext, Early, EarlyRead, Fault};
 use helve_types::{CallId, Fact, PartId, ToolCall};
 use tracing::Instrument;
 
+use super::calls::call_span;
 use super::model::Quest;
 use super::{DriveError, Driver};
 use crate::listen::WrittenCall;
 use crate::run::{Heard, Tools};
-use crate::runtime::call_span;
 
 /// A call that was begun before its message was complete.
 pub(crate) struct BegunRead {
@@ -38,7 +38,7 @@ impl Driver {
         let call = ToolCall { id: id.clone(), provider_id, name: tool, arguments, repairs };
         let begun = self.early_reads.len();
         let may_begin = asked.tools == Tools::Offered
-            && begun < self.shared.settings.parallel_calls_max
+            && begun < self.shared.env.settings.parallel_calls_max
             && self.run.may_read_early(asked.step, &call);
         if !may_begin || !self.budgets_allow_early(begun as u64).await? {
             return Ok(());
