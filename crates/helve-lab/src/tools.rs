@@ -96,7 +96,7 @@ pub fn asks(name: &str) -> bool {
 }
 
 pub fn find_kind(name: &str) -> Option<&'static ToolKind> {
-    KINDS.iter().find(|kind| find_kind.name == name)
+    KINDS.iter().find(|kind| kind.name == name)
 }
 
 fn calm_guards() -> Guards {
@@ -163,45 +163,46 @@ pub fn lab_tools(bench: &ToolParts) -> Result<Vec<ExtraTool>, reqwest::Error> {
     let client = Client::builder().retry(reqwest::retry::never()).no_proxy().build()?;
     let made = |kind: &'static ToolKind| {
         let tool = EffectTool {
-            spec: spec(find_kind, bench),
-            find_kind,
+            spec: spec(kind, bench),
+            kind,
             client: client.clone(),
             ledger: bench.ledger.clone(),
             at_work: Arc::default(),
             flaw: bench.flaw,
         };
-        (Arc::new(tool) as Arc<dyn Tool>, guards(find_kind, bench.flaw))
+        (Arc::new(tool) as Arc<dyn Tool>, guards(kind, bench.flaw))
     };
-    Ok(KINDS.iter().filter(|kind| !find_kind.client).map(made).collect())
+    Ok(KINDS.iter().filter(|kind| !kind.client).map(made).collect())
 }
 
 /// The definition of a tool as a server has it.
 pub(crate) fn spec(kind: &ToolKind, bench: &ToolParts) -> ToolSpec {
-    let effect = match (bench.flaw, find_kind.class) {
+    let effect = match (bench.flaw, kind.class) {
         (Some(SeededBug::CallsItselfIdempotent), Effect::NonIdempotent) => Effect::Idempotent,
+        (Some(SeededBug::CallsItselfRead), Effect::NonIdempotent) => Effect::Read,
         (_, honest) => honest,
     };
-    let described = if find_kind.name.starts_with("effect_ask") {
+    let described = if kind.name.starts_with("effect_ask") {
         format!("Does something that the ledger writes down, in edition {}.", bench.wording)
     } else {
         "Does something that the ledger writes down.".to_owned()
     };
     let flow = Flow {
-        private: find_kind.flow == DataFlow::In,
-        untrusted: find_kind.flow == DataFlow::In,
-        outward: find_kind.flow == DataFlow::Out,
+        private: kind.flow == DataFlow::In,
+        untrusted: kind.flow == DataFlow::In,
+        outward: kind.flow == DataFlow::Out,
         place: None,
     };
     ToolSpec {
         tags: vec!["lab".into()],
-        on_unknown: find_kind.on_unknown,
+        on_unknown: kind.on_unknown,
         flow,
-        ..ToolSpec::new(find_kind.name, described, schema_of::<Arguments>(), effect)
+        ..ToolSpec::new(kind.name, described, schema_of::<Arguments>(), effect)
     }
 }
 
 fn guards(kind: &ToolKind, flaw: Option<SeededBug>) -> Guards {
-    let mut guards = (find_kind.guards)();
+    let mut guards = (kind.guards)();
     if flaw == Some(SeededBug::AnswersEverybodyAlike)
         && let Some(cache) = &mut guards.cache
     {
