@@ -6,7 +6,7 @@
 //! Promises:
 //! - In every real interval `(t − window, t]` at most `per_window` requests arrive at the other side, wherever one
 //!   puts it (above 10,000 a window this is approximate and the status says so). A request arrives between
-//!   [`Slot::sent`] and the end of its slot, and ten seconds after the former at the latest.
+//!   [`Slot::mark_sent`] and the end of its slot, and ten seconds after the former at the latest.
 //! - What was sent before the limiter was made counts too, once it is told ([`Limiter::recall_once`]).
 //! - At most `concurrent` slots exist. A slot ends when its owner drops it; no timer ends it.
 //! - Waiting is first come, first served. A waiter that is dropped vanishes and does not hold up the others.

@@ -67,7 +67,7 @@ impl ScriptedText {
     pub(super) fn new(script: &Script, asked: &ModelRequest) -> Self {
         let tools = called(script, asked);
         let words = if tools.is_empty() { script.text } else { script.lead };
-        let mut text: Vec<Text> = (0..first_words).map(Text::Word).collect();
+        let mut text: Vec<Text> = (0..words).map(Text::Word).collect();
         let mut calls = vec![];
         for (index, tool) in tools.into_iter().enumerate() {
             if asked.wants_text {

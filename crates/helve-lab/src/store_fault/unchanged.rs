@@ -15,7 +15,7 @@ use super::{FaultyStore, StoreFault};
 /// Passes each method on to the real store.
 macro_rules! unchanged {
     ($part:ident { $(fn $name:ident($($argument:ident: $type:ty),*) -> $output:ty;)* }) => {
-        impl<B: Bend> $part for Bent<B> {
+        impl<B: StoreFault> $part for FaultyStore<B> {
             $(fn $name(&self, $($argument: $type),*) -> StoreFuture<'_, $output> {
                 self.inner.$name($($argument),*)
             })*

@@ -194,39 +194,9 @@ impl Watcher {
                     return ConnectionEnd::Over;
                 }
             };
-            for heard in heard {
-                match heard {
-                    ParsedBytes::Head(200) => {}
-                    ParsedBytes::Head(204) if self.reader.view.over => {
-                        lock(&self.tally).at_head += 1;
-                        return ConnectionEnd::Over;
-                    }
-                    ParsedBytes::Head(status) => {
-                        self.reader.fault(format!("{status} after event {}", self.reader.view.last));
-                        return ConnectionEnd::Over;
-                    }
-                    ParsedBytes::Frame(frame) => {
-                        let frames = match &mut plan.bug {
-                            Some(bug) => bug.distort(frame, &self.reader),
-                            None => vec![frame],
-                        };
-                        for frame in frames {
-                            drained |= self.reader.read_frame(&frame);
-                            self.count(frame.id.is_some(), &mut replay);
-                        }
-                    }
-                    ParsedBytes::End if self.reader.view.over => return ConnectionEnd::Over,
-                    ParsedBytes::End if drained => {
-                        lock(&self.tally).drained += 1;
-                        return ConnectionEnd::Drained;
-                    }
-                    ParsedBytes::End => {
-                        self.reader.fault(format!(
-                            "the stream ended after event {}, which is not the end",
-                            self.reader.view.last
-                        ));
-                        return ConnectionEnd::Over;
-                    }
+            for parsed in heard {
+                if let Some(end) = self.handle_parsed(parsed, plan, &mut drained, &mut replay) {
+                    return end;
                 }
             }
             if cut.is_some() {
@@ -237,6 +207,50 @@ impl Watcher {
                 tokio::time::sleep(SIP_PAUSE).await;
             }
         }
+    }
+
+    /// Takes in one thing that was read, and gives the connection's end if it is one.
+    fn handle_parsed(
+        &mut self,
+        parsed: ParsedBytes,
+        plan: &mut ConnectionPlan,
+        drained: &mut bool,
+        replay: &mut Option<Instant>,
+    ) -> Option<ConnectionEnd> {
+        match parsed {
+            ParsedBytes::Head(200) => {}
+            ParsedBytes::Head(204) if self.reader.view.over => {
+                lock(&self.tally).at_head += 1;
+                return Some(ConnectionEnd::Over);
+            }
+            ParsedBytes::Head(status) => {
+                self.reader.fault(format!("{status} after event {}", self.reader.view.last));
+                return Some(ConnectionEnd::Over);
+            }
+            ParsedBytes::Frame(frame) => {
+                let frames = match &mut plan.bug {
+                    Some(bug) => bug.distort(frame, &self.reader),
+                    None => vec![frame],
+                };
+                for frame in frames {
+                    *drained |= self.reader.read_frame(&frame);
+                    self.count(frame.id.is_some(), replay);
+                }
+            }
+            ParsedBytes::End if self.reader.view.over => return Some(ConnectionEnd::Over),
+            ParsedBytes::End if *drained => {
+                lock(&self.tally).drained += 1;
+                return Some(ConnectionEnd::Drained);
+            }
+            ParsedBytes::End => {
+                self.reader.fault(format!(
+                    "the stream ended after event {}, which is not the end",
+                    self.reader.view.last
+                ));
+                return Some(ConnectionEnd::Over);
+            }
+        }
+        None
     }
 
     fn count(&self, is_event: bool, replay: &mut Option<Instant>) {
