@@ -59,6 +59,11 @@ const SQLITE: &[Migration] = &[
         name: "tool_grants",
         sql: include_str!("../migrations/sqlite/0016_tool_grants.sql"),
     },
+    Migration {
+        number: 17,
+        name: "definitions",
+        sql: include_str!("../migrations/sqlite/0017_definitions.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]
@@ -260,6 +265,80 @@ mod tests {
                 (mei(), Some("failed".into()), Some("no".into()), None),
                 (mei(), None, None, None),
             ]
+        );
+    }
+
+    #[test]
+    fn tools_of_an_old_database_become_definitions_with_all_that_belongs_to_them() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.pragma_update(None, "foreign_keys", "ON").unwrap();
+        SQLITE
+            .iter()
+            .filter(|known| known.number < 17)
+            .for_each(|known| connection.execute_batch(known.sql).unwrap());
+        connection
+            .execute_batch(
+                r#"INSERT INTO tool_versions VALUES
+                     ('weather', 1, x'00000000000000000000000000000007', 'h1',
+                      '{"name":"weather","description":"梅雨","enabled":true,"limit":1.50}', 1, 1),
+                     ('weather', 2, x'00000000000000000000000000000007', 'h1',
+                      '{"name":"weather","description":"梅雨","enabled":false,"limit":1.50}', 1, 2),
+                     ('gone', 1, x'00000000000000000000000000000008', 'h2', '{"name":"gone"}', 3, 3);
+                   INSERT INTO tools VALUES ('weather', 2);
+                   INSERT INTO tool_offers VALUES ('weather', 'openapi:w', '{"name":"weather"}', 'h1', 4);
+                   INSERT INTO tool_grants VALUES ('weather', '{"kind":"host","place":"p:1"}', 'mei', 5);
+                   INSERT INTO tool_switches VALUES ('time', 0);
+                   INSERT INTO settings VALUES ('tool_changes', '41');"#,
+            )
+            .unwrap();
+        let new = SQLITE.iter().find(|known| known.number == 17).unwrap();
+        let transaction = connection.transaction().unwrap();
+        transaction.execute_batch(new.sql).unwrap();
+        transaction.commit().unwrap();
+
+        type Version = (String, String, u32, String, bool, String, i64);
+        let versions: Vec<Version> = connection
+            .prepare(
+                "SELECT kind, name, version, hash, enabled, body, updated_at FROM definition_versions
+                 ORDER BY name, version",
+            )
+            .unwrap()
+            .query_map([], |row| {
+                Ok((
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get(3)?,
+                    row.get(4)?,
+                    row.get(5)?,
+                    row.get(6)?,
+                ))
+            })
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let weather = r#"{"name":"weather","description":"梅雨","limit":1.50}"#;
+        let version = |name: &str, number, hash: &str, on, body: &str, at| {
+            ("tool".to_owned(), name.to_owned(), number, hash.to_owned(), on, body.to_owned(), at)
+        };
+        assert_eq!(
+            versions,
+            [
+                version("gone", 1, "h2", true, r#"{"name":"gone"}"#, 3),
+                version("weather", 1, "h1", true, weather, 1),
+                version("weather", 2, "h1", false, weather, 2),
+            ]
+        );
+        let text = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+        assert_eq!(text("SELECT kind || name || version FROM definitions"), "toolweather2");
+        assert_eq!(text("SELECT kind || name || origin || over_hash FROM definition_offers"), "toolweatheropenapi:wh1");
+        assert_eq!(text("SELECT kind || name || by FROM definition_grants"), "toolweathermei");
+        assert_eq!(text("SELECT kind || name || enabled FROM definition_switches"), "tooltime0");
+        assert_eq!(text("SELECT kind || count FROM definition_changes"), "tool41");
+        assert_eq!(
+            text("SELECT count(*) || '' FROM sqlite_master WHERE name IN
+                  ('tools', 'tool_versions', 'tool_offers', 'tool_grants', 'tool_switches')"),
+            "0"
         );
     }
 

@@ -15,17 +15,14 @@ mod disk;
 mod error;
 mod executions;
 mod files;
-mod grants;
 mod journal;
 mod log;
 mod memory;
-mod offers;
 mod plans;
 mod projection;
 mod records;
 mod rows;
 mod store;
-mod tools;
 mod views;
 
 pub use access::{Access, ENDED_SESSIONS_MAX};
@@ -35,11 +32,9 @@ pub use disk::{Disk, DiskStatus, FreeMin, Room};
 pub use error::StoreError;
 pub use executions::{Execution, ExecutionFilter, ExecutionPage, Mark, MarkError};
 pub use files::KeptFile;
-pub use grants::ToolGrantRow;
 pub use journal::{Entry, Publish, RunJournal};
 pub use log::Log;
 pub use memory::MemoryStore;
-pub use offers::ToolOffer;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, Plans, UserPlan};
 pub use projection::{CallChange, CallResult, call_change, resets_crash_count, sent_to};
 pub use records::{
@@ -47,7 +42,6 @@ pub use records::{
     Conversation, DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter,
     RunRecord, Scope, Share, Token, TokenRights, Urgency, Whole,
 };
-pub use rows::Rows;
+pub use rows::{OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows};
 pub use store::{Store, StoreFuture};
-pub use tools::ToolRow;
 pub use views::{EXPIRED_MAX, SENDS_KEPT_MS, Views};

@@ -23,12 +23,10 @@ use helve_types::{ApprovalId, CallId, ConversationId, ModelProfile, RunId, Times
 use self::conversations::ConversationShelf;
 use self::delayed::Delayed;
 use self::plans::PlanShelf;
+use self::rows::RowShelf;
 use self::runs::RunShelf;
-use crate::grants::GrantShelf;
-use crate::offers::OfferShelf;
-use crate::tools::ToolShelf;
 use crate::{
-    Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, Page, Store, StoreError, StoreFuture,
+    Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, Page, RowKind, Store, StoreError, StoreFuture,
     Token,
 };
 
@@ -61,9 +59,7 @@ struct Shelves {
     audit: Vec<AuditEntry>,
     signing_key: Option<[u8; 32]>,
     profiles: BTreeMap<String, ModelProfile>,
-    tools: ToolShelf,
-    offers: OfferShelf,
-    grants: GrantShelf,
+    rows: BTreeMap<RowKind, RowShelf>,
 }
 
 impl MemoryStore {

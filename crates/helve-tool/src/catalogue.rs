@@ -21,7 +21,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
-use helve_store::{AuditEntry, Store, StoreError, ToolRow};
+use helve_store::{AuditEntry, Store, StoreError};
 use helve_types::{ToolDefinition, ToolGrant, World};
 use serde_json::Value;
 
@@ -203,13 +203,13 @@ impl Catalogue {
     /// anybody had.
     pub async fn refresh(&self) -> Result<bool, StoreError> {
         let mut seen = self.seen.lock().await;
-        let changes = self.store.tool_changes().await?;
+        let changes = self.table.changes().await?;
         if *seen == Some(changes) {
             return Ok(false);
         }
-        let (rows, switches) = (self.store.tools().await?, self.store.tool_switches().await?);
-        let offers = self.store.tool_offers().await?;
-        self.take_grants(self.store.tool_grants().await?);
+        let (rows, switches) = (self.table.list().await?, self.table.switches().await?);
+        let offers = self.table.offers().await?;
+        self.take_grants(self.table.grants().await?);
         // One by one, so that others have their turn in between.
         for row in rows.iter().filter(|row| self.made(row.name(), &row.hash).is_none()) {
             make_ready(vec![row.definition.parameters.clone()]).await;
@@ -257,7 +257,7 @@ impl Catalogue {
         self.check_name_is_free(&name)?;
         self.check_id_is_free(&definition)?;
         let (made, grant) = self.make_granted(&definition, allow_host)?;
-        let row = ToolRow::new(self.world.tool_id(), definition, self.world.now());
+        let row = ToolRow::new(self.world.row_id(), definition, self.world.now());
         let line = self.line("tool.created", &format!("{name} {}", row.hash), by);
         let is_granted = grant.is_some();
         let kept = self.keep(row, 0, line, grant, by).await;
@@ -282,7 +282,7 @@ impl Catalogue {
         let name = row.name().to_owned();
         let grants = vec![self.grant_row(&name, grant, by)];
         let kept = self.store.keep_granted_tool(row, expected, line, grants).await?;
-        self.take_grants(self.store.tool_grants().await?);
+        self.take_grants(self.table.grants().await?);
         Ok(kept)
     }
 
@@ -373,8 +373,8 @@ impl Catalogue {
             let grant = if allow_host { self.make_granted(&definition, true)?.1 } else { None };
             if let Some(grant) = grant {
                 let (grant, line) = self.grant_row(name, grant, by);
-                self.store.grant_tool(grant, line).await?;
-                self.take_grants(self.store.tool_grants().await?);
+                self.table.save_grant(&grant, line).await?;
+                self.take_grants(self.table.grants().await?);
             }
             return Ok(self.take(row));
         }
@@ -406,10 +406,10 @@ impl Catalogue {
         let _alone = self.seen.lock().await;
         let row = self.row(name, expected).await?;
         let line = self.line("tool.deleted", name, by);
-        self.store.delete_tool(name.into(), Some(row.version), line).await.map_err(conflict)?;
+        self.table.delete(name, Some(row.version), line).await.map_err(conflict)?;
         self.set_offer(name, None);
         self.forget(name);
-        self.take_grants(self.store.tool_grants().await?);
+        self.take_grants(self.table.grants().await?);
         Ok(())
     }
 
@@ -424,7 +424,7 @@ impl Catalogue {
             Some(tool) => {
                 let _alone = self.seen.lock().await;
                 let action = if enabled { "tool.enabled" } else { "tool.disabled" };
-                self.store.switch_tool(name.into(), enabled, self.line(action, name, by)).await?;
+                self.table.save_switch(name, enabled, self.line(action, name, by)).await?;
                 self.set_switch(&tool, enabled);
                 Ok(self.listed_without_row(tool))
             }
@@ -433,7 +433,7 @@ impl Catalogue {
 
     /// Everything that tools of this name ever were, oldest first.
     pub async fn versions(&self, name: &str) -> Result<Vec<ToolRow>, CatalogueError> {
-        let versions = self.store.tool_versions(name.into()).await?;
+        let versions = self.table.versions(name).await?;
         match versions.is_empty() {
             false => Ok(versions),
             true if self.registry.get(name).is_some() => Err(self.not_a_row(name)),
@@ -443,7 +443,7 @@ impl Catalogue {
 
     /// The row as it is kept now, which another process may have written.
     async fn row(&self, name: &str, expected: Option<u32>) -> Result<ToolRow, CatalogueError> {
-        let row = self.store.tool(name.into()).await.map_err(|error| match error {
+        let row = self.table.get(name).await.map_err(|error| match error {
             StoreError::NotFound(_) if self.registry.get(name).is_some() && !self.owns(name) => {
                 self.not_a_row(name)
             }

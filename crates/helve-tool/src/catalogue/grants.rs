@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use helve_store::{StoreError, ToolGrantRow};
+use helve_store::StoreError;
 use helve_types::{ToolDefinition, ToolGrant};
 
+use super::kind::{ToolGrantRow};
 use super::{Catalogue, CatalogueError, Listed};
 
 /// What one tool was allowed when it was made.
@@ -93,8 +94,8 @@ impl Catalogue {
         let _alone = self.seen.lock().await;
         let row = self.row(tool, None).await?;
         let (grant, line) = self.grant_row(tool, grant, by);
-        self.store.grant_tool(grant, line).await?;
-        self.take_grants(self.store.tool_grants().await?);
+        self.table.save_grant(&grant, line).await?;
+        self.take_grants(self.table.grants().await?);
         Ok(self.take(row))
     }
 
@@ -106,19 +107,19 @@ impl Catalogue {
         by: &str,
     ) -> Result<Vec<ToolGrant>, CatalogueError> {
         let _alone = self.seen.lock().await;
-        let kept = self.store.tool_grants().await?;
+        let kept = self.table.grants().await?;
         let of_tool = kept.into_iter().filter(|row| row.tool == tool).map(|row| row.grant);
         let revoked: Vec<_> =
             of_tool.filter(|grant| place.is_none_or(|place| grant.place() == place)).collect();
         for grant in &revoked {
             let line = self.line("tool.revoked", &format!("{tool} {grant}"), by);
-            match self.store.revoke_tool_grant(tool.into(), grant.clone(), line).await {
+            match self.table.delete_grant(tool, grant, line).await {
                 // Another process was faster.
                 Ok(()) | Err(StoreError::NotFound(_)) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        self.take_grants(self.store.tool_grants().await?);
+        self.take_grants(self.table.grants().await?);
         Ok(revoked)
     }
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use helve_store::{ToolOffer, ToolRow};
+
 use helve_types::ToolDefinition;
 
 use super::check::warnings;
 use super::rows::Held;
+use super::kind::{ToolOffer, ToolRow};
 use super::{Catalogue, DefinitionError, FieldChange, differences};
 use crate::Registered;
 

@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
-use helve_store::{StoreError, ToolOffer, ToolRow};
+use helve_store::StoreError;
 use helve_types::ToolDefinition;
 
 use super::check::check;
+use super::kind::{ToolOffer, ToolRow};
 use super::{Catalogue, CatalogueError, Listed, conflict};
 use crate::offload::make_ready;
 
@@ -89,7 +90,7 @@ impl Catalogue {
         let offer = self.kept_offer(name).await?;
         let row = self.row(name, None).await?;
         let detail = format!("{name} {}", offer.definition.hash());
-        self.store.drop_offer(name.into(), self.line("tool.rejected", &detail, by)).await?;
+        self.table.delete_offer(name, self.line("tool.rejected", &detail, by)).await?;
         self.set_offer(name, None);
         Ok(self.take(row))
     }
@@ -127,7 +128,7 @@ impl Catalogue {
     }
 
     async fn kept_offer(&self, name: &str) -> Result<ToolOffer, CatalogueError> {
-        let offers = self.store.tool_offers().await?;
+        let offers = self.table.offers().await?;
         let offer = offers.into_iter().find(|offer| offer.name() == name);
         offer.ok_or_else(|| match self.is_taken(name) {
             true => CatalogueError::NoOffer(name.into()),
@@ -138,7 +139,7 @@ impl Catalogue {
     /// The origin has gone back to what was agreed to.
     async fn withdrawn(&self, row: &ToolRow, by: &str) -> Result<(), CatalogueError> {
         let line = self.line("tool.offer_withdrawn", row.name(), by);
-        match self.store.drop_offer(row.name().into(), line).await {
+        match self.table.delete_offer(row.name(), line).await {
             Ok(()) => self.set_offer(row.name(), None),
             Err(StoreError::NotFound(_)) => {}
             Err(error) => return Err(error.into()),
@@ -180,7 +181,7 @@ impl Catalogue {
             known.over == offer.over && known.definition.hash() == offer.definition.hash()
         });
         if !is_known {
-            self.store.offer_tool(offer.clone(), self.line("tool.offered", &detail, by)).await?;
+            self.table.save_offer(&offer, self.line("tool.offered", &detail, by)).await?;
             self.set_offer(row.name(), Some(offer));
         }
         Ok(self.take(row))

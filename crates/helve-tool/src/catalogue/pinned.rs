@@ -37,7 +37,7 @@ impl Catalogue {
         if let Some(held) = self.pinned.get(name, version) {
             return Ok(Some(held));
         }
-        let versions = self.store.tool_versions(name.into()).await?;
+        let versions = self.table.versions(name).await?;
         let Some(row) = versions.iter().rev().find(|row| row.hash == version) else {
             return Ok(now.filter(|_| !self.owns(name)));
         };

@@ -31,7 +31,7 @@ impl Catalogue {
     ) -> Result<(), StoreError> {
         let _alone = self.seen.lock().await;
         let made = made.and_then(|made| self.registered(name, version, made));
-        let switches = self.store.tool_switches().await?;
+        let switches = self.table.switches().await?;
         let on = switches.iter().find(|(named, _)| named == name).is_none_or(|(_, on)| *on);
         match &made {
             Ok(tool) => {

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
-use helve_store::ToolRow;
 
+
+use super::kind::{ToolRow};
 use super::{Catalogue, DefinitionError, Listed};
 use crate::Registered;
 

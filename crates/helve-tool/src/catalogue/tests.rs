@@ -127,7 +127,7 @@ async fn what_cannot_be_made_is_not_kept() {
 async fn what_cannot_be_kept_is_not_registered() {
     let Shop { store, catalogue } = new_shop().await;
     // Another process was faster.
-    let theirs = ToolRow::new(World::still().tool_id(), weather("https://b.example"), World::still().now());
+    let theirs = ToolRow::new(World::still().row_id(), weather("https://b.example"), World::still().now());
     let line = catalogue.line("tool.created", "weather", "other");
     store.keep_tool(theirs, 0, line).await.unwrap();
     let taken = catalogue.create(weather("https://a.example"), "mei").await.err();
@@ -286,7 +286,7 @@ async fn what_the_configuration_switches_off_is_not_switched_on_elsewhere() {
 #[tokio::test]
 async fn a_row_that_can_no_longer_be_made_is_listed_with_its_problem_and_can_be_put_right() {
     let Shop { store, catalogue } = new_shop().await;
-    let row = ToolRow::new(World::still().tool_id(), needing_what_is_gone(), World::still().now());
+    let row = ToolRow::new(World::still().row_id(), needing_what_is_gone(), World::still().now());
     store.keep_tool(row, 0, catalogue.line("tool.created", "weather", "mei")).await.unwrap();
     let catalogue = opened(&store).await;
     let listed = catalogue.get("weather").unwrap();
@@ -305,7 +305,7 @@ async fn a_row_that_can_no_longer_be_made_is_listed_with_its_problem_and_can_be_
 async fn a_row_whose_name_a_tool_of_ours_took_stays_out_of_its_way() {
     let Shop { store, catalogue } = new_shop().await;
     let definition = ToolDefinition { name: "time".into(), ..weather("https://a.example") };
-    let row = ToolRow::new(World::still().tool_id(), definition, World::still().now());
+    let row = ToolRow::new(World::still().row_id(), definition, World::still().now());
     store.keep_tool(row, 0, catalogue.line("tool.created", "time", "mei")).await.unwrap();
     let catalogue = opened(&store).await;
     let ours = catalogue.registry().get("time").unwrap();
