@@ -26,7 +26,7 @@ impl<K: Kind> DefinitionRow<K> {
     }
 
     /// The same row with another definition.
-    pub fn with(&self, definition: K::Definition, at: Timestamp) -> Self {
+    pub fn changed_to(&self, definition: K::Definition, at: Timestamp) -> Self {
         Self { hash: K::hash(&definition), definition, updated_at: at, ..self.clone() }
     }
 

@@ -3,9 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use helve_store::{
-    AuditEntry, OfferUse, RowChange, RowGrant, RowOffer, RowRecord, Rows, StoreError,
-};
+use helve_store::{AuditEntry, OfferUse, RowChange, RowGrant, RowOffer, RowRecord, Rows, StoreError};
 
 use crate::{DefinitionGrant, DefinitionOffer, DefinitionRow, Kind};
 
@@ -86,7 +84,7 @@ impl<K: Kind> RowTable<K> {
             kind: K::KIND,
             name: offer.name().to_owned(),
             origin: offer.origin.clone(),
-            body: K::encode(&offer.definition)?.json,
+            body: K::encode(&offer.definition)?,
             over: offer.over.clone(),
             at: offer.at,
         };
@@ -132,15 +130,14 @@ impl<K: Kind> RowTable<K> {
 }
 
 fn encode_row<K: Kind>(row: &DefinitionRow<K>) -> Result<RowRecord, StoreError> {
-    let body = K::encode(&row.definition)?;
     Ok(RowRecord {
         kind: K::KIND,
         name: row.name().to_owned(),
         id: row.id,
         version: row.version,
         hash: row.hash.clone(),
-        enabled: body.enabled,
-        body: body.json,
+        enabled: K::is_enabled(&row.definition),
+        body: K::encode(&row.definition)?,
         created_at: row.created_at,
         updated_at: row.updated_at,
     })
@@ -149,7 +146,7 @@ fn encode_row<K: Kind>(row: &DefinitionRow<K>) -> Result<RowRecord, StoreError> 
 fn decode_row<K: Kind>(record: RowRecord) -> Result<DefinitionRow<K>, StoreError> {
     Ok(DefinitionRow {
         id: record.id,
-        definition: K::decode(&record.body, record.enabled).map_err(|error| unreadable(&record.name, &error))?,
+        definition: decode_body::<K>(&record.name, &record.body, record.enabled)?,
         version: record.version,
         hash: record.hash,
         created_at: record.created_at,
@@ -160,11 +157,17 @@ fn decode_row<K: Kind>(record: RowRecord) -> Result<DefinitionRow<K>, StoreError
 /// Whether an offered definition is on is decided by the row that it is offered for.
 fn decode_offer<K: Kind>(offer: RowOffer) -> Result<DefinitionOffer<K>, StoreError> {
     Ok(DefinitionOffer {
-        definition: K::decode(&offer.body, true).map_err(|error| unreadable(&offer.name, &error))?,
+        definition: decode_body::<K>(&offer.name, &offer.body, true)?,
         origin: offer.origin,
         over: offer.over,
         at: offer.at,
     })
+}
+
+fn decode_body<K: Kind>(name: &str, json: &str, enabled: bool) -> Result<K::Definition, StoreError> {
+    let mut definition = K::decode(json).map_err(|error| unreadable(name, &error))?;
+    K::set_enabled(&mut definition, enabled);
+    Ok(definition)
 }
 
 fn encode_grant<K: Kind>(grant: &DefinitionGrant<K>) -> Result<RowGrant, StoreError> {

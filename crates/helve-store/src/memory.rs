@@ -26,8 +26,8 @@ use self::plans::PlanShelf;
 use self::rows::RowShelf;
 use self::runs::RunShelf;
 use crate::{
-    Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, Page, RowKind, Store, StoreError, StoreFuture,
-    Token,
+    Allowance, Append, Approval, AuditEntry, Bus, CallRecord, KeptFile, LocalBus, Page, RowKind, Store,
+    StoreError, StoreFuture, Token, Wakeup, Wakeups,
 };
 
 #[derive(Default)]
@@ -37,6 +37,7 @@ pub struct MemoryStore {
     looks_to_fail: AtomicU32,
     barriers: AtomicU32,
     delayed: Delayed,
+    bus: LocalBus,
 }
 
 #[derive(Default)]
@@ -135,6 +136,19 @@ impl MemoryStore {
         Box::pin(std::future::ready(result))
     }
 
+    /// Does a change that others are told of when it is done.
+    fn change<T: Send + 'static>(
+        &self,
+        wakeup: Wakeup,
+        work: impl FnOnce(&mut Shelves) -> Result<T, StoreError>,
+    ) -> StoreFuture<'static, T> {
+        let result = work(&mut self.shelves());
+        if result.is_ok() {
+            self.bus.wake(wakeup);
+        }
+        Box::pin(std::future::ready(result))
+    }
+
     fn shelves(&self) -> MutexGuard<'_, Shelves> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -149,6 +163,12 @@ fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
     items.skip(page.offset).take(page.limit).collect()
 }
 
+impl Bus for MemoryStore {
+    fn subscribe(&self) -> Wakeups {
+        self.bus.subscribe()
+    }
+}
+
 impl Store for MemoryStore {
     fn check(&self) -> StoreFuture<'_, ()> {
         self.with(|_| Ok(()))
@@ -157,17 +177,4 @@ impl Store for MemoryStore {
     fn close(&self) -> StoreFuture<'_, ()> {
         self.with(|_| Ok(()))
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    async fn empty() -> Arc<dyn Store> {
-        Arc::new(MemoryStore::new())
-    }
-
-    crate::store_contract!(empty());
 }

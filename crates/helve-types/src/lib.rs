@@ -48,7 +48,7 @@ pub use event::{
 pub use fingerprint::Fingerprint;
 pub use grant::ToolGrant;
 pub use hex::hex;
-pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, RowId, UserId};
+pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RowId, RunId, UserId};
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
 pub use language::{ConversationLanguage, Language, language_of};
 pub use live::{Live, PartKind};

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::{Builder, Uuid};
 
-use crate::{ApprovalId, ConversationId, MessageId, RunId, RowId};
+use crate::{ApprovalId, ConversationId, MessageId, RowId, RunId};
 
 /// Milliseconds since 1970.
 #[derive(

@@ -14,7 +14,7 @@ mod writer;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use helve_store::{Store, StoreError, StoreFuture, Urgency};
+use helve_store::{Bus, LocalBus, Store, StoreError, StoreFuture, Urgency, Wakeup, Wakeups};
 use helve_types::{ConversationId, Message, Timestamp};
 use rusqlite::Connection;
 
@@ -29,6 +29,7 @@ pub struct SqliteStore {
     writer: Mutex<Option<Writer>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     readers: Readers,
+    bus: LocalBus,
     was_closed: bool,
     _dir: DataDir,
 }
@@ -49,6 +50,7 @@ impl SqliteStore {
             writer: Mutex::new(Some(writer)),
             thread: Mutex::new(Some(thread)),
             readers: Readers::new(path),
+            bus: LocalBus::default(),
             was_closed,
             _dir: dir,
         })
@@ -79,6 +81,16 @@ impl SqliteStore {
         work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> StoreFuture<'static, T> {
         self.write(Urgency::Now, work, |_| {})
+    }
+
+    /// Does a change that others are told of when it is durable.
+    fn change<T: Send + 'static>(
+        &self,
+        wakeup: Wakeup,
+        work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> StoreFuture<'static, T> {
+        let bus = self.bus.clone();
+        self.write(Urgency::Now, work, move |_| bus.wake(wakeup))
     }
 
     /// The first messages of a conversation. They never change, so the writer need not be kept waiting for them.
@@ -119,6 +131,12 @@ fn unavailable(error: rusqlite::Error) -> StoreError {
     let full = matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DiskFull));
     let hint = if full { " (free some space; nothing is lost)" } else { "" };
     StoreError::Unavailable(format!("{error}{hint}"))
+}
+
+impl Bus for SqliteStore {
+    fn subscribe(&self) -> Wakeups {
+        self.bus.subscribe()
+    }
 }
 
 impl Store for SqliteStore {

@@ -5,7 +5,7 @@ pub(crate) mod grants;
 pub(crate) mod offers;
 pub(crate) mod profiles;
 
-use helve_store::{AuditEntry, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreFuture};
+use helve_store::{AuditEntry, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreFuture, Wakeup};
 use helve_types::ModelProfile;
 
 use super::SqliteStore;
@@ -24,7 +24,7 @@ impl Rows for SqliteStore {
     }
 
     fn save_row(&self, change: RowChange) -> StoreFuture<'_, RowRecord> {
-        self.write_now(move |connection| definitions::save(connection, &change))
+        self.change(Wakeup::Rows(change.row.kind), move |connection| definitions::save(connection, &change))
     }
 
     fn delete_row(
@@ -34,7 +34,9 @@ impl Rows for SqliteStore {
         expected: Option<u32>,
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| definitions::delete(connection, kind, &name, expected, &audit))
+        self.change(Wakeup::Rows(kind), move |connection| {
+            definitions::delete(connection, kind, &name, expected, &audit)
+        })
     }
 
     fn offers(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowOffer>> {
@@ -42,11 +44,11 @@ impl Rows for SqliteStore {
     }
 
     fn save_offer(&self, offer: RowOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| offers::save(connection, &offer, &audit))
+        self.change(Wakeup::Rows(offer.kind), move |connection| offers::save(connection, &offer, &audit))
     }
 
     fn delete_offer(&self, kind: RowKind, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| offers::delete(connection, kind, &name, &audit))
+        self.change(Wakeup::Rows(kind), move |connection| offers::delete(connection, kind, &name, &audit))
     }
 
     fn grants(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowGrant>> {
@@ -54,7 +56,7 @@ impl Rows for SqliteStore {
     }
 
     fn save_grant(&self, grant: RowGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| grants::save(connection, &grant, &audit))
+        self.change(Wakeup::Rows(grant.kind), move |connection| grants::save(connection, &grant, &audit))
     }
 
     fn delete_grant(
@@ -64,7 +66,9 @@ impl Rows for SqliteStore {
         grant: String,
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| grants::delete(connection, kind, &name, &grant, &audit))
+        self.change(Wakeup::Rows(kind), move |connection| {
+            grants::delete(connection, kind, &name, &grant, &audit)
+        })
     }
 
     fn save_switch(
@@ -74,7 +78,9 @@ impl Rows for SqliteStore {
         enabled: bool,
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| definitions::save_switch(connection, kind, &name, enabled, &audit))
+        self.change(Wakeup::Rows(kind), move |connection| {
+            definitions::save_switch(connection, kind, &name, enabled, &audit)
+        })
     }
 
     fn switches(&self, kind: RowKind) -> StoreFuture<'_, Vec<(String, bool)>> {
@@ -86,7 +92,7 @@ impl Rows for SqliteStore {
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| profiles::keep(connection, &model, &profile))
+        self.write_now(move |connection| profiles::save(connection, &model, &profile))
     }
 
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use helve_types::{ApprovalId, Timestamp};
 
 use super::MemoryStore;
-use crate::{Access, Allowance, AuditEntry, ENDED_SESSIONS_MAX, Scope, StoreError, StoreFuture, Token};
+use crate::{
+    Access, Allowance, AuditEntry, ENDED_SESSIONS_MAX, Scope, StoreError, StoreFuture, Token, Wakeup,
+};
 
 impl Access for MemoryStore {
     fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
-        self.with(|all| {
+        self.change(Wakeup::Access, |all| {
             all.tokens.insert(token.id.clone(), token);
             Ok(())
         })
@@ -20,7 +22,7 @@ impl Access for MemoryStore {
     }
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
-        self.with(|all| {
+        self.change(Wakeup::Access, |all| {
             let token = all.tokens.get_mut(&id).ok_or(StoreError::NotFound("token"))?;
             token.revoked_at.get_or_insert(at);
             Ok(())
@@ -28,7 +30,7 @@ impl Access for MemoryStore {
     }
 
     fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
-        self.with(|all| {
+        self.change(Wakeup::Access, |all| {
             let ended = all.ended_sessions.entry(token).or_default();
             ended.insert(issued_at);
             if ended.len() > ENDED_SESSIONS_MAX {

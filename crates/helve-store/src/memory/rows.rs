@@ -7,6 +7,7 @@ use helve_types::ModelProfile;
 use super::MemoryStore;
 use crate::{
     AuditEntry, OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreError, StoreFuture,
+    Wakeup,
 };
 
 /// What is kept of one kind.
@@ -88,7 +89,7 @@ impl MemoryStore {
         lines: Vec<AuditEntry>,
         change: impl FnOnce(&mut RowShelf) -> Result<T, StoreError>,
     ) -> StoreFuture<'_, T> {
-        self.with(|all| {
+        self.change(Wakeup::Rows(kind), |all| {
             let shelf = all.rows.entry(kind).or_default();
             let changed = change(shelf)?;
             shelf.changes += 1;

@@ -1,9 +1,8 @@
-//MOVED ToolGrantRow
 //! What the operator lets single tools have: hosts on this machine, and variables as their secrets.
 
 use axum::Json as Answer;
 use axum::extract::State;
-
+use helve_tool::ToolGrantRow;
 use helve_types::ToolGrant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,6 @@
-//MOVED ToolRow
 //! Tools as people and programs see them.
 
-
-use helve_tool::{Listed, ToolSource};
+use helve_tool::{Listed, ToolRow, ToolSource};
 use helve_types::{Auth, Effect, Flow, Method, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -93,11 +93,7 @@ pub(crate) fn delete(
     if expected.is_some_and(|expected| expected != now) {
         return Err(StoreError::Changed(now));
     }
-    execute(
-        connection,
-        "DELETE FROM definitions WHERE kind = ?1 AND name = ?2",
-        [kind.as_str(), name],
-    )?;
+    execute(connection, "DELETE FROM definitions WHERE kind = ?1 AND name = ?2", [kind.as_str(), name])?;
     offers::forget(connection, kind, name)?;
     grants::forget(connection, kind, name)?;
     audit(connection, line)?;
