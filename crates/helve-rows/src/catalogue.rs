@@ -16,24 +16,24 @@ use crate::grants::HeldGrants;
 use crate::offers::HeldOffers;
 use crate::pinned::HeldVersions;
 use crate::{
-    DefinitionError, DefinitionGrant, DefinitionRow, GrantSet, Kind, Registrar, RowError, RowTable,
+    DefinitionError, DefinitionGrant, DefinitionKind, DefinitionRow, GrantSet, Registrar, RowError, RowTable,
     SaveOptions,
 };
 
 /// A row and what was built of it, or why nothing could be.
-pub struct HeldRow<K: Kind> {
+pub struct HeldRow<K: DefinitionKind> {
     pub row: Arc<DefinitionRow<K>>,
     pub built: Result<Arc<K::Built>, DefinitionError>,
 }
 
-impl<K: Kind> Clone for HeldRow<K> {
+impl<K: DefinitionKind> Clone for HeldRow<K> {
     fn clone(&self) -> Self {
         Self { row: self.row.clone(), built: self.built.clone() }
     }
 }
 
 /// All rows of a kind.
-pub struct RowCatalogue<K: Kind> {
+pub struct RowCatalogue<K: DefinitionKind> {
     pub(crate) table: RowTable<K>,
     pub(crate) world: World,
     pub(crate) offers: RwLock<HeldOffers<K>>,
@@ -47,7 +47,7 @@ pub struct RowCatalogue<K: Kind> {
 /// As long as it is held, nobody else changes rows of this kind in this process.
 pub struct ChangeLock<'a>(MutexGuard<'a, Option<u64>>);
 
-impl<K: Kind> RowCatalogue<K> {
+impl<K: DefinitionKind> RowCatalogue<K> {
     pub fn new(store: Arc<dyn Rows>, world: World) -> Self {
         Self {
             table: RowTable::new(store),
@@ -78,14 +78,14 @@ impl<K: Kind> RowCatalogue<K> {
             return Ok(false);
         }
         let (rows, switches) = (self.table.list().await?, self.table.switches().await?);
-        let offers = self.table.offers().await?;
+        // The offers first: a row in quarantine is registered as such.
+        self.replace_offers(registrar, self.table.offers().await?);
         self.replace_grants(registrar, self.table.grants().await?, None);
         // One by one, so that other work has its turn in between.
         for row in rows.iter().filter(|row| self.built(row.name(), &row.hash).is_none()) {
             registrar.prepare(&row.definition).await;
         }
         self.replace_rows(registrar, rows);
-        self.replace_offers(registrar, offers);
         registrar.apply_switches(&switches);
         *lock.0 = Some(count);
         Ok(true)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::{DefinitionGrant, Kind};
+use crate::{DefinitionGrant, DefinitionKind};
 
 /// What one row was granted when it was built.
 #[derive(Debug)]
@@ -48,21 +48,21 @@ impl<G: PartialEq> GrantSet<G> {
 }
 
 /// The grants of one row, with who gave them and when.
-struct RowGrants<K: Kind> {
+struct RowGrants<K: DefinitionKind> {
     set: Arc<GrantSet<K::Grant>>,
     rows: Vec<DefinitionGrant<K>>,
 }
 
 /// The grants of all rows of a kind, by their names.
-pub(crate) struct HeldGrants<K: Kind>(RwLock<BTreeMap<String, RowGrants<K>>>);
+pub(crate) struct HeldGrants<K: DefinitionKind>(RwLock<BTreeMap<String, RowGrants<K>>>);
 
-impl<K: Kind> Default for HeldGrants<K> {
+impl<K: DefinitionKind> Default for HeldGrants<K> {
     fn default() -> Self {
         Self(RwLock::default())
     }
 }
 
-impl<K: Kind> HeldGrants<K> {
+impl<K: DefinitionKind> HeldGrants<K> {
     pub(crate) fn list(&self, name: &str) -> Vec<DefinitionGrant<K>> {
         let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
         held.get(name).map(|of_row| of_row.rows.clone()).unwrap_or_default()
@@ -107,7 +107,7 @@ impl<K: Kind> HeldGrants<K> {
     }
 }
 
-impl<K: Kind> RowGrants<K> {
+impl<K: DefinitionKind> RowGrants<K> {
     fn new(rows: Vec<DefinitionGrant<K>>) -> Self {
         let set = GrantSet::new(rows.iter().map(|row| row.grant.clone()).collect());
         Self { set: Arc::new(set), rows }

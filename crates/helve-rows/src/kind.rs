@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::{DefinitionError, DefinitionRow, GrantSet, RowError};
 
 /// What rows of one kind are, what they are built into, and what can be granted to them.
-pub trait Kind: Debug + Clone + Copy + PartialEq + Eq + Send + Sync + 'static {
+pub trait DefinitionKind: Debug + Clone + Copy + PartialEq + Eq + Send + Sync + 'static {
     const KIND: RowKind;
     type Definition: Debug + Clone + PartialEq + Send + Sync + 'static;
     type Grant: Debug
@@ -49,7 +49,7 @@ pub trait Kind: Debug + Clone + Copy + PartialEq + Eq + Send + Sync + 'static {
 }
 
 /// Builds definitions of one kind and knows where that is registered.
-pub trait Registrar<K: Kind>: Send + Sync {
+pub trait Registrar<K: DefinitionKind>: Send + Sync {
     type Error: From<RowError> + Send;
 
     /// Does the slow part of a build ahead, where it keeps no other work waiting.

@@ -10,7 +10,9 @@ use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use helve_store::{OfferUse, StoreError};
 
 use crate::error::save_error;
-use crate::{DefinitionOffer, DefinitionRow, HeldRow, Kind, Registrar, RowCatalogue, RowError, SaveOptions};
+use crate::{
+    DefinitionKind, DefinitionOffer, DefinitionRow, HeldRow, Registrar, RowCatalogue, RowError, SaveOptions,
+};
 
 /// Who takes responsibility for what a row has become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +49,7 @@ impl<T> OfferOutcome<T> {
 
 pub(crate) type HeldOffers<K> = BTreeMap<String, Arc<DefinitionOffer<K>>>;
 
-impl<K: Kind> RowCatalogue<K> {
+impl<K: DefinitionKind> RowCatalogue<K> {
     /// Takes what an origin says about one of its rows. `expected` is the version that the definition was compared
     /// with, if it was.
     pub async fn receive_offer<R: Registrar<K>>(

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use helve_store::StoreError;
 
-use crate::{Kind, Registrar, RowCatalogue};
+use crate::{DefinitionKind, Registrar, RowCatalogue};
 
 /// Earlier versions that some run still holds, by name and hash, so that all runs with one version share what was
 /// built of it.
@@ -39,7 +39,7 @@ pub enum PinnedVersion<B> {
     NotSaved,
 }
 
-impl<K: Kind> RowCatalogue<K> {
+impl<K: DefinitionKind> RowCatalogue<K> {
     /// The version with this hash, also if the row was changed or deleted since.
     pub async fn pinned(
         &self,

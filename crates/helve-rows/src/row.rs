@@ -2,11 +2,11 @@
 
 use helve_types::{RowId, Timestamp};
 
-use crate::Kind;
+use crate::DefinitionKind;
 
 /// One version of a definition.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DefinitionRow<K: Kind> {
+pub struct DefinitionRow<K: DefinitionKind> {
     pub id: RowId,
     pub definition: K::Definition,
     /// 1, 2, …: never twice under one name, so that it says which of all definitions is meant.
@@ -19,7 +19,7 @@ pub struct DefinitionRow<K: Kind> {
     pub updated_at: Timestamp,
 }
 
-impl<K: Kind> DefinitionRow<K> {
+impl<K: DefinitionKind> DefinitionRow<K> {
     /// A row that is not saved yet.
     pub fn new(id: RowId, definition: K::Definition, at: Timestamp) -> Self {
         Self { id, hash: K::hash(&definition), definition, version: 0, created_at: at, updated_at: at }
@@ -38,7 +38,7 @@ impl<K: Kind> DefinitionRow<K> {
 /// A definition that a row's origin offers in the place of the one that a person agreed to. As long as it is there, the
 /// row is in quarantine.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DefinitionOffer<K: Kind> {
+pub struct DefinitionOffer<K: DefinitionKind> {
     /// Where it is from.
     pub origin: String,
     pub definition: K::Definition,
@@ -47,7 +47,7 @@ pub struct DefinitionOffer<K: Kind> {
     pub at: Timestamp,
 }
 
-impl<K: Kind> DefinitionOffer<K> {
+impl<K: DefinitionKind> DefinitionOffer<K> {
     pub fn name(&self) -> &str {
         K::name(&self.definition)
     }
@@ -55,7 +55,7 @@ impl<K: Kind> DefinitionOffer<K> {
 
 /// A consent of the operator's to one row. It ends when it is revoked or when the row is deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DefinitionGrant<K: Kind> {
+pub struct DefinitionGrant<K: DefinitionKind> {
     pub name: String,
     pub grant: K::Grant,
     pub by: String,

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use helve_store::{AuditEntry, OfferUse, RowChange, RowGrant, RowOffer, RowRecord, Rows, StoreError};
 
-use crate::{DefinitionGrant, DefinitionOffer, DefinitionRow, Kind};
+use crate::{DefinitionGrant, DefinitionKind, DefinitionOffer, DefinitionRow};
 
 /// What is written together with a row's next version.
 #[derive(Debug, Clone)]
-pub struct SaveOptions<K: Kind> {
+pub struct SaveOptions<K: DefinitionKind> {
     pub offer: OfferUse,
     pub grants: Vec<(DefinitionGrant<K>, AuditEntry)>,
 }
 
-impl<K: Kind> Default for SaveOptions<K> {
+impl<K: DefinitionKind> Default for SaveOptions<K> {
     fn default() -> Self {
         Self { offer: OfferUse::Untouched, grants: vec![] }
     }
@@ -26,7 +26,7 @@ pub struct RowTable<K> {
     kind: PhantomData<K>,
 }
 
-impl<K: Kind> RowTable<K> {
+impl<K: DefinitionKind> RowTable<K> {
     pub fn new(store: Arc<dyn Rows>) -> Self {
         Self { store, kind: PhantomData }
     }
@@ -129,7 +129,7 @@ impl<K: Kind> RowTable<K> {
     }
 }
 
-fn encode_row<K: Kind>(row: &DefinitionRow<K>) -> Result<RowRecord, StoreError> {
+fn encode_row<K: DefinitionKind>(row: &DefinitionRow<K>) -> Result<RowRecord, StoreError> {
     Ok(RowRecord {
         kind: K::KIND,
         name: row.name().to_owned(),
@@ -143,7 +143,7 @@ fn encode_row<K: Kind>(row: &DefinitionRow<K>) -> Result<RowRecord, StoreError> 
     })
 }
 
-fn decode_row<K: Kind>(record: RowRecord) -> Result<DefinitionRow<K>, StoreError> {
+fn decode_row<K: DefinitionKind>(record: RowRecord) -> Result<DefinitionRow<K>, StoreError> {
     Ok(DefinitionRow {
         id: record.id,
         definition: decode_body::<K>(&record.name, &record.body, record.enabled)?,
@@ -155,7 +155,7 @@ fn decode_row<K: Kind>(record: RowRecord) -> Result<DefinitionRow<K>, StoreError
 }
 
 /// Whether an offered definition is on is decided by the row that it is offered for.
-fn decode_offer<K: Kind>(offer: RowOffer) -> Result<DefinitionOffer<K>, StoreError> {
+fn decode_offer<K: DefinitionKind>(offer: RowOffer) -> Result<DefinitionOffer<K>, StoreError> {
     Ok(DefinitionOffer {
         definition: decode_body::<K>(&offer.name, &offer.body, true)?,
         origin: offer.origin,
@@ -164,13 +164,17 @@ fn decode_offer<K: Kind>(offer: RowOffer) -> Result<DefinitionOffer<K>, StoreErr
     })
 }
 
-fn decode_body<K: Kind>(name: &str, json: &str, enabled: bool) -> Result<K::Definition, StoreError> {
+fn decode_body<K: DefinitionKind>(
+    name: &str,
+    json: &str,
+    enabled: bool,
+) -> Result<K::Definition, StoreError> {
     let mut definition = K::decode(json).map_err(|error| unreadable(name, &error))?;
     K::set_enabled(&mut definition, enabled);
     Ok(definition)
 }
 
-fn encode_grant<K: Kind>(grant: &DefinitionGrant<K>) -> Result<RowGrant, StoreError> {
+fn encode_grant<K: DefinitionKind>(grant: &DefinitionGrant<K>) -> Result<RowGrant, StoreError> {
     Ok(RowGrant {
         kind: K::KIND,
         name: grant.name.clone(),
@@ -180,13 +184,13 @@ fn encode_grant<K: Kind>(grant: &DefinitionGrant<K>) -> Result<RowGrant, StoreEr
     })
 }
 
-fn decode_grant<K: Kind>(grant: RowGrant) -> Result<DefinitionGrant<K>, StoreError> {
+fn decode_grant<K: DefinitionKind>(grant: RowGrant) -> Result<DefinitionGrant<K>, StoreError> {
     let read = serde_json::from_str(&grant.grant);
     let read = read.map_err(|error| unreadable(&grant.name, &StoreError::Unavailable(error.to_string())))?;
     Ok(DefinitionGrant { name: grant.name, grant: read, by: grant.by, at: grant.at })
 }
 
-fn grant_json<K: Kind>(grant: &K::Grant) -> Result<String, StoreError> {
+fn grant_json<K: DefinitionKind>(grant: &K::Grant) -> Result<String, StoreError> {
     serde_json::to_string(grant).map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 

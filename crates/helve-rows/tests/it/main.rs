@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use helve_rows::{
-    Consent, DefinitionError, DefinitionRow, GrantSet, Kind, OfferOutcome, PinnedVersion, Registrar,
-    RowCatalogue, RowError,
+    Consent, DefinitionError, DefinitionKind, DefinitionRow, GrantSet, OfferOutcome, PinnedVersion,
+    Registrar, RowCatalogue, RowError,
 };
 use helve_store::{MemoryStore, RowKind, StoreError};
 use helve_types::World;
@@ -35,7 +35,7 @@ impl fmt::Display for MayShout {
     }
 }
 
-impl Kind for Greetings {
+impl DefinitionKind for Greetings {
     const KIND: RowKind = RowKind::new("greeting");
     type Definition = Greeting;
     type Grant = MayShout;

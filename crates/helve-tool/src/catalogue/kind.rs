@@ -1,6 +1,6 @@
 //! Tools as a kind of row.
 
-use helve_rows::{DefinitionGrant, DefinitionOffer, DefinitionRow, HeldRow, Kind};
+use helve_rows::{DefinitionGrant, DefinitionKind, DefinitionOffer, DefinitionRow, HeldRow};
 use helve_store::{RowKind, StoreError};
 use helve_types::{ToolDefinition, ToolGrant};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) type HeldTool = HeldRow<ToolRowKind>;
 
 const ENABLED: &str = "enabled";
 
-impl Kind for ToolRowKind {
+impl DefinitionKind for ToolRowKind {
     const KIND: RowKind = RowKind::new("tool");
     type Definition = ToolDefinition;
     type Grant = ToolGrant;
