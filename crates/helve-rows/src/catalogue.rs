@@ -44,7 +44,7 @@ pub struct RowCatalogue<K: DefinitionKind> {
     change_count: Mutex<Option<u64>>,
 }
 
-/// As long as it is held, nobody else changes rows of this kind in this process.
+/// As long as it is held, no other task of this process changes rows of this kind.
 pub struct ChangeLock<'a>(MutexGuard<'a, Option<u64>>);
 
 impl<K: DefinitionKind> RowCatalogue<K> {
@@ -334,7 +334,7 @@ impl<K: DefinitionKind> RowCatalogue<K> {
             Ok(built) => registrar.register(&held.row, built, self.offer(name).is_none()),
             Err(problem) => {
                 let kind = K::KIND.as_str();
-                tracing::warn!(kind, name, %problem, "definition cannot be built; it is not there until it is put right");
+                tracing::warn!(kind, name, %problem, "definition cannot be built and is not available");
                 if before.is_some_and(|before| before.built.is_ok()) {
                     registrar.unregister(name);
                 }

@@ -1,9 +1,9 @@
 //! Definitions that people write: tools, and whatever comes.
 //!
-//! The store keeps JSON under a name and a version and does not know what it means. A `DefinitionKind` says what it means; a
-//! `RowTable` reads and writes the rows of one kind as values of its type; a `RowCatalogue` checks, builds, saves and
-//! registers them through the kind's `Registrar`, and holds their offers, grants and earlier versions. Nothing here
-//! knows any single kind.
+//! The store keeps JSON under a name and a version and does not know what it means. A `DefinitionKind` says what it
+//! means; a `RowTable` reads and writes the rows of one kind as values of its type; a `RowCatalogue` checks, builds,
+//! saves and registers them through the kind's `Registrar`, and holds their offers, grants and earlier versions.
+//! Nothing here knows any single kind.
 
 mod catalogue;
 mod error;

@@ -17,22 +17,22 @@ use crate::{
 /// Who takes responsibility for what a row has become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
-    /// Whoever brings it, and says so.
+    /// The person who brings it, and says so.
     Given,
-    /// Nobody yet.
+    /// A person is still to be asked.
     Wanted,
 }
 
 /// What became of an offered definition.
 #[derive(Clone)]
 pub enum OfferOutcome<T> {
-    /// There was no such row; whoever brings it first has agreed to it.
+    /// There was no such row; who brings it first has agreed to it.
     Created(T),
     /// It is what was agreed to.
     Same(T),
     /// It is another one, as somebody agreed to.
     Changed(T),
-    /// It would be another one, and nobody has agreed to that.
+    /// It would be another one, which a person has to agree to first.
     Quarantined(T),
 }
 

@@ -63,7 +63,7 @@ impl<K: DefinitionKind> RowCatalogue<K> {
             }
             Err(problem) => {
                 let kind = K::KIND.as_str();
-                tracing::warn!(kind, name, hash, %problem, "earlier version cannot be built; its run goes on without it");
+                tracing::warn!(kind, name, hash, %problem, "earlier version cannot be built; run continues without it");
                 Ok(PinnedVersion::Broken)
             }
         }

@@ -1,11 +1,10 @@
 //! What it means to remember.
 //!
 //! Owns the `Store` port, which has a part for each subject: `Log` (runs, appended to), `Views` (what follows from the
-//! log), `Rows` (definitions that people write), `Plans` (users' own), `Access` (who may do what), `Bus` (wake-ups). All changes of a run
-//! are appended facts; views are derived from them in the same transaction (`projection`). `MemoryStore` is the fake that
-//! tests use and the plainest statement of the semantics; `helve-store-contract` is the suite that every implementation
-//! passes.
-//! Nothing here knows SQL.
+//! log), `Rows` (definitions that people write), `Plans` (users' own), `Access` (who may do what), `Bus` (wake-ups). All
+//! changes of a run are appended facts; views are derived from them in the same transaction (`projection`).
+//! `MemoryStore` is the fake that tests use and the plainest statement of the semantics; `helve-store-contract` is the
+//! suite that every implementation passes. Nothing here knows SQL.
 
 mod access;
 mod allowances;

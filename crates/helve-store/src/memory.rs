@@ -3,6 +3,7 @@
 mod access;
 mod allowances;
 mod approvals;
+mod bus;
 mod calls;
 mod conversations;
 mod delayed;
@@ -26,8 +27,8 @@ use self::plans::PlanShelf;
 use self::rows::RowShelf;
 use self::runs::RunShelf;
 use crate::{
-    Allowance, Append, Approval, AuditEntry, Bus, CallRecord, KeptFile, LocalBus, Page, RowKind, Store,
-    StoreError, StoreFuture, Token, Wakeup, Wakeups,
+    Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, LocalBus, Page, RowKind, Store,
+    StoreError, StoreFuture, Token,
 };
 
 #[derive(Default)]
@@ -136,19 +137,6 @@ impl MemoryStore {
         Box::pin(std::future::ready(result))
     }
 
-    /// Does a change that others are told of when it is done.
-    fn change<T: Send + 'static>(
-        &self,
-        wakeup: Wakeup,
-        work: impl FnOnce(&mut Shelves) -> Result<T, StoreError>,
-    ) -> StoreFuture<'static, T> {
-        let result = work(&mut self.shelves());
-        if result.is_ok() {
-            self.bus.wake(wakeup);
-        }
-        Box::pin(std::future::ready(result))
-    }
-
     fn shelves(&self) -> MutexGuard<'_, Shelves> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -161,12 +149,6 @@ fn is_next(to_fail: &AtomicU32) -> bool {
 
 fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
     items.skip(page.offset).take(page.limit).collect()
-}
-
-impl Bus for MemoryStore {
-    fn subscribe(&self) -> Wakeups {
-        self.bus.subscribe()
-    }
 }
 
 impl Store for MemoryStore {

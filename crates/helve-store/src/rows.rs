@@ -40,8 +40,8 @@ pub struct RowRecord {
     pub updated_at: Timestamp,
 }
 
-/// A body that a row's origin offers in the place of the one that a person agreed to. As long as it is there, the row is
-/// in quarantine.
+/// A body that a row's origin offers in the place of the one that a person agreed to. As long as it is there, the row
+/// is in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowOffer {
     pub kind: RowKind,

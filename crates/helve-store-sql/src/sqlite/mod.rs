@@ -1,6 +1,7 @@
 //! One file, one writer, a few readers.
 
 mod access;
+mod bus;
 mod columns;
 mod log;
 mod open;
@@ -14,7 +15,7 @@ mod writer;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use helve_store::{Bus, LocalBus, Store, StoreError, StoreFuture, Urgency, Wakeup, Wakeups};
+use helve_store::{LocalBus, Store, StoreError, StoreFuture, Urgency};
 use helve_types::{ConversationId, Message, Timestamp};
 use rusqlite::Connection;
 
@@ -83,16 +84,6 @@ impl SqliteStore {
         self.write(Urgency::Now, work, |_| {})
     }
 
-    /// Does a change that others are told of when it is durable.
-    fn change<T: Send + 'static>(
-        &self,
-        wakeup: Wakeup,
-        work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
-    ) -> StoreFuture<'static, T> {
-        let bus = self.bus.clone();
-        self.write(Urgency::Now, work, move |_| bus.wake(wakeup))
-    }
-
     /// The first messages of a conversation. They never change, so the writer need not be kept waiting for them.
     async fn history(&self, of: Option<ConversationId>, count: u64) -> Result<Vec<Message>, StoreError> {
         match of {
@@ -131,12 +122,6 @@ fn unavailable(error: rusqlite::Error) -> StoreError {
     let full = matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DiskFull));
     let hint = if full { " (free some space; nothing is lost)" } else { "" };
     StoreError::Unavailable(format!("{error}{hint}"))
-}
-
-impl Bus for SqliteStore {
-    fn subscribe(&self) -> Wakeups {
-        self.bus.subscribe()
-    }
 }
 
 impl Store for SqliteStore {
