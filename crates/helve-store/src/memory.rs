@@ -126,10 +126,10 @@ impl MemoryStore {
     fn look<T: Send + 'static>(&self, look: impl FnOnce(&mut Shelves) -> T) -> StoreFuture<'static, T> {
         let fails = is_next(&self.looks_to_fail);
         let failure = || StoreError::Unavailable("the disk cannot be read".into());
-        self.with(|all| if fails { Err(failure()) } else { Ok(look(all)) })
+        self.with_shelves(|all| if fails { Err(failure()) } else { Ok(look(all)) })
     }
 
-    fn with<T: Send + 'static>(
+    fn with_shelves<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Shelves) -> Result<T, StoreError>,
     ) -> StoreFuture<'static, T> {
@@ -153,10 +153,10 @@ fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
 
 impl Store for MemoryStore {
     fn check(&self) -> StoreFuture<'_, ()> {
-        self.with(|_| Ok(()))
+        self.with_shelves(|_| Ok(()))
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {
-        self.with(|_| Ok(()))
+        self.with_shelves(|_| Ok(()))
     }
 }

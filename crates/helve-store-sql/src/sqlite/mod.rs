@@ -45,7 +45,7 @@ impl SqliteStore {
     pub fn open_syncing(dir: DataDir, now: Timestamp, syncs: Syncs) -> Result<Self, OpenError> {
         let path = dir.database();
         let open::Opened { connection, was_closed } = open::database(&dir, now, syncs)?;
-        let log = Wal::beside(&path);
+        let log = Wal::for_database(&path);
         let (writer, thread) = Writer::spawn(connection, dir.watch(), log).map_err(OpenError::Thread)?;
         Ok(Self {
             writer: Mutex::new(Some(writer)),

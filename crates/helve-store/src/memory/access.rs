@@ -18,7 +18,7 @@ impl Access for MemoryStore {
     }
 
     fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
-        self.with(|all| Ok(all.tokens.values().cloned().collect()))
+        self.with_shelves(|all| Ok(all.tokens.values().cloned().collect()))
     }
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
@@ -41,7 +41,7 @@ impl Access for MemoryStore {
     }
 
     fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let of = |(token, ended): (&String, &BTreeSet<Timestamp>)| {
                 ended.iter().map(|at| (token.clone(), *at)).collect::<Vec<_>>()
             };
@@ -50,7 +50,7 @@ impl Access for MemoryStore {
     }
 
     fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        self.with(|all| Ok(*all.signing_key.get_or_insert(fresh)))
+        self.with_shelves(|all| Ok(*all.signing_key.get_or_insert(fresh)))
     }
 
     fn revoke_allowance(
@@ -59,11 +59,11 @@ impl Access for MemoryStore {
         id: ApprovalId,
         audit: AuditEntry,
     ) -> StoreFuture<'_, Allowance> {
-        self.with(|all| all.revoke_allowance(&scope, id, audit))
+        self.with_shelves(|all| all.revoke_allowance(&scope, id, audit))
     }
 
     fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             all.audit.push(entry);
             Ok(())
         })

@@ -64,22 +64,22 @@ impl Plans for MemoryStore {
         body: PlanBody,
         at: Timestamp,
     ) -> StoreFuture<'_, PlanRecord> {
-        self.with(|all| all.create_plan(user, by, body, at))
+        self.with_shelves(|all| all.create_plan(user, by, body, at))
     }
 
     fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, PlanRecord> {
-        self.with(|all| all.change_plan(&user, change))
+        self.with_shelves(|all| all.change_plan(&user, change))
     }
 
     fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, PlanRecord> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let found = all.plans_of(&user).find(|plan| plan.number == number);
             found.cloned().ok_or(StoreError::NotFound("plan"))
         })
     }
 
     fn plans(&self, user: UserId, at: Page) -> StoreFuture<'_, Vec<PlanRecord>> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let mut plans: Vec<_> = all.plans_of(&user).cloned().collect();
             plans.sort_by_key(|plan| std::cmp::Reverse((plan.updated_at, plan.number)));
             Ok(page(plans.into_iter(), at))

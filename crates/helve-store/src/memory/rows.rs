@@ -79,7 +79,7 @@ impl MemoryStore {
         kind: RowKind,
         read: impl FnOnce(&RowShelf) -> T,
     ) -> StoreFuture<'_, T> {
-        self.with(|all| Ok(read(all.rows.entry(kind).or_default())))
+        self.with_shelves(|all| Ok(read(all.rows.entry(kind).or_default())))
     }
 
     /// Counts the change and writes its lines into the audit, unless it fails.
@@ -105,7 +105,7 @@ impl Rows for MemoryStore {
     }
 
     fn row(&self, kind: RowKind, name: String) -> StoreFuture<'_, RowRecord> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let found = all.rows.get(&kind).and_then(|shelf| shelf.row(&name));
             found.cloned().ok_or(StoreError::NotFound(kind.as_str()))
         })
@@ -193,13 +193,13 @@ impl Rows for MemoryStore {
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             all.profiles.insert(model, profile);
             Ok(())
         })
     }
 
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
-        self.with(|all| Ok(all.profiles.clone().into_iter().collect()))
+        self.with_shelves(|all| Ok(all.profiles.clone().into_iter().collect()))
     }
 }
