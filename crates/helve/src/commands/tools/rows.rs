@@ -83,12 +83,12 @@ pub(super) async fn remove(catalogue: &Catalogue, name: &str) -> anyhow::Result<
 }
 
 pub(super) async fn agree(catalogue: &Catalogue, name: &str, hash: Option<&str>) -> anyhow::Result<ExitCode> {
-    told(&catalogue.agree(name, hash, BY).await.map_err(with_hint)?);
+    told(&catalogue.accept_offer(name, hash, BY).await.map_err(with_hint)?);
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) async fn reject(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
-    told(&catalogue.reject(name, BY).await.map_err(with_hint)?);
+    told(&catalogue.reject_offer(name, BY).await.map_err(with_hint)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,7 +4,7 @@ use helve_types::{Always, Answer, ApprovalKind, CallId, Fact, Question, Timestam
 use serde_json::json;
 
 use super::{Actor, Started, Subject, ok, question, requested};
-use crate::{
+use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, ApprovalFilter, AuditEntry, Page, Place, Scope, StoreError,
 };
 
@@ -148,7 +148,7 @@ pub async fn open_questions_are_read_by_the_page(store: Subject) {
     ask(&li, &mut other, 0, ApprovalKind::Permission).await;
     let page = async |scope: Scope, offset, limit| {
         let filter = ApprovalFilter::Pending(Page { offset, limit });
-        ok(store.approvals(scope, filter).await).iter().map(crate::Approval::id).collect::<Vec<_>>()
+        ok(store.approvals(scope, filter).await).iter().map(helve_store::Approval::id).collect::<Vec<_>>()
     };
     let all = page(mei.scope(), 0, 99).await;
     assert_eq!(all.len(), 5);

@@ -3,7 +3,7 @@
 use helve_types::{Message, RunId, RunState, Timestamp};
 
 use super::{Actor, Subject, ok, setup};
-use crate::{IdempotencyKey, NewRun, Opened, Page, Place, StoreError};
+use helve_store::{IdempotencyKey, NewRun, Opened, Page, Place, StoreError};
 
 pub async fn a_run_and_the_users_message_are_kept_together(store: Subject) {
     let mei = Actor::new(store, "mei");

@@ -3,40 +3,37 @@
 //! `store_contract!(make)` turns each scenario into a test of the implementation that `make` creates. The
 //! scenarios only use the port, so they say what all stores promise and nothing about how one keeps it.
 
+mod access;
 mod allowances;
 mod belongings;
 mod budgets;
+mod bus;
 mod calls;
 mod conversations;
 mod executions;
-mod grants;
-mod house;
 mod journal;
-mod offers;
 mod opening;
-mod tools;
+mod rows;
 
 use std::sync::Arc;
 
+use helve_store::{Append, NewRun, Opened, Place, Recorded, Scope, Store, StoreError, Urgency};
 use helve_types::{
     ApprovalKind, CallId, ConversationId, Effect, Ending, Fact, Message, Mode, ModelParams, Question, RunId,
     RunInput, RunSetup, RunStarted, RunState, Timestamp, ToolChoice, UserId, World,
 };
 
-use crate::{Append, NewRun, Opened, Place, Recorded, Scope, Store, StoreError, Urgency};
-
+pub use self::access::*;
 pub use self::allowances::*;
 pub use self::belongings::*;
 pub use self::budgets::*;
+pub use self::bus::*;
 pub use self::calls::*;
 pub use self::conversations::*;
 pub use self::executions::*;
-pub use self::grants::*;
-pub use self::house::*;
 pub use self::journal::*;
-pub use self::offers::*;
 pub use self::opening::*;
-pub use self::tools::*;
+pub use self::rows::*;
 
 /// Makes one test for each scenario. `$make` is an expression that gives `Arc<dyn Store>`, awaited.
 #[macro_export]
@@ -79,7 +76,9 @@ macro_rules! store_contract {
             resumes_are_counted_until_a_step_is_finished_at_its_first_attempt,
             what_steps_take_is_summed_for_the_run_and_its_conversation,
             absurd_usage_neither_fails_a_write_nor_overflows,
-            runs_are_found_by_their_state_latest_first, the_sums_of_a_day_outlive_a_conversation_and_count_nothing_twice, what_is_used_up_is_summed_for_its_day_its_user_and_its_agent,
+            runs_are_found_by_their_state_latest_first,
+            the_sums_of_a_day_outlive_a_conversation_and_count_nothing_twice,
+            what_is_used_up_is_summed_for_its_day_its_user_and_its_agent,
             nobody_sees_anothers_things,
             conversations_are_listed_latest_first_in_pages,
             a_deleted_conversation_takes_its_runs_with_it,
@@ -96,14 +95,16 @@ macro_rules! store_contract {
             an_ended_session_is_kept_and_of_one_token_the_last_hundred,
             an_installation_has_one_key,
             a_models_newest_profile_is_the_one_that_is_kept,
-            a_tool_is_kept_with_its_next_number_over_the_version_that_was_seen,
-            a_deleted_tool_is_gone_but_its_versions_are_not,
-            switches_and_changes_of_tools_are_counted,
-            the_last_offer_about_a_tool_is_kept_beside_it_until_it_is_dropped,
-            an_offer_is_taken_together_with_the_new_version_or_not_at_all,
-            what_is_offered_about_a_tool_goes_with_it,
-            a_tool_is_kept_with_what_it_is_allowed_or_not_at_all,
-            a_grant_holds_until_it_is_revoked_or_its_tool_is_deleted,
+            a_row_gets_the_next_number_if_it_was_changed_at_the_version_that_was_seen,
+            a_deleted_row_keeps_its_versions_and_its_numbers,
+            rows_of_two_kinds_share_nothing_but_their_names,
+            every_change_of_a_kind_is_counted_and_a_refused_one_is_not,
+            the_last_offer_about_a_row_is_kept_beside_it_until_it_is_deleted,
+            an_offer_is_accepted_together_with_the_new_version_or_not_at_all,
+            the_offer_about_a_row_is_deleted_with_it,
+            a_row_is_saved_together_with_its_grants_or_not_at_all,
+            a_grant_is_there_until_it_or_its_row_is_deleted,
+            every_subscriber_is_woken_by_a_change_of_rows_and_of_tokens,
             a_healthy_store_says_so,
         );
     };
@@ -111,7 +112,7 @@ macro_rules! store_contract {
         $(
             #[tokio::test]
             async fn $name() {
-                $crate::contract::$name($make.await).await;
+                $crate::$name($make.await).await;
             }
         )*
     };

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use helve_types::{CallId, ConversationId, Fact, RunId, Timestamp, UserId};
 
-use crate::{Page, PlanBody, PlanChange, RunJournal, Scope, Store, StoreError, UserPlan};
+use crate::{Page, PlanBody, PlanChange, PlanRecord, RunJournal, Scope, Store, StoreError};
 
 const EVENTS_AT_ONCE: usize = 500;
 
 /// The store as one call sees it.
 #[derive(Clone)]
-pub struct Desk {
+pub struct UserStore {
     store: Arc<dyn Store>,
     /// What the run has recorded is read from the store, so it is made durable first.
     journal: RunJournal,
@@ -19,7 +19,7 @@ pub struct Desk {
     conversation: Option<ConversationId>,
 }
 
-impl Desk {
+impl UserStore {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         journal: RunJournal,
@@ -76,20 +76,20 @@ impl Desk {
         by: CallId,
         body: PlanBody,
         at: Timestamp,
-    ) -> Result<UserPlan, StoreError> {
+    ) -> Result<PlanRecord, StoreError> {
         self.store.create_plan(self.user.clone(), by, body, at).await
     }
 
-    pub async fn change_plan(&self, change: PlanChange) -> Result<UserPlan, StoreError> {
+    pub async fn change_plan(&self, change: PlanChange) -> Result<PlanRecord, StoreError> {
         self.store.change_plan(self.user.clone(), change).await
     }
 
-    pub async fn plan(&self, number: u32) -> Result<UserPlan, StoreError> {
+    pub async fn plan(&self, number: u32) -> Result<PlanRecord, StoreError> {
         self.store.plan(self.user.clone(), number).await
     }
 
     /// Those that were changed last first.
-    pub async fn plans(&self, page: Page) -> Result<Vec<UserPlan>, StoreError> {
+    pub async fn plans(&self, page: Page) -> Result<Vec<PlanRecord>, StoreError> {
         self.store.plans(self.user.clone(), page).await
     }
 }

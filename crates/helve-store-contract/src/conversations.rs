@@ -6,7 +6,7 @@ use helve_types::{
 };
 
 use super::{Actor, Subject, ok, question, requested};
-use crate::{ApprovalFilter, Page, Place, RunFilter, Scope, StoreError};
+use helve_store::{ApprovalFilter, Page, Place, RunFilter, Scope, StoreError};
 
 pub async fn a_finished_run_leaves_its_answer_and_frees_the_conversation(store: Subject) {
     let mei = Actor::new(store, "mei");
@@ -175,7 +175,7 @@ pub async fn conversations_are_listed_latest_first_in_pages(store: Subject) {
     }
     ids.reverse();
     let page = |offset, limit| Page { offset, limit };
-    let listed = |rows: Vec<crate::Conversation>| rows.iter().map(|row| row.id).collect::<Vec<_>>();
+    let listed = |rows: Vec<helve_store::Conversation>| rows.iter().map(|row| row.id).collect::<Vec<_>>();
     assert_eq!(listed(ok(mei.store.conversations(mei.scope(), page(0, 9)).await)), ids);
     assert_eq!(listed(ok(mei.store.conversations(mei.scope(), page(1, 2)).await)), ids[1..3]);
     ok(mei.store.rename_conversation(mei.scope(), ids[0], "new name".into()).await);

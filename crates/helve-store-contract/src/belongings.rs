@@ -3,9 +3,9 @@
 use helve_types::{CallId, Origin, RunState, Taint, Timestamp, UserId, World};
 
 use super::{Actor, Subject, ok, requested};
-use crate::{
-    KeptFile, PLANS_MAX, Page, PlanBody, PlanChange, PlanStatus, PlanStep, Scope, StoreError, Urgency,
-    UserPlan, Whole,
+use helve_store::{
+    KeptFile, PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, Scope, StoreError,
+    Urgency, Whole,
 };
 
 fn file(call: &CallId, id: &str, name: &str) -> KeptFile {
@@ -122,7 +122,7 @@ pub async fn the_same_call_makes_one_plan_and_changes_it_once(store: Subject) {
     let call = |index| CallId::new(run, 1, index);
     for _ in 0..2 {
         let made = ok(store.create_plan(mei.user.clone(), call(0), plan("a trip"), Timestamp(5)).await);
-        let expected = UserPlan {
+        let expected = PlanRecord {
             number: 1,
             version: 1,
             body: plan("a trip"),
@@ -171,7 +171,7 @@ pub async fn plans_are_each_users_own_and_the_last_changed_come_first(store: Sub
     assert_eq!(hers.number, 1);
     let change = PlanChange { number: 1, over: 1, body: plan("first"), by: call(5), at: Timestamp(99) };
     ok(store.change_plan(mei.clone(), change).await);
-    let numbers = |plans: Vec<UserPlan>| plans.iter().map(|plan| plan.number).collect::<Vec<_>>();
+    let numbers = |plans: Vec<PlanRecord>| plans.iter().map(|plan| plan.number).collect::<Vec<_>>();
     assert_eq!(numbers(ok(store.plans(mei.clone(), Page::first(9)).await)), [1, 3, 2]);
     assert_eq!(numbers(ok(store.plans(mei.clone(), Page { offset: 1, limit: 1 }).await)), [3]);
     assert_eq!(numbers(ok(store.plans(eve.clone(), Page::first(9)).await)), [1]);

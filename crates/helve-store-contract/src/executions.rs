@@ -3,7 +3,7 @@
 use helve_types::{CallId, Fact, Failure, FailureKind, Stage, Timestamp, ToolOutput, Trail, UserId};
 
 use super::{Actor, Started, Subject, requested, started};
-use crate::{
+use helve_store::{
     CallState, Execution, ExecutionFilter, ExecutionPage, Mark, Recorded, SENDS_KEPT_MS, Scope, StoreError,
     Urgency,
 };

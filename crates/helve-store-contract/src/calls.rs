@@ -5,12 +5,12 @@ use helve_types::{
 };
 
 use super::{Actor, Started, Subject, ok, question, requested, started};
-use crate::{
+use helve_store::{
     ApprovalFilter, ApprovalState, CallState, ExecutionFilter, ExecutionPage, Page, Scope, StoreError,
     Urgency, Whole,
 };
 
-async fn row(actor: &Actor, run: &Started) -> crate::CallRecord {
+async fn row(actor: &Actor, run: &Started) -> helve_store::CallRecord {
     ok(actor.store.calls(run.run).await).pop().unwrap_or_else(|| panic!("no ledger row"))
 }
 
@@ -151,5 +151,5 @@ pub async fn questions_past_their_time_are_found(store: Subject) {
     ok(mei.append(&mut run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
     assert_eq!(ok(mei.store.expired_approvals(Timestamp(999)).await), []);
     let late = ok(mei.store.expired_approvals(Timestamp(1_000)).await);
-    assert_eq!(late.iter().map(crate::Approval::id).collect::<Vec<_>>(), [asked.approval]);
+    assert_eq!(late.iter().map(helve_store::Approval::id).collect::<Vec<_>>(), [asked.approval]);
 }

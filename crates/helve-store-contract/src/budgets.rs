@@ -5,7 +5,7 @@ use std::sync::Arc;
 use helve_types::{CallId, Effect, Fact, Mode, StopReason, Timestamp, Usage, Used, UserId};
 
 use super::{Actor, Started, Subject, ok};
-use crate::{Append, DayUsed, Recorded, Urgency};
+use helve_store::{Append, DayUsed, Recorded, Urgency};
 
 const NOON: Timestamp = Timestamp(20_000 * 24 * 60 * 60 * 1_000 + 12 * 60 * 60 * 1_000);
 

@@ -3,7 +3,7 @@
 use helve_types::{Finding, ModelProfile, Timestamp, UserId};
 
 use super::{Subject, ok};
-use crate::{ActFor, AuditEntry, StoreError, Token, TokenRights};
+use helve_store::{ActFor, AuditEntry, StoreError, Token, TokenRights};
 
 pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
     let token = Token {
