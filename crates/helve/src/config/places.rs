@@ -6,6 +6,8 @@ use std::ops::Range;
 use anyhow::anyhow;
 use toml::de::{DeTable, DeValue};
 
+use crate::i18n::{tr, words};
+
 /// The file's text, and the keys that were set elsewhere.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
@@ -31,12 +33,12 @@ impl Places {
 
     /// What is wrong with the value at a path, and where it stands. An item of a list goes by its number or its name.
     pub fn wrong(&self, path: &[&str], what: impl Display) -> anyhow::Error {
-        anyhow!("{}: {what}", self.of(path))
+        anyhow!("{}: {}", self.of(path), words(&what.to_string()))
     }
 
     /// An error of the parser, with its line and the key it is about.
     pub(super) fn unreadable(&self, error: &toml::de::Error) -> anyhow::Error {
-        let what = error.message().replace('\n', "; ");
+        let what = words(&error.message().replace('\n', "; "));
         let Some(span) = error.span() else { return anyhow!("{}: {what}", self.name) };
         let key = DeTable::parse(&self.text).ok().and_then(|document| {
             let mut nearest = None;
@@ -66,14 +68,17 @@ impl Places {
         }
         match &found.nearest {
             Some((span, key)) => self.at(span, Some(key)),
-            None => format!("{} at `{}`", self.name, path.join(".")),
+            None => tr!("{file} at `{key}`", file = self.name, key = path.join(".")),
         }
     }
 
     fn at(&self, span: &Range<usize>, shown: Option<&str>) -> String {
         let line = self.text.as_bytes()[..span.start.min(self.text.len())].iter().filter(|b| **b == b'\n');
-        let shown = shown.filter(|shown| !shown.is_empty()).map(|shown| format!(" at `{shown}`"));
-        format!("{}, line {}{}", self.name, line.count() + 1, shown.unwrap_or_default())
+        let line = line.count() + 1;
+        match shown.filter(|shown| !shown.is_empty()) {
+            Some(key) => tr!("{file}, line {line} at `{key}`", file = self.name, line = line, key = key),
+            None => tr!("{file}, line {line}", file = self.name, line = line),
+        }
     }
 }
 
