@@ -245,11 +245,11 @@ impl Client {
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        ClientError::Gone { server: self.server(), why: line(&words(&cause.to_string())) }
+        ClientError::Gone { server: self.server(), why: line(&words(&cause)) }
     }
 
     fn odd(&self, why: &dyn std::fmt::Display) -> ClientError {
-        ClientError::Odd { server: self.server(), why: line(&words(&why.to_string())) }
+        ClientError::Odd { server: self.server(), why: line(&words(&why)) }
     }
 }
 

@@ -40,7 +40,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use self::reach::Ways;
 use crate::hooks::ConfiguredHook;
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 use crate::webhook::WebhookSettings;
 
 pub use self::approvals::ApprovalSettings;
@@ -307,7 +307,7 @@ fn socket_address(text: &str) -> Result<SocketAddr, String> {
             "`{text}` is no address to listen on; use HOST:PORT, as in {default_listen} ({error})",
             text = text,
             default_listen = DEFAULT_LISTEN,
-            error = error
+            error = words(&error)
         )
     })?;
     found.next().ok_or_else(|| tr!("`{text}` names no address", text = text))
@@ -319,7 +319,7 @@ fn check_log(filter: &str) -> Result<(), String> {
         tr!(
             "`{filter}` is no filter for logs; use levels such as `helve=info,warn` ({error})",
             filter = filter,
-            error = error
+            error = words(&error)
         )
     })
 }

@@ -162,10 +162,10 @@ fn origin(model: &ModelView) -> String {
 /// Everything about one model, a line each.
 fn sheet(model: &ModelView, currency: &str) -> String {
     let words = |list: &[String]| if list.is_empty() { tr!("none") } else { list.join(", ") };
-    let state = model
-        .problem
-        .as_ref()
-        .map_or_else(|| tr!("ready"), |problem| tr!("problem: {problem}", problem = words(problem)));
+    let state = model.problem.as_ref().map_or_else(
+        || tr!("ready"),
+        |problem| tr!("problem: {problem}", problem = crate::i18n::words(problem)),
+    );
     let price = model.price.as_ref().map_or_else(|| tr!("not known"), |price| priced(price, currency));
     let lines = [
         (tr!("name"), Some(model.name.clone())),

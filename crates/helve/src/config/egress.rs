@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::Environment;
 use super::places::Places;
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -48,7 +48,7 @@ pub(super) fn egress(
     for (name, table) in secrets {
         let (secret, odd) = secret(&name, table, environment)
             .map_err(|(key, what)| places.wrong(&["secrets", &name, key], what))?;
-        let at = |what| format!("{}: {what}", places.of(&["secrets", &name, "env"]));
+        let at = |what| tr!("{place}: {what}", place = places.of(&["secrets", &name, "env"]), what = what);
         warnings.extend(odd.map(at));
         all.push(secret);
     }
@@ -117,7 +117,10 @@ fn value(table: &SecretTable, environment: &Environment) -> Result<(SecretString
         },
         (None, Some(path)) => {
             let text = std::fs::read_to_string(path).map_err(|error| {
-                ("file", tr!("`{path}` cannot be read: {error}", path = path.display(), error = error))
+                (
+                    "file",
+                    tr!("`{path}` cannot be read: {error}", path = path.display(), error = words(&error)),
+                )
             })?;
             ("file", text.trim().to_owned())
         }

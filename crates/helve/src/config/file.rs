@@ -169,7 +169,9 @@ impl File {
         add_models(&mut table, environment);
         for setting in environment.settings() {
             let setter = tr!("the environment variable {variable}", variable = setting.variable);
-            let (path, laid) = setting.over(&table).map_err(|what| anyhow!("{setter}: {what}"))?;
+            let (path, laid) = setting
+                .over(&table)
+                .map_err(|what| anyhow!(tr!("{place}: {what}", place = setter, what = what)))?;
             places.set_by(setter, path);
             (table, file) = laid;
         }

@@ -15,7 +15,7 @@ use super::Environment;
 use super::places::Places;
 use super::prices::PriceTable;
 use super::prompts::Prompts;
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table")]
@@ -173,7 +173,7 @@ pub(super) fn models(
         let number = number.to_string();
         let wrong = |key: &str, what: String| places.wrong(&["models", &number, key], what);
         if table.name == "demo" {
-            return Err(wrong("name", "`demo` is the model inside the program; choose another name".into()));
+            return Err(wrong("name", tr!("`demo` is the model inside the program; choose another name")));
         }
         if models.iter().any(|model| model.name == table.name) {
             return Err(wrong("name", tr!("there are two models named `{name}`", name = table.name)));
@@ -383,7 +383,11 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
     // Only the address can be wrong here.
     let variable = known.url_env.unwrap_or_default();
     settings.check().map_err(|error| {
-        anyhow!(tr!("the environment variable {variable}: {error}", variable = variable, error = error))
+        anyhow!(tr!(
+            "the environment variable {variable}: {error}",
+            variable = variable,
+            error = words(&error)
+        ))
     })?;
     let model = ModelSettings::new(known.name, Source::Http(Box::new(settings)));
     Ok(Some(ModelSettings { lists: true, model_is_named, ..model }))

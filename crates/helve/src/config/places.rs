@@ -33,13 +33,15 @@ impl Places {
 
     /// What is wrong with the value at a path, and where it stands. An item of a list goes by its number or its name.
     pub fn wrong(&self, path: &[&str], what: impl Display) -> anyhow::Error {
-        anyhow!("{}: {}", self.of(path), words(&what.to_string()))
+        anyhow!(tr!("{place}: {what}", place = self.of(path), what = words(&what)))
     }
 
     /// An error of the parser, with its line and the key it is about.
     pub(super) fn unreadable(&self, error: &toml::de::Error) -> anyhow::Error {
         let what = words(&error.message().replace('\n', "; "));
-        let Some(span) = error.span() else { return anyhow!("{}: {what}", self.name) };
+        let Some(span) = error.span() else {
+            return anyhow!(tr!("{place}: {what}", place = self.name, what = what));
+        };
         let key = DeTable::parse(&self.text).ok().and_then(|document| {
             let mut nearest = None;
             keys_at(document.get_ref(), &span, &mut nearest);
@@ -47,7 +49,7 @@ impl Places {
         });
         // Where the text is no TOML there are no keys yet.
         let shown = key.or_else(|| Some(self.text.get(span.clone())?.trim().lines().next()?.to_owned()));
-        anyhow!("{}: {what}", self.at(&span, shown.as_deref()))
+        anyhow!(tr!("{place}: {what}", place = self.at(&span, shown.as_deref()), what = what))
     }
 
     /// Where the value at a path comes from: the last that set it, or the nearest key of the file.

@@ -11,7 +11,7 @@ use helve_types::Mode;
 
 use super::file::PromptTable;
 use super::places::Places;
-use crate::i18n::{error_words, tr};
+use crate::i18n::{error_words, tr, words};
 
 #[derive(Clone)]
 pub struct Prompts {
@@ -73,7 +73,9 @@ fn read(path: &Path) -> anyhow::Result<Profile> {
         .with_context(|| tr!("the prompt profile `{path}` cannot be read", path = path.display()))?;
     Profile::parse(&text).map_err(|error| match error {
         ProfileError::File(error) => Places::new(path.display().to_string(), text).unreadable(&error),
-        error => anyhow!(tr!("the prompt profile `{path}`: {error}", path = path.display(), error = error)),
+        error => {
+            anyhow!(tr!("the prompt profile `{path}`: {error}", path = path.display(), error = words(&error)))
+        }
     })
 }
 

@@ -2,20 +2,42 @@
 //!
 //! They speak English, in patterns: the table has the Chinese of each. What no pattern fits is shown as it stands.
 
+use std::fmt::Display;
+
 use super::texts::FOREIGN;
 use super::{Language, language};
 
 /// The reasons of an error one behind the other, each in the language of this process.
 pub(crate) fn error_words(error: &anyhow::Error) -> String {
-    let causes: Vec<String> = error.chain().map(|cause| words(&cause.to_string())).collect();
-    causes.join(": ")
+    let mut told = String::new();
+    let mut last = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        // Some name their source themselves.
+        if !told.is_empty() && last.ends_with(&cause) {
+            continue;
+        }
+        if !told.is_empty() {
+            told += &between();
+        }
+        told += &words(&cause);
+        last = cause;
+    }
+    told
+}
+
+fn between() -> String {
+    match language() {
+        Language::English => ": ".to_owned(),
+        Language::Chinese => "：".to_owned(),
+    }
 }
 
 /// The sentence of another crate in the language of this process.
-pub(crate) fn words(english: &str) -> String {
+pub(crate) fn words(english: &(impl Display + ?Sized)) -> String {
+    let english = english.to_string();
     match language() {
-        Language::English => english.to_owned(),
-        Language::Chinese => chinese(english).unwrap_or_else(|| english.to_owned()),
+        Language::English => english,
+        Language::Chinese => chinese(&english).unwrap_or(english),
     }
 }
 

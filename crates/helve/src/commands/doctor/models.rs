@@ -50,7 +50,7 @@ pub(super) async fn all(examined: &Examined) -> Vec<Finding> {
                 ))
                 .run(ask_for_variable(variable)),
             (None, Ok(listed)) => asked.finding(listed),
-            (None, Err(error)) => asked.missing(words(&error.to_string())),
+            (None, Err(error)) => asked.missing(words(&error)),
         });
         let offered = examined.discovery.listed(model.name());
         if !offered.is_empty() {

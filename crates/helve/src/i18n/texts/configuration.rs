@@ -3,6 +3,7 @@
 use super::Texts;
 
 pub(super) const TEXTS: Texts = &[
+    ("{place}: {what}", "{place}：{what}"),
     ("{file}, line {line}", "{file} 第 {line} 行"),
     ("{file}, line {line} at `{key}`", "{file} 第 {line} 行的 `{key}`"),
     ("{file} at `{key}`", "{file} 中的 `{key}`"),
@@ -234,5 +235,4 @@ pub(super) const TEXTS: Texts = &[
         "这台机器的所有用户都能读取配置文件 {path}，而 `{keys}` 中有密钥；请取消其他人的权限（chmod 600 {path}），或者把密钥移到环境变量中",
     ),
     ("the model `{name}`", "模型 `{name}`"),
-    ("`{path}` cannot be written", "无法写入 `{path}`"),
 ];

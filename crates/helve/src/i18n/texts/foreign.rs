@@ -14,7 +14,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("duplicate key", "这个键写了两次"),
     ("invalid type: {}, expected {}", "类型不对：得到 {}，应为 {}"),
     ("invalid value: {}, expected {}", "值不对：得到 {}，应为 {}"),
-    ("string {}", "文本 {}"),
+    ("string \"{}\"", "文本 \"{}\""),
     ("integer `{}`", "整数 `{}`"),
     ("floating point `{}`", "小数 `{}`"),
     ("boolean `{}`", "布尔值 `{}`"),
@@ -107,8 +107,8 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ),
     ("the log of the database `{}` cannot be written: {}", "无法写入数据库 `{}` 的日志：{}"),
     (
-        "the database `{}` is damaged: {}. Nothing was changed. Restore `{}` from a backup (and move `{}-wal` and `{}-shm` away, which belong to the damaged one), or save what can still be read: {}, and put the new file in its place. To begin anew, use another --data",
-        "数据库 `{}` 已损坏：{}。没有改动任何内容。请用备份恢复 `{}`（并移走属于损坏文件的 `{}-wal` 和 `{}-shm`），或者抢救还能读出的内容：{}，再用新文件替换它。要从头开始，请用 --data 另选目录",
+        "the database `{}` is damaged: {}. Nothing was changed. Restore `{}` from a backup (and move `{}-wal` and `{}-shm` away, which belong to the damaged one), or save what can still be read: sqlite3 '{}' .recover | sqlite3 '{}.recovered', and put the new file in its place. To begin anew, use another --data",
+        "数据库 `{}` 已损坏：{}。没有改动任何内容。请用备份恢复 `{}`（并移走属于损坏文件的 `{}-wal` 和 `{}-shm`），或者抢救还能读出的内容：sqlite3 '{}' .recover | sqlite3 '{}.recovered'，再用新文件替换它。要从头开始，请用 --data 另选目录",
     ),
     (
         "`{}` is not a database of Helve: it is empty, though a log of changes (`{}-wal`) stands beside it. Nothing was changed. Restore both files from a backup, or move both away to begin anew",
@@ -236,6 +236,40 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("the server answered {}", "服务器回答 {}"),
     ("another tool has this name; give the import a prefix", "已有同名的工具；请给这次导入加上前缀"),
     ("`{}` could not be deleted: {}", "无法删除 `{}`：{}"),
+    // The tools that come with Helve: the first sentence of what models are told of them.
+    (
+        "Calculates exactly: arithmetic, percentages, powers, roots and functions.",
+        "精确计算：四则运算、百分数、乘方、开方和函数。",
+    ),
+    (
+        "Makes a plan of the user's: a title, a text if wanted, and steps.",
+        "为用户建立计划：标题、可选的正文和步骤。",
+    ),
+    (
+        "Shows one of the user's plans by its number: its steps, which of them are done, and its text.",
+        "按编号显示用户的一个计划：步骤、完成情况和正文。",
+    ),
+    (
+        "Lists the user's own plans with their numbers, those changed last first.",
+        "列出用户自己的计划和编号，最近改动的在前。",
+    ),
+    (
+        "Reads an earlier tool output that was too long and was cut {}",
+        "读取之前因为太长而被截断或不再显示的工具输出。",
+    ),
+    ("Appends a note to the user's own notes on this server.", "在这台服务器上给用户自己的笔记追加一条。"),
+    (
+        "Searches the web and returns numbered results with title, source and content.",
+        "搜索网络，返回带编号的结果：标题、来源和内容。",
+    ),
+    (
+        "Says what time it is anywhere, and converts times between zones.",
+        "查询任何地方的时间，并在时区之间换算。",
+    ),
+    (
+        "Changes one of the user's plans by its number: ticks steps off, adds or replaces steps, changes title, text or status.",
+        "按编号修改用户的一个计划：勾选、增加或替换步骤，修改标题、正文或状态。",
+    ),
     // Tools.
     ("a tool named `{}` exists already", "已有名为 `{}` 的工具"),
     ("`{}` looks like `{}`, which is there already", "`{}` 与已有的 `{}` 太像"),

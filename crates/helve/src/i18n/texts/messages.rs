@@ -309,7 +309,7 @@ pub(super) const TEXTS: Texts = &[
     ("valid", "有效"),
     (" for {users}", "，可代表 {users}"),
     (
-        "no server is running; this command looks itself, with its own environment variables and the data directory {data}",
+        "no server is running; this command checks with its own environment variables and the data directory {data}",
         "没有正在运行的服务器；这条命令自己查看，使用自己的环境变量和数据目录 {data}",
     ),
 ];
