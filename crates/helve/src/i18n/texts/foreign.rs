@@ -271,6 +271,23 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "按编号修改用户的一个计划：勾选、增加或替换步骤，修改标题、正文或状态。",
     ),
     // Tools.
+    ("null means not given: {}", "null 表示没有给出：{}"),
+    (
+        "`endpoint.timeout` of {} seconds became `endpoint.timeout_ms` {}",
+        "`endpoint.timeout` 的 {} 秒改写为 `endpoint.timeout_ms` {}",
+    ),
+    (
+        "`endpoint.auth` became the secret `{}`, which is sent only after the operator has confirmed the variable `{}` and the host with `helve tools bind`",
+        "`endpoint.auth` 改写为密钥 `{}`；管理员用 `helve tools bind` 确认变量 `{}` 和主机之后才会发送",
+    ),
+    (
+        "`version` `{}` is kept as the author's; Helve counts its own versions, from 1",
+        "`version` `{}` 作为作者的版本保留；Helve 从 1 开始计自己的版本",
+    ),
+    (
+        "the secret `{}` of `{}` is not bound, so nothing was sent. Operator: confirm with `helve tools bind {}` that the variable {} may be sent to `{}`",
+        "密钥 `{}`（工具 `{}`）还没有绑定，所以没有发送任何内容。管理员请用 `helve tools bind {}` 确认变量 {} 可以发给 `{}`",
+    ),
     ("a tool named `{}` exists already", "已有名为 `{}` 的工具"),
     ("`{}` looks like `{}`, which is there already", "`{}` 与已有的 `{}` 太像"),
     ("there is no tool named `{}`", "没有名为 `{}` 的工具"),
