@@ -6,7 +6,7 @@
 use helve_types::{Failure, Notice};
 
 use crate::client::line;
-use crate::i18n::{self, Language, language, tr};
+use crate::i18n::{Language, language, tr};
 
 /// The sentence of a notice, in one line; none for one of a newer version.
 pub(crate) fn sentence(notice: &Notice) -> Option<String> {
@@ -23,7 +23,7 @@ const BARE: &[&str] = &["tool_declined", "tool_unwell", "program_failed"];
 /// What a person is told of a failure.
 pub(crate) fn failure_words(failure: &Failure) -> String {
     let notice = failure.notice.as_deref();
-    let words = line(&i18n::words(&failure.message));
+    let words = line(&failure.message);
     match (sentence(&failure.told()), notice) {
         (Some(told), Some(notice)) if !BARE.contains(&notice.code.as_str()) => told,
         (Some(told), notice) if notice.is_some() || language() != Language::English => {
