@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 use crate::output::{errln, outln};
 use anyhow::{Context, bail};
 use helve_tool::{Catalogue, CatalogueError, Change, ImportOptions, Listed};
@@ -35,7 +35,7 @@ pub(super) async fn add(
         let (warnings, allow_host) = check(catalogue, definition, &mut consents)
             .with_context(|| tr!("the tool `{name}`", name = name))?;
         for warning in warnings {
-            errln!("{name}: {warning}");
+            errln!("{name}: {}", words(&warning));
         }
         allowed.push(allow_host);
     }
