@@ -13,19 +13,19 @@ const LINES = Array.from({ length: 6000 }, (_, n) => `line ${n + 1} of the long 
 /** What a tool calls: everything is well until the service is told to be ill. */
 function service(ill: () => boolean) {
   return startOutside((request, response) => {
-    const say = (status: number, type: string, body: string | Buffer) =>
+    const translate = (status: number, type: string, body: string | Buffer) =>
       response.writeHead(status, { 'Content-Type': type }).end(body);
     switch (request.url) {
       case '/chart.png':
-        return say(200, 'image/png', picture(480, 240));
+        return translate(200, 'image/png', picture(480, 240));
       case '/report.pdf':
-        return say(200, 'application/pdf', REPORT);
+        return translate(200, 'application/pdf', REPORT);
       case '/story':
-        return say(200, 'text/plain', LINES);
+        return translate(200, 'text/plain', LINES);
       default:
         return ill()
-          ? say(500, 'application/json', '{"error": "the barometer fell down"}')
-          : say(200, 'text/plain', '7 °C');
+          ? translate(500, 'application/json', '{"error": "the barometer fell down"}')
+          : translate(200, 'text/plain', '7 °C');
     }
   });
 }

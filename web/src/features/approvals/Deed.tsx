@@ -1,4 +1,4 @@
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { type Member, membersOf } from '@/lib/json-members';
 import { own } from '@/lib/own';
 import { Clip } from '@/ui/Clip';
@@ -11,7 +11,7 @@ const CODE = /^(?:code|sql|script|command|query|expression|body_json)$/;
 
 /** What would happen, in the tool's own words, with its arguments as a form. */
 export function Deed({ words, input }: { words: ToolWords; input: string }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const members = membersOf(input);
   return (
     <>
@@ -49,7 +49,7 @@ export function Deed({ words, input }: { words: ToolWords; input: string }) {
 }
 
 function Value({ name, text, kind }: Member) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   if (kind === 'json') {
     return (
       <pre className={styles.code}>

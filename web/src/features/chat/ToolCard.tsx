@@ -1,10 +1,10 @@
 import { type ReactNode, memo, useId, useState } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { formatDuration } from '@/lib/time';
 import { VisibleText } from '@/ui/Code';
 import { Icon, type IconName } from '@/ui/Icon';
 import { lazyPart } from '@/ui/lazy-part';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import { Spinner } from '@/ui/Spinner';
 import { type ShownState, isCached, labelsOf, shownState, standIn, summaryOf, tookMs, waitsForPage } from './call-view';
 import { useChat } from './chat-context';
@@ -32,7 +32,7 @@ const ICONS: Record<ShownState, IconName | null> = {
 
 /** One call: what it is and where it stands, and on demand everything about it. */
 export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) {
-  const { t, say } = useSpeech();
+  const { t, translate } = useI18n();
   const { titleOf } = useChat();
   const [isOpen, setOpen] = useState(false);
   const id = useId();
@@ -55,7 +55,7 @@ export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) 
           <VisibleText text={name} />
         </span>
         <span className={styles.summary}>
-          <VisibleText text={summaryOf(call, say)} />
+          <VisibleText text={summaryOf(call, translate)} />
         </span>
         <span className={styles.state}>
           <StateWords call={call} state={state} />
@@ -79,7 +79,7 @@ function StateIcon({ name }: { name: IconName | null }) {
 }
 
 function StateWords({ call, state }: { call: CallPlace['call']; state: ShownState }): ReactNode {
-  const { t, tag, say } = useSpeech();
+  const { t, tag, translate } = useI18n();
   const took = state === 'done' ? tookMs(call) : null;
   const instead = state === 'done' ? standIn(call) : null;
   const labels = labelsOf(call);
@@ -94,7 +94,7 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
       {instead && (
         <span
           className={`${styles.tag} ${styles.instead}`}
-          title={t.tools.stage.instead(instead.by, (instead.notice && say(instead.notice)) ?? instead.because)}
+          title={t.tools.stage.instead(instead.by, (instead.notice && translate(instead.notice)) ?? instead.because)}
         >
           {t.tools.instead(instead.by)}
         </span>
@@ -115,7 +115,7 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
 
 /** What a person has to do about the call, or to know at once. */
 function Attention({ place }: { place: CallPlace }): ReactNode {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { ApprovalView } = useChat();
   const { call, run, isOver } = place;
   const { approval } = call;
@@ -133,8 +133,8 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
   if (call.failure && !(call.state === 'unknown' && approval)) {
     parts.push(
       <div key="failure" className={styles.error}>
-        <ServerWords
-          told={[call.failure.notice, { code: call.failure.kind }]}
+        <ServerMessage
+          coded={[call.failure.notice, { code: call.failure.kind }]}
           message={call.failure.message}
           summary={t.app.toldModel}
         />

@@ -14,9 +14,9 @@ export function shownState({ call, isOver }: CallPlace): ShownState {
 }
 
 /** A line by which a person recognises the call. */
-export function summaryOf(call: Call, say: (told: Notice) => string | null): string {
+export function summaryOf(call: Call, translate: (message: Notice) => string | null): string {
   const reported = call.progress.trimEnd().split('\n').at(-1);
-  const headline = call.output?.headline && say(call.output.headline);
+  const headline = call.output?.headline && translate(call.output.headline);
   const line = headline || call.output?.title || reported || firstString(call.input);
   return line.replace(/\s+/g, ' ').trim();
 }

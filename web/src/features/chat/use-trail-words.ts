@@ -1,12 +1,12 @@
 import type { Stage } from '@/api/generated/events';
 import { formatBytes } from '@/lib/bytes';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { own } from '@/lib/own';
 import { formatDuration } from '@/lib/time';
 
 /** Says what a stage of the pipeline decided. */
 export function useTrailWords(): (stage: Stage) => string {
-  const { t, tag, say } = useSpeech();
+  const { t, tag, translate } = useI18n();
   const words = t.tools.stage;
   const said = (word: string) => own(words.said, word) ?? word;
   return (stage) => {
@@ -32,7 +32,7 @@ export function useTrailWords(): (stage: Stage) => string {
       case 'hook':
         return `${stage.name} · ${said(stage.did)}`;
       case 'fallback':
-        return words.instead(stage.by, (stage.notice && say(stage.notice)) ?? stage.because);
+        return words.instead(stage.by, (stage.notice && translate(stage.notice)) ?? stage.because);
       case 'skipped':
         return said(stage.guard);
       case 'bound':
