@@ -24,6 +24,7 @@ export const Markdown = memo(function Markdown({ text, growing = false }: Props)
     <div
       className={growing ? `${styles.markdown} ${styles.growing}` : styles.markdown}
       lang={/\p{Script=Han}/u.test(text) ? 'zh' : undefined}
+      data-written-by="model"
     >
       {document.blocks.map(({ start, block }) => (
         <BlockView key={start} block={block} />

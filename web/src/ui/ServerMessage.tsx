@@ -25,7 +25,9 @@ export function ServerMessage({ coded, message, summary }: Props): ReactNode {
       {message !== '' && message !== sentence && (
         <details className={styles.original}>
           <summary>{summary ?? t.app.original}</summary>
-          <VisibleText text={code === '' ? message : `${message} (${code})`} />
+          <span data-written-by="server">
+            <VisibleText text={code === '' ? message : `${message} (${code})`} />
+          </span>
         </details>
       )}
     </>

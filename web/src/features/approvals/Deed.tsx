@@ -16,7 +16,7 @@ export function Deed({ words, input }: { words: ToolWords; input: string }) {
   return (
     <>
       {words.deed !== null && (
-        <p className={styles.deed}>
+        <p className={styles.deed} data-written-by={words.isTranslated ? undefined : 'tool'}>
           <VisibleText text={words.deed} />
         </p>
       )}
@@ -25,10 +25,10 @@ export function Deed({ words, input }: { words: ToolWords; input: string }) {
         <dl className={styles.fields}>
           {members.map((member) => (
             <div key={member.name} className={styles.field}>
-              <dt>
+              <dt data-written-by={own(t.tools.fields, member.name) === undefined ? 'tool' : undefined}>
                 <VisibleText text={words.label(member.name)} />
               </dt>
-              <dd>
+              <dd data-written-by="model">
                 <Clip>
                   <Value {...member} />
                 </Clip>
@@ -39,7 +39,7 @@ export function Deed({ words, input }: { words: ToolWords; input: string }) {
       )}
       {members === null && (
         <Clip>
-          <pre className={styles.code}>
+          <pre className={styles.code} data-written-by="model">
             <VisibleText text={input} />
           </pre>
         </Clip>

@@ -39,13 +39,13 @@ export function Reasoning({ text, isActive }: Props) {
         <span className={styles.label}>{label}</span>
         {isActive && spent !== null && <span>{spent}</span>}
         {isActive && !isOpen && (
-          <span className={styles.line} aria-hidden="true">
+          <span className={styles.line} aria-hidden="true" data-written-by="model">
             {text.trimEnd().replaceAll('\n', ' ').slice(-LINE_CHARACTERS)}
           </span>
         )}
       </button>
       {isOpen && (
-        <div id={id} className={styles.text}>
+        <div id={id} className={styles.text} data-written-by="model">
           {text}
         </div>
       )}

@@ -20,7 +20,9 @@ export function ShortenedPast({ shortened: { summary, outputs, tokens } }: { sho
       <summary>
         {said} <small>{sizes}</small>
       </summary>
-      <p className={styles.text}>{summary}</p>
+      <p className={styles.text} data-written-by="model">
+        {summary}
+      </p>
       <p className={styles.hint}>{t.shortened.hint}</p>
     </details>
   );

@@ -11,6 +11,7 @@ export function UserInterjectionNote({ place: { interjection, isOver } }: { plac
       <div
         className={isHeard ? styles.bubble : `${styles.bubble} ${styles.unsent}`}
         lang={/\p{Script=Han}/u.test(interjection.text) ? 'zh' : undefined}
+        data-written-by="user"
       >
         {interjection.text}
       </div>

@@ -20,6 +20,7 @@ export function UserMessage() {
       <div
         className={error ? `${styles.bubble} ${styles.unsent}` : styles.bubble}
         lang={/\p{Script=Han}/u.test(text) ? 'zh' : undefined}
+        data-written-by="user"
       >
         {text}
       </div>

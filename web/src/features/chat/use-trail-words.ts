@@ -9,15 +9,18 @@ export function useTrailWords(): (stage: Stage) => string {
   const { t, tag, translate } = useI18n();
   const words = t.tools.stage;
   const said = (word: string) => own(words.said, word) ?? word;
+  const repaired = (repair: string) => own(words.repairs, repair) ?? repair;
+  const list = (items: string[]) => new Intl.ListFormat(tag, { style: 'short' }).format(items);
+  const ruleName = (rule: string) => rule.replace(/^allowance (?=\S+$)/, words.allowance);
   return (stage) => {
     switch (stage.stage) {
       case 'resolve':
         return stage.repaired_from ? words.repaired(stage.repaired_from, stage.tool) : stage.tool;
       case 'check':
         if (stage.problem) return words.checkFailed;
-        return stage.repairs?.length ? words.checkRepaired(stage.repairs.join(', ')) : words.checkOk;
+        return stage.repairs?.length ? words.checkRepaired(list(stage.repairs.map(repaired))) : words.checkOk;
       case 'judge':
-        return [said(stage.verdict), stage.rule].filter(Boolean).join(' · ');
+        return [said(stage.verdict), stage.rule && ruleName(stage.rule)].filter(Boolean).join(' · ');
       case 'cache':
         return said(stage.found);
       case 'limit':

@@ -113,7 +113,9 @@ function Item({ conversation, isCurrent, isWaiting, onOpen, onAsk }: ItemProps) 
           onOpen();
         }}
       >
-        <span className={styles.title}>{title}</span>
+        <span className={styles.title} data-written-by="user">
+          {title}
+        </span>
         {conversation.active_run && (
           <span
             className={isWaiting ? styles.waiting : styles.running}
