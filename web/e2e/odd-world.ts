@@ -1,7 +1,7 @@
 // A real server whose model does odd things when it is asked for them.
 
 import type { ServerResponse } from 'node:http';
-import { type Outside, startOutside } from './outside';
+import { type Outside, addTool, startOutside } from './outside';
 import { type TestServer, startServer } from './server';
 
 /** What the model says when it is asked to speak slowly. */
@@ -33,10 +33,11 @@ function callsFor(text: string, results: number): Call[] {
   if (results > 0) return [];
   if (/read the outbox|读发件箱|send out what you read|读完再发/.test(text)) return [['outbox', {}]];
   if (/read slowly|慢慢读/.test(text)) return [['slow_reading', {}]];
-  if (/two fields wrong|填错/.test(text)) return [['send_mail', { to: 5, subject: 'A subject that is much too long' }]];
+  if (/two fields wrong|填错/.test(text))
+    return [['send_mail', { subject: 'A subject that is much too long', copies: 50 }]];
   if (/unknown tool|没有的工具/.test(text)) return [['no_such_thing', {}]];
-  if (text.includes('two notes')) return ['first', 'second'].map((note) => ['save_note', { text: note }]);
-  if (text.includes('tricky note')) return [['save_note', { text: TRICKY }]];
+  if (/two notes|两条笔记/.test(text)) return ['first', 'second'].map((note) => ['save_note', { text: note }]);
+  if (/tricky note|古怪的笔记/.test(text)) return [['save_note', { text: TRICKY }]];
   if (/cut off the mail|发邮件/.test(text)) return [['send_mail', { to: 'mei@example.org', subject: 'Nine o’clock' }]];
   if (/divide by zero|除以零/.test(text)) return [['calculator', { expression: '1/0' }]];
   if (/search for|搜索/.test(text)) return [['search_web', { query: 'tea' }]];
@@ -44,11 +45,13 @@ function callsFor(text: string, results: number): Call[] {
 }
 
 interface Asked {
+  model: string;
   messages: { role: string; content: string }[];
 }
 
 /** A model server in OpenAI's form. */
-async function speak({ messages }: Asked, response: ServerResponse): Promise<void> {
+async function speak({ model, messages }: Asked, response: ServerResponse): Promise<void> {
+  if (model === 'down') return void response.writeHead(503).end('out of order');
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const text = messages[asked]?.content ?? '';
   const results = messages.slice(asked).filter(({ role }) => role === 'tool').length;
@@ -153,12 +156,9 @@ function config(model: Outside, post: Outside, webhook: Outside): string {
     base_url = "http://127.0.0.1:9"
     model = "qwen3:8b"
     [[models]]
-    name = "silent"
-    protocol = "openai_chat"
-    base_url = "http://127.0.0.1:9/v1"
-    model = "m"
-    tools = "native"
-    probe = false
+    name = "down"
+    model = "down"
+    ${common}
     [approvals]
     webhook = "http://${webhook.host}/asked"
     [egress]
@@ -166,24 +166,20 @@ function config(model: Outside, post: Outside, webhook: Outside): string {
 }
 
 async function addMail(server: TestServer, post: Outside): Promise<void> {
-  const add = async (definition: object) => {
-    const made = await fetch(`${server.url}/api/tools`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(definition),
-    });
-    if (made.status !== 201) throw new Error(await made.text());
-  };
   const parameters = {
     type: 'object',
-    properties: { to: { type: 'string' }, subject: { type: 'string', maxLength: 20 } },
+    properties: {
+      to: { type: 'string' },
+      subject: { type: 'string', maxLength: 20 },
+      copies: { type: 'integer', maximum: 3 },
+    },
   };
   const endpoint = { url: `http://${post.host}/outbox`, method: 'GET' };
   const cache = { ttl_ms: 60_000, scope: 'user' };
-  await add({ name: 'outbox', description: 'Looks into the outbox.', parameters, endpoint, cache });
+  await addTool(server, { name: 'outbox', description: 'Looks into the outbox.', parameters, endpoint, cache });
   const slow = { url: `http://${post.host}/slow`, method: 'GET' };
-  await add({ name: 'slow_reading', description: 'Reads slowly.', endpoint: slow });
-  await add({
+  await addTool(server, { name: 'slow_reading', description: 'Reads slowly.', endpoint: slow });
+  await addTool(server, {
     name: 'send_mail',
     description: 'Sends a mail.',
     parameters,

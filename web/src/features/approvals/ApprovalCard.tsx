@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import type { Tool } from '@/api/catalog';
 import { causeOfError, messageOfError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
@@ -17,6 +17,7 @@ import styles from './ApprovalCard.module.css';
 import { BudgetCard } from './BudgetCard';
 import { Decisions } from './Decisions';
 import { Deed } from './Deed';
+import { LookUp } from './LookUp';
 import { SettledLine } from './SettledLine';
 import { type Settled, useAnswer } from './use-answer';
 import { toolWords } from './tool-words';
@@ -38,6 +39,7 @@ interface Props {
 export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }: Props) {
   const { t } = useI18n();
   const [answering, answer] = useAnswer(question.approval, onSettled);
+  const subject = useRef<HTMLDivElement>(null);
   const done = settled ?? (answering.at === 'settled' ? answering.settled : null);
   const isLate = answering.at === 'settled' && !answering.isOurs;
   if (done !== null) return <SettledLine settled={done} me={me} isLate={isLate} />;
@@ -55,7 +57,9 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
         </span>
       </h3>
       <Warnings question={question} />
-      <Deed words={words} input={question.arguments} />
+      <div ref={subject} className={styles.subject}>
+        <Deed words={words} input={question.arguments} />
+      </div>
       <Facts question={question} />
       {question.checked && (
         <Pane title={t.tools.checked} text={question.checked}>
@@ -74,6 +78,7 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
           }
         />
       )}
+      <LookUp subject={subject} />
       <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
     </div>
   );

@@ -22,7 +22,11 @@ export function toolWords(name: string, tools: Tool[], { tools: words }: Strings
     title: own(words.names, name) ?? tool?.display_name ?? name,
     isTranslated: own(words.deeds, name) !== undefined,
     deed: own(words.deeds, name) ?? (firstSentence(tool?.description ?? '') || null),
-    label: (argument) => titleIn(tool?.parameters, argument) ?? own(words.fields, argument) ?? labelOf(argument),
+    label: (argument) =>
+      titleIn(tool?.parameters, argument) ??
+      own(words.fields, `${name}.${argument}`) ??
+      own(words.fields, argument) ??
+      labelOf(argument),
   };
 }
 

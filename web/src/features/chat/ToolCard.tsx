@@ -1,5 +1,6 @@
 import { type ReactNode, memo, useId, useState } from 'react';
 import { useI18n } from '@/lib/i18n/locale';
+import { own } from '@/lib/own';
 import { formatDuration } from '@/lib/time';
 import { VisibleText } from '@/ui/Code';
 import { Icon, type IconName } from '@/ui/Icon';
@@ -54,7 +55,7 @@ export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) 
         <span className={styles.name}>
           <VisibleText text={name} />
         </span>
-        <span className={styles.summary}>
+        <span className={styles.summary} data-written-by={call.output?.headline ? undefined : 'tool'}>
           <VisibleText text={summaryOf(call, translate)} />
         </span>
         <span className={styles.state}>
@@ -80,9 +81,17 @@ function StateIcon({ name }: { name: IconName | null }) {
 
 function StateWords({ call, state }: { call: CallPlace['call']; state: ShownState }): ReactNode {
   const { t, tag, translate } = useI18n();
+  const { titleOf } = useChat();
   const took = state === 'done' ? tookMs(call) : null;
   const instead = state === 'done' ? standIn(call) : null;
   const labels = labelsOf(call);
+  const nameOf = (source: string) => own(t.tools.sources, source) ?? titleOf(source);
+  const source =
+    labels &&
+    [labels.source, labels.place]
+      .filter((one) => one !== null)
+      .map(nameOf)
+      .join(' · ');
   return (
     <>
       {took === null ? t.tools.states[state] : `${t.tools.states[state]} · ${formatDuration(took, tag)}`}
@@ -100,12 +109,12 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
         </span>
       )}
       {labels?.isPrivate && (
-        <span className={styles.tag} title={t.tools.labels.privateHint(labels.source)}>
+        <span className={styles.tag} title={t.tools.labels.privateHint(source ?? '')}>
           {t.tools.labels.private}
         </span>
       )}
       {labels?.isUntrusted && (
-        <span className={`${styles.tag} ${styles.instead}`} title={t.tools.labels.untrustedHint(labels.source)}>
+        <span className={`${styles.tag} ${styles.instead}`} title={t.tools.labels.untrustedHint(source ?? '')}>
           {t.tools.labels.untrusted}
         </span>
       )}

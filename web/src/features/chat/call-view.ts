@@ -43,11 +43,16 @@ export function standIn({ trail }: Call): { by: string; because: string; notice:
 export function labelsOf({
   output,
   failure,
-}: Call): { source: string; isPrivate: boolean; isUntrusted: boolean } | null {
+}: Call): { source: string; place: string | null; isPrivate: boolean; isUntrusted: boolean } | null {
   const labels = output?.labels ?? failure?.labels;
   if (!labels) return null;
-  const source = labels.place ? `${labels.source} (${labels.place})` : labels.source;
-  return { source, isPrivate: labels.private ?? false, isUntrusted: labels.untrusted ?? false };
+  const { source, place } = labels;
+  return {
+    source,
+    place: place === source ? null : (place ?? null),
+    isPrivate: labels.private ?? false,
+    isUntrusted: labels.untrusted ?? false,
+  };
 }
 
 /** Whether the page itself has to run it. */
