@@ -216,6 +216,8 @@ test('what is decided about is never out of sight without a word beside the butt
   await question(page).getByRole('button', { name: 'Show it' }).click();
   await expect.poll(() => said.isVisible()).toBe(false);
   expect(await isInView(shown)).toBe(true);
+  // Where there is no room for both, the buttons wait until they are in view again.
+  await allow.scrollIntoViewIfNeeded();
   await click(page, 'Allow');
   await finished(page);
 });
@@ -297,6 +299,7 @@ describe('odd questions', () => {
     await question(page).first().getByRole('button', { name: 'Allow', exact: true }).click();
     await shows(page.getByText(/^Somebody else answered first\. Rejected by/));
     await page.unroute('**/events');
+    await page.getByRole('button', { name: 'Allow', exact: true }).scrollIntoViewIfNeeded();
     await click(page, 'Allow');
     await finished(page);
   });

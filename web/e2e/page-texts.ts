@@ -8,7 +8,7 @@ import { zh } from '@/lib/i18n/zh';
 const NAMES = new Set(
   `Helve JavaScript JSON Cookie SQL CSV Shift Python Markdown English helve token create TAVILY_API_KEY HTTP POST GET
   local link default demo odd house small volcano desk silent brief thorough hermes m gpt mini qwen down calculator time
-  outbox call operator allowance ms kB MB GB doubao`.split(/\s+/),
+  outbox call operator allowance Ctrl O UTC images ms kB MB GB doubao`.split(/\s+/),
 );
 
 /** Words in Latin letters; tools, variables, files, addresses and ids are names. */
@@ -17,7 +17,7 @@ const WORD = /[A-Za-z][\w’'./:@-]*/g;
 /** The pieces of text that are on the page now, as a person or a screen reader has them. */
 function textsOf(page: Page): Promise<string[]> {
   return page.evaluate(() => {
-    const foreign = '[data-written-by], script, style, pre, code';
+    const foreign = '[data-written-by], script, noscript, style, pre, code';
     const isOurs = (element: Element | null) => element !== null && element.closest(foreign) === null;
     const texts: string[] = [document.title];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
