@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use helve_agent::Run as Machine;
+use helve_runtime::Run as Machine;
 use helve_types::{
     Always, Answer, ApprovalId, ApprovalKind, CallId, Effect, EventBody, Fact, Failure, FailureKind,
     MessageId, ModelParams, OnUnknown, Question, RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp,

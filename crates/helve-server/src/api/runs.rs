@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use helve_agent::{Frame, StartInput, StartRequest};
+use helve_runtime::{Frame, StartInput, StartRequest};
 use helve_store::{RunFilter, RunRecord, Scope, StoreError};
 use helve_types::{RunId, RunState, Spent};
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 .starts_run()
                 .for_user()
                 .example(
-                    json!({"message": "What is 12.5% of 3480?", "agent": "default", "tools": ["calculator"]}),
+                    json!({"message": "What is 12.5% of 3480?", "agent": "default", "tools": {"search_web": false}}),
                 )
                 .gives::<RunStartedView>()
                 .status(201),

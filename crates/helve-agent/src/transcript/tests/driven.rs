@@ -4,9 +4,9 @@
 use helve_types::{Answer, ApprovalId, ApprovalKind, Compaction, Message, OutcomeAnswer, Question, Summary};
 
 use super::*;
-use crate::compact::tokens::{Ratio, of_turn};
 use crate::compact::{Goal, Keeper, Past};
 use crate::run::{Errand, Heard, HeardCall, HeardPart, Step, pre_search_requested};
+use helve_model::fleet::tokens::{Ratio, of_turn};
 
 const FACTS_MAX: usize = 120;
 

@@ -5,7 +5,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use helve_agent::{CallOptions, Called};
+use helve_runtime::{CallOptions, Called};
 use helve_tool::{Outcome, Unknown};
 use helve_types::ToolOutput;
 use schemars::JsonSchema;
@@ -26,7 +26,8 @@ pub(super) fn routes(routes: Routes) -> Routes {
             .starts_run()
             .for_user()
             .example(json!({"toolName": "calculator", "params": {"expression": "3480 * 0.125"}, "context": {"userId": "mei"}}))
-            .gives::<ExecuteResult>(),
+            .gives::<ExecuteResult>()
+            .gives_bytes("text/plain"),
         execute_tool,
     )
 }

@@ -1,0 +1,29 @@
+//! Whole runs: a script goes in, an event log comes out.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod always;
+mod barriers;
+mod budgets;
+mod choice;
+mod circles;
+mod clients;
+mod cut;
+mod deaths;
+mod early_reads;
+mod fixtures;
+mod hooks;
+mod lab;
+mod long;
+mod people;
+mod pre_search;
+mod probing;
+mod quotations;
+mod recovery;
+mod resilience;
+mod rows;
+mod spending;
+mod steering;
+mod stops;
+mod thoughts;
+mod transcripts;
