@@ -152,7 +152,7 @@ test('a question, the ways to answer it, and how it was answered', async () => {
 
 test('tools that fail, are not there, answer from the cache, or run and are stopped', async () => {
   const page = await openChinese(odd.url);
-  const { look, end } = watchTexts(page);
+  const { look, end } = watchTexts(page, ['“copies”', '“subject”']);
   await ask(page, '除以零');
   await finished(page);
   await shows(card(page, /计算器: 失败/).getByText('“1/0”无法计算。'));
