@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
-import type { Told } from '@/lib/i18n/sentence';
+import { useI18n } from '@/lib/i18n/locale';
+import type { CodedMessage } from '@/lib/i18n/sentence';
 import { VisibleText } from './Code';
-import styles from './ServerWords.module.css';
+import styles from './ServerMessage.module.css';
 
 interface Props {
   /** The first of these that the page has a sentence for is said. */
-  told: readonly (Told | null | undefined)[];
+  coded: readonly (CodedMessage | null | undefined)[];
   /** The server's own words, which are in English, behind a click. */
   message: string;
   /** What they are called. */
@@ -14,10 +14,10 @@ interface Props {
 }
 
 /** What the server says, in the reader's language. */
-export function ServerWords({ told, message, summary }: Props): ReactNode {
-  const { t, say } = useSpeech();
-  const known = told.filter((one) => !!one);
-  const sentence = known.map((one) => say(one)).find((said) => said !== null) ?? t.app.wentWrong;
+export function ServerMessage({ coded, message, summary }: Props): ReactNode {
+  const { t, translate } = useI18n();
+  const known = coded.filter((one) => !!one);
+  const sentence = known.map((one) => translate(one)).find((text) => text !== null) ?? t.app.wentWrong;
   const code = known[0]?.code ?? '';
   return (
     <>
@@ -25,7 +25,9 @@ export function ServerWords({ told, message, summary }: Props): ReactNode {
       {message !== '' && message !== sentence && (
         <details className={styles.original}>
           <summary>{summary ?? t.app.original}</summary>
-          <VisibleText text={code === '' ? message : `${message} (${code})`} />
+          <span data-written-by="server">
+            <VisibleText text={code === '' ? message : `${message} (${code})`} />
+          </span>
         </details>
       )}
     </>
