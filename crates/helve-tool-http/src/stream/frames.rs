@@ -7,20 +7,20 @@ use futures_util::{Stream, StreamExt, stream};
 use helve_egress::{EgressError, Incoming};
 use helve_wire::sse::SseReader;
 
-use crate::answer::Kind;
+use crate::answer::ContentKind;
 
 type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, EgressError>> + Send>>;
 
 /// What the names of fields and comments of one event may have in addition to its data.
 const FIELD_BYTES_MAX: usize = 64 << 10;
 
-pub(super) enum Frames {
+pub(super) enum FrameReader {
     Events { bytes: ByteStream, reader: SseReader, ended: bool, read: usize, bytes_max: usize },
     Text { bytes: ByteStream, buffer: Vec<u8>, lines: bool, ended: bool, read: usize, bytes_max: usize },
 }
 
-impl Frames {
-    pub(super) fn new(kind: &Kind, incoming: Incoming, bytes_max: usize) -> Self {
+impl FrameReader {
+    pub(super) fn new(kind: &ContentKind, incoming: Incoming, bytes_max: usize) -> Self {
         let chunks = stream::unfold(Some(incoming), |incoming| async move {
             let mut incoming = incoming?;
             match incoming.chunk().await {
@@ -29,15 +29,15 @@ impl Frames {
                 Err(error) => Some((Err(error), None)),
             }
         });
-        Self::of(kind, chunks.boxed(), bytes_max)
+        Self::from_bytes(kind, chunks.boxed(), bytes_max)
     }
 
-    pub(super) fn of(kind: &Kind, bytes: ByteStream, bytes_max: usize) -> Self {
-        if *kind == Kind::Events {
+    pub(super) fn from_bytes(kind: &ContentKind, bytes: ByteStream, bytes_max: usize) -> Self {
+        if *kind == ContentKind::Events {
             let reader = SseReader::new(bytes_max.saturating_add(FIELD_BYTES_MAX));
             return Self::Events { bytes, reader, ended: false, read: 0, bytes_max };
         }
-        let lines = *kind == Kind::Lines;
+        let lines = *kind == ContentKind::Lines;
         Self::Text { bytes, buffer: vec![], lines, ended: false, read: 0, bytes_max }
     }
 
@@ -56,7 +56,7 @@ impl Frames {
                     Some(Err(_)) => return Err(too_large(*bytes_max)),
                     Some(Ok(event)) => {
                         *read += event.data.len();
-                        within(*read, *bytes_max)?;
+                        check_bytes(*read, *bytes_max)?;
                         if !event.data.trim().is_empty() {
                             return Ok(Some(event.data));
                         }
@@ -90,7 +90,7 @@ impl Frames {
                 match bytes.next().await {
                     Some(Ok(chunk)) => {
                         *read += chunk.len();
-                        within(*read, *bytes_max)?;
+                        check_bytes(*read, *bytes_max)?;
                         buffer.extend_from_slice(&chunk);
                     }
                     Some(Err(error)) => return Err(error),
@@ -117,7 +117,7 @@ fn frame_end(buffer: &[u8], lines: bool, ended: bool) -> Option<usize> {
     found.map(|at| at + 1).or_else(word).or_else(|| (ended && !buffer.is_empty()).then_some(buffer.len()))
 }
 
-fn within(bytes: usize, bytes_max: usize) -> Result<(), EgressError> {
+fn check_bytes(bytes: usize, bytes_max: usize) -> Result<(), EgressError> {
     if bytes <= bytes_max { Ok(()) } else { Err(too_large(bytes_max)) }
 }
 
