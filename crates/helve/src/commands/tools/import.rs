@@ -29,7 +29,10 @@ pub(super) async fn import(
             Err(error) => {
                 wrong += 1;
                 let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
-                errln!("{}", tr!("row {number}{name}: {error}", number = number, name = name, error = words(&error)));
+                errln!(
+                    "{}",
+                    tr!("row {number}{name}: {error}", number = number, name = name, error = words(&error))
+                );
             }
         }
     }
