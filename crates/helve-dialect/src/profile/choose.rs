@@ -123,17 +123,6 @@ pub(super) fn ranked<'t>(tools: &[&'t ToolSpec], question: &str) -> Vec<&'t Tool
     ranked.into_iter().map(|(.., tool)| tool).collect()
 }
 
-/// The tool that the question says most about, if it says anything and about one more than about the others.
-pub(super) fn likeliest<'t>(tools: &[&'t ToolSpec], question: &str) -> Option<&'t ToolSpec> {
-    let question: String = question.chars().take(QUESTION_CHARS_MAX).collect::<String>().to_lowercase();
-    let words = words(&question);
-    let scores: Vec<u32> = tools.iter().map(|tool| score(tool, &question, &words)).collect();
-    let best = scores.iter().max().copied().filter(|best| *best > 0)?;
-    let mut fitting = tools.iter().zip(&scores).filter(|(_, score)| **score == best);
-    let (tool, _) = fitting.next()?;
-    fitting.next().is_none().then_some(*tool)
-}
-
 /// Where a tool stands that the question says nothing about.
 fn usual_place(tool: &ToolSpec) -> usize {
     match tool.name.as_str() {

@@ -50,13 +50,8 @@ pub(super) fn turns(
         let of_round = move |(tool, examples): &'_ (_, Vec<_>)| Some((*tool, examples.get(round).cloned()?));
         shown.iter().filter_map(of_round)
     });
-    let mut rounds: Vec<_> = rounds.take(EXAMPLES_MAX).collect();
-    // The last examples count most, so those of the tool that the question is about come last.
-    if let Some(likely) = choose::likeliest(&tools, question) {
-        rounds.sort_by_key(|(tool, _)| std::ptr::eq(*tool, likely));
-    }
     let mut turns = vec![];
-    for (number, (tool, example)) in rounds.into_iter().enumerate() {
+    for (number, (tool, example)) in rounds.take(EXAMPLES_MAX).enumerate() {
         let id = format!("call_{}", number + 1);
         let (question, arguments) = example.asks();
         let call = profile.call(&[CallView { id: &id, name: &tool.name, arguments: &spaced(arguments) }]);
