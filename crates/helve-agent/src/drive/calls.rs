@@ -124,7 +124,7 @@ impl Driver {
             attempts_before,
             grant,
             taint: Arc::new(taint),
-            skip: helve_tool::Skip::default(),
+            skip: helve_tool::SkippedGuards::default(),
             early: Early::No,
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),

@@ -85,7 +85,7 @@ impl Registrar<ToolRowKind> for Catalogue {
 
     fn prepare_pinned(&self, row: &ToolRow, built: &Registered) {
         if !self.rows.is_built(row.name()) {
-            built.switch(row.definition.enabled && !self.held_off.contains(row.name()));
+            built.set_enabled(row.definition.enabled && !self.held_off.contains(row.name()));
         }
     }
 }
@@ -100,11 +100,11 @@ impl Catalogue {
         before: Option<&Registered>,
     ) -> Result<Arc<Registered>, DefinitionError> {
         let guards = (self.overrides)(name, guards);
-        let registered = Registered::of_row(tool, version, guards, self.registry.bell(&self.world));
+        let registered = Registered::for_row(tool, version, guards, &self.registry.parts(&self.world));
         let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
-        let registered = self.registry.placed(registered);
+        let registered = self.registry.attach(registered);
         Ok(Arc::new(match before {
-            Some(before) => registered.following(before),
+            Some(before) => registered.as_next_version(before),
             None => registered,
         }))
     }
