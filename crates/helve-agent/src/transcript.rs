@@ -13,7 +13,9 @@ use std::collections::HashMap;
 
 use helve_dialect::search_reference;
 use helve_model::{Turn, TurnCall};
-use helve_types::{CallId, Fingerprint, Language, Message, Part, Role, RunInput, ToolPart, ToolState};
+use helve_types::{
+    CallId, CallState, Fingerprint, Language, Message, Part, PartState, Role, RunInput, ToolPart,
+};
 use serde_json::{Value, json};
 
 pub(crate) use self::client::brings_results;
@@ -145,7 +147,7 @@ fn message_turns<'a>(
 /// left out: the model may search by itself.
 fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut Vec<Placed<'_>>) {
     let found = parts.iter().find_map(|part| match part {
-        Part::Tool(tool) if tool.state == ToolState::Completed => tool.output.as_ref(),
+        Part::Tool(tool) if tool.state == PartState::Completed => tool.output.as_ref(),
         _ => None,
     });
     let Some(found) = found else { return };
@@ -247,13 +249,13 @@ fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &Told<'_>) -> Placed<'
         (Some(said), _) => match told.shown.in_place_of(tool, said) {
             Some(line) => (Cow::Owned(line), false),
             None => {
-                if tool.state == ToolState::Completed && said.text.len() >= LEFT_OUT_BYTES_MIN {
+                if tool.state == PartState::Completed && said.text.len() >= LEFT_OUT_BYTES_MIN {
                     output = Output::Of(&tool.call);
                 }
                 (Cow::Borrowed(&said.text), false)
             }
         },
-        (None, Some(_)) if tool.state == ToolState::Unknown => (Cow::Owned(unknown(tool)), true),
+        (None, Some(_)) if tool.call_state() == CallState::Unknown => (Cow::Owned(unknown(tool)), true),
         (None, Some(failure)) => (Cow::Owned(format!("Error: {}", failure.message)), true),
         (None, None) => {
             (Cow::Borrowed("Error: there is no result; the run ended before this call did."), true)

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Always, ApprovalId, CallId, Compaction, ConversationId, Effect, Failure, Fingerprint, Labels, MessageId,
-    Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, RunState, Spent, StepSnapshot, Timestamp,
-    ToolOutput, Trail,
+    Always, ApprovalId, CallId, CallState, Compaction, ConversationId, Effect, Failure, Fingerprint, Labels,
+    MessageId, Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, RunState, Spent, StepSnapshot,
+    Timestamp, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -314,6 +314,28 @@ impl Fact {
             | Self::RunFinished { .. }
             | Self::RunFailed { .. }
             | Self::RunCancelled(_) => None,
+        }
+    }
+}
+
+impl Fact {
+    /// The state that it puts its call into; none if that stays as it is. What the answers to questions lead to, but for
+    /// a yes, is recorded by the fact that ends the call.
+    pub fn call_state(&self) -> Option<CallState> {
+        match self {
+            Self::ToolRequested { .. } => Some(CallState::Requested),
+            Self::ToolStarted { .. } => Some(CallState::Running),
+            Self::ToolDelegated { .. } => Some(CallState::Delegated),
+            Self::ToolClaimed { .. } => Some(CallState::Claimed),
+            Self::ToolFinished { .. } => Some(CallState::Finished),
+            Self::ToolFailed { .. } => Some(CallState::Failed),
+            Self::ToolRefused { failure, .. } => Some(CallState::of_refusal(failure.kind)),
+            Self::ToolUnknown { .. } => Some(CallState::Unknown),
+            Self::ApprovalAsked(question) if question.kind == ApprovalKind::Permission => {
+                Some(CallState::Asked)
+            }
+            Self::ApprovalAnswered { answer: Answer::Approve { .. }, .. } => Some(CallState::Approved),
+            _ => None,
         }
     }
 }

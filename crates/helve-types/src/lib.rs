@@ -34,7 +34,8 @@ mod world;
 
 pub use always::{Always, Within};
 pub use call::{
-    Attachment, Effect, Failure, FailureKind, OutcomeAnswer, OutputFile, Stage, ToolCall, ToolOutput, Trail,
+    Attachment, CallState, Effect, Failure, FailureKind, OutcomeAnswer, OutputFile, PartState, Stage,
+    ToolCall, ToolOutput, Trail,
 };
 pub use canonical::canonical_json;
 pub use compaction::{Compaction, Summary};
@@ -52,7 +53,7 @@ pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, Ru
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
 pub use language::{ConversationLanguage, Language, language_of};
 pub use live::{Live, PartKind};
-pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart, ToolState};
+pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart};
 pub use notice::{Notice, Reason};
 pub use profile::{Answered, Finding, ModelProfile};
 pub use run::{

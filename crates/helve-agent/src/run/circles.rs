@@ -95,7 +95,7 @@ impl Came {
 
     fn of(part: &ToolPart) -> Option<Self> {
         match (&part.output, &part.failure) {
-            (None, _) if part.state == ToolState::Unknown => Some(Self::Unknown),
+            (None, _) if part.call_state() == CallState::Unknown => Some(Self::Unknown),
             (Some(output), _) => Some(Self::output(&output.text)),
             (None, Some(failure)) => Some(Self::failure(failure)),
             (None, None) => None,
@@ -583,7 +583,8 @@ mod tests {
                 provider_id: None,
                 tool: (*tool).into(),
                 input: if failed.is_some() { format!("{{\"n\":{index}}}") } else { "{}".into() },
-                state: ToolState::Completed,
+                state: PartState::Completed,
+                call_state: None,
                 output: failed.is_none().then(|| ToolOutput::text(*result)),
                 failure: failed,
                 requested_at: Timestamp(1),

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use helve_store::{CallState, Execution, ExecutionFilter, ExecutionPage, RunJournal, Scope, StoreError};
-use helve_types::{CallId, Fact, Failure, Question, RunId, Seal, ToolOutput, UserId};
+use helve_store::{Execution, ExecutionFilter, ExecutionPage, RunJournal, Scope, StoreError};
+use helve_types::{CallId, CallState, Fact, Failure, Question, RunId, Seal, ToolOutput, UserId};
 
 use super::{Runtime, Shared};
 use crate::command::{Command, CommandError};

@@ -11,7 +11,7 @@ use helve_agent::{
 };
 use helve_model::{Reply, ScriptedModel};
 use helve_store::{Log, Scope, Views};
-use helve_types::{Answer, Fact, Part, RunId, Timestamp, ToolState, Usage};
+use helve_types::{Answer, Fact, Part, PartState, RunId, Timestamp, Usage};
 use proptest::prelude::*;
 
 use crate::lab::{Lab, mei, reply, settle, until};
@@ -67,7 +67,7 @@ async fn a_hard_limit_ends_the_run_before_the_next_spending_and_says_which() {
         _ => None,
     });
     assert_eq!(notice, Some("the budget is used up: this run has used 1200 of 1000 tokens"));
-    assert!(messages[1].tools().all(|tool| matches!(tool.state, ToolState::Completed | ToolState::Error)));
+    assert!(messages[1].tools().all(|tool| matches!(tool.state, PartState::Completed | PartState::Error)));
     assert_eq!(lab.runtime.budget_metrics().stopped, 1);
 }
 

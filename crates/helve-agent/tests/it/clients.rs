@@ -8,13 +8,13 @@ use helve_agent::{
     ClientClaim, CommandError, Delivered, RuntimeSettings, StartError, StartInput, StartRequest, Started,
 };
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{CallState, Scope, Views};
+use helve_store::{Scope, Views};
 use helve_tool::{
     Action, ChangedOutput, Hook, HookCall, HookFuture, HookPoint, HookSettings, Hooks, OnFailure, Rule, Said,
 };
 use helve_types::{
-    Answer, CallId, Effect, Failure, FailureKind, Mode, OutcomeAnswer, Question, ToolChoice, ToolOutput,
-    ToolSpec, UserId,
+    Answer, CallId, CallState, Effect, Failure, FailureKind, Mode, OutcomeAnswer, Question, ToolChoice,
+    ToolOutput, ToolSpec, UserId,
 };
 
 use crate::lab::{Lab, mei, reply, settle, spec};
@@ -93,7 +93,7 @@ async fn one_client_gets_the_call_and_its_result_goes_to_the_model() {
     bring(&lab, &call, &mine.result_token, "42").await.unwrap();
     reaches(&mut started, "run.finished").await;
     assert!(lab.model.asked()[1].contains("result: call_1 42"));
-    assert_eq!(state(&lab, &call).await, CallState::Succeeded);
+    assert_eq!(state(&lab, &call).await, CallState::Finished);
     lab.check_log(
         started.run,
         expect![[r#"

@@ -129,8 +129,8 @@ async fn hooks_that_do_not_answer_are_not_waited_for() {
     let cases = [
         (HookPoint::SystemPrompt, "", 0),
         (HookPoint::Params, "", 0),
-        (HookPoint::BeforeCall, "failed", 0),
-        (HookPoint::AfterCall, "succeeded", 1),
+        (HookPoint::BeforeCall, "refused", 0),
+        (HookPoint::AfterCall, "finished", 1),
     ];
     for (point, state, sent) in cases {
         let lab = lab(deaf_at(point), [reply(r#"call look {"q": "x"}"#)]);

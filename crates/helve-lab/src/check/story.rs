@@ -113,7 +113,7 @@ impl Story {
                 };
                 let row = Call { tool: self.tool.into(), state: String::new(), attempt: 0 };
                 self.evidence.disk.calls.insert(call, row);
-                (requested, "planned")
+                (requested, "requested")
             }
             "started" => {
                 let row = self.evidence.disk.calls.get_mut(&call).unwrap();
@@ -130,7 +130,7 @@ impl Story {
                         arguments: None,
                         instead: None,
                     },
-                    "started",
+                    "running",
                 )
             }
             "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), "asked"),
@@ -153,7 +153,7 @@ impl Story {
             "claimed" => (Fact::ToolClaimed { call, client: "c1".into(), by: USER.into() }, "claimed"),
             "finished" => {
                 let output = ToolOutput::text(answer(self.tool));
-                (Fact::ToolFinished { call, output, trail: Trail::default() }, "succeeded")
+                (Fact::ToolFinished { call, output, trail: Trail::default() }, "finished")
             }
             "failed" => {
                 let failure = failure(FailureKind::Failed);
@@ -161,7 +161,7 @@ impl Story {
             }
             "refused" => {
                 let failure = failure(FailureKind::Denied);
-                (Fact::ToolRefused { call, failure, trail: Trail::default() }, "denied")
+                (Fact::ToolRefused { call, failure, trail: Trail::default() }, "refused")
             }
             "unknown" => {
                 let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);

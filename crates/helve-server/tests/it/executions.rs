@@ -45,7 +45,7 @@ async fn a_models_call_is_listed_with_all_that_is_known_of_it() {
         ("tool", json!("look")),
         ("user", json!("local")),
         ("agent", json!("default")),
-        ("state", json!("succeeded")),
+        ("state", json!("finished")),
         ("effect", json!("read")),
         ("attempts", json!(1)),
         ("arguments", json!(r#"{"q": "tea"}"#)),

@@ -78,6 +78,14 @@ export type EventBody = (
       version: string;
     }
   | {
+      arguments: string;
+      attempt: number;
+      step: number;
+      tool: string;
+      type: 'tool.discarded';
+      version: string;
+    }
+  | {
       /**
        * What the client is to run, as the check, hooks and people left it.
        */
@@ -499,7 +507,25 @@ export type Part =
       text: string;
       type: 'notice';
     };
-export type ToolState = ('pending' | 'running' | 'completed' | 'error' | 'unknown') | 'waiting';
+/**
+ * How far a call has come. The store, the API and the page use these words.
+ */
+export type CallState =
+  | 'finished'
+  | 'requested'
+  | 'asked'
+  | 'approved'
+  | 'delegated'
+  | 'claimed'
+  | 'running'
+  | 'failed'
+  | 'refused'
+  | 'expired'
+  | 'unknown';
+/**
+ * How far a call has come, in the four words that messages have for it.
+ */
+export type PartState = 'pending' | 'running' | 'completed' | 'error';
 export type Role = 'user' | 'assistant';
 /**
  * One execution of one agent on one input.
@@ -557,7 +583,8 @@ export interface Usage {
 }
 /**
  * A code with its parameters. The end of a parameter's name says how it is written: `_ms` is a duration, `_at` a time,
- * `_bytes` a size; anything else is a number, a text, or another notice.
+ * `_bytes` a size, `_any` a list of notices of which one is enough; anything else is a number, a text, another notice, or
+ * a list of them.
  */
 export interface Notice {
   code: string;
@@ -842,6 +869,10 @@ export interface Message {
 export interface ToolPart {
   call: CallId;
   /**
+   * The same in all the words that there are for it.
+   */
+  call_state?: CallState | null;
+  /**
    * What is known of a call that was cut off in flight.
    */
   cut_off?: CutOff | null;
@@ -855,7 +886,7 @@ export interface ToolPart {
   provider_id?: string | null;
   requested_at: Timestamp;
   started_at?: Timestamp | null;
-  state: ToolState;
+  state: PartState;
   step: number;
   tool: string;
 }

@@ -239,7 +239,7 @@ impl<'a> World<'a> {
 
     fn unknown(&self) -> usize {
         let all = self.history.iter().chain([self.run.message()]);
-        all.flat_map(Message::tools).filter(|tool| tool.state == ToolState::Unknown).count()
+        all.flat_map(Message::tools).filter(|tool| tool.call_state() == CallState::Unknown).count()
     }
 }
 
