@@ -98,7 +98,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
             CallChange::End { state, trail, result: CallResult::Failure(failure) }
         }
         Fact::ToolUnknown { because, trail, .. } => CallChange::Unknown { because, trail },
-        Fact::ApprovalAsked(question) => match question.kind {
+        Fact::ApprovalAsked(question) => match question.kind() {
             helve_types::ApprovalKind::Permission => CallChange::Move(CallState::Asked),
             helve_types::ApprovalKind::Outcome | helve_types::ApprovalKind::Budget => return None,
         },

@@ -20,6 +20,7 @@ mod live;
 mod message;
 mod notice;
 mod profile;
+mod question;
 mod run;
 mod seal;
 mod selection;
@@ -43,9 +44,7 @@ pub use definition::{
     Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, CallerField, CallerTerms, Endpoint, Fallback,
     KeyPlace, Method, RateLimit, ToolDefinition, ToolKind, Transform,
 };
-pub use event::{
-    Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
-};
+pub use event::{Answer, Cancelled, Ending, Event, EventBody, Fact, RunStarted, StopReason, Usage};
 pub use fingerprint::Fingerprint;
 pub use grant::ToolGrant;
 pub use hex::hex;
@@ -56,6 +55,7 @@ pub use live::{Live, PartKind};
 pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart};
 pub use notice::{Notice, Reason};
 pub use profile::{Answered, Finding, ModelProfile};
+pub use question::{About, ApprovalKind, AskedCall, Question};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };

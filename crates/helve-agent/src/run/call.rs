@@ -88,18 +88,19 @@ impl Consent {
 /// The consent in an answer to a question.
 fn consent(call: &ToolCall, question: &Question, answer: &Answer) -> Option<Box<Consent>> {
     let Answer::Approve { arguments, .. } = answer else { return None };
+    let asked = &question.call()?.arguments;
     let written = serde_json::from_str(&call.arguments).map(|written| canonical_json(&written));
     Some(Box::new(Consent {
         binding: question.binding.clone(),
-        asked: question.arguments.clone(),
-        changed: written.is_ok_and(|written| written != question.arguments),
+        asked: asked.clone(),
+        changed: written.is_ok_and(|written| written != *asked),
         edited: arguments.clone(),
     }))
 }
 
 /// The consent in having the call of a question run again, if the question showed what would be sent.
 fn ordered(question: &Question) -> Option<Box<Consent>> {
-    let (binding, asked) = (question.binding.clone(), question.arguments.clone());
+    let (binding, asked) = (question.binding.clone(), question.call()?.arguments.clone());
     (!binding.is_empty()).then(|| Box::new(Consent { binding, asked, changed: false, edited: None }))
 }
 
@@ -148,7 +149,7 @@ impl Call {
                 };
                 Phase::Unknown { unknown: Box::new(unknown), arguments }
             }
-            (Fact::ApprovalAsked(question), before) => match question.kind {
+            (Fact::ApprovalAsked(question), before) => match question.kind() {
                 ApprovalKind::Permission => Phase::Asked(Box::new(question.clone())),
                 ApprovalKind::Outcome => Phase::AskedOutcome(Box::new(question.clone())),
                 ApprovalKind::Budget => before,
@@ -179,7 +180,7 @@ impl Call {
             Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => Came::failure(failure),
             Fact::ToolUnknown { .. } => Came::Unknown,
             Fact::ApprovalAnswered { answer, .. } => {
-                let repeats = self.question().is_some_and(|question| question.repeats);
+                let repeats = self.question().is_some_and(Question::repeats);
                 match answer {
                     Answer::Approve { always: Some(always), .. } if repeats => {
                         circles.excuse(&self.call, always)
@@ -208,6 +209,9 @@ impl Call {
         let call = || self.call.clone();
         // Hooks were asked about a call that is on record; what they made of it is what goes on.
         let with = |arguments: &str| ToolCall { arguments: arguments.into(), ..call() };
+        let asked_with = |question: &Question| {
+            with(question.call().map_or(&self.call.arguments, |asked| &asked.arguments))
+        };
         match &self.phase {
             Phase::Planned => {
                 Some(Errand::Execute { call: call(), attempts_before: 0, grant: None, before: None })
@@ -221,7 +225,7 @@ impl Call {
             Phase::Answered { question, answer } => Some(match settled_by(answer) {
                 Some(outcome) => Errand::Settle { call: self.call.id.clone(), outcome },
                 None => Errand::Execute {
-                    call: with(&question.arguments),
+                    call: asked_with(question),
                     attempts_before: 0,
                     grant: consent(&self.call, question, answer).map(|consent| consent.grant()),
                     before: None,
@@ -251,7 +255,7 @@ impl Call {
                 OnUnknown::TellModel | OnUnknown::FailRun => None,
             },
             Phase::Repeated(question) => {
-                let again = ToolCall { id: self.call.id.again(), ..with(&question.arguments) };
+                let again = ToolCall { id: self.call.id.again(), ..asked_with(question) };
                 Some(Errand::Repeat { call: again, replaces: self.call.id.clone() })
             }
             Phase::Asked(_)

@@ -40,7 +40,7 @@ impl Purse {
         let active_ms = self.clock.lap(at, fact);
         self.used = self.used.plus(Used::of(fact)).plus(Used { active_ms, ..Used::default() });
         match fact {
-            Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Budget => {
+            Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Budget => {
                 self.open = Some(Box::new(question.clone()));
             }
             Fact::ApprovalAnswered { approval, answer, .. } => {

@@ -2,8 +2,8 @@
 
 use expect_test::{Expect, expect};
 use helve_types::{
-    Answer, ApprovalKind, ChatMessage, ChatRole, Effect, Failure, FailureKind, Language, Mode, ModelParams,
-    OnUnknown, OutcomeAnswer, Question, ToolChoice, ToolOutput, Trail,
+    About, Answer, ApprovalKind, AskedCall, ChatMessage, ChatRole, Effect, Failure, FailureKind, Language,
+    Mode, ModelParams, OnUnknown, OutcomeAnswer, Question, ToolChoice, ToolOutput, Trail,
 };
 use uuid::Uuid;
 
@@ -91,24 +91,29 @@ fn sent(call: CallId, effect: Effect) -> Fact {
 }
 
 fn asked(call: CallId, kind: ApprovalKind) -> Fact {
-    Fact::ApprovalAsked(Question {
-        approval: helve_types::ApprovalId(Uuid::from_u128(9)),
-        call: Some(call),
-        kind,
-        tool: "t".into(),
-        version: "v1".into(),
-        arguments: "{}".into(),
-        request: None,
-        sent_at: None,
-        checked: None,
-        warnings: vec![],
-        cautions: vec![],
-        reasons: vec![],
-        repeats: false,
-        effect: Effect::NonIdempotent,
-        because: "risky".into(),
-        binding: "b".into(),
-        expires_at: Timestamp(0),
+    Fact::ApprovalAsked({
+        let call = Box::new(AskedCall {
+            id: call,
+            tool: "t".into(),
+            version: "v1".into(),
+            arguments: "{}".into(),
+            request: None,
+            effect: Effect::NonIdempotent,
+            warnings: vec![],
+            cautions: vec![],
+        });
+        Question {
+            approval: helve_types::ApprovalId(Uuid::from_u128(9)),
+            about: match kind {
+                ApprovalKind::Permission => About::Permission { call, repeats: false },
+                ApprovalKind::Outcome => About::Outcome { call, sent_at: None, checked: None },
+                ApprovalKind::Budget => About::Budget,
+            },
+            because: "risky".into(),
+            reasons: vec![],
+            binding: "b".into(),
+            expires_at: Timestamp(0),
+        }
     })
 }
 
@@ -517,8 +522,13 @@ fn a_person_who_speaks_ends_a_circle() {
 #[test]
 fn a_no_to_a_circle_ends_it_whatever_happens_meanwhile_and_a_no_to_another_question_does_not() {
     let asked_about = |repeats| {
-        let Fact::ApprovalAsked(question) = asked(id(1, 0), ApprovalKind::Permission) else { unreachable!() };
-        Fact::ApprovalAsked(Question { repeats, ..question })
+        let Fact::ApprovalAsked(mut question) = asked(id(1, 0), ApprovalKind::Permission) else {
+            unreachable!()
+        };
+        if let About::Permission { repeats: is_repeated, .. } = &mut question.about {
+            *is_repeated = repeats;
+        }
+        Fact::ApprovalAsked(question)
     };
     let no = || answered(id(1, 0), Answer::Reject { reason: String::new() });
     let refused = |index| Fact::ToolRefused {
@@ -535,8 +545,7 @@ fn a_no_to_a_circle_ends_it_whatever_happens_meanwhile_and_a_no_to_another_quest
 }
 
 fn asked_of_budget() -> Fact {
-    let Fact::ApprovalAsked(question) = asked(id(1, 0), ApprovalKind::Budget) else { unreachable!() };
-    Fact::ApprovalAsked(Question { call: None, ..question })
+    asked(id(1, 0), ApprovalKind::Budget)
 }
 
 fn spent() -> Fact {

@@ -85,7 +85,12 @@ async fn it_answers_the_open_questions_that_it_covers_and_no_others() {
     answer(&lab, always(Within::Run, json!({"q": [like, other]}))).await.unwrap();
     until(&mut started.follower, "tool.finished").await;
     until(&mut started.follower, "tool.finished").await;
-    let left: Vec<_> = lab.questions().await.into_iter().map(|question| question.arguments).collect();
+    let left: Vec<_> = lab
+        .questions()
+        .await
+        .into_iter()
+        .map(|question| question.call().unwrap().arguments.clone())
+        .collect();
     assert_eq!(left.len(), 1, "{left:?}");
     answer(&lab, Answer::approve()).await.unwrap();
     until(&mut started.follower, "run.finished").await;

@@ -208,7 +208,7 @@ async fn a_client_that_goes_silent_leaves_the_outcome_unknown() {
     assert_eq!(bring(&lab, &call, &token, "42").await, Err(CommandError::ClaimLost));
     assert_eq!(claim(&lab, &call, "tab").await, Err(CommandError::ClaimLost));
     let question = lab.questions().await.remove(0);
-    assert_eq!(question.arguments, r#"{"q":"6*7"}"#);
+    assert_eq!(question.call().unwrap().arguments, r#"{"q":"6*7"}"#);
     let again = Answer::Outcome { answer: OutcomeAnswer::RunAgain };
     lab.runtime.answer(Scope::User(mei()), question.approval, again, "mei".into()).await.unwrap();
     reaches(&mut started, "waiting_client").await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use helve_agent::Run as Machine;
 use helve_types::{
-    Always, Answer, ApprovalId, ApprovalKind, CallId, Effect, EventBody, Fact, Failure, FailureKind,
+    About, Always, Answer, ApprovalId, AskedCall, CallId, Effect, EventBody, Fact, Failure, FailureKind,
     MessageId, ModelParams, OnUnknown, Question, RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp,
     ToolChoice, ToolOutput, Trail, Within,
 };
@@ -261,20 +261,21 @@ fn answer(tool: &str) -> String {
 fn question(call: CallId, tool: &str, effect: Effect) -> Question {
     Question {
         approval: ApprovalId(Uuid::from_u128(5)),
-        call: Some(call),
-        kind: ApprovalKind::Permission,
-        tool: tool.into(),
-        version: "v1".into(),
-        arguments: ARGUMENTS.into(),
-        request: None,
-        sent_at: None,
-        checked: None,
-        warnings: vec![],
-        cautions: vec![],
-        reasons: vec![],
-        repeats: false,
-        effect,
+        about: About::Permission {
+            call: Box::new(AskedCall {
+                id: call,
+                tool: tool.into(),
+                version: "v1".into(),
+                arguments: ARGUMENTS.into(),
+                request: None,
+                effect,
+                warnings: vec![],
+                cautions: vec![],
+            }),
+            repeats: false,
+        },
         because: "it changes something".into(),
+        reasons: vec![],
         binding: "b".into(),
         expires_at: Timestamp(i64::MAX),
     }

@@ -282,15 +282,13 @@ impl PieceRender {
         match fact {
             Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
-            Fact::ApprovalAsked(question) if question.call.is_none() => {
-                self.send(run_question(question), out)
-            }
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ApprovalAsked(question) => {
-                let input: Value = serde_json::from_str(&question.arguments).unwrap_or_default();
+                let Some(call) = question.call() else { return self.send(run_question(question), out) };
+                let input: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
                 let tool = json!({
-                    "id": question.call,
-                    "name": question.tool,
+                    "id": call.id,
+                    "name": call.tool,
                     "state": "waiting",
                     "for": "approval",
                     "approvalId": question.approval,

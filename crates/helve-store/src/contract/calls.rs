@@ -102,7 +102,7 @@ pub async fn the_whole_of_a_large_output_is_kept(store: Subject) {
 fn answered(question: &Question, answer: Answer) -> Fact {
     Fact::ApprovalAnswered {
         approval: question.approval,
-        call: question.call.clone(),
+        call: question.call_id().cloned(),
         answer,
         by: "mei".into(),
     }

@@ -261,16 +261,18 @@ async fn what_a_page_orders_is_sent_nowhere_before_a_person_who_was_told_agrees(
     assert_eq!(outside.seen(), ["GET /page"], "nothing but the page itself was asked for");
 
     let questions = house.questions(run).await;
-    let mut asked: Vec<&str> = questions.iter().map(|question| question.tool.as_str()).collect();
+    let mut asked: Vec<&str> =
+        questions.iter().filter_map(|question| question.call()).map(|call| call.tool.as_str()).collect();
     asked.sort_unstable();
     assert_eq!(asked, ["beacon", "browser", "image_gen", "post", "search_again", "search_web"]);
     for question in &questions {
-        let told = question.warnings.join("\n");
-        let host = if question.tool == "browser" { "user's side" } else { &outside.address };
+        let call = question.call().unwrap();
+        let told = call.warnings.join("\n");
+        let host = if call.tool == "browser" { "user's side" } else { &outside.address };
         for word in ["query_database", "read_page", host] {
-            assert!(told.contains(word), "{}: {told}", question.tool);
+            assert!(told.contains(word), "{}: {told}", call.tool);
         }
-        let answer = if question.tool == "post" { Answer::approve() } else { no() };
+        let answer = if call.tool == "post" { Answer::approve() } else { no() };
         house.answer(question, answer).await;
     }
     assert_eq!(house.over(run, at).await, "run.finished");
@@ -299,7 +301,7 @@ async fn what_an_earlier_run_of_the_conversation_read_is_not_forgotten_nor_is_it
     model.then(said("Looked."));
     let house = House::open(&data, &outside, &model).await;
     let question = house.questions(second).await.remove(0);
-    assert_eq!(question.warnings.len(), 3);
+    assert_eq!(question.call().unwrap().warnings.len(), 3);
     let at = house.store.run(Scope::Everyone, second).await.unwrap().last_seq;
     house.answer(&question, Answer::approve()).await;
     // The model takes the same way again, and is asked about again.

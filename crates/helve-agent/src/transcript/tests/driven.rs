@@ -1,7 +1,9 @@
 //! Logs that the real machine would write: what it asks for is done, with chance in the place of the world, and the past
 //! is compacted as the real planner wants it. After every fact the history is one that vendors accept (P1).
 
-use helve_types::{Answer, ApprovalId, ApprovalKind, Compaction, Message, OutcomeAnswer, Question, Summary};
+use helve_types::{
+    About, Answer, ApprovalId, AskedCall, Compaction, Message, OutcomeAnswer, Question, Summary,
+};
 
 use super::*;
 use crate::compact::tokens::{Ratio, of_turn};
@@ -169,20 +171,22 @@ impl<'a> World<'a> {
                 };
                 let asked = Question {
                     approval,
-                    call: Some(call.clone()),
-                    kind: ApprovalKind::Outcome,
-                    version: String::new(),
-                    tool: "t".into(),
-                    arguments: "{}".into(),
-                    request: None,
-                    effect: Effect::NonIdempotent,
-                    sent_at: None,
-                    checked: None,
-                    warnings: vec![],
-                    cautions: vec![],
-                    reasons: vec![],
-                    repeats: false,
+                    about: About::Outcome {
+                        call: Box::new(AskedCall {
+                            id: call.clone(),
+                            tool: "t".into(),
+                            version: String::new(),
+                            arguments: "{}".into(),
+                            request: None,
+                            effect: Effect::NonIdempotent,
+                            warnings: vec![],
+                            cautions: vec![],
+                        }),
+                        sent_at: None,
+                        checked: None,
+                    },
                     because: "lost".into(),
+                    reasons: vec![],
                     binding: String::new(),
                     expires_at: Timestamp(0),
                 };

@@ -102,7 +102,7 @@ impl ChatRender {
             }
             Fact::ApprovalAsked(question) => {
                 let more = json!({"for": "approval", "approvalId": question.approval});
-                match &question.call {
+                match question.call_id() {
                     Some(call) => self.tool(call, "waiting", more, out),
                     None => self.send(run_question(question), out),
                 }

@@ -88,9 +88,9 @@ async fn changed_arguments_are_what_is_judged_asked_about_and_run() {
     lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     let call = lab.call("send", r#"{"q": "x"}"#);
     let question = asked(&lab, &call).await;
-    assert_eq!(question.arguments, r#"{"q":"y"}"#);
+    assert_eq!(question.call().unwrap().arguments, r#"{"q":"y"}"#);
     // Taken up again, the call has the arguments that are on record.
-    let recorded = ToolCall { arguments: question.arguments.clone(), ..call };
+    let recorded = ToolCall { arguments: question.call().unwrap().arguments.clone(), ..call };
     execute_granted(&lab, &recorded, Grant { binding: question.binding, changed: true, edited: None }).await;
     lab.check(expect![[r#"
         tool.requested send {"q": "x"}
@@ -426,7 +426,7 @@ async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees
     let call = lab.call("send", r#"{"q": "x"}"#);
     let outcome = lab.pipeline().ask(&call, again(), &lab.context(&call)).await.unwrap();
     assert!(
-        matches!(&outcome, Outcome::Asked(question) if question.arguments == r#"{"q":"y"}"#),
+        matches!(&outcome, Outcome::Asked(question) if question.call().unwrap().arguments == r#"{"q":"y"}"#),
         "{outcome:?}"
     );
 }
