@@ -8,7 +8,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("dialect", &["json"]),
     ("policy", &[]),
     ("guard", &[]),
-    ("model", &[]),
+    ("model", &["dialect"]),
     // Of the way out it knows only what takes secrets out of answers.
     ("model-http", &["model", "egress"]),
     ("store", &[]),
@@ -20,7 +20,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tool-http", &["tool", "egress"]),
     ("tool-code", &["tool", "process"]),
     ("agent", &["model", "dialect", "json", "tool", "store", "guard"]),
-    ("server", &["agent", "tool", "store", "guard"]),
+    ("runtime", &["agent", "model", "tool", "store", "guard"]),
+    ("server", &["runtime", "tool", "store", "guard"]),
 ];
 
 #[cfg(test)]

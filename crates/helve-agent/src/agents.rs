@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use helve_model::fleet::Forms;
 use helve_tool::{
     Access, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox,
 };
 use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
 use crate::budget::Limits;
-use crate::forms::Forms;
 
 /// What an agent is, as the operator wrote it down.
 #[derive(Debug, Clone)]
@@ -48,24 +48,24 @@ impl Default for AgentSettings {
 }
 
 /// An agent ready for use.
-pub(crate) struct Agent {
-    pub(crate) settings: AgentSettings,
-    pub(crate) pipeline: Arc<Pipeline>,
+pub struct Agent {
+    pub settings: AgentSettings,
+    pub pipeline: Arc<Pipeline>,
     /// The tools of a run without extras, and the registry's generation they are from.
     kit: Mutex<Option<(u64, Arc<Kit>)>>,
 }
 
 /// The tools of a run, in every form that is needed.
-pub(crate) struct Kit {
-    pub(crate) toolbox: Arc<Toolbox>,
+pub struct Kit {
+    pub toolbox: Arc<Toolbox>,
     /// As far as reading a model's text needs them.
-    pub(crate) words: helve_dialect::Tools,
+    pub words: helve_dialect::Tools,
     /// What answers that call them have to look like.
-    pub(crate) forms: Forms,
+    pub forms: Forms,
 }
 
 impl Kit {
-    pub(crate) fn new(tools: impl IntoIterator<Item = Arc<Registered>>) -> Self {
+    pub fn new(tools: impl IntoIterator<Item = Arc<Registered>>) -> Self {
         let toolbox = Toolbox::new(tools);
         let words = toolbox.specs().map(|spec| (spec.name.clone(), spec.parameters.clone()));
         let words = helve_dialect::Tools::new(words);
@@ -73,12 +73,12 @@ impl Kit {
     }
 
     /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.
-    pub(crate) fn can_pre_search(&self) -> bool {
+    pub fn can_pre_search(&self) -> bool {
         self.toolbox.named(SEARCH_WEB).is_some_and(|tool| tool.is_configured())
     }
 
     /// The server's tools of the kit, with their versions.
-    pub(crate) fn pinned(&self) -> Vec<PinnedTool> {
+    pub fn pinned(&self) -> Vec<PinnedTool> {
         let servers = self.toolbox.tools().iter().filter(|tool| !tool.spec().client);
         servers
             .map(|tool| PinnedTool { name: tool.spec().name.clone(), version: tool.version().to_owned() })
@@ -87,7 +87,7 @@ impl Kit {
 }
 
 impl Agent {
-    pub(crate) fn new(
+    pub fn new(
         settings: AgentSettings,
         operator: &[Rule],
         registry: &Arc<Registry>,
@@ -103,7 +103,7 @@ impl Agent {
 
     /// All tools the agent may use for this user. What is switched off or can never be allowed is not even shown to
     /// the model.
-    pub(crate) fn kit(&self, registry: &Registry, user: &UserId) -> Arc<Kit> {
+    pub fn kit(&self, registry: &Registry, user: &UserId) -> Arc<Kit> {
         let generation = registry.generation();
         let mut cached = self.kit.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((from, kit)) = &*cached
@@ -122,7 +122,7 @@ impl Agent {
     }
 
     /// The tools that a client brings, but for those that can never be allowed.
-    pub(crate) async fn client_tools(
+    pub async fn client_tools(
         &self,
         brought: &[ToolSpec],
         user: &UserId,
@@ -133,7 +133,7 @@ impl Agent {
     }
 
     /// Whether it has the tool at all, and may ever call it for this user.
-    pub(crate) fn may_use(&self, spec: &ToolSpec, user: &UserId) -> bool {
+    pub fn may_use(&self, spec: &ToolSpec, user: &UserId) -> bool {
         let listed = self.settings.tools.as_ref().is_none_or(|names| names.contains(&spec.name));
         listed && !self.forbids(spec, user)
     }

@@ -208,7 +208,7 @@ pub(crate) fn calls_left(accounts: &[Account]) -> Option<u64> {
 }
 
 /// The first budget of a day that leaves nothing to begin with, in words.
-pub(crate) fn nothing_left(accounts: &[Account], currency: &str) -> Option<Reason> {
+pub fn nothing_left(accounts: &[Account], currency: &str) -> Option<Reason> {
     match decide(accounts, Before::Calling, currency, |_| Consent::Given) {
         Verdict::Stop { because } => Some(because),
         Verdict::GoOn | Verdict::Ask { .. } => None,

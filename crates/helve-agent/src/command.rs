@@ -4,11 +4,11 @@ use helve_store::StoreError;
 use helve_types::{Answer, ApprovalId, CallId, MessageId, Notice, UserId};
 use tokio::sync::oneshot;
 
+use crate::client_results::{ClientClaim, ClientResult};
 use crate::run::{Reception, Run, SAID_BYTES_MAX};
-use crate::runtime::client::{ClientClaim, Delivered};
 
 #[derive(Debug)]
-pub(crate) enum Command {
+pub enum Command {
     Answer {
         approval: ApprovalId,
         answer: Answer,
@@ -24,7 +24,7 @@ pub(crate) enum Command {
     },
     /// The client's result of a call that it was given.
     Deliver {
-        delivered: Box<Delivered>,
+        delivered: Box<ClientResult>,
         reply: Reply,
     },
     /// A message for the model, to be heard at its next step.
@@ -44,10 +44,10 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) type Reply = oneshot::Sender<Result<(), CommandError>>;
+pub type Reply = oneshot::Sender<Result<(), CommandError>>;
 
 /// Who lets a question expire.
-pub(crate) const BY_TIME: &str = "time";
+pub const BY_TIME: &str = "time";
 
 /// Why a run did not do as it was told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -128,7 +128,7 @@ pub enum CommandError {
 }
 
 impl Command {
-    pub(crate) fn reply(self, result: Result<(), CommandError>) {
+    pub fn reply(self, result: Result<(), CommandError>) {
         // Whoever asked may have left.
         match (self, result) {
             (

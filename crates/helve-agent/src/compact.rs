@@ -8,12 +8,12 @@
 pub(crate) mod prompt;
 #[cfg(test)]
 mod tests;
-pub(crate) mod tokens;
 
 use helve_model::Turn;
+use helve_model::fleet::Window;
+use helve_model::fleet::tokens::{Ratio, of_turn};
 use helve_types::CallId;
 
-use self::tokens::{Ratio, of_turn};
 use crate::transcript::{LEFT_OUT_TOKENS, Output, Placed};
 
 /// What the operator says about long conversations.
@@ -31,22 +31,6 @@ pub struct CompactionSettings {
 impl Default for CompactionSettings {
     fn default() -> Self {
         Self { enabled: true, at: 0.8, keep_recent_tokens: None, model: None }
-    }
-}
-
-/// What a model can read at once, in tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window {
-    pub(crate) tokens: u64,
-    /// How long its answer may become, if that is said; it has to fit in beside the question.
-    pub(crate) answer_max: Option<u64>,
-}
-
-impl Window {
-    /// How long a question may be. Of a limit that leaves no room for questions only a part is taken for serious.
-    pub(crate) fn for_question(self) -> u64 {
-        let answer = self.answer_max.unwrap_or(self.tokens / 8).min(self.tokens / 4);
-        self.tokens - answer
     }
 }
 

@@ -8,6 +8,7 @@ mod answer;
 mod budget;
 mod calls;
 mod client;
+mod early;
 mod model;
 mod room;
 mod speech;
@@ -29,18 +30,20 @@ use tracing::{Instrument, error_span};
 
 use self::budget::Allowed;
 use self::calls::SeenTo;
+pub use self::calls::call_span;
+use self::early::BegunRead;
 pub(crate) use self::room::Rests;
 use self::spending::Lost;
 use crate::agents::Kit;
 use crate::budget::Before;
 use crate::command::Command;
+use crate::context::DriverContext;
 use crate::feed::Feed;
 use crate::run::{Run, Step, pre_search_requested};
-use crate::runtime::{Shared, Trial};
 
 /// Why a driver leaves its run.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Left {
+pub enum Left {
     Over,
     /// Somebody has to act first.
     Waiting,
@@ -48,7 +51,7 @@ pub(crate) enum Left {
 
 /// Why a driver cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DriveError {
+pub enum DriveError {
     #[error(transparent)]
     Store(#[from] StoreError),
 
@@ -64,8 +67,12 @@ impl From<Fault> for DriveError {
     }
 }
 
-pub(crate) struct Driver {
-    pub(crate) shared: Arc<Shared>,
+/// Held by a run that was interrupted until the step in which it was is done.
+pub type StepHold = Box<dyn Send>;
+
+/// Drives one run.
+pub struct Driver {
+    pub(crate) shared: Arc<DriverContext>,
     pub(crate) run: Run,
     pub(crate) user: UserId,
     pub(crate) conversation: Option<ConversationId>,
@@ -79,13 +86,15 @@ pub(crate) struct Driver {
     /// Its turn to work, if it has one.
     pub(crate) pass: Option<AdmissionPermit>,
     /// Held until the step in which it was interrupted is done.
-    pub(crate) trial: Option<Trial>,
+    pub(crate) trial: Option<StepHold>,
     /// Stops the model and the tools.
     pub(crate) cancel: CancellationToken,
     /// Who stopped the run.
     pub(crate) cancelled_by: Option<String>,
     pub(crate) in_flight: FuturesUnordered<SeenTo>,
     pub(crate) in_flight_calls: HashSet<CallId>,
+    /// Calls that were begun before their message was complete, and that nothing has used yet.
+    pub(crate) early_reads: Vec<BegunRead>,
     /// Spent on the step that is being asked for, and not on record yet.
     pub(crate) lost: Option<Lost>,
     /// A question of so many tokens could not be made shorter.
@@ -95,26 +104,27 @@ pub(crate) struct Driver {
 }
 
 /// What a driver is made of.
-pub(crate) struct Parts {
-    pub(crate) run: Run,
-    pub(crate) user: UserId,
-    pub(crate) conversation: Option<ConversationId>,
-    pub(crate) history: Vec<Message>,
-    pub(crate) journal: RunJournal,
-    pub(crate) kit: Arc<Kit>,
-    pub(crate) pipeline: Arc<Pipeline>,
-    pub(crate) commands: mpsc::UnboundedReceiver<Command>,
-    pub(crate) pass: Option<AdmissionPermit>,
-    pub(crate) trial: Option<Trial>,
+pub struct DriverParts {
+    pub run: Run,
+    pub user: UserId,
+    pub conversation: Option<ConversationId>,
+    pub history: Vec<Message>,
+    pub journal: RunJournal,
+    pub kit: Arc<Kit>,
+    pub pipeline: Arc<Pipeline>,
+    pub commands: mpsc::UnboundedReceiver<Command>,
+    pub pass: Option<AdmissionPermit>,
+    pub trial: Option<StepHold>,
 }
 
 impl Driver {
-    pub(crate) fn new(shared: &Arc<Shared>, parts: Parts) -> Self {
-        let Parts { run, user, conversation, history, journal, kit, pipeline, commands, pass, trial } = parts;
+    pub fn new(shared: &Arc<DriverContext>, parts: DriverParts) -> Self {
+        let DriverParts { run, user, conversation, history, journal, kit, pipeline, commands, pass, trial } =
+            parts;
         Self {
             shared: shared.clone(),
-            feed: shared.feed(run.id()),
-            run: run.after(&history).making(shared.settings.calls_per_message_max),
+            feed: shared.env.feed(run.id()),
+            run: run.after(&history).making(shared.env.settings.calls_per_message_max),
             user,
             conversation,
             history,
@@ -128,13 +138,19 @@ impl Driver {
             cancelled_by: None,
             in_flight: FuturesUnordered::new(),
             in_flight_calls: HashSet::new(),
+            early_reads: vec![],
             lost: None,
             no_room_at: None,
             closed_step: 0,
         }
     }
 
-    pub(crate) async fn drive(&mut self) -> Result<Left, DriveError> {
+    /// What others want of the run and was not looked at yet.
+    pub fn commands(&self) -> &mpsc::UnboundedReceiver<Command> {
+        &self.commands
+    }
+
+    pub async fn drive(&mut self) -> Result<Left, DriveError> {
         loop {
             self.absorb();
             // What somebody has already said is heard before anything else is begun.
@@ -162,6 +178,7 @@ impl Driver {
                 Step::PreSearch(search) => self.journal.record(pre_search_requested(search)).await?,
                 Step::CallTools(errands) => self.begin_within_budget(errands).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
+                Step::Wait(_) if !self.early_reads.is_empty() => self.discard_early_reads().await?,
                 // Somebody spoke in vain.
                 Step::Wait(state) if self.run.waits_on_record(state) => {
                     self.journal.flush().await?;
@@ -199,12 +216,13 @@ impl Driver {
 
     /// Writes the last facts together with the finished message.
     async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
-        let fate = self.shared.world.fate.clone();
-        let facts = self.lost_step().into_iter().chain(facts).collect();
+        let fate = self.shared.env.world.fate.clone();
+        let discarded = self.take_discarded(|_| true);
+        let facts = discarded.into_iter().chain(self.lost_step()).chain(facts).collect();
         let entry = ending(&self.run, facts, state, self.journal.now());
         fate.at("run.before_end");
         self.journal.commit(entry).await?;
-        self.shared.run_counters.ended(state);
+        self.shared.env.run_counters.ended(state);
         self.shared.leases.end_all(self.run.id());
         fate.at("run.after_end");
         self.answer_late().await;
@@ -212,7 +230,7 @@ impl Driver {
     }
 
     /// Tells whoever spoke to a run that is over that it is.
-    pub(crate) async fn answer_late(&mut self) {
+    pub async fn answer_late(&mut self) {
         while let Ok(command) = self.commands.try_recv() {
             self.absorb();
             self.shared.answer_over(&self.run, &self.journal, command).await;
@@ -247,7 +265,7 @@ impl Driver {
 }
 
 /// The last facts of a run together with its message, which is the fold of its log, times included.
-pub(crate) fn ending(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> Entry {
+pub fn ending(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> Entry {
     let mut message = run.message().clone();
     facts.iter().for_each(|fact| message.learn(now, fact));
     Entry { facts, at: Some(now), state: Some(state), message: Some(message), ..Entry::default() }

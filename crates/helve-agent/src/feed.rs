@@ -24,7 +24,7 @@ const PIECE_BYTES_MAX: usize = 16 << 10;
 
 /// The running commentary of one run.
 #[derive(Default)]
-pub(crate) struct Feed {
+pub struct Feed {
     state: Mutex<State>,
     /// For readers who are behind.
     log_pages: LogPages,
@@ -199,7 +199,7 @@ impl Feed {
     }
 
     /// Takes in events that have become durable; they close the parts they finish.
-    pub(crate) fn publish(&self, events: &[Arc<Recorded>]) {
+    pub fn publish(&self, events: &[Arc<Recorded>]) {
         self.change(|state| {
             for recorded in events {
                 state.close(&recorded.event.fact);
@@ -397,14 +397,14 @@ fn piece(text: &str, from: usize) -> &str {
 
 /// The feeds that somebody writes to or reads from.
 #[derive(Default)]
-pub(crate) struct Feeds {
+pub struct Feeds {
     known: Mutex<HashMap<RunId, Weak<Feed>>>,
     draining: AtomicBool,
 }
 
 impl Feeds {
     /// The feed of a run; it lives as long as somebody holds it.
-    pub(crate) fn of(&self, run: RunId) -> Arc<Feed> {
+    pub fn of(&self, run: RunId) -> Arc<Feed> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(feed) = known.get(&run).and_then(Weak::upgrade) {
             return feed;
@@ -421,7 +421,7 @@ impl Feeds {
     }
 
     /// Tells all readers, also those that are still to come, that the server goes down.
-    pub(crate) fn drain(&self) {
+    pub fn drain(&self) {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         self.draining.store(true, Ordering::Relaxed);
         known.values().filter_map(Weak::upgrade).for_each(|feed| feed.drain());

@@ -36,7 +36,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    pub(crate) fn new(store: Arc<dyn Store>, feed: Arc<Feed>, run: RunId, after: u64) -> Self {
+    pub fn new(store: Arc<dyn Store>, feed: Arc<Feed>, run: RunId, after: u64) -> Self {
         // A feed that knows nothing cannot say what it has missed.
         let caught_up = !feed.is_fresh();
         let cursor = Cursor::after(after);
@@ -44,7 +44,7 @@ impl Follower {
     }
 
     /// For a run that has just begun in this process: the feed holds all of it.
-    pub(crate) fn from_start(store: Arc<dyn Store>, feed: Arc<Feed>, run: RunId) -> Self {
+    pub fn from_start(store: Arc<dyn Store>, feed: Arc<Feed>, run: RunId) -> Self {
         Self { caught_up: true, ..Self::new(store, feed, run, 0) }
     }
 

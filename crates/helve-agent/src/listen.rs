@@ -10,6 +10,7 @@ use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use helve_types::{Mode, PartId, PartKind, StopReason, Usage};
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
 use crate::feed::Feed;
@@ -28,6 +29,18 @@ pub(crate) struct Broken {
     pub(crate) shown: bool,
 }
 
+/// A call that is complete in a message that may not be.
+#[derive(Debug)]
+pub(crate) struct WrittenCall {
+    /// Its place among the calls of the message so far.
+    pub(crate) index: u32,
+    pub(crate) part: PartId,
+    pub(crate) provider_id: Option<String>,
+    pub(crate) tool: String,
+    pub(crate) arguments: String,
+    pub(crate) repairs: Vec<String>,
+}
+
 pub(crate) struct Listener<'a> {
     feed: &'a Feed,
     step: u32,
@@ -44,6 +57,8 @@ pub(crate) struct Listener<'a> {
     stopped: Option<StopReason>,
     dialect: Option<&'static str>,
     echo: Option<Value>,
+    /// Who is told of calls as soon as they are complete.
+    written: Option<UnboundedSender<WrittenCall>>,
 }
 
 /// What has been heard so far.
@@ -54,6 +69,8 @@ struct Hearing {
     /// The part that shows text of which it is not known yet whether it is any.
     previewed: Option<(PartKind, u64)>,
     calls: Vec<Call>,
+    /// The calls that the last event completed.
+    completed: Vec<From>,
     /// What a result begins with that the model makes up, without blanks.
     results: Vec<String>,
     /// The end of the text behind a call in the text, without blanks; none before there is one.
@@ -107,6 +124,7 @@ impl<'a> Listener<'a> {
                 current: None,
                 previewed: None,
                 calls: vec![],
+                completed: vec![],
                 results,
                 behind: None,
                 made_up: false,
@@ -116,7 +134,14 @@ impl<'a> Listener<'a> {
             stopped: None,
             dialect: None,
             echo: None,
+            written: None,
         }
+    }
+
+    /// Calls are reported as soon as they are complete.
+    #[must_use]
+    pub(crate) fn reporting_calls(self, written: UnboundedSender<WrittenCall>) -> Self {
+        Self { written: Some(written), ..self }
     }
 
     /// The dialect of the calls in the text, if there were any.
@@ -176,7 +201,7 @@ impl<'a> Listener<'a> {
                 hearing.begin(place, From::Vendor(index), id, tool)
             }
             ModelEvent::CallArguments { index, text } => hearing.extend(place, From::Vendor(index), &text),
-            ModelEvent::CallFinished { .. } => {}
+            ModelEvent::CallFinished { index } => hearing.completed.push(From::Vendor(index)),
             ModelEvent::Usage(usage) => self.usage = usage,
             ModelEvent::Echo(echo) => self.echo = Some(echo),
             ModelEvent::Finished(reason) => {
@@ -190,6 +215,14 @@ impl<'a> Listener<'a> {
             }
         }
         hearing.preview(place, parser.waiting());
+        for from in std::mem::take(&mut hearing.completed) {
+            if let Some(written) = &self.written
+                && let Some(call) = hearing.written_call(from, tools)
+            {
+                // Whoever asks for the message may have stopped.
+                _ = written.send(call);
+            }
+        }
     }
 
     /// The complete message.
@@ -286,6 +319,7 @@ impl Hearing {
                     known.arguments = call.arguments;
                     known.repairs = call.repairs;
                 }
+                self.completed.push(From::Text(index));
                 self.behind = Some(String::new());
             }
             // What was meant as a call and cannot be read is kept as one that never runs, so that the model is told.
@@ -329,6 +363,30 @@ impl Hearing {
                 call.flaw = Some(Flaw::Cut);
             }
         }
+    }
+
+    /// The call as it will be in the complete message, if nothing else becomes of it.
+    fn written_call(&self, from: From, tools: &helve_dialect::Tools) -> Option<WrittenCall> {
+        let (index, call) = (0..).zip(&self.calls).find(|(_, call)| call.from == from)?;
+        if call.flaw.is_some() || call.arguments.len() > REPAIRED_BYTES_MAX {
+            return None;
+        }
+        let repaired = match from {
+            From::Vendor(_) => repair_arguments(&call.arguments, &call.tool, tools),
+            From::Text(_) => None,
+        };
+        let (arguments, repairs) = match &repaired {
+            Some(repaired) => (&repaired.text, &repaired.changes),
+            None => (&call.arguments, &call.repairs),
+        };
+        Some(WrittenCall {
+            index,
+            part: call.part.clone(),
+            provider_id: call.provider_id.clone(),
+            tool: call.tool.clone(),
+            arguments: arguments.clone(),
+            repairs: repairs.iter().map(Repair::to_string).collect(),
+        })
     }
 
     /// Native arguments that are not JSON are read as those in text are.

@@ -1,283 +1,85 @@
-//! Asks a model a few cheap questions, once, and writes down what it can do.
-//!
-//! The order matters: whether it calls natively decides what else is worth asking. What an answer means is said
-//! in `judge`, without asking anybody. Nothing here runs a tool.
+//! Probing models: before their first question, or because somebody wants to know.
 
-mod hear;
-mod judge;
-mod kit;
+use std::sync::Arc;
 
 use helve_dialect::Profile;
-use helve_model::{Model, ModelError, ModelErrorKind, ModelRequest, Needs, Turn, TurnCall};
-use helve_types::{Finding, ModelProfile, Timestamp, ToolChoice, ToolSpec};
+use helve_model::ModelError;
+use helve_model::fleet::Probe;
+use helve_model::fleet::prompt_mode::profile_of;
+use helve_store::StoreError;
+use helve_types::{Mode, ModelProfile};
+use tokio::task::JoinHandle;
 
-use self::hear::{Reply, Said};
-use crate::ask;
+use crate::context::DriverContext;
 
-/// A model that is being asked.
-pub(crate) struct Probe<'a> {
-    pub(crate) model: &'a dyn Model,
-    /// What is told to those who watch, question by question.
-    pub(crate) progress: &'a mut (dyn FnMut(&str) + Send),
-    /// The prompt profiles to try where there are no native calls, in this order.
-    pub(crate) profiles: Vec<&'a Profile>,
-    pub(crate) profile: ModelProfile,
+/// The profiles that a model without native calls is tried with, after the operator's own choice: from what small
+/// models follow best to what the others still understand.
+const TRIED: [&str; 4] = ["small", "hermes", "json_strict", "xml_tag"];
+
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    #[error("there is no model `{0}`")]
+    Unknown(String),
+
+    #[error(transparent)]
+    Model(#[from] ModelError),
+
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
-/// What is asked, with the way of calling left to the vendor.
-struct Question<'a> {
-    turns: Vec<Turn<'a>>,
-    tools: Vec<&'a ToolSpec>,
-    choice: ToolChoice,
-    needs: Needs,
-}
-
-impl<'a> Question<'a> {
-    fn new(turns: Vec<Turn<'a>>, tools: Vec<&'a ToolSpec>) -> Self {
-        Self { turns, tools, choice: ToolChoice::Auto, needs: Needs::default() }
-    }
-}
-
-const NATIVE: &str = "What time is it in Tokyo now? Use the tool `time`.";
-const AGAIN: &str = "Read the clock in Asia/Tokyo with the tool `time`, and tell me what it says.";
-const PARALLEL: &str =
-    "What time is it in Tokyo, and what time is it in London? Ask for both at once: call `time` twice.";
-const GREETING: &str = "Good morning!";
-
-impl<'a> Probe<'a> {
-    pub(crate) fn new(
-        model: &'a dyn Model,
-        subject: &str,
-        at: Timestamp,
-        profiles: Vec<&'a Profile>,
-        progress: &'a mut (dyn FnMut(&str) + Send),
-    ) -> Self {
-        Self { model, progress, profiles, profile: ModelProfile::unknown(at, subject) }
-    }
-
-    /// Asks everything that is worth asking. Fails only if the model cannot be asked at all.
-    pub(crate) async fn run(mut self) -> Result<ModelProfile, ModelError> {
-        let clock = kit::clock();
-        match self.native(&clock).await? {
-            Some(said) => {
-                self.parallel(&clock).await;
-                self.required(&clock).await;
-                self.reasoning(&clock, &said).await;
-                self.schemas(&clock).await;
+impl DriverContext {
+    /// The probe goes on if nobody waits for it any more.
+    pub(crate) fn probe_in_background(self: &Arc<Self>, model: &str) -> JoinHandle<()> {
+        let (shared, model) = (self.clone(), model.to_owned());
+        self.tasks.spawn(async move {
+            let mut unwatched = |_: &str| {};
+            tokio::select! {
+                () = shared.shutdown.closing.cancelled() => {}
+                found = shared.probe(&model, &mut unwatched) => match found {
+                    Ok(profile) => tracing::info!(
+                        model,
+                        native = ?profile.native.is,
+                        prompt = profile.prompt,
+                        questions = profile.questions,
+                        "model probed before its first question"
+                    ),
+                    Err(error) => tracing::warn!(model, %error, "model probe failed"),
+                },
             }
-            None => self.prompted(&clock).await,
+        })
+    }
+
+    /// Whoever asks while somebody else does waits for that answer, and takes it.
+    pub async fn probe(
+        &self,
+        model: &str,
+        progress: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<ModelProfile, ProbeError> {
+        let unknown = || ProbeError::Unknown(model.to_owned());
+        let asked = self.models.get(model).ok_or_else(unknown)?;
+        let options = self.models.options(model).ok_or_else(unknown)?;
+        let known = self.models.profile(model);
+        let probing = self.models.probing(model);
+        let _alone = probing.lock().await;
+        if let Some(found) = self.models.profile(model)
+            && !known.is_some_and(|known| Arc::ptr_eq(&known, &found))
+        {
+            return Ok((*found).clone());
         }
-        Ok(self.profile)
+        let probe =
+            Probe::new(&*asked, &options.subject, self.env.world.now(), self.profiles_to_try(), progress);
+        let profile = probe.run().await?;
+        self.env.store.keep_model_profile(model.to_owned(), profile.clone()).await?;
+        self.models.learn_profile(model, profile.clone());
+        Ok(profile)
     }
 
-    /// Whether it calls a tool at all. Gives the message in which it did.
-    async fn native(&mut self, clock: &ToolSpec) -> Result<Option<Said>, ModelError> {
-        (self.progress)("does it call tools natively?");
-        for question in [NATIVE, AGAIN] {
-            match self.ask(question, clock, ToolChoice::Auto).await {
-                Reply::Said(said) => {
-                    let heard = judge::native(&said, clock);
-                    self.profile.native = heard.finding;
-                    self.profile.calls_in_text = heard.in_text;
-                    self.profile.dialect = heard.dialect.map(str::to_owned).or(self.profile.dialect.take());
-                    self.profile.reasons = judge::reasons(&said);
-                    self.profile.reasoning_open = judge::reasoning_open(&said);
-                    if self.profile.native.is_unknown() {
-                        return Ok(None);
-                    }
-                    if self.profile.native.is_yes() {
-                        self.profile.streams_arguments = judge::streams_arguments(&said);
-                        self.profile.names_its_end = judge::names_its_end(&said);
-                        return Ok(Some(said));
-                    }
-                }
-                Reply::Refused(error) if error.kind == ModelErrorKind::NoTools => {
-                    self.profile.native = Finding::no(judge::shorten(&error.message));
-                    return Ok(None);
-                }
-                Reply::Refused(error) => return self.refused_with_tools(error).await,
-            }
-        }
-        Ok(None)
-    }
-
-    /// A question with tools was refused: was it because of the tools?
-    async fn refused_with_tools(&mut self, error: ModelError) -> Result<Option<Said>, ModelError> {
-        // Only a server that says no has said anything about tools; one that is down has not.
-        if error.kind != ModelErrorKind::Refused {
-            return Err(error);
-        }
-        match self.put(Question::new(vec![user(GREETING)], vec![])).await {
-            Reply::Said(_) => {
-                self.profile.native = Finding::no(format!(
-                    "a question with tools is refused: {}",
-                    judge::shorten(&error.message)
-                ));
-                Ok(None)
-            }
-            Reply::Refused(_) => Err(error),
-        }
-    }
-
-    async fn parallel(&mut self, clock: &ToolSpec) {
-        (self.progress)("does it ask for two calls at once?");
-        self.profile.parallel = match self.ask(PARALLEL, clock, ToolChoice::Auto).await {
-            Reply::Said(said) => judge::parallel(&said),
-            Reply::Refused(error) => Finding::unknown(judge::shorten(&error.message)),
-        };
-    }
-
-    async fn required(&mut self, clock: &ToolSpec) {
-        (self.progress)("does it call a tool because it must?");
-        self.profile.required = match self.ask(GREETING, clock, ToolChoice::Required).await {
-            Reply::Said(said) => judge::required(&said),
-            Reply::Refused(error) if error.kind == ModelErrorKind::Refused => {
-                Finding::no(judge::shorten(&error.message))
-            }
-            Reply::Refused(error) => Finding::unknown(judge::shorten(&error.message)),
-        };
-    }
-
-    /// Whether the conversation may go on without what the model thought before its call.
-    async fn reasoning(&mut self, clock: &ToolSpec, said: &Said) {
-        if !self.profile.reasons.is_yes() {
-            self.profile.wants_reasoning_back = Finding::no("it shows no reasoning");
-            return;
-        }
-        (self.progress)("does it want its reasoning back?");
-        let without = self.put(after_the_call(clock, said, Back::Nothing)).await;
-        let with = match &without {
-            Reply::Said(_) => None,
-            Reply::Refused(_) => Some(self.put(after_the_call(clock, said, Back::Reasoning)).await),
-        };
-        self.profile.wants_reasoning_back = judge::wants_reasoning_back(&without, with.as_ref());
-    }
-
-    async fn schemas(&mut self, clock: &ToolSpec) {
-        (self.progress)("which words of JSON Schema does its server take?");
-        let all = kit::with_all_keywords();
-        let Reply::Refused(error) = self.ask(GREETING, &all, ToolChoice::Auto).await else {
-            self.profile.rich_schemas = Finding::yes("a tool with every keyword was taken");
-            return;
-        };
-        // Some servers say no, others break over it; so does one that is down for a while. Whoever takes a plain tool
-        // and then refuses the rich one again means it.
-        let plain = self.ask(GREETING, clock, ToolChoice::Auto).await;
-        let again = self.ask(GREETING, &all, ToolChoice::Auto).await;
-        if !matches!((plain, again), (Reply::Said(_), Reply::Refused(_))) {
-            self.profile.rich_schemas = Finding::unknown(judge::shorten(&error.message));
-            return;
-        }
-        self.profile.rich_schemas = Finding::no(judge::shorten(&error.message));
-        for keyword in kit::KEYWORDS {
-            let one = kit::with_keyword(keyword);
-            if let Reply::Refused(_) = self.ask(GREETING, &one, ToolChoice::Auto).await {
-                self.profile.rejects.push((*keyword.name).to_owned());
-            }
-        }
-    }
-
-    /// Which of the prompt profiles makes it write a call that can be read.
-    async fn prompted(&mut self, clock: &ToolSpec) {
-        for profile in self.profiles.clone() {
-            (self.progress)(&format!("does it write calls as `{}` shows?", profile.name()));
-            let specs = [clock];
-            let (system, turns) = ask::described(profile, &specs, AGAIN);
-            let params = hear::params(self.model);
-            let request = ModelRequest {
-                stable: system.len(),
-                system: system.into(),
-                turns,
-                tools: vec![],
-                tool_choice: &ToolChoice::None,
-                params: &params,
-                form: ask::form(self.model.form_support(), profile, &specs, &ToolChoice::Auto),
-                needs: Needs::default(),
-                stop: profile.stops(),
-                stream: true,
-            };
-            let reply = hear::hear(self.model, &request).await;
-            self.count(&reply);
-            if let Reply::Said(said) = reply
-                && let Some(dialect) = judge::written(&said, clock, Some(profile))
-            {
-                self.profile.prompt = Some(profile.name().to_owned());
-                self.profile.dialect = Some(dialect.to_owned());
-                return;
-            }
-        }
-    }
-
-    async fn ask(&mut self, words: &str, tool: &ToolSpec, choice: ToolChoice) -> Reply {
-        self.put(Question { choice, ..Question::new(vec![user(words)], vec![tool]) }).await
-    }
-
-    async fn put(&mut self, question: Question<'_>) -> Reply {
-        let Question { turns, tools, choice, needs } = question;
-        let params = hear::params(self.model);
-        let request = ModelRequest {
-            system: "".into(),
-            stable: 0,
-            turns,
-            tools,
-            tool_choice: &choice,
-            params: &params,
-            form: None,
-            needs,
-            stop: &[],
-            stream: true,
-        };
-        let reply = hear::hear(self.model, &request).await;
-        self.count(&reply);
-        reply
-    }
-
-    fn count(&mut self, reply: &Reply) {
-        self.profile.questions += 1;
-        if let Reply::Said(said) = reply {
-            self.profile.usage = self.profile.usage.plus(said.usage);
-        }
+    fn profiles_to_try(&self) -> Vec<&Profile> {
+        let own = &*self.env.settings.default_profile;
+        let names = std::iter::once(own).chain(TRIED.into_iter().filter(|name| *name != own));
+        names
+            .filter_map(|name| profile_of(&Mode::Prompt(name.to_owned()), &self.env.settings.profiles))
+            .collect()
     }
 }
-
-fn user(words: &str) -> Turn<'_> {
-    Turn::User(words.into())
-}
-
-/// What goes back with the message that made the call.
-enum Back {
-    Nothing,
-    Reasoning,
-}
-
-/// The same conversation one step later: the call was made, here is the result.
-fn after_the_call<'a>(clock: &'a ToolSpec, said: &'a Said, back: Back) -> Question<'a> {
-    let (reasoning, echo) = match &back {
-        Back::Nothing => ("", None),
-        Back::Reasoning => (&*said.reasoning, said.echo.as_ref()),
-    };
-    let id = |at: usize, call: &hear::SaidCall| call.id.clone().unwrap_or_else(|| format!("call_{at}"));
-    let calls = said.calls.iter().enumerate().map(|(at, call)| TurnCall {
-        id: id(at, call).into(),
-        tool: (&*call.tool).into(),
-        arguments: (&*call.arguments).into(),
-    });
-    let asked = Turn::Assistant {
-        text: (&*said.text).into(),
-        reasoning: reasoning.into(),
-        echo,
-        calls: calls.collect(),
-    };
-    let results = said.calls.iter().enumerate().map(|(at, call)| Turn::Result {
-        id: id(at, call).into(),
-        tool: (&*call.tool).into(),
-        text: "09:41".into(),
-        is_error: false,
-    });
-    let turns = [user(NATIVE), asked].into_iter().chain(results).collect();
-    let needs = Needs { reasoning_back: matches!(back, Back::Reasoning), ..Needs::default() };
-    Question { needs, ..Question::new(turns, vec![clock]) }
-}
-
-#[cfg(test)]
-mod tests;

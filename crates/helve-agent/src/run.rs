@@ -34,7 +34,8 @@ pub use self::heard::{Flaw, Heard, HeardCall, HeardPart};
 pub(crate) use self::pre_search::{PRE_SEARCH_STEP, pre_search_requested};
 use self::purse::Purse;
 use self::read::Read;
-pub(crate) use self::speech::{Reception, SAID_BYTES_MAX};
+pub(crate) use self::speech::Reception;
+pub use self::speech::SAID_BYTES_MAX;
 pub use self::step::{Errand, Step, Tools};
 
 /// More calls than this in one message are not made.
@@ -165,6 +166,17 @@ impl Run {
     /// What was in the run when the model asked for the calls of the last complete step.
     pub fn taint(&self) -> Taint {
         self.read.taint()
+    }
+
+    /// What is in the run by now: the model that writes the next message reads all of it.
+    pub(crate) fn taint_by_now(&self) -> Taint {
+        self.read.taint_by_now(&self.message)
+    }
+
+    /// Whether a call of the message that is being written may be made before the message is complete.
+    pub(crate) fn may_read_early(&self, step: u32, call: &ToolCall) -> bool {
+        let is_one_too_many = call.id.index >= self.calls_per_step_max;
+        !is_one_too_many && matches!(self.circles.course(step, call), Course::On)
     }
 
     pub fn id(&self) -> RunId {
@@ -366,7 +378,7 @@ impl Run {
     }
 
     /// The same when it cannot go on.
-    pub(crate) fn failed(&self, code: &str, message: String) -> Vec<Fact> {
+    pub fn failed(&self, code: &str, message: String) -> Vec<Fact> {
         self.abandoned(Fact::RunFailed { code: code.into(), message })
     }
 

@@ -1,4 +1,4 @@
-//! The `Model` port and two models that need no server.
+//! The `Model` port, two models that need no server, and the models of a server as a fleet.
 //!
 //! A request of vendor-neutral turns goes in, a stream of events comes out. `ScriptedModel` replays the answers of a
 //! test; `DemoModel` answers by a few rules and shows Helve to people without keys. The vendors' protocols are in
@@ -6,6 +6,7 @@
 
 mod demo;
 mod error;
+pub mod fleet;
 mod port;
 mod scripted;
 

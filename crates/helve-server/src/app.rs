@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use helve_agent::Runtime;
 use helve_guard::Admission;
+use helve_runtime::Runtime;
 use helve_types::{Reason, Timestamp, ToolSpec};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use helve_agent::{CommandError, StartError};
+use helve_runtime::{ChooseError, CommandError, StartError};
 use helve_store::StoreError;
 use helve_types::sentences;
 use serde_json::{Map, Value, json};
@@ -145,9 +145,13 @@ impl From<StartError> for Problem {
                 );
                 Self::new(StatusCode::NOT_FOUND, "unknown_agent", detail)
             }
-            StartError::UnknownModel { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_model", detail),
-            StartError::UnknownVariant { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_variant", detail),
-            StartError::TwoVariants { .. } => Self::bad_request("two_variants", detail),
+            StartError::Model(ChooseError::UnknownModel { .. }) => {
+                Self::new(StatusCode::NOT_FOUND, "unknown_model", detail)
+            }
+            StartError::Model(ChooseError::UnknownVariant { .. }) => {
+                Self::new(StatusCode::NOT_FOUND, "unknown_variant", detail)
+            }
+            StartError::Model(ChooseError::TwoVariants { .. }) => Self::bad_request("two_variants", detail),
             StartError::UnknownProfile(_) => Self::bad_request("unknown_profile", detail),
             StartError::UnknownTool { .. } => Self::bad_request("unknown_tool", detail),
             StartError::Empty => Self::bad_request("empty_message", detail),

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use helve_agent::{Called, StartRequest, Started};
+use helve_runtime::{Called, StartRequest, Started};
 use helve_store::IdempotencyKey;
 use helve_types::{ConversationId, RunId, World, hex};
 use sha2::{Digest, Sha256};

@@ -132,6 +132,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
 pub fn sent_to(fact: &Fact) -> Option<&str> {
     match fact {
         Fact::ToolStarted { tool, instead, .. } => Some(instead.as_deref().unwrap_or(tool)),
+        Fact::ToolDiscarded { tool, .. } => Some(tool),
         _ => None,
     }
 }

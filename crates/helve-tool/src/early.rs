@@ -4,7 +4,7 @@
 //! answer where it would send the call; the record says so in the same order. If the message breaks off, the answer is
 //! dropped.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_policy::Verdict;
 use helve_types::{Effect, Fact, ToolCall, ToolOutput, Trail};
@@ -46,15 +46,38 @@ impl Early {
 
 /// Facts about a call that is not on record yet.
 #[derive(Debug, Clone, Default)]
-pub struct HeldFacts(Arc<Mutex<Vec<Fact>>>);
+pub struct HeldFacts(Arc<Mutex<Held>>);
+
+#[derive(Debug, Default)]
+struct Held {
+    facts: Vec<Fact>,
+    /// The answer counts for nothing, so nothing more may be sent.
+    is_closed: bool,
+}
 
 impl HeldFacts {
-    pub(crate) fn hold(&self, fact: Fact) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(fact);
+    /// Keeps the fact, and says whether what it tells of may still be done.
+    #[must_use]
+    pub(crate) fn hold(&self, fact: Fact) -> bool {
+        let mut held = self.lock();
+        if !held.is_closed {
+            held.facts.push(fact);
+        }
+        !held.is_closed
     }
 
     fn take(&self) -> Vec<Fact> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.lock().facts)
+    }
+
+    fn close(&self) -> Vec<Fact> {
+        let mut held = self.lock();
+        held.is_closed = true;
+        std::mem::take(&mut held.facts)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,11 +92,11 @@ pub struct EarlyRead {
 }
 
 impl EarlyRead {
-    /// What is recorded where the call was sent and its answer counts for nothing.
-    pub fn discarded(&self, step: u32, attempt: u32) -> Option<Fact> {
-        let Some(Fact::ToolStarted { tool, .. }) = self.held.take().pop() else { return None };
-        let (version, arguments) = (self.version.clone(), self.arguments.clone());
-        Some(Fact::ToolDiscarded { step, attempt, tool, version, arguments })
+    /// Stops the call. What is recorded if it was sent: its answer counts for nothing.
+    pub fn discard(self, step: u32, attempt: u32) -> Option<Fact> {
+        let sent = self.held.close();
+        let Self { tool, version, arguments, .. } = self;
+        (!sent.is_empty()).then_some(Fact::ToolDiscarded { step, attempt, tool, version, arguments })
     }
 
     fn is_of(&self, permit: &Permit) -> bool {

@@ -13,7 +13,6 @@ mod early;
 mod files;
 mod gate;
 mod guards;
-mod histogram;
 mod hooks;
 mod json;
 mod log;
@@ -52,7 +51,7 @@ pub use catalogue::{
 pub use context::{CallContext, Grant, Progress, SentBefore, Skip};
 pub use early::{Early, EarlyRead, HeldFacts};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits, Rate, RateTerms};
-pub use histogram::{BOUNDS_US, Distribution, Histogram};
+pub use helve_types::{BOUNDS_US, Distribution, Histogram};
 pub use hooks::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookSettings,
     Hooks, OnFailure, Said,

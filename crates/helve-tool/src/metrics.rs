@@ -7,7 +7,7 @@ use helve_types::{Stage, Trail};
 use serde::Serialize;
 
 use crate::Outcome;
-use crate::histogram::{Distribution, Histogram};
+use helve_types::{Distribution, Histogram};
 
 #[derive(Debug, Default)]
 pub(crate) struct Counters {

@@ -135,7 +135,11 @@ impl Permit {
         cx.world.fate.at("tool.before_started");
         let started = self.started(cx, attempt);
         match self.tool.spec.effect {
-            Effect::Read if let Early::Reading(held) = &cx.early => held.hold(started),
+            Effect::Read if let Early::Reading(held) = &cx.early => {
+                if !held.hold(started) {
+                    return Err(Stop::cancelled());
+                }
+            }
             Effect::Read => cx.journal.record(started).await?,
             Effect::Idempotent | Effect::NonIdempotent => cx.journal.commit(started).await?,
         }

@@ -13,6 +13,7 @@ mod event;
 mod fingerprint;
 mod grant;
 mod hex;
+mod histogram;
 mod ids;
 mod labels;
 mod language;
@@ -48,6 +49,7 @@ pub use event::{Answer, Cancelled, Ending, Event, EventBody, Fact, RunStarted, S
 pub use fingerprint::Fingerprint;
 pub use grant::ToolGrant;
 pub use hex::hex;
+pub use histogram::{BOUNDS_US, Distribution, Histogram};
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, ToolId, UserId};
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
 pub use language::{ConversationLanguage, Language, language_of};

@@ -27,9 +27,9 @@ impl Used {
                 let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
                 Self { cost_nanos: cost_nanos.unwrap_or(0), tokens, ..Self::default() }.bounded()
             }
-            Fact::ToolStarted { attempt: 1, .. } | Fact::ToolDelegated { .. } => {
-                Self { calls: 1, ..Self::default() }
-            }
+            Fact::ToolStarted { attempt: 1, .. }
+            | Fact::ToolDelegated { .. }
+            | Fact::ToolDiscarded { .. } => Self { calls: 1, ..Self::default() },
             _ => Self::default(),
         }
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use anyhow::Context;
-use helve_agent::{Runtime, RuntimeSettings};
 use helve_egress::{Egress, EgressSettings, Url};
 use helve_model_http::HttpModel;
+use helve_runtime::{Runtime, RuntimeSettings};
 use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems, Network};
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};

@@ -31,8 +31,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use helve_agent::{AgentSettings, Budgets, CompactionSettings};
 use helve_egress::{EgressSettings, Url};
+use helve_runtime::{AgentSettings, Budgets, CompactionSettings};
 use helve_server::Network;
 use helve_tool::{Rule, Trust};
 use helve_tool_builtin::{Database, Images};

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use helve_agent::{Model, Models, Runtime};
 use helve_model::ModelError;
 use helve_model_http::{HttpModel, HttpModelSettings};
+use helve_runtime::{Model, Models, Runtime};
 use helve_types::{Notice, Reason};
 
 use self::kept::KeptLists;

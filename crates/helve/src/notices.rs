@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt, stream};
-use helve_agent::OnAsked;
+use helve_runtime::OnAsked;
 use helve_server::ApprovalLinks;
 use helve_store::{ApprovalFilter, ApprovalState, Page, Scope, Store, StoreError};
 use helve_types::{ApprovalId, World};

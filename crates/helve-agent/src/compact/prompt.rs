@@ -6,8 +6,8 @@ use helve_dialect::Language;
 use helve_model::Turn;
 use helve_types::Effect;
 
-use super::tokens::of_text;
 use crate::transcript::Placed;
+use helve_model::fleet::tokens::of_text;
 
 /// More of an output than this says little that a summary would keep.
 const OUTPUT_BYTES_MAX: usize = 6_000;

@@ -18,7 +18,7 @@ impl Driver {
             return Ok(Err(CommandError::NotOpen));
         };
         // Time is up when it is, not when somebody notices.
-        if answer != Answer::Expire && self.shared.world.now() >= question.expires_at {
+        if answer != Answer::Expire && self.shared.env.world.now() >= question.expires_at {
             self.settle(question, Answer::Expire, BY_TIME.into()).await?;
             return Ok(Err(CommandError::Expired));
         }
@@ -58,11 +58,11 @@ impl Driver {
     }
 
     async fn settle(&mut self, question: Question, answer: Answer, by: String) -> Result<(), DriveError> {
-        self.shared.world.fate.at("approval.before_answer");
+        self.shared.env.world.fate.at("approval.before_answer");
         let (approval, call) = (question.approval, question.call_id().cloned());
         let fact = Fact::ApprovalAnswered { approval, call, answer, by };
         self.journal.commit(Entry { state: Some(RunState::Running), ..fact.into() }).await?;
-        self.shared.world.fate.at("approval.after_answer");
+        self.shared.env.world.fate.at("approval.after_answer");
         Ok(())
     }
 }

@@ -19,23 +19,23 @@ impl Driver {
     /// Asks the budgets, and does as they say.
     pub(super) async fn afford(&mut self, before: Before) -> Result<Allowed, DriveError> {
         let accounts = self.accounts().await?;
-        let currency = &self.shared.settings.budgets.currency;
+        let currency = &self.shared.env.settings.budgets.currency;
         let said = |binding: &str| self.run.consent_to_overspend(binding);
         match budget::decide(&accounts, before, currency, said) {
             Verdict::GoOn => Ok(Allowed::Calls(budget::calls_left(&accounts))),
             Verdict::Ask { binding, because } => {
-                self.shared.world.fate.at("budget.before_ask");
+                self.shared.env.world.fate.at("budget.before_ask");
                 self.journal.commit(Fact::ApprovalAsked(self.budget_question(binding, because))).await?;
-                self.shared.world.fate.at("budget.after_ask");
-                self.shared.budget_counters.asked();
+                self.shared.env.world.fate.at("budget.after_ask");
+                self.shared.env.budget_counters.asked();
                 Ok(Allowed::LookAgain)
             }
             Verdict::Stop { because } => {
                 tracing::info!(run = %self.run.id(), because = because.text, "the run ends for its budget");
                 let notice = Some(Box::new(because.notice));
                 self.journal.record(Fact::BudgetSpent { because: because.text, notice }).await?;
-                self.shared.world.fate.at("budget.after_spent");
-                self.shared.budget_counters.stopped();
+                self.shared.env.world.fate.at("budget.after_spent");
+                self.shared.env.budget_counters.stopped();
                 Ok(Allowed::LookAgain)
             }
         }
@@ -70,24 +70,34 @@ impl Driver {
         self.await_something().await
     }
 
+    /// Whether the budgets leave a call that is begun before its message is complete, after so many of that message. Nobody
+    /// is asked: the complete message is.
+    pub(super) async fn budgets_allow_early(&mut self, begun: u64) -> Result<bool, DriveError> {
+        let accounts = self.accounts().await?;
+        let currency = &self.shared.env.settings.budgets.currency;
+        let said = |binding: &str| self.run.consent_to_overspend(binding);
+        let goes_on = budget::decide(&accounts, Before::Calling, currency, said) == Verdict::GoOn;
+        Ok(goes_on && budget::calls_left(&accounts).is_none_or(|left| left > begun))
+    }
+
     /// The budgets that the run draws on, with what was drawn. Those of a day are read only where there are any.
     async fn accounts(&mut self) -> Result<Vec<Account>, DriveError> {
         let shared = &self.shared;
         let setup = self.run.setup();
-        let budgets = &shared.settings.budgets;
+        let budgets = &shared.env.settings.budgets;
         if setup.input == RunInput::Call {
             return Ok(vec![]);
         }
-        let own = shared.agents.iter().find(|agent| agent.settings.name == setup.agent);
+        let own = shared.env.agent(&setup.agent);
         let own = own.map_or(budgets.run, |agent| agent.settings.budget.over(budgets.run));
         let run = Account { whose: Whose::Run, limits: own, used: self.run.used(self.journal.now()) };
-        let mut accounts = shared.day_accounts(&self.user, &setup.agent).await?;
+        let mut accounts = shared.env.day_accounts(&self.user, &setup.agent).await?;
         accounts.insert(0, run);
         Ok(accounts)
     }
 
     fn budget_question(&self, binding: String, because: Reason) -> Question {
-        let world = &self.shared.world;
+        let world = &self.shared.env.world;
         Question {
             approval: world.approval_id(),
             about: About::Budget,

@@ -4,14 +4,23 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use helve_tool::{CallContext, Fault, Grant, Progress};
+use helve_tool::{CallContext, Early, Fault, Grant, Progress};
 use helve_types::{CallId, Fact, PartId, Taint};
 
-use tracing::Instrument;
+use tracing::{Instrument, Span, error_span};
 
+use super::early::UsableRead;
 use super::{DriveError, Driver};
 use crate::run::{Errand, PRE_SEARCH_STEP};
-use crate::runtime::call_span;
+
+/// Names are what models and callers write: no longer than this in a log.
+const NAME_CHARS_MAX: usize = 64;
+
+/// What every line about a call names.
+pub fn call_span(call: &CallId, tool: &str) -> Span {
+    let tool: String = tool.chars().take(NAME_CHARS_MAX).collect();
+    error_span!("call", %call, tool)
+}
 
 /// A call that was seen to, and how that went.
 pub(crate) type SeenTo = BoxFuture<'static, (CallId, Result<(), Fault>)>;
@@ -21,24 +30,39 @@ impl Driver {
     pub(super) fn begin(&mut self, errands: Vec<Errand>) {
         for errand in errands {
             let call = errand.call().clone();
-            let full = self.in_flight.len() >= self.shared.settings.parallel_calls_max;
+            let full = self.in_flight.len() >= self.shared.env.settings.parallel_calls_max;
             if full || self.in_flight_calls.contains(&call) {
                 continue;
             }
             let name = self.run.call(&call).map_or("", |held| held.call.name.as_str());
             let span = call_span(&call, name);
-            let seen_to = self.see_to(errand).instrument(span);
+            let seen_to = match self.take_early_read(&call) {
+                Some(read) => self.see_to_read(errand, read),
+                None => self.see_to(errand, Early::No),
+            }
+            .instrument(span);
             self.in_flight_calls.insert(call);
             self.in_flight.push(Box::pin(seen_to));
         }
     }
 
-    fn see_to(&self, errand: Errand) -> SeenTo {
+    /// The same for a call that was begun before its message was complete.
+    fn see_to_read(&self, errand: Errand, read: UsableRead) -> SeenTo {
+        let seen_to = self.see_to(errand, read.early.clone());
+        let journal = self.journal.clone();
+        Box::pin(async move {
+            let (id, result) = seen_to.await;
+            let discarded = read.discard_if_unused(&journal).await;
+            (id, result.and(discarded))
+        })
+    }
+
+    fn see_to(&self, errand: Errand, early: Early) -> SeenTo {
         let id = errand.call().clone();
         let pipeline = self.pipeline.clone();
         match errand {
             Errand::Execute { call, attempts_before, grant, before } => {
-                let cx = self.context(&id, attempts_before, grant);
+                let cx = CallContext { early, ..self.context(&id, attempts_before, grant) };
                 Box::pin(async move {
                     let seen_to = match before {
                         Some(before) => pipeline.resend(&call, before, &cx).await,
@@ -101,12 +125,12 @@ impl Driver {
             grant,
             taint: Arc::new(taint),
             skip: helve_tool::Skip::default(),
-            early: helve_tool::Early::No,
+            early: Early::No,
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),
             progress: Progress::new(move |piece| feed.progress(&part, &tool, piece, journal.pending_seq())),
-            world: self.shared.world.clone(),
+            world: self.shared.env.world.clone(),
         }
     }
 
@@ -118,7 +142,7 @@ impl Driver {
                 result?;
             }
             Some(command) = self.commands.recv() => self.obey(command).await?,
-            () = self.shared.halt.cancelled() => return Err(DriveError::Halted),
+            () = self.shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
             else => {}
         }
         Ok(())

@@ -6,10 +6,10 @@ use helve_tool::{Brought, Outcome};
 use helve_types::{CallId, Fact, Failure, FailureKind, Notice, Question, ToolCall, UserId};
 
 use super::{DriveError, Driver};
+use crate::client_results::{ClientClaim, ClientResult, judge, keep_late, mark, token};
 use crate::command::{CommandError, Reply};
+use crate::leases::{Holder, LEASE};
 use crate::run::{Delivery, Phase};
-use crate::runtime::client::{ClientClaim, Delivered, judge, keep_late, mark, token};
-use crate::runtime::leases::{Holder, LEASE};
 
 const SILENT: &str = "the client that had the call went silent";
 
@@ -36,16 +36,16 @@ impl Driver {
             _ => return Ok(Err(self.not_to_claim(call))),
         };
         let given = ClientClaim {
-            result_token: token(self.shared.seal().await?, self.run.id(), call, &by.0, client, &given),
+            result_token: token(self.shared.env.seal().await?, self.run.id(), call, &by.0, client, &given),
             tool,
             arguments: given,
             lease: LEASE,
         };
         if is_new {
-            self.shared.world.fate.at("client.before_claim");
+            self.shared.env.world.fate.at("client.before_claim");
             let (client, by) = (client.to_owned(), by.0.clone());
             self.journal.commit(Fact::ToolClaimed { call: call.clone(), client, by }).await?;
-            self.shared.world.fate.at("client.after_claim");
+            self.shared.env.world.fate.at("client.after_claim");
         }
         let holder = Holder { client: client.into(), by: by.0.clone(), given: given.clone() };
         self.shared.leases.begin(self.run.id(), call, holder);
@@ -60,8 +60,8 @@ impl Driver {
     }
 
     /// Takes what a client brings. Hooks may look at it for a while, so it is seen to like a call in flight.
-    pub(super) async fn deliver(&mut self, delivered: Delivered, reply: Reply) -> Result<(), DriveError> {
-        let seal = self.shared.seal().await?;
+    pub(super) async fn deliver(&mut self, delivered: ClientResult, reply: Reply) -> Result<(), DriveError> {
+        let seal = self.shared.env.seal().await?;
         let answer = match judge(&self.run, seal, &delivered) {
             // The first one is not on record yet.
             Delivery::Counts if self.in_flight_calls.contains(&delivered.call) => Err(CommandError::Busy),
@@ -81,8 +81,8 @@ impl Driver {
         Ok(())
     }
 
-    fn take_in(&mut self, delivered: Delivered, mark: String, reply: Reply) {
-        let Delivered { call: id, result, .. } = delivered;
+    fn take_in(&mut self, delivered: ClientResult, mark: String, reply: Reply) {
+        let ClientResult { call: id, result, .. } = delivered;
         let Some((call, at, client, trail)) = self.run.call(&id).and_then(|held| match &held.phase {
             Phase::Claimed { at, handed, client, .. } => {
                 let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
@@ -125,7 +125,7 @@ impl Driver {
                 }
             }
             Phase::Delegated { at, .. } => {
-                if at.plus_ms(Question::OPEN_MS) <= self.shared.world.now() {
+                if at.plus_ms(Question::OPEN_MS) <= self.shared.env.world.now() {
                     let told = format!(
                         "`{}` was to run on the user's side and nobody ran it in time; go on without it",
                         held.call.name

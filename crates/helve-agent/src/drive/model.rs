@@ -8,6 +8,7 @@ mod try_once;
 use std::sync::Arc;
 use std::time::Duration;
 
+use helve_model::fleet::retry::{self, FailedAttempt, RetryDecision, Tally};
 use helve_model::{Model, ModelErrorKind, ToolMode};
 use helve_types::{Fact, Mode, PartId, RunState, Spent, StepEdge, StopReason, ToolChoice};
 use tokio::time::Instant;
@@ -17,7 +18,6 @@ use self::try_once::Try;
 use super::room::{Room, no_room};
 use super::{DriveError, Driver};
 use crate::listen::Broken;
-use crate::retry::{self, Next, Setback, Tally};
 use crate::run::{Heard, HeardPart, Tools};
 
 /// How long a question waits until it is known what its model can do.
@@ -27,7 +27,7 @@ const PROBE_PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Quest {
     pub(super) step: u32,
     pub(super) attempt: u32,
-    tools: Tools,
+    pub(super) tools: Tools,
     /// When the step's time is over.
     until: Instant,
     /// Who is asked when the model that is asked now is given up.
@@ -78,7 +78,7 @@ impl Driver {
             return Ok(());
         }
         let Some(hooked) = self.hooked(&*model, step).await? else { return Ok(()) };
-        let until = now + self.shared.settings.step_time_max;
+        let until = now + self.shared.env.settings.step_time_max;
         self.pursue(
             model,
             Quest {
@@ -112,11 +112,11 @@ impl Driver {
             let began = Instant::now();
             let tried = self.try_once(&*model, &mode, &quest).await?;
             if let Some(counters) = self.shared.models.counters(model.name()) {
-                counters.asked(tried.how(), began.elapsed());
+                counters.record_request(tried.how(), began.elapsed());
             }
             let broken = match tried {
                 Try::Heard(heard) => {
-                    self.shared.models.health(model.name(), |health| health.answered(began.elapsed()));
+                    self.shared.models.health(model.name(), |health| health.record_answer(began.elapsed()));
                     if !self.wants_call_instead(&heard, &quest) {
                         return self.take(heard, &*model, &quest).await;
                     }
@@ -140,38 +140,38 @@ impl Driver {
             let (run, name) = (self.run.id(), model.name());
             tracing::warn!(%run, model = name, tries = quest.tries, shown, %error, ?next, "the model gave no answer");
             match (next, other) {
-                (Next::InPrompt, _) => {
+                (RetryDecision::RetryInPrompt, _) => {
                     self.shared.models.learn_no_native_tools(name);
                     self.void(&mut quest, shown, error.message).await?;
                     quest.tries = 0;
                 }
-                (Next::Compact, _) => {
+                (RetryDecision::Compact, _) => {
                     self.void(&mut quest, shown, error.message.clone()).await?;
                     if !self.make_room_at_once(&model, &mode, &mut quest).await?
                         && self.cancelled_by.is_none()
                     {
-                        let told = quest.tally.told(&no_room(&error.message));
+                        let told = quest.tally.describe_failure(&no_room(&error.message));
                         return self.fail_after(&mut quest, error.code(), told).await;
                     }
                     quest.tries = 0;
                 }
-                (Next::Again(pause), _) => {
+                (RetryDecision::Retry(pause), _) => {
                     self.void(&mut quest, shown, error.message).await?;
                     self.pause(pause).await?;
                 }
-                (Next::Fallback, Some(other)) => {
+                (RetryDecision::Fallback, Some(other)) => {
                     model = quest.others.drain(..=other).next_back().unwrap_or(model);
                     quest.tries = 0;
                     let because = format!("{}; `{}` is asked instead", error.message, model.name());
                     self.void(&mut quest, shown, because).await?;
                 }
-                (Next::Fallback, None) | (Next::GiveUp, _) => {
+                (RetryDecision::Fallback, None) | (RetryDecision::GiveUp, _) => {
                     let code = error.code();
                     let told = match error.kind {
                         ModelErrorKind::TooLong => no_room(&error.message),
                         _ => error.message,
                     };
-                    let told = quest.tally.told(&told);
+                    let told = quest.tally.describe_failure(&told);
                     return self.fail_after(&mut quest, code, told).await;
                 }
             }
@@ -192,8 +192,9 @@ impl Driver {
     /// The first of the others whose answer can be expected in time.
     fn next_other(&self, quest: &Quest) -> Option<usize> {
         let left = quest.time_left();
-        let usual = |model: &dyn Model| self.shared.models.health(model.name(), |health| health.usual());
-        quest.others.iter().position(|other| retry::is_time(left, usual(&**other)))
+        let usual =
+            |model: &dyn Model| self.shared.models.health(model.name(), |health| health.usual_duration());
+        quest.others.iter().position(|other| retry::fits_in_time(left, usual(&**other)))
     }
 
     /// What to do about a failure; what that means for the model's health is noted at once.
@@ -204,36 +205,36 @@ impl Driver {
         quest: &Quest,
         broken: &Broken,
         other: Option<usize>,
-    ) -> Next {
-        let (now, chance) = (Instant::now(), self.shared.world.chance());
+    ) -> RetryDecision {
+        let (now, chance) = (Instant::now(), self.shared.env.world.chance());
         let Broken { error, shown } = broken;
         let tries_max = retry::tries_max(&self.params(model, quest));
         self.shared.models.health(model.name(), |health| {
-            let setback = Setback {
+            let failed = FailedAttempt {
                 error,
                 shown: *shown,
                 tries: quest.tries,
                 tries_max,
                 restarts: quest.restarts,
                 may_prompt: *mode == Mode::Native && self.asked_mode(model) == ToolMode::Auto,
-                may_compact: self.shared.settings.compaction.enabled && !quest.room.was_refused,
+                may_compact: self.shared.env.settings.compaction.enabled && !quest.room.was_refused,
                 in_budget: health.budget.has_one(now),
                 has_fallback: other.is_some(),
                 time_left: quest.time_left(),
-                usual: health.usual(),
+                usual: health.usual_duration(),
                 chance,
             };
-            let next = retry::next(&setback);
-            tracing::debug!(run = %self.run.id(), model = model.name(), ?setback, ?next, "what is done about it");
-            if let Next::Again(_) = next {
+            let next = retry::decide(&failed);
+            tracing::debug!(run = %self.run.id(), model = model.name(), ?failed, ?next, "what is done about it");
+            if let RetryDecision::Retry(_) = next {
                 health.budget.spend();
             }
             if let ModelErrorKind::Unavailable | ModelErrorKind::Broken | ModelErrorKind::Key = error.kind {
                 if let Some(pause) = error.retry_after {
-                    health.asked_for_pause(now, pause);
+                    health.record_pause(now, pause);
                 }
-                if let Next::Fallback | Next::GiveUp = next {
-                    health.given_up(now);
+                if let RetryDecision::Fallback | RetryDecision::GiveUp = next {
+                    health.record_given_up(now);
                 }
             }
             next
@@ -282,12 +283,12 @@ impl Driver {
 
     /// Recorded: durable before any call of it that can change something is sent.
     async fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) -> Result<(), DriveError> {
-        self.shared.world.fate.at("model.heard");
+        self.shared.env.world.fate.at("model.heard");
         heard.model = self.stands_in(model);
         heard.fingerprint = self.shared.models.fingerprint(model.name());
         heard.params.clone_from(&quest.hooked.params);
         self.journal.record(self.run.heard(heard)).await?;
-        self.shared.world.fate.at("model.noted");
+        self.shared.env.world.fate.at("model.noted");
         Ok(())
     }
 
@@ -306,14 +307,14 @@ impl Driver {
     }
 
     fn mode(&self, model: &dyn Model) -> Mode {
-        let default = &self.shared.settings.default_profile;
+        let default = &self.shared.env.settings.default_profile;
         self.wanted_mode(model).unwrap_or_else(|| self.shared.models.mode(model, default))
     }
 
     /// A model that nobody knows is probed before its first question, if that does not take too long: otherwise the
     /// question goes first, and the next one profits.
     async fn get_to_know(&mut self, model: &dyn Model) -> Result<(), DriveError> {
-        if self.wanted_mode(model).is_some() || !self.shared.models.is_stranger(model) {
+        if self.wanted_mode(model).is_some() || !self.shared.models.needs_probe(model) {
             return Ok(());
         }
         let probe = self.shared.probe_in_background(model.name());
@@ -340,7 +341,7 @@ impl Driver {
                         return Ok(());
                     }
                 }
-                () = self.shared.halt.cancelled() => return Err(DriveError::Halted),
+                () = self.shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
             }
         }
     }

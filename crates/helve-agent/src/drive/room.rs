@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 use helve_dialect::Language;
 use helve_model::Model;
+use helve_model::fleet::Window;
+use helve_model::fleet::prompt_mode::profile_of;
+use helve_model::fleet::tokens::{Ratio, of_request, of_text};
 use helve_types::{CallId, Compaction, Fact, Mode, ModelParams, RunInput, Spent, Summary, Usage};
 use tokio::time::Instant;
 
@@ -18,9 +21,7 @@ pub(crate) use self::rest::Rests;
 use self::summary::{Task, Written};
 use super::model::Quest;
 use super::{DriveError, Driver};
-use crate::ask::profile_of;
-use crate::compact::tokens::{Ratio, of_request, of_text};
-use crate::compact::{Cut, Goal, Keeper, Past, Plan, Window, is_worth_it, prompt};
+use crate::compact::{Cut, Goal, Keeper, Past, Plan, is_worth_it, prompt};
 use crate::transcript::{Output, placed, summed_up};
 
 /// What was done in a step to make room.
@@ -81,7 +82,7 @@ impl Driver {
         quest: &mut Quest,
         why: Why,
     ) -> Result<bool, DriveError> {
-        if !self.shared.settings.compaction.enabled {
+        if !self.shared.env.settings.compaction.enabled {
             return Ok(false);
         }
         let Some(sketch) = self.sketch(&**model, mode, quest, why) else { return Ok(false) };
@@ -106,23 +107,23 @@ impl Driver {
             %run, model, ?why, before, after = compaction.tokens_after, outputs = compaction.pruned.len(),
             summary = compaction.summary.is_some(), "the model is shown less of the past from here on"
         );
-        self.shared.world.fate.at("history.before_compacted");
+        self.shared.env.world.fate.at("history.before_compacted");
         self.journal.record(Fact::HistoryCompacted(compaction)).await?;
-        self.shared.world.fate.at("history.after_compacted");
+        self.shared.env.world.fate.at("history.after_compacted");
         self.absorb();
         Ok(true)
     }
 
     /// What there is to do about the question, if anything.
     fn sketch(&self, model: &dyn Model, mode: &Mode, quest: &Quest, why: Why) -> Option<Sketch> {
-        let (models, settings) = (&self.shared.models, &self.shared.settings.compaction);
+        let (models, settings) = (&self.shared.models, &self.shared.env.settings.compaction);
         let params = self.params(model, quest);
         let window = models.window(model.name(), &params);
         if why == Why::Long && window.is_none() {
             return None;
         }
         let fingerprint = models.fingerprint(model.name());
-        let profile = profile_of(mode, &self.shared.settings.profiles);
+        let profile = profile_of(mode, &self.shared.env.settings.profiles);
         let asking = self.asking(model, fingerprint.as_ref(), profile, &params, quest);
         let whole = of_request(&asking.request());
         let mut ratio = models.ratio(model.name());

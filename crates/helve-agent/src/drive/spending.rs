@@ -59,7 +59,7 @@ impl Driver {
 
     pub(super) fn count(&self, model: &dyn Model, spent: &Spent) {
         if let Some(counters) = self.shared.models.counters(model.name()) {
-            counters.spent(spent);
+            counters.record_spent(spent);
         }
     }
 

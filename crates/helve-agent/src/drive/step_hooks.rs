@@ -11,7 +11,7 @@ impl Driver {
     pub(super) fn must_close_step(&self) -> bool {
         let agent = &self.run.setup().agent;
         self.run.unclosed_step().is_some_and(|step| step > self.closed_step)
-            && self.shared.settings.hooks.wait_for_step(StepEdge::After, agent)
+            && self.shared.env.settings.hooks.wait_for_step(StepEdge::After, agent)
     }
 
     /// Asks the `after_step` hooks about the last complete step.
@@ -33,14 +33,14 @@ impl Driver {
     ) -> Result<(), DriveError> {
         let shared = self.shared.clone();
         let agent = self.run.setup().agent.clone();
-        if !shared.settings.hooks.wait_for_step(edge, &agent) {
+        if !shared.env.settings.hooks.wait_for_step(edge, &agent) {
             return Ok(());
         }
         let (user, conversation, run) = (self.user.clone(), self.conversation, self.run.id());
         let question = HookQuestion { run, conversation, agent: &agent, user: &user, model, step };
         let mut snapshots = vec![];
         let ask = async {
-            snapshots = shared.settings.hooks.step_snapshots(edge, &question).await;
+            snapshots = shared.env.settings.hooks.step_snapshots(edge, &question).await;
         };
         self.unless_stopped(ask).await?;
         let facts: Vec<Fact> = snapshots.into_iter().map(Fact::StepSnapshot).collect();

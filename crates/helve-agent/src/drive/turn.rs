@@ -9,9 +9,9 @@ use crate::run::Step;
 impl Driver {
     /// Waits until it is this run's turn, or until there is nothing to wait for any more.
     pub(super) async fn await_turn(&mut self) -> Result<(), DriveError> {
-        let (turns, user) = (self.shared.turns.clone(), self.user.0.clone());
+        let (turns, user) = (self.shared.admission.clone(), self.user.0.clone());
         let mut turn = std::pin::pin!(turns.enter_unbounded(&user));
-        let closing = self.shared.closing.clone();
+        let closing = self.shared.shutdown.closing.clone();
         while self.has_work() {
             tokio::select! {
                 pass = turn.as_mut() => {

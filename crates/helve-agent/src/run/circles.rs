@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use helve_tool::fits_all;
 use helve_types::{
-    Always, CallId, Failure, FailureKind, Fingerprint, Message, Notice, Part, Reason, ToolCall, ToolPart,
-    ToolState, canonical_json,
+    Always, CallId, CallState, Failure, FailureKind, Fingerprint, Message, Notice, Part, PartState, Reason,
+    ToolCall, ToolPart, canonical_json,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -33,4 +33,9 @@ impl Read {
     pub(super) fn taint(&self) -> Taint {
         self.before.clone().and(self.here.clone())
     }
+
+    /// What the model reads that writes the next message: also the results of the last step's calls.
+    pub(super) fn taint_by_now(&self, message: &Message) -> Taint {
+        self.before.clone().and(Taint::of_messages([message]))
+    }
 }

@@ -9,7 +9,7 @@ use super::Run;
 use crate::command::CommandError;
 
 /// A message during a run is not longer than this.
-pub(crate) const SAID_BYTES_MAX: usize = 64 * 1_024;
+pub const SAID_BYTES_MAX: usize = 64 * 1_024;
 /// So many may wait to be heard.
 const UNHEARD_MAX: usize = 32;
 

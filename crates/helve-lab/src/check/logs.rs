@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use helve_agent::{Reader, Run as Machine, transcript};
 use helve_model::Turn;
+use helve_runtime::{Reader, Run as Machine, transcript};
 use helve_types::{CallId, Fact, Message, RunId};
 use serde_json::Value;
 

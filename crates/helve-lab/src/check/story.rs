@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use helve_agent::Run as Machine;
+use helve_runtime::Run as Machine;
 use helve_types::{
     About, Always, Answer, ApprovalId, AskedCall, CallId, Effect, EventBody, Fact, Failure, FailureKind,
     MessageId, ModelParams, OnUnknown, Question, RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use helve_agent::Run as Machine;
+use helve_runtime::Run as Machine;
 use helve_types::{Fact, StopReason};
 
 use super::Evidence;

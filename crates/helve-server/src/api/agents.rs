@@ -35,7 +35,7 @@ pub(crate) struct AgentView {
 
 pub(crate) async fn list_agents(State(app): State<App>) -> axum::Json<AgentList> {
     let registry = app.runtime.registry();
-    let view = |agent: &helve_agent::AgentSettings| AgentView {
+    let view = |agent: &helve_runtime::AgentSettings| AgentView {
         missing_tools: agent
             .tools
             .iter()

@@ -1,7 +1,7 @@
 //! Questions to people, and their answers.
 
 use axum::extract::State;
-use helve_agent::CommandError;
+use helve_runtime::CommandError;
 use helve_store::{Approval, ApprovalFilter, ApprovalState, Scope, StoreError};
 use helve_types::{Answer, ApprovalId, Question};
 use schemars::JsonSchema;

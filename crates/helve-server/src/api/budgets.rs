@@ -1,7 +1,7 @@
 //! What may be used up, and what was.
 
 use axum::extract::State;
-use helve_agent::{Account, Limits};
+use helve_runtime::{Account, Limits};
 use helve_types::Used;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

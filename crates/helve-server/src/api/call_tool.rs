@@ -8,7 +8,7 @@ mod execute;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use helve_agent::{CallOptions, Called, Order};
+use helve_runtime::{CallOptions, Called, Order};
 use helve_store::AuditEntry;
 use helve_tool::{Outcome, Progress, Unknown};
 use helve_types::{Failure, FailureKind, ToolOutput, Trail, UserId};

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use helve_agent::Delivered;
+use helve_runtime::ClientResult;
 use helve_types::{CallId, Failure, FailureKind, RunId, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,7 @@ pub(crate) async fn bring_result(
         }
     };
     let scope = principal.scope();
-    let delivered = Delivered { call, result_token, by: principal.user, result };
+    let delivered = ClientResult { call, result_token, by: principal.user, result };
     app.runtime.deliver(scope, run, delivered).await?;
     Ok(StatusCode::ACCEPTED)
 }

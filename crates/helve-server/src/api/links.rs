@@ -12,7 +12,7 @@ use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::Response;
-use helve_agent::CommandError;
+use helve_runtime::CommandError;
 use helve_store::{Approval, ApprovalState, Scope};
 use helve_types::{Answer, ApprovalId, ApprovalKind, OutcomeAnswer, Seal, Timestamp};
 use schemars::JsonSchema;

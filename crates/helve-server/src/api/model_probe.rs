@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use helve_agent::ProbeError;
+use helve_runtime::ProbeError;
 use helve_store::AuditEntry;
 use helve_types::ModelProfile;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use axum::extract::State;
-use helve_agent::{Model, Models, Price, PriceSource, Runtime};
+use helve_runtime::{Model, Models, Price, PriceSource, Runtime};
 use helve_types::{Mode, ModelProfile, Notice, Reason, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use helve_agent::{Frame, StartInput, StartRequest};
+use helve_runtime::{Frame, StartInput, StartRequest};
 use helve_store::{RunFilter, RunRecord, Scope, StoreError};
 use helve_types::{RunId, RunState, Spent};
 use schemars::JsonSchema;

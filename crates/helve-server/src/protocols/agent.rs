@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use futures_util::StreamExt;
-use helve_agent::{Frame, StartInput, StartRequest, Started};
+use helve_runtime::{Frame, StartInput, StartRequest, Started};
 use helve_store::{Scope, StoreError};
 use helve_types::{CallId, Ending, Fact, Live, PartKind, Question, RunState, Spent, ToolChoice};
 use schemars::JsonSchema;

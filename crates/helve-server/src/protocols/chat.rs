@@ -7,7 +7,7 @@ mod render;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use helve_agent::{StartInput, StartRequest};
+use helve_runtime::{StartInput, StartRequest};
 use helve_types::Mode;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_agent::{AdmissionSettings, ShareSettings};
 use helve_model::Reply;
+use helve_runtime::{AdmissionSettings, ShareSettings};
 use helve_server::ServerLimits;
 use helve_store::{Disk, FreeMin, Page, Room, RunFilter, Scope, Views};
 use reqwest::{Method, Response, StatusCode};

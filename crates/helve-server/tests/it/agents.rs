@@ -1,6 +1,6 @@
 //! The agents there are.
 
-use helve_agent::AgentSettings;
+use helve_runtime::AgentSettings;
 use reqwest::StatusCode;
 use serde_json::json;
 

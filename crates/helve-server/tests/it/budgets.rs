@@ -1,6 +1,6 @@
 //! Budgets over HTTP.
 
-use helve_agent::{Budgets, Limits};
+use helve_runtime::{Budgets, Limits};
 use helve_store::TokenRights;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use helve_agent::AgentSettings;
+use helve_runtime::AgentSettings;
 use helve_store::{TokenRights, Views};
 use helve_tool::{Action, CallContext, Pattern, Request, Rule, Tool, ToolFuture};
 use helve_types::{Effect, ToolOutput, ToolSpec};

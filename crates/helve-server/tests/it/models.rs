@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use helve_agent::{ModelOptions, Origin, PerMillion, Price, PriceSource};
+use helve_runtime::{ModelOptions, Origin, PerMillion, Price, PriceSource};
 use helve_types::ModelParams;
 use reqwest::StatusCode;
 use serde_json::{Value, json};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use axum::middleware::from_fn_with_state;
 use futures_util::StreamExt;
-use helve_agent::{
+use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
+use helve_runtime::{
     AdmissionSettings, AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, ShareSettings,
 };
-use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, ListenSettings, Network, ServerLimits, new_token, router, serve};
 use helve_store::{Access, ActFor, Disk, MemoryStore, TokenRights};
 use helve_tool::{

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use helve_agent::{ModelOptions, Models};
 use helve_model::DemoModel;
 use helve_model_http::{AnswerBounds, HttpModel, HttpModelSettings, SettingsError, Timeouts};
+use helve_runtime::{ModelOptions, Models};
 
 use crate::config::{Config, ModelSettings, Prices, Source};
 

@@ -1,6 +1,6 @@
 //! `[budgets]`: what runs may use up.
 
-use helve_agent::{Budgets, Limits};
+use helve_runtime::{Budgets, Limits};
 use serde::Deserialize;
 
 use super::places::Places;

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use helve_agent::CompactionSettings;
+use helve_runtime::CompactionSettings;
 use serde::Deserialize;
 
 use super::file::names_of;

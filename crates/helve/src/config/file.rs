@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use helve_agent::AgentSettings;
+use helve_runtime::AgentSettings;
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rate, RateTerms, Rule,
 };

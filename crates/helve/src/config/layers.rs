@@ -2,9 +2,9 @@
 //!
 //! Above these come the agent's parameters, the variant's and the request's, which are known only when a run starts.
 
-use helve_agent::{ModelOptions, Origin};
 use helve_model::FormSupport;
 use helve_model_http::{HttpModel, HttpModelSettings, form_support, vendor_params};
+use helve_runtime::{ModelOptions, Origin};
 
 use super::{ModelSettings, Prices, small, windows};
 use crate::nearby::is_nearby;
@@ -59,8 +59,8 @@ impl ModelSettings {
 
 #[cfg(test)]
 mod tests {
-    use helve_agent::{PerMillion, PriceSource};
     use helve_model::{Model, ToolMode};
+    use helve_runtime::{PerMillion, PriceSource};
     use helve_types::Mode;
 
     use crate::config::{Config, Environment, Overrides, Source};

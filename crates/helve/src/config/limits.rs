@@ -5,8 +5,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use helve_agent::{AdmissionSettings, RuntimeSettings, ShareSettings};
 use helve_model_http::{AnswerBounds, Timeouts};
+use helve_runtime::{AdmissionSettings, RuntimeSettings, ShareSettings};
 use helve_server::ServerLimits;
 use helve_store::FreeMin;
 use helve_tool::JsonBounds;

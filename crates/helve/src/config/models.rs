@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use anyhow::anyhow;
-use helve_agent::ModelOptions;
 use helve_model::ToolMode;
 use helve_model_http::{HttpModelSettings, VENDORS, Vendor, vendor};
+use helve_runtime::ModelOptions;
 use helve_types::ModelParams;
 use serde::Deserialize;
 use toml::Table;

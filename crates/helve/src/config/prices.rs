@@ -1,7 +1,7 @@
 //! What models cost: the list that comes with Helve, and what the operator says instead.
 
 use anyhow::Context;
-use helve_agent::{PerMillion, Price, PriceSource};
+use helve_runtime::{PerMillion, Price, PriceSource};
 use serde::Deserialize;
 
 use super::places::Places;

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
-use helve_agent::{Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest, Started};
 use helve_egress::{Egress, EgressSettings, Secret, Secrets, Url};
 use helve_model::{Reply, ScriptedModel};
+use helve_runtime::{
+    Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest, Started,
+};
 use helve_store::{ApprovalFilter, Scope, Store};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{Action, Catalogue, Registry, Rule, read_definition};

@@ -32,7 +32,7 @@ impl Driver {
     ) -> Result<Option<Hooked>, DriveError> {
         let shared = self.shared.clone();
         let setup = self.run.setup().clone();
-        if !shared.settings.hooks.wait_for_questions(&setup.agent) {
+        if !shared.env.settings.hooks.wait_for_questions(&setup.agent) {
             return Ok(Some(Hooked::default()));
         }
         let user = self.user.clone();
@@ -44,7 +44,7 @@ impl Driver {
             model: model.name(),
             step,
         };
-        let hooks = &shared.settings.hooks;
+        let hooks = &shared.env.settings.hooks;
         let mut asked: Option<Result<Hooked, HookRefusal>> = None;
         let ask = async {
             let params = shared.models.params(model, &setup);

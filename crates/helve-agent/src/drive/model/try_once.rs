@@ -1,16 +1,18 @@
 //! One try at one model, while people may still speak.
 
 use helve_dialect::Profile;
+use helve_model::fleet::RequestOutcome;
+use helve_model::fleet::prompt_mode::profile_of;
+use helve_model::fleet::tokens::of_request;
 use helve_model::{Model, ModelError, ModelErrorKind};
 use helve_types::{Fingerprint, Mode, ModelParams, PartId};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::Quest;
-use crate::ask::{Asking, profile_of};
-use crate::compact::tokens::of_request;
+use crate::ask::Asking;
 use crate::drive::{DriveError, Driver};
 use crate::listen::{Broken, Listener};
-use crate::metrics::Asked;
 use crate::run::Heard;
 use crate::transcript::Reader;
 
@@ -25,11 +27,11 @@ pub(super) enum Try {
 
 impl Try {
     /// For those who count.
-    pub(super) fn how(&self) -> Asked {
+    pub(super) fn how(&self) -> RequestOutcome {
         match self {
-            Self::Heard(_) => Asked::Answered,
-            Self::Stopped(_) => Asked::Stopped,
-            Self::Broken(broken, _) => Asked::Failed(broken.error.kind),
+            Self::Heard(_) => RequestOutcome::Answered,
+            Self::Stopped(_) => RequestOutcome::Stopped,
+            Self::Broken(broken, _) => RequestOutcome::Failed(broken.error.kind),
         }
     }
 }
@@ -42,7 +44,7 @@ impl Driver {
         quest: &Quest,
     ) -> Result<Try, DriveError> {
         let shared = self.shared.clone();
-        let profile = profile_of(mode, &shared.settings.profiles);
+        let profile = profile_of(mode, &shared.env.settings.profiles);
         if let (Mode::Prompt(name), None) = (mode, profile) {
             let message = format!("there is no prompt profile `{name}`");
             let error = ModelError::new(ModelErrorKind::Refused, message);
@@ -53,18 +55,21 @@ impl Driver {
         let asking = self.asking(model, fingerprint.as_ref(), profile, &params, quest);
         let feed = self.feed.clone();
         let after_seq = self.journal.pending_seq();
+        let (written, mut written_calls) = mpsc::unbounded_channel();
         let mut listener =
-            Listener::new(&feed, quest.step, quest.attempt, after_seq, asking.reading(), asking.results());
+            Listener::new(&feed, quest.step, quest.attempt, after_seq, asking.reading(), asking.results())
+                .reporting_calls(written);
         let asked = Instant::now();
         let request = asking.request();
-        let estimated = shared.settings.compaction.enabled.then(|| of_request(&request));
+        let estimated = shared.env.settings.compaction.enabled.then(|| of_request(&request));
         let stream = model.ask(&request);
         let ended = {
             let mut hearing = std::pin::pin!(listener.hear(stream));
             loop {
                 tokio::select! {
-                    // The stream first: tokens are the common case.
+                    // The stream before people: tokens are the common case.
                     biased;
+                    Some(call) = written_calls.recv() => self.begin_early(quest, call).await?,
                     ended = &mut hearing => break Ended::Itself(ended),
                     Some(command) = self.commands.recv() => {
                         self.obey(command).await?;
@@ -72,13 +77,13 @@ impl Driver {
                             break Ended::ByPerson;
                         }
                     }
-                    () = shared.halt.cancelled() => return Err(DriveError::Halted),
+                    () = shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
                     () = tokio::time::sleep_until(quest.until) => break Ended::ByTime,
                 }
             }
         };
         if let (Some(first), Some(counters)) = (listener.first_at(), shared.models.counters(model.name())) {
-            counters.first_token(first - asked);
+            counters.record_first_token(first - asked);
         }
         if let Some(estimated) = estimated {
             self.learn_tokens(model, &params, estimated, listener.usage());
@@ -89,6 +94,7 @@ impl Driver {
         let heard = match ended {
             Ended::ByPerson => {
                 let stopped = listener.stopped(mode.clone());
+                self.discard_early_reads().await?;
                 return Ok(Try::Stopped(self.priced(model, stopped)));
             }
             Ended::Itself(heard) => heard,
@@ -98,8 +104,13 @@ impl Driver {
             }
         };
         Ok(match heard {
-            Ok(()) => Try::Heard(self.priced(model, listener.heard(mode.clone(), quest.tools))),
+            Ok(()) => {
+                let heard = listener.heard(mode.clone(), quest.tools);
+                self.discard_unrequested_reads(&heard).await?;
+                Try::Heard(self.priced(model, heard))
+            }
             Err(broken) => {
+                self.discard_early_reads().await?;
                 self.lose(model, mode, quest.step, quest.attempt, listener.usage());
                 Try::Broken(broken, listener.cut_text())
             }
@@ -136,7 +147,7 @@ impl Driver {
             profile,
             choice,
             holds: model.form_support(),
-            takes_choice: models.takes(model, choice, params),
+            takes_choice: models.accepts_choice(model, choice, params),
             words: quest.words.as_deref(),
             reasoning_open: models.reasoning_open(model.name()),
             calls_in_text: models.calls_in_text(model.name()),

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use helve_dialect::{End, Language, Parser, Piece, Reading};
+use helve_model::fleet::{Window, num_ctx};
 use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Needs, Turn};
 use helve_types::{ModelParams, Spent, StopReason, ToolChoice, Usage};
 
 use super::prompt;
-use crate::compact::{Cut, Window, summary_tokens};
+use crate::compact::{Cut, summary_tokens};
 use crate::drive::{DriveError, Driver};
-use crate::models::num_ctx;
 use crate::transcript::Placed;
 
 /// A question that was lost on the way is asked again, so often.
@@ -69,7 +69,7 @@ impl Driver {
     }
 
     fn writer_name(&self) -> Option<&str> {
-        self.shared.settings.compaction.model.as_deref()
+        self.shared.env.settings.compaction.model.as_deref()
     }
 
     /// Has it written. There is no text if somebody stops the run, if time runs out or if nobody writes one.

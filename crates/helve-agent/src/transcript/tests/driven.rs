@@ -6,9 +6,9 @@ use helve_types::{
 };
 
 use super::*;
-use crate::compact::tokens::{Ratio, of_turn};
 use crate::compact::{Goal, Keeper, Past};
 use crate::run::{Errand, Heard, HeardCall, HeardPart, Step, pre_search_requested};
+use helve_model::fleet::tokens::{Ratio, of_turn};
 
 const FACTS_MAX: usize = 120;
 

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use futures_util::{StreamExt, stream};
-use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_lab::mock::{Mock, PROTOCOLS, Protocol, Script};
 use helve_model::ToolMode;
 use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
+use helve_runtime::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_store::{Log, MemoryStore};
 use helve_tool::{Action, CallContext, Guards, Registry, Request, Rule, Tool, ToolFuture};
 use helve_types::{Effect, Fact, Fate, Mode, ModelParams, StopReason, ToolOutput, ToolSpec, UserId, World};

@@ -7,10 +7,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_agent::{Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_lab::mock::{Mock, Protocol, Script, words};
 use helve_model::ToolMode;
 use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
+use helve_runtime::{Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_store::MemoryStore;
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolFuture};
 use helve_types::{

@@ -5,7 +5,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use helve_agent::{CallOptions, Called};
+use helve_runtime::{CallOptions, Called};
 use helve_tool::{Outcome, Unknown};
 use helve_types::ToolOutput;
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! How a run looks on `POST /api/chat`: the text so far, and tools at work.
 
-use helve_agent::Frame;
+use helve_runtime::Frame;
 use helve_store::StoreError;
 use helve_types::{CallId, ConversationId, Ending, Fact, FailureKind, Live, PartKind, RunId, ToolOutput};
 use serde_json::{Map, Value, json};

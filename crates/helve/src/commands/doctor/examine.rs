@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use helve_agent::Runtime;
+use helve_runtime::Runtime;
 use helve_server::{DoctorReport, Finding};
 use helve_store::Store;
 use helve_tool_builtin::TAVILY_SECRET;
@@ -41,7 +41,7 @@ impl Examined {
             models: assembly
                 .models
                 .iter()
-                .map(|model| helve_agent::Model::name(&**model).to_owned())
+                .map(|model| helve_runtime::Model::name(&**model).to_owned())
                 .collect(),
             address,
         }

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use helve_agent::Model;
 use helve_model::{ModelError, ModelErrorKind};
 use helve_model_http::{HttpModel, Listing, VENDORS};
+use helve_runtime::Model;
 
 use helve_server::Finding;
 

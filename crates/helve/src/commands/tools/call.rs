@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
 use clap::Args;
-use helve_agent::CallOptions;
+use helve_runtime::CallOptions;
 use helve_tool::{Outcome, Progress, Unknown};
 use helve_types::{Failure, ToolOutput, UserId, World};
 use serde::Deserialize;

@@ -1,0 +1,84 @@
+//! What the drivers of a process share besides the environment: the models, and whose turn it is.
+
+use helve_guard::Admission;
+use helve_model::fleet::Models;
+use helve_store::RunJournal;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::client_results::{ClientResult, judge, keep_late};
+use crate::command::{Command, CommandError};
+use crate::drive::Rests;
+use crate::environment::Environment;
+use crate::leases::Leases;
+use crate::run::{Delivery, Run};
+
+/// What a driver works with that is not its run's own.
+pub struct DriverContext {
+    pub env: Environment,
+    pub models: Models,
+    /// Decides whose turn it is to be at work.
+    pub admission: Admission,
+    pub leases: Leases,
+    pub(crate) rests: Rests,
+    pub tasks: TaskTracker,
+    pub shutdown: Shutdown,
+}
+
+/// How the process ends, in two steps.
+#[derive(Default)]
+pub struct Shutdown {
+    /// No new runs are taken.
+    pub closing: CancellationToken,
+    /// Everything stops where it is; the log says where to go on.
+    pub halt: CancellationToken,
+}
+
+impl DriverContext {
+    pub fn new(env: Environment, models: Models) -> Self {
+        Self {
+            admission: Admission::new(env.settings.runs),
+            env,
+            models,
+            leases: Leases::default(),
+            rests: Rests::default(),
+            tasks: TaskTracker::new(),
+            shutdown: Shutdown::default(),
+        }
+    }
+
+    /// Answers whoever speaks to a run that is over. A result that comes after the end changes nothing, but it is kept.
+    pub async fn answer_over(&self, run: &Run, journal: &RunJournal, command: Command) {
+        match command {
+            Command::Deliver { delivered, reply } => {
+                let answer = self.deliver_over(run, journal, &delivered).await;
+                _ = reply.send(answer);
+            }
+            Command::Cancel { reply, .. } => _ = reply.send(Ok(())),
+            Command::Overdue { call } => self.leases.end(&call),
+            other => {
+                let late = other.late(run);
+                other.reply(late);
+            }
+        }
+    }
+
+    async fn deliver_over(
+        &self,
+        run: &Run,
+        journal: &RunJournal,
+        delivered: &ClientResult,
+    ) -> Result<(), CommandError> {
+        match judge(run, self.env.seal().await?, delivered) {
+            Delivery::Same => Ok(()),
+            Delivery::Counts | Delivery::Late => {
+                keep_late(journal, delivered).await?;
+                Err(CommandError::Over)
+            }
+            Delivery::Refused(
+                error @ (CommandError::WrongToken | CommandError::NoToken | CommandError::AlreadyBrought),
+            ) => Err(error),
+            Delivery::Refused(_) => Err(CommandError::Over),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What every run of a process works with, whoever drives it.
+
+use std::sync::Arc;
+
+use helve_store::{Recorded, RunJournal, Store, StoreError};
+use helve_tool::Catalogue;
+use helve_types::{Fact, RunId, Seal, UserId, World};
+use tokio::sync::OnceCell;
+
+use crate::agents::{Agent, AgentSettings};
+use crate::budget::{Account, Whose};
+use crate::feed::{Feed, Feeds};
+use crate::metrics::{BudgetCounters, RunCounters};
+use crate::settings::RuntimeSettings;
+
+/// The store, the world, the tools and the agents of a process, with what the operator decided about them.
+pub struct Environment {
+    pub store: Arc<dyn Store>,
+    pub world: World,
+    pub catalogue: Arc<Catalogue>,
+    pub agents: Vec<Agent>,
+    pub settings: RuntimeSettings,
+    pub feeds: Feeds,
+    pub run_counters: RunCounters,
+    pub budget_counters: BudgetCounters,
+    /// Made when it is first needed.
+    seal: OnceCell<Seal>,
+}
+
+impl Environment {
+    /// The store and the world are those of the catalogue.
+    pub fn new(catalogue: Arc<Catalogue>, settings: RuntimeSettings) -> Self {
+        let (registry, hooks) = (catalogue.registry(), &settings.hooks);
+        let agent = |agent: &AgentSettings| Agent::new(agent.clone(), &settings.rules, registry, hooks);
+        let mut agents: Vec<Agent> = settings.agents.iter().map(agent).collect();
+        // A request without an agent's name means the first.
+        agents.sort_by_key(|agent| agent.settings.name != "default");
+        Self {
+            store: catalogue.store().clone(),
+            world: catalogue.world().clone(),
+            catalogue,
+            agents,
+            settings,
+            feeds: Feeds::default(),
+            run_counters: RunCounters::default(),
+            budget_counters: BudgetCounters::default(),
+            seal: OnceCell::new(),
+        }
+    }
+
+    pub fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.settings.name == name)
+    }
+
+    /// The journal of a run, whose events readers see when they are durable.
+    pub fn journal(&self, run: RunId, epoch: u64, last_seq: u64) -> RunJournal {
+        let feed = self.feeds.of(run);
+        let on_asked = self.settings.on_asked.clone();
+        let publish = Arc::new(move |events: &[Arc<Recorded>]| {
+            feed.publish(events);
+            let Some(on_asked) = &on_asked else { return };
+            for recorded in events {
+                if let Fact::ApprovalAsked(question) = &recorded.event.fact {
+                    on_asked(question.approval);
+                }
+            }
+        });
+        RunJournal::new(self.store.clone(), self.world.clone(), run, epoch, last_seq, publish)
+    }
+
+    pub fn feed(&self, run: RunId) -> Arc<Feed> {
+        self.feeds.of(run)
+    }
+
+    /// The installation's seal, whose key is read once.
+    pub async fn seal(&self) -> Result<&Seal, StoreError> {
+        let read = || async { Ok(Seal::new(self.store.signing_key(self.world.secret()).await?)) };
+        self.seal.get_or_try_init(read).await
+    }
+
+    /// The budgets of the day that a run of this user with this agent draws on, with what was drawn.
+    pub async fn day_accounts(&self, user: &UserId, agent: &str) -> Result<Vec<Account>, StoreError> {
+        let budgets = &self.settings.budgets;
+        if !budgets.has_days() {
+            return Ok(vec![]);
+        }
+        let used = self.store.used_on(self.world.now().day(), user.clone(), agent.into()).await?;
+        Ok(vec![
+            Account { whose: Whose::UserDay, limits: budgets.user_day, used: used.user },
+            Account { whose: Whose::AgentDay, limits: budgets.agent_day, used: used.agent },
+            Account { whose: Whose::Day, limits: budgets.day, used: used.all },
+        ])
+    }
+}

@@ -1,0 +1,64 @@
+//! Who may begin.
+//!
+//! A run that does not exist yet is let in or refused before anything of it is on record, so whatever was acknowledged
+//! goes on. Runs that are on record wait for their turn like all others (`drive/turn.rs`, `recover.rs`), but are never
+//! refused.
+
+use helve_agent::ShareSettings;
+use helve_guard::{AdmissionPermit, Rejected};
+use helve_store::{IdempotencyKey, StoreError};
+use helve_types::{RunId, UserId};
+
+use crate::{Shared, StartError};
+
+impl Shared {
+    /// What the same request has begun. It is found whatever has changed since, and however many others wait: there is
+    /// nothing to let in.
+    pub(super) async fn begun_before(
+        &self,
+        user: &UserId,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<Option<RunId>, StoreError> {
+        let Some(key) = key else { return Ok(None) };
+        self.env().store.run_of_key(user.clone(), key.clone(), self.env().world.now()).await
+    }
+
+    /// Whether the user may keep more.
+    async fn must_have_room(&self, user: &UserId) -> Result<(), StartError> {
+        let ShareSettings { waiting_runs_max, bytes_max } = self.env().settings.share;
+        let share = self.env().store.share_of(user.clone()).await?;
+        if share.waiting_runs >= waiting_runs_max {
+            return Err(StartError::TooManyWaiting { waiting: share.waiting_runs, max: waiting_runs_max });
+        }
+        if share.bytes >= bytes_max {
+            return Err(StartError::UserStorageFull { bytes: share.bytes, max: bytes_max });
+        }
+        Ok(())
+    }
+
+    /// Waits for the user's turn, as long as the settings allow.
+    pub(super) async fn admit(&self, user: &UserId) -> Result<AdmissionPermit, StartError> {
+        if self.context.shutdown.closing.is_cancelled() {
+            return Err(StartError::Closing);
+        }
+        if self.env().settings.disk.is_low() {
+            return Err(StartError::StorageFull);
+        }
+        self.must_have_room(user).await?;
+        let turn = tokio::select! {
+            turn = self.context.admission.enter(&user.0) => turn,
+            () = self.context.shutdown.closing.cancelled() => return Err(StartError::Closing),
+        };
+        turn.map_err(|why| self.rejected(why))
+    }
+
+    /// Who waited in vain for so long may as well come back after as long again.
+    fn rejected(&self, why: Rejected) -> StartError {
+        let after_s = self.env().settings.runs.wait.as_secs().clamp(1, 60);
+        let after_s = u32::try_from(after_s).unwrap_or(60);
+        match why {
+            Rejected::CallerLimit => StartError::ShareTaken { after_s },
+            Rejected::TotalLimit => StartError::Full { after_s },
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A person's answer to a question: looked at before it is passed on, so that one which cannot be meant leaves the
+//! question open.
+
+use helve_agent::{Command, CommandError};
+use helve_store::{Approval, ApprovalFilter, Page, Scope};
+use helve_tool::{conditions, fits_all};
+use helve_types::{About, Always, Answer, ApprovalId, RunId, Within};
+use serde_json::Value;
+
+use crate::Runtime;
+
+impl Runtime {
+    /// Settles an open question. The first answer wins.
+    pub async fn answer(
+        &self,
+        scope: Scope,
+        approval: ApprovalId,
+        answer: Answer,
+        by: String,
+    ) -> Result<(), CommandError> {
+        let held = self.shared.env().store.approval(scope.clone(), approval).await?;
+        if let Answer::Approve { arguments, always: Some(always) } = &answer {
+            check(always, arguments.as_deref(), &held).map_err(CommandError::BadAlways)?;
+            if always.within == Within::Conversation
+                && self.shared.env().store.run(scope, held.run).await?.conversation.is_none()
+            {
+                let what = "this run belongs to no conversation; say `run` or `agent`";
+                return Err(CommandError::BadAlways(what.into()));
+            }
+        }
+        let always = match &answer {
+            Answer::Approve { always, .. } => always.clone(),
+            _ => None,
+        };
+        let told = by.clone();
+        self.command(held.run, |reply| Command::Answer { approval, answer, by, reply }).await?;
+        if let Some(always) = always {
+            self.answer_covered(&held, &always, told).await;
+        }
+        Ok(())
+    }
+
+    /// Answers the other open questions that would not have been asked if the consent had been there before. Those that
+    /// cannot be answered now stay open: the consent itself is given.
+    async fn answer_covered(&self, said: &Approval, always: &Always, by: String) {
+        let open = match always.within {
+            Within::Run => ApprovalFilter::PendingOf(said.run),
+            Within::Conversation | Within::Agent => ApprovalFilter::Pending(Page::first(COVERED_MAX)),
+        };
+        let open = match self.shared.env().store.approvals(Scope::User(said.user.clone()), open).await {
+            Ok(open) => open,
+            Err(error) => {
+                tracing::warn!(%error, "open questions cannot be read; those that the consent covers stay open");
+                return;
+            }
+        };
+        for other in open.into_iter().filter(|other| is_like(said, other, always)) {
+            let (run, approval, by) = (other.run, other.id(), by.clone());
+            if self.is_in_reach(said.run, run, always.within).await
+                && let Err(error) = self
+                    .command(run, |reply| Command::Answer { approval, answer: Answer::approve(), by, reply })
+                    .await
+            {
+                tracing::info!(%run, %approval, %error, "a question that a consent covers stays open");
+            }
+        }
+    }
+
+    /// Whether another run is of the same agent and, where that is asked, of the same conversation.
+    async fn is_in_reach(&self, said_in: RunId, other: RunId, within: Within) -> bool {
+        let store = &self.shared.env().store;
+        let (Ok(mine), Ok(its)) =
+            (store.run(Scope::Everyone, said_in).await, store.run(Scope::Everyone, other).await)
+        else {
+            return false;
+        };
+        mine.setup.agent == its.setup.agent
+            && match within {
+                Within::Run => said_in == other,
+                Within::Conversation => mine.conversation.is_some() && mine.conversation == its.conversation,
+                Within::Agent => true,
+            }
+    }
+}
+
+/// So many open questions are looked at; others are answered by a person, or never asked again.
+const COVERED_MAX: usize = 200;
+
+/// Whether a question is about a call that the consent covers. Who is warned, or asked because a run goes round in
+/// circles, decides about that call alone.
+fn is_like(said: &Approval, other: &Approval, always: &Always) -> bool {
+    let (Some(mine), About::Permission { call: its, repeats: false }) =
+        (said.question.call(), &other.question.about)
+    else {
+        return false;
+    };
+    let sent = serde_json::from_str(&its.arguments).unwrap_or(Value::Null);
+    its.warnings.is_empty()
+        && (&*its.tool, &*its.version) == (&*mine.tool, &*mine.version)
+        && fits_all(&always.arguments, &sent)
+}
+
+/// What is wrong with a consent that outlives its call, if anything.
+fn check(always: &Always, edited: Option<&str>, held: &Approval) -> Result<(), String> {
+    let About::Permission { call, repeats } = &held.question.about else {
+        return Err(
+            "only a question whether a call may run can be answered for always; answer it once".into()
+        );
+    };
+    // Whoever looks at a circle sees one run, and not what else the tool may be called for.
+    if *repeats && always.within != Within::Run {
+        return Err("this call repeats itself in this run; say `run`, or answer it once".into());
+    }
+    if *repeats && call.version.is_empty() {
+        return Err(
+            "this call cannot be made, so there is nothing to allow for always; answer it once, or with a no"
+                .into(),
+        );
+    }
+    if call.version.is_empty() {
+        return Err("the question does not say which version of the tool it is about; answer it once".into());
+    }
+    // Those that will be sent. If they cannot be read they fit nothing.
+    let sent = serde_json::from_str(edited.unwrap_or(&call.arguments)).unwrap_or(Value::Null);
+    conditions(always, &sent).map(drop)
+}

@@ -1,0 +1,269 @@
+//! The runs of one process: starts them, passes on what people say, takes them up again after a stop.
+//!
+//! `start` opens a run, `admit` lets it begin, `slots` gives it one driver at a time, `recover` takes it up again. What a
+//! driver does is in `helve-agent`; this crate knows which runs have one.
+
+mod admit;
+mod answer;
+mod budget;
+mod call;
+mod client;
+mod order;
+mod probe;
+mod recover;
+mod slots;
+mod start;
+mod trials;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use helve_agent::{
+    Account, AdmissionSettings, AgentSettings, BudgetCounters, BudgetMetrics, Budgets, ChooseError,
+    ClientClaim, ClientResult, CommandError, CompactionSettings, Flaw, Follower, Frame, Heard, HeardCall,
+    HeardPart, Limits, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion,
+    Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings,
+    Step, Tools, Whose, transcript,
+};
+use helve_agent::{Command, DriveError, Driver, DriverContext, Environment, Left, SAID_BYTES_MAX};
+pub use helve_guard::AdmissionStatus;
+use helve_store::{Disk, Scope, Store, StoreError};
+use helve_tool::{Catalogue, Registry};
+use helve_types::{MessageId, RunId, RunInput, RunState, World};
+use tokio::sync::oneshot;
+use tracing::{Instrument, error_span};
+
+pub use self::budget::BudgetReport;
+pub use self::call::{CallOptions, Called};
+pub use self::order::Order;
+use self::recover::Recovery;
+use self::slots::{DriverSlot, DriverSlots};
+pub use self::start::{StartError, StartInput, StartRequest, Started};
+
+/// The runs of this process. Clones share them.
+#[derive(Clone)]
+pub struct Runtime {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    context: Arc<DriverContext>,
+    slots: Arc<DriverSlots>,
+    recovery: Recovery,
+    /// Who we are, in the claims on runs.
+    owner: String,
+}
+
+impl Runtime {
+    /// A runtime whose tools are those that are registered, and no others.
+    pub fn new(
+        store: Arc<dyn Store>,
+        world: World,
+        models: Models,
+        registry: Arc<Registry>,
+        settings: RuntimeSettings,
+    ) -> Self {
+        Self::over(Arc::new(Catalogue::fixed(registry, store, world)), models, settings)
+    }
+
+    /// A runtime over a catalogue of tools, with its store and in its world.
+    pub fn over(catalogue: Arc<Catalogue>, models: Models, settings: RuntimeSettings) -> Self {
+        let env = Environment::new(catalogue, settings);
+        let shared = Shared {
+            context: Arc::new(DriverContext::new(env, models)),
+            slots: Arc::default(),
+            recovery: Recovery::default(),
+            owner: format!("process {}", std::process::id()),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.shared.env().store
+    }
+
+    pub fn world(&self) -> &World {
+        &self.shared.env().world
+    }
+
+    pub fn models(&self) -> &Models {
+        &self.shared.context.models
+    }
+
+    pub fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.shared.env().catalogue
+    }
+
+    pub fn registry(&self) -> &Arc<Registry> {
+        self.shared.env().catalogue.registry()
+    }
+
+    pub fn agents(&self) -> impl Iterator<Item = &AgentSettings> {
+        self.shared.env().agents.iter().map(|agent| &agent.settings)
+    }
+
+    /// The prompt profile that is meant where none is named.
+    pub fn default_profile(&self) -> &str {
+        &self.shared.env().settings.default_profile
+    }
+
+    /// How many runs are at work; those that wait for somebody are not.
+    pub fn active_runs(&self) -> usize {
+        self.admission().inside
+    }
+
+    /// How many runs have a driver: those that are at work, and those that wait for their turn.
+    pub fn driven_runs(&self) -> usize {
+        self.shared.slots.count()
+    }
+
+    /// How many runs are at work, and how many wait for their turn.
+    pub fn admission(&self) -> AdmissionStatus {
+        self.shared.context.admission.status()
+    }
+
+    /// What is known of the room on the disk.
+    pub fn disk(&self) -> &Disk {
+        &self.shared.env().settings.disk
+    }
+
+    /// What became of the runs of this process.
+    pub fn run_metrics(&self) -> RunMetrics {
+        self.shared.env().run_counters.read()
+    }
+
+    /// How often budgets have had a say.
+    pub fn budget_metrics(&self) -> BudgetMetrics {
+        self.shared.env().budget_counters.read()
+    }
+
+    pub fn is_closing(&self) -> bool {
+        self.shared.context.shutdown.closing.is_cancelled()
+    }
+
+    /// Everything the run says after event `after`, to its end.
+    pub fn follow(&self, run: RunId, after: u64) -> Follower {
+        let feed = self.shared.env().feeds.of(run);
+        Follower::new(self.shared.env().store.clone(), feed, run, after)
+    }
+
+    /// Says something to the model of a run, which hears it at its next step, and returns the message's id once it is
+    /// kept. The same id with the same text is one message.
+    pub async fn say(
+        &self,
+        scope: Scope,
+        run: RunId,
+        message: Option<MessageId>,
+        text: String,
+        by: String,
+    ) -> Result<MessageId, CommandError> {
+        if text.trim().is_empty() {
+            return Err(CommandError::Empty);
+        }
+        if text.len() > SAID_BYTES_MAX {
+            return Err(CommandError::TooLong(text.len()));
+        }
+        let record = self.shared.env().store.run(scope, run).await?;
+        if record.setup.input == RunInput::Call {
+            return Err(CommandError::NobodyListens);
+        }
+        let message = message.unwrap_or_else(|| self.shared.env().world.message_id());
+        self.command(run, |reply| Command::Say { message, text, by, reply }).await?;
+        Ok(message)
+    }
+
+    /// Stops a run, and says in which state that found it; a run that is over stays as it is.
+    pub async fn cancel(&self, scope: Scope, run: RunId, by: String) -> Result<RunState, CommandError> {
+        let state = self.shared.env().store.run(scope.clone(), run).await?.state;
+        if state.is_final() {
+            return Ok(state);
+        }
+        match self.command(run, |reply| Command::Cancel { by, reply }).await {
+            // It came to its end in the same moment.
+            Err(CommandError::Over) => Ok(self.shared.env().store.run(scope, run).await?.state),
+            done => done.map(|()| state),
+        }
+    }
+
+    /// Passes a command to the run's driver; a run without one gets one.
+    async fn command<T>(
+        &self,
+        run: RunId,
+        command: impl FnOnce(oneshot::Sender<Result<T, CommandError>>) -> Command,
+    ) -> Result<T, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.shared.send(run, command(reply));
+        answer.await.unwrap_or(Err(CommandError::Busy))
+    }
+
+    /// Stops taking runs, gives the active ones until `deadline`, and leaves the rest to the next start. Readers are
+    /// told last, when they have all that is on record.
+    pub async fn shut_down(&self, deadline: Duration) {
+        self.shared.context.shutdown.closing.cancel();
+        self.shared.context.tasks.close();
+        if tokio::time::timeout(deadline, self.shared.context.tasks.wait()).await.is_err() {
+            tracing::info!(runs = self.driven_runs(), "runs are left where they are, to be taken up again");
+            self.shared.context.shutdown.halt.cancel();
+            self.shared.context.tasks.wait().await;
+        }
+        self.shared.env().feeds.drain();
+    }
+}
+
+impl Shared {
+    fn env(&self) -> &Environment {
+        &self.context.env
+    }
+
+    /// To the driver if there is one; otherwise one is made for it, unless the server goes down.
+    fn send(self: &Arc<Self>, run: RunId, command: Command) {
+        if let Some((slot, mut commands)) = self.slots.send(run, command) {
+            if self.context.shutdown.closing.is_cancelled() {
+                while let Ok(command) = commands.try_recv() {
+                    command.reply(Err(CommandError::Busy));
+                }
+                return;
+            }
+            let shared = self.clone();
+            let resumed = async move {
+                _ = shared
+                    .resume(slot, commands, recover::ResumePermits::default(), recover::ResumeReason::Command)
+                    .await
+            };
+            // The lines of its log name the request that set it going again.
+            self.context.tasks.spawn(resumed.in_current_span());
+        }
+    }
+
+    /// Lets the driver work on its own task until it leaves the run. What it logs is under the request that called
+    /// for it, which it outlives.
+    fn spawn(self: &Arc<Self>, slot: DriverSlot, mut driver: Driver) {
+        let run = slot.run();
+        let driving = async move {
+            loop {
+                match driver.drive().await {
+                    Ok(Left::Waiting) if slot.release(driver.commands()) => break,
+                    // Somebody spoke in the last moment.
+                    Ok(Left::Waiting) => {}
+                    Ok(Left::Over) => {
+                        // Nobody who spoke in the last moment is left without an answer.
+                        while !slot.release(driver.commands()) {
+                            driver.answer_late().await;
+                        }
+                        break;
+                    }
+                    Err(DriveError::Halted) => break,
+                    Err(DriveError::Store(StoreError::Fenced(_))) => {
+                        tracing::warn!(%run, "another process has taken the run over");
+                        break;
+                    }
+                    Err(DriveError::Store(error)) => {
+                        tracing::error!(%run, %error, "the run stops where its log ends");
+                        break;
+                    }
+                }
+            }
+        };
+        self.context.tasks.spawn(driving.instrument(error_span!("run", %run)));
+    }
+}

@@ -1,0 +1,141 @@
+//! On which terms a call is made that somebody orders: with which tools, under which rules.
+//!
+//! The server's own people order what is there. Anybody else has a tool only where some agent would offer it to them,
+//! and on that agent's terms: what it may not do for them they cannot order either.
+
+use std::sync::Arc;
+
+use helve_agent::{Agent, AgentSettings};
+use helve_tool::{Access, Action, Registered, Rule, Rules, Toolbox, Verdict, fits};
+use helve_types::{RunSetup, ToolCall, ToolSpec, UserId};
+use serde_json::Value;
+
+use crate::{Runtime, Shared};
+
+/// Who orders a call. To order it is the consent it needs, as far as that is theirs to give.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Whoever types it on the server's own machine.
+    #[default]
+    CommandLine,
+    /// Somebody with all rights.
+    Admin,
+    /// Anybody else: where the operator wants a person asked, they have to be.
+    User,
+}
+
+impl Order {
+    /// Whose order made a run that is one call, as far as its record tells: of those who called over HTTP it does not
+    /// say what they may.
+    pub(super) fn of(setup: &RunSetup) -> Self {
+        if setup.agent == Self::CommandLine.agent() { Self::CommandLine } else { Self::User }
+    }
+
+    /// What rules call it; there is no agent.
+    pub(super) fn agent(self) -> &'static str {
+        match self {
+            Self::CommandLine => "command line",
+            Self::Admin | Self::User => "api",
+        }
+    }
+}
+
+/// What a call is made with.
+pub(super) struct Terms {
+    pub(super) toolbox: Toolbox,
+    pub(super) rules: Rules,
+    /// For what stands in: consent to a call is none to another.
+    pub(super) stand_ins: Rules,
+}
+
+impl Terms {
+    pub(super) fn of(shared: &Shared, order: Order, user: &UserId, call: &ToolCall) -> Self {
+        let all = shared.env().catalogue.registry().all();
+        let operator = &shared.env().settings.rules;
+        let agent = match order {
+            Order::CommandLine | Order::Admin => {
+                let stand_ins = Rules::new().with_layer("operator", operator.clone());
+                return Self {
+                    toolbox: Toolbox::new(all).fresh(),
+                    rules: ordered(operator, None, order),
+                    stand_ins,
+                };
+            }
+            Order::User => shared.agent_for(user, call),
+        };
+        let permissions = agent.map(|agent| permissions(&agent.settings)).unwrap_or_default();
+        let offered = |tool: &Arc<Registered>| agent.is_some_and(|agent| agent.may_use(tool.spec(), user));
+        Self {
+            toolbox: Toolbox::new(all.into_iter().filter(offered)).fresh(),
+            rules: ordered(operator, Some(&permissions), order),
+            stand_ins: Rules::new().with_layer("operator", operator.clone()).with_layer("agent", permissions),
+        }
+    }
+}
+
+impl Runtime {
+    /// Whether somebody without all rights can order this tool: some agent offers it to them.
+    pub fn offers(&self, user: &UserId, spec: &ToolSpec) -> bool {
+        self.shared.env().agents.iter().any(|agent| agent.may_use(spec, user))
+    }
+}
+
+impl Shared {
+    /// The agent on whose terms the call is made: the first that allows it, else the first that has the tool. A name
+    /// that no agent has may be a misspelling of one of the first agent's.
+    fn agent_for(&self, user: &UserId, call: &ToolCall) -> Option<&Agent> {
+        let tool = self.env().catalogue.registry().get(&call.name);
+        let Some(tool) = tool else { return self.env().agents.first() };
+        let spec = tool.spec();
+        let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
+        let access = Access {
+            tool: &spec.name,
+            leads_to: spec.leads_to.as_deref(),
+            tags: &spec.tags,
+            effect: spec.effect,
+            client: spec.client,
+            agent: Order::User.agent(),
+            user: &user.0,
+            arguments: &arguments,
+        };
+        let allows = |agent: &&Agent| {
+            let rules = ordered(&self.env().settings.rules, Some(&permissions(&agent.settings)), Order::User);
+            rules.judge(&access).verdict == Verdict::Allow
+        };
+        let having = || self.env().agents.iter().filter(|agent| agent.may_use(spec, user));
+        having().find(allows).or_else(|| having().next())
+    }
+}
+
+/// The agent's own rules, for a call that is not in its name.
+fn permissions(agent: &AgentSettings) -> Vec<Rule> {
+    let is_meant = |rule: &&Rule| rule.agent.as_ref().is_none_or(|pattern| fits(pattern, &agent.name));
+    agent.permissions.iter().filter(is_meant).map(|rule| Rule { agent: None, ..rule.clone() }).collect()
+}
+
+/// The rules for somebody who has decided already. What is forbidden stays forbidden. Where a rule asks, an operator
+/// has answered with the order; a user has not, and is told who can. Where no rule speaks, the caller is the person who
+/// would be asked.
+fn ordered(operator: &[Rule], agent: Option<&[Rule]>, order: Order) -> Rules {
+    let decided = |rules: &[Rule]| rules.iter().map(|rule| decided(rule, order)).collect();
+    let allow = Rule { because: "ordered by a person".into(), ..Rule::new(Action::Allow) };
+    let rules = Rules::new().with_layer("operator", decided(operator)).with_layer("order", vec![allow]);
+    match agent {
+        Some(agent) => rules.with_layer("agent", decided(agent)),
+        None => rules,
+    }
+}
+
+fn decided(rule: &Rule, order: Order) -> Rule {
+    match (rule.action, order) {
+        (Action::Ask, Order::CommandLine | Order::Admin) => Rule { action: Action::Allow, ..rule.clone() },
+        (Action::Ask, Order::User) => {
+            let asks = "a rule wants a person asked first";
+            let because =
+                if rule.because.is_empty() { asks.into() } else { format!("{asks}: {}", rule.because) };
+            let because = format!("{because}; have it called in a conversation, where you can approve it");
+            Rule { action: Action::Deny, because, ..rule.clone() }
+        }
+        (Action::Allow | Action::Deny, _) => rule.clone(),
+    }
+}

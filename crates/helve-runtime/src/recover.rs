@@ -1,0 +1,429 @@
+//! Taking runs up again: after a stop, after an answer, after a failure of the journal.
+//!
+//! There is one way to go on with a run that has no driver, and it is the same after a crash as after a week of
+//! waiting: claim it, read its log, fold it, ask the machine what is next.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use helve_agent::{
+    Agent, BY_TIME, Command, CommandError, Driver, DriverParts, Errand, Kit, Run, Step, StepHold, ending,
+};
+use helve_guard::AdmissionPermit;
+use helve_store::{ApprovalFilter, Claimed, Entry, RunJournal, RunRecord, Scope, StoreError};
+use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::slots::DriverSlot;
+use crate::trials::{CRASHES_MAX, Trial, Trials};
+use crate::{Order, Runtime, Shared};
+
+/// Runs that are taken up at the same time.
+const AT_ONCE: usize = 8;
+/// They are spread a little, so that a server that starts does not fall upon its models.
+const SPREAD: Duration = Duration::from_millis(100);
+const SWEEP: Duration = Duration::from_secs(30);
+/// How long the watch rests after a failure. What is due stays due, and would be looked at again at once.
+const REST: Duration = Duration::from_secs(1);
+
+/// Why a run is taken up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ResumeReason {
+    /// There is a command for it.
+    Command,
+    /// It was running when its driver ended, and may be why.
+    Interrupted,
+    /// It was running when the server was stopped in good order.
+    Stopped,
+    /// A person wants it to go on, whatever it did before.
+    Requested,
+}
+
+/// What a run needs that is taken up without being asked for: its turn, and whether it goes on beside others or alone.
+#[derive(Default)]
+pub(super) struct ResumePermits {
+    pass: Option<AdmissionPermit>,
+    trial: Option<Trial>,
+}
+
+/// What is recorded when a run is taken up.
+struct ResumePlan<'a> {
+    entry: Entry,
+    /// The agent that it goes on with, or why it does not go on.
+    agent: Result<&'a Agent, &'static str>,
+}
+
+/// What is logged about a run that is left alone.
+const LEFT_ALONE: &str = "the server ended three times while the run was in the same step, and it needs attention: look at \
+                          its last calls, then resume it with `helve runs resume` or stop it with `helve runs cancel`";
+
+/// The runs that are to be taken up, each when its turn comes.
+pub(crate) struct Recovery {
+    coming: Mutex<HashSet<RunId>>,
+    trials: Trials,
+    /// Runs have been looked for since the server started.
+    begun: AtomicBool,
+    slots: Semaphore,
+}
+
+impl Default for Recovery {
+    fn default() -> Self {
+        Self {
+            coming: Mutex::default(),
+            trials: Trials::default(),
+            begun: AtomicBool::new(false),
+            slots: Semaphore::new(AT_ONCE),
+        }
+    }
+}
+
+impl Recovery {
+    /// Whether this run is not being taken up yet; from now on it is.
+    fn begin(&self, run: RunId) -> bool {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner).insert(run)
+    }
+
+    fn end(&self, run: RunId) {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
+    }
+}
+
+impl Runtime {
+    /// Sees to every run that was running when its driver ended, and returns how many there are. Each is taken up when
+    /// its turn comes.
+    pub async fn recover(&self) -> Result<usize, StoreError> {
+        let shared = &self.shared;
+        let running = shared.env().store.running_runs().await?;
+        let at_work_elsewhere =
+            |record: &RunRecord| is_of_a_command(record) && (shared.env().settings.commands_at_work)();
+        let mut left_behind: Vec<RunRecord> = running
+            .into_iter()
+            .filter(|record| !at_work_elsewhere(record) && !shared.slots.is_taken(record.run))
+            .filter(|record| shared.recovery.begin(record.run))
+            .collect();
+        let is_first = !shared.recovery.begun.swap(true, Ordering::Relaxed);
+        let reason = if is_first && shared.env().settings.stopped_cleanly {
+            ResumeReason::Stopped
+        } else {
+            ResumeReason::Interrupted
+        };
+        // Those that can go on together do not wait for those that go on alone.
+        left_behind.sort_by_key(|record| record.resumes);
+        let count = left_behind.len();
+        for record in left_behind {
+            let shared = shared.clone();
+            self.shared.context.tasks.spawn(async move {
+                shared.take_up(&record, reason).await;
+                shared.recovery.end(record.run);
+            });
+        }
+        Ok(count)
+    }
+
+    /// Takes up a run that was left alone, or that was running and has no driver. How often it ended the server before
+    /// is forgotten, and a run that is being driven stays as it is.
+    pub async fn resume_run(&self, scope: Scope, run: RunId) -> Result<(), CommandError> {
+        let store = &self.shared.env().store;
+        let record = store.run(scope.clone(), run).await?;
+        let waits = match record.state {
+            state if state.is_final() => return Err(CommandError::Over),
+            RunState::WaitingApproval | RunState::WaitingClient => true,
+            _ => !store.approvals(scope.clone(), ApprovalFilter::PendingOf(run)).await?.is_empty(),
+        };
+        if waits {
+            return Err(CommandError::Waits);
+        }
+        let Some((slot, commands)) = self.shared.slots.take(run) else { return Ok(()) };
+        if self.shared.resume(slot, commands, ResumePermits::default(), ResumeReason::Requested).await {
+            return Ok(());
+        }
+        let over = store.run(scope, run).await?.state.is_final();
+        Err(if over { CommandError::Over } else { CommandError::Busy })
+    }
+
+    /// Looks at once, and then from time to time, for questions that nobody answered, for clients that went silent and
+    /// for runs that nobody drives.
+    pub async fn keep_watch(&self) {
+        loop {
+            let rest = match self.sweep().await {
+                Ok(()) => Duration::ZERO,
+                Err(error) => {
+                    tracing::warn!(%error, "sweep of waiting runs failed; it is repeated");
+                    REST
+                }
+            };
+            let due = async {
+                tokio::time::sleep(rest).await;
+                tokio::select! {
+                    () = tokio::time::sleep(SWEEP) => {}
+                    () = self.shared.context.leases.next_over() => {}
+                }
+            };
+            tokio::select! {
+                () = due => {}
+                () = self.shared.context.shutdown.closing.cancelled() => return,
+            }
+        }
+    }
+
+    /// One round of the watch. Each part is done even if another fails.
+    pub async fn sweep(&self) -> Result<(), StoreError> {
+        let expired = self.let_expire().await;
+        let silent = self.sweep_clients().await;
+        let left_behind = self.recover().await;
+        expired.and(silent).and(left_behind.map(drop))
+    }
+
+    async fn let_expire(&self) -> Result<(), StoreError> {
+        for held in self.shared.env().store.expired_approvals(self.shared.env().world.now()).await? {
+            let (reply, _answer) = oneshot::channel();
+            let approval = held.id();
+            let by = BY_TIME.to_owned();
+            self.shared.send(held.run, Command::Answer { approval, answer: Answer::Expire, by, reply });
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// Waits for the turn of an interrupted run and puts a driver on it. Until then it has no slot, so that whoever
+    /// speaks to it meanwhile is heard, and takes it up.
+    async fn take_up(self: &Arc<Self>, record: &RunRecord, reason: ResumeReason) {
+        let RunRecord { run, user, resumes, .. } = record;
+        let crashes = resumes.saturating_add(u32::from(reason == ResumeReason::Interrupted));
+        let turn = async {
+            // Before its turn, which others can use while it waits to be alone.
+            let trial = self.recovery.trials.enter(crashes).await;
+            let pass = self.context.admission.enter_unbounded(&user.0).await;
+            let slot = self.recovery.slots.acquire().await;
+            tokio::time::sleep(SPREAD.mul_f64(self.env().world.chance())).await;
+            (trial, pass, slot)
+        };
+        let (trial, pass, _slot) = tokio::select! {
+            turn = turn => turn,
+            () = self.context.shutdown.closing.cancelled() => return,
+        };
+        let Some((slot, commands)) = self.slots.take(*run) else { return };
+        // It may have gone on and come to a stop in between.
+        let reason = match self.env().store.run(Scope::Everyone, *run).await {
+            Ok(record) if record.state != RunState::Running => ResumeReason::Command,
+            _ => reason,
+        };
+        self.resume(slot, commands, ResumePermits { pass: Some(pass), trial: Some(trial) }, reason).await;
+    }
+
+    /// Claims the run and puts a driver on it, if it can go on.
+    pub(super) async fn resume(
+        self: &Arc<Self>,
+        slot: DriverSlot,
+        commands: UnboundedReceiver<Command>,
+        permits: ResumePermits,
+        reason: ResumeReason,
+    ) -> bool {
+        let counts_as_crash = reason == ResumeReason::Interrupted;
+        let claimed = match self.env().store.claim(slot.run(), self.owner.clone(), counts_as_crash).await {
+            Ok(claimed) => claimed,
+            Err(error) => {
+                self.reject_commands(commands, &error);
+                return false;
+            }
+        };
+        self.env().world.fate.at("run.claimed");
+        if claimed.record.setup.input == RunInput::Call {
+            let looks = !counts_as_crash || claimed.record.resumes < CRASHES_MAX;
+            let ended = self.clone().end_call(slot, claimed, commands, looks);
+            self.context.tasks.spawn(async move {
+                let _permits = permits;
+                ended.await
+            });
+            return true;
+        }
+        let Some(driver) = self.driver(claimed, commands, permits, reason).await else { return false };
+        self.env().run_counters.resumed();
+        self.spawn(slot, driver);
+        true
+    }
+
+    /// Answers the commands for a run that could not be claimed.
+    fn reject_commands(&self, mut commands: UnboundedReceiver<Command>, error: &StoreError) {
+        while let Ok(command) = commands.try_recv() {
+            if let Command::Overdue { call } = &command {
+                self.context.leases.end(call);
+            }
+            command.reply(Err(CommandError::Store(error.clone())));
+        }
+    }
+
+    /// A driver for the run as its log tells it, or none if it must not go on.
+    async fn driver(
+        self: &Arc<Self>,
+        claimed: Claimed,
+        mut commands: UnboundedReceiver<Command>,
+        permits: ResumePermits,
+        reason: ResumeReason,
+    ) -> Option<Driver> {
+        let Claimed { epoch, record, history, events } = claimed;
+        let log = events.iter().map(|recorded| (recorded.event.at, &recorded.event.fact));
+        let run = Run::replay(record.run, record.setup.clone(), log)?;
+        let journal = self.env().journal(record.run, epoch, record.last_seq);
+        if record.state.is_final() || run.is_over() {
+            while let Ok(command) = commands.try_recv() {
+                self.context.answer_over(&run, &journal, command).await;
+            }
+            return None;
+        }
+        let plan = self.plan_resume(&run, &record, reason, journal.now());
+        let agent = self.record_resume(plan, &record, &journal).await?;
+        let kit = self.kit_of_run(agent, &record).await?;
+        let parts = DriverParts {
+            kit,
+            pipeline: agent.pipeline.clone(),
+            run,
+            user: record.user,
+            conversation: record.conversation,
+            history,
+            journal,
+            commands,
+            pass: permits.pass,
+            trial: permits.trial.map(|trial| Box::new(trial) as StepHold),
+        };
+        Some(Driver::new(&self.context, parts))
+    }
+
+    /// What is to be recorded about a run that is taken up, and whether it goes on.
+    fn plan_resume(
+        &self,
+        run: &Run,
+        record: &RunRecord,
+        reason: ResumeReason,
+        now: Timestamp,
+    ) -> ResumePlan<'_> {
+        let Some(agent) = self.env().agent(&record.setup.agent) else {
+            return ResumePlan {
+                entry: without_agent(run, now),
+                agent: Err("its agent is gone; it ends here"),
+            };
+        };
+        let entry = match reason {
+            ResumeReason::Interrupted if record.resumes >= CRASHES_MAX => {
+                let entry = self.needs_attention(run.clone(), record, now);
+                return ResumePlan { entry, agent: Err(LEFT_ALONE) };
+            }
+            // For readers of the log it is the first try: none is for a person.
+            ResumeReason::Interrupted | ResumeReason::Stopped => {
+                resumed(run.clone(), record.resumes.max(1), now)
+            }
+            ResumeReason::Requested => {
+                Entry { state: Some(RunState::Running), ..resumed(run.clone(), 0, now) }
+            }
+            ResumeReason::Command => Entry::default(),
+        };
+        ResumePlan { entry, agent: Ok(agent) }
+    }
+
+    /// Records the plan. Gives the agent if the run goes on.
+    async fn record_resume<'a>(
+        &self,
+        plan: ResumePlan<'a>,
+        record: &RunRecord,
+        journal: &RunJournal,
+    ) -> Option<&'a Agent> {
+        let state = plan.entry.state;
+        if !plan.entry.facts.is_empty()
+            && let Err(error) = journal.commit(plan.entry).await
+        {
+            tracing::error!(run = %record.run, %error, "run not resumed: its log cannot be written");
+            return None;
+        }
+        if let Some(state) = state {
+            self.env().run_counters.ended(state);
+        }
+        match plan.agent {
+            Ok(agent) => Some(agent),
+            Err(problem) => {
+                tracing::error!(run = %record.run, agent = record.setup.agent, problem, "run not resumed");
+                None
+            }
+        }
+    }
+
+    async fn kit_of_run(&self, agent: &Agent, record: &RunRecord) -> Option<Arc<Kit>> {
+        match self.pinned_kit(agent, record).await {
+            Ok(kit) => Some(Arc::new(kit)),
+            Err(error) => {
+                tracing::error!(run = %record.run, %error, "run not resumed: its tools cannot be read");
+                None
+            }
+        }
+    }
+
+    /// A run that ended the server too often waits for a person. What is unknown about its calls does not wait with it;
+    /// those that may be sent again are, when it goes on.
+    fn needs_attention(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> Entry {
+        let state = RunState::NeedsAttention;
+        let resumed = Fact::RunResumed { resume: record.resumes };
+        machine.apply(now, &resumed);
+        let mut facts = vec![resumed];
+        if let Step::CallTools(errands) = machine.next_step() {
+            facts.extend(errands.into_iter().filter_map(|errand| self.record_unknown(errand)));
+        }
+        facts.push(Fact::RunWaiting { state });
+        Entry { state: Some(state), ..facts.into() }
+    }
+
+    /// That nobody knows what became of a call that was cut off, if that is so.
+    fn record_unknown(&self, errand: Errand) -> Option<Fact> {
+        let Errand::Lose { call, sent_at, because } = errand else { return None };
+        let tool = self.env().catalogue.registry().get(&call.name);
+        Some(Fact::ToolUnknown {
+            call: call.id,
+            sent_at,
+            because,
+            request: None,
+            checked: None,
+            then: tool.map(|tool| tool.spec().on_unknown).unwrap_or_default(),
+            trail: Trail::default(),
+            labels: None,
+        })
+    }
+
+    /// The tools that the run was started with: a row as it was then, a tool that comes with Helve as it is now.
+    async fn pinned_kit(&self, agent: &Agent, record: &RunRecord) -> Result<Kit, StoreError> {
+        let RunRecord { setup, user, .. } = record;
+        let mut tools = vec![];
+        for pinned in &setup.tools {
+            tools.extend(self.env().catalogue.pinned(&pinned.name, &pinned.version).await?);
+        }
+        // Those that cannot be read were not there at the start either.
+        tools.extend(agent.client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok));
+        Ok(Kit::new(tools))
+    }
+}
+
+/// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
+fn without_agent(machine: &Run, now: Timestamp) -> Entry {
+    let message = format!("the agent `{}` is not configured any more", machine.setup().agent);
+    ending(machine, machine.failed("unknown_agent", message), RunState::Failed, now)
+}
+
+/// Whether a command line made it, in a process of its own. All others are this server's, or were its predecessor's.
+fn is_of_a_command(record: &RunRecord) -> bool {
+    record.setup.input == RunInput::Call && Order::of(&record.setup) == Order::CommandLine
+}
+
+/// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
+/// written is void.
+fn resumed(mut machine: Run, resumes: u32, now: Timestamp) -> Entry {
+    let taken_up = Fact::RunResumed { resume: resumes };
+    machine.apply(now, &taken_up);
+    let mut facts = vec![taken_up];
+    if let Step::AskModel { step, attempt, .. } = machine.next_step() {
+        let because = "the server was restarted".into();
+        // What the vendor counted for it went with the server.
+        facts.push(Fact::StepRestarted { step, attempt: attempt + 1, because, spent: None });
+    }
+    facts.into()
+}

@@ -1,0 +1,152 @@
+//! Which runs have a driver: one driver at a time in this process, found by those who have a command for it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use helve_agent::Command;
+use helve_types::RunId;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// The runs that have a driver, or will have one in a moment.
+#[derive(Default)]
+pub(crate) struct DriverSlots {
+    taken: Mutex<HashMap<RunId, UnboundedSender<Command>>>,
+}
+
+/// The right to drive one run. Given up when it is dropped, whatever the reason.
+pub(crate) struct DriverSlot {
+    run: RunId,
+    slots: Arc<DriverSlots>,
+    commands: UnboundedSender<Command>,
+}
+
+impl DriverSlots {
+    fn taken(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Command>>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.taken().len()
+    }
+
+    pub(crate) fn is_taken(&self, run: RunId) -> bool {
+        self.taken().contains_key(&run)
+    }
+
+    /// Takes the slot of a run, with the commands for its driver; none if it has one.
+    pub(crate) fn take(self: &Arc<Self>, run: RunId) -> Option<(DriverSlot, UnboundedReceiver<Command>)> {
+        let mut taken = self.taken();
+        if taken.contains_key(&run) {
+            return None;
+        }
+        Some(self.open(&mut taken, run))
+    }
+
+    /// Passes a command to the run's driver. Where there is none, the sender gets the slot, with the command waiting
+    /// in it, and must make a driver.
+    pub(crate) fn send(
+        self: &Arc<Self>,
+        run: RunId,
+        command: Command,
+    ) -> Option<(DriverSlot, UnboundedReceiver<Command>)> {
+        let mut taken = self.taken();
+        let command = match taken.get(&run) {
+            Some(driver) => match driver.send(command) {
+                Ok(()) => return None,
+                // It has just stopped listening.
+                Err(unsent) => unsent.0,
+            },
+            None => command,
+        };
+        let (slot, commands) = self.open(&mut taken, run);
+        // The receiver is at hand: this cannot fail.
+        _ = slot.commands.send(command);
+        Some((slot, commands))
+    }
+
+    fn open(
+        self: &Arc<Self>,
+        taken: &mut HashMap<RunId, UnboundedSender<Command>>,
+        run: RunId,
+    ) -> (DriverSlot, UnboundedReceiver<Command>) {
+        let (commands, receiver) = unbounded_channel();
+        taken.insert(run, commands.clone());
+        (DriverSlot { run, slots: self.clone(), commands }, receiver)
+    }
+}
+
+impl DriverSlot {
+    pub(crate) fn run(&self) -> RunId {
+        self.run
+    }
+
+    /// Gives the slot up unless a command has come in; nobody can send one in between.
+    pub(crate) fn release(&self, commands: &UnboundedReceiver<Command>) -> bool {
+        let mut taken = self.slots.taken();
+        if !commands.is_empty() {
+            return false;
+        }
+        self.vacate(&mut taken);
+        true
+    }
+
+    /// Another driver may have it already.
+    fn vacate(&self, taken: &mut HashMap<RunId, UnboundedSender<Command>>) {
+        if taken.get(&self.run).is_some_and(|known| known.same_channel(&self.commands)) {
+            taken.remove(&self.run);
+        }
+    }
+}
+
+impl Drop for DriverSlot {
+    fn drop(&mut self) {
+        let slots = self.slots.clone();
+        self.vacate(&mut slots.taken());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn run() -> RunId {
+        RunId(uuid::Uuid::from_u128(7))
+    }
+
+    fn stop() -> Command {
+        Command::Cancel { by: "mei".into(), reply: oneshot::channel().0 }
+    }
+
+    #[test]
+    fn a_run_has_one_driver_at_a_time() {
+        let slots = Arc::new(DriverSlots::default());
+        let (slot, _commands) = slots.take(run()).unwrap();
+        assert!(slots.take(run()).is_none());
+        drop(slot);
+        assert!(slots.take(run()).is_some());
+        assert!(!slots.is_taken(run()));
+    }
+
+    #[test]
+    fn a_command_reaches_the_driver_or_makes_one() {
+        let slots = Arc::new(DriverSlots::default());
+        let (slot, mut commands) = slots.send(run(), stop()).unwrap();
+        assert!(slots.send(run(), stop()).is_none());
+        assert!(!slot.release(&commands), "two commands wait");
+        while commands.try_recv().is_ok() {}
+        assert!(slot.release(&commands));
+        assert!(!slots.is_taken(run()));
+    }
+
+    #[test]
+    fn a_slot_that_is_released_late_is_not_taken_from_the_next_driver() {
+        let slots = Arc::new(DriverSlots::default());
+        let (old, commands) = slots.take(run()).unwrap();
+        drop(commands);
+        let (_new, _commands) = slots.send(run(), stop()).unwrap();
+        drop(old);
+        assert!(slots.is_taken(run()));
+    }
+}

@@ -1,0 +1,360 @@
+//! Starting a run: what was asked for, made definite, and on record before anything happens.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use helve_agent::{Agent, AgentSettings, Driver, DriverParts, Follower, Kit, Run};
+use helve_model::fleet::prompt_mode::{joined, profile_of};
+use helve_model::fleet::{ChooseError, Chosen, choose, list};
+use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
+use helve_tool::{Registered, RegistryError};
+use helve_types::{
+    ChatMessage, ChatRole, ConversationId, Fact, Message, MessageId, Mode, ModelParams, Reason, RunId,
+    RunInput, RunSetup, RunStarted, Timestamp, ToolChoice, ToolSpec, UserId,
+};
+
+use crate::Runtime;
+
+const TITLE_CHARS_MAX: usize = 60;
+
+#[derive(Debug, Clone)]
+pub struct StartRequest {
+    pub user: UserId,
+    /// The default agent if none is named.
+    pub agent: Option<String>,
+    /// The agent's model, or the default, if none is named; `name:variant` names a variant of it too.
+    pub model: Option<String>,
+    pub variant: Option<String>,
+    pub input: StartInput,
+    /// Tools that the client will run itself.
+    pub client_tools: Vec<ToolSpec>,
+    pub tool_choice: ToolChoice,
+    pub params: ModelParams,
+    /// Added to the agent's system prompt.
+    pub system: Option<String>,
+    /// Tools of the agent that this run does without.
+    pub without_tools: BTreeSet<String>,
+    /// Whether the web is searched for what is said before the model is first asked; if not said, as the agent or else the
+    /// model has it.
+    pub pre_search: Option<bool>,
+    /// Overrides how the model calls tools.
+    pub mode: Option<Mode>,
+    /// Whether anybody wants the answer in pieces.
+    pub stream: bool,
+    pub key: Option<IdempotencyKey>,
+}
+
+impl StartRequest {
+    pub fn new(user: UserId, input: StartInput) -> Self {
+        Self {
+            user,
+            agent: None,
+            model: None,
+            variant: None,
+            input,
+            client_tools: vec![],
+            tool_choice: ToolChoice::Auto,
+            params: ModelParams::default(),
+            system: None,
+            without_tools: BTreeSet::new(),
+            pre_search: None,
+            mode: None,
+            stream: true,
+            key: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub enum StartInput {
+    /// The server keeps the conversation; a new one begins where none is named.
+    Message { conversation: Option<ConversationId>, text: String },
+    /// The client keeps it and sends all of it.
+    Client { messages: Vec<ChatMessage> },
+}
+
+pub struct Started {
+    pub run: RunId,
+    pub conversation: Option<ConversationId>,
+    /// The same request had started this run before.
+    pub replayed: bool,
+    pub follower: Follower,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    #[error("there is no agent `{name}`; the agents are: {known}")]
+    UnknownAgent { name: String, known: String },
+
+    #[error(transparent)]
+    Model(#[from] ChooseError),
+
+    #[error("there is no prompt profile `{0}`")]
+    UnknownProfile(String),
+
+    #[error("a call of `{name}` is required, but there is no such tool; the tools are: {known}")]
+    UnknownTool { name: String, known: String },
+
+    #[error("the message is empty")]
+    Empty,
+
+    #[error(transparent)]
+    Tool(#[from] RegistryError),
+
+    #[error(
+        "you have as many runs at work and waiting as one user may have; wait until one has ended, or try again later"
+    )]
+    ShareTaken { after_s: u32 },
+
+    #[error("the server has as many runs as it can take, and more of them waiting; try again later")]
+    Full { after_s: u32 },
+
+    #[error("the disk of the server is almost full, so nothing new is begun; make room there")]
+    StorageFull,
+
+    #[error(
+        "{waiting} of your runs wait for a person or a client, and one user may have {max}; answer or stop some of them \
+         (`GET /api/approvals`, `GET /api/runs`), or let the operator raise `waiting_runs_per_user_max` in [limits]"
+    )]
+    TooManyWaiting { waiting: u64, max: u64 },
+
+    #[error(
+        "your conversations, outputs and files take up {bytes} bytes, and one user may keep {max}; delete conversations \
+         (`DELETE /api/conversations/{{conversation}}`), or let the operator raise `stored_bytes_per_user_max` in [limits]"
+    )]
+    UserStorageFull { bytes: u64, max: u64 },
+
+    #[error("{}; there is more from the next day on, which begins at midnight UTC", because.text)]
+    BudgetSpent { because: Box<Reason>, renews_at: Timestamp, after_s: u32 },
+
+    #[error("the server is going down; try again in a moment")]
+    Closing,
+
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Runtime {
+    /// Starts a run; it is on record, and goes on whether or not anybody follows it.
+    pub async fn start(&self, mut request: StartRequest) -> Result<Started, StartError> {
+        let shared = &self.shared;
+        if let Some(run) = shared.begun_before(&request.user, request.key.as_ref()).await? {
+            return self.replayed(run).await;
+        }
+        let agent = self.agent(request.agent.as_deref())?;
+        let kit = self.kit(agent, &request).await?;
+        shared.must_have_budget(&request.user, &agent.settings.name).await?;
+        check_choice(&request.tool_choice, &kit)?;
+        let definite = self.definite(&agent.settings, &request)?;
+        request.mode = request.mode.map(|mode| self.resolve_mode(mode)).transpose()?;
+        // In front of the record: what is on record is never refused.
+        let pass = shared.admit(&request.user).await?;
+        let (new, reply) = self.new_run(agent, &kit, request, definite);
+        let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
+        let conversation = new.place.conversation();
+        // Before it is on record, so that nobody takes it for one that was left behind.
+        let (slot, commands) = shared.slots.take(run).ok_or(StartError::Closing)?;
+
+        let fate = &shared.env().world.fate;
+        fate.at("run.before_open");
+        let (epoch, history) = match shared.env().store.open_run(new).await? {
+            Opened::New { epoch, history } => (epoch, history),
+            Opened::Replayed { run } => return self.replayed(run).await,
+        };
+        fate.at("run.after_open");
+        shared.env().run_counters.started();
+
+        let feed = shared.env().feed(run);
+        feed.publish(std::slice::from_ref(&started));
+        let follower = Follower::from_start(shared.env().store.clone(), feed, run);
+        let mut machine = Run::new(run, setup, reply, started.event.at);
+        machine.apply(started.event.at, &started.event.fact);
+        let journal = shared.env().journal(run, epoch, 1);
+        let pipeline = agent.pipeline.clone();
+        let pass = Some(pass);
+        let parts = DriverParts {
+            run: machine,
+            user,
+            conversation,
+            history,
+            journal,
+            kit,
+            pipeline,
+            commands,
+            pass,
+            trial: None,
+        };
+        shared.spawn(slot, Driver::new(&shared.context, parts));
+        Ok(Started { run, conversation, replayed: false, follower })
+    }
+
+    /// Which model is meant and what is said, if the request makes sense.
+    fn definite(
+        &self,
+        agent: &AgentSettings,
+        request: &StartRequest,
+    ) -> Result<(Chosen, String), StartError> {
+        let chosen = self.chosen(agent, request)?;
+        let text = spoken(&request.input).ok_or(StartError::Empty)?;
+        if request.model.is_some() {
+            self.shared.context.models.remember_choice(&request.user, &chosen.model, true);
+        }
+        Ok((chosen, text))
+    }
+
+    /// Everything that will hold for the run, with the fact that it began, and the id of the message that it will write.
+    fn new_run(
+        &self,
+        agent: &Agent,
+        kit: &Kit,
+        request: StartRequest,
+        (Chosen { model, variant }, text): (Chosen, String),
+    ) -> (NewRun, MessageId) {
+        let world = &self.shared.env().world;
+        let settings = &agent.settings;
+        let now = world.now();
+        let (run, reply) = (world.run_id(), world.message_id());
+        let (place, message, input) = match request.input {
+            StartInput::Message { conversation, .. } => {
+                let place = match conversation {
+                    Some(id) => Place::Conversation(id),
+                    None => Place::NewConversation { id: world.conversation_id(), title: title(&text) },
+                };
+                let message = Message::user(world.message_id(), now, text.clone());
+                (place, Some(message), RunInput::Conversation)
+            }
+            StartInput::Client { messages } => (Place::Nowhere, None, RunInput::Client { messages }),
+        };
+        let began = Fact::RunStarted(RunStarted {
+            agent: settings.name.clone(),
+            model: model.clone(),
+            conversation: place.conversation(),
+            message: message.as_ref().map(|message| message.id),
+            reply,
+            text,
+        });
+        let pre_search = request.tool_choice != ToolChoice::None
+            && kit.can_pre_search()
+            && self.wants_pre_search(settings, &model, request.pre_search);
+        let setup = RunSetup {
+            agent: settings.name.clone(),
+            model,
+            model_is_chosen: request.model.is_some(),
+            system: joined(&settings.system, request.system.as_deref().unwrap_or_default()),
+            max_steps: settings.max_steps,
+            tool_choice: request.tool_choice,
+            tools: kit.pinned(),
+            client_tools: request.client_tools,
+            params: request.params,
+            variant,
+            agent_params: settings.params.clone(),
+            mode: request.mode,
+            stream: request.stream,
+            pre_search,
+            end_when_refused: settings.end_when_refused,
+            input,
+        };
+        let new = NewRun {
+            run,
+            user: request.user,
+            owner: self.shared.owner.clone(),
+            setup,
+            place,
+            message,
+            started: Arc::new(Recorded::new(1, now, began)),
+            key: request.key,
+        };
+        (new, reply)
+    }
+
+    async fn replayed(&self, run: RunId) -> Result<Started, StartError> {
+        let record = self.shared.env().store.run(helve_store::Scope::Everyone, run).await?;
+        let follower = self.follow(run, 0);
+        Ok(Started { run, conversation: record.conversation, replayed: true, follower })
+    }
+
+    pub(super) fn agent(&self, name: Option<&str>) -> Result<&Agent, StartError> {
+        let agents = &self.shared.env().agents;
+        let found = match name {
+            None => agents.first(),
+            Some(name) => agents.iter().find(|agent| agent.settings.name == name),
+        };
+        found.ok_or_else(|| StartError::UnknownAgent {
+            name: name.unwrap_or_default().into(),
+            known: list(agents.iter().map(|agent| agent.settings.name.as_str())),
+        })
+    }
+
+    /// The model of the request, of its agent, or the user's default. A request that names only a variant means one of the
+    /// model that it would get anyway.
+    fn chosen(&self, agent: &AgentSettings, request: &StartRequest) -> Result<Chosen, StartError> {
+        let models = &self.shared.context.models;
+        let variant = request.variant.as_deref();
+        if let Some(name) = request.model.as_deref() {
+            return Ok(choose(models, name, variant)?);
+        }
+        let own = agent.model.clone().unwrap_or_else(|| models.default_for(&request.user));
+        let own = choose(models, &own, None)?;
+        if variant.is_some() { Ok(choose(models, &own.model, variant)?) } else { Ok(own) }
+    }
+
+    /// Whether the web is to be searched first: as the request says, or else the agent, or else the model.
+    fn wants_pre_search(&self, agent: &AgentSettings, model: &str, asked: Option<bool>) -> bool {
+        let of_model = || self.shared.context.models.options(model)?.pre_search;
+        asked.or(agent.pre_search).or_else(of_model).unwrap_or_default()
+    }
+
+    /// The mode with the profile's own name, by which it is kept and looked up from here on.
+    fn resolve_mode(&self, mode: Mode) -> Result<Mode, StartError> {
+        let Mode::Prompt(name) = &mode else { return Ok(mode) };
+        let profile = profile_of(&mode, &self.shared.env().settings.profiles);
+        let profile = profile.ok_or_else(|| StartError::UnknownProfile(name.clone()))?;
+        Ok(Mode::Prompt(profile.name().into()))
+    }
+
+    async fn kit(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<Kit>, StartError> {
+        let plain = agent.kit(self.registry(), &request.user);
+        if request.client_tools.is_empty() && request.without_tools.is_empty() {
+            return Ok(plain);
+        }
+        let mut tools: Vec<Arc<Registered>> = plain.toolbox.tools().to_vec();
+        tools.retain(|tool| !request.without_tools.contains(&tool.spec().name));
+        for tool in agent.client_tools(&request.client_tools, &request.user).await {
+            tools.push(tool?);
+        }
+        Ok(Arc::new(Kit::new(tools)))
+    }
+}
+
+/// A tool that must be called has to be there.
+fn check_choice(choice: &ToolChoice, kit: &Kit) -> Result<(), StartError> {
+    match choice {
+        ToolChoice::Named(name) if kit.toolbox.named(name).is_none() => Err(StartError::UnknownTool {
+            name: name.clone(),
+            known: list(kit.toolbox.specs().map(|spec| spec.name.as_str())),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What the person said, if anything.
+fn spoken(input: &StartInput) -> Option<String> {
+    let text = match input {
+        StartInput::Message { text, .. } => text,
+        StartInput::Client { messages } => {
+            let last = messages.iter().rev().find(|message| message.role == ChatRole::User);
+            &last.or(messages.last())?.content
+        }
+    };
+    (!text.trim().is_empty()).then(|| text.clone())
+}
+
+/// A conversation is called by its first words until somebody gives it a name.
+fn title(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();
+    if line.chars().count() > TITLE_CHARS_MAX {
+        title.push('…');
+    }
+    title
+}
