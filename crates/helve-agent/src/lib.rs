@@ -29,7 +29,7 @@ pub use client_results::{ClientClaim, ClientResult};
 pub use command::{BY_TIME, Command, CommandError, Reply};
 pub use compact::CompactionSettings;
 pub use context::{DriverContext, Shutdown};
-pub use drive::{DriveError, Driver, DriverParts, Left, StepHold, call_span, ending};
+pub use drive::{DirectCall, DriveError, Driver, DriverParts, Left, StepHold, call_span, ending};
 pub use environment::Environment;
 pub use feed::{Feed, Feeds, Frame};
 pub use follow::Follower;

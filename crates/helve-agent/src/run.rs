@@ -8,6 +8,7 @@ mod call;
 mod choice;
 mod circles;
 mod claims;
+mod direct;
 mod heard;
 mod pre_search;
 mod purse;
@@ -21,7 +22,7 @@ use helve_tool::Outcome;
 use helve_types::{
     CallId, ConversationLanguage, Ending, Fact, Failure, FailureKind, Language, Message, MessageId, RunId,
     RunInput, RunSetup, RunState, StepEdge, StepSnapshot, StopReason, Taint, Timestamp, ToolCall, ToolChoice,
-    Usage,
+    Usage, language_of,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,9 @@ pub struct Run {
     claims: Claims,
     /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
+    /// It was taken up again after its driver was gone.
+    #[serde(default)]
+    resumed: bool,
     /// It ended the server too often: nothing is begun before somebody wants it to go on.
     left_alone: bool,
     /// What the model had read of tools when it wrote the last complete step.
@@ -108,6 +112,7 @@ impl Run {
             purse: Purse::new(at),
             claims: Claims::default(),
             waiting: None,
+            resumed: false,
             left_alone: false,
             read,
             language: Language::default(),
@@ -142,9 +147,14 @@ impl Run {
         let mut language = ConversationLanguage::default();
         match &self.setup.input {
             RunInput::Client { messages } => language.add_client_messages(messages),
-            RunInput::Conversation | RunInput::Call => {
+            RunInput::Conversation => {
                 language.add_messages(history);
                 language.add(&self.text);
+            }
+            RunInput::Call => {
+                let arguments = self.text.split_once(' ').map_or("", |(_, arguments)| arguments);
+                self.language = language_of(arguments);
+                return self;
             }
         }
         self.language = language.get();
@@ -225,6 +235,7 @@ impl Run {
             Fact::RunResumed { .. } | Fact::MessageQueued { .. } | Fact::ApprovalAnswered { .. } => false,
             _ => self.left_alone,
         };
+        self.resumed |= matches!(fact, Fact::RunResumed { .. });
         match fact {
             Fact::RunStarted(started) => self.text.clone_from(&started.text),
             Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),
@@ -292,6 +303,9 @@ impl Run {
         if self.left_alone {
             return Step::Wait(RunState::NeedsAttention);
         }
+        if self.setup.input == RunInput::Call {
+            return self.direct_call_step();
+        }
         let errands = self.calls.iter().filter_map(|held| self.errand(held)).collect();
         let errands = self.within_budget(errands);
         if !errands.is_empty() {
@@ -305,9 +319,6 @@ impl Run {
         let waits = self.calls.iter().filter_map(|held| held.waits_for(self.is_stateless()));
         if let Some(state) = waits.chain(asked).max_by_key(rank) {
             return Step::Wait(state);
-        }
-        if self.setup.input == RunInput::Call {
-            return Step::Finish(Ending::Answered);
         }
         if self.is_stateless() && self.calls.iter().any(|held| matches!(held.phase, Phase::Delegated { .. }))
         {
@@ -366,7 +377,7 @@ impl Run {
 
     /// Whether a call may be made, as far as circles go. A call that was begun goes on.
     fn course(&self, held: &Call) -> Course {
-        if held.phase != Phase::Planned || self.setup.input == RunInput::Call {
+        if held.phase != Phase::Planned {
             return Course::On;
         }
         self.circles.course(held.step, &held.call)

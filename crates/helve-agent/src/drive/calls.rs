@@ -10,7 +10,7 @@ use helve_types::{CallId, Fact, PartId, Taint};
 use tracing::{Instrument, Span, error_span};
 
 use super::early::UsableRead;
-use super::{DriveError, Driver};
+use super::{DirectCall, DriveError, Driver};
 use crate::run::{Errand, PRE_SEARCH_STEP};
 
 /// Names are what models and callers write: no longer than this in a log.
@@ -106,6 +106,7 @@ impl Driver {
 
     pub(super) fn context(&self, call: &CallId, attempts_before: u32, grant: Option<Grant>) -> CallContext {
         let (feed, part, journal) = (self.feed.clone(), PartId::from(call), self.journal.clone());
+        let DirectCall { skip, progress } = self.direct.clone();
         let held = self.run.call(call);
         let tool = held.map(|held| held.call.name.clone()).unwrap_or_default();
         // The words of a person, and no model that could have been talked into it has seen them.
@@ -124,12 +125,15 @@ impl Driver {
             attempts_before,
             grant,
             taint: Arc::new(taint),
-            skip: helve_tool::Skip::default(),
+            skip,
             early: Early::No,
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),
-            progress: Progress::new(move |piece| feed.progress(&part, &tool, piece, journal.pending_seq())),
+            progress: Progress::new(move |piece| {
+                progress.report(piece);
+                feed.progress(&part, &tool, piece, journal.pending_seq());
+            }),
             world: self.shared.env.world.clone(),
         }
     }

@@ -284,6 +284,10 @@ impl Call {
         }
     }
 
+    pub(super) fn is_settled(&self) -> bool {
+        self.phase == Phase::Settled
+    }
+
     /// Whether the run cannot go on for lack of knowledge.
     pub(super) fn ends_run(&self) -> bool {
         matches!(&self.phase, Phase::Unknown { unknown, .. } if unknown.then == OnUnknown::FailRun)

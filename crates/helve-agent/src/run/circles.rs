@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use helve_tool::fits_all;
 use helve_types::{
-    Always, CallId, CallState, Failure, FailureKind, Fingerprint, Message, Notice, Part, PartState, Reason,
-    ToolCall, ToolPart, canonical_json,
+    Always, CallId, CallState, Failure, FailureKind, Fingerprint, Message, Notice, Part, Reason, ToolCall,
+    ToolPart, canonical_json,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -583,7 +583,7 @@ mod tests {
                 provider_id: None,
                 tool: (*tool).into(),
                 input: if failed.is_some() { format!("{{\"n\":{index}}}") } else { "{}".into() },
-                state: PartState::Completed,
+                state: helve_types::PartState::Completed,
                 call_state: None,
                 output: failed.is_none().then(|| ToolOutput::text(*result)),
                 failure: failed,

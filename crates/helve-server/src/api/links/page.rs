@@ -5,7 +5,7 @@ use std::fmt::Write;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::{Approval, ApprovalState};
-use helve_types::{About, Answer, ApprovalKind, hex, visible};
+use helve_types::{About, Answer, hex, visible};
 use serde_json::{Map, Value};
 
 use super::decisions;
