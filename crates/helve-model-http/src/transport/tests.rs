@@ -210,7 +210,7 @@ async fn redirects_are_not_followed() {
     assert_eq!(
         error.message,
         "the model server answered 308: it redirects to https://other.example/v2, which Helve does not \
-         follow; give the right address as base_url"
+         follow; set base_url to the right address"
     );
 }
 

@@ -138,7 +138,7 @@ fn a_blocked_request_is_an_error_of_kind_refused() {
     check(
         r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9}}"#,
         expect![[r#"
-            Refused: the vendor blocks this question (PROHIBITED_CONTENT); put it in other words
+            Refused: the vendor blocks this request (PROHIBITED_CONTENT); rephrase it
         "#]],
     );
 }

@@ -106,7 +106,7 @@ fn a_dropped_call_is_an_error_and_no_empty_answer() {
         RECORDED_SWALLOW,
         expect![[r#"
         usage 438 30 cached 0 reasoning 0
-        Broken: the model wrote 30 tokens of which Ollama passed on nothing: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what it writes
+        Broken: the model wrote 30 tokens, but Ollama sent none of them: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what the model writes
     "#]],
     );
     // Also with white space in the answer.
@@ -118,7 +118,7 @@ fn a_dropped_call_is_an_error_and_no_empty_answer() {
         expect![[r#"
             text "\n"
             usage 7 9 cached 0 reasoning 0
-            Broken: the model wrote 9 tokens of which Ollama passed on nothing: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what it writes
+            Broken: the model wrote 9 tokens, but Ollama sent none of them: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what the model writes
         "#]],
     );
 }
