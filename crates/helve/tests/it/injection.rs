@@ -326,7 +326,7 @@ async fn a_history_that_the_client_keeps_is_a_strangers_word() {
     let house = House::open(&data, &outside, &model).await;
     let run = house.say_all(&[json!({"role": "user", "content": "look it up"})]).await;
     assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
-    assert!(house.questions(run).await[0].warnings[1].contains("the client's history"));
+    assert!(house.questions(run).await[0].call().unwrap().warnings[1].contains("the client's history"));
     assert_eq!(outside.seen(), [""; 0]);
 }
 
@@ -360,7 +360,7 @@ async fn what_tools_told_comes_back_in_the_clients_history_as_private_and_as_a_s
         model.then(calls(&WAYS_OUT[..1]));
         let run = house.say_all(history).await;
         assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
-        assert!(house.questions(run).await[0].warnings[0].contains("the client's history"));
+        assert!(house.questions(run).await[0].call().unwrap().warnings[0].contains("the client's history"));
         assert_eq!(outside.seen(), ["GET /page"]);
     }
 
@@ -405,7 +405,7 @@ async fn what_a_plan_was_made_of_is_not_forgotten_in_another_conversation() {
         model.then(calls(&WAYS_OUT[..1]));
         let run = house.say(None).await.run;
         assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
-        assert!(house.questions(run).await[0].warnings[0].contains("plan"));
+        assert!(house.questions(run).await[0].call().unwrap().warnings[0].contains("plan"));
     }
     assert_eq!(outside.seen().len(), 2);
 }
