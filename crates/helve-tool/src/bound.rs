@@ -11,7 +11,7 @@ pub const READ_OUTPUT: &str = "read_output";
 
 /// What is kept beside the record of an outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct SideRecords {
     /// The whole text where the record has only its beginning.
     pub(crate) whole: Option<String>,
     pub(crate) files: Vec<KeptFile>,
@@ -27,14 +27,14 @@ pub(crate) fn bound(
     bytes_max: usize,
     call: &CallId,
     cx: &CallContext,
-) -> (ToolOutput, Beside) {
+) -> (ToolOutput, SideRecords) {
     let (kept, remarks) = set_aside(std::mem::take(&mut output.files), call, cx.run);
     let whole = cut(&mut output, bytes_max, call, || cx.toolbox.named(READ_OUTPUT).is_some());
     output.attachments.extend(kept.iter().map(|(_, attachment)| attachment.clone()));
     for remark in remarks {
         output.text.push_str(&format!("\n[{remark}]"));
     }
-    (output, Beside { whole, files: kept.into_iter().map(|(file, _)| file).collect(), labels: None })
+    (output, SideRecords { whole, files: kept.into_iter().map(|(file, _)| file).collect(), labels: None })
 }
 
 /// A failure is read like an output, and says what it has to say in less.

@@ -5,6 +5,7 @@
 //! asked; what a call does to the world is put on record through the run's journal before it is done.
 
 mod alarm;
+mod allowances;
 mod bound;
 mod catalogue;
 mod check;
@@ -27,7 +28,6 @@ mod registry;
 mod repair;
 mod result_document;
 mod schema;
-mod standing;
 mod tool;
 mod toolbox;
 mod trust;
@@ -61,7 +61,7 @@ pub use metrics::ToolMetrics;
 pub use offload::offload;
 pub use outcome::{Fault, Outcome, Unknown, settled_by};
 pub use piece::{Piece, piece};
-pub use pipeline::{Brought, Pipeline};
+pub use pipeline::{ClientReport, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
 pub use result_document::ResultDocument;
 pub use schema::{

@@ -77,7 +77,9 @@ impl Driver {
             }
             Errand::Lose { call, sent_at, because } => {
                 let cx = self.context(&id, 0, None);
-                Box::pin(async move { (id, pipeline.lose(&call, sent_at, because, &cx).await.map(drop)) })
+                Box::pin(async move {
+                    (id, pipeline.record_unknown(&call, sent_at, because, &cx).await.map(drop))
+                })
             }
             Errand::AskOutcome { call, unknown } => {
                 let cx = self.context(&id, 0, None);

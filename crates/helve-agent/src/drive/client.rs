@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use helve_tool::{Brought, Outcome};
+use helve_tool::{ClientReport, Outcome};
 use helve_types::{CallId, Fact, Failure, FailureKind, Notice, Question, ToolCall, UserId};
 
 use super::{DriveError, Driver};
@@ -96,12 +96,12 @@ impl Driver {
         // A claim from before a restart is as old as the log says.
         let in_log = || Duration::from_millis(self.journal.now().since_ms(at));
         let took = self.shared.leases.held_for(&id).unwrap_or_else(in_log);
-        let brought = Brought { result, client, took, mark, trail };
+        let report = ClientReport { result, client, took, mark, trail };
         let (pipeline, cx) = (self.pipeline.clone(), self.context(&id, 0, None));
         let shared = self.shared.clone();
         self.in_flight_calls.insert(id.clone());
         self.in_flight.push(Box::pin(async move {
-            let taken_in = pipeline.bring(&call, brought, &cx).await.map(drop);
+            let taken_in = pipeline.record_client_result(&call, report, &cx).await.map(drop);
             shared.leases.end(&id);
             let answer = taken_in.clone().map_err(|helve_tool::Fault::Journal(error)| error.into());
             _ = reply.send(answer);
@@ -120,7 +120,7 @@ impl Driver {
             Phase::Claimed { at, handed, .. } => {
                 if self.shared.leases.is_over(id) && !self.in_flight_calls.contains(id) {
                     let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
-                    self.pipeline.lose(&call, *at, SILENT.into(), &cx).await?;
+                    self.pipeline.record_unknown(&call, *at, SILENT.into(), &cx).await?;
                     self.shared.leases.end(id);
                 }
             }

@@ -6,13 +6,13 @@
 use helve_types::{CLIENT, FailureKind, Flow, Labels, Stage, ToolOutput, Trail};
 
 use super::Pipeline;
-use crate::bound::Beside;
-use crate::pipeline::instead::Answered;
+use super::run::ToolAnswer;
+use crate::bound::SideRecords;
 use crate::{CallContext, Outcome, Registered};
 
 /// Of an answer, which quotes the tool that was called where another stood in for it. A tool that gives back what was
 /// kept may say that there is more in it than the tool itself brings in, and never that there is less.
-pub(super) fn of_answer(answered: &Answered, called: &Registered) -> Labels {
+pub(super) fn of_answer(answered: &ToolAnswer, called: &Registered) -> Labels {
     let by = answered.by.labels();
     let kept = answered.output.labels.as_ref();
     let by = Labels {
@@ -31,18 +31,18 @@ impl Pipeline {
         called: Option<&Registered>,
         trail: &Trail,
         cx: &CallContext,
-    ) -> (Outcome, Beside) {
-        let Some(called) = called else { return (outcome, Beside::default()) };
+    ) -> (Outcome, SideRecords) {
+        let Some(called) = called else { return (outcome, SideRecords::default()) };
         match outcome {
             Outcome::Failed(mut failure) if failure.kind == FailureKind::Failed => {
                 failure.labels = Some(Box::new(self.of_words(called, trail, cx)));
-                (Outcome::Failed(failure), Beside::default())
+                (Outcome::Failed(failure), SideRecords::default())
             }
             Outcome::Unknown { .. } => {
                 let labels = Some(Box::new(self.of_words(called, trail, cx)));
-                (outcome, Beside { labels, ..Beside::default() })
+                (outcome, SideRecords { labels, ..SideRecords::default() })
             }
-            other => (other, Beside::default()),
+            other => (other, SideRecords::default()),
         }
     }
 
@@ -58,7 +58,7 @@ impl Pipeline {
 }
 
 /// What a client brings is labelled as that, whatever it says itself.
-pub(super) fn of_brought(outcome: Outcome) -> Outcome {
+pub(super) fn of_client_result(outcome: Outcome) -> Outcome {
     let labels = || Flow::of_client().labels(CLIENT);
     match outcome {
         Outcome::Finished(output) => Outcome::Finished(ToolOutput { labels: Some(labels()), ..output }),

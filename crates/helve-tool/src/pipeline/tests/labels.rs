@@ -3,7 +3,7 @@
 use helve_types::{Answer, FailureKind, Flow, Labels, Language, Origin, Taint};
 
 use super::*;
-use crate::{Brought, Grant, Trust, settled_by};
+use crate::{ClientReport, Grant, Trust, settled_by};
 
 fn flow(private: bool, untrusted: bool, outward: Option<&str>) -> Flow {
     Flow { private, untrusted, outward: outward.is_some(), place: outward.map(Into::into) }
@@ -93,14 +93,14 @@ async fn a_clients_result_is_a_strangers_word_and_a_persons_is_not() {
     let call = lab.call("eval", "{}");
     let cx = lab.context(&call);
     let bring = async |result| {
-        let brought = Brought {
+        let brought = ClientReport {
             result,
             client: "a page".into(),
             took: Duration::from_millis(1),
             mark: "m".into(),
             trail: Trail::default(),
         };
-        lab.pipeline().bring(&call, brought, &cx).await.unwrap()
+        lab.pipeline().record_client_result(&call, brought, &cx).await.unwrap()
     };
     // It says that it is trusted, as it would.
     let lies = ToolOutput { labels: Some(Labels::of_person()), ..ToolOutput::text("42") };

@@ -11,7 +11,11 @@ use crate::CallContext;
 use crate::gate::{Candidate, access, granted};
 
 /// The judgement, or in the place of a question the consent that was given before.
-pub(crate) async fn spared(judgement: Judgement, candidate: &Candidate, cx: &CallContext) -> Judgement {
+pub(crate) async fn apply_allowances(
+    judgement: Judgement,
+    candidate: &Candidate,
+    cx: &CallContext,
+) -> Judgement {
     let Judgement { verdict, must_ask, .. } = &judgement;
     // Consent to other calls is none to let private data leave.
     if *verdict != Verdict::Ask || must_ask.is_some() || granted(candidate, None, cx).is_some() {
