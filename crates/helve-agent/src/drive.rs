@@ -200,7 +200,7 @@ impl Driver {
                 }
                 // From here on it is a call like any other.
                 Step::PreSearch(search) => self.journal.record(pre_search_requested(search)).await?,
-                Step::CallTools(errands) => self.begin_within_budget(errands).await?,
+                Step::CallTools(actions) => self.begin_within_budget(actions).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
                 Step::Wait(_) if !self.early_reads.is_empty() => self.discard_early_reads().await?,
                 // Somebody spoke in vain.

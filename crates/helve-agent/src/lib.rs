@@ -41,6 +41,8 @@ pub use helve_model::fleet::{
 pub use leases::Leases;
 pub use metrics::{BudgetCounters, BudgetMetrics, RunCounters, RunMetrics};
 pub use probe::ProbeError;
-pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, SAID_BYTES_MAX, Step, Tools};
+pub use run::{
+    CallAction, Flaw, ModelMessage, ModelMessageCall, ModelMessagePart, Run, SAID_BYTES_MAX, Step, Tools,
+};
 pub use settings::{OnAsked, RuntimeSettings, ShareSettings};
 pub use transcript::{Reader, transcript};

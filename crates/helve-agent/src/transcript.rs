@@ -22,7 +22,7 @@ pub(crate) use self::client::brings_results;
 use self::client::client_turns;
 use self::shown::Shown;
 pub(crate) use self::shown::{LEFT_OUT_BYTES_MIN, LEFT_OUT_TOKENS, summed_up};
-use crate::run::{Circles, PRE_SEARCH_STEP, Run};
+use crate::run::{LoopDetector, PRE_SEARCH_STEP, Run};
 
 /// The model that is shown the past.
 #[derive(Debug, Clone, Copy)]
@@ -108,7 +108,7 @@ fn message_turns<'a>(
         turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
-    let told = Told { shown, hints: Circles::hints(message) };
+    let told = Told { shown, hints: LoopDetector::hints(message) };
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
         if let Part::Said { step: Some(heard), text, .. } = first {

@@ -20,10 +20,10 @@ use std::time::Duration;
 
 pub use helve_agent::{
     Account, AdmissionSettings, AgentSettings, BudgetCounters, BudgetMetrics, Budgets, ChooseError,
-    ClientClaim, ClientResult, CommandError, CompactionSettings, Flaw, Follower, Frame, Heard, HeardCall,
-    HeardPart, Limits, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion,
-    Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings,
-    Step, Tools, Whose, transcript,
+    ClientClaim, ClientResult, CommandError, CompactionSettings, Flaw, Follower, Frame, Limits, Model,
+    ModelCounters, ModelMessage, ModelMessageCall, ModelMessagePart, ModelMetrics, ModelOptions, Models,
+    OnAsked, Origin, PerMillion, Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics,
+    RuntimeSettings, ShareSettings, Step, Tools, Whose, transcript,
 };
 use helve_agent::{Command, DriveError, Driver, DriverContext, Environment, Left, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use helve_agent::{
-    Agent, BY_TIME, Command, CommandError, DirectCall, Driver, DriverParts, Errand, Kit, Run, Step, StepHold,
-    ending,
+    Agent, BY_TIME, CallAction, Command, CommandError, DirectCall, Driver, DriverParts, Kit, Run, Step,
+    StepHold, ending,
 };
 use helve_guard::AdmissionPermit;
 use helve_store::{ApprovalFilter, Claimed, Entry, RunJournal, RunRecord, Scope, StoreError};
@@ -367,16 +367,16 @@ impl Shared {
         let resumed = Fact::RunResumed { resume: record.resumes };
         machine.apply(now, &resumed);
         let mut facts = vec![resumed];
-        if let Step::CallTools(errands) = machine.next_step() {
-            facts.extend(errands.into_iter().filter_map(|errand| self.record_unknown(errand)));
+        if let Step::CallTools(actions) = machine.next_step() {
+            facts.extend(actions.into_iter().filter_map(|action| self.record_unknown(action)));
         }
         facts.push(Fact::RunWaiting { state });
         Entry { state: Some(state), ..facts.into() }
     }
 
     /// That nobody knows what became of a call that was cut off, if that is so.
-    fn record_unknown(&self, errand: Errand) -> Option<Fact> {
-        let Errand::Lose { call, sent_at, because } = errand else { return None };
+    fn record_unknown(&self, action: CallAction) -> Option<Fact> {
+        let CallAction::RecordUnknown { call, sent_at, because } = action else { return None };
         let tool = self.env().catalogue.registry().get(&call.name);
         Some(Fact::ToolUnknown {
             call: call.id,

@@ -5,23 +5,23 @@
 
 use helve_types::{CallId, Ending, Fact, ToolCall};
 
-use super::{Errand, Run, Step};
+use super::{CallAction, Run, Step};
 
 impl Run {
     pub(super) fn direct_call_step(&self) -> Step {
-        let errands = self.calls.iter().filter_map(|held| held.errand());
-        let errands: Vec<_> = errands
-            .filter(|errand| match errand {
-                Errand::AskOutcome { .. } => false,
-                Errand::Lose { .. } => true,
+        let actions = self.calls.iter().filter_map(|held| held.action());
+        let actions: Vec<_> = actions
+            .filter(|action| match action {
+                CallAction::AskOutcome { .. } => false,
+                CallAction::RecordUnknown { .. } => true,
                 _ => !self.resumed,
             })
             .collect();
-        if !errands.is_empty() {
-            return Step::CallTools(errands);
+        if !actions.is_empty() {
+            return Step::CallTools(actions);
         }
-        let is_settled = !self.calls.is_empty() && self.calls.iter().all(|held| held.is_settled());
-        if self.resumed && !is_settled {
+        let has_ended = !self.calls.is_empty() && self.calls.iter().all(|held| held.has_ended());
+        if self.resumed && !has_ended {
             return Step::Fail { code: CUT_OFF, message: CUT_OFF_MESSAGE.into() };
         }
         Step::Finish(Ending::Answered)

@@ -14,7 +14,7 @@ pub enum Step {
     /// The web is searched for what the person said, before the model is asked.
     PreSearch(ToolCall),
     /// These can all go on now, side by side.
-    CallTools(Vec<Errand>),
+    CallTools(Vec<CallAction>),
     /// Nothing can go on until somebody acts.
     Wait(RunState),
     Finish(Ending),
@@ -35,7 +35,7 @@ pub enum Tools {
 
 /// Something to do about one call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Errand {
+pub enum CallAction {
     Execute {
         call: ToolCall,
         attempts_before: u32,
@@ -55,7 +55,7 @@ pub enum Errand {
     Repeat { call: ToolCall, replaces: CallId },
 }
 
-impl Errand {
+impl CallAction {
     pub fn call(&self) -> &CallId {
         match self {
             Self::Execute { call, .. }

@@ -223,29 +223,29 @@ fn the_language_of_a_run_is_that_of_its_people_not_of_a_clients_json() {
 fn words(step: &Step) -> String {
     match step {
         Step::AskModel { step, attempt, tools } => format!("ask step {step} attempt {attempt} {tools:?}"),
-        Step::CallTools(errands) => errands.iter().map(errand_words).collect::<Vec<_>>().join(", "),
+        Step::CallTools(actions) => actions.iter().map(errand_words).collect::<Vec<_>>().join(", "),
         other => format!("{other:?}"),
     }
 }
 
-fn errand_words(errand: &Errand) -> String {
-    let place = errand.call().position();
-    match errand {
-        Errand::Execute { attempts_before, grant, before, .. } => {
+fn errand_words(action: &CallAction) -> String {
+    let place = action.call().position();
+    match action {
+        CallAction::Execute { attempts_before, grant, before, .. } => {
             format!(
                 "execute {place} after {attempts_before}{}{}",
                 if grant.is_some() { " granted" } else { "" },
                 if before.is_some() { " in doubt" } else { "" }
             )
         }
-        Errand::Settle { outcome, .. } => match outcome {
+        CallAction::Settle { outcome, .. } => match outcome {
             Outcome::Refused(failure) => format!("refuse {place} {:?}", failure.kind),
             _ => format!("settle {place}"),
         },
-        Errand::Lose { .. } => format!("lose {place}"),
-        Errand::AskOutcome { .. } => format!("ask outcome {place}"),
-        Errand::AskRepeated { because, .. } => format!("ask about {place}: {}", because.text),
-        Errand::Repeat { .. } => format!("repeat {place}"),
+        CallAction::RecordUnknown { .. } => format!("lose {place}"),
+        CallAction::AskOutcome { .. } => format!("ask outcome {place}"),
+        CallAction::AskRepeated { because, .. } => format!("ask about {place}: {}", because.text),
+        CallAction::Repeat { .. } => format!("repeat {place}"),
     }
 }
 
@@ -340,8 +340,8 @@ fn consent_covers_the_next_attempt_after_a_crash() {
     check(twice, expect!["execute 1:0 after 1 granted in doubt"]);
     let log: Vec<Fact> = std::iter::once(started()).chain(crashed()).collect();
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    let Step::CallTools(errands) = run.next_step() else { panic!("nothing to do") };
-    let [Errand::Execute { grant: Some(grant), .. }] = &errands[..] else { panic!("{errands:?}") };
+    let Step::CallTools(actions) = run.next_step() else { panic!("nothing to do") };
+    let [CallAction::Execute { grant: Some(grant), .. }] = &actions[..] else { panic!("{actions:?}") };
     assert_eq!((grant.binding.as_str(), grant.edited.as_deref()), ("b", Some("{\"q\":1}")));
 }
 
@@ -486,11 +486,11 @@ fn whoever_speaks_when_the_steps_are_used_up_gets_the_last_answer_and_no_more() 
 fn everything_that_was_said_is_heard_in_order_and_once() {
     let log: Vec<Fact> = [started()].into_iter().chain([says(9), says(3), hears(9, 1), says(5)]).collect();
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    assert_eq!(run.hears(2), [hears(3, 2), hears(5, 2)]);
+    assert_eq!(run.take_messages(2), [hears(3, 2), hears(5, 2)]);
     let message = |n| MessageId(Uuid::from_u128(n));
-    assert_eq!(run.on_said(message(9), "saying 9"), Reception::Known);
-    assert_eq!(run.on_said(message(9), "something else"), Reception::No(crate::CommandError::OtherText));
-    assert_eq!(run.on_said(message(1), "saying 9"), Reception::Queue);
+    assert_eq!(run.judge_message(message(9), "saying 9"), Enqueue::Known);
+    assert_eq!(run.judge_message(message(9), "something else"), Enqueue::No(crate::CommandError::OtherText));
+    assert_eq!(run.judge_message(message(1), "saying 9"), Enqueue::Queue);
 }
 
 #[test]
