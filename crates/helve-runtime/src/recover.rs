@@ -332,7 +332,9 @@ impl Shared {
             tracing::error!(run = %record.run, %error, "run not resumed: its log cannot be written");
             return None;
         }
-        if let Some(state) = state {
+        if let Some(state) = state
+            && record.setup.input != RunInput::Call
+        {
             self.env().run_counters.ended(state);
         }
         match plan.problem {
