@@ -48,7 +48,7 @@ pub enum CallAction {
     /// The outcome is known without running anything.
     Settle { call: CallId, outcome: Outcome },
     /// It was in flight when the server stopped, and must not be sent again.
-    Lose { call: ToolCall, sent_at: Timestamp, because: String },
+    RecordUnknown { call: ToolCall, sent_at: Timestamp, because: String },
     /// A person has to say what became of it.
     AskOutcome { call: ToolCall, unknown: Box<Unknown> },
     /// A person wants it done again, as a new call.
@@ -59,7 +59,7 @@ impl CallAction {
     pub fn call(&self) -> &CallId {
         match self {
             Self::Execute { call, .. }
-            | Self::Lose { call, .. }
+            | Self::RecordUnknown { call, .. }
             | Self::AskOutcome { call, .. }
             | Self::AskRepeated { call, .. }
             | Self::Repeat { call, .. } => &call.id,
