@@ -149,7 +149,10 @@ async fn only_arguments_like_those_are_covered() {
     answer(&lab, always(Within::Agent, json!({"q": "*@example.com"}))).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "waiting_approval");
     let open = lab.questions().await;
-    assert_eq!(open.iter().map(|asked| &*asked.call().unwrap().arguments).collect::<Vec<_>>(), [r#"{"q":"eve@evil.test"}"#]);
+    assert_eq!(
+        open.iter().map(|asked| &*asked.call().unwrap().arguments).collect::<Vec<_>>(),
+        [r#"{"q":"eve@evil.test"}"#]
+    );
     assert_eq!(lab.runs.load(Ordering::Relaxed), 2);
 }
 

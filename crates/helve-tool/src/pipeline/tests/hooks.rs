@@ -165,10 +165,13 @@ async fn what_a_hook_makes_of_a_persons_edit_is_asked_about_anew() {
     let question = asked(&lab, &call).await;
     let outcome = execute_granted(&lab, &call, edit(&question, r#"{"q": "li"}"#)).await;
     let Outcome::Asked(anew) = outcome else { panic!("nobody was asked: {outcome:?}") };
-    assert_eq!((&*anew.arguments, runs.load(Ordering::Relaxed)), (r#"{"q":"li@example.com"}"#, 0));
+    assert_eq!(
+        (&*anew.call().unwrap().arguments, runs.load(Ordering::Relaxed)),
+        (r#"{"q":"li@example.com"}"#, 0)
+    );
     assert_ne!(anew.binding, question.binding);
     // What the person is shown now is what runs.
-    let recorded = ToolCall { arguments: anew.arguments.clone(), ..call };
+    let recorded = ToolCall { arguments: anew.call().unwrap().arguments.clone(), ..call };
     execute_granted(&lab, &recorded, Grant { binding: anew.binding, changed: true, edited: None }).await;
     assert_eq!(runs.load(Ordering::Relaxed), 1);
 }
