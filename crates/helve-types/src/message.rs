@@ -387,3 +387,32 @@ fn told_of_outcome(answer: &Answer) -> Option<&'static str> {
         | Answer::Respond { .. } => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tool_parts_of_older_messages_are_read_and_say_how_far_their_calls_came() {
+        let call = "0190163d-8694-739b-aea5-966c26f8ad91:1:0";
+        let part = |state: &str, failure: Option<&str>, cut_off: bool| {
+            let mut part = json!({"step": 1, "call": call, "tool": "send", "input": "{}", "state": state, "requested_at": 1});
+            if let Some(kind) = failure {
+                part["failure"] = json!({"kind": kind, "message": "no"});
+            }
+            if cut_off {
+                part["cut_off"] = json!({"sent_at": 1});
+            }
+            let part: ToolPart = serde_json::from_value(part).unwrap();
+            (part.state, part.call_state())
+        };
+        assert_eq!(part("waiting", None, false), (PartState::Pending, CallState::Requested));
+        assert_eq!(part("completed", None, false), (PartState::Completed, CallState::Finished));
+        assert_eq!(part("error", Some("denied"), false), (PartState::Error, CallState::Refused));
+        assert_eq!(part("error", Some("unanswered"), false), (PartState::Error, CallState::Expired));
+        assert_eq!(part("error", Some("timed_out"), false), (PartState::Error, CallState::Failed));
+        assert_eq!(part("unknown", Some("failed"), true), (PartState::Error, CallState::Unknown));
+    }
+}
