@@ -368,7 +368,9 @@ impl Hearing {
     /// The call as it will be in the complete message, if nothing else becomes of it.
     fn written_call(&self, from: From, tools: &helve_dialect::Tools) -> Option<WrittenCall> {
         let (index, call) = (0..).zip(&self.calls).find(|(_, call)| call.from == from)?;
-        if call.flaw.is_some() || call.arguments.len() > REPAIRED_BYTES_MAX {
+        // Where nothing has come, more may.
+        let is_blank = call.arguments.trim().is_empty();
+        if call.flaw.is_some() || is_blank || call.arguments.len() > REPAIRED_BYTES_MAX {
             return None;
         }
         let repaired = match from {

@@ -3,6 +3,8 @@
 //! The tool's side is `helve_tool::EarlyRead`. Here it is decided whether the run lets a call begin early, and what becomes of
 //! it when the message is complete: the call takes its answer (`calls.rs`), or the answer is discarded, on record.
 
+use std::sync::Arc;
+
 use helve_store::RunJournal;
 use helve_tool::{CallContext, Early, EarlyRead, Fault};
 use helve_types::{CallId, Fact, PartId, ToolCall};
@@ -41,8 +43,7 @@ impl Driver {
         if !may_begin || !self.budgets_allow_early(begun as u64).await? {
             return Ok(());
         }
-        let cx =
-            CallContext { taint: std::sync::Arc::new(self.run.taint_by_now()), ..self.context(&id, 0, None) };
+        let cx = CallContext { taint: Arc::new(self.run.taint_by_now()), ..self.context(&id, 0, None) };
         let read = self.pipeline.read_early(&call, &cx).instrument(call_span(&id, &call.name)).await;
         let (step, attempt) = (asked.step, asked.attempt);
         self.early_reads.extend(read.map(|read| BegunRead { call: id, part, step, attempt, read }));
