@@ -277,7 +277,7 @@ mod tests {
         let call = "id, step, tool, arguments, attempt, trail, requested_at, state, bad_end, failure";
         connection
             .execute_batch(&format!(
-                r#"INSERT INTO users (name, created_at) VALUES ('mei', 1);
+                r#"INSERT INTO users VALUES ('mei', 1);
                  INSERT INTO runs (id, user, history, state, epoch, owner, resumes, created_at)
                      VALUES (x'01', 'mei', 0, 'completed', 1, 'o', 0, 1);
                  INSERT INTO tool_calls (run, {call}) VALUES

@@ -392,7 +392,7 @@ async fn a_stopped_run_says_whether_somebody_had_begun() {
     let (mut started, call) = waiting(&lab).await;
     lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.cancelled");
-    assert_eq!(state(&lab, &call).await, CallState::Failed);
+    assert_eq!(state(&lab, &call).await, CallState::Refused);
 
     let lab = Lab::new([reply(CALL)]);
     let (mut started, call) = waiting(&lab).await;

@@ -129,7 +129,7 @@ async fn hooks_that_do_not_answer_are_not_waited_for() {
     let cases = [
         (HookPoint::SystemPrompt, "", 0),
         (HookPoint::Params, "", 0),
-        (HookPoint::BeforeCall, "refused", 0),
+        (HookPoint::BeforeCall, "failed", 0),
         (HookPoint::AfterCall, "finished", 1),
     ];
     for (point, state, sent) in cases {
@@ -154,7 +154,7 @@ async fn a_run_that_waits_for_somebody_is_stopped_too() {
     for (case, lab) in cases {
         let mut started = lab.start("go").await;
         assert_eq!(settle(&mut started.follower).await, "waiting_approval", "{case}");
-        assert_eq!(stopped(&lab, &mut started, case).await, ["failed"], "{case}");
+        assert_eq!(stopped(&lab, &mut started, case).await, ["refused"], "{case}");
         assert!(!lab.log(started.run).await.contains("tool.started"), "{case}");
         assert_eq!(lab.runs.load(std::sync::atomic::Ordering::Relaxed), 0, "{case}: it was never sent");
     }

@@ -13,8 +13,8 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 async fn ask(actor: &Actor, run: &mut Started, index: u32, kind: ApprovalKind) -> Question {
     let call = CallId::new(run.run, 1, index);
     let mut asked = question(actor, &call, Timestamp(i64::MAX));
-    if let (ApprovalKind::Outcome, About::Permission { call, .. }) = (kind, asked.about.clone()) {
-        asked.about = About::Outcome { call, sent_at: None, checked: None };
+    if kind == ApprovalKind::Budget {
+        asked.about = About::Budget;
     }
     ok(actor.append(run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
     asked
