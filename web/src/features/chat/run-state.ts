@@ -302,9 +302,11 @@ function applyFact(state: RunState, fact: EventBody): RunState {
     }
     case 'approval.asked': {
       const { type: _, at: __, ...question } = fact;
-      if (!question.call) return { ...state, questions: [...state.questions, { question, settled: null }] };
+      if (question.kind === 'budget') {
+        return { ...state, questions: [...state.questions, { question, settled: null }] };
+      }
       const waits = question.kind === 'permission';
-      return change(state, fact.call, (call) => ({
+      return change(state, question.call, (call) => ({
         approval: { question, settled: null },
         state: waits ? 'asked' : call.state,
       }));
