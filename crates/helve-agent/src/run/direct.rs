@@ -22,14 +22,14 @@ impl Run {
         }
         let has_ended = !self.calls.is_empty() && self.calls.iter().all(|held| held.has_ended());
         if self.resumed && !has_ended {
-            return Step::Fail { code: CUT_OFF, message: CUT_OFF_MESSAGE.into() };
+            return Step::Fail { code: "cut_off", message: CUT_OFF_MESSAGE.into() };
         }
         Step::Finish(Ending::Answered)
     }
 
     /// The end of a direct call that is not looked into any more.
     pub fn cut_off(&self) -> Vec<Fact> {
-        self.failed(CUT_OFF, CUT_OFF_MESSAGE.into())
+        self.failed("cut_off", CUT_OFF_MESSAGE.into())
     }
 
     /// The call of a run that is one. If it is not on record, one of no tool: it will not be made.
@@ -44,5 +44,4 @@ impl Run {
     }
 }
 
-const CUT_OFF: &str = "cut_off";
 const CUT_OFF_MESSAGE: &str = "the process that made the call ended before the call did";
