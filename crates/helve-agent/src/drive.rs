@@ -22,7 +22,7 @@ use std::sync::Arc;
 use futures_util::stream::FuturesUnordered;
 use helve_guard::AdmissionPermit;
 use helve_store::{Entry, RunJournal, StoreError, resets_crash_count};
-use helve_tool::{Fault, Pipeline, Progress, Skip};
+use helve_tool::{Fault, Pipeline, Progress, SkippedGuards};
 use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunInput, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -74,7 +74,7 @@ pub type StepHold = Box<dyn Send>;
 #[derive(Debug, Clone, Default)]
 pub struct DirectCall {
     /// Guards that are left out.
-    pub skip: Skip,
+    pub skip: SkippedGuards,
     /// Where its output goes while it runs, besides the feed.
     pub progress: Progress,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use helve_agent::{DirectCall, DriveError, Driver, DriverParts, Follower, Frame, Kit, Run};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
-use helve_tool::{Outcome, Pipeline, Progress, Skip, Unknown};
+use helve_tool::{Outcome, Pipeline, Progress, SkippedGuards, Unknown};
 use helve_types::{
     CallId, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, ToolCall, ToolChoice, Trail,
     UserId,
@@ -97,7 +97,7 @@ impl Runtime {
                 pass: Some(pass),
                 trial: None,
                 direct: DirectCall {
-                    skip: Skip { cache: options.skip_cache, limit: options.skip_limit },
+                    skip: SkippedGuards { cache: options.skip_cache, limit: options.skip_limit },
                     progress,
                 },
             };

@@ -330,7 +330,7 @@ impl Runtime {
 /// A tool that must be called has to be there.
 fn check_choice(choice: &ToolChoice, kit: &Kit) -> Result<(), StartError> {
     match choice {
-        ToolChoice::Named(name) if kit.toolbox.named(name).is_none() => Err(StartError::UnknownTool {
+        ToolChoice::Named(name) if kit.toolbox.find(name).is_none() => Err(StartError::UnknownTool {
             name: name.clone(),
             known: list(kit.toolbox.specs().map(|spec| spec.name.as_str())),
         }),

@@ -3,12 +3,12 @@
 //! Looked up only where a person would be asked otherwise, so calls that need nobody's consent cost nothing, and read
 //! anew each time, so what was taken back is of no use from then on. Which calls it covers is decided in `helve-policy`.
 
-use helve_policy::{Allowance, Judgement, Occasion, Reach, Verdict, patterns};
+use helve_policy::{Allowance, AllowanceScope, CallOccasion, Judgement, Verdict, patterns};
 use helve_store::{Allowance as Kept, AllowanceKey};
 use helve_types::{Notice, Reason, Within};
 
 use crate::CallContext;
-use crate::gate::{Candidate, access, granted};
+use crate::gate::{Candidate, access, find_grant};
 
 /// The judgement, or in the place of a question the consent that was given before.
 pub(crate) async fn apply_allowances(
@@ -18,10 +18,10 @@ pub(crate) async fn apply_allowances(
 ) -> Judgement {
     let Judgement { verdict, must_ask, .. } = &judgement;
     // Consent to other calls is none to let private data leave.
-    if *verdict != Verdict::Ask || must_ask.is_some() || granted(candidate, None, cx).is_some() {
+    if *verdict != Verdict::Ask || must_ask.is_some() || find_grant(candidate, None, cx).is_some() {
         return judgement;
     }
-    match consent(candidate, cx).await {
+    match find_allowance(candidate, cx).await {
         Some(given) => Judgement {
             verdict: Verdict::Allow,
             because: Reason::new("a person allowed calls like this one", Notice::allowed_before()),
@@ -32,7 +32,7 @@ pub(crate) async fn apply_allowances(
     }
 }
 
-async fn consent(candidate: &Candidate, cx: &CallContext) -> Option<Allowance> {
+async fn find_allowance(candidate: &Candidate, cx: &CallContext) -> Option<Allowance> {
     let key = AllowanceKey {
         user: cx.user.clone(),
         agent: cx.agent.clone(),
@@ -47,7 +47,7 @@ async fn consent(candidate: &Candidate, cx: &CallContext) -> Option<Allowance> {
             return None;
         }
     };
-    let on = Occasion {
+    let on = CallOccasion {
         version: &candidate.tool.version,
         run: cx.run,
         conversation: cx.conversation,
@@ -60,9 +60,9 @@ async fn consent(candidate: &Candidate, cx: &CallContext) -> Option<Allowance> {
 /// A consent as it is judged; none if it reaches nowhere or cannot be read.
 fn read(kept: Kept) -> Option<Allowance> {
     let reach = match kept.within {
-        Within::Run => Reach::Run(kept.run),
-        Within::Conversation => Reach::Conversation(kept.conversation?),
-        Within::Agent => Reach::Agent,
+        Within::Run => AllowanceScope::Run(kept.run),
+        Within::Conversation => AllowanceScope::Conversation(kept.conversation?),
+        Within::Agent => AllowanceScope::Agent,
     };
     Some(Allowance {
         reach,

@@ -18,9 +18,9 @@ use helve_types::{CallId, Failure, FailureKind, Question, Reason, Stage, ToolCal
 use tokio::time::Instant;
 
 use crate::allowances::apply_allowances;
-use crate::bound::{SideRecords, bound, bound_failure};
+use crate::bound::{SideRecords, bound_failure, bound_output};
 use crate::check::check;
-use crate::gate::{Candidate, admit, ask, ask_in_vain, judge, not_denied};
+use crate::gate::{Candidate, admit, ask, ask_about_invalid, check_not_denied, judge};
 use crate::outcome::Stop;
 use crate::permit::too_late;
 use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry, SentBefore, Unknown};
@@ -99,7 +99,7 @@ impl Pipeline {
             Ok(question) => Outcome::Asked(question),
             Err(stop) => match stop.outcome()? {
                 Outcome::Refused(why) if why.kind != FailureKind::Cancelled => {
-                    Outcome::Asked(ask_in_vain(call, &because, &why, cx))
+                    Outcome::Asked(ask_about_invalid(call, &because, &why, cx))
                 }
                 other => other,
             },
@@ -127,7 +127,7 @@ impl Pipeline {
     pub async fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
         let (tool, _) = cx.toolbox.resolve(tool)?;
         let candidate = fitting(tool, arguments).await?;
-        not_denied(&judge(&self.rules, &candidate, cx), &candidate)
+        check_not_denied(&judge(&self.rules, &candidate, cx), &candidate)
     }
 
     async fn run_and_record(
@@ -153,7 +153,7 @@ impl Pipeline {
         if let Some(tool) = tool_of(&trail, cx) {
             tool.counters.count(&outcome, &trail, took);
         }
-        crate::log::log_call(&outcome, &trail, took);
+        crate::log::log_outcome(&outcome, &trail, took);
         cx.world.fate.at("tool.before_outcome");
         let outcome = self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await?;
         cx.world.fate.at("tool.after_outcome");
@@ -174,7 +174,7 @@ impl Pipeline {
         let edit = self.hooks.before_edit(&candidate, &judgement, cx, trail).await?; // what a person wrote into it
         let permit = admit(judgement, candidate, edit, &self.rules, cx, trail)?; // Denied, or a person is asked
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
-        tool.drop_stale(cx); // also after a failure: the write may have happened
+        tool.drop_stale_answers(cx); // also after a failure: the write may have happened
         let answered = self.attach_check(ran, &permit, cx).await?;
         let labels = labels::of_answer(&answered, tool);
         let output = self.hooks.after(answered, &permit, cx, trail).await; // by a hook: changed or withheld
@@ -187,7 +187,7 @@ impl Pipeline {
         let (outcome, side) = match outcome {
             Outcome::Finished(output) => {
                 let bytes_max = crate::Guards::default().output_bytes_max;
-                let (output, side) = bound(output, bytes_max, call, cx);
+                let (output, side) = bound_output(output, bytes_max, call, cx);
                 (Outcome::Finished(output), side)
             }
             other => {
@@ -235,7 +235,7 @@ fn bounded(
     cx: &CallContext,
     trail: &mut Trail,
 ) -> (ToolOutput, SideRecords) {
-    let (output, side) = bound(output, tool.guarding.settings.output_bytes_max, &cx.call, cx);
+    let (output, side) = bound_output(output, tool.guarding.settings.output_bytes_max, &cx.call, cx);
     if let Some(whole) = &side.whole {
         let (whole_bytes, kept_bytes) = (whole.len() as u64, output.text.len() as u64);
         trail.push(Stage::Bound { whole_bytes, kept_bytes });
@@ -246,7 +246,7 @@ fn bounded(
 /// The tool that a trail is about, for its counters.
 fn tool_of<'a>(trail: &Trail, cx: &'a CallContext) -> Option<&'a Arc<Registered>> {
     trail.0.iter().find_map(|stage| match stage {
-        Stage::Resolve { tool, .. } => cx.toolbox.named(tool),
+        Stage::Resolve { tool, .. } => cx.toolbox.find(tool),
         _ => None,
     })
 }

@@ -50,7 +50,7 @@ impl Pipeline {
             Err(failure) => (Outcome::Failed(short(failure)), SideRecords::default()),
         };
         let outcome = labels::of_client_result(outcome);
-        crate::log::log_call(&outcome, &trail, took);
+        crate::log::log_outcome(&outcome, &trail, took);
         cx.world.fate.at("client.before_result");
         let record = OutcomeRecord::new(outcome, trail, side).resuming_run();
         let outcome = self.record(&call.id, record, cx).await?;
@@ -73,7 +73,9 @@ impl Pipeline {
                 bounded(output, tool, cx, trail)
             }
             // A call of a tool that the run does not have was never given to anybody.
-            Err(_) => crate::bound::bound(output, crate::Guards::default().output_bytes_max, &call.id, cx),
+            Err(_) => {
+                crate::bound::bound_output(output, crate::Guards::default().output_bytes_max, &call.id, cx)
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use helve_types::{Effect, OnUnknown, Timestamp, ToolCall, Trail};
 use super::record::OutcomeRecord;
 use super::run::ToolAnswer;
 use super::{Pipeline, bounded, fitting, resolve};
-use crate::gate::{admit, ask_outcome, judge, shown};
+use crate::gate::{admit, ask_outcome, judge, request_preview};
 use crate::outcome::Stop;
 use crate::permit::Permit;
 use crate::{CallContext, Fault, Outcome, Registered, Unknown};
@@ -108,7 +108,7 @@ impl Pipeline {
         cx: &CallContext,
     ) -> Unknown {
         let sent = fitting(tool, arguments).await.ok();
-        let request = sent.and_then(|sent| shown(&sent, cx));
+        let request = sent.and_then(|sent| request_preview(&sent, cx));
         Unknown { request, checked: self.run_check_tool(tool, arguments, cx).await, ..unknown }
     }
 
@@ -124,7 +124,7 @@ impl Pipeline {
         let rules = self.rules_for_others();
         let judgement = judge(rules, &candidate, cx);
         let permit = admit(judgement, candidate, None, rules, cx, &mut unseen).ok()?;
-        Some(match permit.look(cx).await? {
+        Some(match permit.run_check_tool(cx).await? {
             Ok(output) => {
                 let answered = ToolAnswer { output, by: reader.clone() };
                 let output = self.hooks.after(answered, &permit, cx, &mut unseen).await;
