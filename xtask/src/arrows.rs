@@ -12,8 +12,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Of the way out it knows only what takes secrets out of answers.
     ("model-http", &["model", "egress"]),
     ("store", &[]),
+    ("store-contract", &["store"]),
     ("store-sql", &["store"]),
-    ("tool", &["policy", "guard", "store"]),
+    ("rows", &["store"]),
+    ("tool", &["policy", "guard", "store", "rows"]),
     ("egress", &[]),
     ("process", &[]),
     ("tool-builtin", &["tool", "egress", "process"]),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use helve_store::{Desk, MemoryStore, RunJournal};
+use helve_store::{MemoryStore, RunJournal, UserStore};
 use helve_types::{CallId, ConversationId, Language, MessageId, RunId, Taint, Timestamp, UserId, World};
 use tokio_util::sync::CancellationToken;
 
@@ -67,8 +67,8 @@ impl CallContext {
     }
 
     /// What is kept for the user that the call is made for.
-    pub fn desk(&self) -> Desk {
-        self.journal.desk(self.user.clone(), self.conversation)
+    pub fn user_store(&self) -> UserStore {
+        self.journal.user_store(self.user.clone(), self.conversation)
     }
 }
 

@@ -13,7 +13,7 @@ use helve_server::{AccessSettings, App, ListenSettings, Network, ServerLimits, n
 use helve_store::{Access, ActFor, Disk, MemoryStore, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
-    Limits, Maker, Registry, Request, Rule, Tool, ToolError, ToolFuture,
+    Limits, Registry, Request, Rule, Tool, ToolBuilder, ToolError, ToolFuture,
 };
 use helve_types::{
     Auth, Effect, ModelParams, Notice, Reason, ToolDefinition, ToolOutput, ToolSpec, UserId, World,
@@ -49,7 +49,7 @@ pub(crate) fn spec(name: &str, effect: Effect) -> ToolSpec {
 }
 
 /// Makes everything but what needs the secret `gone`.
-fn maker() -> Maker {
+fn maker() -> ToolBuilder {
     Arc::new(|definition: &ToolDefinition, _| {
         if matches!(&definition.endpoint.auth, Auth::Bearer { secret, .. } if secret == "gone") {
             return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));

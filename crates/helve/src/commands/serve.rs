@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use helve_server::{App, ListenSettings};
+use helve_store::Wakeup;
 use helve_store_sql::DataDir;
 use helve_types::World;
 use tokio::net::TcpListener;
@@ -194,8 +195,11 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
     let (disk_watch, tool_folder) = (assembly.watch.clone(), assembly.tool_folder.clone());
     tokio::spawn(async move {
         let tokens = async {
+            let mut wakeups = store.subscribe();
             loop {
-                tokio::time::sleep(TOKENS).await;
+                // A wake-up may be lost, so the tokens are also read from time to time without one.
+                let changed = wakeups.wait_for(|wakeup| wakeup == Wakeup::Access);
+                _ = tokio::time::timeout(TOKENS, changed).await;
                 if let Err(error) = app.refresh_access().await {
                     tracing::warn!(%error, "tokens not refreshed; those known before hold");
                 }

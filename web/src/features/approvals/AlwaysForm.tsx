@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import type { CallQuestion } from '@/api/approvals';
 import type { Answer } from '@/api/generated/events';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { serverNow } from '@/lib/server-clock';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
@@ -18,7 +18,7 @@ interface Props {
 
 /** A yes for more than this call: the person says how far it reaches, and reads what that means. */
 export function AlwaysForm({ question, isBusy, onAnswer, onBack }: Props) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const words = t.approvals.always;
   const asked = question.kind === 'permission' ? question : {};
   const [choice, setChoice] = useState<Choice>({ within: usualReach(asked), days: 30, isSame: false });

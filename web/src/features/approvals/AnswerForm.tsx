@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react';
 import type { CallQuestion } from '@/api/approvals';
 import type { Answer } from '@/api/generated/events';
 import type { Strings } from '@/lib/i18n/en';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
 import { escapeHidden } from '@/lib/visible-text';
 import { Button } from '@/ui/Button';
@@ -21,7 +21,7 @@ interface Props {
 }
 
 export function AnswerForm({ form, question, isBusy, onAnswer, onBack }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [text, setText] = useState(() =>
     form === 'edit' ? escapeHidden(layOutJson(question.arguments) ?? question.arguments) : '',
   );

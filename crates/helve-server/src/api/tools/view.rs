@@ -1,7 +1,6 @@
 //! Tools as people and programs see them.
 
-use helve_store::ToolRow;
-use helve_tool::{Listed, ToolSource};
+use helve_tool::{Listed, ToolRow, ToolSource};
 use helve_types::{Auth, Effect, Flow, Method, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -332,7 +331,7 @@ mod tests {
         let listed = Listed {
             name: "post".into(),
             source: ToolSource::Row,
-            row: Some(Arc::new(ToolRow::new(world.tool_id(), definition.unwrap(), world.now()))),
+            row: Some(Arc::new(ToolRow::new(world.row_id(), definition.unwrap(), world.now()))),
             registered: None,
             problem: Some(DefinitionError::new("endpoint.auth.secret", "known: payroll, crm")),
             warnings: vec![],
