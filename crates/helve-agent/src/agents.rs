@@ -72,6 +72,11 @@ impl Kit {
         Self { words, toolbox: Arc::new(toolbox), forms: Forms::default() }
     }
 
+    /// For a call without a model: nothing is read in a model's text.
+    pub fn for_direct_call(toolbox: Toolbox) -> Self {
+        Self { toolbox: Arc::new(toolbox), words: helve_dialect::Tools::new([]), forms: Forms::default() }
+    }
+
     /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.
     pub fn can_pre_search(&self) -> bool {
         self.toolbox.find(SEARCH_WEB).is_some_and(|tool| tool.is_configured())

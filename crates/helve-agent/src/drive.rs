@@ -22,8 +22,8 @@ use std::sync::Arc;
 use futures_util::stream::FuturesUnordered;
 use helve_guard::AdmissionPermit;
 use helve_store::{Entry, RunJournal, StoreError, resets_crash_count};
-use helve_tool::{Fault, Pipeline};
-use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunState, Timestamp, UserId};
+use helve_tool::{Fault, Pipeline, Progress, SkippedGuards};
+use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunInput, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error_span};
@@ -70,6 +70,15 @@ impl From<Fault> for DriveError {
 /// Held by a run that was interrupted until the step in which it was is done.
 pub type StepHold = Box<dyn Send>;
 
+/// What the caller of a direct call wants of it.
+#[derive(Debug, Clone, Default)]
+pub struct DirectCall {
+    /// Guards that are left out.
+    pub skip: SkippedGuards,
+    /// Where its output goes while it runs, besides the feed.
+    pub progress: Progress,
+}
+
 /// Drives one run.
 pub struct Driver {
     pub(crate) shared: Arc<DriverContext>,
@@ -87,6 +96,7 @@ pub struct Driver {
     pub(crate) pass: Option<AdmissionPermit>,
     /// Held until the step in which it was interrupted is done.
     pub(crate) trial: Option<StepHold>,
+    pub(crate) direct: DirectCall,
     /// Stops the model and the tools.
     pub(crate) cancel: CancellationToken,
     /// Who stopped the run.
@@ -115,12 +125,25 @@ pub struct DriverParts {
     pub commands: mpsc::UnboundedReceiver<Command>,
     pub pass: Option<AdmissionPermit>,
     pub trial: Option<StepHold>,
+    /// Where the run is one call without a model.
+    pub direct: DirectCall,
 }
 
 impl Driver {
     pub fn new(shared: &Arc<DriverContext>, parts: DriverParts) -> Self {
-        let DriverParts { run, user, conversation, history, journal, kit, pipeline, commands, pass, trial } =
-            parts;
+        let DriverParts {
+            run,
+            user,
+            conversation,
+            history,
+            journal,
+            kit,
+            pipeline,
+            commands,
+            pass,
+            trial,
+            direct,
+        } = parts;
         Self {
             shared: shared.clone(),
             feed: shared.env.feed(run.id()),
@@ -134,6 +157,7 @@ impl Driver {
             commands,
             pass,
             trial,
+            direct,
             cancel: CancellationToken::new(),
             cancelled_by: None,
             in_flight: FuturesUnordered::new(),
@@ -176,7 +200,7 @@ impl Driver {
                 }
                 // From here on it is a call like any other.
                 Step::PreSearch(search) => self.journal.record(pre_search_requested(search)).await?,
-                Step::CallTools(errands) => self.begin_within_budget(errands).await?,
+                Step::CallTools(actions) => self.begin_within_budget(actions).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
                 Step::Wait(_) if !self.early_reads.is_empty() => self.discard_early_reads().await?,
                 // Somebody spoke in vain.
@@ -192,8 +216,8 @@ impl Driver {
                 }
                 Step::Finish(ending) => return self.finish(ending).await,
                 Step::Fail { code, message } => {
-                    let failed = Fact::RunFailed { code: code.into(), message };
-                    return self.end(vec![failed], RunState::Failed).await;
+                    let facts = self.run.failed(code, message);
+                    return self.end(facts, RunState::Failed).await;
                 }
                 Step::Over => return Ok(Left::Over),
             }
@@ -222,7 +246,9 @@ impl Driver {
         let entry = ending(&self.run, facts, state, self.journal.now());
         fate.at("run.before_end");
         self.journal.commit(entry).await?;
-        self.shared.env.run_counters.ended(state);
+        if self.run.setup().input != RunInput::Call {
+            self.shared.env.run_counters.ended(state);
+        }
         self.shared.leases.end_all(self.run.id());
         fate.at("run.after_end");
         self.answer_late().await;

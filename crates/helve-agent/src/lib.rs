@@ -29,7 +29,7 @@ pub use client_results::{ClientClaim, ClientResult};
 pub use command::{BY_TIME, Command, CommandError, Reply};
 pub use compact::CompactionSettings;
 pub use context::{DriverContext, Shutdown};
-pub use drive::{DriveError, Driver, DriverParts, Left, StepHold, call_span, ending};
+pub use drive::{DirectCall, DriveError, Driver, DriverParts, Left, StepHold, call_span, ending};
 pub use environment::Environment;
 pub use feed::{Feed, Feeds, Frame};
 pub use follow::Follower;
@@ -41,6 +41,8 @@ pub use helve_model::fleet::{
 pub use leases::Leases;
 pub use metrics::{BudgetCounters, BudgetMetrics, RunCounters, RunMetrics};
 pub use probe::ProbeError;
-pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, SAID_BYTES_MAX, Step, Tools};
+pub use run::{
+    CallAction, Flaw, ModelMessage, ModelMessageCall, ModelMessagePart, Run, SAID_BYTES_MAX, Step, Tools,
+};
 pub use settings::{OnAsked, RuntimeSettings, ShareSettings};
 pub use transcript::{Reader, transcript};

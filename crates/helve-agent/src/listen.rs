@@ -14,7 +14,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
 use crate::feed::Feed;
-use crate::run::{Flaw, Heard, HeardCall, HeardPart, Tools};
+use crate::run::{Flaw, ModelMessage, ModelMessageCall, ModelMessagePart, Tools};
 
 /// Tools have names of up to 64 letters; a model may put a word before one.
 const NAME_CHARS_MAX: usize = 128;
@@ -226,14 +226,14 @@ impl<'a> Listener<'a> {
     }
 
     /// The complete message.
-    pub(crate) fn heard(self, mode: Mode, tools: Tools) -> Heard {
+    pub(crate) fn heard(self, mode: Mode, tools: Tools) -> ModelMessage {
         let parts = self.parts();
         let calls = if tools == Tools::Offered { self.hearing.calls } else { vec![] };
         let mut reason = self.stopped.unwrap_or(StopReason::Other);
         if reason == StopReason::Stop && !calls.is_empty() {
             reason = StopReason::ToolCalls;
         }
-        Heard {
+        ModelMessage {
             parts,
             calls: distinct(calls),
             reason,
@@ -248,9 +248,9 @@ impl<'a> Listener<'a> {
     }
 
     /// What was said before a person stopped it: words, but no calls.
-    pub(crate) fn stopped(self, mode: Mode) -> Heard {
+    pub(crate) fn stopped(self, mode: Mode) -> ModelMessage {
         let parts = self.parts();
-        Heard {
+        ModelMessage {
             parts,
             calls: vec![],
             reason: StopReason::Cancelled,
@@ -268,18 +268,18 @@ impl<'a> Listener<'a> {
     /// What readers saw of the text of a message that broke off.
     pub(crate) fn cut_text(&self) -> Vec<(PartId, String)> {
         let text_of = |part| match part {
-            HeardPart::Text { part, text } => Some((part, text)),
-            HeardPart::Reasoning { .. } => None,
+            ModelMessagePart::Text { part, text } => Some((part, text)),
+            ModelMessagePart::Reasoning { .. } => None,
         };
         self.parts().into_iter().filter_map(text_of).collect()
     }
 
-    fn parts(&self) -> Vec<HeardPart> {
+    fn parts(&self) -> Vec<ModelMessagePart> {
         let written = self.feed.written().into_iter().filter(|part| !part.text.trim().is_empty());
         written
             .filter_map(|part| match part.kind {
-                PartKind::Text => Some(HeardPart::Text { part: part.id, text: part.text }),
-                PartKind::Reasoning => Some(HeardPart::Reasoning { part: part.id, text: part.text }),
+                PartKind::Text => Some(ModelMessagePart::Text { part: part.id, text: part.text }),
+                PartKind::Reasoning => Some(ModelMessagePart::Reasoning { part: part.id, text: part.text }),
                 PartKind::Input | PartKind::Progress => None,
             })
             .collect()
@@ -487,12 +487,12 @@ fn bounded(mut tool: String) -> String {
 }
 
 /// Calls whose names are unique in the message: a name used twice could not be answered.
-fn distinct(calls: Vec<Call>) -> Vec<HeardCall> {
-    let mut heard: Vec<HeardCall> = Vec::with_capacity(calls.len());
+fn distinct(calls: Vec<Call>) -> Vec<ModelMessageCall> {
+    let mut heard: Vec<ModelMessageCall> = Vec::with_capacity(calls.len());
     for call in calls {
         let unique =
             |id: &String| !id.is_empty() && heard.iter().all(|other| other.provider_id.as_ref() != Some(id));
-        heard.push(HeardCall {
+        heard.push(ModelMessageCall {
             part: Some(call.part),
             provider_id: call.provider_id.filter(unique),
             tool: call.tool,

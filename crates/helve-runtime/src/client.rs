@@ -1,8 +1,8 @@
 //! Calls that clients run: claims and results are passed to the run; clients that went silent are looked for.
 
 use helve_agent::{ClientClaim, ClientResult, Command, CommandError};
-use helve_store::{CallState, Execution, ExecutionFilter, ExecutionPage, Scope, StoreError};
-use helve_types::{CallId, Question, RunId, UserId};
+use helve_store::{Execution, ExecutionFilter, ExecutionPage, Scope, StoreError};
+use helve_types::{CallId, CallState, Question, RunId, UserId};
 
 use crate::{Runtime, Shared};
 

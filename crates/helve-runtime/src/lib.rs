@@ -8,7 +8,7 @@ mod answer;
 mod budget;
 mod call;
 mod client;
-mod order;
+mod origin;
 mod probe;
 mod recover;
 mod slots;
@@ -20,10 +20,10 @@ use std::time::Duration;
 
 pub use helve_agent::{
     Account, AdmissionSettings, AgentSettings, BudgetCounters, BudgetMetrics, Budgets, ChooseError,
-    ClientClaim, ClientResult, CommandError, CompactionSettings, Flaw, Follower, Frame, Heard, HeardCall,
-    HeardPart, Limits, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion,
-    Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings,
-    Step, Tools, Whose, transcript,
+    ClientClaim, ClientResult, CommandError, CompactionSettings, Flaw, Follower, Frame, Limits, Model,
+    ModelCounters, ModelMessage, ModelMessageCall, ModelMessagePart, ModelMetrics, ModelOptions, Models,
+    OnAsked, Origin, PerMillion, Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics,
+    RuntimeSettings, ShareSettings, Step, Tools, Whose, transcript,
 };
 use helve_agent::{Command, DriveError, Driver, DriverContext, Environment, Left, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;
@@ -35,7 +35,7 @@ use tracing::{Instrument, error_span};
 
 pub use self::budget::BudgetReport;
 pub use self::call::{CallOptions, Called};
-pub use self::order::Order;
+pub use self::origin::CallOrigin;
 use self::recover::Recovery;
 use self::slots::{DriverSlot, DriverSlots};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
@@ -240,30 +240,34 @@ impl Shared {
     fn spawn(self: &Arc<Self>, slot: DriverSlot, mut driver: Driver) {
         let run = slot.run();
         let driving = async move {
-            loop {
-                match driver.drive().await {
-                    Ok(Left::Waiting) if slot.release(driver.commands()) => break,
-                    // Somebody spoke in the last moment.
-                    Ok(Left::Waiting) => {}
-                    Ok(Left::Over) => {
-                        // Nobody who spoke in the last moment is left without an answer.
-                        while !slot.release(driver.commands()) {
-                            driver.answer_late().await;
-                        }
-                        break;
-                    }
-                    Err(DriveError::Halted) => break,
-                    Err(DriveError::Store(StoreError::Fenced(_))) => {
-                        tracing::warn!(%run, "another process has taken the run over");
-                        break;
-                    }
-                    Err(DriveError::Store(error)) => {
-                        tracing::error!(%run, %error, "the run stops where its log ends");
-                        break;
-                    }
+            match Self::drive_run(slot, &mut driver).await {
+                Ok(_) | Err(DriveError::Halted) => {}
+                Err(DriveError::Store(StoreError::Fenced(_))) => {
+                    tracing::warn!(%run, "another process has taken the run over");
+                }
+                Err(DriveError::Store(error)) => {
+                    tracing::error!(%run, %error, "the run stops where its log ends");
                 }
             }
         };
         self.context.tasks.spawn(driving.instrument(error_span!("run", %run)));
+    }
+
+    /// Drives the run until it is over or waits for somebody.
+    async fn drive_run(slot: DriverSlot, driver: &mut Driver) -> Result<Left, DriveError> {
+        loop {
+            match driver.drive().await? {
+                Left::Waiting if slot.release(driver.commands()) => return Ok(Left::Waiting),
+                // A command came in the last moment.
+                Left::Waiting => {}
+                Left::Over => {
+                    // No command of the last moment is left without an answer.
+                    while !slot.release(driver.commands()) {
+                        driver.answer_late().await;
+                    }
+                    return Ok(Left::Over);
+                }
+            }
+        }
     }
 }

@@ -37,9 +37,9 @@ pub use memory::MemoryStore;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, Plans};
 pub use projection::{CallChange, CallResult, call_change, resets_crash_count, sent_to};
 pub use records::{
-    ActFor, Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
-    Conversation, DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter,
-    RunRecord, Scope, Share, Token, TokenRights, Urgency, Whole,
+    ActFor, Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, Claimed, Conversation,
+    DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter, RunRecord, Scope,
+    Share, Token, TokenRights, Urgency, Whole,
 };
 pub use rows::{OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows};
 pub use store::{Store, StoreFuture};

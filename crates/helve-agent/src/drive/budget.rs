@@ -1,10 +1,10 @@
 //! The one place where a run's budgets are held against what was used up.
 
-use helve_types::{ApprovalKind, Effect, Fact, Question, Reason, RunInput};
+use helve_types::{About, Fact, Question, Reason, RunInput};
 
 use super::{DriveError, Driver};
 use crate::budget::{self, Account, Before, Verdict, Whose};
-use crate::run::{Errand, Phase};
+use crate::run::{CallAction, CallData};
 
 /// How far a run may go now.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,29 +42,29 @@ impl Driver {
     }
 
     /// Begins calls as far as the budgets allow.
-    pub(super) async fn begin_within_budget(&mut self, errands: Vec<Errand>) -> Result<(), DriveError> {
-        let is_new = |errand: &Errand| errand.is_new() && !self.in_flight_calls.contains(errand.call());
-        if !errands.iter().any(is_new) {
-            self.begin(errands);
+    pub(super) async fn begin_within_budget(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
+        let is_new = |action: &CallAction| action.is_new() && !self.in_flight_calls.contains(action.call());
+        if !actions.iter().any(is_new) {
+            self.begin(actions);
             return self.await_something().await;
         }
         let Allowed::Calls(left) = self.afford(Before::Calling).await? else { return Ok(()) };
         // Those that are on their way and not on record yet are counted here.
         let unsent = |call| {
-            let phase = self.run.call(call).map(|held| &held.phase);
-            matches!(phase, Some(Phase::Planned | Phase::Answered { .. }))
+            let data = self.run.call(call).map(|held| &held.data);
+            matches!(data, Some(CallData::Requested | CallData::Answered { .. }))
         };
         let on_their_way = self.in_flight_calls.iter().filter(|call| unsent(call)).count() as u64;
         let mut left = left.map_or(u64::MAX, |left| left.saturating_sub(on_their_way));
         let mut now = vec![];
-        for errand in errands {
-            if errand.is_new() && !self.in_flight_calls.contains(errand.call()) {
+        for action in actions {
+            if action.is_new() && !self.in_flight_calls.contains(action.call()) {
                 if left == 0 {
                     continue;
                 }
                 left -= 1;
             }
-            now.push(errand);
+            now.push(action);
         }
         self.begin(now);
         self.await_something().await
@@ -100,18 +100,7 @@ impl Driver {
         let world = &self.shared.env.world;
         Question {
             approval: world.approval_id(),
-            call: None,
-            kind: ApprovalKind::Budget,
-            tool: String::new(),
-            version: String::new(),
-            arguments: "{}".into(),
-            request: None,
-            sent_at: None,
-            checked: None,
-            warnings: vec![],
-            cautions: vec![],
-            repeats: false,
-            effect: Effect::Read,
+            about: About::Budget,
             because: because.text,
             reasons: vec![because.notice],
             binding,

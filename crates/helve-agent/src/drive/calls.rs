@@ -10,8 +10,8 @@ use helve_types::{CallId, Fact, PartId, Taint};
 use tracing::{Instrument, Span, error_span};
 
 use super::early::UsableRead;
-use super::{DriveError, Driver};
-use crate::run::{Errand, PRE_SEARCH_STEP};
+use super::{DirectCall, DriveError, Driver};
+use crate::run::{CallAction, PRE_SEARCH_STEP};
 
 /// Names are what models and callers write: no longer than this in a log.
 const NAME_CHARS_MAX: usize = 64;
@@ -27,9 +27,9 @@ pub(crate) type SeenTo = BoxFuture<'static, (CallId, Result<(), Fault>)>;
 
 impl Driver {
     /// Begins whatever is not begun yet, as far as the bound on parallel calls allows.
-    pub(super) fn begin(&mut self, errands: Vec<Errand>) {
-        for errand in errands {
-            let call = errand.call().clone();
+    pub(super) fn begin(&mut self, actions: Vec<CallAction>) {
+        for action in actions {
+            let call = action.call().clone();
             let full = self.in_flight.len() >= self.shared.env.settings.parallel_calls_max;
             if full || self.in_flight_calls.contains(&call) {
                 continue;
@@ -37,8 +37,8 @@ impl Driver {
             let name = self.run.call(&call).map_or("", |held| held.call.name.as_str());
             let span = call_span(&call, name);
             let seen_to = match self.take_early_read(&call) {
-                Some(read) => self.see_to_read(errand, read),
-                None => self.see_to(errand, Early::No),
+                Some(read) => self.see_to_read(action, read),
+                None => self.see_to(action, Early::No),
             }
             .instrument(span);
             self.in_flight_calls.insert(call);
@@ -47,8 +47,8 @@ impl Driver {
     }
 
     /// The same for a call that was begun before its message was complete.
-    fn see_to_read(&self, errand: Errand, read: UsableRead) -> SeenTo {
-        let seen_to = self.see_to(errand, read.early.clone());
+    fn see_to_read(&self, action: CallAction, read: UsableRead) -> SeenTo {
+        let seen_to = self.see_to(action, read.early.clone());
         let journal = self.journal.clone();
         Box::pin(async move {
             let (id, result) = seen_to.await;
@@ -57,11 +57,11 @@ impl Driver {
         })
     }
 
-    fn see_to(&self, errand: Errand, early: Early) -> SeenTo {
-        let id = errand.call().clone();
+    fn see_to(&self, action: CallAction, early: Early) -> SeenTo {
+        let id = action.call().clone();
         let pipeline = self.pipeline.clone();
-        match errand {
-            Errand::Execute { call, attempts_before, grant, before } => {
+        match action {
+            CallAction::Execute { call, attempts_before, grant, before } => {
                 let cx = CallContext { early, ..self.context(&id, attempts_before, grant) };
                 Box::pin(async move {
                     let seen_to = match before {
@@ -71,23 +71,25 @@ impl Driver {
                     (id, seen_to.map(drop))
                 })
             }
-            Errand::Settle { call, outcome } => {
+            CallAction::Settle { call, outcome } => {
                 let cx = self.context(&id, 0, None);
                 Box::pin(async move { (id, pipeline.settle(&call, outcome, &cx).await.map(drop)) })
             }
-            Errand::Lose { call, sent_at, because } => {
+            CallAction::RecordUnknown { call, sent_at, because } => {
                 let cx = self.context(&id, 0, None);
-                Box::pin(async move { (id, pipeline.lose(&call, sent_at, because, &cx).await.map(drop)) })
+                Box::pin(async move {
+                    (id, pipeline.record_unknown(&call, sent_at, because, &cx).await.map(drop))
+                })
             }
-            Errand::AskOutcome { call, unknown } => {
+            CallAction::AskOutcome { call, unknown } => {
                 let cx = self.context(&id, 0, None);
                 Box::pin(async move { (id, pipeline.ask_outcome(&call, *unknown, &cx).await.map(drop)) })
             }
-            Errand::AskRepeated { call, because } => {
+            CallAction::AskRepeated { call, because } => {
                 let cx = self.context(&id, 0, None);
                 Box::pin(async move { (id, pipeline.ask(&call, because, &cx).await.map(drop)) })
             }
-            Errand::Repeat { call, replaces } => {
+            CallAction::Repeat { call, replaces } => {
                 let journal = self.journal.clone();
                 let again = Fact::ToolRequested {
                     step: self.run.call(&replaces).map_or(0, |held| held.step),
@@ -106,6 +108,7 @@ impl Driver {
 
     pub(super) fn context(&self, call: &CallId, attempts_before: u32, grant: Option<Grant>) -> CallContext {
         let (feed, part, journal) = (self.feed.clone(), PartId::from(call), self.journal.clone());
+        let DirectCall { skip, progress } = self.direct.clone();
         let held = self.run.call(call);
         let tool = held.map(|held| held.call.name.clone()).unwrap_or_default();
         // The words of a person, and no model that could have been talked into it has seen them.
@@ -125,12 +128,15 @@ impl Driver {
             attempts_before,
             grant,
             taint: Arc::new(taint),
-            skip: helve_tool::SkippedGuards::default(),
+            skip,
             early: Early::No,
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),
-            progress: Progress::new(move |piece| feed.progress(&part, &tool, piece, journal.pending_seq())),
+            progress: Progress::new(move |piece| {
+                progress.report(piece);
+                feed.progress(&part, &tool, piece, journal.pending_seq());
+            }),
             world: self.shared.env.world.clone(),
         }
     }

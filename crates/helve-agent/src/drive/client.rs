@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use helve_tool::{Brought, Outcome};
+use helve_tool::{ClientReport, Outcome};
 use helve_types::{CallId, Fact, Failure, FailureKind, Notice, Question, ToolCall, UserId};
 
 use super::{DriveError, Driver};
 use crate::client_results::{ClientClaim, ClientResult, judge, keep_late, mark, token};
 use crate::command::{CommandError, Reply};
 use crate::leases::{Holder, LEASE};
-use crate::run::{Delivery, Phase};
+use crate::run::{CallData, Delivery};
 
 const SILENT: &str = "the client that had the call went silent";
 
@@ -25,13 +25,13 @@ impl Driver {
             return Ok(Err(self.not_to_claim(call)));
         };
         let tool = held.call.name.clone();
-        let (given, is_new) = match &held.phase {
-            Phase::Delegated { handed, .. } => (handed.arguments.clone(), true),
-            Phase::Claimed { handed, client: other, by: user, .. } => {
+        let (given, is_new) = match &held.data {
+            CallData::Delegated { assignment, .. } => (assignment.arguments.clone(), true),
+            CallData::Claimed { assignment, client: other, by: user, .. } => {
                 if other != client || *user != by.0 {
                     return Ok(Err(CommandError::ClaimedElsewhere));
                 }
-                (handed.arguments.clone(), false)
+                (assignment.arguments.clone(), false)
             }
             _ => return Ok(Err(self.not_to_claim(call))),
         };
@@ -83,10 +83,10 @@ impl Driver {
 
     fn take_in(&mut self, delivered: ClientResult, mark: String, reply: Reply) {
         let ClientResult { call: id, result, .. } = delivered;
-        let Some((call, at, client, trail)) = self.run.call(&id).and_then(|held| match &held.phase {
-            Phase::Claimed { at, handed, client, .. } => {
-                let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
-                Some((call, *at, client.clone(), handed.trail.clone()))
+        let Some((call, at, client, trail)) = self.run.call(&id).and_then(|held| match &held.data {
+            CallData::Claimed { at, assignment, client, .. } => {
+                let call = ToolCall { arguments: assignment.arguments.clone(), ..held.call.clone() };
+                Some((call, *at, client.clone(), assignment.trail.clone()))
             }
             _ => None,
         }) else {
@@ -96,12 +96,12 @@ impl Driver {
         // A claim from before a restart is as old as the log says.
         let in_log = || Duration::from_millis(self.journal.now().since_ms(at));
         let took = self.shared.leases.held_for(&id).unwrap_or_else(in_log);
-        let brought = Brought { result, client, took, mark, trail };
+        let report = ClientReport { result, client, took, mark, trail };
         let (pipeline, cx) = (self.pipeline.clone(), self.context(&id, 0, None));
         let shared = self.shared.clone();
         self.in_flight_calls.insert(id.clone());
         self.in_flight.push(Box::pin(async move {
-            let taken_in = pipeline.bring(&call, brought, &cx).await.map(drop);
+            let taken_in = pipeline.record_client_result(&call, report, &cx).await.map(drop);
             shared.leases.end(&id);
             let answer = taken_in.clone().map_err(|helve_tool::Fault::Journal(error)| error.into());
             _ = reply.send(answer);
@@ -116,15 +116,15 @@ impl Driver {
             return Ok(());
         };
         let cx = self.context(id, 0, None);
-        match &held.phase {
-            Phase::Claimed { at, handed, .. } => {
+        match &held.data {
+            CallData::Claimed { at, assignment, .. } => {
                 if self.shared.leases.is_over(id) && !self.in_flight_calls.contains(id) {
-                    let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
-                    self.pipeline.lose(&call, *at, SILENT.into(), &cx).await?;
+                    let call = ToolCall { arguments: assignment.arguments.clone(), ..held.call.clone() };
+                    self.pipeline.record_unknown(&call, *at, SILENT.into(), &cx).await?;
                     self.shared.leases.end(id);
                 }
             }
-            Phase::Delegated { at, .. } => {
+            CallData::Delegated { at, .. } => {
                 if at.plus_ms(Question::OPEN_MS) <= self.shared.env.world.now() {
                     let told = format!(
                         "`{}` was to run on the user's side and nobody ran it in time; go on without it",

@@ -14,7 +14,7 @@ use super::calls::call_span;
 use super::model::Quest;
 use super::{DriveError, Driver};
 use crate::listen::WrittenCall;
-use crate::run::{Heard, Tools};
+use crate::run::{ModelMessage, Tools};
 
 /// A call that was begun before its message was complete.
 pub(crate) struct BegunRead {
@@ -51,7 +51,7 @@ impl Driver {
     }
 
     /// Discards what the complete message does not ask for.
-    pub(super) async fn discard_unrequested_reads(&mut self, heard: &Heard) -> Result<(), DriveError> {
+    pub(super) async fn discard_unrequested_reads(&mut self, heard: &ModelMessage) -> Result<(), DriveError> {
         let is_requested = |begun: &BegunRead| {
             let call = usize::try_from(begun.call.index).ok().and_then(|index| heard.calls.get(index));
             call.is_some_and(|call| call.flaw.is_none() && call.part.as_ref() == Some(&begun.part))

@@ -18,7 +18,7 @@ use self::try_once::Try;
 use super::room::{Room, no_room};
 use super::{DriveError, Driver};
 use crate::listen::Broken;
-use crate::run::{Heard, HeardPart, Tools};
+use crate::run::{ModelMessage, ModelMessagePart, Tools};
 
 /// How long a question waits until it is known what its model can do.
 const PROBE_PATIENCE: Duration = Duration::from_secs(20);
@@ -262,7 +262,7 @@ impl Driver {
     }
 
     /// Whether an answer is words where a call was required, and the model has not been reminded of it yet.
-    fn wants_call_instead(&self, heard: &Heard, quest: &Quest) -> bool {
+    fn wants_call_instead(&self, heard: &ModelMessage, quest: &Quest) -> bool {
         let required = matches!(self.run.choice(), ToolChoice::Required | ToolChoice::Named(_));
         let could_call = quest.tools == Tools::Offered && self.kit.toolbox.specs().next().is_some();
         let chose_words = matches!(heard.reason, StopReason::Stop | StopReason::Other);
@@ -270,7 +270,12 @@ impl Driver {
     }
 
     /// Asks once more, with the answer as a bad example.
-    async fn insist(&mut self, heard: Heard, model: &dyn Model, quest: &mut Quest) -> Result<(), DriveError> {
+    async fn insist(
+        &mut self,
+        heard: ModelMessage,
+        model: &dyn Model,
+        quest: &mut Quest,
+    ) -> Result<(), DriveError> {
         let (run, model) = (self.run.id(), model.name());
         tracing::warn!(%run, model, "the model answered in words though a call was required; it is asked once more");
         quest.words = Some(words_of(&heard));
@@ -282,12 +287,17 @@ impl Driver {
     }
 
     /// Recorded: durable before any call of it that can change something is sent.
-    async fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) -> Result<(), DriveError> {
+    async fn take(
+        &mut self,
+        mut heard: ModelMessage,
+        model: &dyn Model,
+        quest: &Quest,
+    ) -> Result<(), DriveError> {
         self.shared.env.world.fate.at("model.heard");
         heard.model = self.stands_in(model);
         heard.fingerprint = self.shared.models.fingerprint(model.name());
         heard.params.clone_from(&quest.hooked.params);
-        self.journal.record(self.run.heard(heard)).await?;
+        self.journal.record(self.run.record_message(heard)).await?;
         self.shared.env.world.fate.at("model.noted");
         Ok(())
     }
@@ -362,10 +372,10 @@ impl Driver {
 }
 
 /// What a message says, without its reasoning.
-fn words_of(heard: &Heard) -> String {
+fn words_of(heard: &ModelMessage) -> String {
     let words = heard.parts.iter().filter_map(|part| match part {
-        HeardPart::Text { text, .. } => Some(text.as_str()),
-        HeardPart::Reasoning { .. } => None,
+        ModelMessagePart::Text { text, .. } => Some(text.as_str()),
+        ModelMessagePart::Reasoning { .. } => None,
     });
     words.collect::<Vec<_>>().join("\n\n")
 }

@@ -5,7 +5,7 @@ use helve_types::{Fact, MessageId, RunState};
 
 use super::{DriveError, Driver};
 use crate::command::CommandError;
-use crate::run::{Reception, Step};
+use crate::run::{Enqueue, Step};
 
 impl Driver {
     /// Keeps what a person says; whoever waits for an answer goes on waiting.
@@ -15,10 +15,10 @@ impl Driver {
         text: String,
         by: String,
     ) -> Result<Result<(), CommandError>, DriveError> {
-        match self.run.on_said(message, &text) {
-            Reception::Known => return Ok(Ok(())),
-            Reception::No(error) => return Ok(Err(error)),
-            Reception::Queue => {}
+        match self.run.judge_message(message, &text) {
+            Enqueue::Known => return Ok(Ok(())),
+            Enqueue::No(error) => return Ok(Err(error)),
+            Enqueue::Queue => {}
         }
         let queued = Fact::MessageQueued { message, text, by };
         // A run that was left alone is taken up again by whoever speaks to it.
@@ -33,7 +33,7 @@ impl Driver {
 
     /// Lets the model hear what was said, before it is asked; says whether there was anything.
     pub(super) async fn hear(&mut self, step: u32) -> Result<bool, DriveError> {
-        let heard = self.run.hears(step);
+        let heard = self.run.take_messages(step);
         let any = !heard.is_empty();
         if any {
             self.journal.record(heard).await?;

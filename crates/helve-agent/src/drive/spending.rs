@@ -4,7 +4,7 @@ use helve_model::Model;
 use helve_types::{Fact, Mode, Spent, StopReason, Usage};
 
 use super::Driver;
-use crate::run::Heard;
+use crate::run::ModelMessage;
 
 /// What was spent on a try that came to nothing and is not on record yet.
 pub(crate) struct Lost {
@@ -16,12 +16,12 @@ pub(crate) struct Lost {
 
 impl Driver {
     /// The message with its cost and with what was lost on the way to it.
-    pub(super) fn priced(&mut self, model: &dyn Model, heard: Heard) -> Heard {
+    pub(super) fn priced(&mut self, model: &dyn Model, heard: ModelMessage) -> ModelMessage {
         let lost = self.lost.take().map_or_else(Spent::default, |lost| lost.spent);
         let spent = self.spent(model, heard.usage);
         self.count(model, &spent);
         let Spent { usage, cost_nanos } = lost.plus(spent);
-        Heard { usage, cost_nanos, ..heard }
+        ModelMessage { usage, cost_nanos, ..heard }
     }
 
     /// Notes what a try took that gave no message.

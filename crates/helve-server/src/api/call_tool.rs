@@ -8,7 +8,7 @@ mod execute;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use helve_runtime::{CallOptions, Called, Order};
+use helve_runtime::{CallOptions, CallOrigin, Called};
 use helve_store::AuditEntry;
 use helve_tool::{Outcome, Progress, Unknown};
 use helve_types::{Failure, FailureKind, ToolOutput, Trail, UserId};
@@ -93,7 +93,7 @@ pub(crate) async fn call_tool(
         may_skip(&app, &principal, &name, skip_cache, skip_limit).await?;
     }
     let options = CallOptions {
-        order: order_of(&principal),
+        origin: origin_of(&principal),
         skip_cache,
         skip_limit,
         key,
@@ -126,8 +126,8 @@ async fn may_skip(
     Ok(app.runtime.store().audit(entry).await?)
 }
 
-fn order_of(principal: &Principal) -> Order {
-    if principal.is_admin() { Order::Admin } else { Order::User }
+fn origin_of(principal: &Principal) -> CallOrigin {
+    if principal.is_admin() { CallOrigin::Admin } else { CallOrigin::User }
 }
 
 async fn call_for(
@@ -138,7 +138,7 @@ async fn call_for(
     options: CallOptions,
 ) -> Result<Called, Problem> {
     must_be_ready(app)?;
-    if options.order == Order::User {
+    if options.origin == CallOrigin::User {
         must_be_offered(app, &user, name)?;
     }
     let arguments = Value::Object(arguments).to_string();

@@ -226,7 +226,7 @@ async fn answer_by_link(
         Err(status) => return message_page(&frame, status, frame.words.not_understood),
     };
     let answer = said.answer();
-    if !answer.fits(held.question.kind) {
+    if !answer.fits(held.question.kind()) {
         return message_page(&frame, StatusCode::BAD_REQUEST, frame.words.not_understood);
     }
     record_answer(&app, &frame, &held, answer, &uri).await

@@ -13,14 +13,14 @@ use super::Quest;
 use crate::ask::Asking;
 use crate::drive::{DriveError, Driver};
 use crate::listen::{Broken, Listener};
-use crate::run::Heard;
+use crate::run::ModelMessage;
 use crate::transcript::Reader;
 
 /// How one try at asking ended.
 pub(super) enum Try {
-    Heard(Heard),
+    Heard(ModelMessage),
     /// A person stopped it; this is what had been said.
-    Stopped(Heard),
+    Stopped(ModelMessage),
     /// It broke off; this much of its text was seen.
     Broken(Broken, Vec<(PartId, String)>),
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{call_for, only_in_a_run, order_of};
+use super::{call_for, only_in_a_run, origin_of};
 use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::ForeignJson;
@@ -90,7 +90,7 @@ pub(crate) async fn execute_tool(
     let tool = app.runtime.catalogue().name_of(&tool);
     let principal = principal.acting_as(user.as_deref())?;
     let options = CallOptions {
-        order: order_of(&principal),
+        origin: origin_of(&principal),
         key,
         request_id: http_request_id(&headers),
         ..CallOptions::default()

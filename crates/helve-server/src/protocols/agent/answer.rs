@@ -3,12 +3,13 @@
 use futures_util::StreamExt;
 use helve_runtime::{Frame, Started};
 use helve_store::Scope;
-use helve_types::{CallId, Ending, Fact, Question, RunState, Spent};
+use helve_types::{CallId, CallState, Ending, Fact, Question, RunState, Spent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
 use crate::problem::Problem;
+use crate::protocols::call_words::answer_word;
 use crate::protocols::tool_failure::ToolFailure;
 
 /// The whole answer.
@@ -71,15 +72,15 @@ pub(super) async fn read_answer(app: &App, started: Started) -> Result<AgentAnsw
             Fact::ToolRequested { call, tool, .. } => whole.tools.push(AgentToolView {
                 call: Some(call.clone()),
                 name: tool.clone(),
-                state: "requested",
+                state: answer_word(CallState::Requested),
                 failure: None,
             }),
-            Fact::ToolFinished { call, .. } => whole.settle(call, "done", None),
+            Fact::ToolFinished { call, .. } => whole.end_call(call, CallState::Finished, None),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                whole.settle(call, "failed", Some(failure.into()));
+                whole.end_call(call, CallState::Failed, Some(failure.into()));
             }
             Fact::ToolUnknown { call, because, .. } => {
-                whole.settle(call, "unknown", Some(ToolFailure::unknown(because)));
+                whole.end_call(call, CallState::Unknown, Some(ToolFailure::unknown(because)));
             }
             Fact::ApprovalAsked(question) => whole.approvals.push(question.clone()),
             Fact::ApprovalAnswered { approval, .. } => {
@@ -129,9 +130,9 @@ impl AgentAnswer {
         }
     }
 
-    fn settle(&mut self, call: &CallId, state: &'static str, failure: Option<ToolFailure>) {
+    fn end_call(&mut self, call: &CallId, state: CallState, failure: Option<ToolFailure>) {
         if let Some(tool) = self.tools.iter_mut().find(|tool| tool.call.as_ref() == Some(call)) {
-            tool.state = state;
+            tool.state = answer_word(state);
             tool.failure = failure;
         }
     }

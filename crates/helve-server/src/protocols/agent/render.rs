@@ -2,12 +2,13 @@
 
 use helve_runtime::Frame;
 use helve_store::StoreError;
-use helve_types::{CallId, Fact, Live, PartKind};
+use helve_types::{CallId, CallState, Fact, Live, PartKind};
 use helve_wire::sse::DONE;
 use serde_json::{Value, json};
 
 use crate::problem::Problem;
 use crate::protocols::accumulated_text::AccumulatedText;
+use crate::protocols::call_words::stream_word;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
 use crate::sse::{Render, ending_sentence, run_question, server_stopping, write_value};
@@ -30,16 +31,14 @@ impl AgentRender {
         match fact {
             Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
-            Fact::ApprovalAsked(question) if question.call.is_none() => {
-                self.send(run_question(question), out)
-            }
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ApprovalAsked(question) => {
-                let input: Value = serde_json::from_str(&question.arguments).unwrap_or_default();
+                let Some(call) = question.call() else { return self.send(run_question(question), out) };
+                let input: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
                 let tool = json!({
-                    "id": question.call,
-                    "name": question.tool,
-                    "state": "waiting",
+                    "id": call.id,
+                    "name": call.tool,
+                    "state": stream_word(CallState::Asked),
                     "for": "approval",
                     "approvalId": question.approval,
                     "input": input
@@ -71,7 +70,7 @@ impl AgentRender {
         let name = self.calls.iter().find(|(id, _)| id == call).map(|(_, name)| name);
         tool["id"] = json!(call);
         tool["name"] = json!(name);
-        tool["state"] = json!("failed");
+        tool["state"] = json!(stream_word(CallState::Failed));
         self.send(json!({"tool": tool}), out);
     }
 
