@@ -4,12 +4,12 @@ use std::hint::black_box;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-use helve_store::contract::Actor;
+use helve_store_contract::Actor;
 use helve_store::{MemoryStore, RunJournal, Store};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Pipeline, Progress,
-    Registry, Request, Rules, Skip, Tool, ToolFuture, Toolbox,
+    Registry, Request, Rules, SkippedGuards, Tool, ToolFuture, Toolbox,
 };
 use helve_types::{CallId, Effect, ToolCall, ToolOutput, ToolSpec, UserId, World};
 use serde_json::{Value, json};
@@ -118,7 +118,7 @@ impl Bench {
             attempts_before: 0,
             grant: None,
             taint: Arc::default(),
-            skip: Skip::default(),
+            skip: SkippedGuards::default(),
             early: helve_tool::Early::No,
             toolbox: Arc::new(Toolbox::new(registry.all())),
             journal,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use helve_tool::{CallContext, Guards, PLANS_MAX, Page, Request, Tool, ToolFuture, UserPlan, schema_of};
+use helve_tool::{CallContext, Guards, PLANS_MAX, Page, PlanRecord, Request, Tool, ToolFuture, schema_of};
 use helve_types::{Effect, Example, Notice, OnUnknown, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ struct ListPlans {
 }
 
 pub(crate) fn tool() -> (Arc<dyn Tool>, Guards) {
-    (Arc::new(ListPlans { spec: spec() }), plans::reading())
+    (Arc::new(ListPlans { spec: spec() }), plans::read_guards())
 }
 
 impl Tool for ListPlans {
@@ -35,17 +35,17 @@ impl Tool for ListPlans {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let Arguments { status } = request.parse()?;
-            let all = cx.desk().plans(Page::first(PLANS_MAX as usize)).await;
-            let mut all = all.map_err(|error| plans::refused(error, 0))?;
+            let all = cx.user_store().plans(Page::first(PLANS_MAX as usize)).await;
+            let mut all = all.map_err(|error| plans::store_error(error, 0))?;
             if let Some(status) = status {
                 all.retain(|plan| plan.body.status == status.into());
             }
-            Ok(ToolOutput { labels: Some(plans::labels(&self.spec, &all)), ..list(&all) })
+            Ok(ToolOutput { labels: Some(plans::labels(&self.spec, &all)), ..render_list(&all) })
         })
     }
 }
 
-fn list(all: &[UserPlan]) -> ToolOutput {
+fn render_list(all: &[PlanRecord]) -> ToolOutput {
     let shown = &all[..all.len().min(LISTED_MAX)];
     let mut lines: Vec<String> = shown.iter().map(plans::headline).collect();
     if all.is_empty() {

@@ -19,7 +19,7 @@ mod transform;
 use helve_egress::Egress;
 use std::sync::Arc;
 
-use helve_tool::{DefinitionError, Made, SecretNeed, ToolGrants};
+use helve_tool::{BuiltTool, DefinitionError, SecretNeed, ToolGrants};
 use helve_types::ToolDefinition;
 
 /// Reads an environment variable.
@@ -40,12 +40,12 @@ impl HttpTools {
     }
 
     /// With a way to read the variables that the operator binds to single tools.
-    pub fn reading(self, variables: ReadVariable) -> Self {
+    pub fn with_variables(self, variables: ReadVariable) -> Self {
         Self { variables, ..self }
     }
 
     /// Beside a server that listens on this port.
-    pub fn beside(self, port: u16) -> Self {
+    pub fn with_own_port(self, port: u16) -> Self {
         Self { own_port: Some(port), ..self }
     }
 
@@ -55,7 +55,7 @@ impl HttpTools {
         &self,
         definition: &ToolDefinition,
         grants: &Arc<ToolGrants>,
-    ) -> Result<Made, DefinitionError> {
+    ) -> Result<BuiltTool, DefinitionError> {
         make::make(self, definition, grants)
     }
 

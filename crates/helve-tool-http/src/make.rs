@@ -11,15 +11,17 @@ use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, HeaderName};
 use helve_egress::{Credential, Egress, EgressError, Host, Secret, Url, header_refused, place_of};
-use helve_tool::{BreakerSettings, DefinitionError, Guards, Made, Registered, RegistryError, ToolGrants};
+use helve_tool::{
+    BreakerSettings, BuiltTool, DefinitionError, Guards, Registered, RegistryError, ToolGrants,
+};
 use helve_types::{
     Auth, CacheSharing, CallerField, Effect, Endpoint, Flow, KeyPlace, Method, ToolDefinition, ToolKind,
     ToolSpec,
 };
 
 use crate::HttpTools;
-use crate::call::{HttpTool, Terms};
-use crate::caller::Caller;
+use crate::call::{HttpTool, StatusPolicy};
+use crate::caller::CallerIdentity;
 use crate::granted::{granted_egress, refused_address, secret_need};
 use crate::template::{Template, header_name};
 use crate::transform::Transform;
@@ -30,8 +32,8 @@ pub(crate) fn make(
     tools: &HttpTools,
     definition: &ToolDefinition,
     grants: &Arc<ToolGrants>,
-) -> Result<Made, DefinitionError> {
-    let guards = guards().asked(definition, definition.effect())?;
+) -> Result<BuiltTool, DefinitionError> {
+    let guards = guards().with_definition(definition, definition.effect())?;
     let tool = http(tools, definition, grants, guards.timeout)?;
     Ok((Arc::new(tool), guards))
 }
@@ -86,7 +88,7 @@ fn http(
     }
     Ok(HttpTool {
         credential: credential(&egress, &endpoint.auth, need.is_some(), &template)?,
-        caller: Caller::of(definition, template.base(), &egress)?,
+        caller: CallerIdentity::new(definition, template.base(), &egress)?,
         need: need.map(|need| need.problem),
         grants: grants.clone(),
         idempotency: idempotency(endpoint, spec.effect, &template)?,
@@ -96,7 +98,7 @@ fn http(
         timeout,
         streams,
         wants_json: accepts_json(endpoint),
-        terms: Terms {
+        terms: StatusPolicy {
             busy_is_not_done: endpoint.busy_is_not_done,
             failure_statuses: definition
                 .breaker
@@ -137,20 +139,13 @@ fn is_near(base: &Url) -> bool {
     }
 }
 
-/// The registry's own judgement of name, description and parameters, with the field that it is about.
+/// The registry's own judgement of name, description and parameters.
 fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
-    let problem = match Registered::of_client(spec.clone()) {
-        Ok(_) => return Ok(()),
-        Err(RegistryError::Wrong { problem, .. }) => problem,
-        Err(other) => other.to_string(),
-    };
-    // The registry names the field in its sentence.
-    for field in ["name", "description", "parameters"] {
-        if let Some(rest) = problem.strip_prefix(&format!("`{field}` ")) {
-            return wrong(field, rest);
-        }
+    match Registered::for_client(spec.clone()) {
+        Ok(_) => Ok(()),
+        Err(RegistryError::Wrong { field, problem, .. }) => wrong(field, problem),
+        Err(other) => wrong("name", other.to_string()),
     }
-    wrong("parameters", problem)
 }
 
 /// Whether the effect class can be true of the method.

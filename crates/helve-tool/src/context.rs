@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use helve_store::{Desk, MemoryStore, RunJournal};
+use helve_store::{MemoryStore, RunJournal, UserStore};
 use helve_types::{CallId, ConversationId, Language, MessageId, RunId, Taint, Timestamp, UserId, World};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,8 @@ pub struct CallContext {
     pub call: CallId,
     pub user: UserId,
     pub agent: String,
+    /// The `X-Request-Id` of the HTTP request that started the run.
+    pub request_id: Option<String>,
     /// Of the people in the conversation; what a tool writes around its results is in it.
     pub language: Language,
     /// How often the call was started before.
@@ -28,7 +30,7 @@ pub struct CallContext {
     /// What the model had read when it asked for the call. What the calls beside it bring, it had not.
     pub taint: Arc<Taint>,
     /// Guards that are left out.
-    pub skip: Skip,
+    pub skip: SkippedGuards,
     /// Whether it is made, or was, before its message is complete.
     pub early: Early,
     /// The tools of this run; no others exist for it.
@@ -52,11 +54,12 @@ impl CallContext {
             call: CallId::new(run, 1, 0),
             user: UserId(user.into()),
             agent: "default".into(),
+            request_id: None,
             language: Language::default(),
             attempts_before: 0,
             grant: None,
             taint: Arc::default(),
-            skip: Skip::default(),
+            skip: SkippedGuards::default(),
             early: Early::No,
             toolbox: Arc::new(Toolbox::default()),
             journal: RunJournal::new(store, world.clone(), run, 1, 0, Arc::new(|_| {})),
@@ -67,15 +70,15 @@ impl CallContext {
     }
 
     /// What is kept for the user that the call is made for.
-    pub fn desk(&self) -> Desk {
-        self.journal.desk(self.user.clone(), self.conversation)
+    pub fn user_store(&self) -> UserStore {
+        self.journal.user_store(self.user.clone(), self.conversation)
     }
 }
 
 /// Guards that are left out for one call, which leaves `Skipped` in its trail. Who may ask for it is the business of
 /// whoever takes the request: it needs the admin right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Skip {
+pub struct SkippedGuards {
     /// The call is neither answered from the cache nor shared; its answer is kept all the same.
     pub cache: bool,
     /// The call goes past the limits of the tool and of the user. It takes no slot, so it does not count against

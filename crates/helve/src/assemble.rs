@@ -11,10 +11,10 @@ use anyhow::Context;
 use helve_egress::{Egress, EgressSettings, Url};
 use helve_model_http::HttpModel;
 use helve_runtime::{Runtime, RuntimeSettings};
-use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems, Network};
+use helve_server::{AccessSettings, App, AppParts, ApprovalLinks, Doctor, ModelProblems, Network};
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};
-use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
+use helve_tool::{Action, CallAccess, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_tool_code::{Lifecycle, ToolFolder};
 use helve_types::{Effect, Notice, Reason, Seal, ToolSpec, World};
@@ -198,7 +198,7 @@ fn tools(
     let mut registry = Registry::new().with_trust(config.trust.clone());
     if let Some(settings) = &config.alarms {
         let line = AlarmLine::new(Webhook::new(ways, settings.clone())?);
-        registry = registry.with_alarms(line.alarms());
+        registry = registry.with_alerts(line.alarms());
     }
     // Who names another service means it to be reached, wherever it is; by its own tool, and by no other.
     let search = config.tavily_url.as_deref().and_then(|url| Url::parse(url).ok());
@@ -281,7 +281,7 @@ fn idle_fallbacks(config: &Config, registry: &Registry) -> Vec<String> {
 /// Whether a rule about tools of this pattern is about this one.
 fn speaks_of(pattern: &str, tool: &str) -> bool {
     let rule = Rule { tool: Some(pattern.into()), ..Rule::new(Action::Deny) };
-    let access = Access {
+    let access = CallAccess {
         tool,
         leads_to: None,
         tags: &[],
@@ -294,8 +294,13 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
     Rules::new().with_layer("rule", vec![rule]).forbids(&access)
 }
 
-/// The application that serves requests, over the parts.
-pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyhow::Result<App> {
+/// The application that serves requests.
+pub fn application(
+    config: &Config,
+    assembly: &Assembly,
+    world: &World,
+    doctor: Box<Doctor>,
+) -> anyhow::Result<App> {
     let access = AccessSettings {
         token: config.token.clone(),
         hosts: hosts(config),
@@ -307,15 +312,17 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
         trusted_proxies: trusted_proxies(config),
         session_key: session_key(&config.data, world)?,
     };
-    let app = App::new(assembly.runtime.clone(), access, config.limits.server, problems(assembly));
-    app.declare_with(Box::new(declarations));
-    app.count_withheld(assembly.withheld.clone());
-    if let Some(notices) = &assembly.notices {
-        app.set_links(notices.links().clone());
-        app.count_untold(notices.lost().clone());
-    }
-    app.set_importer(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone()));
-    Ok(app)
+    let notices = assembly.notices.as_ref();
+    Ok(App::new(AppParts {
+        model_problems: problems(assembly),
+        declare: Some(Box::new(declarations)),
+        importer: Some(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone())),
+        doctor: Some(doctor),
+        links: notices.map(|notices| notices.links().clone()),
+        secrets_withheld: Some(assembly.withheld.clone()),
+        notices_lost: notices.map(|notices| notices.lost().clone()),
+        ..AppParts::new(assembly.runtime.clone(), access, config.limits.server)
+    }))
 }
 
 /// The proxies whose word counts.

@@ -44,7 +44,7 @@ pub(crate) async fn tool_system_status(State(app): State<App>) -> axum::Json<Val
         .iter()
         .map(|tool| {
             let status = tool.status();
-            let mut view = status.to_json();
+            let mut view = status_view(&status);
             add_other_names(&mut view["metrics"], &status);
             (tool.spec().name.clone(), view)
         })
@@ -83,6 +83,49 @@ pub(crate) async fn tool_metrics(
     Ok(axum::Json(view))
 }
 
+/// A tool's guards and counts.
+fn status_view(status: &ToolStatus) -> Value {
+    json!({
+        "enabled": status.enabled,
+        "metrics": status.metrics,
+        "limit": status.limit.map(|limit| json!({
+            "in_use": limit.in_use,
+            "waiting": limit.waiting,
+            "admitted_in_window": limit.admitted_in_window,
+            "concurrent_max": limit.settings.concurrent,
+            "per_window_max": limit.settings.per_window,
+            "window_ms": limit.settings.window.as_millis() as u64,
+        })),
+        "user_limit": status.user_limit.map(|limit| json!({
+            "users": limit.keys,
+            "in_use": limit.in_use,
+            "waiting": limit.waiting,
+            "concurrent_max": limit.settings.concurrent,
+            "per_window_max": limit.settings.per_window,
+            "window_ms": limit.settings.window.as_millis() as u64,
+        })),
+        "breaker": status.breaker.map(|breaker| json!({
+            "state": status.breaker_state(),
+            "failures_in_row": breaker.failures_in_row,
+            "calls_in_window": breaker.calls_in_window,
+            "failures_in_window": breaker.failures_in_window,
+            "probes": breaker.probes,
+            "retry_after_ms": breaker
+                .refusing
+                .and_then(|refusing| refusing.retry_after)
+                .map(|wait| wait.as_millis() as u64),
+        })),
+        "cache": status.cache.map(|cache| json!({
+            "entries": cache.entries,
+            "bytes": cache.bytes,
+            "hits": cache.hits,
+            "misses": cache.misses,
+            "shared": cache.shared,
+            "evicted": cache.evicted,
+        })),
+    })
+}
+
 /// Adds the counts under the names by which clients of another system read them.
 fn add_other_names(metrics: &mut Value, status: &ToolStatus) {
     let ToolMetrics { calls, succeeded, failed, unknown, cache_hit_rate, error_rate, mean_ms, .. } =
@@ -113,7 +156,7 @@ pub(crate) struct SystemView {
     refused_runs: u64,
     open_streams: usize,
     refused_streams: u64,
-    /// None where nobody measures it.
+    /// None where the disk is not measured.
     disk: Option<DiskView>,
     /// Of the server.
     version: String,
@@ -280,7 +323,7 @@ pub(crate) async fn reset_tools(
         None => app.runtime.registry().all(),
     };
     let what = what.unwrap_or_else(|| vec![ResetScope::Cache, ResetScope::Metrics, ResetScope::Breaker]);
-    // On record first: whoever resets a guard answers for it.
+    // The audit line is written before the reset, so that no reset is without one.
     let entry = AuditEntry {
         at: app.runtime.world().now(),
         by: principal.user.to_string(),

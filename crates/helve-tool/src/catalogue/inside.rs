@@ -7,7 +7,7 @@ use std::sync::Arc;
 use helve_types::{Auth, BodyFormat, Effect, Endpoint, Flow, Method, ToolDefinition, ToolKind, ToolSpec};
 use serde_json::Value;
 
-use super::{DefinitionError, Made};
+use super::{BuiltTool, DefinitionError};
 use crate::{CacheScope, CallContext, Registered, Request, Tool, ToolError, ToolFuture};
 
 pub(super) const SCHEME: &str = "internal://";
@@ -43,7 +43,10 @@ impl Tool for Inside {
 }
 
 /// The target under the definition's name, with its own guards and what the definition says about them.
-pub(super) fn make(definition: &ToolDefinition, target: &Arc<Registered>) -> Result<Made, DefinitionError> {
+pub(super) fn make(
+    definition: &ToolDefinition,
+    target: &Arc<Registered>,
+) -> Result<BuiltTool, DefinitionError> {
     let Some(inner) = target.tool.clone() else {
         let problem = "it is run by a program outside of Helve, so nothing else can lead to it";
         return Err(DefinitionError::new("endpoint.url_template", problem));
@@ -52,7 +55,7 @@ pub(super) fn make(definition: &ToolDefinition, target: &Arc<Registered>) -> Res
     check_labels(definition, target)?;
     check_parameters(&definition.parameters, target)?;
     let spec = spec(definition, &target.spec, target.flow.clone());
-    let mut guards = target.guarding.settings.clone().asked(definition, spec.effect)?;
+    let mut guards = target.guarding.settings.clone().with_definition(definition, spec.effect)?;
     if answers_each_user(target) {
         if definition.cache.is_some() {
             let problem = "the answers of this tool are each user's own, and end with what the user writes; leave this out";
