@@ -105,6 +105,7 @@ impl Bench {
             provider_id: None,
             name: tool.into(),
             arguments: ARGUMENTS.into(),
+            repairs: vec![],
         };
         let cx = CallContext {
             run: started.run,
@@ -113,10 +114,12 @@ impl Bench {
             call: call.id.clone(),
             user: UserId("bench".into()),
             agent: "default".into(),
+            language: helve_types::Language::default(),
             attempts_before: 0,
             grant: None,
             taint: Arc::default(),
             skip: SkippedGuards::default(),
+            early: helve_tool::Early::No,
             toolbox: Arc::new(Toolbox::new(registry.all())),
             journal,
             cancel: CancellationToken::new(),

@@ -72,12 +72,14 @@ impl Reader {
                 let params = ModelParams::default();
                 let mut events = model.ask(&ModelRequest {
                     system: "".into(),
+                    stable: 0,
                     turns: vec![Turn::User((*say).into())],
                     tools: vec![],
                     tool_choice: &ToolChoice::Auto,
                     params: &params,
                     form: None,
                     needs: Needs::default(),
+                    stop: &[],
                     stream: true,
                 });
                 let mut tokens = 0;

@@ -6,7 +6,6 @@ use helve_model::fleet::prompt_mode::profile_of;
 use helve_model::fleet::tokens::of_request;
 use helve_model::{Model, ModelError, ModelErrorKind};
 use helve_types::{Fingerprint, Mode, ModelParams, PartId};
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::Quest;
@@ -55,33 +54,34 @@ impl Driver {
         let asking = self.asking(model, fingerprint.as_ref(), profile, &params, quest);
         let feed = self.feed.clone();
         let after_seq = self.journal.pending_seq();
-        let (written, mut written_calls) = mpsc::unbounded_channel();
         let mut listener =
-            Listener::new(&feed, quest.step, quest.attempt, after_seq, asking.reading(), asking.results())
-                .reporting_calls(written);
+            Listener::new(&feed, quest.step, quest.attempt, after_seq, asking.reading(), asking.results());
         let asked = Instant::now();
         let request = asking.request();
         let estimated = shared.env.settings.compaction.enabled.then(|| of_request(&request));
-        let stream = model.ask(&request);
-        let ended = {
-            let mut hearing = std::pin::pin!(listener.hear(stream));
-            loop {
-                tokio::select! {
-                    // The stream before people: tokens are the common case.
-                    biased;
-                    Some(call) = written_calls.recv() => self.begin_early(quest, call).await?,
-                    ended = &mut hearing => break Ended::Itself(ended),
-                    Some(command) = self.commands.recv() => {
-                        self.obey(command).await?;
-                        if self.cancelled_by.is_some() {
-                            break Ended::ByPerson;
-                        }
+        let mut stream = model.ask(&request);
+        drop(request);
+        let ended = loop {
+            tokio::select! {
+                // The stream before people: tokens are the common case.
+                biased;
+                read = listener.read_on(&mut stream) => match read {
+                    Ok(Some(call)) => self.begin_early(quest, call).await?,
+                    Ok(None) => break Ended::Itself(Ok(())),
+                    Err(broken) => break Ended::Itself(Err(broken)),
+                },
+                Some(command) = self.commands.recv() => {
+                    self.obey(command).await?;
+                    if self.cancelled_by.is_some() {
+                        break Ended::ByPerson;
                     }
-                    () = shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
-                    () = tokio::time::sleep_until(quest.until) => break Ended::ByTime,
                 }
+                () = shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
+                () = tokio::time::sleep_until(quest.until) => break Ended::ByTime,
             }
         };
+        // Dropping it stops the model.
+        drop(stream);
         if let (Some(first), Some(counters)) = (listener.first_at(), shared.models.counters(model.name())) {
             counters.record_first_token(first - asked);
         }
