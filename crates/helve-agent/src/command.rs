@@ -5,7 +5,7 @@ use helve_types::{Answer, ApprovalId, CallId, MessageId, Notice, UserId};
 use tokio::sync::oneshot;
 
 use crate::client_results::{ClientClaim, ClientResult};
-use crate::run::{Reception, Run, SAID_BYTES_MAX};
+use crate::run::{Enqueue, Run, SAID_BYTES_MAX};
 
 #[derive(Debug)]
 pub enum Command {
@@ -146,10 +146,10 @@ impl Command {
     /// What becomes of it when the run is over: a message that was taken before is taken.
     pub(crate) fn late(&self, run: &Run) -> Result<(), CommandError> {
         match self {
-            Self::Say { message, text, .. } => match run.on_said(*message, text) {
-                Reception::Known => Ok(()),
-                Reception::No(error) => Err(error),
-                Reception::Queue => Err(CommandError::Over),
+            Self::Say { message, text, .. } => match run.enqueue(*message, text) {
+                Enqueue::Known => Ok(()),
+                Enqueue::Rejected(error) => Err(error),
+                Enqueue::Queue => Err(CommandError::Over),
             },
             _ => Err(CommandError::Over),
         }

@@ -4,13 +4,13 @@
 //! exactly as it would have without one. It is told facts (`apply`) and says what to do (`next_step`); it never
 //! asks a model, runs a tool or looks at a clock. `drive` gives it hands.
 
+mod budget;
 mod call;
 mod choice;
 mod circles;
 mod claims;
-mod heard;
+mod message;
 mod pre_search;
-mod purse;
 mod read;
 mod speech;
 mod step;
@@ -25,16 +25,17 @@ use helve_types::{
 };
 use serde::{Deserialize, Serialize};
 
+use self::budget::BudgetState;
 pub(crate) use self::call::{Call, Phase};
 pub(crate) use self::circles::Circles;
 use self::circles::Course;
 use self::claims::Claims;
 pub(crate) use self::claims::{Claim, Delivery};
-pub use self::heard::{Flaw, Heard, HeardCall, HeardPart};
+pub use self::message::{Flaw, ModelMessage, ModelMessageCall, ModelMessagePart};
+use self::pre_search::pre_search;
 pub(crate) use self::pre_search::{PRE_SEARCH_STEP, pre_search_requested};
-use self::purse::Purse;
 use self::read::Read;
-pub(crate) use self::speech::Reception;
+pub(crate) use self::speech::Enqueue;
 pub use self::speech::SAID_BYTES_MAX;
 pub use self::step::{Errand, Step, Tools};
 
@@ -66,7 +67,7 @@ pub struct Run {
     stopped_by_refusal: bool,
     /// More calls of one message than this are refused.
     calls_per_step_max: u32,
-    purse: Purse,
+    budget: BudgetState,
     claims: Claims,
     /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
@@ -105,7 +106,7 @@ impl Run {
             stopped_circling: false,
             stopped_by_refusal: false,
             calls_per_step_max: CALLS_PER_STEP_MAX,
-            purse: Purse::new(at),
+            budget: BudgetState::new(at),
             claims: Claims::default(),
             waiting: None,
             left_alone: false,
@@ -212,7 +213,7 @@ impl Run {
     /// Takes in the next fact of the log.
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.message.learn(at, fact);
-        self.purse.learn(at, fact);
+        self.budget.learn(at, fact);
         self.claims.learn(fact);
         self.waiting = match fact {
             Fact::RunWaiting { state } => Some(*state),
@@ -301,7 +302,7 @@ impl Run {
             let message = format!("nobody can say what became of the call of `{}`", failed.call.name);
             return Step::Fail { code: "outcome_unknown", message };
         }
-        let asked = self.purse.question().map(|_| RunState::WaitingApproval);
+        let asked = self.budget.question().map(|_| RunState::WaitingApproval);
         let waits = self.calls.iter().filter_map(|held| held.waits_for(self.is_stateless()));
         if let Some(state) = waits.chain(asked).max_by_key(rank) {
             return Step::Wait(state);
@@ -319,7 +320,7 @@ impl Run {
         if self.stopped_by_refusal && !self.is_spoken_to() {
             return Step::Finish(Ending::Refused);
         }
-        if let Some(search) = self.pre_search() {
+        if let Some(search) = pre_search(self) {
             return Step::PreSearch(search);
         }
         let asked_enough = self.step > self.setup.max_steps;
@@ -408,7 +409,7 @@ impl Run {
 
     /// The question with this id, if it is open.
     pub(crate) fn open_question(&self, approval: helve_types::ApprovalId) -> Option<&helve_types::Question> {
-        let questions = self.calls.iter().filter_map(Call::question).chain(self.purse.question());
+        let questions = self.calls.iter().filter_map(Call::question).chain(self.budget.question());
         questions.into_iter().find(|question| question.approval == approval)
     }
 }

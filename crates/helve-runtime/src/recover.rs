@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use helve_agent::{
-    Agent, BY_TIME, Command, CommandError, Driver, DriverParts, Errand, Kit, Run, Step, StepHold, ending,
+    Agent, BY_TIME, Command, CommandError, Driver, DriverParts, Errand, Run, RunTools, Step, StepHold, ending,
 };
 use helve_guard::AdmissionPermit;
 use helve_store::{ApprovalFilter, Claimed, Entry, RunJournal, RunRecord, Scope, StoreError};
@@ -17,6 +17,7 @@ use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
 
+use crate::client::sweep_clients;
 use crate::slots::DriverSlot;
 use crate::trials::{CRASHES_MAX, Trial, Trials};
 use crate::{Order, Runtime, Shared};
@@ -172,7 +173,7 @@ impl Runtime {
     /// One round of the watch. Each part is done even if another fails.
     pub async fn sweep(&self) -> Result<(), StoreError> {
         let expired = self.let_expire().await;
-        let silent = self.sweep_clients().await;
+        let silent = sweep_clients(&self.shared).await;
         let left_behind = self.recover().await;
         expired.and(silent).and(left_behind.map(drop))
     }
@@ -277,10 +278,9 @@ impl Shared {
         }
         let plan = self.plan_resume(&run, &record, reason, journal.now());
         let agent = self.record_resume(plan, &record, &journal).await?;
-        let kit = self.kit_of_run(agent, &record).await?;
+        let tools = self.tools_of_run(agent, &record).await?;
         let parts = DriverParts {
-            kit,
-            pipeline: agent.pipeline.clone(),
+            tools,
             run,
             user: record.user,
             conversation: record.conversation,
@@ -288,7 +288,7 @@ impl Shared {
             journal,
             commands,
             pass: permits.pass,
-            trial: permits.trial.map(|trial| Box::new(trial) as StepHold),
+            hold: permits.trial.map(|trial| Box::new(trial) as StepHold),
         };
         Some(Driver::new(&self.context, parts))
     }
@@ -350,9 +350,9 @@ impl Shared {
         }
     }
 
-    async fn kit_of_run(&self, agent: &Agent, record: &RunRecord) -> Option<Arc<Kit>> {
-        match self.pinned_kit(agent, record).await {
-            Ok(kit) => Some(Arc::new(kit)),
+    async fn tools_of_run(&self, agent: &Agent, record: &RunRecord) -> Option<Arc<RunTools>> {
+        match self.pinned_tools(agent, record).await {
+            Ok(tools) => Some(Arc::new(tools)),
             Err(error) => {
                 tracing::error!(run = %record.run, %error, "run not resumed: its tools cannot be read");
                 None
@@ -391,7 +391,7 @@ impl Shared {
     }
 
     /// The tools that the run was started with: a row as it was then, a tool that comes with Helve as it is now.
-    async fn pinned_kit(&self, agent: &Agent, record: &RunRecord) -> Result<Kit, StoreError> {
+    async fn pinned_tools(&self, agent: &Agent, record: &RunRecord) -> Result<RunTools, StoreError> {
         let RunRecord { setup, user, .. } = record;
         let mut tools = vec![];
         for pinned in &setup.tools {
@@ -399,7 +399,7 @@ impl Shared {
         }
         // Those that cannot be read were not there at the start either.
         tools.extend(agent.client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok));
-        Ok(Kit::new(tools))
+        Ok(RunTools::new(tools, agent.pipeline.clone()))
     }
 }
 

@@ -481,11 +481,11 @@ fn whoever_speaks_when_the_steps_are_used_up_gets_the_last_answer_and_no_more() 
 fn everything_that_was_said_is_heard_in_order_and_once() {
     let log: Vec<Fact> = [started()].into_iter().chain([says(9), says(3), hears(9, 1), says(5)]).collect();
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    assert_eq!(run.hears(2), [hears(3, 2), hears(5, 2)]);
+    assert_eq!(run.show_pending(2), [hears(3, 2), hears(5, 2)]);
     let message = |n| MessageId(Uuid::from_u128(n));
-    assert_eq!(run.on_said(message(9), "saying 9"), Reception::Known);
-    assert_eq!(run.on_said(message(9), "something else"), Reception::No(crate::CommandError::OtherText));
-    assert_eq!(run.on_said(message(1), "saying 9"), Reception::Queue);
+    assert_eq!(run.enqueue(message(9), "saying 9"), Enqueue::Known);
+    assert_eq!(run.enqueue(message(9), "something else"), Enqueue::Rejected(crate::CommandError::OtherText));
+    assert_eq!(run.enqueue(message(1), "saying 9"), Enqueue::Queue);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use helve_types::{Answer, ApprovalId, ApprovalKind, Compaction, Message, Outcome
 
 use super::*;
 use crate::compact::{Goal, Keeper, Past};
-use crate::run::{Errand, Heard, HeardCall, HeardPart, Step, pre_search_requested};
+use crate::run::{Errand, ModelMessage, ModelMessageCall, ModelMessagePart, Step, pre_search_requested};
 use helve_model::fleet::tokens::{Ratio, of_turn};
 
 const FACTS_MAX: usize = 120;
@@ -68,8 +68,8 @@ impl<'a> World<'a> {
         match self.run.next_step() {
             Step::AskModel { .. } => {
                 self.compact()?;
-                let heard = self.heard();
-                self.write(self.run.heard(heard))
+                let message = self.model_message();
+                self.write(self.run.message_facts(message))
             }
             Step::PreSearch(search) => self.write([pre_search_requested(search)]),
             Step::CallTools(errands) => {
@@ -94,9 +94,9 @@ impl<'a> World<'a> {
         }
     }
 
-    fn heard(&mut self) -> Heard {
+    fn model_message(&mut self) -> ModelMessage {
         let calls = usize::from(self.chance.of(4));
-        let call = |index: usize, flawed: bool| HeardCall {
+        let call = |index: usize, flawed: bool| ModelMessageCall {
             repairs: vec![],
             part: None,
             provider_id: index.is_multiple_of(2).then(|| format!("call_{index}")),
@@ -106,8 +106,8 @@ impl<'a> World<'a> {
         };
         let flawed = self.chance.of(6) == 1;
         let text = "word ".repeat(usize::from(self.chance.of(60)));
-        let part = HeardPart::Text { part: PartId::new(1, 1, 0), text: text.clone() };
-        Heard {
+        let part = ModelMessagePart::Text { part: PartId::new(1, 1, 0), text: text.clone() };
+        ModelMessage {
             parts: if text.is_empty() { vec![] } else { vec![part] },
             calls: (0..calls).map(|index| call(index, flawed && index == 0)).collect(),
             reason: StopReason::Stop,

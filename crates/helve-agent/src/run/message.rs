@@ -10,9 +10,9 @@ use super::Run;
 
 /// A complete message of the model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Heard {
-    pub parts: Vec<HeardPart>,
-    pub calls: Vec<HeardCall>,
+pub struct ModelMessage {
+    pub parts: Vec<ModelMessagePart>,
+    pub calls: Vec<ModelMessageCall>,
     pub reason: StopReason,
     pub usage: Usage,
     pub mode: Mode,
@@ -28,13 +28,13 @@ pub struct Heard {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HeardPart {
+pub enum ModelMessagePart {
     Text { part: PartId, text: String },
     Reasoning { part: PartId, text: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeardCall {
+pub struct ModelMessageCall {
     pub part: Option<PartId>,
     pub provider_id: Option<String>,
     pub tool: String,
@@ -74,16 +74,17 @@ impl Flaw {
 }
 
 impl Run {
-    /// What is put on record about a complete message.
-    pub fn heard(&self, heard: Heard) -> Vec<Fact> {
+    /// Facts recorded for a complete message of the model.
+    pub fn message_facts(&self, message: ModelMessage) -> Vec<Fact> {
         let step = self.step + 1;
-        let mut facts = Vec::with_capacity(heard.parts.len() + heard.calls.len() + 1);
-        facts.extend(heard.parts.into_iter().map(|part| match part {
-            HeardPart::Text { part, text } => Fact::TextFinished { step, part, text },
-            HeardPart::Reasoning { part, text } => Fact::ReasoningFinished { step, part, text },
+        let mut facts = Vec::with_capacity(message.parts.len() + message.calls.len() + 1);
+        facts.extend(message.parts.into_iter().map(|part| match part {
+            ModelMessagePart::Text { part, text } => Fact::TextFinished { step, part, text },
+            ModelMessagePart::Reasoning { part, text } => Fact::ReasoningFinished { step, part, text },
         }));
         let mut refused = vec![];
-        for (index, HeardCall { part, provider_id, tool, arguments, repairs, flaw }) in (0..).zip(heard.calls)
+        for (index, ModelMessageCall { part, provider_id, tool, arguments, repairs, flaw }) in
+            (0..).zip(message.calls)
         {
             let call = CallId::new(self.id, step, index);
             if let Some(flaw) = flaw {
@@ -104,14 +105,14 @@ impl Run {
         facts.push(Fact::StepFinished {
             step,
             attempt: self.restarts + 1,
-            reason: heard.reason,
-            mode: heard.mode,
-            usage: heard.usage,
-            cost_nanos: heard.cost_nanos,
-            model: heard.model,
-            fingerprint: heard.fingerprint,
-            echo: heard.echo,
-            params: heard.params,
+            reason: message.reason,
+            mode: message.mode,
+            usage: message.usage,
+            cost_nanos: message.cost_nanos,
+            model: message.model,
+            fingerprint: message.fingerprint,
+            echo: message.echo,
+            params: message.params,
         });
         facts.extend(refused);
         facts

@@ -10,7 +10,7 @@ use super::{Call, Errand, Phase, Run};
 use crate::budget::Consent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Purse {
+pub(super) struct BudgetState {
     used: Used,
     clock: Stopwatch,
     /// The question that nobody has answered yet.
@@ -24,7 +24,7 @@ pub(super) struct Purse {
     spent_notice: Option<Box<Notice>>,
 }
 
-impl Purse {
+impl BudgetState {
     pub(super) fn new(at: Timestamp) -> Self {
         Self {
             used: Used::default(),
@@ -65,13 +65,13 @@ impl Purse {
 impl Run {
     /// What the run has used up by now.
     pub(crate) fn used(&self, now: Timestamp) -> Used {
-        let active_ms = self.purse.clock.since(now);
-        self.purse.used.plus(Used { active_ms, ..Used::default() })
+        let active_ms = self.budget.clock.since(now);
+        self.budget.used.plus(Used { active_ms, ..Used::default() })
     }
 
     /// What people said to a question about its budget.
     pub(crate) fn consent_to_overspend(&self, binding: &str) -> Consent {
-        match self.purse.answered.iter().rev().find(|(known, _)| known == binding) {
+        match self.budget.answered.iter().rev().find(|(known, _)| known == binding) {
             None => Consent::NotAsked,
             Some((_, true)) => Consent::Given,
             Some((_, false)) => Consent::Withheld,
@@ -80,20 +80,20 @@ impl Run {
 
     /// Whether a budget has ended it, so that nothing more is begun.
     pub(super) fn is_spent(&self) -> bool {
-        self.purse.spent.is_some()
+        self.budget.spent.is_some()
     }
 
     /// What is to be done about the calls, as far as the budget allows: where it is used up, what was not sent will not
     /// be; while a person is asked about it, nothing new is sent.
     pub(super) fn within_budget(&self, errands: Vec<Errand>) -> Vec<Errand> {
-        let Some(because) = &self.purse.spent else {
-            let held_back = |errand: &Errand| self.purse.open.is_some() && errand.is_new();
+        let Some(because) = &self.budget.spent else {
+            let held_back = |errand: &Errand| self.budget.open.is_some() && errand.is_new();
             return errands.into_iter().filter(|errand| !held_back(errand)).collect();
         };
         let refused = |call: &Call| {
             let told = format!("this call was not made: {because}");
             let failure = Failure::new(FailureKind::Limited, told)
-                .with_notice(self.purse.spent_notice.as_deref().cloned());
+                .with_notice(self.budget.spent_notice.as_deref().cloned());
             let outcome = Outcome::Refused(failure);
             Errand::Settle { call: call.call.id.clone(), outcome }
         };
