@@ -27,24 +27,32 @@ struct Floor {
 
 pub(crate) fn serve(port: u16, model: &str) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let floor = Floor { client: client(), model: format!("http://{model}/v1/chat/completions").into() };
-        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port))).await?;
-        loop {
-            let (stream, _) = listener.accept().await?;
-            stream.set_nodelay(true)?;
-            let floor = floor.clone();
-            tokio::spawn(async move {
-                let service = service_fn(move |request| {
-                    let floor = floor.clone();
-                    async move { floor.turn(request).await }
-                });
-                _ = hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
-            });
-        }
-    })
+    let _inside = runtime.enter();
+    let floor = Floor { client: client(), model: format!("http://{model}/v1/chat/completions").into() };
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    runtime.block_on(serve_http(address, move |request| {
+        let floor = floor.clone();
+        async move { floor.turn(request).await }
+    }))
+}
+
+/// Answers every request on its connection, without an end.
+pub(crate) async fn serve_http<A>(
+    address: SocketAddr,
+    answer: impl Fn(Request<Incoming>) -> A + Clone + Send + 'static,
+) -> anyhow::Result<()>
+where
+    A: Future<Output = anyhow::Result<Response<Body>>> + Send + 'static,
+{
+    let listener = TcpListener::bind(address).await?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let service = service_fn(answer.clone());
+        tokio::spawn(async move {
+            _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
 }
 
 impl Floor {

@@ -12,6 +12,7 @@ mod pipeline;
 mod processes;
 mod protocols;
 mod readers;
+mod rig;
 mod stopwatch;
 mod streams;
 mod turns;
@@ -29,6 +30,7 @@ fn main() -> anyhow::Result<()> {
         // The processes that a bench starts are this same binary.
         ["serve-mock", port] => processes::mock(port.parse()?),
         ["serve-floor", port, model] => floor::serve(port.parse()?, model),
+        ["serve-rig", port, model] => rig::serve(port.parse()?, model),
         ["serve-helve", port, model, data, protocol] => processes::helve(port, model, data, protocol),
         ["hold", reader, protocol, address] => protocols::hold(reader, protocol, address),
         [] => {

@@ -47,6 +47,10 @@ impl Server {
         Self::start("serve-floor", &[&model.address.to_string()])
     }
 
+    pub(crate) fn rig(model: &Server) -> anyhow::Result<Self> {
+        Self::start("serve-rig", &[&model.address.to_string()])
+    }
+
     pub(crate) fn helve(model: &Server, data: &Path) -> anyhow::Result<Self> {
         Self::helve_with(model, data, "openai_chat")
     }
@@ -70,6 +74,13 @@ impl Server {
 
     pub(crate) fn cpu(&self) -> anyhow::Result<Duration> {
         cpu_of(&self.child.id().to_string())
+    }
+
+    /// Bytes that a process has sent to a disk so far, as the kernel counts them.
+    pub(crate) fn written(&self) -> anyhow::Result<u64> {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", self.child.id()))?;
+        let line = io.lines().find_map(|line| line.strip_prefix("write_bytes: ")).context("no write_bytes")?;
+        Ok(line.trim().parse()?)
     }
 
     pub(crate) fn threads(&self) -> anyhow::Result<usize> {

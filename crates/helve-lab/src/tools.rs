@@ -168,6 +168,7 @@ pub fn lab_tools(bench: &Bench) -> Result<Vec<ExtraTool>, reqwest::Error> {
 pub(crate) fn spec(kind: &Kind, bench: &Bench) -> ToolSpec {
     let effect = match (bench.flaw, kind.class) {
         (Some(Flaw::CallsItselfIdempotent), Effect::NonIdempotent) => Effect::Idempotent,
+        (Some(Flaw::CallsItselfRead), Effect::NonIdempotent) => Effect::Read,
         (_, honest) => honest,
     };
     let described = if kind.name.starts_with("effect_ask") {

@@ -1,11 +1,12 @@
 //! A model that replays the answers of a test.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt, stream};
 use helve_types::{Mode, ModelParams, StopReason, ToolChoice, Usage};
+use tokio::sync::Notify;
 
 use crate::{FormSupport, Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
 
@@ -13,6 +14,8 @@ use crate::{FormSupport, Model, ModelError, ModelEvent, ModelRequest, ModelStrea
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
     events: Vec<Result<ModelEvent, ModelError>>,
+    /// Before which of the events the model waits until a test goes on.
+    waits: Vec<(usize, Arc<Notify>)>,
     hangs: bool,
     delay: Duration,
 }
@@ -50,6 +53,24 @@ impl Reply {
         for piece in [&arguments[..middle], &arguments[middle..]] {
             self.events.push(Ok(ModelEvent::CallArguments { index, text: piece.into() }));
         }
+        self
+    }
+
+    /// The server marks the last call as complete.
+    #[must_use]
+    pub fn call_finished(mut self) -> Self {
+        let index = self.events.iter().rev().find_map(|event| match event {
+            Ok(ModelEvent::CallStarted { index, .. }) => Some(*index),
+            _ => None,
+        });
+        self.events.extend(index.map(|index| Ok(ModelEvent::CallFinished { index })));
+        self
+    }
+
+    /// Sends what follows when a test says so.
+    #[must_use]
+    pub fn waits(mut self, until: &Arc<Notify>) -> Self {
+        self.waits.push((self.events.len(), until.clone()));
         self
     }
 
@@ -207,7 +228,16 @@ impl Model for ScriptedModel {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(recorded);
         let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let reply = next.unwrap_or_else(|| Reply::new().text("(the script is over)").done());
-        let events = stream::iter(reply.events);
+        let waits = reply.waits;
+        let events = stream::iter((0..).zip(reply.events)).then(move |(at, event)| {
+            let until = waits.iter().find(|(before, _)| *before == at).map(|(_, until)| until.clone());
+            async move {
+                if let Some(until) = until {
+                    until.notified().await;
+                }
+                event
+            }
+        });
         let events = async move {
             if !reply.delay.is_zero() {
                 tokio::time::sleep(reply.delay).await;

@@ -6,213 +6,37 @@
 //! served. The page's files are no routes: see `page`.
 
 mod inputs;
+mod operation;
+mod schemas;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::handler::Handler;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodFilter, MethodRouter, on};
-use schemars::JsonSchema;
-use schemars::generate::{SchemaGenerator, SchemaSettings};
+use axum::routing::{MethodRouter, on};
 use serde_json::{Map, Value, json};
 
 use crate::access::{Guard, Right, need};
 use crate::app::App;
 use crate::input::{Parameters, check_parameters};
 
+use self::operation::{Content, Method};
+use self::schemas::{Schemas, inline_schemas};
+
 pub(crate) use self::inputs::{Input, Inputs};
+pub(crate) use self::operation::Operation;
 
 pub(crate) struct Routes {
     app: App,
     router: Router<App>,
     paths: Map<String, Value>,
-    schemas: SchemaGenerator,
-}
-
-/// The methods that the API has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
-    Get,
-    Post,
-    Put,
-    Patch,
-    Delete,
-}
-
-impl Method {
-    fn filter(self) -> MethodFilter {
-        match self {
-            Self::Get => MethodFilter::GET,
-            Self::Post => MethodFilter::POST,
-            Self::Put => MethodFilter::PUT,
-            Self::Patch => MethodFilter::PATCH,
-            Self::Delete => MethodFilter::DELETE,
-        }
-    }
-
-    /// What the document calls it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Post => "post",
-            Self::Put => "put",
-            Self::Patch => "patch",
-            Self::Delete => "delete",
-        }
-    }
-}
-
-/// What the document says about an operation.
-pub(crate) struct Operation {
-    method: Method,
-    path: &'static str,
-    right: Right,
-    summary: &'static str,
-    query: Option<fn(&mut SchemaGenerator) -> Value>,
-    /// Takes `?user=`, whoever else it asks for.
-    for_user: bool,
-    /// Other systems' clients call it: what it does not know is named in its answer and not refused.
-    is_foreign: bool,
-    body: Option<fn(&mut SchemaGenerator) -> Value>,
-    /// Whether the body may be left out.
-    is_body_optional: bool,
-    /// A body that it takes.
-    example: Option<Value>,
-    /// Headers that it reads.
-    headers: Vec<Header>,
-    /// Headers that its answer has.
-    answer_headers: Vec<Header>,
-    /// What it may answer with: one or both of JSON and events, or nothing.
-    json: Option<fn(&mut SchemaGenerator) -> Value>,
-    events: bool,
-    /// Or something that is neither, of this media type.
-    bytes: Option<&'static str>,
-    status: u16,
-    /// Another status that is no problem, and what it means.
-    or_status: Option<(u16, &'static str)>,
-}
-
-/// A header and what it is for.
-type Header = (&'static str, &'static str);
-
-impl Operation {
-    pub(crate) fn get(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::Get, path, right, summary)
-    }
-
-    pub(crate) fn post(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::Post, path, right, summary)
-    }
-
-    pub(crate) fn put(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::Put, path, right, summary)
-    }
-
-    pub(crate) fn patch(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::Patch, path, right, summary)
-    }
-
-    pub(crate) fn delete(path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self::new(Method::Delete, path, right, summary)
-    }
-
-    fn new(method: Method, path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self {
-            method,
-            path,
-            right,
-            summary,
-            query: None,
-            for_user: false,
-            is_foreign: false,
-            body: None,
-            is_body_optional: false,
-            example: None,
-            headers: vec![],
-            answer_headers: vec![],
-            json: None,
-            events: false,
-            bytes: None,
-            status: 200,
-            or_status: None,
-        }
-    }
-
-    /// Acts for a user, who can be named in the address.
-    pub(crate) fn for_user(self) -> Self {
-        Self { for_user: true, ..self }
-    }
-
-    /// A body that it takes. A test compares it with the schema.
-    pub(crate) fn example(self, body: Value) -> Self {
-        Self { example: Some(body), ..self }
-    }
-
-    pub(crate) fn gives<T: JsonSchema>(self) -> Self {
-        Self { json: Some(schema::<T>), ..self }
-    }
-
-    pub(crate) fn gives_events(self) -> Self {
-        Self { events: true, ..self }
-    }
-
-    pub(crate) fn gives_bytes(self, media_type: &'static str) -> Self {
-        Self { bytes: Some(media_type), ..self }
-    }
-
-    /// The names of what it takes in its address.
-    fn parameters(&self) -> Vec<String> {
-        let schema = self.query.map(|query| query(&mut inline_schemas())).unwrap_or_default();
-        let named = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-        named.cloned().chain(self.for_user.then(|| "user".to_owned())).collect()
-    }
-
-    pub(crate) fn status(self, status: u16) -> Self {
-        Self { status, ..self }
-    }
-
-    pub(crate) fn or_status(self, status: u16, meaning: &'static str) -> Self {
-        Self { or_status: Some((status, meaning)), ..self }
-    }
-
-    pub(crate) fn header(mut self, name: &'static str, meaning: &'static str) -> Self {
-        self.headers.push((name, meaning));
-        self
-    }
-
-    /// A header of its answer.
-    pub(crate) fn answer_header(mut self, name: &'static str, meaning: &'static str) -> Self {
-        self.answer_headers.push((name, meaning));
-        self
-    }
-
-    /// What all have in common that start a run.
-    pub(crate) fn starts_run(mut self) -> Self {
-        self.headers
-            .push(("Idempotency-Key", "The same key with the same request finds the run of the first one."));
-        self.answer_headers.extend([
-            ("X-Helve-Run", "The run."),
-            ("X-Helve-Conversation", "Its conversation, where the server keeps one."),
-            (
-                "Idempotency-Replayed",
-                "`true` if the run was started by an earlier request with the same key.",
-            ),
-        ]);
-        self
-    }
-}
-
-fn schema<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
-    schemas.subschema_for::<T>().to_value()
+    schemas: Schemas,
 }
 
 impl Routes {
     pub(crate) fn new(app: App) -> Self {
-        let settings = SchemaSettings::draft2020_12().with(|settings| {
-            settings.definitions_path = "/components/schemas".into();
-        });
-        Self { app, router: Router::new(), paths: Map::new(), schemas: settings.into_generator() }
+        Self { app, router: Router::new(), paths: Map::new(), schemas: Schemas::default() }
     }
 
     pub(crate) fn add<H, T>(mut self, mut operation: Operation, handler: H) -> Self
@@ -244,9 +68,8 @@ impl Routes {
     }
 
     /// The routes, with the document that describes them.
-    pub(crate) fn finish(mut self) -> (Router<App>, Value) {
-        let schemas = self.schemas.take_definitions(true);
-        let document = json!({
+    pub(crate) fn finish(self) -> (Router<App>, Value) {
+        let mut document = json!({
             "openapi": "3.1.0",
             "info": {
                 "title": "Helve",
@@ -256,13 +79,13 @@ impl Routes {
             },
             "paths": self.paths,
             "components": {
-                "schemas": schemas,
                 "securitySchemes": {
                     "token": {"type": "http", "scheme": "bearer"},
                     "page": {"type": "apiKey", "in": "cookie", "name": crate::access::COOKIE}
                 }
             }
         });
+        self.schemas.write_into(&mut document);
         (self.router, document)
     }
 
@@ -292,11 +115,13 @@ impl Routes {
                 }
             }
         });
-        if let Some((status, meaning)) = operation.or_status {
-            described["responses"][status.to_string()] = json!({"description": meaning});
+        for other in &operation.other_answers {
+            let mut answer = self.content(&other.content);
+            answer["description"] = json!(other.meaning);
+            described["responses"][other.status.to_string()] = answer;
         }
         if let Some(body) = operation.body {
-            let schema = body(&mut self.schemas);
+            let schema = body(self.schemas.of_bodies());
             described["requestBody"] = json!({"required": !operation.is_body_optional, "content": {"application/json": {"schema": schema}}});
             if let Some(example) = &operation.example {
                 described["requestBody"]["content"]["application/json"]["example"] = example.clone();
@@ -313,27 +138,30 @@ impl Routes {
     }
 
     fn answer(&mut self, operation: &Operation) -> Value {
-        let mut answer = json!({"description": "Done."});
-        if let Some(schema) = operation.json {
-            answer["content"]["application/json"] = json!({"schema": schema(&mut self.schemas)});
-        }
-        if operation.events {
-            answer["description"] = json!("Done; what the events are is in docs/reference/http.md.");
-            answer["content"]["text/event-stream"] = json!({"schema": {"type": "string"}});
-        }
-        if let Some(media_type) = operation.bytes {
-            answer["content"][media_type] = json!({"schema": {"type": "string"}});
-        }
+        let mut answer = self.content(&operation.content);
+        answer["description"] = match operation.content.events {
+            true => json!("Done; what the events are is in docs/reference/http.md."),
+            false => json!("Done."),
+        };
         for (name, meaning) in &operation.answer_headers {
             answer["headers"][name] = json!({"description": meaning, "schema": {"type": "string"}});
         }
         answer
     }
-}
 
-/// For parameters, which cannot point elsewhere.
-fn inline_schemas() -> SchemaGenerator {
-    SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator()
+    fn content(&mut self, content: &Content) -> Value {
+        let mut described = json!({});
+        if let Some(schema) = content.json {
+            described["content"]["application/json"] = json!({"schema": schema(self.schemas.of_answers())});
+        }
+        if content.events {
+            described["content"]["text/event-stream"] = json!({"schema": {"type": "string"}});
+        }
+        if let Some(media_type) = content.other {
+            described["content"][media_type] = json!({"schema": {"type": "string"}});
+        }
+        described
+    }
 }
 
 /// The name of a handler's function, without its modules.

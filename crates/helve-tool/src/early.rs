@@ -46,10 +46,10 @@ impl Early {
 
 /// Facts about a call that is not on record yet.
 #[derive(Debug, Clone, Default)]
-pub struct HeldFacts(Arc<Mutex<Held>>);
+pub struct HeldFacts(Arc<Mutex<HeldState>>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct HeldState {
     facts: Vec<Fact>,
     /// The answer counts for nothing, so nothing more may be sent.
     is_closed: bool,
@@ -76,7 +76,7 @@ impl HeldFacts {
         std::mem::take(&mut held.facts)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, HeldState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,6 +3,8 @@
 //! The tool's side is `helve_tool::EarlyRead`. Here it is decided whether the run lets a call begin early, and what becomes of
 //! it when the message is complete: the call takes its answer (`calls.rs`), or the answer is discarded, on record.
 
+use std::sync::Arc;
+
 use helve_store::RunJournal;
 use helve_tool::{CallContext, Early, EarlyRead, Fault};
 use helve_types::{CallId, Fact, PartId, ToolCall};
@@ -41,10 +43,8 @@ impl Calls {
         if !may_begin || !driven.budgets_allow_early(begun as u64).await? {
             return Ok(());
         }
-        let cx = CallContext {
-            taint: std::sync::Arc::new(driven.run.taint_by_now()),
-            ..driven.call_context(&id, 0, None)
-        };
+        let cx =
+            CallContext { taint: Arc::new(driven.run.taint_by_now()), ..driven.call_context(&id, 0, None) };
         let read = driven.tools.pipeline.read_early(&call, &cx).instrument(call_span(&id, &call.name)).await;
         self.early_reads.extend(read.map(|read| BegunRead { call: id, part, step, attempt, read }));
         Ok(())

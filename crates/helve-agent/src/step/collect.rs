@@ -377,7 +377,9 @@ impl Collected {
     /// The call as it will be in the complete message, if nothing else becomes of it.
     fn written_call(&self, source: CallSource, tools: &helve_dialect::Tools) -> Option<WrittenCall> {
         let (index, call) = (0..).zip(&self.calls).find(|(_, call)| call.source == source)?;
-        if call.flaw.is_some() || call.arguments.len() > REPAIRED_BYTES_MAX {
+        // Where nothing has come, more may.
+        let is_blank = call.arguments.trim().is_empty();
+        if call.flaw.is_some() || is_blank || call.arguments.len() > REPAIRED_BYTES_MAX {
             return None;
         }
         let repaired = match source {

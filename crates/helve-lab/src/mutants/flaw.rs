@@ -15,6 +15,8 @@ const TIMER: Duration = Duration::ZERO;
 pub enum Flaw {
     /// What it does cannot be taken back, and its definition says otherwise.
     CallsItselfIdempotent,
+    /// It changes something, and its definition says that it only reads.
+    CallsItselfRead,
     /// Its stored answers are for everybody.
     AnswersEverybodyAlike,
     /// The call is over when its time is up, and its work goes on.
@@ -30,7 +32,7 @@ impl Flaw {
         work: impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
     ) -> Result<ToolOutput, ToolError> {
         match self {
-            Self::CallsItselfIdempotent | Self::AnswersEverybodyAlike => work.await,
+            Self::CallsItselfIdempotent | Self::CallsItselfRead | Self::AnswersEverybodyAlike => work.await,
             Self::LeavesByTimer => match tokio::time::timeout(TIMER, tokio::spawn(work)).await {
                 Ok(Ok(done)) => done,
                 _ => Err(ToolError::Lost("it took too long".into())),

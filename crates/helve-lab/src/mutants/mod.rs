@@ -27,6 +27,7 @@ pub enum Mutant {
     BarrierLeftOut,
     EffectBeforeIntent,
     NoStartedRecord,
+    EffectStartsEarly,
     BlindRetry,
     UnknownAsFailed,
     LateOverwrites,
@@ -107,6 +108,12 @@ pub const SEEDS: &[Seed] = &[
         "that a call is started is written when it has ended",
     ),
     seed(Mutant::NoStartedRecord, "no_started_record", "I5", "that a call is started is never written"),
+    seed(
+        Mutant::EffectStartsEarly,
+        "effect_starts_early",
+        "I5",
+        "a call that changes something is made while the model still writes its message",
+    ),
     seed(Mutant::BlindRetry, "blind_retry", "I3", "what cannot be taken back is sent again after a crash"),
     seed(
         Mutant::UnknownAsFailed,
@@ -191,7 +198,8 @@ impl Mutant {
             Self::DeniedRuns => rewritten(consent_as_refusal),
             Self::BudgetForgotten => Bent::around(store, usage_forgotten()),
             Self::AttemptsRunTogether => rewritten(attempts_run_together),
-            Self::BlindRetry
+            Self::EffectStartsEarly
+            | Self::BlindRetry
             | Self::CacheForEverybody
             | Self::PermitByTimer
             | Self::IdOnLiveFrame
@@ -203,6 +211,7 @@ impl Mutant {
     /// What is wrong with the lab's tools, if that is where the bug is.
     pub(crate) fn flaw(self) -> Option<Flaw> {
         match self {
+            Self::EffectStartsEarly => Some(Flaw::CallsItselfRead),
             Self::BlindRetry => Some(Flaw::CallsItselfIdempotent),
             Self::CacheForEverybody => Some(Flaw::AnswersEverybodyAlike),
             Self::PermitByTimer => Some(Flaw::LeavesByTimer),

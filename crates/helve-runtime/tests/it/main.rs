@@ -10,6 +10,7 @@ mod circles;
 mod clients;
 mod cut;
 mod deaths;
+mod early_reads;
 mod fixtures;
 mod hooks;
 mod lab;

@@ -39,7 +39,10 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 "Get a file that a call of the run made",
             )
             .for_user()
-            .gives_bytes("application/octet-stream"),
+            .gives_bytes("*/*")
+            .header("If-None-Match", "The `ETag` of a copy that the reader has.")
+            .answer_header("ETag", "The file's id.")
+            .or_status(304, "The reader has the file already."),
             get_file,
         )
 }
@@ -79,17 +82,15 @@ pub(crate) async fn get_file(
 fn serve(file: &KeptFile, asked: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", file.id);
     let is_held = asked.get(header::IF_NONE_MATCH).is_some_and(|held| held.as_bytes() == tag.as_bytes());
-    let mut response =
-        if is_held { StatusCode::NOT_MODIFIED.into_response() } else { file.bytes.to_vec().into_response() };
-    let kind = served_type(&file.media_type);
-    let how = if PICTURES.contains(&kind) { "inline" } else { "attachment" };
-    let kind = if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind.to_owned() };
+    let mut response = StatusCode::NOT_MODIFIED.into_response();
+    if !is_held {
+        response = file.bytes.to_vec().into_response();
+        describe_file(&mut response, file);
+    }
     set(
         &mut response,
         [
-            (header::CONTENT_TYPE, kind.as_str()),
-            (header::CONTENT_DISPOSITION, &format!("{how}; filename*=UTF-8''{}", percent(&file.name))),
-            (header::ETAG, &tag),
+            (header::ETAG, tag.as_str()),
             // The address is made from the bytes: it never means others. For this reader alone.
             (header::CACHE_CONTROL, "private, max-age=31536000, immutable"),
             (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -97,6 +98,15 @@ fn serve(file: &KeptFile, asked: &HeaderMap) -> Response {
         ],
     );
     response
+}
+
+/// Says of what type the file is, and whether a browser shows it.
+fn describe_file(response: &mut Response, file: &KeptFile) {
+    let kind = served_type(&file.media_type);
+    let how = if PICTURES.contains(&kind) { "inline" } else { "attachment" };
+    let kind = if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind.to_owned() };
+    let disposition = format!("{how}; filename*=UTF-8''{}", percent(&file.name));
+    set(response, [(header::CONTENT_TYPE, kind.as_str()), (header::CONTENT_DISPOSITION, &disposition)]);
 }
 
 /// The type as it is known here, or plain bytes.

@@ -18,8 +18,16 @@ use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(Operation::get("/healthz", Right::Public, "Whether the process lives"), healthz)
-        .add(Operation::get("/readyz", Right::Public, "Whether runs are taken").gives::<Readiness>(), readyz)
+        .add(
+            Operation::get("/healthz", Right::Public, "Whether the process lives").gives_bytes("text/plain"),
+            healthz,
+        )
+        .add(
+            Operation::get("/readyz", Right::Public, "Whether runs are taken")
+                .gives::<Readiness>()
+                .or_gives::<Readiness>(503, "No run is taken; `problem` says why."),
+            readyz,
+        )
 }
 
 /// So long an answer of the store is good enough.

@@ -49,6 +49,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Public,
                 "Answer the question of a signed link with the form of its page",
             )
+            .status(303)
             .gives_bytes("text/html"),
             answer_by_link,
         )

@@ -17,7 +17,11 @@ use crate::app::App;
 use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.add(Operation::get("/metrics", Right::Chat, "Everything that is counted, for Prometheus"), metrics)
+    routes.add(
+        Operation::get("/metrics", Right::Chat, "Everything that is counted, for Prometheus")
+            .gives_bytes("text/plain"),
+        metrics,
+    )
 }
 
 pub(crate) async fn metrics(State(app): State<App>) -> ([(HeaderName, &'static str); 1], String) {

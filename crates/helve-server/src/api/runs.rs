@@ -27,7 +27,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 .starts_run()
                 .for_user()
                 .example(
-                    json!({"message": "What is 12.5% of 3480?", "agent": "default", "tools": ["calculator"]}),
+                    json!({"message": "What is 12.5% of 3480?", "agent": "default", "tools": {"search_web": false}}),
                 )
                 .gives::<RunStartedView>()
                 .status(201),

@@ -53,15 +53,16 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 "Make a tool of a definition, or many of a list or of lines of JSON",
             )
                 .example(example_definition())
-                .gives::<ToolView>()
+                .gives::<make::CreatedView>()
                 .status(201)
                 .answer_header("Location", "Where the tool is.")
                 .answer_header("ETag", VERSION)
-                .or_status(
+                .or_gives::<make::UnchangedView>(
                     200,
-                    "With `dry_run`: it could be made, and `warnings` says what is odd about it. Of a list or of lines, \
-                     `rows` tells what became of each, with the status 207 where one was refused.",
-                ),
+                    "With `dry_run`: it could be made, and `warnings` says what is odd about it. With `replace`: the tool \
+                     that was there already. Of a list or of lines: what became of each.",
+                )
+                .or_gives::<make::RowsView>(207, "Of a list or of lines, where one was refused."),
             make::make_tools,
         )
         .add(

@@ -1,5 +1,7 @@
 //! Tools that a client declares and the history that it keeps, in OpenAI's shapes.
 
+use std::collections::BTreeSet;
+
 use helve_tool::Registry;
 use helve_types::{ChatCall, ChatMessage, ChatRole, Effect, OnUnknown, ToolChoice, ToolSpec};
 use schemars::JsonSchema;
@@ -142,7 +144,7 @@ struct ClientFunction {
 }
 
 pub(crate) fn client_history(messages: Vec<ClientMessage>) -> Result<Vec<ChatMessage>, Problem> {
-    let history: Vec<ChatMessage> = (1..)
+    let mut history: Vec<ChatMessage> = (1..)
         .zip(messages)
         .map(|(number, message)| chat_message(number, message))
         .collect::<Result<_, _>>()?;
@@ -150,7 +152,46 @@ pub(crate) fn client_history(messages: Vec<ClientMessage>) -> Result<Vec<ChatMes
         let detail = "`messages` has no message with the role `user`: there is nothing to answer";
         return Err(Problem::bad_request("no_question", detail));
     }
+    assign_results(&mut history)?;
     Ok(history)
+}
+
+/// Gives each result without a `tool_call_id` the id of the call that it answers: the results that follow a message of
+/// the assistant answer its calls in their order, apart from those calls that another result names. Where there are
+/// more or fewer calls than results the order says nothing, and the history is refused.
+fn assign_results(history: &mut [ChatMessage]) -> Result<(), Problem> {
+    let mut start = 0;
+    while start < history.len() {
+        let is_assistant = |message: &ChatMessage| message.role == ChatRole::Assistant;
+        let next = history[start + 1..].iter().position(is_assistant);
+        let end = next.map_or(history.len(), |next| start + 1 + next);
+        let unnamed: Vec<usize> = (start..end)
+            .filter(|&at| history[at].role == ChatRole::Tool && history[at].call_id.is_none())
+            .collect();
+        if !unnamed.is_empty() {
+            let named: BTreeSet<&str> =
+                history[start..end].iter().filter_map(|message| message.call_id.as_deref()).collect();
+            let open = history[start].calls.iter().map(|call| &call.id);
+            let open: Vec<String> = open.filter(|id| !named.contains(id.as_str())).cloned().collect();
+            if open.len() != unnamed.len() {
+                return Err(unnamed_result(unnamed[0] + 1, open.len(), unnamed.len()));
+            }
+            for (at, id) in unnamed.into_iter().zip(open) {
+                history[at].call_id = Some(id);
+            }
+        }
+        start = end;
+    }
+    Ok(())
+}
+
+fn unnamed_result(number: usize, calls: usize, results: usize) -> Problem {
+    let detail = format!(
+        "message {number} is a tool result without `tool_call_id`, and it is not clear which call it answers: the \
+         assistant's message before it has {calls} calls without a result, and {results} results have no id; send \
+         `tool_call_id` with each result"
+    );
+    Problem::bad_request("bad_body", detail).with("field", format!("messages[{}].tool_call_id", number - 1))
 }
 
 fn chat_message(number: usize, message: ClientMessage) -> Result<ChatMessage, Problem> {
@@ -180,7 +221,7 @@ fn chat_message(number: usize, message: ClientMessage) -> Result<ChatMessage, Pr
         content: content_text(number, message.content)?,
         reasoning: message.reasoning_content.unwrap_or_default(),
         calls: message.tool_calls.unwrap_or_default().into_iter().enumerate().map(call).collect(),
-        call_id: message.tool_call_id,
+        call_id: message.tool_call_id.filter(|id| !id.is_empty()),
     })
 }
 

@@ -57,11 +57,14 @@ impl ToolProgress {
 
 #[cfg(test)]
 mod tests {
+    use helve_types::CallId;
+
     use super::*;
 
     #[test]
     fn a_frame_with_the_whole_report_adds_only_what_is_new() {
-        let part = PartId::from(&serde_json::from_str("\"run:1:0\"").unwrap());
+        let call = "01900000-0000-7000-8000-000000000000:1:0";
+        let part = PartId::from(&call.parse::<CallId>().unwrap());
         let whole = |text: &str| Live::PartStarted {
             part: part.clone(),
             kind: PartKind::Progress,
@@ -73,7 +76,7 @@ mod tests {
         progress.take(&Live::PartDelta { part: part.clone(), text: " 20 %".into() });
         let sent = progress.take_unsent();
         assert_eq!(sent[0]["progress"], "10 % 20 %");
-        assert_eq!((&sent[0]["id"], &sent[0]["name"]), (&json!("run:1:0"), &json!("build")));
+        assert_eq!((&sent[0]["id"], &sent[0]["name"]), (&json!(call), &json!("build")));
         assert!(progress.take_unsent().is_empty());
         progress.take(&whole("10 % 20 % 30 %"));
         assert_eq!(progress.take_unsent()[0]["progress"], " 30 %");

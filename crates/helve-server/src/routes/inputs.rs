@@ -5,7 +5,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
 use schemars::JsonSchema;
 
-use super::{Operation, schema};
+use super::Operation;
+use super::schemas::schema;
 use crate::access::Principal;
 
 /// One thing that a handler takes from a request. Most are not for the document.

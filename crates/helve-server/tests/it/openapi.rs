@@ -19,10 +19,19 @@ static DOCUMENT: OnceLock<Value> = OnceLock::new();
 /// No answer of a test is larger.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
+/// Validators by their schemas: to make one takes much longer than to ask it.
+static VALIDATORS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap::new());
+
 /// A schema of the document, which may point to its components.
-fn validator(document: &Value, schema: &Value) -> Validator {
+fn validator(document: &Value, schema: &Value) -> Arc<Validator> {
+    let key = schema.to_string();
+    if let Some(known) = VALIDATORS.lock().unwrap().get(&key) {
+        return known.clone();
+    }
     let schema = json!({"allOf": [schema], "components": document["components"]});
-    jsonschema::options().build(&schema).unwrap()
+    let made = Arc::new(jsonschema::options().build(&schema).unwrap());
+    VALIDATORS.lock().unwrap().insert(key, made.clone());
+    made
 }
 
 /// What does not fit, in a few words each.
@@ -51,6 +60,12 @@ impl Misfits {
     }
 }
 
+/// Whether a content has a media type, by its name or by a range such as `*/*`.
+fn describes_type(content: &Value, kind: &str) -> bool {
+    let range = kind.split_once('/').map(|(group, _)| format!("{group}/*")).unwrap_or_default();
+    [kind, &range, "*/*"].iter().any(|key| content.get(key).is_some())
+}
+
 /// Compares an answer with what the document says about it.
 pub(crate) async fn check_answer(State(misfits): State<Misfits>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
@@ -61,7 +76,7 @@ pub(crate) async fn check_answer(State(misfits): State<Misfits>, request: Reques
     let status = answer.status();
     let name = format!("{method} {path} {status}");
     let described = operation["responses"].get(status.as_str()).unwrap_or_else(|| {
-        if status.is_success() {
+        if status.is_success() || status.is_redirection() {
             misfits.add(&name, "the status is not described");
         }
         &operation["responses"]["default"]
@@ -74,7 +89,7 @@ pub(crate) async fn check_answer(State(misfits): State<Misfits>, request: Reques
         return answer;
     }
     if !kind.ends_with("json") {
-        if content.get(&kind).is_none() && !status.is_client_error() {
+        if !describes_type(content, &kind) && !status.is_client_error() {
             misfits.add(&name, &format!("the type `{kind}` is not described"));
         }
         return answer;

@@ -144,6 +144,53 @@ async fn an_id_of_another_users_call_tells_nothing_of_it() {
     assert!(!heard.contains("saved as note"), "{heard}");
 }
 
+/// A history in which the assistant made so many calls, with these results behind it.
+fn with_results(calls: usize, results: &[Value]) -> Value {
+    let call = |number: usize| {
+        json!({"id": format!("c{number}"), "type": "function",
+            "function": {"name": "browser_js_eval", "arguments": "{}"}})
+    };
+    let calls: Vec<Value> = (1..=calls).map(call).collect();
+    let mut messages =
+        vec![json!({"role": "user", "content": "go"}), json!({"role": "assistant", "tool_calls": calls})];
+    messages.extend(results.iter().cloned());
+    json!(messages)
+}
+
+#[tokio::test]
+async fn results_without_an_id_answer_the_calls_in_their_order() {
+    let (server, _) = server([reply("say Read."), reply("say Read again.")]).await;
+    let plain = |text: &str| json!({"role": "tool", "content": text});
+    ask(&server, &with_results(2, &[plain("first"), plain("second")]), "native", None).await;
+    let asked = &server.model.asked()[0];
+    assert!(asked.contains("first") && asked.contains("second"), "{asked}");
+    assert!(!asked.contains("the client sent no result"), "{asked}");
+    // Of two calls the other one is left for the result without an id.
+    let named = json!({"role": "tool", "tool_call_id": "c1", "content": "named"});
+    ask(&server, &with_results(2, &[plain("left"), named]), "native", None).await;
+    let asked = &server.model.asked()[1];
+    assert!(asked.contains("named") && asked.contains("left"), "{asked}");
+    assert!(!asked.contains("the client sent no result"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_result_that_could_answer_several_calls_or_none_is_refused_and_named() {
+    let (server, _) = server([]).await;
+    let plain = json!({"role": "tool", "tool_call_id": "", "content": "42"});
+    let none = json!([{"role": "user", "content": "go"}, plain]);
+    for (messages, field) in [
+        (with_results(2, &[plain.clone()]), "messages[2].tool_call_id"),
+        (with_results(1, &[plain.clone(), plain.clone()]), "messages[2].tool_call_id"),
+        (none, "messages[1].tool_call_id"),
+    ] {
+        let refused = server.post("/api/chat", json!({"messages": messages})).await;
+        assert_eq!(refused.status().as_u16(), 400);
+        let problem: Value = refused.json().await.unwrap();
+        assert_eq!((&problem["code"], &problem["field"]), (&json!("bad_body"), &json!(field)));
+    }
+    assert!(server.model.asked().is_empty());
+}
+
 /// The last text of an answer, in which a client of another system looks for its call.
 fn content(stream: &str) -> String {
     with(stream, "content").last().unwrap()["content"].as_str().unwrap().to_owned()

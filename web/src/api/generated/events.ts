@@ -78,6 +78,14 @@ export type EventBody = (
       version: string;
     }
   | {
+      arguments: string;
+      attempt: number;
+      step: number;
+      tool: string;
+      type: 'tool.discarded';
+      version: string;
+    }
+  | {
       /**
        * What the client is to run, as the check, hooks and people left it.
        */
@@ -557,7 +565,8 @@ export interface Usage {
 }
 /**
  * A code with its parameters. The end of a parameter's name says how it is written: `_ms` is a duration, `_at` a time,
- * `_bytes` a size; anything else is a number, a text, or another notice.
+ * `_bytes` a size, `_any` a list of notices of which one is enough; anything else is a number, a text, another notice, or
+ * a list of them.
  */
 export interface Notice {
   code: string;

@@ -26,7 +26,8 @@ pub(super) fn routes(routes: Routes) -> Routes {
             .starts_run()
             .for_user()
             .example(json!({"toolName": "calculator", "params": {"expression": "3480 * 0.125"}, "context": {"userId": "mei"}}))
-            .gives::<ExecuteResult>(),
+            .gives::<ExecuteResult>()
+            .gives_bytes("text/plain"),
         execute_tool,
     )
 }

@@ -50,9 +50,28 @@ impl Input for Rows {
     }
 }
 
+/// The answer with the status 201: of one definition the tool, of several what became of each.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only describes the answer")]
+pub(super) enum CreatedView {
+    Tool(Box<ToolView>),
+    Rows(RowsView),
+}
+
+/// The answer with the status 200: the same where nothing was created, and what a dry run found out.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only describes the answer")]
+pub(super) enum UnchangedView {
+    Checked(CheckedView),
+    Tool(Box<ToolView>),
+    Rows(RowsView),
+}
+
 /// What became of each row.
 #[derive(Debug, Serialize, JsonSchema)]
-struct RowsView {
+pub(super) struct RowsView {
     /// How many rows were refused.
     refused: usize,
     rows: Vec<RowView>,
