@@ -1,7 +1,7 @@
 //! Who may begin.
 //!
 //! A run that does not exist yet is let in or refused before anything of it is on record, so whatever was acknowledged
-//! goes on. Runs that are on record wait for their turn like all others (`drive/turn.rs`, `recover.rs`), but are never
+//! goes on. Runs that are on record wait for their turn like all others (`helve-agent/drive/turn.rs`, `recover.rs`), but are never
 //! refused.
 
 use helve_agent::{ShareSettings, nothing_left};

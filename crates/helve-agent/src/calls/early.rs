@@ -1,7 +1,7 @@
 //! Calls that only read, begun while the model still writes the message that asks for them.
 //!
 //! The tool's side is `helve_tool::EarlyRead`. Here it is decided whether the run lets a call begin early, and what becomes of
-//! it when the message is complete: the call takes its answer (`calls.rs`), or the answer is discarded, on record.
+//! it when the message is complete: the call takes its answer (`mod.rs`), or the answer is discarded, on record.
 
 use std::sync::Arc;
 

@@ -357,7 +357,7 @@ impl Tool for Counted {
 #[tokio::test(start_paused = true)]
 async fn a_model_that_stands_in_has_its_own_early_reads() {
     let Paused { reply: message, goes_on } = paused(&[("look", X)]);
-    let refused = message.fails(ModelError::new(ModelErrorKind::Refused, "no"));
+    let refused = message.fails(ModelError::new(ModelErrorKind::Key, "no"));
     let first = Arc::new(ScriptedModel::new([refused]));
     let second = paused(&[("look", r#"{"q": "y"}"#)]);
     let replies = [second.reply.done(), reply("say Found.")];
