@@ -19,7 +19,8 @@ mod turns;
 
 use anyhow::bail;
 
-/// The product's allocator, for the floor too.
+/// The product's allocator, for the floor too. Tools that watch a heap see only the system's.
+#[cfg(not(feature = "system-allocator"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

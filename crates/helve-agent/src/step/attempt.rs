@@ -4,9 +4,8 @@ use helve_dialect::Profile;
 use helve_model::fleet::RequestOutcome;
 use helve_model::fleet::prompt_mode::profile_of;
 use helve_model::fleet::tokens::of_request;
-use helve_model::{Model, ModelError, ModelErrorKind};
+use helve_model::{Model, ModelError, ModelErrorKind, ModelStream};
 use helve_types::{Fingerprint, Mode, ModelParams, PartId, Spent, Usage};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
 
 use super::ModelStep;
@@ -62,20 +61,19 @@ impl ModelStep<'_> {
         let asking = self.asking(model, fingerprint.as_ref(), profile, &params);
         let feed = self.driven().feed.clone();
         let after_seq = self.driven().journal.pending_seq();
-        let (report, mut written_calls) = unbounded_channel();
         let mut collector = StreamCollector::new(
             &feed,
             (self.terms.step, self.attempt),
             after_seq,
             asking.reading(),
             asking.results(),
-        )
-        .reporting_calls(report);
+        );
         let asked = Instant::now();
         let request = asking.request();
         let estimated = shared.env.settings.compaction.enabled.then(|| of_request(&request));
         let stream = model.ask(&request);
-        let ended = self.read_while_heard(collector.read_stream(stream), &mut written_calls).await?;
+        drop(request);
+        let ended = self.read_while_heard(&mut collector, stream).await?;
         self.learn_from_answer(model, &collector, asked);
         if let Some(estimated) = estimated {
             self.learn_tokens(model, &params, estimated, collector.usage());
@@ -83,20 +81,23 @@ impl ModelStep<'_> {
         self.finish_attempt(model, mode, collector, ended).await
     }
 
-    /// Reads the stream, while calls that only read are begun early and people may speak.
+    /// Reads the stream, while calls that only read are begun early and people may speak. Then the stream is dropped,
+    /// which stops the model.
     async fn read_while_heard(
         &mut self,
-        reading: impl Future<Output = Result<(), BrokenAnswer>>,
-        written_calls: &mut UnboundedReceiver<WrittenCall>,
+        collector: &mut StreamCollector<'_>,
+        mut stream: ModelStream,
     ) -> Result<StreamEnd, DriveError> {
         let halt = self.driven().shared.shutdown.halt.clone();
-        let mut reading = std::pin::pin!(reading);
         loop {
             tokio::select! {
                 // The stream before people: tokens are the common case.
                 biased;
-                Some(call) = written_calls.recv() => self.begin_early(call).await?,
-                ended = &mut reading => return Ok(StreamEnd::Itself(ended)),
+                read = collector.read_on(&mut stream) => match read {
+                    Ok(Some(call)) => self.begin_early(call).await?,
+                    Ok(None) => return Ok(StreamEnd::Itself(Ok(()))),
+                    Err(broken) => return Ok(StreamEnd::Itself(Err(broken))),
+                },
                 Some(command) = self.driver.next_command() => {
                     self.driver.handle_command(command).await?;
                     if self.driven().is_stopped() {

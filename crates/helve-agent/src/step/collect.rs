@@ -3,6 +3,9 @@
 //! Native calls arrive as such; calls and reasoning that the model writes into its text are found by the dialect
 //! parser. Both end up as the same thing, so nothing later needs to know which it was.
 
+use std::collections::VecDeque;
+use std::task::Poll;
+
 use futures_util::StreamExt;
 use helve_dialect::{Dropped, End, Parser, Piece, Reading, Waiting, repair_arguments};
 use helve_json::Repair;
@@ -10,7 +13,6 @@ use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use helve_types::{Mode, PartId, PartKind, StopReason, Usage};
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
 use crate::feed::Feed;
@@ -57,8 +59,8 @@ pub(crate) struct StreamCollector<'a> {
     stopped: Option<StopReason>,
     dialect: Option<&'static str>,
     echo: Option<Value>,
-    /// Who is told of calls as soon as they are complete.
-    written: Option<UnboundedSender<WrittenCall>>,
+    /// Complete calls that were not given out yet.
+    written_calls: VecDeque<WrittenCall>,
 }
 
 /// What has been collected so far.
@@ -133,14 +135,8 @@ impl<'a> StreamCollector<'a> {
             stopped: None,
             dialect: None,
             echo: None,
-            written: None,
+            written_calls: VecDeque::new(),
         }
-    }
-
-    /// Calls are reported as soon as they are complete.
-    #[must_use]
-    pub(crate) fn reporting_calls(self, written: UnboundedSender<WrittenCall>) -> Self {
-        Self { written: Some(written), ..self }
     }
 
     /// The dialect of the calls in the text, if there were any.
@@ -158,21 +154,36 @@ impl<'a> StreamCollector<'a> {
         self.first_at
     }
 
-    /// Reads the stream to its end. Dropping the future stops the model; what was collected stays here.
-    pub(crate) async fn read_stream(&mut self, mut stream: ModelStream) -> Result<(), BrokenAnswer> {
-        while let Some(event) = stream.next().await {
-            match event {
-                Ok(event) => {
-                    if self.first_at.is_none() {
-                        self.first_at = Some(Instant::now());
+    /// Reads the stream until it pauses after a call that is complete, and gives that call; none at its end. Dropping the
+    /// future loses nothing: what was read stays here.
+    pub(crate) async fn read_on(
+        &mut self,
+        stream: &mut ModelStream,
+    ) -> Result<Option<WrittenCall>, BrokenAnswer> {
+        std::future::poll_fn(|cx| {
+            loop {
+                let event = match stream.poll_next_unpin(cx) {
+                    Poll::Ready(Some(Ok(event))) => event,
+                    Poll::Ready(Some(Err(error))) => return Poll::Ready(self.cut_off(error).map(|()| None)),
+                    Poll::Ready(None) => {
+                        let message = "the model's answer broke off before its end";
+                        let error = ModelError::new(ModelErrorKind::Broken, message);
+                        return Poll::Ready(self.cut_off(error).map(|()| None));
                     }
-                    self.take(event);
+                    Poll::Pending => {
+                        return match self.written_calls.pop_front() {
+                            Some(call) => Poll::Ready(Ok(Some(call))),
+                            None => Poll::Pending,
+                        };
+                    }
+                };
+                if self.first_at.is_none() {
+                    self.first_at = Some(Instant::now());
                 }
-                Err(error) => return self.cut_off(error),
+                self.take(event);
             }
-        }
-        let message = "the model's answer broke off before its end";
-        self.cut_off(ModelError::new(ModelErrorKind::Broken, message))
+        })
+        .await
     }
 
     /// Nothing more will come. A message that was complete stays so, whatever happened to its stream afterwards.
@@ -217,12 +228,7 @@ impl<'a> StreamCollector<'a> {
         }
         collected.preview(place, parser.waiting());
         for source in std::mem::take(&mut collected.completed) {
-            if let Some(written) = &self.written
-                && let Some(call) = collected.written_call(source, tools)
-            {
-                // Whoever asks for the message may have stopped.
-                _ = written.send(call);
-            }
+            self.written_calls.extend(collected.written_call(source, tools));
         }
     }
 
