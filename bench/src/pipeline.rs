@@ -9,7 +9,7 @@ use helve_store::{MemoryStore, RunJournal, Store};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Pipeline, Progress,
-    Registry, Request, Rules, Skip, Tool, ToolFuture, Toolbox,
+    Registry, Request, Rules, SkippedGuards, Tool, ToolFuture, Toolbox,
 };
 use helve_types::{CallId, Effect, ToolCall, ToolOutput, ToolSpec, UserId, World};
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ impl Bench {
             attempts_before: 0,
             grant: None,
             taint: Arc::default(),
-            skip: Skip::default(),
+            skip: SkippedGuards::default(),
             toolbox: Arc::new(Toolbox::new(registry.all())),
             journal,
             cancel: CancellationToken::new(),

@@ -1,6 +1,7 @@
 //! Tidy is a test: what every file has to look like.
 
 mod log_lines;
+mod sizes;
 mod translations;
 mod type_names;
 

@@ -46,7 +46,7 @@ fn schema() -> Value {
 
 fn helve_given(format: &str, way: Way) -> Option<Reader> {
     let dialect = helve_dialect::dialect(format)?;
-    Some(helve(Reading::of(dialect, Tools::new([(NAME.to_owned(), schema())])), way))
+    Some(helve(Reading::for_dialect(dialect, Tools::new([(NAME.to_owned(), schema())])), way))
 }
 
 fn helve_found(_: &str, way: Way) -> Option<Reader> {

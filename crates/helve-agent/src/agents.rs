@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use helve_model::fleet::Forms;
 use helve_tool::{
-    Access, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox,
+    CallAccess, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox,
 };
 use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
@@ -76,7 +76,7 @@ impl RunTools {
 
     /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.
     pub fn can_pre_search(&self) -> bool {
-        self.toolbox.named(SEARCH_WEB).is_some_and(|tool| tool.is_configured())
+        self.toolbox.find(SEARCH_WEB).is_some_and(|tool| tool.is_configured())
     }
 
     /// The server's tools of the run, with their versions.
@@ -129,7 +129,7 @@ impl Agent {
         brought: &[ToolSpec],
         user: &UserId,
     ) -> Vec<Result<Arc<Registered>, RegistryError>> {
-        let mut tools = Registered::all_of_client(brought.to_vec()).await;
+        let mut tools = Registered::all_for_client(brought.to_vec()).await;
         tools.retain(|tool| tool.as_ref().map_or(true, |tool| !self.forbids(tool.spec(), user)));
         tools
     }
@@ -141,7 +141,7 @@ impl Agent {
     }
 
     fn forbids(&self, spec: &ToolSpec, user: &UserId) -> bool {
-        self.pipeline.rules().forbids(&Access {
+        self.pipeline.rules().forbids(&CallAccess {
             tool: &spec.name,
             leads_to: spec.leads_to.as_deref(),
             tags: &spec.tags,

@@ -5,7 +5,7 @@ mod demand;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use helve_dialect::{Language, Profile, Quotable, Reading, harmless_output, harmless_words};
+use helve_dialect::{Language, Profile, Quotable, Reading, escape_output, escape_user_text};
 use helve_model::fleet::prompt_mode::{joined, said, supported_form, system_with_tools, turns_as_text};
 use helve_model::{Form, FormSupport, ModelRequest, Needs, Turn};
 use helve_types::{Message, ModelParams, ToolChoice, ToolSpec};
@@ -164,8 +164,8 @@ fn without_special_tokens(turns: &mut [Turn<'_>], native: bool) {
     for turn in turns {
         let (Turn::User(text) | Turn::Result { text, .. }) = &*turn else { continue };
         let sent = match turn {
-            Turn::User(_) => harmless_words(text),
-            _ if native => harmless_output(text),
+            Turn::User(_) => escape_user_text(text),
+            _ if native => escape_output(text),
             _ => continue,
         };
         if let Cow::Owned(sent) = sent

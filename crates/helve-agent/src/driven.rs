@@ -7,7 +7,7 @@ mod messages;
 use std::sync::Arc;
 
 use helve_store::{RunJournal, resets_crash_count};
-use helve_tool::{CallContext, Early, Grant, Progress, Skip};
+use helve_tool::{CallContext, Early, Grant, Progress, SkippedGuards};
 use helve_types::{CallId, ConversationId, Message, PartId, Taint, UserId};
 use tokio_util::sync::CancellationToken;
 
@@ -96,7 +96,7 @@ impl DrivenRun {
             attempts_before,
             grant,
             taint: Arc::new(taint),
-            skip: Skip::default(),
+            skip: SkippedGuards::default(),
             early: Early::No,
             toolbox: self.tools.toolbox.clone(),
             journal: self.journal.clone(),

@@ -66,15 +66,15 @@ impl ArgumentReader {
         report: &mut CallReport<'_, '_>,
     ) -> ArgumentFlow {
         if self.loose.is_some() {
-            return self.loosely(chunk, tags, report);
+            return self.feed_loosely(chunk, tags, report);
         }
         let bytes = chunk.text.as_bytes();
         let mut begin = chunk.pos;
         loop {
             match self.scan.run(bytes, &mut chunk.pos) {
                 ScanEvent::More => {
-                    self.take(&chunk.text[begin..chunk.pos], report);
-                    chunk.keep(report);
+                    self.push_text(&chunk.text[begin..chunk.pos], report);
+                    chunk.hold_text(report);
                     return ArgumentFlow::More;
                 }
                 ScanEvent::Start(kind) => {
@@ -90,59 +90,59 @@ impl ArgumentReader {
                 }
                 ScanEvent::Stop => {
                     let quote = (self.into == ArgumentTarget::Encoded) as usize;
-                    self.take(&chunk.text[begin..chunk.pos - quote], report);
+                    self.push_text(&chunk.text[begin..chunk.pos - quote], report);
                     if self.scan.faults().any() {
-                        chunk.keep(report);
-                        return self.mend(Closing::AsWritten, 0, report);
+                        chunk.hold_text(report);
+                        return self.repair_value(Closing::AsWritten, 0, report);
                     }
-                    self.whole(report);
+                    self.finish_value(report);
                     return ArgumentFlow::Done;
                 }
                 ScanEvent::Bad if self.scan.depth() == 0 => return ArgumentFlow::Broken,
                 ScanEvent::Bad => {
                     self.loose = Some(LooseScanner::new(self.scan.depth()));
-                    return self.loosely(chunk, tags, report);
+                    return self.feed_loosely(chunk, tags, report);
                 }
             }
         }
     }
 
     /// Whether plain text from here on is nothing but argument text.
-    pub(crate) fn flows(&self) -> bool {
+    pub(crate) fn is_plain_text(&self) -> bool {
         let through = self.into == ArgumentTarget::Raw
             || self.into == ArgumentTarget::Encoded && self.encoded.is_plain();
         through && self.loose.is_none() && self.scan.in_plain_text()
     }
 
-    fn take(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
+    fn push_text(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         match self.into {
             ArgumentTarget::Nothing => {}
-            ArgumentTarget::Raw => report.arguments(text),
-            ArgumentTarget::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
+            ArgumentTarget::Raw => report.push_arguments(text),
+            ArgumentTarget::Encoded => self.encoded.feed(text, |decoded| report.push_arguments(decoded)),
             ArgumentTarget::Scalar => self.scalar.push_str(text),
         }
     }
 
-    fn whole(&mut self, report: &mut CallReport<'_, '_>) {
+    fn finish_value(&mut self, report: &mut CallReport<'_, '_>) {
         match self.into {
             ArgumentTarget::Encoded => {
-                self.encoded.finish(|decoded| report.arguments(decoded));
+                self.encoded.finish(|decoded| report.push_arguments(decoded));
                 if decoded_arguments(report) {
                     report.repaired(vec![Repair::Encoding]);
                 }
                 if report.arguments_so_far().is_empty() {
-                    report.arguments("{}");
+                    report.push_arguments("{}");
                 }
             }
             ArgumentTarget::Scalar => {
                 let text = self.scalar.trim();
-                report.arguments(if text == "null" { "{}" } else { text });
+                report.push_arguments(if text == "null" { "{}" } else { text });
             }
             ArgumentTarget::Nothing | ArgumentTarget::Raw => {}
         }
     }
 
-    fn loosely(
+    fn feed_loosely(
         &mut self,
         chunk: &mut TextChunk<'_>,
         tags: &[&'static str],
@@ -152,18 +152,18 @@ impl ArgumentReader {
         match loose.feed(chunk.text, chunk.pos, tags) {
             loose::LooseEvent::More => {
                 chunk.pos = chunk.text.len();
-                chunk.keep(report);
+                chunk.hold_text(report);
                 ArgumentFlow::More
             }
             loose::LooseEvent::End(pos) => {
                 chunk.pos = pos;
-                chunk.keep(report);
-                self.mend(Closing::AsWritten, 0, report)
+                chunk.hold_text(report);
+                self.repair_value(Closing::AsWritten, 0, report)
             }
             loose::LooseEvent::Tag(pos, tag) => {
                 chunk.pos = pos;
-                chunk.keep(report);
-                match self.mend(Closing::ByTag, tag.len(), report) {
+                chunk.hold_text(report);
+                match self.repair_value(Closing::ByTag, tag.len(), report) {
                     ArgumentFlow::Done => ArgumentFlow::Tag(tag),
                     flow => flow,
                 }
@@ -172,7 +172,12 @@ impl ArgumentReader {
     }
 
     /// Reads the value again, repaired.
-    fn mend(&mut self, closing: Closing, tag: usize, report: &mut CallReport<'_, '_>) -> ArgumentFlow {
+    fn repair_value(
+        &mut self,
+        closing: Closing,
+        tag: usize,
+        report: &mut CallReport<'_, '_>,
+    ) -> ArgumentFlow {
         let raw = &report.held[self.at..report.held.len() - tag];
         match report.repair(raw, closing) {
             Some(repaired) => {

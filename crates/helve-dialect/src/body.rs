@@ -41,7 +41,7 @@ pub(crate) struct Unclaimed {
 
 impl Unclaimed {
     /// Everything from here on.
-    pub(crate) fn at(pos: usize) -> Self {
+    pub(crate) fn from_position(pos: usize) -> Self {
         Self { back: 0, pos }
     }
 }
@@ -200,7 +200,7 @@ impl<'t> TextChunk<'t> {
     }
 
     /// What was read before this place of the held text: what is held of it, and what is not yet.
-    pub(crate) fn before<'a>(&'a self, at: usize, report: &'a CallReport<'_, '_>) -> (&'a str, &'a str) {
+    pub(crate) fn text_before<'a>(&'a self, at: usize, report: &'a CallReport<'_, '_>) -> (&'a str, &'a str) {
         match at.checked_sub(report.held.len()) {
             Some(ahead) => (report.held.as_str(), &self.text[self.kept..self.kept + ahead]),
             None => (&report.held[..at], ""),
@@ -214,7 +214,7 @@ impl<'t> TextChunk<'t> {
 
     /// The text between two places of the held text, of which the second has been read. It lies in the chunk, unless an
     /// earlier one had its beginning.
-    pub(crate) fn between<'a>(&'a mut self, from: usize, to: usize, held: &'a mut String) -> &'a str {
+    pub(crate) fn text_between<'a>(&'a mut self, from: usize, to: usize, held: &'a mut String) -> &'a str {
         if let Some(ahead) = from.checked_sub(held.len()) {
             return &self.text[self.kept + ahead..self.kept + to - held.len()];
         }
@@ -224,7 +224,7 @@ impl<'t> TextChunk<'t> {
     }
 
     /// Adds what was read to the held text.
-    pub(crate) fn keep(&mut self, report: &mut CallReport<'_, '_>) {
+    pub(crate) fn hold_text(&mut self, report: &mut CallReport<'_, '_>) {
         report.held.push_str(&self.text[self.kept..self.pos]);
         self.kept = self.pos;
     }
@@ -234,7 +234,7 @@ impl<'t> TextChunk<'t> {
         if report.release_read_text() {
             self.kept = self.pos;
         } else {
-            self.keep(report);
+            self.hold_text(report);
             report.calls.reported_to = report.held.len();
             report.calls.ends.push(report.held.len());
         }

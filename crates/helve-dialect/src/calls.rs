@@ -51,7 +51,7 @@ struct CallDraft {
     started: bool,
     id: Option<String>,
     name: String,
-    arguments: String,
+    arguments_mut: String,
     /// How much of the arguments was shown; `SPOILT` once they are no longer what they seemed, so that only the whole
     /// call says what they are.
     shown: usize,
@@ -64,19 +64,19 @@ impl CallDraft {
     /// The argument text, with room for more.
     #[inline]
     fn arguments(&mut self) -> &mut String {
-        if self.arguments.capacity() == 0 {
+        if self.arguments_mut.capacity() == 0 {
             self.begin_arguments();
         }
-        &mut self.arguments
+        &mut self.arguments_mut
     }
 
     #[cold]
     fn begin_arguments(&mut self) {
-        self.arguments = String::with_capacity(ARGUMENTS);
+        self.arguments_mut = String::with_capacity(ARGUMENTS);
     }
 
     /// What was shown of the arguments, if anything was, is not so.
-    fn spoil(&mut self) {
+    fn mark_shown_wrong(&mut self) {
         if self.shown > 0 {
             self.shown = SPOILT;
         }
@@ -105,7 +105,7 @@ pub(crate) enum WaitingPart {
 
 impl Calls {
     /// From now on finished calls wait.
-    pub(crate) fn wait(&mut self) {
+    pub(crate) fn hold_calls(&mut self) {
         self.waiting.get_or_insert_with(Vec::new);
     }
 
@@ -174,13 +174,13 @@ impl Calls {
 
     /// More of the argument text, shown as it comes.
     #[inline]
-    pub(crate) fn flow(&mut self, text: &str, out: &mut Out<'_>) {
-        let from = self.draft.arguments.len();
+    pub(crate) fn push_shown(&mut self, text: &str, out: &mut Out<'_>) {
+        let from = self.draft.arguments_mut.len();
         self.draft.arguments().push_str(text);
         if let Some(index) = self.draft.index
             && self.draft.shown == from
         {
-            self.draft.shown = self.draft.arguments.len();
+            self.draft.shown = self.draft.arguments_mut.len();
             if self.draft.started {
                 out(Piece::CallArguments { index, text });
             }
@@ -189,7 +189,7 @@ impl Calls {
 
     /// More of the argument text, not shown yet.
     #[inline]
-    pub(crate) fn arguments(&mut self) -> &mut String {
+    pub(crate) fn arguments_mut(&mut self) -> &mut String {
         self.draft.arguments()
     }
 
@@ -198,10 +198,10 @@ impl Calls {
     #[inline]
     pub(crate) fn show_arguments(&mut self, out: &mut Out<'_>) {
         let Some(index) = self.draft.index else { return };
-        if let Some(text) = self.draft.arguments.get(self.draft.shown..)
+        if let Some(text) = self.draft.arguments_mut.get(self.draft.shown..)
             && !text.is_empty()
         {
-            self.draft.shown = self.draft.arguments.len();
+            self.draft.shown = self.draft.arguments_mut.len();
             if self.draft.started {
                 out(Piece::CallArguments { index, text });
             }
@@ -223,7 +223,7 @@ impl Calls {
     }
 
     /// The name of the call being written, if it has one.
-    pub(crate) fn named(&self) -> Option<&str> {
+    pub(crate) fn call_name(&self) -> Option<&str> {
         Some(self.draft.name.as_str()).filter(|name| !name.is_empty())
     }
 
@@ -242,7 +242,7 @@ impl Calls {
     }
 
     /// The call being written, if there is one, is text or means nothing.
-    pub(crate) fn forget(&mut self, out: &mut Out<'_>) {
+    pub(crate) fn drop_silently(&mut self, out: &mut Out<'_>) {
         let draft = mem::take(&mut self.draft);
         if draft.started {
             let name = (!draft.name.is_empty()).then_some(draft.name);
@@ -284,13 +284,13 @@ impl Calls {
 
     /// How much text is in calls that wait, and in the one being written.
     #[cfg(test)]
-    pub(crate) fn kept(&self) -> usize {
+    pub(crate) fn held_bytes(&self) -> usize {
         let waiting = self.waiting.iter().flatten().map(|waiting| match waiting {
             WaitingPart::Text(_) | WaitingPart::Words(_) => 0,
             WaitingPart::Call(_, call, _) => call.name.len() + call.arguments.len(),
             WaitingPart::Dropped(_, name, ..) => name.as_ref().map_or(0, String::len),
         });
-        waiting.sum::<usize>() + self.draft.name.len() + self.draft.arguments.len()
+        waiting.sum::<usize>() + self.draft.name.len() + self.draft.arguments_mut.len()
     }
 
     fn number(&mut self) -> u32 {
@@ -313,13 +313,13 @@ impl CallReport<'_, '_> {
         self.calls.name(name, self.out);
     }
 
-    pub(crate) fn named(&self) -> Option<&str> {
-        self.calls.named()
+    pub(crate) fn call_name(&self) -> Option<&str> {
+        self.calls.call_name()
     }
 
     /// Broken JSON with exactly one reading, given what the tool's schema says.
     pub(crate) fn repair(&self, text: &str, closing: Closing) -> Option<Repaired> {
-        let is_text = |parameter: &str| match self.named() {
+        let is_text = |parameter: &str| match self.call_name() {
             Some(tool) => self.tools.is_text(tool, parameter) == Some(true),
             None => self.tools.is_text_to_all(parameter),
         };
@@ -331,24 +331,24 @@ impl CallReport<'_, '_> {
     }
 
     /// More of the argument text.
-    pub(crate) fn arguments(&mut self, text: &str) {
+    pub(crate) fn push_arguments(&mut self, text: &str) {
         self.calls.draft.arguments().push_str(text);
     }
 
     /// More of the argument text, written where it is kept.
     #[inline]
-    pub(crate) fn write(&mut self, write: impl FnOnce(&mut String)) {
+    pub(crate) fn write_arguments(&mut self, write: impl FnOnce(&mut String)) {
         write(self.calls.draft.arguments());
     }
 
     pub(crate) fn arguments_so_far(&self) -> &str {
-        &self.calls.draft.arguments
+        &self.calls.draft.arguments_mut
     }
 
     /// Replaces the argument text; pages that showed the old one learn the new one when the call is finished.
     pub(crate) fn arguments_are(&mut self, text: String, repairs: Vec<Repair>) {
-        self.calls.draft.spoil();
-        self.calls.draft.arguments = text;
+        self.calls.draft.mark_shown_wrong();
+        self.calls.draft.arguments_mut = text;
         self.repaired(repairs);
     }
 
@@ -362,13 +362,13 @@ impl CallReport<'_, '_> {
 
     /// Forgets what was read of the call, but not that it has started: it is read again, repaired.
     pub(crate) fn restart(&mut self) {
-        self.calls.draft.spoil();
-        self.calls.draft.arguments.clear();
+        self.calls.draft.mark_shown_wrong();
+        self.calls.draft.arguments_mut.clear();
         self.calls.draft.id = None;
     }
 
     /// The call is whole.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn finish_call(&mut self) {
         self.calls.show_arguments(self.out);
         let draft = &mut self.calls.draft;
         let Some(index) = draft.index.take() else {
@@ -380,7 +380,7 @@ impl CallReport<'_, '_> {
         let call = ParsedCall {
             id: draft.id.take(),
             name: mem::take(&mut draft.name),
-            arguments: mem::take(&mut draft.arguments),
+            arguments: mem::take(&mut draft.arguments_mut),
             repairs: mem::take(&mut draft.repairs),
         };
         match &mut self.calls.waiting {
@@ -404,7 +404,7 @@ impl CallReport<'_, '_> {
     }
 
     /// Words that stand inside the call which is finished now, at this place of the held text. They are text behind it.
-    pub(crate) fn words(&mut self, range: Range<usize>) {
+    pub(crate) fn note_words(&mut self, range: Range<usize>) {
         match &mut self.calls.waiting {
             Some(waiting) => waiting.push(WaitingPart::Words(range)),
             // Where reasoning is open, a trial is on: this is the answer.
@@ -421,8 +421,8 @@ impl CallReport<'_, '_> {
     }
 
     /// The call means that nobody is called.
-    pub(crate) fn forget(&mut self) {
-        self.calls.forget(self.out);
+    pub(crate) fn drop_silently(&mut self) {
+        self.calls.drop_silently(self.out);
     }
 
     /// The call is none.

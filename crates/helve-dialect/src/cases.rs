@@ -12,7 +12,7 @@ pub(crate) fn check(dialect: &'static Dialect, cases: &[(&str, &str)]) {
 
 /// The same for a dialect that is not looked for unasked.
 pub(crate) fn check_given(dialect: &'static Dialect, cases: &[(&str, &str)]) {
-    check_read(cases, &Reading::of(dialect, tools()));
+    check_read(cases, &Reading::for_dialect(dialect, tools()));
 }
 
 /// The same for texts in which several dialects are found.
@@ -42,20 +42,20 @@ fn tools() -> Tools {
 
 fn transcript(pieces: &[&str], reading: Reading) -> String {
     let mut parser = Parser::new(reading);
-    written(|mut take| {
+    write_pieces(|mut take| {
         pieces.iter().for_each(|piece| parser.feed(piece, &mut take));
         parser.finish(End::Normal, &mut take);
     })
 }
 
 fn transcript_whole(text: &str, reading: &Reading) -> String {
-    written(|mut take| {
+    write_pieces(|mut take| {
         reading.read(text, End::Normal, &mut take);
     })
 }
 
 /// What comes out, in order.
-fn written(read: impl FnOnce(&mut dyn FnMut(Piece<'_>))) -> String {
+fn write_pieces(read: impl FnOnce(&mut dyn FnMut(Piece<'_>))) -> String {
     let mut lines: Vec<String> = vec![];
     let mut say = |line: String| {
         let (kind, text) = line.split_once(' ').unwrap_or((&line, ""));

@@ -7,7 +7,6 @@
 
 use std::fmt;
 
-pub(crate) use crate::ahead::{Fit, Lookahead};
 use crate::families::channels::ChannelGrammar;
 use crate::families::framed::FramedGrammar;
 use crate::families::function_xml::TagGrammar;
@@ -16,6 +15,7 @@ use crate::families::json_tags::JsonGrammar;
 use crate::families::nested_xml::NestedGrammar;
 use crate::families::pythonic::PythonGrammar;
 use crate::families::reasoning;
+pub(crate) use crate::lookahead::{Fit, Lookahead};
 
 /// One way in which models write tool calls as text.
 pub struct Dialect {

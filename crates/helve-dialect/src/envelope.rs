@@ -147,7 +147,7 @@ impl Envelope {
     }
 
     /// Whether plain text from here on is nothing but argument text.
-    pub(crate) fn flows(&self) -> bool {
+    pub(crate) fn is_plain_text(&self) -> bool {
         let through = match self.into {
             EnvelopeTarget::Arguments => true,
             EnvelopeTarget::Encoded => self.encoded.is_plain(),
@@ -162,7 +162,7 @@ impl Envelope {
         self.recognised
     }
 
-    pub(crate) fn faults(&self) -> StringFaults {
+    pub(crate) fn string_faults(&self) -> StringFaults {
         self.scan.faults()
     }
 
@@ -178,12 +178,12 @@ impl Envelope {
         loop {
             match self.scan.run(bytes, &mut pos) {
                 ScanEvent::More => {
-                    self.take(&text[begin..pos], report);
+                    self.push_text(&text[begin..pos], report);
                     return EnvelopeFlow::More;
                 }
                 ScanEvent::Bad => return EnvelopeFlow::Bad(pos),
                 ScanEvent::Start(kind) => {
-                    if !self.start(kind, report) {
+                    if !self.start_value(kind, report) {
                         return EnvelopeFlow::Refused(pos);
                     }
                     // An encoded object is what stands between the quotes.
@@ -193,7 +193,7 @@ impl Envelope {
                     let end = if self.into == EnvelopeTarget::Encoded { pos - 1 } else { pos };
                     let was = self.into;
                     if was != EnvelopeTarget::Nowhere {
-                        self.take(&text[begin..end], report);
+                        self.push_text(&text[begin..end], report);
                     }
                     self.into = EnvelopeTarget::Nowhere;
                     match self.stop(was, report) {
@@ -207,7 +207,7 @@ impl Envelope {
         }
     }
 
-    fn start(&mut self, kind: ValueKind, report: &mut CallReport<'_, '_>) -> bool {
+    fn start_value(&mut self, kind: ValueKind, report: &mut CallReport<'_, '_>) -> bool {
         let opened = matches!(kind, ValueKind::Object | ValueKind::Array) as usize;
         let depth = self.scan.depth() - opened;
         if depth == self.base {
@@ -235,17 +235,17 @@ impl Envelope {
             Field::Function if kind == ValueKind::String => EnvelopeTarget::Name { strong: true },
             Field::Function if kind == ValueKind::Object && !self.inner => {
                 self.inner = true;
-                self.scan.watch(self.base + 2);
+                self.scan.watch_depth(self.base + 2);
                 EnvelopeTarget::Nowhere
             }
             Field::Calls if kind == ValueKind::Array && !self.wrapper => {
                 self.wrapper = true;
                 self.base += 2;
-                self.scan.watch(self.base + 1);
+                self.scan.watch_depth(self.base + 1);
                 EnvelopeTarget::Nowhere
             }
             Field::Id if kind == ValueKind::String => EnvelopeTarget::Id,
-            Field::Arguments => self.arguments(kind),
+            Field::Arguments => self.begin_arguments(kind),
             Field::Other => self.member(report),
             _ => EnvelopeTarget::Nowhere,
         };
@@ -256,7 +256,7 @@ impl Envelope {
     }
 
     /// The arguments begin.
-    fn arguments(&mut self, kind: ValueKind) -> EnvelopeTarget {
+    fn begin_arguments(&mut self, kind: ValueKind) -> EnvelopeTarget {
         self.call.form = ArgumentForm::Nested;
         match kind {
             ValueKind::String => {
@@ -271,23 +271,23 @@ impl Envelope {
         }
     }
 
-    fn take(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
+    fn push_text(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         match self.into {
             EnvelopeTarget::Nowhere => {}
             EnvelopeTarget::Key
             | EnvelopeTarget::Name { .. }
             | EnvelopeTarget::Id
             | EnvelopeTarget::Scalar => self.capture.push_str(text),
-            EnvelopeTarget::Arguments => report.arguments(text),
-            EnvelopeTarget::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
-            EnvelopeTarget::Member if self.call.form == ArgumentForm::Flat => report.arguments(text),
+            EnvelopeTarget::Arguments => report.push_arguments(text),
+            EnvelopeTarget::Encoded => self.encoded.feed(text, |decoded| report.push_arguments(decoded)),
+            EnvelopeTarget::Member if self.call.form == ArgumentForm::Flat => report.push_arguments(text),
             EnvelopeTarget::Member => self.call.members.push_str(text),
         }
     }
 
     fn stop(&mut self, was: EnvelopeTarget, report: &mut CallReport<'_, '_>) -> ValueEnd {
         let passed = match was {
-            EnvelopeTarget::Nowhere => return self.closed(report),
+            EnvelopeTarget::Nowhere => return self.close_container(report),
             EnvelopeTarget::Key => self.key_read(report),
             EnvelopeTarget::Name { strong } => self.name_read(strong, report),
             EnvelopeTarget::Id => {
@@ -297,7 +297,7 @@ impl Envelope {
                 true
             }
             EnvelopeTarget::Encoded => {
-                self.encoded.finish(|decoded| report.arguments(decoded));
+                self.encoded.finish(|decoded| report.push_arguments(decoded));
                 // Inside `function` they are written so by rule.
                 if decoded_arguments(report) && !self.inner {
                     report.repaired(vec![Repair::Encoding]);
@@ -306,7 +306,7 @@ impl Envelope {
             }
             EnvelopeTarget::Scalar => {
                 if self.capture != "null" {
-                    report.arguments(&self.capture);
+                    report.push_arguments(&self.capture);
                 }
                 true
             }
@@ -315,24 +315,24 @@ impl Envelope {
         if passed && self.is_keyed() && self.call.form == ArgumentForm::Nested {
             // The member is a call, and whole.
             self.wrapper = true;
-            return if self.whole(report) { ValueEnd::Call } else { ValueEnd::Refused };
+            return if self.finish_object(report) { ValueEnd::Call } else { ValueEnd::Refused };
         }
         if passed { ValueEnd::On } else { ValueEnd::Refused }
     }
 
     /// A value that goes nowhere, or a container around values, has ended.
-    fn closed(&mut self, report: &mut CallReport<'_, '_>) -> ValueEnd {
+    fn close_container(&mut self, report: &mut CallReport<'_, '_>) -> ValueEnd {
         let depth = self.scan.depth();
         if self.inner && depth == self.base + 1 {
             self.inner = false;
-            self.scan.watch(self.base + 1);
+            self.scan.watch_depth(self.base + 1);
             return ValueEnd::On;
         }
         if depth == self.base {
             if self.base == 0 && self.wrapper {
                 return ValueEnd::Done;
             }
-            if !self.whole(report) {
+            if !self.finish_object(report) {
                 return ValueEnd::Refused;
             }
             return if self.base == 0 { ValueEnd::Done } else { ValueEnd::Call };
@@ -340,13 +340,13 @@ impl Envelope {
         if self.wrapper && self.base > 0 && depth + 1 == self.base {
             // The array of calls is over; nothing else in the wrapper matters.
             self.base = 0;
-            self.scan.watch(0);
+            self.scan.watch_depth(0);
         }
         ValueEnd::On
     }
 
     /// The object is over: is it a call, and what are its arguments?
-    fn whole(&mut self, report: &mut CallReport<'_, '_>) -> bool {
+    fn finish_object(&mut self, report: &mut CallReport<'_, '_>) -> bool {
         let call = std::mem::take(&mut self.call);
         // A model that repeats a tool's declaration does not call it.
         if call.naming == Naming::None || call.described && call.parameters {
@@ -362,22 +362,22 @@ impl Envelope {
             return false;
         }
         match call.form {
-            ArgumentForm::Flat => report.arguments("}"),
-            ArgumentForm::Nested if report.arguments_so_far().is_empty() => report.arguments("{}"),
+            ArgumentForm::Flat => report.push_arguments("}"),
+            ArgumentForm::Nested if report.arguments_so_far().is_empty() => report.push_arguments("{}"),
             ArgumentForm::Nested => {}
             ArgumentForm::Open if call.members.is_empty() => {
                 if self.rules.gated && report.tools.is_unknown() {
                     return false;
                 }
-                report.arguments("{}");
+                report.push_arguments("{}");
             }
             ArgumentForm::Open => {
                 if call.naming == Naming::Weak && call.undeclared_member {
                     return false;
                 }
-                report.arguments("{");
-                report.arguments(&call.members);
-                report.arguments("}");
+                report.push_arguments("{");
+                report.push_arguments(&call.members);
+                report.push_arguments("}");
             }
         }
         true
@@ -407,7 +407,7 @@ pub(crate) fn decoded_arguments(report: &mut CallReport<'_, '_>) -> bool {
         report.arguments_are(repaired.text, repaired.changes);
         return true;
     } else {
-        let text = helve_json::coerce::quoted(text);
+        let text = helve_json::coerce::quote_text(text);
         report.arguments_are(text, vec![Repair::Quotes]);
     }
     false

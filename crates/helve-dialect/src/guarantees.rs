@@ -1,16 +1,16 @@
 //! What the parser promises, each promise a property over generated text.
 
-mod behind;
 mod complete;
 mod detection;
 mod forms;
 mod quotations;
+mod random_text;
 mod reviews;
 mod samples;
-mod soup;
 mod story;
 mod strays;
 mod strict;
+mod trailing;
 mod words;
 
 use proptest::prelude::*;
@@ -117,7 +117,7 @@ fn outcome(read: impl FnOnce(&mut dyn FnMut(Piece<'_>)) -> Finding) -> ParseOutc
             outcome.dropped.push((name.map(str::to_owned), why, text.to_owned()));
         }
     };
-    let (finding, steps) = work::measure(|| read(&mut take));
+    let (finding, steps) = work::measure_work(|| read(&mut take));
     assert!(started.iter().flatten().all(|(_, over)| *over), "every call that starts ends");
     outcome.finding = Some(finding);
     outcome.steps = steps;

@@ -45,7 +45,6 @@
 //! straight out, and text that tells nothing by itself is *deferred* and read together with what follows
 //! (`body::Bypass`, `parser/section`).
 
-mod ahead;
 mod arguments;
 mod ascii;
 mod body;
@@ -57,6 +56,7 @@ mod envelope;
 mod families;
 #[cfg(test)]
 mod guarantees;
+mod lookahead;
 mod mark_scanner;
 mod marker;
 mod native_arguments;
@@ -82,5 +82,5 @@ pub use quotable::Quotable;
 pub use read::{DroppedCall, ReadResult, read};
 pub use reading::Reading;
 pub use registry::{dialect, dialects};
-pub use special::{harmless_output, harmless_words};
+pub use special::{escape_output, escape_user_text};
 pub use tools::{Tools, ToolsError};

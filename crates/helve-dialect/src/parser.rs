@@ -400,10 +400,10 @@ impl Parser {
     /// How much text is held until its meaning is known, and in calls that wait.
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
-        self.held.len() + self.nonblank.len() + self.deferred.len() + self.calls.kept()
+        self.held.len() + self.nonblank.len() + self.deferred.len() + self.calls.held_bytes()
     }
 
-    fn standing(opening: &Opening) -> Evidence {
+    fn current_evidence(opening: &Opening) -> Evidence {
         if opening.is_tag() { Evidence::Marked } else { Evidence::Alone }
     }
 }

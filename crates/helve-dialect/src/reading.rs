@@ -28,7 +28,7 @@ pub(crate) struct Strict {
 impl Reading {
     /// Reads one dialect and no other if one is given, and else finds it.
     pub fn new(dialect: Option<&'static Dialect>, tools: Tools) -> Self {
-        Self { dialect, live: ActiveMarks::of(dialect), tools, reasoning_open: false, strict: None }
+        Self { dialect, live: ActiveMarks::for_dialect(dialect), tools, reasoning_open: false, strict: None }
     }
 
     /// Finds the dialect from the text and the declared tools.
@@ -37,7 +37,7 @@ impl Reading {
     }
 
     /// Reads one dialect and no other.
-    pub fn of(dialect: &'static Dialect, tools: Tools) -> Self {
+    pub fn for_dialect(dialect: &'static Dialect, tools: Tools) -> Self {
         Self::new(Some(dialect), tools)
     }
 
@@ -55,7 +55,7 @@ impl Reading {
     /// Reads no calls: all is text but the reasoning, where the model's server leaves that in the text. The tools are those
     /// that are called otherwise.
     pub fn without_calls(tools: Tools) -> Self {
-        Self { live: ActiveMarks::of_reasoning(), ..Self::any(tools) }
+        Self { live: ActiveMarks::for_reasoning(), ..Self::any(tools) }
     }
 
     /// A call counts only if it begins a line, or if only calls and blanks follow it up to the end of the message; and one

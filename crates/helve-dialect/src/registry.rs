@@ -163,7 +163,7 @@ impl fmt::Debug for ActiveMarks {
 
 impl ActiveMarks {
     /// The live set of one dialect, or of all; each is built once.
-    pub(crate) fn of(dialect: Option<&'static Dialect>) -> &'static Self {
+    pub(crate) fn for_dialect(dialect: Option<&'static Dialect>) -> &'static Self {
         static LIVE: [OnceLock<ActiveMarks>; DIALECTS.len() + 1] =
             [const { OnceLock::new() }; DIALECTS.len() + 1];
         let one = dialect.and_then(|one| DIALECTS.iter().position(|d| std::ptr::eq(*d, one)));
@@ -179,7 +179,7 @@ impl ActiveMarks {
     }
 
     /// The live set of nothing but reasoning.
-    pub(crate) fn of_reasoning() -> &'static Self {
+    pub(crate) fn for_reasoning() -> &'static Self {
         static LIVE: OnceLock<ActiveMarks> = OnceLock::new();
         LIVE.get_or_init(|| {
             let dialects: Vec<_> = REASONING.iter().copied().filter(|dialect| dialect.found).collect();
@@ -223,7 +223,7 @@ impl ActiveMarks {
     }
 
     /// The fence with this word behind it, if a dialect knows it.
-    pub(crate) fn fence(&self, word: &str) -> Option<usize> {
+    pub(crate) fn find_fence(&self, word: &str) -> Option<usize> {
         self.fences.iter().position(|(known, _)| *known == word)
     }
 
@@ -354,8 +354,8 @@ mod tests {
 
     #[test]
     fn no_marker_stands_in_another() {
-        let given = dialects().iter().map(|dialect| ActiveMarks::of(Some(dialect)));
-        for live in given.chain([ActiveMarks::of(None)]) {
+        let given = dialects().iter().map(|dialect| ActiveMarks::for_dialect(Some(dialect)));
+        for live in given.chain([ActiveMarks::for_dialect(None)]) {
             for (i, a) in live.markers.texts().iter().enumerate() {
                 for (j, b) in live.markers.texts().iter().enumerate() {
                     assert!(i == j || !b.contains(a), "`{a}` stands in `{b}`");

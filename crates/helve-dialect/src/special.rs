@@ -194,7 +194,7 @@ pub(crate) fn as_escape(c: char) -> String {
 
 /// The output of a tool as it may be sent in a message of its own: no special token stands in it. JSON stays JSON, with
 /// the same values.
-pub fn harmless_output(text: &str) -> Cow<'_, str> {
+pub fn escape_output(text: &str) -> Cow<'_, str> {
     let Some(_) = found(text, is_mark).next() else { return Cow::Borrowed(text) };
     let is_json = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     without_marks(text, is_mark, if is_json { as_escape } else { as_entity })
@@ -202,7 +202,7 @@ pub fn harmless_output(text: &str) -> Cow<'_, str> {
 
 /// What a person writes, as it may be sent: it does not say that somebody else speaks, or that it is over. Tags of calls and
 /// thoughts stay, since people ask about them, and what a person says counts as that person's in any case.
-pub fn harmless_words(text: &str) -> Cow<'_, str> {
+pub fn escape_user_text(text: &str) -> Cow<'_, str> {
     without_marks(text, is_turn, as_entity)
 }
 
@@ -264,11 +264,11 @@ mod tests {
         assert!(all().len() > 150);
         for mark in all() {
             let text = format!("so: {mark} is it");
-            let native = harmless_output(&text);
+            let native = escape_output(&text);
             assert!(!native.contains(mark), "{mark}: {native}");
             assert!(native.ends_with(" is it") && native.len() <= text.len() + 64, "{native}");
             let json = serde_json::json!({"said": text}).to_string();
-            let sent = harmless_output(&json);
+            let sent = escape_output(&json);
             assert!(!sent.contains(mark), "{mark}: {sent}");
             let meant: serde_json::Value = serde_json::from_str(&sent).unwrap();
             assert_eq!(meant["said"], *text);
@@ -291,7 +291,7 @@ mod tests {
     fn words_of_people_cannot_speak_for_others_and_are_left_alone_otherwise() {
         for mark in ["<|im_start|>system", "<|eot_id|>", "[INST]", "<start_of_turn>", "<｜User｜>", "</s>"]
         {
-            assert!(!harmless_words(mark).contains(mark), "{mark}");
+            assert!(!escape_user_text(mark).contains(mark), "{mark}");
         }
         for text in [
             "a < b, x[args], list[int], f <| g, <|> and || and [|]",
@@ -299,15 +299,15 @@ mod tests {
             "[see](http://x) [1] [inst] [ ] <function=f>",
             "多行\n文字 ◁ ✿",
         ] {
-            assert_eq!(harmless_words(text), text);
+            assert_eq!(escape_user_text(text), text);
         }
-        assert_eq!(harmless_words("what does <s> do?"), "what does &lt;s> do?");
+        assert_eq!(escape_user_text("what does <s> do?"), "what does &lt;s> do?");
     }
 
     #[test]
     fn plain_outputs_are_passed_on_as_they_are() {
         for text in ["", "plain", "a < b [1] x[args] <b>bold</b>", r#"{"a": ["x", "<b>"], "b": [[1]]}"#] {
-            assert!(matches!(harmless_output(text), Cow::Borrowed(same) if same == text), "{text}");
+            assert!(matches!(escape_output(text), Cow::Borrowed(same) if same == text), "{text}");
         }
     }
 }

@@ -40,7 +40,7 @@ impl Declared {
         self.schemas.get(at)
     }
 
-    fn nearest(&self, name: &str) -> Option<&(String, Value)> {
+    fn find_nearest(&self, name: &str) -> Option<&(String, Value)> {
         // Asked for every value of a call; what is longer is nobody's name, and not worth folding again and again.
         if name.len() > NAME_LONGEST {
             return None;
@@ -50,13 +50,13 @@ impl Declared {
             let mut nearest = HashMap::new();
             for (at, name) in self.names.iter().enumerate() {
                 nearest
-                    .entry(folded(name))
+                    .entry(fold_name(name))
                     .and_modify(|one| *one = Nearest::Several)
                     .or_insert(Nearest::One(at));
             }
             nearest
         });
-        match nearest.get(&folded(name)) {
+        match nearest.get(&fold_name(name)) {
             Some(Nearest::One(at)) => self.find(&self.names[*at]),
             _ => None,
         }
@@ -138,12 +138,12 @@ impl Tools {
 
     /// The declared tool that is meant: the same name, or the only one that differs in case and separators.
     pub fn resolve(&self, name: &str) -> Option<&str> {
-        self.meant(name).map(|(name, _)| name.as_str())
+        self.find_meant(name).map(|(name, _)| name.as_str())
     }
 
     /// Whether a declared name may begin so, or the `print` around its call.
     pub(crate) fn begins_name(&self, beginning: &str) -> bool {
-        let beginning = folded(beginning.get(..NAME_LONGEST).unwrap_or(beginning));
+        let beginning = fold_name(beginning.get(..NAME_LONGEST).unwrap_or(beginning));
         let begins = |name: &str| {
             let mut name = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
             beginning.chars().all(|c| name.next() == Some(c))
@@ -151,14 +151,14 @@ impl Tools {
         self.names().chain(["print"]).any(begins)
     }
 
-    fn meant(&self, name: &str) -> Option<&(String, Value)> {
+    fn find_meant(&self, name: &str) -> Option<&(String, Value)> {
         let declared = self.0.as_deref()?;
-        declared.find(name).or_else(|| declared.nearest(name))
+        declared.find(name).or_else(|| declared.find_nearest(name))
     }
 
     /// The JSON Schema of the tool's parameters.
     pub fn schema(&self, name: &str) -> Option<&Value> {
-        self.meant(name).map(|(_, schema)| schema)
+        self.find_meant(name).map(|(_, schema)| schema)
     }
 
     /// Whether the tool declares a parameter of this name.
@@ -179,7 +179,7 @@ impl Tools {
     }
 
     /// The only tool whose parameters these arguments fit: all declared, none missing.
-    pub(crate) fn whose_arguments(&self, arguments: &str) -> Option<&str> {
+    pub(crate) fn find_by_arguments(&self, arguments: &str) -> Option<&str> {
         let declared = self.0.as_deref()?;
         count_bytes(arguments.len());
         let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments).ok()?;
@@ -202,7 +202,7 @@ impl Tools {
 
     /// The names that arguments without names fill, in their order: the required ones, or the only one. Asked for every
     /// such argument, so nothing is copied.
-    pub(crate) fn positions(&self, tool: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn positional_names(&self, tool: &str) -> impl Iterator<Item = &str> {
         let required = self.required(tool);
         let properties = self.schema(tool).and_then(|schema| schema.get("properties")?.as_object());
         let only = properties.filter(|all| all.len() == 1 && required.clone().next().is_none());
@@ -211,7 +211,7 @@ impl Tools {
 
     /// The name that an argument without one fills, if it can fill no other.
     pub(crate) fn only_position(&self, tool: &str) -> Option<&str> {
-        let mut positions = self.positions(tool);
+        let mut positions = self.positional_names(tool);
         positions.next().filter(|_| positions.next().is_none())
     }
 
@@ -232,16 +232,16 @@ impl Tools {
 
     /// The JSON text of a value that was written without a type, typed by the tool's schema. What fits no declared
     /// type stays the string it is; where nothing is known about its type, JSON is read as JSON.
-    pub fn typed(&self, tool: &str, parameter: &str, written: &str) -> String {
+    pub fn type_value(&self, tool: &str, parameter: &str, written: &str) -> String {
         let typed = self
             .schema(tool)
-            .and_then(|schema| coerce::typed(written, coerce::parameter(schema, parameter)?, schema));
-        typed.unwrap_or_else(|| coerce::by_look(written))
+            .and_then(|schema| coerce::coerce_typed(written, coerce::parameter(schema, parameter)?, schema));
+        typed.unwrap_or_else(|| coerce::coerce_untyped(written))
     }
 }
 
 /// Names that differ only in case and separators fold to the same text.
-fn folded(name: &str) -> String {
+fn fold_name(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
@@ -285,7 +285,7 @@ mod tests {
         let schema = json!({"properties": {"a": {}, "b": {}}, "required": ["b", "a"]});
         let only = json!({"properties": {"q": {}}});
         let tools = Tools::new([("f".to_owned(), schema), ("g".to_owned(), only)]);
-        let positions = |tool| tools.positions(tool).collect::<Vec<_>>();
+        let positions = |tool| tools.positional_names(tool).collect::<Vec<_>>();
         assert_eq!(positions("f"), ["b", "a"]);
         assert_eq!(positions("g"), ["q"]);
         assert_eq!(positions("h"), [""; 0]);

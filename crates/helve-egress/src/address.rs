@@ -53,22 +53,22 @@ const FORBIDDEN_V6: &[(Ipv6Addr, u8, &str)] = &[
 
 /// Why an address must not be reached because of a model; none if it is public.
 pub fn forbidden(ip: IpAddr) -> Option<&'static str> {
-    match canonical(ip) {
+    match canonical_address(ip) {
         IpAddr::V4(ip) => forbidden_v4(ip),
         IpAddr::V6(ip) => forbidden_v6(ip),
     }
 }
 
 /// The address that a connection would go to: `::ffff:10.0.0.1` is `10.0.0.1` to every system.
-pub(crate) fn canonical(ip: IpAddr) -> IpAddr {
+pub(crate) fn canonical_address(ip: IpAddr) -> IpAddr {
     ip.to_canonical()
 }
 
 pub(crate) fn is_metadata(ip: IpAddr) -> bool {
-    match canonical(ip) {
+    match canonical_address(ip) {
         IpAddr::V4(ip) => METADATA_V4.contains(&ip),
         IpAddr::V6(ip) => {
-            METADATA_V6.contains(&ip) || carried(ip).is_some_and(|inner| METADATA_V4.contains(&inner))
+            METADATA_V6.contains(&ip) || embedded_ipv4(ip).is_some_and(|inner| METADATA_V4.contains(&inner))
         }
     }
 }
@@ -93,11 +93,11 @@ fn forbidden_v6(ip: Ipv6Addr) -> Option<&'static str> {
     if ip.is_loopback() {
         return Some("this machine");
     }
-    if let Some(why) = carried(ip).and_then(forbidden_v4) {
+    if let Some(why) = embedded_ipv4(ip).and_then(forbidden_v4) {
         return Some(why);
     }
     // Networks that have only version 6 reach public addresses of version 4 this way; others of them were refused above.
-    if in_nat64(ip) {
+    if is_nat64(ip) {
         return None;
     }
     match ip.segments()[0] {
@@ -114,7 +114,7 @@ fn forbidden_v6(ip: Ipv6Addr) -> Option<&'static str> {
 }
 
 /// The address of version 4 inside one of version 6, in any of the ways that translators and tunnels have.
-fn carried(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_ipv4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = ip.segments();
     let joined = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
     let last = joined(segments[6], segments[7]);
@@ -133,7 +133,7 @@ fn carried(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-fn in_nat64(ip: Ipv6Addr) -> bool {
+fn is_nat64(ip: Ipv6Addr) -> bool {
     matches!(ip.segments(), [0x64, 0xff9b, 0, 0, 0, 0, ..])
 }
 
@@ -276,7 +276,7 @@ mod tests {
             let ip = Ipv6Addr::from_bits(bits >> 3 | u128::from(top) << 125);
             let is_public = ip.segments()[0] & 0xe000 == 0x2000;
             let mapped = ip.to_ipv4_mapped().is_some();
-            prop_assert!(forbidden(ip.into()).is_some() || is_public || in_nat64(ip) || mapped, "{ip}");
+            prop_assert!(forbidden(ip.into()).is_some() || is_public || is_nat64(ip) || mapped, "{ip}");
         }
     }
 }

@@ -14,10 +14,10 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::incoming::later;
-use crate::names::{Forbidden, Guarded, LookUp, TARGET, of_system};
 use crate::places::Places;
 use crate::policy::{Policy, Target};
-use crate::redirect::{Hop, REDIRECTS_MAX, is_redirect};
+use crate::redirect::{REDIRECTS_MAX, RequestHop, is_redirect};
+use crate::resolver::{ForbiddenAddress, GuardedResolver, LookUpName, TARGET, system_resolver};
 use crate::{Bounds, EgressError, Incoming, OnWithheld, Outgoing, Secret, Secrets, Withheld, header_refused};
 
 /// Names, TCP and TLS together.
@@ -42,38 +42,38 @@ pub struct EgressSettings {
 /// The way out. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Egress {
-    inner: Arc<Inner>,
+    inner: Arc<EgressState>,
 }
 
-struct Inner {
+struct EgressState {
     client: reqwest::Client,
     policy: Arc<Policy>,
     secrets: Secrets,
     proxy: Option<Url>,
-    look_up: LookUp,
+    look_up: LookUpName,
     on_withheld: Option<OnWithheld>,
 }
 
 impl Egress {
     /// The process must have installed a rustls provider before.
     pub fn new(settings: EgressSettings) -> Result<Self, EgressError> {
-        Self::with_names(settings, of_system())
+        Self::with_resolver(settings, system_resolver())
     }
 
     /// With names looked up in another way than the system's.
-    pub fn with_names(settings: EgressSettings, look_up: LookUp) -> Result<Self, EgressError> {
+    pub fn with_resolver(settings: EgressSettings, look_up: LookUpName) -> Result<Self, EgressError> {
         let EgressSettings { allow, http, proxy, secrets, on_withheld } = settings;
         let places = Places::parse(&allow).map_err(|error| EgressError::Refused(error.to_string()))?;
         let policy = Arc::new(Policy { places, http });
-        let names = Guarded { policy: policy.clone(), look_up: look_up.clone() };
+        let names = GuardedResolver { policy: policy.clone(), look_up: look_up.clone() };
         let client = client(proxy.as_ref(), names)?;
-        Ok(Self { inner: Arc::new(Inner { client, policy, secrets, proxy, look_up, on_withheld }) })
+        Ok(Self { inner: Arc::new(EgressState { client, policy, secrets, proxy, look_up, on_withheld }) })
     }
 
     /// The same way out for one user of it that the operator lets reach more places, or gives a secret of its own.
-    pub fn granted(&self, places: &[String], secret: Option<Secret>) -> Result<Self, EgressError> {
-        let Inner { client: shared, policy, secrets, proxy, look_up, on_withheld } = &*self.inner;
-        let secrets = secret.map_or_else(|| secrets.clone(), |secret| secrets.with(secret));
+    pub fn with_grants(&self, places: &[String], secret: Option<Secret>) -> Result<Self, EgressError> {
+        let EgressState { client: shared, policy, secrets, proxy, look_up, on_withheld } = &*self.inner;
+        let secrets = secret.map_or_else(|| secrets.clone(), |secret| secrets.with_secret(secret));
         let (client, policy) = if places.is_empty() {
             (shared.clone(), policy.clone())
         } else {
@@ -81,11 +81,11 @@ impl Egress {
             wider.places.extend(places).map_err(|error| EgressError::Refused(error.to_string()))?;
             let wider = Arc::new(wider);
             // Connections are judged by the policy of the client that made them, so this one has its own.
-            let names = Guarded { policy: wider.clone(), look_up: look_up.clone() };
+            let names = GuardedResolver { policy: wider.clone(), look_up: look_up.clone() };
             (client(proxy.as_ref(), names)?, wider)
         };
         let (proxy, look_up, on_withheld) = (proxy.clone(), look_up.clone(), on_withheld.clone());
-        Ok(Self { inner: Arc::new(Inner { client, policy, secrets, proxy, look_up, on_withheld }) })
+        Ok(Self { inner: Arc::new(EgressState { client, policy, secrets, proxy, look_up, on_withheld }) })
     }
 
     pub fn secrets(&self) -> &Secrets {
@@ -102,10 +102,12 @@ impl Egress {
         let bounds = request.bounds;
         let deadline = later(bounds.total);
         let redirects = request.redirects.min(REDIRECTS_MAX);
-        let mut hop = Hop::from(request);
+        let mut hop = RequestHop::from(request);
         for left in (0..=redirects).rev() {
-            let answered = self.hop(&hop, bounds, deadline).await.map_err(|error| error.after(hop.acted));
-            let response = answered.map_err(|error| if left < redirects { error.led() } else { error })?;
+            let answered =
+                self.hop(&hop, bounds, deadline).await.map_err(|error| error.after_effect(hop.acted));
+            let response =
+                answered.map_err(|error| if left < redirects { error.at_redirect() } else { error })?;
             let status = response.status();
             let location = response.headers().get(LOCATION).filter(|_| is_redirect(status));
             let Some(location) = location.filter(|_| redirects > 0) else {
@@ -113,23 +115,28 @@ impl Egress {
             };
             let acted = hop.acted_after(status);
             let next = if left > 0 { self.follow(hop, status, location) } else { Err(endless(redirects)) };
-            hop = next.map_err(|error| error.after(acted))?;
+            hop = next.map_err(|error| error.after_effect(acted))?;
         }
         Err(endless(redirects))
     }
 
-    async fn hop(&self, hop: &Hop, bounds: Bounds, deadline: Instant) -> Result<Response, EgressError> {
+    async fn hop(
+        &self,
+        hop: &RequestHop,
+        bounds: Bounds,
+        deadline: Instant,
+    ) -> Result<Response, EgressError> {
         let target = self.inner.policy.check(&hop.url)?;
         let request = self.request(hop, &target)?;
         let sending = TARGET.scope(target.clone(), self.inner.client.execute(request));
         let answer = tokio::time::timeout_at(deadline.min(later(bounds.silence)), sending).await;
         let answer = answer.map_err(|_| EgressError::Lost("the other side did not answer in time".into()))?;
-        let response = answer.map_err(|error| failed(&error, &target))?;
+        let response = answer.map_err(|error| request_error(&error, &target))?;
         self.check_peer(&response, &target)?;
         Ok(response)
     }
 
-    fn request(&self, hop: &Hop, target: &Target) -> Result<Request, EgressError> {
+    fn request(&self, hop: &RequestHop, target: &Target) -> Result<Request, EgressError> {
         if hop.method == Method::CONNECT || hop.method == Method::TRACE {
             return Err(EgressError::Refused(format!("{} is no method that is sent", hop.method)));
         }
@@ -153,13 +160,18 @@ impl Egress {
     fn tell_withheld(&self, secret: &str, target: &Target) {
         tracing::warn!(target: "helve::egress", secret, host = %target, "a secret was withheld");
         if let Some(listener) = &self.inner.on_withheld {
-            listener.tell(Withheld { secret: secret.into(), host: target.to_string() });
+            listener.notify(Withheld { secret: secret.into(), host: target.to_string() });
         }
     }
 
-    fn follow(&self, hop: Hop, status: StatusCode, location: &HeaderValue) -> Result<Hop, EgressError> {
+    fn follow(
+        &self,
+        hop: RequestHop,
+        status: StatusCode,
+        location: &HeaderValue,
+    ) -> Result<RequestHop, EgressError> {
         let origin = hop.url.origin();
-        let next = hop.next(status, location).map_err(EgressError::Refused)?;
+        let next = hop.follow(status, location).map_err(EgressError::Refused)?;
         // A server that has a secret may write it into the address of somebody else.
         if next.url.origin() != origin && self.inner.secrets.are_in(next.url.as_str()) {
             return Err(EgressError::Refused(
@@ -186,7 +198,7 @@ impl Egress {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one way out")]
-fn client(proxy: Option<&Url>, names: Guarded) -> Result<reqwest::Client, EgressError> {
+fn client(proxy: Option<&Url>, names: GuardedResolver) -> Result<reqwest::Client, EgressError> {
     let wrong =
         |error: reqwest::Error| EgressError::Refused(format!("the HTTP client cannot be made: {error}"));
     let building = reqwest::Client::builder()
@@ -209,9 +221,9 @@ fn endless(redirects: u8) -> EgressError {
 }
 
 /// The error's own text holds the address, which may hold a secret.
-fn failed(error: &reqwest::Error, target: &Target) -> EgressError {
+fn request_error(error: &reqwest::Error, target: &Target) -> EgressError {
     let causes = || std::iter::successors(error.source(), |&cause| cause.source());
-    if causes().any(|cause| cause.is::<Forbidden>()) {
+    if causes().any(|cause| cause.is::<ForbiddenAddress>()) {
         return target.forbidden();
     }
     if error.is_dns() {
@@ -231,7 +243,7 @@ fn is_distrust(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData || inner.is_some_and(is_distrust)
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for EgressState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inner")
             .field("policy", &self.policy)

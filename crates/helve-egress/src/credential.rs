@@ -26,15 +26,15 @@ impl Credential {
         target: &Target,
         secrets: &Secrets,
     ) -> Result<(), EgressError> {
-        let secret = permitted(self.secret(), target, secrets)?;
+        let secret = find_permitted_secret(self.secret(), target, secrets)?;
         let value = secret.value.expose_secret().trim();
         match self {
-            Self::Bearer { .. } => put(request, AUTHORIZATION, &format!("Bearer {value}"), secret),
+            Self::Bearer { .. } => set_header(request, AUTHORIZATION, &format!("Bearer {value}"), secret),
             Self::Basic { username, .. } => {
                 let pair = base64(format!("{username}:{value}").as_bytes());
-                put(request, AUTHORIZATION, &format!("Basic {pair}"), secret)
+                set_header(request, AUTHORIZATION, &format!("Basic {pair}"), secret)
             }
-            Self::Header { name, .. } => put(request, header_name(name)?, value, secret),
+            Self::Header { name, .. } => set_header(request, header_name(name)?, value, secret),
             Self::Query { name, .. } => {
                 set_query(request.url_mut(), name, value);
                 Ok(())
@@ -44,7 +44,11 @@ impl Credential {
 }
 
 /// The secret, if there is one of this name and the target may have it.
-fn permitted<'a>(name: &str, target: &Target, secrets: &'a Secrets) -> Result<&'a Secret, EgressError> {
+fn find_permitted_secret<'a>(
+    name: &str,
+    target: &Target,
+    secrets: &'a Secrets,
+) -> Result<&'a Secret, EgressError> {
     let Some(secret) = secrets.get(name) else {
         return Err(EgressError::Refused(format!(
             "there is no secret `{name}`, so nothing was sent. Operator: add `[secrets.{name}]` with `env` or `file` and \
@@ -86,7 +90,12 @@ fn header_name(name: &str) -> Result<HeaderName, EgressError> {
     HeaderName::try_from(name).map_err(|_| refused("it is no header's name"))
 }
 
-fn put(request: &mut Request, name: HeaderName, value: &str, secret: &Secret) -> Result<(), EgressError> {
+fn set_header(
+    request: &mut Request,
+    name: HeaderName,
+    value: &str,
+    secret: &Secret,
+) -> Result<(), EgressError> {
     let mut value = HeaderValue::try_from(value).map_err(|_| {
         EgressError::Refused(format!(
             "the secret `{}` has characters that no header can have, so nothing was sent; operator: correct it",
@@ -100,13 +109,14 @@ fn put(request: &mut Request, name: HeaderName, value: &str, secret: &Secret) ->
 
 /// A server that sends us on may have copied the parameter; there is one of it all the same.
 pub(crate) fn set_query(url: &mut Url, name: &str, value: &str) {
-    let others: Vec<(String, String)> = url.query_pairs().filter(|(key, _)| key != name).map(own).collect();
+    let others: Vec<(String, String)> =
+        url.query_pairs().filter(|(key, _)| key != name).map(to_owned_pair).collect();
     if others.len() < url.query_pairs().count() {
         url.query_pairs_mut().clear().extend_pairs(others);
     }
     url.query_pairs_mut().append_pair(name, value);
 }
 
-fn own((key, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)) -> (String, String) {
+fn to_owned_pair((key, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)) -> (String, String) {
     (key.into_owned(), value.into_owned())
 }

@@ -26,7 +26,7 @@ pub struct Incoming {
 
 impl Incoming {
     pub(crate) fn new(response: Response, bounds: Bounds, deadline: Instant, secrets: &Secrets) -> Self {
-        let headers = clean(response.headers(), secrets);
+        let headers = redact_headers(response.headers(), secrets);
         let redactor = secrets.redactor();
         Self { response, headers, bounds, deadline, read: 0, redactor, partial: vec![], ended: false }
     }
@@ -128,7 +128,7 @@ pub(crate) fn later(by: Duration) -> Instant {
 }
 
 /// The headers without secrets, which a server may echo there as well.
-fn clean(headers: &HeaderMap, secrets: &Secrets) -> HeaderMap {
+fn redact_headers(headers: &HeaderMap, secrets: &Secrets) -> HeaderMap {
     let mut clean = headers.clone();
     for value in clean.values_mut() {
         let redacted = secrets.redact_bytes(value.as_bytes());

@@ -9,17 +9,17 @@ use std::str::FromStr;
 
 use url::Host;
 
-use crate::address::{canonical, is_metadata};
+use crate::address::{canonical_address, is_metadata};
 
 /// A place as the operator wrote it: `gpu.lan`, `gpu.lan:8000`, `10.1.2.3`, `10.1.0.0/16`, `[fd00::5]:8000`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    what: What,
+    what: PlaceKind,
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
+enum PlaceKind {
     Name(String),
     /// An address is a network of one.
     Network(IpAddr, u8),
@@ -62,7 +62,7 @@ impl Place {
     pub fn is_host(&self, host: &Host<&str>, port: u16) -> bool {
         match host {
             Host::Domain(name) => {
-                let same = matches!(&self.what, What::Name(own) if own == name);
+                let same = matches!(&self.what, PlaceKind::Name(own) if own == name);
                 same && self.port.is_none_or(|own| own == port)
             }
             Host::Ipv4(ip) => self.is_address(IpAddr::V4(*ip), port),
@@ -71,21 +71,21 @@ impl Place {
     }
 
     pub fn is_address(&self, ip: IpAddr, port: u16) -> bool {
-        let What::Network(network, length) = self.what else { return false };
-        let ip = canonical(ip);
-        let is_one = u32::from(length) == bits(network).1;
+        let PlaceKind::Network(network, length) = self.what else { return false };
+        let ip = canonical_address(ip);
+        let is_one = u32::from(length) == address_bits(network).1;
         contains(network, length, ip)
             && (is_one || !is_metadata(ip))
             && self.port.is_none_or(|own| own == port)
     }
 
     pub fn is_network(&self) -> bool {
-        matches!(self.what, What::Network(ip, length) if u32::from(length) < bits(ip).1)
+        matches!(self.what, PlaceKind::Network(ip, length) if u32::from(length) < address_bits(ip).1)
     }
 }
 
 /// An address as a number that begins at the highest bit, and how many bits it has.
-fn bits(ip: IpAddr) -> (u128, u32) {
+fn address_bits(ip: IpAddr) -> (u128, u32) {
     match ip {
         IpAddr::V4(ip) => (u128::from(ip.to_bits()) << 96, 32),
         IpAddr::V6(ip) => (ip.to_bits(), 128),
@@ -93,7 +93,8 @@ fn bits(ip: IpAddr) -> (u128, u32) {
 }
 
 fn contains(network: IpAddr, length: u8, ip: IpAddr) -> bool {
-    network.is_ipv4() == ip.is_ipv4() && (bits(network).0 ^ bits(ip).0).leading_zeros() >= u32::from(length)
+    network.is_ipv4() == ip.is_ipv4()
+        && (address_bits(network).0 ^ address_bits(ip).0).leading_zeros() >= u32::from(length)
 }
 
 impl FromStr for Place {
@@ -135,7 +136,7 @@ fn port_of(text: &str) -> Result<u16, String> {
     port.ok_or_else(|| format!("has no port that could be `{text}`; ports are 1 to 65535"))
 }
 
-fn host_of(host: &str) -> Result<What, String> {
+fn host_of(host: &str) -> Result<PlaceKind, String> {
     if host.contains('@') {
         return Err("names a user; write the host alone".into());
     }
@@ -143,7 +144,7 @@ fn host_of(host: &str) -> Result<What, String> {
         return Err("ends in a dot; write the name without it".into());
     }
     match Host::parse(host) {
-        Ok(Host::Domain(name)) => Ok(What::Name(name)),
+        Ok(Host::Domain(name)) => Ok(PlaceKind::Name(name)),
         // What the parser takes for an address in an odd notation is more likely a slip.
         Ok(Host::Ipv4(ip)) if host.parse() == Ok(ip) => Ok(one(IpAddr::V4(ip))),
         Ok(Host::Ipv4(ip)) => Err(format!("would be the address {ip}; write it so if that is meant")),
@@ -152,16 +153,16 @@ fn host_of(host: &str) -> Result<What, String> {
     }
 }
 
-fn one(ip: IpAddr) -> What {
-    let ip = canonical(ip);
-    What::Network(ip, if ip.is_ipv4() { 32 } else { 128 })
+fn one(ip: IpAddr) -> PlaceKind {
+    let ip = canonical_address(ip);
+    PlaceKind::Network(ip, if ip.is_ipv4() { 32 } else { 128 })
 }
 
 /// Nothing private is larger than these.
 const SHORTEST_V4: u8 = 8;
 const SHORTEST_V6: u8 = 7;
 
-fn network_of(network: &str, length: &str) -> Result<What, String> {
+fn network_of(network: &str, length: &str) -> Result<PlaceKind, String> {
     let ip: IpAddr = network
         .trim_matches(['[', ']'])
         .parse()
@@ -179,7 +180,7 @@ fn network_of(network: &str, length: &str) -> Result<What, String> {
     if first != ip {
         return Err(format!("does not begin its network; write `{first}/{length}`"));
     }
-    Ok(What::Network(ip, length))
+    Ok(PlaceKind::Network(ip, length))
 }
 
 fn first_of(ip: IpAddr, length: u8) -> IpAddr {
@@ -198,10 +199,10 @@ fn first_of(ip: IpAddr, length: u8) -> IpAddr {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.what, self.port) {
-            (What::Name(name), _) => f.write_str(name)?,
-            (What::Network(ip, _), Some(_)) if ip.is_ipv6() => write!(f, "[{ip}]")?,
-            (What::Network(ip, length), _) if self.is_network() => write!(f, "{ip}/{length}")?,
-            (What::Network(ip, _), _) => write!(f, "{ip}")?,
+            (PlaceKind::Name(name), _) => f.write_str(name)?,
+            (PlaceKind::Network(ip, _), Some(_)) if ip.is_ipv6() => write!(f, "[{ip}]")?,
+            (PlaceKind::Network(ip, length), _) if self.is_network() => write!(f, "{ip}/{length}")?,
+            (PlaceKind::Network(ip, _), _) => write!(f, "{ip}")?,
         }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }

@@ -51,17 +51,17 @@ impl Policy {
         let https = match url.scheme() {
             "https" => true,
             "http" => false,
-            other => return refused(format!("`{other}:` is no scheme that is sent to; use https")),
+            other => return refuse(format!("`{other}:` is no scheme that is sent to; use https")),
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return refused(
+            return refuse(
                 "the address has a user or a password in it; operator: put it into `[secrets]` and name it in the tool's auth"
                     .into(),
             );
         }
-        let Some(host) = url.host() else { return refused("the address has no host".into()) };
+        let Some(host) = url.host() else { return refuse("the address has no host".into()) };
         let Some(port) = url.port_or_known_default().filter(|port| *port > 0) else {
-            return refused("port 0 is no port".into());
+            return refuse("port 0 is no port".into());
         };
         let listed = self.places.has_host(&host, port);
         let target = Target { host: host.to_owned(), port, https, listed };
@@ -69,7 +69,7 @@ impl Policy {
             self.check_host(&target)?;
         }
         if !https && !listed && !self.http {
-            return refused(format!(
+            return refuse(format!(
                 "`{target}` is asked for over plain HTTP, which anybody on the way can read; use https. {}",
                 target.advice()
             ));
@@ -82,7 +82,7 @@ impl Policy {
             Host::Ipv4(ip) => forbidden(IpAddr::V4(*ip)).is_some(),
             Host::Ipv6(ip) => forbidden(IpAddr::V6(*ip)).is_some(),
             Host::Domain(name) if name.ends_with('.') => {
-                return refused(format!("`{name}` ends in a dot; write the name without it"));
+                return refuse(format!("`{name}` ends in a dot; write the name without it"));
             }
             Host::Domain(name) => is_near(name),
         };
@@ -119,7 +119,7 @@ impl std::fmt::Display for Target {
     }
 }
 
-fn refused<T>(why: String) -> Result<T, EgressError> {
+fn refuse<T>(why: String) -> Result<T, EgressError> {
     Err(EgressError::Refused(why))
 }
 

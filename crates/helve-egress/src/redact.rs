@@ -21,38 +21,38 @@ const OTHER_CASE_BYTES_MIN: usize = 8;
 
 /// All forms of some secrets.
 #[derive(Clone, Default)]
-pub(crate) struct Forms(Arc<[Form]>);
+pub(crate) struct SecretForms(Arc<[SecretForm]>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Form {
+struct SecretForm {
     /// In small letters if the case does not matter.
     bytes: Vec<u8>,
     any_case: bool,
 }
 
 /// Some bytes, as they are and in small letters.
-struct Text<'a> {
+struct SearchedText<'a> {
     exact: &'a [u8],
     small: Vec<u8>,
 }
 
-impl<'a> Text<'a> {
-    fn of(exact: &'a [u8]) -> Self {
+impl<'a> SearchedText<'a> {
+    fn new(exact: &'a [u8]) -> Self {
         Self { exact, small: exact.to_ascii_lowercase() }
     }
 
-    fn seen_by(&self, form: &Form) -> &[u8] {
+    fn seen_by(&self, form: &SecretForm) -> &[u8] {
         if form.any_case { &self.small } else { self.exact }
     }
 
-    fn find(&self, form: &Form, from: usize) -> Option<usize> {
+    fn find(&self, form: &SecretForm, from: usize) -> Option<usize> {
         Some(memchr::memmem::find(&self.seen_by(form)[from..], &form.bytes)? + from)
     }
 }
 
-impl Forms {
-    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
-        let mut forms: Vec<Form> = vec![];
+impl SecretForms {
+    pub(crate) fn new<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+        let mut forms: Vec<SecretForm> = vec![];
         for value in values.filter(|value| value.len() >= SECRET_BYTES_MIN) {
             for form in forms_of(value) {
                 if !forms.contains(&form) {
@@ -64,21 +64,21 @@ impl Forms {
     }
 
     /// All of the bytes, without the secrets.
-    pub(crate) fn clean(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn redact(&self, bytes: &[u8]) -> Vec<u8> {
         let mut clean = vec![];
         self.replace(bytes, bytes.len(), &mut clean);
         clean
     }
 
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
-        let text = Text::of(bytes);
+        let text = SearchedText::new(bytes);
         self.0.iter().any(|form| text.find(form, 0).is_some())
     }
 
     /// Replaces the forms that begin before `until`, the leftmost first and of those the longest, and gives the place up to
     /// which all is said.
     fn replace(&self, bytes: &[u8], until: usize, clean: &mut Vec<u8>) -> usize {
-        let text = Text::of(bytes);
+        let text = SearchedText::new(bytes);
         // Each form is looked for once behind each of its finds, so that an echo without end costs no more than its length.
         let mut nexts: Vec<Option<usize>> = self.0.iter().map(|form| text.find(form, 0)).collect();
         let mut said = 0;
@@ -104,8 +104,8 @@ impl Forms {
     /// Where the first form begins that more bytes could complete.
     fn unfinished(&self, bytes: &[u8]) -> usize {
         let longest_form = self.0.iter().map(|form| form.bytes.len()).max().unwrap_or(0);
-        let text = Text::of(&bytes[bytes.len().saturating_sub(longest_form)..]);
-        let longest = |form: &Form| {
+        let text = SearchedText::new(&bytes[bytes.len().saturating_sub(longest_form)..]);
+        let longest = |form: &SecretForm| {
             let seen = text.seen_by(form);
             let most = (form.bytes.len() - 1).min(seen.len());
             (1..=most).rev().find(|length| seen.ends_with(&form.bytes[..*length])).unwrap_or(0)
@@ -116,18 +116,18 @@ impl Forms {
 
 /// Takes secrets out of a stream. What may be the beginning of one is held back until it is known.
 pub struct Redactor {
-    forms: Forms,
+    forms: SecretForms,
     held: Vec<u8>,
 }
 
 impl Redactor {
-    pub(crate) fn new(forms: Forms) -> Self {
+    pub(crate) fn new(forms: SecretForms) -> Self {
         Self { forms, held: vec![] }
     }
 
     /// For one secret alone.
-    pub fn of_value(value: &str) -> Self {
-        Self::new(Forms::of(std::iter::once(value)))
+    pub fn for_value(value: &str) -> Self {
+        Self::new(SecretForms::new(std::iter::once(value)))
     }
 
     /// What can be said of the stream up to the end of this piece.
@@ -145,49 +145,49 @@ impl Redactor {
 
     /// What was held back, once nothing more comes.
     pub fn finish(&mut self) -> Bytes {
-        self.forms.clean(&std::mem::take(&mut self.held)).into()
+        self.forms.redact(&std::mem::take(&mut self.held)).into()
     }
 }
 
-fn forms_of(value: &str) -> Vec<Form> {
-    let json = in_json(value);
+fn forms_of(value: &str) -> Vec<SecretForm> {
+    let json = json_escape(value);
     let each = |show: &dyn Fn(u8) -> String| value.bytes().map(show).collect::<String>();
     let plain = [
         value.to_owned(),
-        percent(value, |byte| format!("%{byte:02X}")),
-        percent(value, |byte| format!("%{byte:02x}")),
+        percent_encode(value, |byte| format!("%{byte:02X}")),
+        percent_encode(value, |byte| format!("%{byte:02x}")),
         url::form_urlencoded::byte_serialize(value.as_bytes()).collect(),
         json.replace('/', "\\/"),
         json,
         value.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect(),
     ];
     let any_case = value.len() >= OTHER_CASE_BYTES_MIN;
-    let plain = plain.into_iter().map(|text| Form::new(text, any_case));
+    let plain = plain.into_iter().map(|text| SecretForm::new(text, any_case));
     // Numbers are written in either case, whatever the length.
     let numbers = [each(&|byte| format!("{byte:02x}")), each(&|byte| format!("%{byte:02x}"))];
-    let numbers = numbers.into_iter().map(|text| Form::new(text, true));
+    let numbers = numbers.into_iter().map(|text| SecretForm::new(text, true));
     let base64 = [STANDARD, URL_SAFE].into_iter().flat_map(|alphabet| {
-        (0..3).map(move |offset| Form::new(inside_base64(value.as_bytes(), offset, alphabet), false))
+        (0..3).map(move |offset| SecretForm::new(inside_base64(value.as_bytes(), offset, alphabet), false))
     });
-    let fits = |form: &Form| form.bytes.len() >= SECRET_BYTES_MIN;
+    let fits = |form: &SecretForm| form.bytes.len() >= SECRET_BYTES_MIN;
     plain.chain(numbers).chain(base64).filter(fits).collect()
 }
 
-impl Form {
+impl SecretForm {
     fn new(text: String, any_case: bool) -> Self {
         let bytes = if any_case { text.to_ascii_lowercase() } else { text }.into_bytes();
         Self { bytes, any_case }
     }
 }
 
-fn percent(value: &str, code: impl Fn(u8) -> String) -> String {
+fn percent_encode(value: &str, code: impl Fn(u8) -> String) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
     let one = |byte: u8| if plain(&byte) { char::from(byte).to_string() } else { code(byte) };
     value.bytes().map(one).collect()
 }
 
 /// The value as it stands in a JSON string.
-fn in_json(value: &str) -> String {
+fn json_escape(value: &str) -> String {
     let mut escaped = String::new();
     for c in value.chars() {
         match c {
@@ -236,12 +236,12 @@ mod tests {
 
     const CANARY: &str = "sk-canary/0123+45 \"67\"é";
 
-    fn forms() -> Forms {
-        Forms::of([CANARY, "sk-canary-long", "sk-canary"].into_iter())
+    fn forms() -> SecretForms {
+        SecretForms::new([CANARY, "sk-canary-long", "sk-canary"].into_iter())
     }
 
     fn cleaned(text: &str) -> String {
-        String::from_utf8(forms().clean(text.as_bytes())).unwrap()
+        String::from_utf8(forms().redact(text.as_bytes())).unwrap()
     }
 
     #[test]
@@ -291,8 +291,9 @@ mod tests {
 
     #[test]
     fn a_short_secret_is_known_in_its_own_case_and_as_numbers() {
-        let clean =
-            |text: &str| String::from_utf8(Forms::of(["Test"].into_iter()).clean(text.as_bytes())).unwrap();
+        let clean = |text: &str| {
+            String::from_utf8(SecretForms::new(["Test"].into_iter()).redact(text.as_bytes())).unwrap()
+        };
         assert_eq!(
             clean("a test of Test, 54657374 and %54%65%73%74"),
             "a test of [secret], [secret] and [secret]"
@@ -301,7 +302,7 @@ mod tests {
 
     #[test]
     fn what_is_too_short_to_be_a_secret_is_left_alone() {
-        assert_eq!(Forms::of(["abc", ""].into_iter()).clean(b"abcabc"), b"abcabc");
+        assert_eq!(SecretForms::new(["abc", ""].into_iter()).redact(b"abcabc"), b"abcabc");
     }
 
     fn stream(text: &[u8], cuts: &[usize]) -> Vec<u8> {
@@ -329,7 +330,7 @@ mod tests {
             cuts.iter_mut().for_each(|cut| *cut %= text.len() + 1);
             cuts.sort_unstable();
             let said = stream(text.as_bytes(), &cuts);
-            prop_assert_eq!(&said, &forms().clean(text.as_bytes()));
+            prop_assert_eq!(&said, &forms().redact(text.as_bytes()));
             prop_assert!(!String::from_utf8_lossy(&said).contains("sk-canary"));
         }
     }

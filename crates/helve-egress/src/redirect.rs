@@ -14,7 +14,7 @@ pub(crate) const REDIRECTS_MAX: u8 = 3;
 
 /// One request of the chain.
 #[derive(Debug, Clone)]
-pub(crate) struct Hop {
+pub(crate) struct RequestHop {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
@@ -24,16 +24,16 @@ pub(crate) struct Hop {
     pub(crate) acted: bool,
 }
 
-impl From<Outgoing> for Hop {
+impl From<Outgoing> for RequestHop {
     fn from(request: Outgoing) -> Self {
         let Outgoing { method, url, headers, body, credential, .. } = request;
         Self { method, url, headers, body, credential, acted: false }
     }
 }
 
-impl Hop {
+impl RequestHop {
     /// What an answer of this status and with this `Location` asks for next, or why it must not be done.
-    pub(crate) fn next(self, status: StatusCode, location: &HeaderValue) -> Result<Self, String> {
+    pub(crate) fn follow(self, status: StatusCode, location: &HeaderValue) -> Result<Self, String> {
         let url = std::str::from_utf8(location.as_bytes()).ok().and_then(|text| self.url.join(text).ok());
         let url = url.ok_or("the answer is a redirect to an address that cannot be read")?;
         if self.url.scheme() == "https" && url.scheme() != "https" {
@@ -46,7 +46,7 @@ impl Hop {
         if same {
             let mut hop = Self { url, acted, ..self };
             if hop.method != method {
-                hop.become_question(method);
+                hop.drop_body(method);
             }
             return Ok(hop);
         }
@@ -75,7 +75,7 @@ impl Hop {
         }
     }
 
-    fn become_question(&mut self, method: Method) {
+    fn drop_body(&mut self, method: Method) {
         self.method = method;
         self.body = None;
         for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION] {
@@ -92,7 +92,7 @@ pub(crate) fn is_redirect(status: StatusCode) -> bool {
 mod tests {
     use super::*;
 
-    fn hop(method: &Method, url: &str) -> Hop {
+    fn hop(method: &Method, url: &str) -> RequestHop {
         let mut request = Outgoing::new(method.clone(), Url::parse(url).unwrap());
         request.headers.insert("x-canary", HeaderValue::from_static("1"));
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
@@ -101,9 +101,9 @@ mod tests {
         request.into()
     }
 
-    fn follow(method: &Method, status: u16, location: &str) -> Result<Hop, String> {
+    fn follow(method: &Method, status: u16, location: &str) -> Result<RequestHop, String> {
         let location = HeaderValue::from_str(location).unwrap();
-        hop(method, "https://a.example/x").next(StatusCode::from_u16(status).unwrap(), &location)
+        hop(method, "https://a.example/x").follow(StatusCode::from_u16(status).unwrap(), &location)
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
                 );
                 // Coming back does not bring them back.
                 let home =
-                    hop.next(StatusCode::FOUND, &HeaderValue::from_static("https://a.example/")).unwrap();
+                    hop.follow(StatusCode::FOUND, &HeaderValue::from_static("https://a.example/")).unwrap();
                 assert!(home.headers.is_empty() && home.credential.is_none());
             }
             for status in [307, 308] {

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Host;
 
 use crate::places::Place;
-use crate::redact::{Forms, Redactor};
+use crate::redact::{Redactor, SecretForms};
 
 /// A secret of the operator's, with the hosts that may get it.
 #[derive(Clone)]
@@ -34,18 +34,18 @@ impl Secret {
 #[derive(Clone, Default)]
 pub struct Secrets {
     all: Vec<Secret>,
-    forms: Forms,
+    forms: SecretForms,
 }
 
 impl Secrets {
     pub fn new(all: Vec<Secret>) -> Self {
-        let forms = Forms::of(all.iter().map(|secret| secret.value.expose_secret()));
+        let forms = SecretForms::new(all.iter().map(|secret| secret.value.expose_secret()));
         Self { all, forms }
     }
 
     /// These and one more, which takes the place of another of its name.
     #[must_use]
-    pub fn with(&self, secret: Secret) -> Self {
+    pub fn with_secret(&self, secret: Secret) -> Self {
         let mut all = self.all.clone();
         all.retain(|known| known.name != secret.name);
         all.push(secret);
@@ -63,7 +63,7 @@ impl Secrets {
     /// The text without any secret in it, in whatever form.
     pub fn redact(&self, text: &str) -> String {
         // Forms are whole characters, so what is left of a text is one.
-        String::from_utf8_lossy(&self.forms.clean(text.as_bytes())).into_owned()
+        String::from_utf8_lossy(&self.forms.redact(text.as_bytes())).into_owned()
     }
 
     /// The same for a stream.
@@ -72,7 +72,7 @@ impl Secrets {
     }
 
     pub(crate) fn redact_bytes(&self, bytes: &[u8]) -> Vec<u8> {
-        self.forms.clean(bytes)
+        self.forms.redact(bytes)
     }
 
     pub(crate) fn are_in(&self, text: &str) -> bool {

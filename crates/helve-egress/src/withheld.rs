@@ -20,7 +20,7 @@ impl OnWithheld {
         Self(Arc::new(listener))
     }
 
-    pub(crate) fn tell(&self, withheld: Withheld) {
+    pub(crate) fn notify(&self, withheld: Withheld) {
         (self.0)(withheld);
     }
 }

@@ -72,11 +72,11 @@ struct Shared {
     settings: AdmissionSettings,
     queue: AdmissionQueue,
     /// Where each waiter gets its permit or its rejection.
-    waiters: HashMap<u64, Waker>,
+    waiters: HashMap<u64, PermitSender>,
     rejected: [u64; 2],
 }
 
-type Waker = oneshot::Sender<Result<AdmissionPermit, Rejected>>;
+type PermitSender = oneshot::Sender<Result<AdmissionPermit, Rejected>>;
 
 impl Admission {
     pub fn new(settings: AdmissionSettings) -> Self {

@@ -125,11 +125,11 @@ pub struct BreakerStatus {
 /// A handle on one breaker; clones share it.
 #[derive(Debug, Clone)]
 pub struct Breaker {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<BreakerShared>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct BreakerShared {
     state: BreakerState,
     seed: u64,
 }
@@ -139,7 +139,7 @@ impl Breaker {
     /// back at the same moment.
     pub fn new(settings: BreakerSettings, seed: u64) -> Self {
         let state = BreakerState::new(settings, Instant::now());
-        Self { shared: Arc::new(Mutex::new(Shared { state, seed })) }
+        Self { shared: Arc::new(Mutex::new(BreakerShared { state, seed })) }
     }
 
     /// Asks to make one call. Every ticket should get a verdict when the call has ended, also when it ended
@@ -163,7 +163,7 @@ impl Breaker {
 #[derive(Debug)]
 #[must_use = "a dropped ticket counts as nothing"]
 pub struct Ticket {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<BreakerShared>>,
     admission: AdmittedCall,
     open: bool,
 }

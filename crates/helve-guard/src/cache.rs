@@ -33,8 +33,8 @@ use tokio::{sync::oneshot, time::Instant};
 pub use key::{CacheKey, KeyParts, Scope};
 
 use crate::lock::lock;
-use entries::{Entry, EntryStore};
-use flight::{Flight, FlightMessage, Followers, Lead, follow};
+use entries::{CacheEntry, EntryStore};
+use flight::{FlightKey, FlightLead, FlightMessage, Followers, follow};
 use invalidation::{Buckets, Generation, Invalidations};
 
 /// How much is stored.
@@ -137,18 +137,18 @@ pub struct CacheStatus {
 ///
 /// A hit clones the value under the lock, so `V` should be cheap to clone, such as an `Arc`.
 pub struct Cache<V, E> {
-    shared: Arc<Shared<V, E>>,
+    shared: Arc<CacheShared<V, E>>,
 }
 
-struct Shared<V, E> {
+struct CacheShared<V, E> {
     weigh: fn(&V) -> usize,
-    state: Mutex<State<V, E>>,
+    state: Mutex<CacheState<V, E>>,
 }
 
-struct State<V, E> {
+struct CacheState<V, E> {
     entries: EntryStore<V>,
     invalidations: Invalidations,
-    flights: HashMap<Flight, Followers<V, E>>,
+    flights: HashMap<FlightKey, Followers<V, E>>,
     hits: u64,
     misses: u64,
     shared: u64,
@@ -162,7 +162,7 @@ where
 {
     /// `weigh` tells how many bytes a value takes.
     pub fn new(settings: CacheSettings, weigh: fn(&V) -> usize) -> Self {
-        let state = State {
+        let state = CacheState {
             entries: EntryStore::new(settings),
             invalidations: Invalidations::new(),
             flights: HashMap::new(),
@@ -171,7 +171,7 @@ where
             shared: 0,
             evicted: 0,
         };
-        Self { shared: Arc::new(Shared { weigh, state: Mutex::new(state) }) }
+        Self { shared: Arc::new(CacheShared { weigh, state: Mutex::new(state) }) }
     }
 
     /// The stored answer, or that of `work`, which runs here unless another caller is running it.
@@ -202,7 +202,7 @@ where
             }
         };
         let ran = work().await;
-        lead.land(ran, lifetime)
+        lead.finish(ran, lifetime)
     }
 
     /// For work that bypasses the cache, so is neither answered from it nor shared, but whose answer is to be stored.
@@ -220,7 +220,7 @@ where
         let key = parts.key();
         let mut state = lock(&self.shared.state);
         let now = Instant::now();
-        let State { entries, invalidations, .. } = &mut *state;
+        let CacheState { entries, invalidations, .. } = &mut *state;
         let entry = entries.get_if(&key, |entry| {
             now < entry.keep_until && entry.generation == invalidations.generation(entry.buckets)
         })?;
@@ -231,7 +231,7 @@ where
     pub fn invalidate_tool(&self, tool: &str) {
         let mut state = lock(&self.shared.state);
         state.invalidations.invalidate_tool(tool);
-        let State { entries, invalidations, .. } = &mut *state;
+        let CacheState { entries, invalidations, .. } = &mut *state;
         let gone = entries.retain(|entry| entry.generation == invalidations.generation(entry.buckets));
         drop(state);
         drop(gone);
@@ -268,7 +268,7 @@ where
     fn look_up(&self, parts: &KeyParts<'_>, lifetime: CacheLifetime) -> Lookup<V, E> {
         let key = parts.key();
         let mut state = lock(&self.shared.state);
-        if let Some(found) = state.fresh(&key, lifetime.ttl.min(TTL_MAX), Instant::now()) {
+        if let Some(found) = state.find_fresh(&key, lifetime.ttl.min(TTL_MAX), Instant::now()) {
             return Lookup::Hit(found);
         }
         let buckets = state.invalidations.buckets(&parts.scope);
@@ -277,7 +277,7 @@ where
             hash_map::Entry::Occupied(mut followers) => Lookup::Follow(follow(followers.get_mut())),
             hash_map::Entry::Vacant(vacant) => {
                 vacant.insert(VecDeque::new());
-                Lookup::Lead(Lead::new(self.shared.clone(), flight, buckets))
+                Lookup::Lead(FlightLead::new(self.shared.clone(), flight, buckets))
             }
         }
     }
@@ -290,7 +290,7 @@ where
 
 /// The entry of an answer that is not there yet.
 pub struct PendingEntry<V, E> {
-    shared: Arc<Shared<V, E>>,
+    shared: Arc<CacheShared<V, E>>,
     key: CacheKey,
     buckets: Buckets,
     generation: Generation,
@@ -307,8 +307,8 @@ impl<V: Clone, E> PendingEntry<V, E> {
         }
         let now = Instant::now();
         let keep_until = now + lifetime.ttl.min(TTL_MAX) + lifetime.keep.min(KEEP_MAX);
-        let gone =
-            state.store(Entry { key, value, bytes, buckets, generation, stored_at: now, keep_until }, now);
+        let gone = state
+            .store(CacheEntry { key, value, bytes, buckets, generation, stored_at: now, keep_until }, now);
         drop(state);
         drop(gone);
     }
@@ -316,14 +316,14 @@ impl<V: Clone, E> PendingEntry<V, E> {
 
 enum Lookup<V, E> {
     Hit(CachedAnswer<V>),
-    Lead(Lead<V, E>),
+    Lead(FlightLead<V, E>),
     Follow(oneshot::Receiver<FlightMessage<V, E>>),
 }
 
-impl<V: Clone, E> State<V, E> {
-    fn fresh(&mut self, key: &CacheKey, ttl: Duration, now: Instant) -> Option<CachedAnswer<V>> {
+impl<V: Clone, E> CacheState<V, E> {
+    fn find_fresh(&mut self, key: &CacheKey, ttl: Duration, now: Instant) -> Option<CachedAnswer<V>> {
         let Self { entries, invalidations, .. } = self;
-        let age = |entry: &Entry<V>| now.saturating_duration_since(entry.stored_at);
+        let age = |entry: &CacheEntry<V>| now.saturating_duration_since(entry.stored_at);
         let entry = entries.get_if(key, |entry| {
             age(entry) < ttl
                 && now < entry.keep_until
@@ -334,10 +334,10 @@ impl<V: Clone, E> State<V, E> {
         Some(found)
     }
 
-    fn store(&mut self, entry: Entry<V>, now: Instant) -> Vec<Entry<V>> {
+    fn store(&mut self, entry: CacheEntry<V>, now: Instant) -> Vec<CacheEntry<V>> {
         let key = entry.key;
         let gone = self.entries.insert(entry, now);
-        let in_time = |entry: &&Entry<V>| {
+        let in_time = |entry: &&CacheEntry<V>| {
             entry.key != key
                 && now < entry.keep_until
                 && entry.generation == self.invalidations.generation(entry.buckets)

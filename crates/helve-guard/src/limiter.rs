@@ -6,7 +6,7 @@
 //! Promises:
 //! - In every real interval `(t − window, t]` at most `per_window` requests arrive at the other side, wherever one
 //!   puts it (above 10,000 a window this is approximate and the status says so). A request arrives between
-//!   [`Slot::sent`] and the end of its slot, and ten seconds after the former at the latest.
+//!   [`Slot::mark_sent`] and the end of its slot, and ten seconds after the former at the latest.
 //! - What was sent before the limiter was made counts too, once it is told ([`Limiter::recall_once`]).
 //! - At most `concurrent` slots exist. A slot ends when its owner drops it; no timer ends it.
 //! - Waiting is first come, first served. A waiter that is dropped vanishes and does not hold up the others.
@@ -130,7 +130,7 @@ impl Limiter {
 
     /// Like [`enter`](Self::enter), but does not wait beyond `deadline`, and does not begin to wait when the
     /// rate makes that hopeless.
-    pub async fn enter_by(&self, deadline: Instant) -> Result<Slot, Limited> {
+    pub async fn enter_before(&self, deadline: Instant) -> Result<Slot, Limited> {
         self.enter_within(Some(deadline)).await
     }
 
@@ -171,7 +171,7 @@ impl Limiter {
         let _one_at_a_time = self.recall.lock().await;
         if !lock(&self.line).is_recalled() {
             let ages = ages.await?;
-            lock(&self.line).recall(ages, Instant::now());
+            lock(&self.line).count_earlier(ages, Instant::now());
         }
         Ok(())
     }
@@ -183,18 +183,18 @@ impl Limiter {
 
     async fn enter_within(&self, deadline: Option<Instant>) -> Result<Slot, Limited> {
         match self.arrive(deadline)? {
-            Entrance::Admitted(slot) => Ok(slot),
-            Entrance::Waiting(place) => place.turn().await,
+            LimiterEntry::Admitted(slot) => Ok(slot),
+            LimiterEntry::Waiting(place) => place.turn().await,
         }
     }
 
-    fn arrive(&self, deadline: Option<Instant>) -> Result<Entrance, Limited> {
+    fn arrive(&self, deadline: Option<Instant>) -> Result<LimiterEntry, Limited> {
         let mut line = lock(&self.line);
         // The clock is read under the lock: the order of admissions is the order of their times.
         match line.arrive(Instant::now(), deadline)? {
-            Arrival::Admitted(at) => Ok(Entrance::Admitted(self.slot(at))),
+            Arrival::Admitted(at) => Ok(LimiterEntry::Admitted(self.slot(at))),
             Arrival::Waiting(number, waker) => {
-                Ok(Entrance::Waiting(Place { limiter: self.clone(), number, waker }))
+                Ok(LimiterEntry::Waiting(QueuePlace { limiter: self.clone(), number, waker }))
             }
         }
     }
@@ -222,8 +222,8 @@ pub struct Slot {
 impl Slot {
     /// The request is sent now. Until this is said the slot counts as if it were sent at any moment; one that ends
     /// without it was not sent, and counts from its admission.
-    pub fn sent(&mut self) {
-        self.stamp = lock(&self.line).sent(self.stamp, Instant::now());
+    pub fn mark_sent(&mut self) {
+        self.stamp = lock(&self.line).mark_sent(self.stamp, Instant::now());
     }
 }
 
@@ -238,19 +238,19 @@ impl Drop for Slot {
     }
 }
 
-enum Entrance {
+enum LimiterEntry {
     Admitted(Slot),
-    Waiting(Place),
+    Waiting(QueuePlace),
 }
 
 /// A place in line, given up when dropped.
-struct Place {
+struct QueuePlace {
     limiter: Limiter,
     number: u64,
     waker: Arc<Notify>,
 }
 
-impl Place {
+impl QueuePlace {
     async fn turn(self) -> Result<Slot, Limited> {
         loop {
             let check_turn = lock(&self.limiter.line).check_turn(self.number, Instant::now())?;
@@ -262,7 +262,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
         // Also after an admission or a refusal: then there is nothing to leave, but there is a new head.
         let head = {

@@ -63,20 +63,20 @@ pub fn begins(text: &[u8], mark: impl AsRef<[u8]>) -> bool {
     // Asked one after the other: a table of all lengths would be a jump that nobody can foresee.
     let len = mark.len();
     if (4..8).contains(&len) {
-        both_ends::<4>(text, mark)
+        matches_both_ends::<4>(text, mark)
     } else if (8..16).contains(&len) {
-        both_ends::<8>(text, mark)
+        matches_both_ends::<8>(text, mark)
     } else if (16..=32).contains(&len) {
-        both_ends::<16>(text, mark)
+        matches_both_ends::<16>(text, mark)
     } else if (2..4).contains(&len) {
-        both_ends::<2>(text, mark)
+        matches_both_ends::<2>(text, mark)
     } else {
         text == mark
     }
 }
 
 #[inline]
-fn both_ends<const N: usize>(text: &[u8], mark: &[u8]) -> bool {
+fn matches_both_ends<const N: usize>(text: &[u8], mark: &[u8]) -> bool {
     text.first_chunk::<N>() == mark.first_chunk::<N>() && text.last_chunk::<N>() == mark.last_chunk::<N>()
 }
 

@@ -10,13 +10,13 @@ pub struct MarkMatcher {
 
 impl MarkMatcher {
     /// Takes one more byte; gives the mark once it is whole.
-    pub fn step(&mut self, marks: &[&'static str], byte: u8) -> Option<&'static str> {
+    pub fn push_byte(&mut self, marks: &[&'static str], byte: u8) -> Option<&'static str> {
         let so_far = marks.get(self.of).map_or("", |mark| *mark).as_bytes();
         if let Some(next) = so_far.get(self.at)
             && *next == byte
         {
             self.at += 1;
-            return self.whole(marks);
+            return self.complete_mark(marks);
         }
         let fits = |mark: &&str| {
             mark.as_bytes().get(self.at) == Some(&byte) && mark.as_bytes()[..self.at] == so_far[..self.at]
@@ -28,14 +28,14 @@ impl MarkMatcher {
             }
             None if self.at > 0 => {
                 self.at = 0;
-                return self.step(marks, byte);
+                return self.push_byte(marks, byte);
             }
             None => {}
         }
-        self.whole(marks)
+        self.complete_mark(marks)
     }
 
-    fn whole(&mut self, marks: &[&'static str]) -> Option<&'static str> {
+    fn complete_mark(&mut self, marks: &[&'static str]) -> Option<&'static str> {
         let whole = marks.get(self.of).filter(|mark| mark.len() == self.at).copied();
         if whole.is_some() {
             self.at = 0;
@@ -44,7 +44,7 @@ impl MarkMatcher {
     }
 
     /// How many bytes of a mark have been seen.
-    pub fn seen(&self) -> usize {
+    pub fn matched_bytes(&self) -> usize {
         self.at
     }
 }

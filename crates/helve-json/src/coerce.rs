@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::inspect::{fits_inside, is_object};
 use crate::literal::{LiteralProgress, LiteralReader};
-pub use schema::inside;
-use schema::{JsonType, SchemaReader, TypeVerdict, anywhere};
+pub use schema::find_keyword;
+use schema::{JsonType, SchemaReader, TypeVerdict, find_anywhere};
 
 use crate::work::count_bytes;
 
@@ -21,62 +21,62 @@ use crate::work::count_bytes;
 /// what they would be.
 pub fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     let named = |part: &'s Value| part.get("properties")?.get(name);
-    let patterned = |part: &'s Value| pattern::matching(part.get("patternProperties")?, name);
+    let patterned = |part: &'s Value| pattern::find_matching(part.get("patternProperties")?, name);
     let other =
         |part: &'s Value| part.get("additionalProperties").filter(|schema| **schema != Value::Bool(false));
     named(schema)
-        .or_else(|| anywhere(schema, named))
-        .or_else(|| anywhere(schema, patterned))
-        .or_else(|| anywhere(schema, other))
+        .or_else(|| find_anywhere(schema, named))
+        .or_else(|| find_anywhere(schema, patterned))
+        .or_else(|| find_anywhere(schema, other))
 }
 
 /// JSON text for what was written, by the types its schema allows.
 pub fn by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String {
-    schema.and_then(|schema| typed(written, schema, root)).unwrap_or_else(|| quoted(written))
+    schema.and_then(|schema| coerce_typed(written, schema, root)).unwrap_or_else(|| quote_text(written))
 }
 
 /// The same; `None` where the schema says nothing about the type.
 #[inline(never)]
-pub fn typed(written: &str, schema: &Value, root: &Value) -> Option<String> {
+pub fn coerce_typed(written: &str, schema: &Value, root: &Value) -> Option<String> {
     let says = SchemaReader::new(root).types(schema).filter(|says| !says.is_nothing())?;
     // Neither this nor `is_text` is made one with what reads the pieces of a value, which would be slower for it.
-    Some(fitting(written, says, schema, root).unwrap_or_else(|| quoted(written)))
+    Some(first_fit(written, says, schema, root).unwrap_or_else(|| quote_text(written)))
 }
 
 /// The first reading that the schema admits, if it is not text.
-fn fitting(written: &str, says: TypeVerdict, schema: &Value, root: &Value) -> Option<String> {
+fn first_fit(written: &str, says: TypeVerdict, schema: &Value, root: &Value) -> Option<String> {
     let text = written.trim();
     let fits = |kind: JsonType, json: &str| {
         let value = serde_json::from_str(json).ok();
         value.is_some_and(|value| SchemaReader::new(root).value(schema, kind, &value).admits(kind))
     };
     for kind in JsonType::LADDER.into_iter().filter(|kind| says.admits(*kind)) {
-        let Some(json) = read(text, kind) else { continue };
+        let Some(json) = read_as(text, kind) else { continue };
         if !says.by_value || fits(kind, &json) {
             return Some(json);
         }
     }
-    if says.admits(JsonType::String) && (!says.by_value || fits(JsonType::String, &quoted(written))) {
+    if says.admits(JsonType::String) && (!says.by_value || fits(JsonType::String, &quote_text(written))) {
         return None;
     }
     // No reading fits. What checks the call tells more if the type at least is the one that was asked for.
-    let named = SchemaReader::new(root).loosely(schema).filter(|named| !named.is_nothing())?;
+    let named = SchemaReader::new(root).named_types(schema).filter(|named| !named.is_nothing())?;
     let kinds = JsonType::LADDER.into_iter().filter(|kind| *kind != JsonType::Null && named.admits(*kind));
-    kinds.filter_map(|kind| read(text, kind)).next()
+    kinds.filter_map(|kind| read_as(text, kind)).next()
 }
 
 /// JSON text for what was written, where nothing is known about its type.
-pub fn by_look(written: &str) -> String {
+pub fn coerce_untyped(written: &str) -> String {
     // Numbers that no machine can hold are no numbers.
     match is_argument(written) {
         true => written.trim().to_owned(),
-        false => quoted(written),
+        false => quote_text(written),
     }
 }
 
 /// JSON text for what was written, where it is said to be JSON. Python counts too where it begins with one of these
 /// characters, which tell its kind.
-pub fn by_word(written: &str, python: &str) -> String {
+pub fn coerce_declared_json(written: &str, python: &str) -> String {
     let text = written.trim();
     let json = match text {
         _ if !text.starts_with(|c| python.contains(c)) => None,
@@ -85,7 +85,7 @@ pub fn by_word(written: &str, python: &str) -> String {
         "None" => Some("null".to_owned()),
         _ => text.chars().next().and_then(|open| container(text, open)),
     };
-    json.unwrap_or_else(|| by_look(written))
+    json.unwrap_or_else(|| coerce_untyped(written))
 }
 
 /// Whether the schema allows nothing but text; `None` where it says nothing about the type.
@@ -104,7 +104,7 @@ pub fn admits_text(text: &str, schema: &Value, root: &Value) -> Option<bool> {
 }
 
 /// The text as a value of this kind, if it is one. Whatever it is, it is text.
-fn read(text: &str, kind: JsonType) -> Option<String> {
+fn read_as(text: &str, kind: JsonType) -> Option<String> {
     count_bytes(text.len());
     match kind {
         JsonType::Null => text.eq_ignore_ascii_case("null").then(|| "null".to_owned()),
@@ -164,7 +164,7 @@ fn container(text: &str, open: char) -> Option<String> {
         return Some(text.to_owned());
     }
     count_bytes(text.len());
-    let mut literal = LiteralReader::python();
+    let mut literal = LiteralReader::for_python();
     let mut out = String::new();
     let whole = match literal.feed(text, 0, &mut out) {
         LiteralProgress::All => true,
@@ -181,7 +181,7 @@ fn is_argument(text: &str) -> bool {
 }
 
 /// The text as a JSON string.
-pub fn quoted(text: &str) -> String {
+pub fn quote_text(text: &str) -> String {
     count_bytes(text.len());
     Value::from(text).to_string()
 }
@@ -380,11 +380,11 @@ mod tests {
 
     #[test]
     fn without_a_schema_json_is_json() {
-        assert_eq!(by_look("[1, 2]"), "[1, 2]");
-        assert_eq!(by_look("plain"), r#""plain""#);
-        assert_eq!(by_look("12345678901234567890123"), "12345678901234567890123");
-        assert_eq!(by_look("1e999"), r#""1e999""#);
-        assert_eq!(by_look("[1e999]"), r#""[1e999]""#);
+        assert_eq!(coerce_untyped("[1, 2]"), "[1, 2]");
+        assert_eq!(coerce_untyped("plain"), r#""plain""#);
+        assert_eq!(coerce_untyped("12345678901234567890123"), "12345678901234567890123");
+        assert_eq!(coerce_untyped("1e999"), r#""1e999""#);
+        assert_eq!(coerce_untyped("[1e999]"), r#""[1e999]""#);
     }
 
     /// Arguments as deep as JSON may be here are read by whoever gets them; deeper ones would be by nobody.
@@ -394,10 +394,10 @@ mod tests {
         let schema = json!({"type": "array"});
         for depth in [1, 125, 126, 127, 128, 200, 100_000] {
             let (written, python) = (lists(depth), lists(depth).replace('"', "'"));
-            let expected = if depth <= 125 { written.clone() } else { quoted(&written) };
-            assert_eq!(by_look(&written), expected, "{depth}");
+            let expected = if depth <= 125 { written.clone() } else { quote_text(&written) };
+            assert_eq!(coerce_untyped(&written), expected, "{depth}");
             assert_eq!(by_schema(&written, Some(&schema), &schema), expected, "{depth}");
-            let expected = if depth <= 120 { written.clone() } else { quoted(&python) };
+            let expected = if depth <= 120 { written.clone() } else { quote_text(&python) };
             assert_eq!(by_schema(&python, Some(&schema), &schema), expected, "{depth}");
         }
     }

@@ -91,12 +91,12 @@ const DEPTH_MAX: usize = 120;
 
 impl LiteralReader {
     /// For the arguments of a Python call.
-    pub fn python() -> Self {
+    pub fn for_python() -> Self {
         Self::new(true)
     }
 
     /// For JSON gone wrong.
-    pub fn repairing() -> Self {
+    pub fn for_repair() -> Self {
         Self::new(false)
     }
 
@@ -117,8 +117,8 @@ impl LiteralReader {
     }
 
     /// Whether plain text from here on is nothing but the inside of a string.
-    pub fn flows(&self) -> bool {
-        matches!(&self.state, LiteralState::Text(text) if text.flows())
+    pub fn is_plain_text(&self) -> bool {
+        matches!(&self.state, LiteralState::Text(text) if text.is_plain_text())
     }
 
     /// Whether braces around the braces of an object were left out.
@@ -128,7 +128,7 @@ impl LiteralReader {
 
     /// How much of what was written so far is certain: a brace may still turn out to be a set's, and a parenthesis to be
     /// no tuple's.
-    pub fn certain(&self, written: usize) -> usize {
+    pub fn certain_bytes(&self, written: usize) -> usize {
         let open = self
             .frames
             .iter()
@@ -194,7 +194,7 @@ impl LiteralReader {
                         BracketContent::Doubled => {}
                     }
                 }
-                self.note(Repair::Closers);
+                self.note_repair(Repair::Closers);
                 true
             }
             _ => false,
@@ -225,7 +225,7 @@ impl LiteralReader {
     }
 
     fn value(&mut self, c: char, out: &mut String) -> LiteralStep {
-        let c = self.narrow(c);
+        let c = self.normalize_width(c);
         if self.is_blank(c) {
             return LiteralStep::Next;
         }
@@ -236,7 +236,7 @@ impl LiteralReader {
             return self.close(out);
         }
         if c == '\\' {
-            self.note(Repair::Escapes);
+            self.note_repair(Repair::Escapes);
             self.state = LiteralState::Blank { after: false };
             return LiteralStep::Next;
         }
@@ -266,7 +266,7 @@ impl LiteralReader {
 
     fn text(&mut self, quote: Quote, prefix: &str, out: &mut String) -> LiteralStep {
         if quote != Quote::Double || !prefix.is_empty() {
-            self.note(Repair::Quotes);
+            self.note_repair(Repair::Quotes);
         }
         out.push('"');
         self.state = LiteralState::Text(StringReader::new(quote, prefix));
@@ -284,7 +284,7 @@ impl LiteralReader {
     }
 
     fn after(&mut self, c: char, out: &mut String) -> LiteralStep {
-        let c = self.narrow(c);
+        let c = self.normalize_width(c);
         if !self.frames.is_empty() && self.is_blank(c) {
             return LiteralStep::Next;
         }
@@ -301,7 +301,7 @@ impl LiteralReader {
                     BracketContent::Value => frame.members = BracketContent::Key,
                     BracketContent::Group => {
                         frame.members = BracketContent::Items;
-                        self.note(Repair::Sequences);
+                        self.note_repair(Repair::Sequences);
                     }
                     BracketContent::Doubled => return LiteralStep::Bad,
                     _ => {}
@@ -311,12 +311,12 @@ impl LiteralReader {
                 LiteralStep::Next
             }
             ']' if item_open && !self.joins => {
-                self.note(Repair::Closers);
+                self.note_repair(Repair::Closers);
                 self.close(out);
                 LiteralStep::Again
             }
             '\\' => {
-                self.note(Repair::Escapes);
+                self.note_repair(Repair::Escapes);
                 self.state = LiteralState::Blank { after: true };
                 LiteralStep::Next
             }
@@ -324,7 +324,7 @@ impl LiteralReader {
             // Only a member can follow, and its name needs its colon.
             '"' if frame.members == BracketContent::Value && !self.joins && !self.after_text => {
                 frame.members = BracketContent::Key;
-                self.note(Repair::Commas);
+                self.note_repair(Repair::Commas);
                 self.comma = true;
                 self.state = LiteralState::Value;
                 LiteralStep::Again
@@ -334,7 +334,7 @@ impl LiteralReader {
     }
 
     /// Full-width punctuation, read as what it stands for.
-    fn narrow(&mut self, c: char) -> char {
+    fn normalize_width(&mut self, c: char) -> char {
         let narrow = match c {
             '，' => ',',
             '：' => ':',
@@ -346,19 +346,19 @@ impl LiteralReader {
             '）' => ')',
             _ => return c,
         };
-        self.note(Repair::FullWidth);
+        self.note_repair(Repair::FullWidth);
         narrow
     }
 
     /// Whether it means nothing between values. A blank that is none in JSON, such as a full-width one, is noted as repaired.
     fn is_blank(&mut self, c: char) -> bool {
         if c.is_whitespace() && !is_blank(c) {
-            self.note(Repair::Blanks);
+            self.note_repair(Repair::Blanks);
         }
         c.is_whitespace()
     }
 
-    fn note(&mut self, change: Repair) {
+    fn note_repair(&mut self, change: Repair) {
         if !self.changes.contains(&change) {
             self.changes.push(change);
         }

@@ -85,9 +85,9 @@ impl LooseScanner {
         let mut bytes = [0; 4];
         let mut whole = None;
         for byte in c.encode_utf8(&mut bytes).bytes() {
-            let before = self.closer.seen();
-            whole = self.closer.step(tags, byte);
-            if before == 0 || self.closer.seen() == 1 {
+            let before = self.closer.matched_bytes();
+            whole = self.closer.push_byte(tags, byte);
+            if before == 0 || self.closer.matched_bytes() == 1 {
                 self.nonblank_before_tag = self.nonblank;
             }
         }

@@ -123,15 +123,15 @@ pub fn read(text: &str, closing: Closing, expected: Expected<'_>) -> Option<Repa
     let listed = || text.strip_suffix(']').filter(|_| text.starts_with('{'));
     literal(text, closing)
         .or_else(|| literal(listed()?, Closing::ByTag))
-        .or_else(|| rewritten(inner_quotes::escape(text), Repair::InnerQuotes))
-        .or_else(|| rewritten(bare::quote(text, expected), Repair::Quotes))
+        .or_else(|| rewritten(inner_quotes::escape_inner_quotes(text), Repair::InnerQuotes))
+        .or_else(|| rewritten(bare::quote_bare_values(text, expected), Repair::Quotes))
         // In place of an object, a set is an object gone wrong, whose names or values are missing.
         .filter(|repaired| !(text.starts_with('{') && repaired.text.starts_with('[')))
 }
 
 fn literal(text: &str, closing: Closing) -> Option<Repaired> {
     count_bytes(text.len());
-    let mut literal = LiteralReader::repairing();
+    let mut literal = LiteralReader::for_repair();
     let mut out = String::with_capacity(text.len() + 8);
     let surplus = match literal.feed(text, 0, &mut out) {
         LiteralProgress::All => "",

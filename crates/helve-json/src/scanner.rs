@@ -121,7 +121,7 @@ impl JsonScanner {
         self.depth
     }
 
-    pub fn watch(&mut self, depth: usize) {
+    pub fn watch_depth(&mut self, depth: usize) {
         self.watch = depth;
     }
 

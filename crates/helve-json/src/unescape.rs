@@ -30,7 +30,7 @@ impl Unescaper {
             if let EscapeState::Plain = self.state {
                 let run = rest.find('\\').unwrap_or(rest.len());
                 if run > 0 {
-                    self.lone(&mut out);
+                    self.push_lone_surrogate(&mut out);
                     out(&rest[..run]);
                     rest = &rest[run..];
                     continue;
@@ -47,7 +47,7 @@ impl Unescaper {
 
     /// The string is over.
     pub fn finish(&mut self, mut out: impl FnMut(&str)) {
-        self.lone(&mut out);
+        self.push_lone_surrogate(&mut out);
     }
 
     fn escape(&mut self, c: char, out: &mut impl FnMut(&str)) {
@@ -56,7 +56,7 @@ impl Unescaper {
             return;
         }
         self.state = EscapeState::Plain;
-        self.lone(out);
+        self.push_lone_surrogate(out);
         let mut buffer = [0; 4];
         out(match c {
             'n' => "\n",
@@ -89,7 +89,7 @@ impl Unescaper {
         out(read.unwrap_or('\u{fffd}').encode_utf8(&mut [0; 4]));
     }
 
-    fn lone(&mut self, out: &mut impl FnMut(&str)) {
+    fn push_lone_surrogate(&mut self, out: &mut impl FnMut(&str)) {
         if self.high.take().is_some() {
             out("\u{fffd}");
         }

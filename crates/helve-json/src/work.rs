@@ -28,7 +28,7 @@ pub fn count_search(bytes: usize, found: Option<usize>) -> Option<usize> {
 
 /// What comes of it, and how many bytes were looked at for that.
 #[cfg(any(test, feature = "count-work"))]
-pub fn measure<T>(read: impl FnOnce() -> T) -> (T, u64) {
+pub fn measure_work<T>(read: impl FnOnce() -> T) -> (T, u64) {
     let before = LOOKED_AT.get();
     let made = read();
     (made, LOOKED_AT.get() - before)

@@ -10,7 +10,7 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    pub fn of(pid: u32) -> std::io::Result<Self> {
+    pub fn measure(pid: u32) -> std::io::Result<Self> {
         let proc = PathBuf::from(format!("/proc/{pid}"));
         let status = std::fs::read_to_string(proc.join("status"))?;
         let files = std::fs::read_dir(proc.join("fd"))?.count() as u64;
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn this_process_has_memory_files_and_threads() {
-        let mine = Footprint::of(std::process::id()).unwrap();
+        let mine = Footprint::measure(std::process::id()).unwrap();
         assert!(mine.rss_kib > 0 && mine.files > 0 && mine.threads > 0, "{mine:?}");
     }
 }

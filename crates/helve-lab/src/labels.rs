@@ -37,7 +37,7 @@ pub const IN_PRODUCT: &[&str] = &[
     "run.after_end",
 ];
 
-/// Points around the store, which the lab puts there: see `bend::Watched`.
+/// Points around the store, which the lab puts there: see `store_fault::ObservedStore`.
 pub const IN_STORE: &[&str] = &["store.queued", "store.committed", "store.published"];
 
 /// Points that others pass while the server waits for them.

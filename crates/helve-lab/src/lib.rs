@@ -7,27 +7,27 @@
 //! instead, and `disk` gives it a disk that is full or broken. `mutants` are seeded bugs that prove the checker can
 //! find something. `streams` cuts readers off at every byte, and counts what they miss.
 
-mod bend;
 pub mod check;
 mod client;
-pub mod dice;
 pub mod disk;
 pub mod drive;
 pub mod footprint;
-pub mod house;
 pub mod labels;
 pub mod ledger;
 pub mod mock;
 pub mod mutants;
 pub mod power;
+pub mod rng;
 pub mod server;
 pub mod snapshot;
+mod store_fault;
 pub mod streams;
+pub mod test_server;
 pub mod tools;
 pub mod view;
 mod web;
 
-pub use client::{Answered, Brought, Claim, ClientLog, Reader, Said, Start};
+pub use client::{AcceptedMessage, AcceptedResult, AnsweredQuestion, Claim, ClientLog, Reader, Start};
 
 /// A secret that must not be seen anywhere: the key that the server sends to its model.
 pub(crate) const CANARY: &str = "sk-lab-canary-7f3a9c41d2e8";

@@ -13,10 +13,10 @@ use helve_store_sql::Syncs;
 use helve_types::{Clock, Fate, World};
 
 use crate::CANARY;
-use crate::bend::{Bent, Ghost, Watched};
 use crate::labels::{CrashPoint, IN_STORE};
 use crate::mutants::Mutant;
-use crate::tools::{Bench, lab_tools};
+use crate::store_fault::{FaultyStore, ObservedStore, StaleWriter};
+use crate::tools::{ToolParts, lab_tools};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -42,7 +42,7 @@ pub struct ServerArgs {
     wording: u32,
     /// Let the former owner of each run that is claimed write into it
     #[arg(long)]
-    haunted: bool,
+    with_stale_writer: bool,
     /// Live so many days after today
     #[arg(long, default_value_t = 0)]
     days_ahead: u32,
@@ -64,7 +64,7 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
     install_tls();
     let fate = args.crash_at.map_or_else(Fate::default, CrashPoint::fate);
     let flaw = args.mutant.and_then(Mutant::flaw);
-    let bench = Bench { ledger: args.ledger.clone(), wording: args.wording, flaw };
+    let bench = ToolParts { ledger: args.ledger.clone(), wording: args.wording, flaw };
     let extras = Extras {
         tools: lab_tools(&bench)?,
         around_store: around_store(args, bench, &fate),
@@ -100,22 +100,22 @@ fn clock(days: u32) -> Clock {
     ahead
 }
 
-/// Unless it is haunted, to have a bug or to die there, the store is the real one and nothing else.
-fn around_store(args: &ServerArgs, bench: Bench, fate: &Fate) -> Option<AroundStore> {
-    let (mutant, haunted) = (args.mutant, args.haunted);
+/// Unless it has a stale writer, a bug or to die there, the store is the real one and nothing else.
+fn around_store(args: &ServerArgs, bench: ToolParts, fate: &Fate) -> Option<AroundStore> {
+    let (mutant, with_stale_writer) = (args.mutant, args.with_stale_writer);
     let watched = args.crash_at.is_some_and(|point| IN_STORE.contains(&point.label)).then(|| fate.clone());
-    if mutant.is_none() && watched.is_none() && !haunted {
+    if mutant.is_none() && watched.is_none() && !with_stale_writer {
         return None;
     }
     Some(Box::new(move |mut store: Arc<dyn Store>| {
         if let Some(mutant) = mutant {
-            store = mutant.around(store, &bench);
+            store = mutant.wrap_store(store, &bench);
         }
-        if haunted {
-            store = Bent::around(store, Ghost);
+        if with_stale_writer {
+            store = FaultyStore::wrap(store, StaleWriter);
         }
         if let Some(fate) = watched {
-            store = Bent::around(store, Watched { fate });
+            store = FaultyStore::wrap(store, ObservedStore { fate });
         }
         store
     }))

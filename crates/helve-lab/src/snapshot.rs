@@ -16,7 +16,7 @@ use uuid::Uuid;
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub runs: BTreeMap<RunId, Run>,
-    pub calls: BTreeMap<CallId, Call>,
+    pub calls: BTreeMap<CallId, StoredCall>,
     /// By their ids.
     pub approvals: BTreeMap<Uuid, Approval>,
     pub keys: Vec<Key>,
@@ -48,7 +48,7 @@ pub struct Event {
 }
 
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct StoredCall {
     pub tool: String,
     pub state: String,
     pub attempt: u64,
@@ -68,7 +68,7 @@ pub struct Key {
 
 impl Snapshot {
     /// Copies the database from the data directory to `scratch` and reads the copy.
-    pub fn take(data: &Path, scratch: &Path) -> anyhow::Result<Self> {
+    pub fn read_copy(data: &Path, scratch: &Path) -> anyhow::Result<Self> {
         let source = data.join("helve.db");
         if !source.exists() {
             // Killed before it made one.
@@ -77,13 +77,13 @@ impl Snapshot {
         std::fs::create_dir_all(scratch)?;
         let copy = scratch.join("copy.db");
         for ending in ["", "-wal"] {
-            let (from, to) = (with_ending(&source, ending), with_ending(&copy, ending));
+            let (from, to) = (append_ending(&source, ending), append_ending(&copy, ending));
             _ = std::fs::remove_file(&to);
             if from.exists() {
                 std::fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
             }
         }
-        _ = std::fs::remove_file(with_ending(&copy, "-shm"));
+        _ = std::fs::remove_file(append_ending(&copy, "-shm"));
         Self::read(&Connection::open(&copy)?)
     }
 
@@ -99,41 +99,53 @@ impl Snapshot {
             FROM runs JOIN setups ON setups.id = setup_id";
         each(db, runs, |row| {
             let run = Run {
-                state: RunState::parse(&get::<String>(row, 1)?).context("a state that does not exist")?,
-                ended: get::<Option<i64>>(row, 2)?.is_some(),
-                conversation: get::<Option<Vec<u8>>>(row, 3)?.map(|id| Uuid::from_slice(&id)).transpose()?,
-                history: usize::try_from(get::<i64>(row, 4)?)?,
-                setup: serde_json::from_str(&get::<String>(row, 5)?)?,
-                user: get(row, 6)?,
+                state: RunState::parse(&get_column::<String>(row, 1)?)
+                    .context("a state that does not exist")?,
+                ended: get_column::<Option<i64>>(row, 2)?.is_some(),
+                conversation: get_column::<Option<Vec<u8>>>(row, 3)?
+                    .map(|id| Uuid::from_slice(&id))
+                    .transpose()?,
+                history: usize::try_from(get_column::<i64>(row, 4)?)?,
+                setup: serde_json::from_str(&get_column::<String>(row, 5)?)?,
+                user: get_column(row, 6)?,
                 log: vec![],
             };
             snapshot.runs.insert(RunId(id(row, 0)?), run);
             Ok(())
         })?;
         each(db, "SELECT run, seq, kind, body FROM run_events ORDER BY run, seq", |row| {
-            let (run, json) = (RunId(id(row, 0)?), get::<String>(row, 3)?);
+            let (run, json) = (RunId(id(row, 0)?), get_column::<String>(row, 3)?);
             let body = serde_json::from_str(&json).with_context(|| format!("an event of run {run}"))?;
-            let event = Event { seq: u64::try_from(get::<i64>(row, 1)?)?, kind: get(row, 2)?, json, body };
+            let event = Event {
+                seq: u64::try_from(get_column::<i64>(row, 1)?)?,
+                kind: get_column(row, 2)?,
+                json,
+                body,
+            };
             let known = snapshot.runs.get_mut(&run).with_context(|| format!("events without run {run}"))?;
             known.log.push(event);
             Ok(())
         })?;
         each(db, "SELECT id, tool, state, attempt FROM tool_calls", |row| {
-            let call = CallId::from_str(&get::<String>(row, 0)?)?;
-            let attempt = u64::try_from(get::<i64>(row, 3)?)?;
-            snapshot.calls.insert(call, Call { tool: get(row, 1)?, state: get(row, 2)?, attempt });
+            let call = CallId::from_str(&get_column::<String>(row, 0)?)?;
+            let attempt = u64::try_from(get_column::<i64>(row, 3)?)?;
+            snapshot
+                .calls
+                .insert(call, StoredCall { tool: get_column(row, 1)?, state: get_column(row, 2)?, attempt });
             Ok(())
         })?;
         each(db, "SELECT id, state, answer FROM approvals", |row| {
-            snapshot.approvals.insert(id(row, 0)?, Approval { state: get(row, 1)?, answer: get(row, 2)? });
+            snapshot
+                .approvals
+                .insert(id(row, 0)?, Approval { state: get_column(row, 1)?, answer: get_column(row, 2)? });
             Ok(())
         })?;
         each(db, "SELECT key, run FROM idempotency_keys", |row| {
-            snapshot.keys.push(Key { key: get(row, 0)?, run: RunId(id(row, 1)?) });
+            snapshot.keys.push(Key { key: get_column(row, 0)?, run: RunId(id(row, 1)?) });
             Ok(())
         })?;
         each(db, "SELECT conversation, body FROM messages ORDER BY conversation, ordinal", |row| {
-            let message = serde_json::from_str(&get::<String>(row, 1)?)?;
+            let message = serde_json::from_str(&get_column::<String>(row, 1)?)?;
             snapshot.messages.entry(id(row, 0)?).or_default().push(message);
             Ok(())
         })?;
@@ -167,7 +179,7 @@ fn count(data: &Path, sql: &str) -> anyhow::Result<u64> {
     Ok(u64::try_from(count)?)
 }
 
-fn with_ending(path: &Path, ending: &str) -> std::path::PathBuf {
+fn append_ending(path: &Path, ending: &str) -> std::path::PathBuf {
     let mut whole = path.as_os_str().to_owned();
     whole.push(ending);
     whole.into()
@@ -186,10 +198,10 @@ fn each(
     Ok(())
 }
 
-fn get<T: FromSql>(row: &Row<'_>, at: usize) -> anyhow::Result<T> {
+fn get_column<T: FromSql>(row: &Row<'_>, at: usize) -> anyhow::Result<T> {
     Ok(row.get(at)?)
 }
 
 fn id(row: &Row<'_>, at: usize) -> anyhow::Result<Uuid> {
-    Ok(Uuid::from_slice(&get::<Vec<u8>>(row, at)?)?)
+    Ok(Uuid::from_slice(&get_column::<Vec<u8>>(row, at)?)?)
 }

@@ -14,17 +14,17 @@ use reqwest::{Client, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::ledger::Order;
-use crate::mutants::Flaw;
+use crate::ledger::EffectRequest;
+use crate::mutants::SeededBug;
 
 /// A tool of the lab, as it truly is.
 #[derive(Debug, Clone, Copy)]
-pub struct Kind {
+pub struct ToolKind {
     pub name: &'static str,
     pub class: Effect,
     pub on_unknown: OnUnknown,
     pub guards: fn() -> Guards,
-    pub flow: Carries,
+    pub flow: DataFlow,
     /// How many calls of it may be at work at once.
     pub at_once_max: Option<u32>,
     /// Clients declare it and run it.
@@ -33,7 +33,7 @@ pub struct Kind {
 
 /// What a tool brings in or carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
+pub enum DataFlow {
     Nothing,
     /// Private data, in the words of strangers.
     In,
@@ -41,8 +41,13 @@ pub enum Carries {
     Out,
 }
 
-const fn kind_of(name: &'static str, class: Effect, on_unknown: OnUnknown, guards: fn() -> Guards) -> Kind {
-    Kind { name, class, on_unknown, guards, flow: Carries::Nothing, at_once_max: None, client: false }
+const fn kind_of(
+    name: &'static str,
+    class: Effect,
+    on_unknown: OnUnknown,
+    guards: fn() -> Guards,
+) -> ToolKind {
+    ToolKind { name, class, on_unknown, guards, flow: DataFlow::Nothing, at_once_max: None, client: false }
 }
 
 /// The tool that clients run.
@@ -52,20 +57,26 @@ pub const CLIENT_TOOL: &str = "effect_client";
 const PUTS_MAX: u32 = 2;
 
 /// Those whose names begin with `effect_ask` need a person's consent; all others are allowed.
-pub const KINDS: &[Kind] = &[
-    kind_of("effect_read", Effect::Read, OnUnknown::TellModel, calm),
-    kind_of("effect_look", Effect::Read, OnUnknown::TellModel, remembered),
-    Kind {
+pub const KINDS: &[ToolKind] = &[
+    kind_of("effect_read", Effect::Read, OnUnknown::TellModel, calm_guards),
+    kind_of("effect_look", Effect::Read, OnUnknown::TellModel, cached_guards),
+    ToolKind {
         at_once_max: Some(PUTS_MAX),
-        ..kind_of("effect_put", Effect::Idempotent, OnUnknown::TellModel, tight)
+        ..kind_of("effect_put", Effect::Idempotent, OnUnknown::TellModel, tight_guards)
     },
-    kind_of("effect_send", Effect::NonIdempotent, OnUnknown::AskUser, calm),
-    kind_of("effect_tell", Effect::NonIdempotent, OnUnknown::TellModel, hasty),
-    kind_of("effect_ask", Effect::NonIdempotent, OnUnknown::FailRun, calm),
-    kind_of("effect_ask_put", Effect::Idempotent, OnUnknown::AskUser, calm),
-    Kind { flow: Carries::In, ..kind_of("effect_inbox", Effect::Read, OnUnknown::TellModel, calm) },
-    Kind { flow: Carries::Out, ..kind_of("effect_mail", Effect::NonIdempotent, OnUnknown::AskUser, calm) },
-    Kind { client: true, ..kind_of(CLIENT_TOOL, Effect::NonIdempotent, OnUnknown::AskUser, calm) },
+    kind_of("effect_send", Effect::NonIdempotent, OnUnknown::AskUser, calm_guards),
+    kind_of("effect_tell", Effect::NonIdempotent, OnUnknown::TellModel, retrying_guards),
+    kind_of("effect_ask", Effect::NonIdempotent, OnUnknown::FailRun, calm_guards),
+    kind_of("effect_ask_put", Effect::Idempotent, OnUnknown::AskUser, calm_guards),
+    ToolKind {
+        flow: DataFlow::In,
+        ..kind_of("effect_inbox", Effect::Read, OnUnknown::TellModel, calm_guards)
+    },
+    ToolKind {
+        flow: DataFlow::Out,
+        ..kind_of("effect_mail", Effect::NonIdempotent, OnUnknown::AskUser, calm_guards)
+    },
+    ToolKind { client: true, ..kind_of(CLIENT_TOOL, Effect::NonIdempotent, OnUnknown::AskUser, calm_guards) },
 ];
 
 /// The rules that go with them, for a configuration file.
@@ -84,27 +95,27 @@ pub fn asks(name: &str) -> bool {
     name.starts_with("effect_ask")
 }
 
-pub fn kind(name: &str) -> Option<&'static Kind> {
+pub fn find_kind(name: &str) -> Option<&'static ToolKind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-fn calm() -> Guards {
+fn calm_guards() -> Guards {
     Guards { timeout: Duration::from_secs(5), attempts: 2, ..Guards::default() }
 }
 
 /// Gives up sooner than the ledger sometimes answers.
-fn hasty() -> Guards {
+fn retrying_guards() -> Guards {
     Guards { timeout: Duration::from_millis(150), attempts: 3, ..Guards::default() }
 }
 
 /// Gives a user the answer that the user has had before.
-fn remembered() -> Guards {
+fn cached_guards() -> Guards {
     let cache = CachePolicy { ttl: Duration::from_secs(600), scope: CacheScope::User };
-    Guards { cache: Some(cache), ..calm() }
+    Guards { cache: Some(cache), ..calm_guards() }
 }
 
 /// Refuses when too many want it at once, also between two attempts of one call.
-fn tight() -> Guards {
+fn tight_guards() -> Guards {
     let limit = LimitSettings {
         concurrent: Some(PUTS_MAX),
         wait: Duration::from_millis(5),
@@ -129,28 +140,28 @@ struct Arguments {
 
 pub struct EffectTool {
     spec: ToolSpec,
-    kind: &'static Kind,
+    kind: &'static ToolKind,
     client: Client,
     ledger: String,
     at_work: Arc<AtomicU32>,
-    flaw: Option<Flaw>,
+    flaw: Option<SeededBug>,
 }
 
 /// What the tools of one server are made with.
 #[derive(Debug, Clone)]
-pub struct Bench {
+pub struct ToolParts {
     pub ledger: String,
     /// Tools that ask for consent are described in other words when this is another number.
     pub wording: u32,
     /// What is wrong with them: nothing, except in a mutant.
-    pub flaw: Option<Flaw>,
+    pub flaw: Option<SeededBug>,
 }
 
 /// All tools of the lab that the server runs.
-pub fn lab_tools(bench: &Bench) -> Result<Vec<ExtraTool>, reqwest::Error> {
+pub fn lab_tools(bench: &ToolParts) -> Result<Vec<ExtraTool>, reqwest::Error> {
     #[expect(clippy::disallowed_methods, reason = "the ledger is the lab's own, on this machine")]
     let client = Client::builder().retry(reqwest::retry::never()).no_proxy().build()?;
-    let made = |kind: &'static Kind| {
+    let made = |kind: &'static ToolKind| {
         let tool = EffectTool {
             spec: spec(kind, bench),
             kind,
@@ -165,10 +176,10 @@ pub fn lab_tools(bench: &Bench) -> Result<Vec<ExtraTool>, reqwest::Error> {
 }
 
 /// The definition of a tool as a server has it.
-pub(crate) fn spec(kind: &Kind, bench: &Bench) -> ToolSpec {
+pub(crate) fn spec(kind: &ToolKind, bench: &ToolParts) -> ToolSpec {
     let effect = match (bench.flaw, kind.class) {
-        (Some(Flaw::CallsItselfIdempotent), Effect::NonIdempotent) => Effect::Idempotent,
-        (Some(Flaw::CallsItselfRead), Effect::NonIdempotent) => Effect::Read,
+        (Some(SeededBug::CallsItselfIdempotent), Effect::NonIdempotent) => Effect::Idempotent,
+        (Some(SeededBug::CallsItselfRead), Effect::NonIdempotent) => Effect::Read,
         (_, honest) => honest,
     };
     let described = if kind.name.starts_with("effect_ask") {
@@ -177,9 +188,9 @@ pub(crate) fn spec(kind: &Kind, bench: &Bench) -> ToolSpec {
         "Does something that the ledger writes down.".to_owned()
     };
     let flow = Flow {
-        private: kind.flow == Carries::In,
-        untrusted: kind.flow == Carries::In,
-        outward: kind.flow == Carries::Out,
+        private: kind.flow == DataFlow::In,
+        untrusted: kind.flow == DataFlow::In,
+        outward: kind.flow == DataFlow::Out,
         place: None,
     };
     ToolSpec {
@@ -190,9 +201,9 @@ pub(crate) fn spec(kind: &Kind, bench: &Bench) -> ToolSpec {
     }
 }
 
-fn guards(kind: &Kind, flaw: Option<Flaw>) -> Guards {
+fn guards(kind: &ToolKind, flaw: Option<SeededBug>) -> Guards {
     let mut guards = (kind.guards)();
-    if flaw == Some(Flaw::AnswersEverybodyAlike)
+    if flaw == Some(SeededBug::AnswersEverybodyAlike)
         && let Some(cache) = &mut guards.cache
     {
         cache.scope = CacheScope::Everyone;
@@ -201,18 +212,18 @@ fn guards(kind: &Kind, flaw: Option<Flaw>) -> Guards {
 }
 
 /// One more at work, for as long as this is held.
-struct AtWork(Arc<AtomicU32>);
+struct RunningCall(Arc<AtomicU32>);
 
-impl Drop for AtWork {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 impl EffectTool {
-    fn begin(&self) -> (AtWork, u32) {
+    fn begin(&self) -> (RunningCall, u32) {
         let before = self.at_work.fetch_add(1, Ordering::SeqCst);
-        (AtWork(self.at_work.clone()), before + 1)
+        (RunningCall(self.at_work.clone()), before + 1)
     }
 }
 
@@ -225,7 +236,7 @@ impl Tool for EffectTool {
         Box::pin(async move {
             let Arguments { note, then } = request.parse()?;
             let (at_work, at_once) = self.begin();
-            let order = Order {
+            let order = EffectRequest {
                 call: cx.call.to_string(),
                 tool: self.kind.name.into(),
                 class: self.kind.class,
@@ -241,7 +252,7 @@ impl Tool for EffectTool {
             };
             let output = match self.flaw {
                 None => work.await?,
-                Some(flaw) => flaw.around(work).await?,
+                Some(flaw) => flaw.wrap_call(work).await?,
             };
             cx.progress.report(", answered");
             Ok(output)
@@ -249,7 +260,7 @@ impl Tool for EffectTool {
     }
 }
 
-async fn ask_ledger(client: &Client, ledger: &str, order: &Order) -> Result<ToolOutput, ToolError> {
+async fn ask_ledger(client: &Client, ledger: &str, order: &EffectRequest) -> Result<ToolOutput, ToolError> {
     let sent = client.post(ledger).header("Idempotency-Key", &order.call);
     let answer = sent.json(order).send().await.map_err(|error| unsent_or_lost(&error))?;
     let status = answer.status();

@@ -23,11 +23,11 @@ pub struct View {
 pub enum Item {
     Text { part: PartId, text: String },
     Reasoning { part: PartId, text: String },
-    Call(Box<Call>),
+    Call(Box<ViewedCall>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct ViewedCall {
     pub call: CallId,
     pub tool: String,
     pub input: String,
@@ -60,7 +60,7 @@ impl Default for View {
 
 impl View {
     /// What a reader of the whole log sees.
-    pub fn of_log<'a>(log: impl IntoIterator<Item = (u64, &'a EventBody)>) -> Self {
+    pub fn from_log<'a>(log: impl IntoIterator<Item = (u64, &'a EventBody)>) -> Self {
         let mut view = Self::default();
         for (seq, body) in log {
             view.event(seq, body);
@@ -78,7 +78,7 @@ impl View {
         self.connection += 1;
     }
 
-    pub fn live(&mut self, live: &Live) {
+    pub fn apply_live(&mut self, live: &Live) {
         if self.over {
             self.faults.push(format!("{live:?} came after the last event"));
             return;
@@ -142,7 +142,7 @@ impl View {
                 if let Some(part) = part {
                     self.finish(part, arguments);
                 }
-                let new = Call {
+                let new = ViewedCall {
                     call: call.clone(),
                     tool: tool.clone(),
                     input: arguments.clone(),
@@ -209,14 +209,14 @@ impl View {
         }
     }
 
-    fn call_mut(&mut self, call: &CallId) -> Option<&mut Call> {
+    fn call_mut(&mut self, call: &CallId) -> Option<&mut ViewedCall> {
         self.items.iter_mut().find_map(|item| match item {
             Item::Call(held) if held.call == *call => Some(&mut **held),
             _ => None,
         })
     }
 
-    fn change(&mut self, call: &CallId, state: &'static str, told: &str) -> Option<&mut Call> {
+    fn change(&mut self, call: &CallId, state: &'static str, told: &str) -> Option<&mut ViewedCall> {
         let held = self.call_mut(call)?;
         held.state = state;
         told.clone_into(&mut held.told);
@@ -265,18 +265,18 @@ mod tests {
         let mut view = View::default();
         view.connected();
         for live in [started("Hel"), delta("lo ")] {
-            view.live(&live);
+            view.apply_live(&live);
         }
         view.event(1, &finished("Hello you"));
         assert_eq!((view.open.len(), view.faults.len()), (0, 0));
-        assert!(view.agrees(&View::of_log([(1, &finished("Hello you"))])));
+        assert!(view.agrees(&View::from_log([(1, &finished("Hello you"))])));
     }
 
     #[test]
     fn text_of_two_attempts_run_together_is_a_fault() {
         let mut view = View::default();
         view.connected();
-        view.live(&started("Hel"));
+        view.apply_live(&started("Hel"));
         view.event(1, &finished("Good day"));
         assert_eq!(view.faults, ["part 1.1.0 was shown as `Hel` and is `Good day`"]);
     }
@@ -294,9 +294,9 @@ mod tests {
     fn a_part_must_be_begun_again_on_each_connection() {
         let mut view = View::default();
         view.connected();
-        view.live(&started("Hel"));
+        view.apply_live(&started("Hel"));
         view.connected();
-        view.live(&delta("lo"));
+        view.apply_live(&delta("lo"));
         assert_eq!(view.faults, ["a piece of part 1.1.0, which was not begun here"]);
     }
 
@@ -304,7 +304,7 @@ mod tests {
     fn nothing_comes_after_the_end() {
         let mut view = View::default();
         view.event(1, &body(Fact::RunFinished { ending: Ending::Answered }));
-        view.live(&started("more"));
+        view.apply_live(&started("more"));
         view.event(2, &body(Fact::RunResumed { resume: 1 }));
         assert_eq!(view.faults.len(), 2);
     }

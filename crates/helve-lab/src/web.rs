@@ -14,34 +14,34 @@ use tokio::task::{JoinHandle, JoinSet};
 
 /// The connection ends here, without another word.
 #[derive(Debug)]
-pub(crate) struct HungUp;
+pub(crate) struct ConnectionDropped;
 
-impl std::fmt::Display for HungUp {
+impl std::fmt::Display for ConnectionDropped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("hung up on purpose")
     }
 }
 
-impl Error for HungUp {}
+impl Error for ConnectionDropped {}
 
 /// A server that ends, with all its connections, when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Serving {
+pub(crate) struct ServerTask {
     address: SocketAddr,
     accepting: JoinHandle<()>,
 }
 
-impl Drop for Serving {
+impl Drop for ServerTask {
     fn drop(&mut self) {
         self.accepting.abort();
     }
 }
 
-impl Serving {
+impl ServerTask {
     pub(crate) fn start<H, F, B>(listener: TcpListener, handle: H) -> std::io::Result<Self>
     where
         H: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
-        F: Future<Output = Result<Response<B>, HungUp>> + Send + 'static,
+        F: Future<Output = Result<Response<B>, ConnectionDropped>> + Send + 'static,
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
@@ -54,7 +54,7 @@ impl Serving {
     }
 
     /// Serves for as long as the process lives.
-    pub(crate) async fn for_ever(mut self) {
+    pub(crate) async fn serve_forever(mut self) {
         _ = (&mut self.accepting).await;
     }
 }
@@ -62,7 +62,7 @@ impl Serving {
 async fn accept<H, F, B>(listener: TcpListener, handle: H)
 where
     H: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
-    F: Future<Output = Result<Response<B>, HungUp>> + Send + 'static,
+    F: Future<Output = Result<Response<B>, ConnectionDropped>> + Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {

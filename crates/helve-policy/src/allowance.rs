@@ -9,7 +9,7 @@ use helve_types::{Always, ApprovalId, ConversationId, RunId, Timestamp};
 use serde_json::Value;
 
 use crate::rule::all_fit;
-use crate::{Access, Pattern};
+use crate::{CallAccess, Pattern};
 
 /// The most conditions of one allowance.
 const CONDITIONS_MAX: usize = 32;
@@ -23,7 +23,7 @@ pub struct Allowance {
     pub tool: String,
     /// Of the tool's definition; another version is another tool.
     pub version: String,
-    pub reach: Reach,
+    pub reach: AllowanceScope,
     /// By its path, what an argument must be like.
     pub arguments: BTreeMap<String, Pattern>,
     pub expires_at: Timestamp,
@@ -31,7 +31,7 @@ pub struct Allowance {
 
 /// How far it goes, besides the user and the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum AllowanceScope {
     Run(RunId),
     Conversation(ConversationId),
     Agent,
@@ -39,7 +39,7 @@ pub enum Reach {
 
 /// Where and when a call is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Occasion<'a> {
+pub struct CallOccasion<'a> {
     pub version: &'a str,
     pub run: RunId,
     pub conversation: Option<ConversationId>,
@@ -47,16 +47,16 @@ pub struct Occasion<'a> {
 }
 
 impl Allowance {
-    pub fn covers(&self, access: &Access<'_>, on: &Occasion<'_>) -> bool {
+    pub fn covers(&self, access: &CallAccess<'_>, on: &CallOccasion<'_>) -> bool {
         self.user == access.user
             && self.agent == access.agent
             && self.tool == access.tool
             && self.version == on.version
             && on.now < self.expires_at
             && match self.reach {
-                Reach::Run(run) => run == on.run,
-                Reach::Conversation(conversation) => on.conversation == Some(conversation),
-                Reach::Agent => true,
+                AllowanceScope::Run(run) => run == on.run,
+                AllowanceScope::Conversation(conversation) => on.conversation == Some(conversation),
+                AllowanceScope::Agent => true,
             }
             && all_fit(&self.arguments, access.arguments)
     }
@@ -115,7 +115,7 @@ mod tests {
         ConversationId(Uuid::from_u128(number))
     }
 
-    fn allowance(reach: Reach, arguments: Value) -> Allowance {
+    fn allowance(reach: AllowanceScope, arguments: Value) -> Allowance {
         Allowance {
             id: ApprovalId(Uuid::from_u128(7)),
             user: "mei".into(),
@@ -128,15 +128,15 @@ mod tests {
         }
     }
 
-    const HERE: Occasion<'static> = Occasion {
+    const HERE: CallOccasion<'static> = CallOccasion {
         version: "v1",
         run: RunId(Uuid::from_u128(1)),
         conversation: Some(ConversationId(Uuid::from_u128(2))),
         now: Timestamp(999),
     };
 
-    fn access(arguments: &Value) -> Access<'_> {
-        Access {
+    fn access(arguments: &Value) -> CallAccess<'_> {
+        CallAccess {
             tool: "send",
             leads_to: None,
             tags: &[],
@@ -150,28 +150,28 @@ mod tests {
 
     #[test]
     fn it_covers_calls_of_its_user_agent_tool_and_version_until_its_time_is_up() {
-        let any = allowance(Reach::Agent, json!({}));
+        let any = allowance(AllowanceScope::Agent, json!({}));
         let nothing = json!({});
         let call = access(&nothing);
         assert!(any.covers(&call, &HERE));
-        assert!(!any.covers(&Access { user: "li", ..call }, &HERE));
-        assert!(!any.covers(&Access { agent: "default", ..call }, &HERE));
-        assert!(!any.covers(&Access { tool: "send_all", ..call }, &HERE));
-        assert!(!any.covers(&call, &Occasion { version: "v2", ..HERE }));
-        assert!(!any.covers(&call, &Occasion { now: Timestamp(1_000), ..HERE }));
+        assert!(!any.covers(&CallAccess { user: "li", ..call }, &HERE));
+        assert!(!any.covers(&CallAccess { agent: "default", ..call }, &HERE));
+        assert!(!any.covers(&CallAccess { tool: "send_all", ..call }, &HERE));
+        assert!(!any.covers(&call, &CallOccasion { version: "v2", ..HERE }));
+        assert!(!any.covers(&call, &CallOccasion { now: Timestamp(1_000), ..HERE }));
     }
 
     #[test]
     fn it_reaches_as_far_as_was_said() {
         let nothing = json!({});
         let call = access(&nothing);
-        let elsewhere = Occasion { run: run(9), conversation: Some(talk(9)), ..HERE };
-        let next_run = Occasion { run: run(9), ..HERE };
-        let nowhere = Occasion { run: run(9), conversation: None, ..HERE };
+        let elsewhere = CallOccasion { run: run(9), conversation: Some(talk(9)), ..HERE };
+        let next_run = CallOccasion { run: run(9), ..HERE };
+        let nowhere = CallOccasion { run: run(9), conversation: None, ..HERE };
         let cases = [
-            (Reach::Run(run(1)), [true, false, false, false]),
-            (Reach::Conversation(talk(2)), [true, true, false, false]),
-            (Reach::Agent, [true, true, true, true]),
+            (AllowanceScope::Run(run(1)), [true, false, false, false]),
+            (AllowanceScope::Conversation(talk(2)), [true, true, false, false]),
+            (AllowanceScope::Agent, [true, true, true, true]),
         ];
         for (reach, covered) in cases {
             let allowance = allowance(reach, json!({}));
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn every_condition_must_hold_for_every_item() {
-        let ours = allowance(Reach::Agent, json!({"to": "*@example.com", "count": {"max": 3}}));
+        let ours = allowance(AllowanceScope::Agent, json!({"to": "*@example.com", "count": {"max": 3}}));
         let cases = [
             (json!({"to": "li@example.com", "count": 3}), true),
             (json!({"to": ["li@example.com", "mei@example.com"], "count": 1}), true),

@@ -3,11 +3,11 @@
 use helve_types::{Effect, Notice, Reason};
 use serde_json::Value;
 
-use crate::{Action, Leaving, Rule};
+use crate::{Action, DataLeak, Rule};
 
 /// A call as far as rules are concerned.
 #[derive(Debug, Clone, Copy)]
-pub struct Access<'a> {
+pub struct CallAccess<'a> {
     /// The tool that will run, after its name was repaired.
     pub tool: &'a str,
     /// The tool inside Helve that it leads to, if it is another name for one: what a rule says of that holds for it too.
@@ -39,7 +39,7 @@ pub struct Judgement {
     /// Which rule spoke, as `layer.number`; none if the effect class decided.
     pub rule: Option<String>,
     /// Why a person must be asked whatever allows the call: no rule and no consent to other calls is enough.
-    pub must_ask: Option<Leaving>,
+    pub must_ask: Option<DataLeak>,
 }
 
 /// All rules that apply, in named layers.
@@ -61,15 +61,15 @@ impl Rules {
     }
 
     /// Under both names of a tool that leads to another, and the stricter verdict wins.
-    pub fn judge(&self, access: &Access<'_>) -> Judgement {
+    pub fn judge(&self, access: &CallAccess<'_>) -> Judgement {
         let own = self.judge_named(access);
         let Some(target) = access.leads_to else { return own };
-        let targets = self.judge_named(&Access { tool: target, ..*access });
+        let targets = self.judge_named(&CallAccess { tool: target, ..*access });
         // The effect class says the same of both: only rules know names.
         if targets.rule.is_some() && targets.verdict > own.verdict { targets } else { own }
     }
 
-    fn judge_named(&self, access: &Access<'_>) -> Judgement {
+    fn judge_named(&self, access: &CallAccess<'_>) -> Judgement {
         let spoken = self.layers.iter().filter_map(|(layer, rules)| {
             let (number, rule) = (1..).zip(rules).find(|(_, rule)| rule.matches(access))?;
             Some((rule, layer, number))
@@ -83,7 +83,7 @@ impl Rules {
                 Action::Ask => Verdict::Ask,
                 Action::Deny => Verdict::Deny,
             },
-            because: reason(rule),
+            because: rule_reason(rule),
             rule: Some(format!("{layer}.{number}")),
             must_ask: None,
         }
@@ -95,12 +95,12 @@ impl Rules {
     }
 
     /// Whether every call of the tool is forbidden, whatever its arguments, so that models need not even hear of it.
-    pub fn forbids(&self, access: &Access<'_>) -> bool {
-        let target = access.leads_to.map(|target| Access { tool: target, ..*access });
+    pub fn forbids(&self, access: &CallAccess<'_>) -> bool {
+        let target = access.leads_to.map(|target| CallAccess { tool: target, ..*access });
         self.forbids_named(access) || target.is_some_and(|access| self.forbids_named(&access))
     }
 
-    fn forbids_named(&self, access: &Access<'_>) -> bool {
+    fn forbids_named(&self, access: &CallAccess<'_>) -> bool {
         self.layers.iter().any(|(_, rules)| {
             let mut about = rules.iter().filter(|rule| rule.is_about(access));
             // A rule about certain arguments leaves the others to the next; if it lets them pass, the tool is of use.
@@ -111,7 +111,7 @@ impl Rules {
 }
 
 /// In the operator's words, or in ours where the rule says nothing.
-fn reason(rule: &Rule) -> Reason {
+fn rule_reason(rule: &Rule) -> Reason {
     let own = (!rule.because.is_empty()).then_some(&*rule.because);
     match (rule.action, own) {
         (Action::Allow, own) => Reason::new(own.unwrap_or("a rule allows it"), Notice::allowed_by_rule()),
@@ -122,7 +122,7 @@ fn reason(rule: &Rule) -> Reason {
     }
 }
 
-fn by_effect(access: &Access<'_>) -> Judgement {
+fn by_effect(access: &CallAccess<'_>) -> Judgement {
     let (verdict, because, notice) = match access.effect {
         Effect::Read => (Verdict::Allow, "it changes nothing", Notice::allowed_for_reading()),
         _ if access.client => (
@@ -149,8 +149,8 @@ mod tests {
         Rule { tool: Some(tool.into()), ..Rule::new(action) }
     }
 
-    fn access(tool: &str, effect: Effect) -> Access<'_> {
-        Access {
+    fn access(tool: &str, effect: Effect) -> CallAccess<'_> {
+        CallAccess {
             tool,
             leads_to: None,
             tags: &[],
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    fn check(rules: &Rules, access: Access<'_>, verdict: Verdict, rule: Option<&str>) {
+    fn check(rules: &Rules, access: CallAccess<'_>, verdict: Verdict, rule: Option<&str>) {
         let judged = rules.judge(&access);
         assert_eq!((judged.verdict, judged.rule.as_deref()), (verdict, rule), "{access:?}");
     }
@@ -173,7 +173,7 @@ mod tests {
         check(&rules, access("time", Effect::Read), Verdict::Allow, None);
         check(&rules, access("put", Effect::Idempotent), Verdict::Ask, None);
         check(&rules, access("send", Effect::NonIdempotent), Verdict::Ask, None);
-        let on_the_page = Access { client: true, ..access("browser_js_eval", Effect::NonIdempotent) };
+        let on_the_page = CallAccess { client: true, ..access("browser_js_eval", Effect::NonIdempotent) };
         check(&rules, on_the_page, Verdict::Allow, None);
     }
 
@@ -219,7 +219,7 @@ mod tests {
         let rules = Rules::new()
             .with_layer("operator", vec![about_drafts(Action::Allow), rule("send", Action::Deny)]);
         let draft = json!({"draft": true});
-        let with_draft = Access { arguments: &draft, ..access("send", Effect::NonIdempotent) };
+        let with_draft = CallAccess { arguments: &draft, ..access("send", Effect::NonIdempotent) };
         check(&rules, with_draft, Verdict::Allow, Some("operator.1"));
         check(&rules, access("send", Effect::NonIdempotent), Verdict::Deny, Some("operator.2"));
     }
@@ -229,7 +229,7 @@ mod tests {
         let judged = |rules: &[(&str, Action)], verdict, by| {
             let rules = rules.iter().map(|(tool, action)| rule(tool, *action)).collect();
             let rules = Rules::new().with_layer("operator", rules);
-            let shop = Access { leads_to: Some("search_web"), ..access("search_shop", Effect::Read) };
+            let shop = CallAccess { leads_to: Some("search_web"), ..access("search_shop", Effect::Read) };
             check(&rules, shop, verdict, by);
             assert_eq!(rules.forbids(&shop), verdict == Verdict::Deny);
         };
@@ -242,7 +242,7 @@ mod tests {
         judged(&[("search_web", ask)], Verdict::Ask, Some("operator.1"));
         // Leave to call the one is no leave to call the other.
         let rules = Rules::new().with_layer("operator", vec![rule("save_note", allow)]);
-        let diary = Access { leads_to: Some("save_note"), ..access("diary", Effect::NonIdempotent) };
+        let diary = CallAccess { leads_to: Some("save_note"), ..access("diary", Effect::NonIdempotent) };
         check(&rules, diary, Verdict::Ask, None);
     }
 
@@ -256,10 +256,10 @@ mod tests {
         };
         let rules = Rules::new().with_layer("operator", vec![narrow]);
         let tags = ["mail".to_owned()];
-        let full = Access { tags: &tags, agent: "clerk", ..access("send_mail", Effect::NonIdempotent) };
+        let full = CallAccess { tags: &tags, agent: "clerk", ..access("send_mail", Effect::NonIdempotent) };
         check(&rules, full, Verdict::Deny, Some("operator.1"));
-        check(&rules, Access { tags: &[], ..full }, Verdict::Ask, None);
-        check(&rules, Access { agent: "default", ..full }, Verdict::Ask, None);
-        check(&rules, Access { effect: Effect::Read, ..full }, Verdict::Allow, None);
+        check(&rules, CallAccess { tags: &[], ..full }, Verdict::Ask, None);
+        check(&rules, CallAccess { agent: "default", ..full }, Verdict::Ask, None);
+        check(&rules, CallAccess { effect: Effect::Read, ..full }, Verdict::Allow, None);
     }
 }

@@ -10,13 +10,13 @@
 //! for all calls of the kind: an `Allowance`.
 
 mod allowance;
+mod data_leak;
 mod judge;
-mod leave;
 mod pattern;
 mod rule;
 
-pub use allowance::{Allowance, Occasion, Reach, conditions, fits_all, patterns};
-pub use judge::{Access, Judgement, Rules, Verdict};
-pub use leave::{Leaving, leaving};
+pub use allowance::{Allowance, AllowanceScope, CallOccasion, conditions, fits_all, patterns};
+pub use data_leak::{DataLeak, find_leak};
+pub use judge::{CallAccess, Judgement, Rules, Verdict};
 pub use pattern::Pattern;
 pub use rule::{Action, Rule, RuleExample, fits};

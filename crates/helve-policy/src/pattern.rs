@@ -26,19 +26,19 @@ pub enum Pattern {
 
 /// Which values of a list count: one that fits is enough to be careful, all must fit to be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum ListMode {
     All,
     Any,
 }
 
 impl Pattern {
     /// Whether the value fits. A list fits by its items, and an empty one never does.
-    pub(crate) fn fits(&self, value: &Value, of: Of) -> bool {
+    pub(crate) fn fits(&self, value: &Value, of: ListMode) -> bool {
         match (value, of) {
-            (Value::Array(items), Of::All) => {
+            (Value::Array(items), ListMode::All) => {
                 !items.is_empty() && items.iter().all(|item| self.fits(item, of))
             }
-            (Value::Array(items), Of::Any) => items.iter().any(|item| self.fits(item, of)),
+            (Value::Array(items), ListMode::Any) => items.iter().any(|item| self.fits(item, of)),
             _ => self.fits_one(value),
         }
     }
@@ -87,7 +87,7 @@ impl Pattern {
         Ok(Self::Between { min, max })
     }
 
-    fn written(&self) -> Value {
+    fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => json!(text),
             Self::Exactly(value) => value.clone(),
@@ -97,15 +97,15 @@ impl Pattern {
                     bounds.into_iter().filter_map(|(name, bound)| Some((name.to_owned(), bound.clone()?)));
                 Value::Object(given.collect())
             }
-            Self::Not(pattern) => json!({"not": pattern.written()}),
-            Self::Any(patterns) => patterns.iter().map(Self::written).collect(),
+            Self::Not(pattern) => json!({"not": pattern.to_json()}),
+            Self::Any(patterns) => patterns.iter().map(Self::to_json).collect(),
         }
     }
 }
 
 /// The values at a path such as `options.urgent`; a step into a list goes into each of its items, and where there
 /// is nothing, that is said.
-pub(crate) fn at<'a>(value: &'a Value, path: &str) -> Vec<Option<&'a Value>> {
+pub(crate) fn values_at<'a>(value: &'a Value, path: &str) -> Vec<Option<&'a Value>> {
     path.split('.').fold(vec![Some(value)], |found, step| {
         let into = |value: Option<&'a Value>| -> Vec<Option<&'a Value>> {
             match value {
@@ -126,13 +126,13 @@ impl<'de> Deserialize<'de> for Pattern {
 
 impl Serialize for Pattern {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.written().serialize(serializer)
+        self.to_json().serialize(serializer)
     }
 }
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.written().fmt(f)
+        self.to_json().fmt(f)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
             (json!({"not": ["a", "b"]}), json!("b"), false),
         ];
         for (given, value, fits) in cases {
-            assert_eq!(pattern(given.clone()).fits(&value, Of::All), fits, "{given} {value}");
+            assert_eq!(pattern(given.clone()).fits(&value, ListMode::All), fits, "{given} {value}");
         }
     }
 
@@ -172,18 +172,18 @@ mod tests {
     fn a_list_is_trusted_by_all_its_items_and_feared_for_any() {
         let ours = pattern(json!("*@example.com"));
         let mixed = json!(["mei@example.com", "eve@evil.test"]);
-        assert!(!ours.fits(&mixed, Of::All));
-        assert!(ours.fits(&mixed, Of::Any));
-        assert!(!ours.fits(&json!([]), Of::All) && !ours.fits(&json!([]), Of::Any));
-        assert!(ours.fits(&json!([["mei@example.com"]]), Of::All));
+        assert!(!ours.fits(&mixed, ListMode::All));
+        assert!(ours.fits(&mixed, ListMode::Any));
+        assert!(!ours.fits(&json!([]), ListMode::All) && !ours.fits(&json!([]), ListMode::Any));
+        assert!(ours.fits(&json!([["mei@example.com"]]), ListMode::All));
     }
 
     #[test]
     fn a_path_goes_through_tables_and_lists() {
         let value = json!({"to": [{"mail": "a"}, {"mail": "b"}, {}], "o": {"urgent": true}});
-        assert_eq!(at(&value, "to.mail"), [Some(&json!("a")), Some(&json!("b")), None]);
-        assert_eq!(at(&value, "o.urgent"), [Some(&json!(true))]);
-        assert_eq!([at(&value, "o.missing"), at(&value, "o.urgent.deeper")], [[None], [None]]);
+        assert_eq!(values_at(&value, "to.mail"), [Some(&json!("a")), Some(&json!("b")), None]);
+        assert_eq!(values_at(&value, "o.urgent"), [Some(&json!(true))]);
+        assert_eq!([values_at(&value, "o.missing"), values_at(&value, "o.urgent.deeper")], [[None], [None]]);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use helve_types::Effect;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::pattern::{Of, at};
-use crate::{Access, Pattern};
+use crate::pattern::{ListMode, values_at};
+use crate::{CallAccess, Pattern};
 
 /// Every condition that is given must hold; a rule without conditions speaks about every call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,12 +86,12 @@ impl Rule {
         }
     }
 
-    pub(crate) fn matches(&self, access: &Access<'_>) -> bool {
+    pub(crate) fn matches(&self, access: &CallAccess<'_>) -> bool {
         self.is_about(access) && self.fits(access.arguments)
     }
 
     /// Whether the rule can speak of calls like this one, whatever their arguments.
-    pub(crate) fn is_about(&self, access: &Access<'_>) -> bool {
+    pub(crate) fn is_about(&self, access: &CallAccess<'_>) -> bool {
         let holds = |condition: &Option<String>, value: &str| {
             condition.as_ref().is_none_or(|pattern| fits(pattern, value))
         };
@@ -103,7 +103,11 @@ impl Rule {
     }
 
     fn fits(&self, arguments: &Value) -> bool {
-        hold(&self.arguments, arguments, if self.action == Action::Allow { Of::All } else { Of::Any })
+        hold(
+            &self.arguments,
+            arguments,
+            if self.action == Action::Allow { ListMode::All } else { ListMode::Any },
+        )
     }
 
     /// What is wrong with the rule by its own examples.
@@ -113,34 +117,37 @@ impl Rule {
                 return None;
             }
             let found = if example.applies { "does not speak of" } else { "speaks of" };
-            Some(format!("the rule {found} its example {number} ({}); correct one of them", example.shown()))
+            Some(format!(
+                "the rule {found} its example {number} ({}); correct one of them",
+                example.describe()
+            ))
         })
     }
 }
 
 /// Whether all conditions hold, each for all that it is about, as something that is allowed must have it.
 pub(crate) fn all_fit(conditions: &BTreeMap<String, Pattern>, arguments: &Value) -> bool {
-    hold(conditions, arguments, Of::All)
+    hold(conditions, arguments, ListMode::All)
 }
 
-fn hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of: Of) -> bool {
+fn hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of: ListMode) -> bool {
     conditions.iter().all(|(path, pattern)| {
-        let values = at(arguments, path);
+        let values = values_at(arguments, path);
         let mut fit = values.iter().map(|value| value.is_some_and(|value| pattern.fits(value, of)));
         match of {
-            Of::All => !values.is_empty() && fit.all(|fits| fits),
-            Of::Any => fit.any(|fits| fits),
+            ListMode::All => !values.is_empty() && fit.all(|fits| fits),
+            ListMode::Any => fit.any(|fits| fits),
         }
     })
 }
 
 impl RuleExample {
-    fn access<'a>(&'a self, rule: &'a Rule) -> Access<'a> {
+    fn access<'a>(&'a self, rule: &'a Rule) -> CallAccess<'a> {
         // A condition with a star in it names no one; what it stands for has to be said.
         let own = |said: &'a Option<String>, condition: &'a Option<String>| {
             said.as_deref().or(condition.as_deref()).unwrap_or_default()
         };
-        Access {
+        CallAccess {
             tool: own(&self.tool, &rule.tool),
             leads_to: None,
             tags: self.tags.as_deref().unwrap_or(rule.tag.as_slice()),
@@ -152,7 +159,7 @@ impl RuleExample {
         }
     }
 
-    fn shown(&self) -> String {
+    fn describe(&self) -> String {
         let tool = self.tool.as_deref().unwrap_or("the tool");
         format!("{tool} with {}", self.arguments)
     }

@@ -54,7 +54,7 @@ impl fmt::Debug for Program {
 
 /// How a program ended that was run to its end.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramEnd {
     pub status: ExitStatus,
     /// The beginning of what it wrote to its standard error.
     pub stderr: String,
@@ -82,7 +82,7 @@ impl Program {
         &self,
         input: &[u8],
         take: impl FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<Ended, ProcessError<E>> {
+    ) -> Result<ProgramEnd, ProcessError<E>> {
         let mut running =
             self.start().map_err(|source| ProcessError::Start { path: self.path.clone(), source })?;
         let (stdin, stdout, stderr) =
@@ -110,7 +110,7 @@ impl Program {
         // program itself has ended, which closes them.
         let end = async { running.wait().await.map_err(ProcessError::Io) };
         let ((), (), stderr, status) = tokio::try_join!(send, output, complaints, end)?;
-        Ok(Ended { status, stderr })
+        Ok(ProgramEnd { status, stderr })
     }
 
     fn start(&self) -> io::Result<Running> {

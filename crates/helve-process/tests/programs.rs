@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use helve_process::{Ended, ProcessError, Program, ResourceLimits};
+use helve_process::{ProcessError, Program, ProgramEnd, ResourceLimits};
 
 fn shell(script: &str) -> Program {
     Program {
@@ -19,7 +19,7 @@ fn shell(script: &str) -> Program {
     }
 }
 
-async fn run(program: &Program, input: &str) -> (Ended, String) {
+async fn run(program: &Program, input: &str) -> (ProgramEnd, String) {
     let mut output = vec![];
     let ended = program.run(input.as_bytes(), |piece| {
         output.extend_from_slice(piece);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use helve_agent::{Command, CommandError, call_span};
 use helve_store::{Entry, IdempotencyKey, NewRun, Opened, Place, Recorded, RunJournal, StoreError};
-use helve_tool::{CallContext, Fault, Outcome, Pipeline, Progress, Skip};
+use helve_tool::{CallContext, Fault, Outcome, Pipeline, Progress, SkippedGuards};
 use helve_types::{
     CallId, Cancelled, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState,
     ToolCall, ToolChoice, Trail, UserId, language_of,
@@ -84,7 +84,7 @@ impl Runtime {
             shared.env().feed(run).publish(&[started]);
             let spans = (error_span!("run", %run), call_span(&call.id, &tool));
             let open = Open { run, reply, user, order: options.order, journal, call };
-            let skip = Skip { cache: options.skip_cache, limit: options.skip_limit };
+            let skip = SkippedGuards { cache: options.skip_cache, limit: options.skip_limit };
             let call = open.execute(&shared, slot, skip, progress);
             call.instrument(spans.1).instrument(spans.0).await
         };
@@ -151,7 +151,7 @@ impl Open {
             grant: None,
             // A person orders it: no model has read anything.
             taint: Arc::default(),
-            skip: Skip::default(),
+            skip: SkippedGuards::default(),
             early: helve_tool::Early::No,
             toolbox: Arc::new(terms.toolbox),
             journal: self.journal.clone(),
@@ -169,7 +169,7 @@ impl Open {
         self,
         shared: &Shared,
         (slot, mut commands): (DriverSlot, UnboundedReceiver<Command>),
-        skip: Skip,
+        skip: SkippedGuards,
         progress: Progress,
     ) -> Result<Called, StartError> {
         let cancel = shared.context.shutdown.halt.child_token();

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use helve_agent::{Agent, AgentSettings};
-use helve_tool::{Access, Action, Registered, Rule, Rules, Toolbox, Verdict, fits};
+use helve_tool::{Action, CallAccess, Registered, Rule, Rules, Toolbox, Verdict, fits};
 use helve_types::{RunSetup, ToolCall, UserId};
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ impl Terms {
             Order::CommandLine | Order::Admin => {
                 let stand_ins = Rules::new().with_layer("operator", operator.clone());
                 return Self {
-                    toolbox: Toolbox::new(all).fresh(),
+                    toolbox: Toolbox::new(all).exact(),
                     rules: ordered(operator, None, order),
                     stand_ins,
                 };
@@ -66,7 +66,7 @@ impl Terms {
         let permissions = agent.map(|agent| permissions(&agent.settings)).unwrap_or_default();
         let offered = |tool: &Arc<Registered>| agent.is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
-            toolbox: Toolbox::new(all.into_iter().filter(offered)).fresh(),
+            toolbox: Toolbox::new(all.into_iter().filter(offered)).exact(),
             rules: ordered(operator, Some(&permissions), order),
             stand_ins: Rules::new().with_layer("operator", operator.clone()).with_layer("agent", permissions),
         }
@@ -80,7 +80,7 @@ fn agent_for<'a>(shared: &'a Shared, user: &UserId, call: &ToolCall) -> Option<&
     let Some(tool) = tool else { return shared.env().agents.first() };
     let spec = tool.spec();
     let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
-    let access = Access {
+    let access = CallAccess {
         tool: &spec.name,
         leads_to: spec.leads_to.as_deref(),
         tags: &spec.tags,

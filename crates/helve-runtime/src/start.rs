@@ -327,7 +327,7 @@ impl Runtime {
 /// A tool that must be called has to be there.
 fn check_choice(choice: &ToolChoice, tools: &RunTools) -> Result<(), StartError> {
     match choice {
-        ToolChoice::Named(name) if tools.toolbox.named(name).is_none() => Err(StartError::UnknownTool {
+        ToolChoice::Named(name) if tools.toolbox.find(name).is_none() => Err(StartError::UnknownTool {
             name: name.clone(),
             known: list(tools.toolbox.specs().map(|spec| spec.name.as_str())),
         }),

@@ -4,16 +4,16 @@
 //! exact fraction as long as it can be one; what is irrational is a ball that knows its error. Everything is
 //! bounded before it begins: 1 KB of text, 64 levels, 4,096 bits.
 
-mod ball;
 mod fraction;
 mod functions;
+mod interval;
 mod number;
-mod read;
+mod render;
 mod series;
-mod show;
 mod solve;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use self::show::{Shown, show};
+use self::render::{ShownNumber, show};
 
 const EXPRESSION_BYTES_MAX: usize = 1_024;
 const TITLE_CHARS_MAX: usize = 120;
@@ -112,7 +112,7 @@ fn calculate(expression: &str) -> Result<ToolOutput, String> {
     }
     let (shown, doubtful_commas) = evaluate(expression)
         .map_err(|trouble| format!("at position {} of the expression: {}", trouble.at, trouble.what))?;
-    let Shown { digits, exact, fraction, doubt } = shown;
+    let ShownNumber { digits, exact, fraction, doubt } = shown;
     let mut text = if exact { digits.clone() } else { format!("≈ {digits}") };
     let mut data = json!({"result": digits, "exact": exact});
     if let Some(fraction) = fraction {
@@ -128,8 +128,8 @@ fn calculate(expression: &str) -> Result<ToolOutput, String> {
     Ok(ToolOutput::text(text).titled(title(expression, &digits, exact)).with_data(data))
 }
 
-fn evaluate(expression: &str) -> Result<(Shown, bool), read::Trouble> {
-    let tokens = read::read(expression)?;
+fn evaluate(expression: &str) -> Result<(ShownNumber, bool), tokens::CalculatorError> {
+    let tokens = tokens::read(expression)?;
     let number = solve::solve(&tokens)?;
     Ok((show(&number), tokens.doubtful_commas))
 }
@@ -138,10 +138,10 @@ fn title(expression: &str, digits: &str, exact: bool) -> String {
     let sign = if exact { '=' } else { '≈' };
     let words: Vec<&str> = expression.split_whitespace().collect();
     let words = words.join(" ");
-    format!("{} {sign} {}", cut(words.trim_end_matches(['=', '?', ' '])), cut(digits))
+    format!("{} {sign} {}", shorten(words.trim_end_matches(['=', '?', ' '])), shorten(digits))
 }
 
-fn cut(text: &str) -> String {
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(TITLE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -31,7 +31,7 @@ struct CreatePlan {
 }
 
 pub(crate) fn tool() -> (Arc<dyn Tool>, Guards) {
-    (Arc::new(CreatePlan { spec: spec() }), plans::writing())
+    (Arc::new(CreatePlan { spec: spec() }), plans::write_guards())
 }
 
 impl Tool for CreatePlan {
@@ -44,7 +44,7 @@ impl Tool for CreatePlan {
             let body = body(request.parse()?).map_err(ToolError::Declined)?;
             let body = PlanBody { taint: Some((*cx.taint).clone()), ..body };
             let made = cx.desk().create_plan(cx.call.clone(), body, cx.world.now()).await;
-            Ok(plans::show(&self.spec, &made.map_err(|error| plans::refused(error, 0))?))
+            Ok(plans::show(&self.spec, &made.map_err(|error| plans::store_error(error, 0))?))
         })
     }
 }
@@ -52,7 +52,7 @@ impl Tool for CreatePlan {
 fn body(arguments: Arguments) -> Result<PlanBody, String> {
     let Arguments { title, content, steps } = arguments;
     let steps = steps.unwrap_or_default().into_iter().map(|text| PlanStep { text, done: false });
-    plans::checked(PlanBody {
+    plans::check_plan(PlanBody {
         title,
         content: content.unwrap_or_default(),
         steps: steps.collect(),

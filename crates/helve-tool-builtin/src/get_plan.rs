@@ -24,7 +24,7 @@ struct GetPlan {
 }
 
 pub(crate) fn tool() -> (Arc<dyn Tool>, Guards) {
-    (Arc::new(GetPlan { spec: spec() }), plans::reading())
+    (Arc::new(GetPlan { spec: spec() }), plans::read_guards())
 }
 
 impl Tool for GetPlan {
@@ -36,7 +36,7 @@ impl Tool for GetPlan {
         Box::pin(async move {
             let Arguments { plan_id } = request.parse()?;
             let number = plan_id as u32;
-            let plan = cx.desk().plan(number).await.map_err(|error| plans::refused(error, number))?;
+            let plan = cx.desk().plan(number).await.map_err(|error| plans::store_error(error, number))?;
             Ok(plans::show(&self.spec, &plan))
         })
     }

@@ -58,7 +58,7 @@ struct Arguments {
 }
 
 #[derive(Debug, Serialize)]
-struct Order<'a> {
+struct ImageRequest<'a> {
     model: &'a str,
     prompt: &'a str,
     n: u8,
@@ -69,7 +69,7 @@ struct Order<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Drawn {
+struct ImageAnswer {
     data: Vec<Picture>,
 }
 
@@ -109,46 +109,52 @@ impl Tool for ImageGen {
             let Arguments { prompt, size } = request.parse()?;
             let (prompt, size) = (prompt.trim(), size.as_deref().map(str::trim));
             if prompt.is_empty() {
-                return Err(declined("`prompt` is empty; say what is to be seen"));
+                return Err(declined_error("`prompt` is empty; say what is to be seen"));
             }
             if size.is_some_and(|size| !is_size(size)) {
-                return Err(declined("`size` must be width and height in pixels, such as `1024x1024`"));
+                return Err(declined_error("`size` must be width and height in pixels, such as `1024x1024`"));
             }
-            let answer = self.order(prompt, size).await?;
-            Ok(self.shown(answer, prompt).await.unwrap_or_else(|problem| unusable(&problem)))
+            let answer = self.request_image(prompt, size).await?;
+            Ok(self.read_answer(answer, prompt).await.unwrap_or_else(|problem| unusable(&problem)))
         })
     }
 }
 
 impl ImageGen {
     /// The answer to an order that was taken, or why it could not be read.
-    async fn order(&self, prompt: &str, size: Option<&str>) -> Result<Result<Vec<u8>, String>, ToolError> {
+    async fn request_image(
+        &self,
+        prompt: &str,
+        size: Option<&str>,
+    ) -> Result<Result<Vec<u8>, String>, ToolError> {
         let Images { base_url, model, has_key, response_format } = &self.images;
-        let order = Order { model, prompt, n: 1, size, response_format: response_format.as_deref() };
+        let order = ImageRequest { model, prompt, n: 1, size, response_format: response_format.as_deref() };
         let address = format!("{}/images/generations", base_url.as_str().trim_end_matches('/'));
-        let url = Url::parse(&address).map_err(|_| declined("the address of the image service is wrong"))?;
-        let body = serde_json::to_vec(&order).map_err(|_| declined("the order cannot be written as JSON"))?;
+        let url =
+            Url::parse(&address).map_err(|_| declined_error("the address of the image service is wrong"))?;
+        let body =
+            serde_json::to_vec(&order).map_err(|_| declined_error("the order cannot be written as JSON"))?;
         let mut request = Outgoing::new(Method::POST, url);
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.body = Some(body.into());
         request.credential = has_key.then(|| Credential::Bearer { secret: IMAGES_SECRET.into() });
         request.bounds = ANSWER;
-        let answer = self.service.send(request).await.map_err(failed)?;
+        let answer = self.service.send(request).await.map_err(transport_error)?;
         let status = answer.status();
         let body = answer.bytes().await;
         if !status.is_success() {
-            return Err(refused(status, &body.unwrap_or_default()));
+            return Err(status_error(status, &body.unwrap_or_default()));
         }
         match body {
             Ok(body) => Ok(Ok(body)),
             Err(EgressError::TooLarge(problem)) => Ok(Err(problem)),
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(transport_error(error)),
         }
     }
 
     /// What came of an order that was taken, or why nobody can see it.
-    async fn shown(&self, answer: Result<Vec<u8>, String>, prompt: &str) -> Result<ToolOutput, String> {
-        let drawn: Drawn =
+    async fn read_answer(&self, answer: Result<Vec<u8>, String>, prompt: &str) -> Result<ToolOutput, String> {
+        let drawn: ImageAnswer =
             serde_json::from_slice(&answer?).map_err(|_| "the service's answer could not be read")?;
         let picture = drawn.data.into_iter().next().ok_or("the service answered without a picture")?;
         let bytes = self.bytes_of(&picture).await?;
@@ -203,7 +209,7 @@ fn is_size(size: &str) -> bool {
         || size.split_once('x').is_some_and(|(width, height)| is_number(width) && is_number(height))
 }
 
-fn declined(message: &str) -> ToolError {
+fn declined_error(message: &str) -> ToolError {
     ToolError::Declined(message.into())
 }
 
@@ -214,7 +220,7 @@ fn unusable(problem: &str) -> ToolOutput {
     ))
 }
 
-fn failed(error: EgressError) -> ToolError {
+fn transport_error(error: EgressError) -> ToolError {
     match error {
         EgressError::Refused(why) => ToolError::Declined(why).with_notice(Notice::egress_refused()),
         EgressError::NotSent(_) => ToolError::NotSent("the image service cannot be reached".into()),
@@ -225,7 +231,7 @@ fn failed(error: EgressError) -> ToolError {
     }
 }
 
-fn refused(status: StatusCode, body: &[u8]) -> ToolError {
+fn status_error(status: StatusCode, body: &[u8]) -> ToolError {
     let code = status.as_u16();
     let said = serde_json::from_slice::<Value>(body).ok();
     let said = said.as_ref().and_then(|body| body.pointer("/error/message")?.as_str());

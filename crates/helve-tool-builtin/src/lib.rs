@@ -67,7 +67,7 @@ impl Settings {
             notes_dir: notes_dir.into(),
             zone: None,
             databases: vec![],
-            query_worker: QueryWorker::of_this_program([QUERY_WORKER]),
+            query_worker: QueryWorker::current_program([QUERY_WORKER]),
             images: None,
         }
     }

@@ -24,7 +24,7 @@ struct ListPlans {
 }
 
 pub(crate) fn tool() -> (Arc<dyn Tool>, Guards) {
-    (Arc::new(ListPlans { spec: spec() }), plans::reading())
+    (Arc::new(ListPlans { spec: spec() }), plans::read_guards())
 }
 
 impl Tool for ListPlans {
@@ -36,16 +36,16 @@ impl Tool for ListPlans {
         Box::pin(async move {
             let Arguments { status } = request.parse()?;
             let all = cx.desk().plans(Page::first(PLANS_MAX as usize)).await;
-            let mut all = all.map_err(|error| plans::refused(error, 0))?;
+            let mut all = all.map_err(|error| plans::store_error(error, 0))?;
             if let Some(status) = status {
                 all.retain(|plan| plan.body.status == status.into());
             }
-            Ok(ToolOutput { labels: Some(plans::labels(&self.spec, &all)), ..list(&all) })
+            Ok(ToolOutput { labels: Some(plans::labels(&self.spec, &all)), ..render_list(&all) })
         })
     }
 }
 
-fn list(all: &[UserPlan]) -> ToolOutput {
+fn render_list(all: &[UserPlan]) -> ToolOutput {
     let shown = &all[..all.len().min(LISTED_MAX)];
     let mut lines: Vec<String> = shown.iter().map(plans::headline).collect();
     if all.is_empty() {

@@ -48,7 +48,7 @@ fn word(status: PlanStatus) -> &'static str {
 }
 
 /// For the tools that read: their answers are each user's own, and end when the user's plans change.
-pub(crate) fn reading() -> Guards {
+pub(crate) fn read_guards() -> Guards {
     Guards {
         timeout: Duration::from_secs(10),
         cache: Some(CachePolicy { ttl: Duration::from_secs(300), scope: CacheScope::User }),
@@ -57,7 +57,7 @@ pub(crate) fn reading() -> Guards {
 }
 
 /// For the tools that write: not so often that a loop could fill the disk.
-pub(crate) fn writing() -> Guards {
+pub(crate) fn write_guards() -> Guards {
     Guards {
         timeout: Duration::from_secs(10),
         limits: Limits {
@@ -70,7 +70,7 @@ pub(crate) fn writing() -> Guards {
 }
 
 /// The plan, if it is one: within bounds, on one line where one line is meant.
-pub(crate) fn checked(mut body: PlanBody) -> Result<PlanBody, String> {
+pub(crate) fn check_plan(mut body: PlanBody) -> Result<PlanBody, String> {
     let title = line(&body.title);
     if title.is_empty() {
         return Err("`title` is empty; say in a few words what the plan is for".into());
@@ -168,7 +168,7 @@ fn iso(at: Timestamp) -> String {
 }
 
 /// What keeps a plan from being read or written, for the model.
-pub(crate) fn refused(error: StoreError, number: u32) -> ToolError {
+pub(crate) fn store_error(error: StoreError, number: u32) -> ToolError {
     match error {
         StoreError::NotFound(_) => ToolError::Declined(format!(
             "the user has no plan {number}; list_plans shows the plans there are with their numbers"

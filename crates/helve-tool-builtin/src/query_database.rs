@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use self::database::Kind;
+use self::database::DatabaseKind;
 pub use self::database::{Database, DatabasePlace};
 pub use self::sqlite::{QueryWorker, run_query_worker};
 
@@ -68,7 +68,7 @@ fn values(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 /// What is asked of a database.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Question {
+enum DatabaseRequest {
     Describe,
     Select { sql: String, parameters: Vec<Value> },
 }
@@ -96,12 +96,14 @@ impl Tool for QueryDatabase {
 
     fn preview(&self, request: Request<'_>, _: &CallContext) -> Option<String> {
         let arguments: Arguments = request.parse().ok()?;
-        let database = self.named(arguments.database.as_deref()).ok()?;
+        let database = self.find_database(arguments.database.as_deref()).ok()?;
         let place = format!("{}, {}", database.name, database.kind.name());
         Some(match question(arguments).ok()? {
-            Question::Describe => format!("{place}: its tables and their columns"),
-            Question::Select { sql, parameters } if parameters.is_empty() => format!("{place}\n\n{sql}"),
-            Question::Select { sql, parameters } => {
+            DatabaseRequest::Describe => format!("{place}: its tables and their columns"),
+            DatabaseRequest::Select { sql, parameters } if parameters.is_empty() => {
+                format!("{place}\n\n{sql}")
+            }
+            DatabaseRequest::Select { sql, parameters } => {
                 format!("{place}\n\n{sql}\n\nparameters: {}", Value::Array(parameters))
             }
         })
@@ -110,7 +112,7 @@ impl Tool for QueryDatabase {
     fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
-            let database = self.named(arguments.database.as_deref()).map_err(ToolError::Declined)?;
+            let database = self.find_database(arguments.database.as_deref()).map_err(ToolError::Declined)?;
             let question = question(arguments).map_err(ToolError::Declined)?;
             self.ask(database, question).await.map_err(|error| match error {
                 ToolError::Declined(_) => error.with_notice(Notice::query_refused(&database.name)),
@@ -121,26 +123,30 @@ impl Tool for QueryDatabase {
 }
 
 impl QueryDatabase {
-    async fn ask(&self, database: &Database, question: Question) -> Result<ToolOutput, ToolError> {
+    async fn ask(&self, database: &Database, question: DatabaseRequest) -> Result<ToolOutput, ToolError> {
         match question {
-            Question::Describe => {
+            DatabaseRequest::Describe => {
                 let tables = match &database.kind {
-                    Kind::Sqlite(path) => sqlite::describe(&self.worker, database, path).await?,
-                    Kind::Postgres(config) => postgres::describe(database, config).await?,
+                    DatabaseKind::Sqlite(path) => sqlite::describe(&self.worker, database, path).await?,
+                    DatabaseKind::Postgres(config) => postgres::describe(database, config).await?,
                 };
-                Ok(described(database, &tables))
+                Ok(describe_tables(database, &tables))
             }
-            question @ Question::Select { .. } => {
+            question @ DatabaseRequest::Select { .. } => {
                 let table = match &database.kind {
-                    Kind::Sqlite(path) => sqlite::select(&self.worker, database, path, question).await?,
-                    Kind::Postgres(config) => postgres::select(database, config, &question).await?,
+                    DatabaseKind::Sqlite(path) => {
+                        sqlite::run_query(&self.worker, database, path, question).await?
+                    }
+                    DatabaseKind::Postgres(config) => {
+                        postgres::run_query(database, config, &question).await?
+                    }
                 };
                 Ok(table.show(&database.name))
             }
         }
     }
 
-    fn named(&self, name: Option<&str>) -> Result<&Database, String> {
+    fn find_database(&self, name: Option<&str>) -> Result<&Database, String> {
         let known = || self.databases.iter().map(|held| held.name.as_str()).collect::<Vec<_>>().join(", ");
         match (name.map(str::trim), &self.databases[..]) {
             (None | Some(""), [only]) => Ok(only),
@@ -153,10 +159,10 @@ impl QueryDatabase {
     }
 }
 
-fn question(arguments: Arguments) -> Result<Question, String> {
+fn question(arguments: Arguments) -> Result<DatabaseRequest, String> {
     let Arguments { describe, sql, parameters, .. } = arguments;
     if describe == Some(true) {
-        return Ok(Question::Describe);
+        return Ok(DatabaseRequest::Describe);
     }
     let sql = sql.unwrap_or_default();
     // One at the end means nothing; one inside would begin a second statement.
@@ -179,29 +185,29 @@ fn question(arguments: Arguments) -> Result<Question, String> {
     if bytes > PARAMETERS_BYTES_MAX {
         return Err(format!("`parameters` has {bytes} bytes; {PARAMETERS_BYTES_MAX} are the most"));
     }
-    Ok(Question::Select { sql: sql.to_owned(), parameters })
+    Ok(DatabaseRequest::Select { sql: sql.to_owned(), parameters })
 }
 
 /// Looks whether a database can be asked, and what about it should be put right; the error says why it cannot be asked.
 pub async fn look_at(database: &Database, worker: &QueryWorker) -> Result<Vec<String>, String> {
     let found = match &database.kind {
-        Kind::Sqlite(path) => sqlite::describe(worker, database, path).await.map(|_| vec![]),
-        Kind::Postgres(config) => postgres::powers(database, config).await,
+        DatabaseKind::Sqlite(path) => sqlite::describe(worker, database, path).await.map(|_| vec![]),
+        DatabaseKind::Postgres(config) => postgres::powers(database, config).await,
     };
     found.map_err(|error| error.to_string())
 }
 
 /// The tables of a database, a line each.
-fn described(database: &Database, tables: &[String]) -> ToolOutput {
+fn describe_tables(database: &Database, tables: &[String]) -> ToolOutput {
     let mut room = DESCRIBED_BYTES_MAX;
-    let tables = tables.iter().map(|table| table::cut(table, TABLE_CHARS_MAX));
+    let tables = tables.iter().map(|table| table::shorten(table, TABLE_CHARS_MAX));
     let tables: Vec<String> = tables
         .take_while(|table| {
             room = room.saturating_sub(table.len());
             room > 0
         })
         .collect();
-    let mut lines = vec![format!("{} is {}.", database.name, database.kind.hint())];
+    let mut lines = vec![format!("{} is {}.", database.name, database.kind.sql_hint())];
     lines.extend(tables.iter().cloned());
     if tables.is_empty() {
         lines.push("It has no tables that may be read.".into());
@@ -234,13 +240,13 @@ fn spec(databases: &[Database]) -> ToolSpec {
         examples: examples(&databases[0].name),
         on_unknown: OnUnknown::TellModel,
         // Whoever fills the database is the operator's business, who can say otherwise.
-        flow: Flow { private: true, place: place(databases), ..Flow::default() },
+        flow: Flow { private: true, place: data_origin(databases), ..Flow::default() },
         ..ToolSpec::new("query_database", description, parameters, Effect::Read)
     }
 }
 
 /// Which one it is from, where that is not the model's choice. No host is called so.
-fn place(databases: &[Database]) -> Option<String> {
+fn data_origin(databases: &[Database]) -> Option<String> {
     match databases {
         [only] => Some(format!("database {}", only.name)),
         _ => None,

@@ -62,9 +62,9 @@ impl Tool for ReadOutput {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
-            let call: CallId = arguments.call.trim().parse().map_err(|_| nothing(&arguments.call))?;
+            let call: CallId = arguments.call.trim().parse().map_err(|_| not_found(&arguments.call))?;
             let whole = cx.desk().whole_output(&call).await.map_err(|error| match error {
-                StoreError::NotFound(_) => nothing(&arguments.call),
+                StoreError::NotFound(_) => not_found(&arguments.call),
                 other => ToolError::NotSent(other.to_string()),
             })?;
             read(&whole, &arguments)
@@ -74,7 +74,7 @@ impl Tool for ReadOutput {
 }
 
 /// The same words whether it is not there or somebody else's.
-fn nothing(call: &str) -> ToolError {
+fn not_found(call: &str) -> ToolError {
     ToolError::Declined(format!(
         "there is no output of a call `{call}` in this conversation; outputs that end with `[cut: …]` and those that \
          were left out, `[left out: …]`, can be read under the id that stands there"

@@ -64,8 +64,8 @@ impl Tool for SaveNote {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments = request.parse()?;
-            let note = note(&arguments, cx.world.now()).map_err(unsaved)?;
-            let name = file_name(&cx.user).map_err(unsaved)?;
+            let note = note(&arguments, cx.world.now()).map_err(not_saved_error)?;
+            let name = file_name(&cx.user).map_err(not_saved_error)?;
             let path = self.dir.join(name);
             let _writing = self.writing.lock().await;
             let notes = append(&self.dir, &path, &note).await?;
@@ -177,11 +177,11 @@ fn file_name(user: &UserId) -> Result<String, String> {
     Ok(name + ".md")
 }
 
-fn unsaved(why: String) -> ToolError {
+fn not_saved_error(why: String) -> ToolError {
     ToolError::Declined(why).with_notice(Notice::note_not_saved())
 }
 
-fn in_doubt(why: String) -> ToolError {
+fn unknown_outcome(why: String) -> ToolError {
     ToolError::Lost(why).with_notice(Notice::note_in_doubt())
 }
 
@@ -190,7 +190,7 @@ async fn append(dir: &Path, path: &Path, note: &str) -> Result<usize, ToolError>
     // Up to here nothing has changed, and trying again would not help.
     let refused = |error: Error| {
         tracing::warn!(%error, dir = %dir.display(), "a note cannot be saved");
-        unsaved(format!("the note was not saved: {error}; operator: check the notes directory"))
+        not_saved_error(format!("the note was not saved: {error}; operator: check the notes directory"))
     };
     directory().create(dir).await.map_err(refused)?;
     let mut file = file_options().open(path).await.map_err(refused)?;
@@ -202,15 +202,15 @@ async fn append(dir: &Path, path: &Path, note: &str) -> Result<usize, ToolError>
     let before = fs::read(path).await.map_err(refused)?;
 
     if let Err(error) = write(&mut file, note).await {
-        return match take_back(&file, length, note).await {
+        return match undo_append(&file, length, note).await {
             Ok(()) => Err(refused(error)),
-            Err(_) => Err(in_doubt(format!("the note may have been saved in part: {error}"))),
+            Err(_) => Err(unknown_outcome(format!("the note may have been saved in part: {error}"))),
         };
     }
     if length == 0 {
         // A new file is only there for good when its folder says so.
         let synced = async { File::open(dir).await?.sync_all().await };
-        synced.await.map_err(|error| in_doubt(format!("the note may not last: {error}")))?;
+        synced.await.map_err(|error| unknown_outcome(format!("the note may not last: {error}")))?;
     }
     Ok(headings(&before) + 1)
 }
@@ -222,7 +222,7 @@ async fn write(file: &mut File, note: &str) -> IoResult<()> {
 }
 
 /// Cuts the file to what it was, unless somebody else has written to it meanwhile.
-async fn take_back(file: &File, length: u64, note: &str) -> IoResult<()> {
+async fn undo_append(file: &File, length: u64, note: &str) -> IoResult<()> {
     if file.metadata().await?.len() > length + note.len() as u64 {
         return Err(Error::other("another process has written to the file"));
     }

@@ -3,7 +3,7 @@
 //! Arguments → one POST (`tavily`) → text for a model (`show`). Knows what a status means and how large an answer
 //! may be. Never retries, never follows a redirect, and never says the key.
 
-mod show;
+mod render;
 mod tavily;
 #[cfg(test)]
 mod tests;
@@ -39,7 +39,7 @@ struct Arguments {
     #[schemars(with = "Option<u8>", range(min = 1, max = 20))]
     max_results: Option<f64>,
     /// `advanced` reads the pages, `basic` is faster; `advanced` if left out.
-    search_depth: Option<Depth>,
+    search_depth: Option<SearchDepth>,
     /// Whether to begin with a summary of the results; yes if left out.
     include_answer: Option<bool>,
     /// Whether to give the text of whole pages, cut, in the place of excerpts; no if left out.
@@ -55,7 +55,7 @@ enum Preset {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Depth {
+enum SearchDepth {
     Basic,
     Advanced,
 }
@@ -63,8 +63,8 @@ enum Depth {
 impl Arguments {
     fn search(&self) -> Search<'_> {
         let (max_results, depth, answer) = match self.preset {
-            Some(Preset::Quick) => (3, Depth::Basic, false),
-            Some(Preset::Deep) | None => (10, Depth::Advanced, true),
+            Some(Preset::Quick) => (3, SearchDepth::Basic, false),
+            Some(Preset::Deep) | None => (10, SearchDepth::Advanced, true),
         };
         Search {
             query: self.query.trim(),
@@ -108,7 +108,7 @@ impl Tool for SearchWeb {
                 return Err(refused.with_notice(Notice::search_not_configured()));
             };
             let found = tavily.search(&search, cx.world.now()).await?;
-            Ok(show::show(&search, found, cx.language))
+            Ok(render::show(&search, found, cx.language))
         })
     }
 }

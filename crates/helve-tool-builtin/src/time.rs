@@ -56,7 +56,7 @@ impl Tool for Time {
             let arguments = request.parse()?;
             let now = Timestamp::from_millisecond(cx.world.now().0)
                 .map_err(|_| ToolError::Declined("the server's clock is wrong".into()))?;
-            tell(&arguments, now, &self.zones)
+            render_time(&arguments, now, &self.zones)
                 .map_err(|why| ToolError::Declined(why).with_notice(Notice::time_not_readable()))
         })
     }
@@ -108,9 +108,9 @@ fn guards() -> Guards {
     Guards { timeout: Duration::from_secs(5), attempts: 1, ..Guards::default() }
 }
 
-fn tell(arguments: &Arguments, now: Timestamp, zones: &Zones) -> Result<ToolOutput, String> {
+fn render_time(arguments: &Arguments, now: Timestamp, zones: &Zones) -> Result<ToolOutput, String> {
     let zone = zones.find(arguments.zone.as_deref().unwrap_or("local"))?;
-    let (first, remark) = moment(arguments.at.as_deref().unwrap_or("now"), now, zone)?;
+    let (first, remark) = parse_moment(arguments.at.as_deref().unwrap_or("now"), now, zone)?;
     let mut others = vec![];
     for name in arguments.to.iter().flatten() {
         others.push(first.with_time_zone(zones.find(name)?));
@@ -128,7 +128,7 @@ fn tell(arguments: &Arguments, now: Timestamp, zones: &Zones) -> Result<ToolOutp
 }
 
 /// The moment that is meant, in the zone that it is given in, and what is odd about it.
-fn moment(at: &str, now: Timestamp, zone: TimeZone) -> Result<(Zoned, Option<String>), String> {
+fn parse_moment(at: &str, now: Timestamp, zone: TimeZone) -> Result<(Zoned, Option<String>), String> {
     let at = at.trim();
     if at.is_empty() || at.eq_ignore_ascii_case("now") {
         return Ok((now.to_zoned(zone), None));
@@ -141,7 +141,7 @@ fn moment(at: &str, now: Timestamp, zone: TimeZone) -> Result<(Zoned, Option<Str
     };
     if let Some(time) = clock_time(at) {
         let today = now.to_zoned(zone.clone()).date();
-        return settle(zone.to_ambiguous_zoned(today.to_datetime(time)));
+        return resolve_ambiguity(zone.to_ambiguous_zoned(today.to_datetime(time)));
     }
     let pieces = Pieces::parse(at).map_err(|_| wrong())?;
     let civil = pieces.date().to_datetime(pieces.time().unwrap_or(ClockTime::midnight()));
@@ -158,7 +158,7 @@ fn moment(at: &str, now: Timestamp, zone: TimeZone) -> Result<(Zoned, Option<Str
         let instant = offset.to_timestamp(civil).map_err(range)?;
         return Ok((instant.to_zoned(named.unwrap_or(zone)), None));
     }
-    settle(named.unwrap_or(zone).to_ambiguous_zoned(civil))
+    resolve_ambiguity(named.unwrap_or(zone).to_ambiguous_zoned(civil))
 }
 
 /// `15:30` or `8:30:15`, without a date.
@@ -172,7 +172,7 @@ fn clock_time(at: &str) -> Option<ClockTime> {
 }
 
 /// A time that the clocks skip is moved on by as much; of a time that comes twice the first is taken.
-fn settle(time: AmbiguousZoned) -> Result<(Zoned, Option<String>), String> {
+fn resolve_ambiguity(time: AmbiguousZoned) -> Result<(Zoned, Option<String>), String> {
     let remark = match time.offset() {
         AmbiguousOffset::Unambiguous { .. } => None,
         AmbiguousOffset::Gap { .. } => Some(format!(
@@ -192,7 +192,7 @@ fn line(time: &Zoned) -> String {
     let mut details = vec![];
     details.extend(abbreviation(time));
     if time.time_zone().iana_name().is_some() {
-        details.push(format!("UTC{}", offset(time)));
+        details.push(format!("UTC{}", utc_offset(time)));
     }
     if is_summer(time) {
         details.push("daylight saving time".into());
@@ -208,7 +208,7 @@ fn fields(time: &Zoned) -> Value {
         "weekday": time.strftime("%A").to_string(),
         "date": time.strftime("%Y-%m-%d").to_string(),
         "time": time.strftime("%H:%M:%S").to_string(),
-        "utc_offset": offset(time),
+        "utc_offset": utc_offset(time),
         "daylight_saving": is_summer(time),
         "iso": iso(time),
         "unix": time.timestamp().as_second(),
@@ -217,10 +217,10 @@ fn fields(time: &Zoned) -> Value {
 
 /// The name of a zone; one that is only an offset is called by it.
 fn name(time: &Zoned) -> String {
-    time.time_zone().iana_name().map_or_else(|| format!("UTC{}", offset(time)), str::to_owned)
+    time.time_zone().iana_name().map_or_else(|| format!("UTC{}", utc_offset(time)), str::to_owned)
 }
 
-fn offset(time: &Zoned) -> String {
+fn utc_offset(time: &Zoned) -> String {
     time.strftime("%:z").to_string()
 }
 

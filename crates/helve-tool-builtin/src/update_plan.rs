@@ -54,7 +54,7 @@ struct UpdatePlan {
 }
 
 pub(crate) fn tool() -> (Arc<dyn Tool>, Guards) {
-    (Arc::new(UpdatePlan { spec: spec() }), plans::writing())
+    (Arc::new(UpdatePlan { spec: spec() }), plans::write_guards())
 }
 
 impl Tool for UpdatePlan {
@@ -66,7 +66,7 @@ impl Tool for UpdatePlan {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
             let number = arguments.plan_id as u32;
-            let refused = |error| plans::refused(error, number);
+            let refused = |error| plans::store_error(error, number);
             let desk = cx.desk();
             let mut rounds = 0;
             loop {
@@ -80,7 +80,7 @@ impl Tool for UpdatePlan {
                     return Err(refused(StoreError::Changed(plan.version)));
                 }
                 let taint = plan.body.taint.clone().map(|taint| taint.and((*cx.taint).clone()));
-                let body = changed(plan.body, &arguments).map_err(ToolError::Declined)?;
+                let body = apply_change(plan.body, &arguments).map_err(ToolError::Declined)?;
                 let body = PlanBody { taint, ..body };
                 let change = PlanChange { number, over, body, by: cx.call.clone(), at: cx.world.now() };
                 match desk.change_plan(change).await {
@@ -94,7 +94,7 @@ impl Tool for UpdatePlan {
 }
 
 /// The plan with the change in it. Numbers of steps mean those that the change leaves.
-fn changed(mut body: PlanBody, arguments: &Arguments) -> Result<PlanBody, String> {
+fn apply_change(mut body: PlanBody, arguments: &Arguments) -> Result<PlanBody, String> {
     if let Some(title) = &arguments.title {
         body.title.clone_from(title);
     }
@@ -122,7 +122,7 @@ fn changed(mut body: PlanBody, arguments: &Arguments) -> Result<PlanBody, String
             step.done = done;
         }
     }
-    plans::checked(body)
+    plans::check_plan(body)
 }
 
 fn spec() -> ToolSpec {

@@ -15,7 +15,7 @@ const PROGRESS_BYTES_MAX: usize = 4 << 10;
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Message {
+enum ProgramMessage {
     Progress { text: String },
     Result(Box<ResultDocument>),
     Error { message: String },
@@ -23,7 +23,7 @@ enum Message {
 
 /// What became of a call, as far as its output says.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Written {
+pub(crate) enum ProgramOutcome {
     Output(Box<ToolOutput>),
     /// The program says that it has not done it, and why.
     Error(String),
@@ -34,7 +34,7 @@ pub(crate) struct OutputReader {
     lines: LineReader,
     bytes: usize,
     body: Vec<u8>,
-    message: Option<Result<Written, String>>,
+    message: Option<Result<ProgramOutcome, String>>,
 }
 
 impl OutputReader {
@@ -55,7 +55,7 @@ impl OutputReader {
     }
 
     /// What the whole output means, or why it means nothing.
-    pub(crate) fn finish(mut self) -> Result<Written, String> {
+    pub(crate) fn finish(mut self) -> Result<ProgramOutcome, String> {
         if let Some(last) = self.lines.finish()
             && !take_line(&last, &mut self.message, &|_: &str| {})
         {
@@ -66,12 +66,16 @@ impl OutputReader {
         }
         let text = std::str::from_utf8(&self.body)
             .map_err(|_| "its output is not UTF-8; files go into a result message as base64".to_owned())?;
-        Ok(Written::Output(Box::new(plain_output(text.trim_end()))))
+        Ok(ProgramOutcome::Output(Box::new(plain_output(text.trim_end()))))
     }
 }
 
 /// Takes a line if it is a message. The last result or error counts.
-fn take_line(line: &[u8], message: &mut Option<Result<Written, String>>, progress: &impl Fn(&str)) -> bool {
+fn take_line(
+    line: &[u8],
+    message: &mut Option<Result<ProgramOutcome, String>>,
+    progress: &impl Fn(&str),
+) -> bool {
     // Parsing every line of a long text as JSON would cost more than the text.
     if !line.trim_ascii_start().starts_with(b"{") {
         return false;
@@ -81,13 +85,13 @@ fn take_line(line: &[u8], message: &mut Option<Result<Written, String>>, progres
         return false;
     }
     match serde_json::from_value(value) {
-        Ok(Message::Progress { text }) => {
+        Ok(ProgramMessage::Progress { text }) => {
             progress(&text[..text.floor_char_boundary(PROGRESS_BYTES_MAX)]);
         }
-        Ok(Message::Result(result)) => {
-            *message = Some(result.into_output().map(Box::new).map(Written::Output));
+        Ok(ProgramMessage::Result(result)) => {
+            *message = Some(result.into_output().map(Box::new).map(ProgramOutcome::Output));
         }
-        Ok(Message::Error { message: text }) => *message = Some(Ok(Written::Error(text))),
+        Ok(ProgramMessage::Error { message: text }) => *message = Some(Ok(ProgramOutcome::Error(text))),
         Err(error) => *message = Some(Err(format!("its message cannot be read: {error}"))),
     }
     true
@@ -110,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    fn read(output: &str) -> (Result<Written, String>, Vec<String>) {
+    fn read(output: &str) -> (Result<ProgramOutcome, String>, Vec<String>) {
         let progress = RefCell::new(vec![]);
         let mut reader = OutputReader::default();
         for piece in output.as_bytes().chunks(7) {
@@ -121,7 +125,7 @@ mod tests {
 
     fn output_of(text: &str) -> ToolOutput {
         match read(text).0 {
-            Ok(Written::Output(output)) => *output,
+            Ok(ProgramOutcome::Output(output)) => *output,
             other => panic!("{other:?}"),
         }
     }
@@ -143,7 +147,9 @@ mod tests {
     fn progress_is_reported_and_is_no_part_of_the_output() {
         let (written, progress) = read("{\"type\": \"progress\", \"text\": \"half\"}\n{\"n\": 1}\n");
         assert_eq!(progress, ["half"]);
-        assert!(matches!(written, Ok(Written::Output(output)) if output.data == Some(json!({"n": 1}))));
+        assert!(
+            matches!(written, Ok(ProgramOutcome::Output(output)) if output.data == Some(json!({"n": 1})))
+        );
     }
 
     #[test]
@@ -161,7 +167,7 @@ mod tests {
     #[test]
     fn an_error_message_says_that_nothing_was_done() {
         let (written, _) = read("{\"type\": \"error\", \"message\": \"no such city\"}\n");
-        assert_eq!(written, Ok(Written::Error("no such city".into())));
+        assert_eq!(written, Ok(ProgramOutcome::Error("no such city".into())));
     }
 
     #[test]

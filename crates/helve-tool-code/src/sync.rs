@@ -30,17 +30,17 @@ pub struct ToolFolder {
     path: PathBuf,
     lifecycle: Lifecycle,
     variables: Variables,
-    state: Mutex<State>,
+    state: Mutex<SyncState>,
 }
 
 #[derive(Default)]
-struct State {
+struct SyncState {
     signature: Signature,
-    loaded: BTreeMap<String, Loaded>,
+    loaded: BTreeMap<String, LoadedTool>,
 }
 
 /// A tool as it was placed in the catalogue.
-struct Loaded {
+struct LoadedTool {
     /// None if it cannot be used.
     version: Option<String>,
     problem: Option<DefinitionError>,
@@ -100,7 +100,7 @@ impl ToolFolder {
         state.signature = Signature::default();
     }
 
-    async fn unload_missing(&self, state: &mut State, sources: &Sources, catalogue: &Catalogue) {
+    async fn unload_missing(&self, state: &mut SyncState, sources: &Sources, catalogue: &Catalogue) {
         let missing: Vec<_> =
             state.loaded.keys().filter(|name| !sources.contains_key(*name)).cloned().collect();
         for name in missing {
@@ -114,7 +114,7 @@ impl ToolFolder {
 
     async fn load(
         &self,
-        state: &mut State,
+        state: &mut SyncState,
         name: &str,
         source: Result<CodeSource, DefinitionError>,
         catalogue: &Catalogue,
@@ -148,7 +148,7 @@ impl ToolFolder {
             tracing::warn!(tool = name, %error, "tool in the folder of tools cannot be registered");
         }
         let usable = problem.is_none();
-        let loaded = Loaded { version: usable.then_some(version), problem, destroy: destroy_program };
+        let loaded = LoadedTool { version: usable.then_some(version), problem, destroy: destroy_program };
         state.loaded.insert(name.to_owned(), loaded);
     }
 
@@ -168,7 +168,7 @@ impl ToolFolder {
     }
 }
 
-async fn destroy(name: &str, loaded: Loaded) {
+async fn destroy(name: &str, loaded: LoadedTool) {
     let Some(program) = loaded.destroy else { return };
     if let Err(problem) = run_step(&program, LifecycleStep::Destroy, DESTROY_TIMEOUT).await {
         tracing::warn!(tool = name, problem, "tool did not end as it should");
@@ -186,13 +186,13 @@ mod tests {
 
     use super::*;
 
-    struct Bench {
+    struct TestFolder {
         folder: tempfile::TempDir,
         catalogue: Catalogue,
         tools: ToolFolder,
     }
 
-    impl Bench {
+    impl TestFolder {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let (registry, world) = (Arc::new(Registry::new()), World::still());
@@ -205,7 +205,7 @@ mod tests {
             fs::write(self.folder.path().join(name), text).unwrap();
         }
 
-        async fn listed(&self) -> Vec<(String, Option<String>)> {
+        async fn list_problem(&self) -> Vec<(String, Option<String>)> {
             self.tools.sync(&self.catalogue).await;
             let all = self.catalogue.all().into_iter();
             all.inspect(|tool| assert_eq!(tool.source, ToolSource::Folder))
@@ -216,34 +216,35 @@ mod tests {
 
     #[tokio::test]
     async fn tools_come_change_and_go_with_their_files() {
-        let bench = Bench::new();
-        assert!(bench.listed().await.is_empty());
+        let bench = TestFolder::new();
+        assert!(bench.list_problem().await.is_empty());
         bench.write("count.json", r#"{"description": "Counts."}"#);
-        assert_eq!(bench.listed().await, [("count".into(), Some("command".into()))]);
+        assert_eq!(bench.list_problem().await, [("count".into(), Some("command".into()))]);
         bench.write("count.sh", "echo 1");
-        assert_eq!(bench.listed().await, [("count".into(), None)]);
-        let version = |bench: &Bench| bench.catalogue.registry().get("count").unwrap().version().to_owned();
+        assert_eq!(bench.list_problem().await, [("count".into(), None)]);
+        let version =
+            |bench: &TestFolder| bench.catalogue.registry().get("count").unwrap().version().to_owned();
         let first = version(&bench);
         bench.write("count.sh", "echo 22");
-        bench.listed().await;
+        bench.list_problem().await;
         assert_ne!(version(&bench), first);
         bench.write("count.json", "{");
-        assert_eq!(bench.listed().await, [("count".into(), Some("definition".into()))]);
+        assert_eq!(bench.list_problem().await, [("count".into(), Some("definition".into()))]);
         assert!(bench.catalogue.registry().get("count").is_none());
         fs::remove_file(bench.folder.path().join("count.json")).unwrap();
-        assert!(bench.listed().await.is_empty());
+        assert!(bench.list_problem().await.is_empty());
     }
 
     #[tokio::test]
     async fn a_program_is_told_when_it_is_loaded_and_unloaded() {
-        let bench = Bench::new();
+        let bench = TestFolder::new();
         let log = bench.folder.path().join("log");
         bench.write("step.sh", "echo $1 >> log");
         bench.write("step.json", r#"{"description": "x", "lifecycle": ["init", "destroy"]}"#);
-        bench.listed().await;
+        bench.list_problem().await;
         assert_eq!(fs::read_to_string(&log).unwrap(), "init\n");
         bench.write("step.sh", "echo new $1 >> log");
-        bench.listed().await;
+        bench.list_problem().await;
         assert_eq!(fs::read_to_string(&log).unwrap(), "init\nnew destroy\nnew init\n");
         bench.tools.close().await;
         assert_eq!(fs::read_to_string(&log).unwrap(), "init\nnew destroy\nnew init\nnew destroy\n");
@@ -251,10 +252,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_tool_whose_init_fails_is_listed_with_what_it_said() {
-        let bench = Bench::new();
+        let bench = TestFolder::new();
         bench.write("step.sh", "echo no database >&2; exit 1");
         bench.write("step.json", r#"{"description": "x", "lifecycle": ["init"]}"#);
-        assert_eq!(bench.listed().await, [("step".into(), Some("lifecycle".into()))]);
+        assert_eq!(bench.list_problem().await, [("step".into(), Some("lifecycle".into()))]);
         let problem = bench.catalogue.get("step").unwrap().problem.unwrap();
         assert!(problem.problem.contains("no database"), "{problem}");
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use helve_process::{Ended, ProcessError, Program, ResourceLimits};
+use helve_process::{ProcessError, Program, ProgramEnd, ResourceLimits};
 use helve_tool::{
     BreakerSettings, CallContext, DefinitionError, Guards, LimitSettings, Limits, Made, Request, Tool,
     ToolError, ToolFuture,
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::definition::{CodeDefinition, LifecycleStep};
 use crate::folder::CodeSource;
-use crate::output::{OutputReader, Written};
+use crate::output::{OutputReader, ProgramOutcome};
 
 /// The argument that a program is run with for a call.
 const CALL: &str = "call";
@@ -41,9 +41,8 @@ pub(crate) fn make(
     variables: &Variables,
 ) -> Result<(Made, Program), DefinitionError> {
     let row = source.definition.as_row(&source.name);
-    let guards = guards().asked(&row, source.definition.effect).map_err(|error| DefinitionError {
-        field: error.field.trim_start_matches("endpoint.").to_owned(),
-        ..error
+    let guards = guards().with_definition(&row, source.definition.effect).map_err(|error| {
+        DefinitionError { field: error.field.trim_start_matches("endpoint.").to_owned(), ..error }
     })?;
     let spec = ToolSpec {
         title: row.display_name,
@@ -109,18 +108,20 @@ pub(crate) async fn run_step(
     step: LifecycleStep,
     timeout: Duration,
 ) -> Result<(), String> {
-    let program = with_argument(program, step.as_str());
+    let program = append_argument(program, step.as_str());
     let ignore = |_: &[u8]| Ok::<_, std::convert::Infallible>(());
     let step = step.as_str();
     match tokio::time::timeout(timeout, program.run(b"", ignore)).await {
-        Ok(Ok(Ended { status, .. })) if status.success() => Ok(()),
-        Ok(Ok(Ended { status, stderr })) => Err(format!("`{step}` ended with {status}: {}", stderr.trim())),
+        Ok(Ok(ProgramEnd { status, .. })) if status.success() => Ok(()),
+        Ok(Ok(ProgramEnd { status, stderr })) => {
+            Err(format!("`{step}` ended with {status}: {}", stderr.trim()))
+        }
         Ok(Err(error)) => Err(format!("`{step}` failed: {error}")),
         Err(_) => Err(format!("`{step}` took more than {} s and was killed", timeout.as_secs())),
     }
 }
 
-fn with_argument(program: &Program, argument: &str) -> Program {
+fn append_argument(program: &Program, argument: &str) -> Program {
     let arguments = program.arguments.iter().cloned().chain(std::iter::once(argument.into()));
     Program { arguments: arguments.collect(), ..program.clone() }
 }
@@ -142,7 +143,7 @@ impl Tool for CodeTool {
         Box::pin(async move {
             let mut reader = OutputReader::default();
             let input = input(&self.spec.name, request, cx);
-            let program = with_argument(&self.program, CALL);
+            let program = append_argument(&self.program, CALL);
             let ended = program
                 .run(input.as_bytes(), |piece| reader.push(piece, |text| cx.progress.report(text)))
                 .await;
@@ -178,17 +179,17 @@ fn input(tool: &str, Request { arguments }: Request<'_>, cx: &CallContext) -> St
 ///
 /// Only the program itself can say that nothing was done, by an `error` message or the exit code for "busy". Any other
 /// failure of a tool that changes something may have come after the change.
-fn conclude(spec: &ToolSpec, ended: &Ended, reader: OutputReader) -> Result<ToolOutput, ToolError> {
-    let Ended { status, stderr } = ended;
+fn conclude(spec: &ToolSpec, ended: &ProgramEnd, reader: OutputReader) -> Result<ToolOutput, ToolError> {
+    let ProgramEnd { status, stderr } = ended;
     let complaint = stderr.trim();
     if status.code() == Some(BUSY_CODE) {
         return Err(ToolError::Busy { message: busy(&spec.name, complaint), retry_after: None });
     }
     match reader.finish() {
-        Ok(Written::Error(message)) => Err(ToolError::Declined(message)),
-        Ok(Written::Output(output)) if status.success() => Ok(*output),
+        Ok(ProgramOutcome::Error(message)) => Err(ToolError::Declined(message)),
+        Ok(ProgramOutcome::Output(output)) if status.success() => Ok(*output),
         Err(problem) if status.success() => Err(uncertain(spec, problem)),
-        Ok(Written::Output(_)) | Err(_) => {
+        Ok(ProgramOutcome::Output(_)) | Err(_) => {
             let problem = if complaint.is_empty() { "it wrote nothing to stderr" } else { complaint };
             Err(uncertain(spec, format!("it ended with {status}: {problem}")))
         }

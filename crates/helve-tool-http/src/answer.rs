@@ -12,11 +12,11 @@ use helve_egress::header::{
 use helve_types::{Effect, OutputFile, ToolOutput};
 use serde_json::{Map, Value};
 
-use crate::call::Head;
+use crate::call::AnswerHead;
 use crate::json;
 
-pub(crate) use self::charset::{Charset, json_as_written, text, to_utf8};
-pub(crate) use self::kind::Kind;
+pub(crate) use self::charset::{Charset, decode_text, json_as_written, to_utf8};
+pub(crate) use self::kind::ContentKind;
 
 /// How much of a reason is told.
 const REASON_BYTES_MAX: usize = 1 << 10;
@@ -29,7 +29,7 @@ const HEADS: [helve_egress::header::HeaderName; 7] =
 
 /// An answer that was understood.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum HttpAnswer {
     Empty,
     Value(Value),
     /// What a transform picked, in which there is nothing.
@@ -44,43 +44,50 @@ pub(crate) enum Answer {
 
 /// What the body is; or why it is not what was wanted. The body is UTF-8 already, if it is text: what was decoded twice
 /// would be garbled.
-pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> Result<Answer, String> {
+pub(crate) fn read(
+    tool: &str,
+    head: &AnswerHead,
+    body: Vec<u8>,
+    wants_json: bool,
+) -> Result<HttpAnswer, String> {
     if body.iter().all(u8::is_ascii_whitespace) {
-        return Ok(Answer::Empty);
+        return Ok(HttpAnswer::Empty);
     }
     let kind = match &head.kind {
         // What a server calls anything that it does not know, text included.
-        Kind::File if head.media_type == UNTYPED && is_text(&body) => &Kind::Unknown,
+        ContentKind::File if head.media_type == UNTYPED && is_text(&body) => &ContentKind::Unknown,
         kind => kind,
     };
     match kind {
-        Kind::Json => match json::parse(without_mark(&body)) {
-            Ok(value) => Ok(Answer::Value(value)),
+        ContentKind::Json => match json::parse(without_mark(&body)) {
+            Ok(value) => Ok(HttpAnswer::Value(value)),
             Err(problem) => Err(format!("the answer cannot be used: {problem}")),
         },
-        Kind::Lines => Ok(lines(&String::from_utf8_lossy(&body))),
-        Kind::Html | Kind::Text | Kind::Events | Kind::Unknown => {
+        ContentKind::Lines => Ok(lines(&String::from_utf8_lossy(&body))),
+        ContentKind::Html | ContentKind::Text | ContentKind::Events | ContentKind::Unknown => {
             // Many servers call their JSON text, or nothing at all.
             let looks_like_json = matches!(without_mark(&body).trim_ascii_start().first(), Some(b'{' | b'['));
             if (wants_json || looks_like_json)
                 && let Ok(value) = json::parse(without_mark(&body))
             {
-                return Ok(Answer::Value(value));
+                return Ok(HttpAnswer::Value(value));
             }
             match kind {
-                Kind::Html if wants_json => Err("the answer is a web page, not JSON".into()),
+                ContentKind::Html if wants_json => Err("the answer is a web page, not JSON".into()),
                 _ if wants_json => Err(format!("the answer is no JSON but {}", head.media_type)),
-                Kind::Unknown if std::str::from_utf8(&body).is_err() => Ok(file(tool, head, body)),
-                _ => Ok(Answer::Text(text(&head.charset, &body))),
+                ContentKind::Unknown if std::str::from_utf8(&body).is_err() => Ok(file(tool, head, body)),
+                _ => Ok(HttpAnswer::Text(decode_text(&head.charset, &body))),
             }
         }
-        Kind::File if wants_json => Err(format!("the answer is a file ({}), not JSON", head.media_type)),
-        Kind::File => Ok(file(tool, head, body)),
+        ContentKind::File if wants_json => {
+            Err(format!("the answer is a file ({}), not JSON", head.media_type))
+        }
+        ContentKind::File => Ok(file(tool, head, body)),
     }
 }
 
 /// Whether the server says that its answer describes a result, and is not the result itself.
-pub(crate) fn is_document(head: &Head) -> bool {
+pub(crate) fn is_document(head: &AnswerHead) -> bool {
     head.media_type == DOCUMENT
 }
 
@@ -93,10 +100,10 @@ fn without_mark(body: &[u8]) -> &[u8] {
 }
 
 /// The text of a body as one JSON value, if it is JSON: lines of it are the items of a list.
-pub(crate) fn written(kind: &Kind, body: &str) -> String {
+pub(crate) fn to_json_text(kind: &ContentKind, body: &str) -> String {
     let body = body.trim_start_matches('\u{feff}');
     match kind {
-        Kind::Lines => {
+        ContentKind::Lines => {
             let lines: Vec<_> = body.lines().filter(|line| !line.trim().is_empty()).collect();
             format!("[{}]", lines.join(","))
         }
@@ -105,21 +112,21 @@ pub(crate) fn written(kind: &Kind, body: &str) -> String {
 }
 
 /// A value on each line, or just text.
-fn lines(text: &str) -> Answer {
+fn lines(text: &str) -> HttpAnswer {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let values: Result<Vec<Value>, String> = lines.map(|line| json::parse(line.as_bytes())).collect();
-    values.map_or_else(|_| Answer::Text(text.to_owned()), |values| Answer::Value(values.into()))
+    values.map_or_else(|_| HttpAnswer::Text(text.to_owned()), |values| HttpAnswer::Value(values.into()))
 }
 
 /// What a transform picked.
-pub(crate) fn picked(mut found: Vec<Value>) -> Answer {
+pub(crate) fn from_picked(mut found: Vec<Value>) -> HttpAnswer {
     match (found.len(), found.pop()) {
-        (1, Some(only)) if is_hollow(&only) => Answer::Hollow(only),
-        (1, Some(only)) => Answer::Value(only),
-        (_, None) => Answer::Note("The answer has nothing that this tool picks from it.".into()),
+        (1, Some(only)) if is_hollow(&only) => HttpAnswer::Hollow(only),
+        (1, Some(only)) => HttpAnswer::Value(only),
+        (_, None) => HttpAnswer::Note("The answer has nothing that this tool picks from it.".into()),
         (_, Some(last)) => {
             found.push(last);
-            Answer::Values(found)
+            HttpAnswer::Values(found)
         }
     }
 }
@@ -135,19 +142,19 @@ fn is_hollow(value: &Value) -> bool {
 }
 
 /// What the answer to a HEAD says.
-pub(crate) fn heads(headers: &HeaderMap) -> Answer {
+pub(crate) fn heads(headers: &HeaderMap) -> HttpAnswer {
     let known =
         HEADS.iter().filter_map(|name| Some((name.to_string(), headers.get(name)?.to_str().ok()?.into())));
-    Answer::Value(Value::Object(known.collect::<Map<String, Value>>()))
+    HttpAnswer::Value(Value::Object(known.collect::<Map<String, Value>>()))
 }
 
-fn file(tool: &str, head: &Head, bytes: Vec<u8>) -> Answer {
+fn file(tool: &str, head: &AnswerHead, bytes: Vec<u8>) -> HttpAnswer {
     let media_type = head.media_type.clone();
     let last = head.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let named = last.contains('.') && !last.starts_with('.') && last.len() <= 100 && last.chars().all(plain);
     let name = if named { last.to_owned() } else { format!("{tool}.{}", extension(&media_type)) };
-    Answer::File(OutputFile { name, media_type, bytes })
+    HttpAnswer::File(OutputFile { name, media_type, bytes })
 }
 
 fn extension(media_type: &str) -> &str {
@@ -165,27 +172,27 @@ fn extension(media_type: &str) -> &str {
 }
 
 /// A text as it is, anything else as JSON.
-pub(crate) fn shown(value: &Value) -> String {
+pub(crate) fn display_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }
 
-impl Answer {
-    pub(crate) fn output(self, effect: Effect, status: u16) -> ToolOutput {
+impl HttpAnswer {
+    pub(crate) fn into_output(self, effect: Effect, status: u16) -> ToolOutput {
         match self {
             Self::Empty if effect == Effect::Read => {
                 ToolOutput::text(format!("The answer is empty (status {status})."))
             }
             Self::Empty => ToolOutput::text(format!("Done (status {status}); there is no further answer.")),
-            Self::Value(value) => ToolOutput::text(shown(&value)).with_data(value),
+            Self::Value(value) => ToolOutput::text(display_value(&value)).with_data(value),
             Self::Hollow(value) => {
                 let note = "Nothing but null was found: the answer may not have what this tool looks for.";
-                ToolOutput::text(format!("{}\n{note}", shown(&value))).with_data(value)
+                ToolOutput::text(format!("{}\n{note}", display_value(&value))).with_data(value)
             }
             Self::Values(values) => {
-                let lines: Vec<String> = values.iter().map(shown).collect();
+                let lines: Vec<String> = values.iter().map(display_value).collect();
                 ToolOutput::text(lines.join("\n")).with_data(values.into())
             }
             Self::Text(text) | Self::Note(text) => ToolOutput::text(text),
@@ -201,14 +208,14 @@ impl Answer {
 }
 
 /// What an error's body says, in a kilobyte: the message of its JSON, or its text. A page for people says nothing.
-pub(crate) fn reason(kind: &Kind, charset: &Charset, body: &[u8]) -> String {
+pub(crate) fn error_reason(kind: &ContentKind, charset: &Charset, body: &[u8]) -> String {
     let body = &to_utf8(kind, charset, body.to_vec());
     let text = match kind {
-        Kind::File => return String::new(),
-        Kind::Html => title(&String::from_utf8_lossy(body)),
+        ContentKind::File => return String::new(),
+        ContentKind::Html => title(&String::from_utf8_lossy(body)),
         _ => match json::parse(without_mark(body)) {
             Ok(value) => message(&value),
-            Err(_) => text(charset, body),
+            Err(_) => decode_text(charset, body),
         },
     };
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -235,7 +242,7 @@ fn message(value: &Value) -> String {
         };
         found = next;
     }
-    let mut text = shown(found);
+    let mut text = display_value(found);
     if let Some(errors) = value.get("errors").filter(|errors| !errors.is_null() && found != value) {
         _ = write!(text, " {errors}");
     }
@@ -251,13 +258,13 @@ fn title(page: &str) -> String {
 }
 
 /// Takes secrets out of every text in a value.
-pub(crate) fn clean(value: &mut Value, secrets: &Secrets) {
+pub(crate) fn redact_value(value: &mut Value, secrets: &Secrets) {
     match value {
         Value::String(text) => *text = secrets.redact(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets)),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact_value(item, secrets)),
         Value::Object(members) => {
             let cleaned = std::mem::take(members).into_iter().map(|(name, mut member)| {
-                clean(&mut member, secrets);
+                redact_value(&mut member, secrets);
                 (secrets.redact(&name), member)
             });
             *members = cleaned.collect();

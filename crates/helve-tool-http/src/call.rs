@@ -17,14 +17,14 @@ use helve_types::{Effect, Notice, ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use self::status::refused;
-use crate::answer::{self, Answer, Charset, Kind};
-use crate::caller::Caller;
+use self::status::status_error;
+use crate::answer::{self, Charset, ContentKind, HttpAnswer};
+use crate::caller::CallerIdentity;
 use crate::stream;
-use crate::template::{Filled, Template, header_value};
+use crate::template::{FilledRequest, Template, header_value};
 use crate::transform::Transform;
 
-pub(crate) use self::status::Terms;
+pub(crate) use self::status::StatusPolicy;
 
 /// What is read of an answer that is text.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -43,7 +43,7 @@ pub(crate) struct HttpTool {
     pub(crate) template: Template,
     pub(crate) method: Method,
     pub(crate) credential: Option<Credential>,
-    pub(crate) caller: Caller,
+    pub(crate) caller: CallerIdentity,
     /// Why the secret that it wants cannot be sent: the tool then sends nothing at all.
     pub(crate) need: Option<String>,
     pub(crate) grants: Arc<ToolGrants>,
@@ -54,7 +54,7 @@ pub(crate) struct HttpTool {
     pub(crate) timeout: Duration,
     pub(crate) streams: bool,
     pub(crate) wants_json: bool,
-    pub(crate) terms: Terms,
+    pub(crate) terms: StatusPolicy,
 }
 
 impl Tool for HttpTool {
@@ -64,8 +64,8 @@ impl Tool for HttpTool {
 
     fn preview(&self, request: Request<'_>, cx: &CallContext) -> Option<String> {
         let filled = self.template.fill(request.arguments).ok()?;
-        let outgoing = self.outgoing(filled, cx).ok()?;
-        Some(self.egress.secrets().redact(&outgoing.shown()))
+        let outgoing = self.build_request(filled, cx).ok()?;
+        Some(self.egress.secrets().redact(&outgoing.preview()))
     }
 
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
@@ -77,7 +77,7 @@ impl Tool for HttpTool {
                 Err(error) => Err(error),
             };
             match called {
-                Ok(output) => Ok(self.cleaned(output)),
+                Ok(output) => Ok(self.redact_output(output)),
                 Err(error) => Err(self.cleaned_error(error)),
             }
         })
@@ -86,9 +86,9 @@ impl Tool for HttpTool {
 
 /// What is known of an answer before its body is read.
 #[derive(Debug, Clone)]
-pub(crate) struct Head {
+pub(crate) struct AnswerHead {
     pub(crate) status: u16,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ContentKind,
     pub(crate) charset: Charset,
     pub(crate) media_type: String,
     /// Without its query, which may be long or private.
@@ -97,7 +97,12 @@ pub(crate) struct Head {
 }
 
 impl HttpTool {
-    async fn send(&self, filled: Filled, began: Instant, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+    async fn send(
+        &self,
+        filled: FilledRequest,
+        began: Instant,
+        cx: &CallContext,
+    ) -> Result<ToolOutput, ToolError> {
         if let Some(problem) = &self.need {
             return Err(ToolError::Declined(problem.clone()));
         }
@@ -107,26 +112,26 @@ impl HttpTool {
         }
         let mut url = filled.url.clone();
         url.set_query(None);
-        let mut outgoing = self.outgoing(filled, cx)?;
+        let mut outgoing = self.build_request(filled, cx)?;
         let body = outgoing.body.clone().unwrap_or_default();
         let seconds = cx.world.now().0 / 1000;
         self.caller.sign(&outgoing.method, &outgoing.url, &mut outgoing.headers, &body, seconds);
-        let incoming = self.egress.send(outgoing).await.map_err(|error| unanswered(error, &url))?;
-        let (kind, media_type) = Kind::of(incoming.headers());
-        let charset = Charset::of(incoming.headers());
-        let head = Head { status: incoming.status().as_u16(), kind, charset, media_type, url, began };
+        let incoming = self.egress.send(outgoing).await.map_err(|error| tool_error(error, &url))?;
+        let (kind, media_type) = ContentKind::from_headers(incoming.headers());
+        let charset = Charset::from_headers(incoming.headers());
+        let head = AnswerHead { status: incoming.status().as_u16(), kind, charset, media_type, url, began };
         if !incoming.status().is_success() {
             return Err(self.refusal(incoming, &head, cx).await);
         }
         if self.method == Method::HEAD {
-            return Ok(self.told(&head, 0, answer::heads(incoming.headers())));
+            return Ok(self.build_output(&head, 0, answer::heads(incoming.headers())));
         }
         if self.streams && head.kind.comes_in_pieces(self.wants_json || self.transform.is_some()) {
             return match stream::read(incoming, &head.kind, self.transform.as_ref(), &cx.progress).await {
-                Ok(streamed) => Ok(self.told(&head, streamed.bytes, streamed.answer)),
+                Ok(streamed) => Ok(self.build_output(&head, streamed.bytes, streamed.answer)),
                 Err(stream::Failed::Egress(error)) => self.unread(&head, error),
                 Err(stream::Failed::Unusable(problem)) => {
-                    self.unusable(&head, Unusable::Unfit, &problem, None)
+                    self.unusable(&head, UnusableAnswer::Unfit, &problem, None)
                 }
             };
         }
@@ -136,7 +141,7 @@ impl HttpTool {
         }
     }
 
-    fn outgoing(&self, filled: Filled, cx: &CallContext) -> Result<Outgoing, ToolError> {
+    fn build_request(&self, filled: FilledRequest, cx: &CallContext) -> Result<Outgoing, ToolError> {
         let mut headers = filled.headers;
         if !headers.contains_key(ACCEPT) {
             headers.insert(
@@ -169,7 +174,7 @@ impl HttpTool {
     }
 
     /// The whole body; text has a smaller bound than files.
-    async fn body(&self, mut incoming: Incoming, head: &Head) -> Result<Vec<u8>, EgressError> {
+    async fn body(&self, mut incoming: Incoming, head: &AnswerHead) -> Result<Vec<u8>, EgressError> {
         let is_text = head.kind.is_text() && !answer::is_document(head);
         let bytes_max = if is_text { TEXT_BYTES_MAX } else { FILE_BYTES_MAX };
         let too_large = || {
@@ -193,57 +198,64 @@ impl HttpTool {
         Ok(body)
     }
 
-    async fn answer(&self, head: &Head, body: Vec<u8>) -> Result<ToolOutput, ToolError> {
+    async fn answer(&self, head: &AnswerHead, body: Vec<u8>) -> Result<ToolOutput, ToolError> {
         let bytes = body.len();
         let wants_json = self.wants_json || self.transform.is_some();
         let body = answer::to_utf8(&head.kind, &head.charset, body);
-        let written = std::str::from_utf8(&body).ok().map(|text| answer::written(&head.kind, text));
+        let written = std::str::from_utf8(&body).ok().map(|text| answer::to_json_text(&head.kind, text));
         let as_written = |output: ToolOutput, part: Option<&str>| match part {
             Some(part) => ToolOutput { text: answer::json_as_written(part), ..output },
             None => output,
         };
         let read = match answer::read(&self.spec.name, head, body, wants_json) {
             Ok(read) => read,
-            Err(problem) => return self.unusable(head, Unusable::NoJson, &problem, None),
+            Err(problem) => return self.unusable(head, UnusableAnswer::NoJson, &problem, None),
         };
         match (&self.transform, read) {
-            (Some(transform), Answer::Value(value)) => match transform.apply(value.clone()).await {
+            (Some(transform), HttpAnswer::Value(value)) => match transform.apply(value.clone()).await {
                 Ok(found) => {
-                    let picked = answer::picked(found);
-                    let is_value = matches!(&picked, Answer::Value(value) if !value.is_string());
+                    let picked = answer::from_picked(found);
+                    let is_value = matches!(&picked, HttpAnswer::Value(value) if !value.is_string());
                     let part =
-                        written.as_deref().filter(|_| is_value).and_then(|text| transform.written(text));
-                    Ok(as_written(self.told(head, bytes, picked), part))
+                        written.as_deref().filter(|_| is_value).and_then(|text| transform.find_written(text));
+                    Ok(as_written(self.build_output(head, bytes, picked), part))
                 }
                 Err(problem) => {
                     let problem = format!("the transform of this tool does not fit its answer: {problem}");
-                    self.unusable(head, Unusable::Unfit, &problem, Some(value))
+                    self.unusable(head, UnusableAnswer::Unfit, &problem, Some(value))
                 }
             },
-            (None, Answer::Value(value)) if answer::is_document(head) => self.documented(head, bytes, value),
+            (None, HttpAnswer::Value(value)) if answer::is_document(head) => {
+                self.read_result_document(head, bytes, value)
+            }
             (_, read) => {
-                let is_value = matches!(&read, Answer::Value(value) if !value.is_string());
-                Ok(as_written(self.told(head, bytes, read), written.as_deref().filter(|_| is_value)))
+                let is_value = matches!(&read, HttpAnswer::Value(value) if !value.is_string());
+                Ok(as_written(self.build_output(head, bytes, read), written.as_deref().filter(|_| is_value)))
             }
         }
     }
 
     /// The result as the other side describes it.
-    fn documented(&self, head: &Head, bytes: usize, value: Value) -> Result<ToolOutput, ToolError> {
+    fn read_result_document(
+        &self,
+        head: &AnswerHead,
+        bytes: usize,
+        value: Value,
+    ) -> Result<ToolOutput, ToolError> {
         match ResultDocument::read(value).and_then(ResultDocument::into_output) {
             Ok(output) => Ok(ToolOutput {
                 title: output.title.or_else(|| Some(self.title(head))),
-                metadata: Some(with_facts(output.metadata, self.facts(head, bytes))),
+                metadata: Some(merge_facts(output.metadata, self.facts(head, bytes))),
                 ..output
             }),
             Err(problem) => {
                 let problem = format!("the answer cannot be used as a result document: {problem}");
-                self.unusable(head, Unusable::NoJson, &problem, None)
+                self.unusable(head, UnusableAnswer::NoJson, &problem, None)
             }
         }
     }
 
-    async fn refusal(&self, mut incoming: Incoming, head: &Head, cx: &CallContext) -> ToolError {
+    async fn refusal(&self, mut incoming: Incoming, head: &AnswerHead, cx: &CallContext) -> ToolError {
         let pause = retry_after(incoming.headers(), cx.world.now().0);
         let mut body = vec![];
         let reading = async {
@@ -258,8 +270,8 @@ impl HttpTool {
         // an answer out of date.
         _ = tokio::time::timeout(REASON_WAIT.min(self.timeout / 2), reading).await;
         body.truncate(REASON_BYTES_MAX);
-        let reason = answer::reason(&head.kind, &head.charset, &body);
-        match refused(head.status, pause, &reason, &self.terms) {
+        let reason = answer::error_reason(&head.kind, &head.charset, &body);
+        match status_error(head.status, pause, &reason, &self.terms) {
             busy @ ToolError::Busy { .. } => busy,
             error => {
                 let host = head.url.host_str().unwrap_or_default();
@@ -269,10 +281,10 @@ impl HttpTool {
     }
 
     /// The answer did not come whole. Too large is an answer all the same.
-    fn unread(&self, head: &Head, error: EgressError) -> Result<ToolOutput, ToolError> {
+    fn unread(&self, head: &AnswerHead, error: EgressError) -> Result<ToolOutput, ToolError> {
         match error {
-            EgressError::TooLarge(problem) => self.unusable(head, Unusable::TooLarge, &problem, None),
-            error => Err(unanswered(error, &head.url)),
+            EgressError::TooLarge(problem) => self.unusable(head, UnusableAnswer::TooLarge, &problem, None),
+            error => Err(tool_error(error, &head.url)),
         }
     }
 
@@ -280,20 +292,20 @@ impl HttpTool {
     /// failure; who wanted something done must not do it again.
     fn unusable(
         &self,
-        head: &Head,
-        why: Unusable,
+        head: &AnswerHead,
+        why: UnusableAnswer,
         problem: &str,
         whole: Option<Value>,
     ) -> Result<ToolOutput, ToolError> {
         if self.spec.effect == Effect::Read {
             return Err(match why {
-                Unusable::TooLarge => ToolError::Declined(format!("{problem}; ask for less"))
+                UnusableAnswer::TooLarge => ToolError::Declined(format!("{problem}; ask for less"))
                     .with_notice(Notice::http_answer_too_large()),
-                Unusable::NoJson => {
+                UnusableAnswer::NoJson => {
                     ToolError::Ailing(format!("{problem}. Operator: look at what its address answers"))
                         .with_notice(Notice::http_answer_unusable())
                 }
-                Unusable::Unfit => ToolError::Declined(format!(
+                UnusableAnswer::Unfit => ToolError::Declined(format!(
                     "{problem}; answer without this tool and say so. Operator: correct its `response_transform`"
                 ))
                 .with_notice(Notice::http_answer_unusable()),
@@ -305,23 +317,23 @@ impl HttpTool {
             Some(value) => format!("{said} The whole answer: {value}"),
             None => said,
         };
-        Ok(self.told(head, 0, Answer::Note(text)))
+        Ok(self.build_output(head, 0, HttpAnswer::Note(text)))
     }
 
     /// The output as the model and the person get it.
-    fn told(&self, head: &Head, bytes: usize, answer: Answer) -> ToolOutput {
-        let mut output = answer.output(self.spec.effect, head.status);
+    fn build_output(&self, head: &AnswerHead, bytes: usize, answer: HttpAnswer) -> ToolOutput {
+        let mut output = answer.into_output(self.spec.effect, head.status);
         output.title = Some(self.title(head));
         output.metadata = Some(Value::Object(self.facts(head, bytes)));
         output
     }
 
-    fn title(&self, head: &Head) -> String {
+    fn title(&self, head: &AnswerHead) -> String {
         format!("{} {}{}", self.method, head.url.host_str().unwrap_or_default(), head.url.path())
     }
 
     /// What is known of the answer besides what it says.
-    fn facts(&self, head: &Head, bytes: usize) -> Map<String, Value> {
+    fn facts(&self, head: &AnswerHead, bytes: usize) -> Map<String, Value> {
         let ms = u64::try_from(head.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         [
             ("status", json!(head.status)),
@@ -335,7 +347,7 @@ impl HttpTool {
         .collect()
     }
 
-    fn cleaned(&self, mut output: ToolOutput) -> ToolOutput {
+    fn redact_output(&self, mut output: ToolOutput) -> ToolOutput {
         let secrets = self.egress.secrets();
         if secrets.names().next().is_none() {
             return output;
@@ -343,7 +355,7 @@ impl HttpTool {
         output.text = secrets.redact(&output.text);
         output.title = output.title.map(|title| secrets.redact(&title));
         for value in output.data.iter_mut().chain(&mut output.metadata) {
-            answer::clean(value, secrets);
+            answer::redact_value(value, secrets);
         }
         for file in &mut output.files {
             file.name = secrets.redact(&file.name);
@@ -368,7 +380,7 @@ impl HttpTool {
 }
 
 /// What the other side says of its result, with what is known of the answer; the latter wins.
-fn with_facts(said: Option<Value>, facts: Map<String, Value>) -> Value {
+fn merge_facts(said: Option<Value>, facts: Map<String, Value>) -> Value {
     let mut all = match said {
         Some(Value::Object(members)) => members,
         Some(other) => Map::from_iter([("metadata".to_owned(), other)]),
@@ -380,7 +392,7 @@ fn with_facts(said: Option<Value>, facts: Map<String, Value>) -> Value {
 
 /// Why an answer is of no use.
 #[derive(Debug, Clone, Copy)]
-enum Unusable {
+enum UnusableAnswer {
     TooLarge,
     /// Whoever answers like that is not well.
     NoJson,
@@ -388,7 +400,7 @@ enum Unusable {
     Unfit,
 }
 
-fn unanswered(error: EgressError, url: &Url) -> ToolError {
+fn tool_error(error: EgressError, url: &Url) -> ToolError {
     let host = url.host_str().unwrap_or_default();
     match error {
         EgressError::Refused(why) => {

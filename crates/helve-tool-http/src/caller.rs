@@ -23,13 +23,13 @@ const SIGNATURE: &str = "x-helve-signature";
 
 /// What a tool tells about its calls.
 #[derive(Debug, Default)]
-pub(crate) struct Caller {
+pub(crate) struct CallerIdentity {
     fields: Vec<CallerField>,
     key: Option<SecretString>,
 }
 
-impl Caller {
-    pub(crate) fn of(
+impl CallerIdentity {
+    pub(crate) fn new(
         definition: &ToolDefinition,
         base: &Url,
         egress: &Egress,

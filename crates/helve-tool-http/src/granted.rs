@@ -58,7 +58,7 @@ pub(crate) fn granted_egress(
     if places.is_empty() && secret.is_none() {
         return Ok(tools.egress.clone());
     }
-    tools.egress.granted(&places, secret).map_err(|error| DefinitionError::new(URL, error.to_string()))
+    tools.egress.with_grants(&places, secret).map_err(|error| DefinitionError::new(URL, error.to_string()))
 }
 
 fn bound_secret(tools: &HttpTools, definition: &ToolDefinition, grants: &ToolGrants) -> Option<Secret> {

@@ -40,12 +40,12 @@ impl HttpTools {
     }
 
     /// With a way to read the variables that the operator binds to single tools.
-    pub fn reading(self, variables: ReadVariable) -> Self {
+    pub fn with_variables(self, variables: ReadVariable) -> Self {
         Self { variables, ..self }
     }
 
     /// Beside a server that listens on this port.
-    pub fn beside(self, port: u16) -> Self {
+    pub fn with_own_port(self, port: u16) -> Self {
         Self { own_port: Some(port), ..self }
     }
 

@@ -18,8 +18,8 @@ use helve_types::{
 };
 
 use crate::HttpTools;
-use crate::call::{HttpTool, Terms};
-use crate::caller::Caller;
+use crate::call::{HttpTool, StatusPolicy};
+use crate::caller::CallerIdentity;
 use crate::granted::{granted_egress, refused_address, secret_need};
 use crate::template::{Template, header_name};
 use crate::transform::Transform;
@@ -31,7 +31,7 @@ pub(crate) fn make(
     definition: &ToolDefinition,
     grants: &Arc<ToolGrants>,
 ) -> Result<Made, DefinitionError> {
-    let guards = guards().asked(definition, definition.effect())?;
+    let guards = guards().with_definition(definition, definition.effect())?;
     let tool = http(tools, definition, grants, guards.timeout)?;
     Ok((Arc::new(tool), guards))
 }
@@ -86,7 +86,7 @@ fn http(
     }
     Ok(HttpTool {
         credential: credential(&egress, &endpoint.auth, need.is_some(), &template)?,
-        caller: Caller::of(definition, template.base(), &egress)?,
+        caller: CallerIdentity::new(definition, template.base(), &egress)?,
         need: need.map(|need| need.problem),
         grants: grants.clone(),
         idempotency: idempotency(endpoint, spec.effect, &template)?,
@@ -96,7 +96,7 @@ fn http(
         timeout,
         streams,
         wants_json: accepts_json(endpoint),
-        terms: Terms {
+        terms: StatusPolicy {
             busy_is_not_done: endpoint.busy_is_not_done,
             failure_statuses: definition
                 .breaker
@@ -137,20 +137,13 @@ fn is_near(base: &Url) -> bool {
     }
 }
 
-/// The registry's own judgement of name, description and parameters, with the field that it is about.
+/// The registry's own judgement of name, description and parameters.
 fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
-    let problem = match Registered::of_client(spec.clone()) {
-        Ok(_) => return Ok(()),
-        Err(RegistryError::Wrong { problem, .. }) => problem,
-        Err(other) => other.to_string(),
-    };
-    // The registry names the field in its sentence.
-    for field in ["name", "description", "parameters"] {
-        if let Some(rest) = problem.strip_prefix(&format!("`{field}` ")) {
-            return wrong(field, rest);
-        }
+    match Registered::for_client(spec.clone()) {
+        Ok(_) => Ok(()),
+        Err(RegistryError::Wrong { field, problem, .. }) => wrong(field, problem),
+        Err(other) => wrong("name", other.to_string()),
     }
-    wrong("parameters", problem)
 }
 
 /// Whether the effect class can be true of the method.

@@ -21,7 +21,7 @@ mod words;
 
 pub use auth::SecretNeeded;
 pub use diff::{Change, Diff, diff};
-pub use import::{Import, MadeTool, Options, Skipped, TOOLS_MAX, import};
+pub use import::{Import, MadeTool, Options, SkippedOperation, TOOLS_MAX, import_tools};
 pub use read::{DOCUMENT_BYTES_MAX, Document};
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use helve_egress::{EgressError, Incoming};
 use helve_tool::Progress;
 use serde_json::Value;
 
-use self::frames::Frames;
-use crate::answer::{Answer, Kind, shown};
+use self::frames::FrameReader;
+use crate::answer::{ContentKind, HttpAnswer, display_value};
 use crate::json;
 use crate::transform::Transform;
 
@@ -23,7 +23,7 @@ const DONE: &str = "[DONE]";
 
 #[derive(Debug)]
 pub(crate) struct Streamed {
-    pub(crate) answer: Answer,
+    pub(crate) answer: HttpAnswer,
     pub(crate) bytes: usize,
 }
 
@@ -36,12 +36,13 @@ pub(crate) enum Failed {
 
 pub(crate) async fn read(
     incoming: Incoming,
-    kind: &Kind,
+    kind: &ContentKind,
     transform: Option<&Transform>,
     progress: &Progress,
 ) -> Result<Streamed, Failed> {
-    let mut frames = Frames::new(kind, incoming, BYTES_MAX);
-    let mut whole = Whole::new(transform.is_some(), matches!(kind, Kind::Events | Kind::Lines));
+    let mut frames = FrameReader::new(kind, incoming, BYTES_MAX);
+    let mut whole =
+        FullOutput::new(transform.is_some(), matches!(kind, ContentKind::Events | ContentKind::Lines));
     while let Some(frame) = frames.next().await.map_err(Failed::Egress)? {
         if frame.trim() == DONE {
             continue;
@@ -71,7 +72,7 @@ pub(crate) async fn read(
 }
 
 /// What has come so far.
-struct Whole {
+struct FullOutput {
     values: Vec<Value>,
     transformed: bool,
     /// Whether the frames have borders of their own.
@@ -80,7 +81,7 @@ struct Whole {
     problem: Option<String>,
 }
 
-impl Whole {
+impl FullOutput {
     fn new(transformed: bool, framed: bool) -> Self {
         Self { values: vec![], transformed, framed, problem: None }
     }
@@ -93,23 +94,23 @@ impl Whole {
     fn piece(&self, value: &Value) -> String {
         match value {
             Value::String(text) if self.transformed || !self.framed => text.clone(),
-            value => format!("{}\n", shown(value)),
+            value => format!("{}\n", display_value(value)),
         }
     }
 
-    fn answer(self) -> Result<Answer, String> {
+    fn answer(self) -> Result<HttpAnswer, String> {
         if self.values.is_empty() {
             return match self.problem {
                 Some(problem) => Err(format!("nothing in the stream fits this tool: {problem}")),
-                None => Ok(Answer::Empty),
+                None => Ok(HttpAnswer::Empty),
             };
         }
         let texts: Option<Vec<&str>> = self.values.iter().map(Value::as_str).collect();
         Ok(match texts {
-            Some(texts) if self.transformed => Answer::Value(texts.concat().into()),
-            Some(texts) if self.framed => Answer::Text(texts.join("\n")),
-            Some(texts) => Answer::Text(texts.concat()),
-            None => Answer::Values(self.values),
+            Some(texts) if self.transformed => HttpAnswer::Value(texts.concat().into()),
+            Some(texts) if self.framed => HttpAnswer::Text(texts.join("\n")),
+            Some(texts) => HttpAnswer::Text(texts.concat()),
+            None => HttpAnswer::Values(self.values),
         })
     }
 }

@@ -19,7 +19,7 @@ use helve_tool::DefinitionError;
 use helve_types::{BodyFormat, Endpoint, Method};
 use serde_json::{Map, Value};
 
-use self::body::Body;
+use self::body::BodyTemplate;
 use self::text::{Text, plain, plain_list};
 use self::url::UrlTemplate;
 
@@ -30,9 +30,9 @@ pub(crate) struct Template {
     url: UrlTemplate,
     query: Vec<(String, Text)>,
     headers: Vec<(HeaderName, Text)>,
-    body: Option<Body>,
+    body: Option<BodyTemplate>,
     format: BodyFormat,
-    rest: Rest,
+    rest: RestTarget,
     parameters: Parameters,
     /// The parameters that placeholders use.
     used: BTreeSet<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Template {
 
 /// Where what no placeholder uses goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rest {
+enum RestTarget {
     Query,
     Body,
 }
@@ -59,7 +59,7 @@ struct Parameters {
 
 /// A request as far as its arguments decide it.
 #[derive(Debug)]
-pub(crate) struct Filled {
+pub(crate) struct FilledRequest {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Bytes>,
@@ -93,10 +93,10 @@ impl Template {
             text.names().try_for_each(|name| parameters.check_known(&field, name))?;
             headers.push((name, text));
         }
-        let body = endpoint.body.as_ref().map(Body::parse).transpose()?;
+        let body = endpoint.body.as_ref().map(BodyTemplate::parse).transpose()?;
         let rest = match endpoint.method {
-            Method::Get | Method::Head | Method::Delete => Rest::Query,
-            Method::Post | Method::Put | Method::Patch => Rest::Body,
+            Method::Get | Method::Head | Method::Delete => RestTarget::Query,
+            Method::Post | Method::Put | Method::Patch => RestTarget::Body,
         };
         let taken = url.keys().chain(endpoint.query.keys().map(String::as_str)).chain(key);
         let taken = taken.map(str::to_owned).collect();
@@ -141,7 +141,7 @@ impl Template {
             }
             text.names().try_for_each(|name| self.parameters.check_known(&field, name))?;
         }
-        let body = self.body.iter().flat_map(Body::names);
+        let body = self.body.iter().flat_map(BodyTemplate::names);
         body.clone().try_for_each(|name| self.parameters.check_known("endpoint.body", name))?;
         let texts = self.query.iter().map(|(_, text)| text);
         let texts = texts.chain(self.headers.iter().map(|(_, text)| text)).flat_map(Text::names);
@@ -155,16 +155,16 @@ impl Template {
         if self.body.is_some() && matches!(endpoint.method, Method::Get | Method::Head) {
             return wrong("endpoint.body", "a GET or HEAD has no body; use `query`, or another method");
         }
-        if self.format == BodyFormat::Form && self.rest == Rest::Query && self.body.is_none() {
+        if self.format == BodyFormat::Form && self.rest == RestTarget::Query && self.body.is_none() {
             return wrong("endpoint.body_format", "this method sends no body unless `body` is given");
         }
-        let is_object = self.body.as_ref().is_none_or(Body::is_object);
+        let is_object = self.body.as_ref().is_none_or(BodyTemplate::is_object);
         if self.format == BodyFormat::Form && !is_object {
             return wrong("endpoint.body", "a form is an object: names and their values");
         }
         let left = self.left_over().next();
         match left {
-            Some(name) if self.rest == Rest::Body && !is_object => wrong(
+            Some(name) if self.rest == RestTarget::Body && !is_object => wrong(
                 "endpoint.body",
                 &format!("no placeholder uses `{name}`, and it cannot be added to a body that is no object"),
             ),
@@ -175,8 +175,8 @@ impl Template {
     fn check_rest(&self) -> Result<(), DefinitionError> {
         for name in self.left_over() {
             let clash = match self.rest {
-                Rest::Query => self.taken.contains(name),
-                Rest::Body => self.body.as_ref().is_some_and(|body| body.has(name)),
+                RestTarget::Query => self.taken.contains(name),
+                RestTarget::Body => self.body.as_ref().is_some_and(|body| body.has(name)),
             };
             if clash {
                 return Err(DefinitionError::new(
@@ -202,8 +202,8 @@ impl Template {
     }
 
     /// The request for these arguments, or what is wrong with them, for the model.
-    pub(crate) fn fill(&self, arguments: &Value) -> Result<Filled, String> {
-        let given = self.parameters.given(arguments);
+    pub(crate) fn fill(&self, arguments: &Value) -> Result<FilledRequest, String> {
+        let given = self.parameters.with_defaults(arguments);
         let rest: Vec<(&String, &Value)> = given
             .iter()
             .filter(|(name, _)| {
@@ -214,7 +214,7 @@ impl Template {
         for (key, text) in &self.query {
             pairs.extend(text.fill_all(&given).into_iter().map(|text| (key.clone(), text)));
         }
-        if self.rest == Rest::Query {
+        if self.rest == RestTarget::Query {
             for (name, value) in &rest {
                 if self.taken.contains(*name) {
                     return Err(format!("there is no parameter `{name}`; leave it out"));
@@ -234,7 +234,7 @@ impl Template {
                 }),
             );
         }
-        Ok(Filled { url, headers, body })
+        Ok(FilledRequest { url, headers, body })
     }
 
     fn filled_headers(&self, given: &Map<String, Value>) -> Result<HeaderMap, String> {
@@ -254,7 +254,7 @@ impl Template {
         given: &Map<String, Value>,
         rest: &[(&String, &Value)],
     ) -> Result<Option<Bytes>, String> {
-        let added = self.rest == Rest::Body && (!rest.is_empty() || self.left_over().next().is_some());
+        let added = self.rest == RestTarget::Body && (!rest.is_empty() || self.left_over().next().is_some());
         if self.body.is_none() && !added {
             return Ok(None);
         }
@@ -266,7 +266,7 @@ impl Template {
             },
             None => Value::Object(Map::new()),
         };
-        if let (Rest::Body, Some(members)) = (self.rest, value.as_object_mut()) {
+        if let (RestTarget::Body, Some(members)) = (self.rest, value.as_object_mut()) {
             for (name, value) in rest {
                 members.entry(name.as_str()).or_insert_with(|| (*value).clone());
             }
@@ -322,7 +322,7 @@ impl Parameters {
     }
 
     /// The arguments with the defaults of those that are not given.
-    fn given(&self, arguments: &Value) -> Map<String, Value> {
+    fn with_defaults(&self, arguments: &Value) -> Map<String, Value> {
         let mut given = arguments.as_object().cloned().unwrap_or_default();
         given.values_mut().for_each(plain::whole_numbers);
         for (name, default) in &self.defaults {

@@ -72,7 +72,7 @@ pub(crate) fn context() -> CallContext {
 
 /// What the server does with each request.
 #[derive(Clone)]
-pub(crate) enum Reply {
+pub(crate) enum TestReply {
     /// Says this and closes.
     Say(Vec<u8>),
     /// Says these one by one.
@@ -85,14 +85,14 @@ pub(crate) enum Reply {
     Echo,
 }
 
-pub(crate) struct Server {
+pub(crate) struct TestHttpServer {
     pub(crate) url: String,
     /// The requests as they came: head and body.
     heard: Arc<Mutex<Vec<String>>>,
 }
 
-impl Server {
-    pub(crate) async fn new(reply: Reply) -> Self {
+impl TestHttpServer {
+    pub(crate) async fn new(reply: TestReply) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let heard = Arc::<Mutex<Vec<String>>>::default();
@@ -107,7 +107,7 @@ impl Server {
 
     /// `headers` are whole lines.
     pub(crate) async fn saying(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Self {
-        Self::new(Reply::Say(response(status, headers, body.as_ref()))).await
+        Self::new(TestReply::Say(response(status, headers, body.as_ref()))).await
     }
 
     pub(crate) async fn json(body: Value) -> Self {
@@ -148,24 +148,24 @@ pub(crate) fn response(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-async fn serve(mut stream: TcpStream, reply: Reply, heard: Arc<Mutex<Vec<String>>>) {
+async fn serve(mut stream: TcpStream, reply: TestReply, heard: Arc<Mutex<Vec<String>>>) {
     let Some(request) = read(&mut stream).await else { return };
     heard.lock().unwrap().push(request.clone());
     let mut written = Ok(());
     match reply {
-        Reply::Say(bytes) => written = stream.write_all(&bytes).await,
-        Reply::Pieces(pieces) => {
+        TestReply::Say(bytes) => written = stream.write_all(&bytes).await,
+        TestReply::Pieces(pieces) => {
             for piece in pieces {
                 written = written.and(stream.write_all(&piece).await);
                 _ = stream.flush().await;
                 tokio::task::yield_now().await;
             }
         }
-        Reply::SayAndHang(bytes) => {
+        TestReply::SayAndHang(bytes) => {
             _ = stream.write_all(&bytes).await;
             std::future::pending().await
         }
-        Reply::Flood(headers) => {
+        TestReply::Flood(headers) => {
             let head = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n{headers}\r\n");
             written = stream.write_all(head.as_bytes()).await;
             let chunk = [b"1000\r\n".as_slice(), &[b'0'; 4_096], b"\r\n"].concat();
@@ -173,7 +173,7 @@ async fn serve(mut stream: TcpStream, reply: Reply, heard: Arc<Mutex<Vec<String>
                 written = stream.write_all(&chunk).await;
             }
         }
-        Reply::Echo => {
+        TestReply::Echo => {
             let head = request.split("\r\n\r\n").next().unwrap_or_default();
             let body = json!({"head": head}).to_string();
             written = stream

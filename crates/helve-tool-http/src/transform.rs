@@ -19,12 +19,12 @@ const BYTES_LIMIT: usize = 1 << 20;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Transform {
-    how: Arc<How>,
+    how: Arc<TransformKind>,
     bytes_max: usize,
 }
 
 #[derive(Debug)]
-enum How {
+enum TransformKind {
     Path(Path),
     Jq(Jq),
     /// Only the size is bounded.
@@ -39,14 +39,14 @@ impl Transform {
         let how = match (&written.path, &written.jq) {
             (Some(_), Some(_)) => return wrong("jq", "there is a `path` as well; keep one of them".into()),
             (Some(path), None) => match Path::parse(path) {
-                Ok(path) => How::Path(path),
+                Ok(path) => TransformKind::Path(path),
                 Err(problem) => return wrong("path", problem),
             },
             (None, Some(filter)) => match Jq::parse(filter) {
-                Ok(jq) => How::Jq(jq),
+                Ok(jq) => TransformKind::Jq(jq),
                 Err(problem) => return wrong("jq", problem),
             },
-            (None, None) => How::Whole,
+            (None, None) => TransformKind::Whole,
         };
         let bytes_max = written.bytes_max.map_or(BYTES_MAX, |bytes| NonZeroU32::get(bytes) as usize);
         if bytes_max > BYTES_LIMIT {
@@ -56,24 +56,24 @@ impl Transform {
     }
 
     /// The part of an answer in JSON that is picked, as its server wrote it. None where a filter makes something of its own.
-    pub(crate) fn written<'a>(&self, text: &'a str) -> Option<&'a str> {
+    pub(crate) fn find_written<'a>(&self, text: &'a str) -> Option<&'a str> {
         match &*self.how {
-            How::Whole => Some(text),
-            How::Path(path) => path.find_written(text),
-            How::Jq(_) => None,
+            TransformKind::Whole => Some(text),
+            TransformKind::Path(path) => path.find_written(text),
+            TransformKind::Jq(_) => None,
         }
     }
 
     /// All values that come of this one; a path has one, a filter any number.
     pub(crate) async fn apply(&self, value: Value) -> Result<Vec<Value>, String> {
         let found = match &*self.how {
-            How::Whole => vec![value],
-            How::Path(path) => vec![path.find(&value)?.clone()],
-            How::Jq(_) => {
+            TransformKind::Whole => vec![value],
+            TransformKind::Path(path) => vec![path.find(&value)?.clone()],
+            TransformKind::Jq(_) => {
                 // A filter may take as long as its steps allow, and others wait for this thread.
                 let how = self.how.clone();
                 let work = tokio::task::spawn_blocking(move || match &*how {
-                    How::Jq(jq) => jq.apply(&value),
+                    TransformKind::Jq(jq) => jq.apply(&value),
                     _ => Ok(vec![value]),
                 });
                 work.await.map_err(|_| "the filter broke down".to_owned())??

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use helve_egress::{Egress, EgressSettings, Secret, Secrets, Url};
 use helve_tool_http::HttpTools;
-use helve_tool_http::openapi::{Document, Import, Options, SecretNeeded, import};
+use helve_tool_http::openapi::{Document, Import, Options, SecretNeeded, import_tools};
 use helve_types::ToolDefinition;
 
 /// Where a document without a server of its own is said to be.
@@ -37,11 +37,11 @@ fn imported(path: &Path) -> Result<Import, String> {
     let bytes = std::fs::read(path).unwrap();
     let document = Document::read(&bytes, None).map_err(|error| error.to_string())?;
     let mut options = Options { username: Some("me".into()), ..Options::default() };
-    let first = import(&document, &options);
+    let first = import_tools(&document, &options);
     first
         .or_else(|_| {
             options.server = Some(SERVER.into());
-            import(&document, &options)
+            import_tools(&document, &options)
         })
         .map_err(|error| error.to_string())
 }

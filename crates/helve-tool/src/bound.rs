@@ -11,7 +11,7 @@ pub const READ_OUTPUT: &str = "read_output";
 
 /// What is kept beside the record of an outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct SideRecords {
     /// The whole text where the record has only its beginning.
     pub(crate) whole: Option<String>,
     pub(crate) files: Vec<KeptFile>,
@@ -22,19 +22,19 @@ pub(crate) struct Beside {
 /// The output as the model gets it, and what is kept beside it.
 ///
 /// The cut is made at a line's end where one is near, and says how much is missing and how to read on.
-pub(crate) fn bound(
+pub(crate) fn bound_output(
     mut output: ToolOutput,
     bytes_max: usize,
     call: &CallId,
     cx: &CallContext,
-) -> (ToolOutput, Beside) {
+) -> (ToolOutput, SideRecords) {
     let (kept, remarks) = set_aside(std::mem::take(&mut output.files), call, cx.run);
-    let whole = cut(&mut output, bytes_max, call, || cx.toolbox.named(READ_OUTPUT).is_some());
+    let whole = cut_output(&mut output, bytes_max, call, || cx.toolbox.find(READ_OUTPUT).is_some());
     output.attachments.extend(kept.iter().map(|(_, attachment)| attachment.clone()));
     for remark in remarks {
         output.text.push_str(&format!("\n[{remark}]"));
     }
-    (output, Beside { whole, files: kept.into_iter().map(|(file, _)| file).collect(), labels: None })
+    (output, SideRecords { whole, files: kept.into_iter().map(|(file, _)| file).collect(), labels: None })
 }
 
 /// A failure is read like an output, and says what it has to say in less.
@@ -45,11 +45,11 @@ pub(crate) fn bound_failure(outcome: Outcome, call: &CallId, cx: &CallContext) -
     let mut outcome = outcome;
     let whole = match &mut outcome {
         Outcome::Failed(failure) | Outcome::Refused(failure) => {
-            let can_read_on = || cx.toolbox.named(READ_OUTPUT).is_some();
+            let can_read_on = || cx.toolbox.find(READ_OUTPUT).is_some();
             cut_text(&mut failure.message, FAILURE_BYTES_MAX, call, can_read_on)
         }
         Outcome::Unknown(unknown) => {
-            unknown.because = written_within(&unknown.because, FAILURE_BYTES_MAX);
+            unknown.because = display_within(&unknown.because, FAILURE_BYTES_MAX);
             None
         }
         _ => None,
@@ -58,7 +58,7 @@ pub(crate) fn bound_failure(outcome: Outcome, call: &CallId, cx: &CallContext) -
 }
 
 /// Cuts the text if it is too long; then gives the whole of it.
-fn cut(
+fn cut_output(
     output: &mut ToolOutput,
     bytes_max: usize,
     call: &CallId,
@@ -99,20 +99,20 @@ fn cut_text(
 }
 
 /// What is said, in at most so many bytes, however much there is to say; the rest is not even written.
-pub(crate) fn written_within(said: &dyn std::fmt::Display, bytes_max: usize) -> String {
-    let mut written = Within { text: String::new(), bytes_max };
+pub(crate) fn display_within(said: &dyn std::fmt::Display, bytes_max: usize) -> String {
+    let mut written = BoundedWriter { text: String::new(), bytes_max };
     if std::fmt::write(&mut written, format_args!("{said}")).is_err() {
         written.text.push('…');
     }
     written.text
 }
 
-struct Within {
+struct BoundedWriter {
     text: String,
     bytes_max: usize,
 }
 
-impl std::fmt::Write for Within {
+impl std::fmt::Write for BoundedWriter {
     fn write_str(&mut self, piece: &str) -> std::fmt::Result {
         let left = self.bytes_max - self.text.len();
         let end = piece.floor_char_boundary(left);
@@ -133,7 +133,7 @@ mod tests {
 
     fn check(text: &str, bytes_max: usize) -> (ToolOutput, Option<String>) {
         let mut output = ToolOutput::text(text);
-        let whole = cut(&mut output, bytes_max, &call(), || true);
+        let whole = cut_output(&mut output, bytes_max, &call(), || true);
         (output, whole)
     }
 
@@ -158,7 +158,7 @@ mod tests {
         let how = format!("; read on with read_output {{\"call\": \"{}\", \"offset\": 22}}]", call());
         assert!(bounded.text.ends_with(&how), "{}", bounded.text);
         let mut output = ToolOutput::text("x".repeat(99));
-        cut(&mut output, 9, &call(), || false);
+        cut_output(&mut output, 9, &call(), || false);
         assert!(output.text.ends_with("bytes; the whole output is kept]"), "{}", output.text);
     }
 

@@ -507,11 +507,12 @@ impl Catalogue {
             None => (self.maker)(definition, grants)?,
         };
         let guards = (self.over)(&definition.name, guards);
-        let registered = Registered::of_row(tool, definition.hash(), guards, self.registry.bell(&self.world));
+        let registered =
+            Registered::for_row(tool, definition.hash(), guards, &self.registry.parts(&self.world));
         let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
-        let registered = self.registry.placed(registered);
+        let registered = self.registry.attach(registered);
         Ok(match before {
-            Some(before) => registered.following(&before),
+            Some(before) => registered.as_next_version(&before),
             None => registered,
         })
     }

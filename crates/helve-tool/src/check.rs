@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::json::{self, JsonBounds};
 use crate::misfit::describe_misfit;
 use crate::offload::offload;
-use crate::schema::{Fit, STEPS_INLINE_MAX, Schema, shortly};
+use crate::schema::{CheckResult, STEPS_INLINE_MAX, Schema, shortly};
 
 const BYTES_MAX: usize = 1 << 20;
 /// Larger arguments are not even read between two other things.
@@ -67,13 +67,13 @@ fn check_within(
         Err(failure) => return Some(Err(failure)),
     };
     schema.effort(&value, steps_max)?;
-    Some(match schema.fit(&value) {
-        Fit::Fits => Ok(Arguments { canonical: canonical_json(&value), value, repair }),
-        Fit::TooMuchWork => Err(too_much_work(tool)),
-        Fit::Misfit if without_nulls(&mut value, schema) => {
+    Some(match schema.check(&value) {
+        CheckResult::Fits => Ok(Arguments { canonical: canonical_json(&value), value, repair }),
+        CheckResult::TooMuchWork => Err(too_much_work(tool)),
+        CheckResult::Misfit if drop_nulls(&mut value, schema) => {
             Ok(Arguments { canonical: canonical_json(&value), value, repair })
         }
-        Fit::Misfit => Err(misfit(tool, schema, &value)),
+        CheckResult::Misfit => Err(misfit_failure(tool, schema, &value)),
     })
 }
 
@@ -113,7 +113,7 @@ fn too_much_work(tool: &str) -> Failure {
     bad(told, Notice::arguments_too_large())
 }
 
-fn misfit(tool: &str, schema: &Schema, value: &Value) -> Failure {
+fn misfit_failure(tool: &str, schema: &Schema, value: &Value) -> Failure {
     let misfit = describe_misfit(&schema.errors(value));
     let told = format!("the arguments for `{tool}` do not fit: {misfit}; correct them and try again");
     bad(told, misfit.notice)
@@ -121,7 +121,7 @@ fn misfit(tool: &str, schema: &Schema, value: &Value) -> Failure {
 
 /// Models send null for what they leave out, and a server that holds them to a schema makes them. Whether the
 /// arguments fit without the nulls that do not fit, or without any; if so those are gone.
-fn without_nulls(value: &mut Value, schema: &Schema) -> bool {
+fn drop_nulls(value: &mut Value, schema: &Schema) -> bool {
     let mut given = value.clone();
     let wrong: Vec<String> =
         schema.errors(value).iter().map(|error| error.instance_path().to_string()).collect();
@@ -131,10 +131,10 @@ fn without_nulls(value: &mut Value, schema: &Schema) -> bool {
             members.remove(&name.replace("~1", "/").replace("~0", "~"));
         }
     }
-    if schema.fit(&given) != Fit::Fits {
+    if schema.check(&given) != CheckResult::Fits {
         leave_out_nulls(&mut given);
     }
-    let fits = given != *value && schema.fit(&given) == Fit::Fits;
+    let fits = given != *value && schema.check(&given) == CheckResult::Fits;
     if fits {
         *value = given;
     }

@@ -28,7 +28,7 @@ pub struct CallContext {
     /// What the model had read when it asked for the call. What the calls beside it bring, it had not.
     pub taint: Arc<Taint>,
     /// Guards that are left out.
-    pub skip: Skip,
+    pub skip: SkippedGuards,
     /// Whether it is made, or was, before its message is complete.
     pub early: Early,
     /// The tools of this run; no others exist for it.
@@ -56,7 +56,7 @@ impl CallContext {
             attempts_before: 0,
             grant: None,
             taint: Arc::default(),
-            skip: Skip::default(),
+            skip: SkippedGuards::default(),
             early: Early::No,
             toolbox: Arc::new(Toolbox::default()),
             journal: RunJournal::new(store, world.clone(), run, 1, 0, Arc::new(|_| {})),
@@ -75,7 +75,7 @@ impl CallContext {
 /// Guards that are left out for one call, which leaves `Skipped` in its trail. Who may ask for it is the business of
 /// whoever takes the request: it needs the admin right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Skip {
+pub struct SkippedGuards {
     /// The call is neither answered from the cache nor shared; its answer is kept all the same.
     pub cache: bool,
     /// The call goes past the limits of the tool and of the user. It takes no slot, so it does not count against

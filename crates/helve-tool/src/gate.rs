@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use helve_policy::{Access, Judgement, Leaving, Rules, Verdict, leaving};
+use helve_policy::{CallAccess, DataLeak, Judgement, Rules, Verdict, find_leak};
 use helve_types::{
     ApprovalKind, Effect, Failure, FailureKind, Notice, Question, Reason, Stage, ToolCall, Trail,
     canonical_json, hex,
@@ -25,7 +25,7 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// What an approval is bound to: change any of it and the approval is void.
-    pub(crate) fn binding(&self, warned: Warned) -> String {
+    pub(crate) fn binding(&self, warned: LeakWarning) -> String {
         binding(
             &self.tool.spec.name,
             &self.tool.version,
@@ -37,7 +37,7 @@ impl Candidate {
 }
 
 /// What a person wrote in place of the arguments they were asked about, as hooks left it.
-pub(crate) struct Edit {
+pub(crate) struct EditedArguments {
     pub(crate) candidate: Candidate,
     /// A hook made something else of it, which nobody has seen.
     pub(crate) rewritten: bool,
@@ -45,20 +45,20 @@ pub(crate) struct Edit {
 
 /// Whether the person who agreed was told that private data could leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Warned {
+pub(crate) enum LeakWarning {
     Yes,
     No,
 }
 
-impl Warned {
-    fn of(leaving: Option<&Leaving>) -> Self {
+impl LeakWarning {
+    fn from_leak(leaving: Option<&DataLeak>) -> Self {
         if leaving.is_some() { Self::Yes } else { Self::No }
     }
 }
 
-fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: Warned) -> String {
+fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: LeakWarning) -> String {
     let mut bound = json!({"tool": tool, "version": version, "effect": effect, "arguments": arguments});
-    if warned == Warned::Yes {
+    if warned == LeakWarning::Yes {
         bound["warned"] = true.into();
     }
     hex(&Sha256::digest(canonical_json(&bound)))
@@ -66,14 +66,14 @@ fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned:
 
 pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> Judgement {
     let Registered { spec, flow, .. } = &*candidate.tool;
-    let must_ask = leaving(&cx.taint, flow, spec.effect);
+    let must_ask = find_leak(&cx.taint, flow, spec.effect);
     Judgement { must_ask, ..rules.judge(&access(candidate, cx)) }
 }
 
 /// The call as rules and allowances see it.
-pub(crate) fn access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> Access<'a> {
+pub(crate) fn access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> CallAccess<'a> {
     let spec = &candidate.tool.spec;
-    Access {
+    CallAccess {
         tool: &spec.name,
         leads_to: spec.leads_to.as_deref(),
         tags: &spec.tags,
@@ -89,7 +89,7 @@ pub(crate) fn access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> Acces
 pub(crate) fn admit(
     judgement: Judgement,
     candidate: Candidate,
-    edit: Option<Edit>,
+    edit: Option<EditedArguments>,
     rules: &Rules,
     cx: &CallContext,
     trail: &mut Trail,
@@ -100,19 +100,19 @@ pub(crate) fn admit(
     match verdict {
         Verdict::Deny => {
             decided("deny");
-            Err(denied(&candidate, &because).into())
+            Err(denied_failure(&candidate, &because).into())
         }
         // Also where no rule asks: a call that repeats itself was put before a person, who may have changed it.
-        Verdict::Allow | Verdict::Ask if let Some(grant) = granted(&candidate, must_ask.as_ref(), cx) => {
+        Verdict::Allow | Verdict::Ask if let Some(grant) = find_grant(&candidate, must_ask.as_ref(), cx) => {
             let (agreed, rewritten) = match edit {
-                Some(Edit { candidate, rewritten }) => (candidate, rewritten),
+                Some(EditedArguments { candidate, rewritten }) => (candidate, rewritten),
                 None => (Candidate { changed: grant.changed, ..candidate }, false),
             };
             // A person may allow what asks; what is forbidden they cannot write into it.
             let Judgement { verdict, because, must_ask, .. } = judge(rules, &agreed, cx);
             if verdict == Verdict::Deny {
                 decided("deny");
-                return Err(denied(&agreed, &because).into());
+                return Err(denied_failure(&agreed, &because).into());
             }
             if rewritten {
                 decided("ask");
@@ -124,7 +124,7 @@ pub(crate) fn admit(
         // Before whatever else may let it pass: no rule and no consent to other calls is consent to this.
         Verdict::Allow | Verdict::Ask if let Some(leaving) = must_ask => {
             decided("must_ask");
-            let because = Leaving::because();
+            let because = DataLeak::because();
             Err(Outcome::Asked(question(&candidate, because, Some(leaving), cx)).into())
         }
         Verdict::Allow => {
@@ -150,7 +150,7 @@ pub(crate) fn ask(
     because: &Reason,
     cx: &CallContext,
 ) -> Result<Question, Failure> {
-    not_denied(&judgement, candidate)?;
+    check_not_denied(&judgement, candidate)?;
     let asked = question(candidate, because.clone(), judgement.must_ask, cx);
     let (because, reasons) = match judgement.verdict {
         // A yes is a yes to both.
@@ -168,7 +168,12 @@ const REASON_CHARS_MAX: usize = 1_000;
 
 /// The question about a call that repeats itself and cannot be made, whoever agrees: it is bound to nothing and names no
 /// version, so an answer allows nothing but to go on.
-pub(crate) fn ask_in_vain(call: &ToolCall, because: &Reason, why: &Failure, cx: &CallContext) -> Question {
+pub(crate) fn ask_about_invalid(
+    call: &ToolCall,
+    because: &Reason,
+    why: &Failure,
+    cx: &CallContext,
+) -> Question {
     let written = serde_json::from_str(&call.arguments);
     // What a person is shown is JSON, also where the model's arguments are not.
     let arguments = written.unwrap_or_else(|_| Value::String(call.arguments.clone()));
@@ -196,14 +201,14 @@ pub(crate) fn ask_in_vain(call: &ToolCall, because: &Reason, why: &Failure, cx: 
 }
 
 /// Whether a person may allow the call at all.
-pub(crate) fn not_denied(judgement: &Judgement, candidate: &Candidate) -> Result<(), Failure> {
+pub(crate) fn check_not_denied(judgement: &Judgement, candidate: &Candidate) -> Result<(), Failure> {
     match judgement.verdict {
-        Verdict::Deny => Err(denied(candidate, &judgement.because)),
+        Verdict::Deny => Err(denied_failure(candidate, &judgement.because)),
         Verdict::Allow | Verdict::Ask => Ok(()),
     }
 }
 
-fn denied(candidate: &Candidate, because: &Reason) -> Failure {
+fn denied_failure(candidate: &Candidate, because: &Reason) -> Failure {
     let tool = &candidate.tool.spec.name;
     let told = format!("calling `{tool}` is not allowed: {}; go on without it", because.text);
     Failure::new(FailureKind::Denied, told).with_notice(because.notice.clone())
@@ -211,14 +216,14 @@ fn denied(candidate: &Candidate, because: &Reason) -> Failure {
 
 /// A person's consent to just this call of just this tool, if there is one.
 /// Who agreed without knowing that private data could leave has not agreed to that.
-pub(crate) fn granted<'a>(
+pub(crate) fn find_grant<'a>(
     candidate: &Candidate,
-    must_ask: Option<&Leaving>,
+    must_ask: Option<&DataLeak>,
     cx: &'a CallContext,
 ) -> Option<&'a Grant> {
     let holds = |grant: &&Grant| {
-        grant.binding == candidate.binding(Warned::Yes)
-            || (must_ask.is_none() && grant.binding == candidate.binding(Warned::No))
+        grant.binding == candidate.binding(LeakWarning::Yes)
+            || (must_ask.is_none() && grant.binding == candidate.binding(LeakWarning::No))
     };
     cx.grant.as_ref().filter(holds)
 }
@@ -233,9 +238,9 @@ pub(crate) fn ask_outcome(
     cx: &CallContext,
 ) -> Question {
     let leaving = again.and_then(|again| judge(rules, again, cx).must_ask);
-    let bound = again.filter(|again| shown(again, cx) == unknown.request);
-    let binding = bound.map(|again| again.binding(Warned::of(leaving.as_ref())));
-    let (warnings, cautions) = leaving.map(Leaving::told).unwrap_or_default();
+    let bound = again.filter(|again| request_preview(again, cx) == unknown.request);
+    let binding = bound.map(|again| again.binding(LeakWarning::from_leak(leaving.as_ref())));
+    let (warnings, cautions) = leaving.map(DataLeak::into_warnings).unwrap_or_default();
     Question {
         approval: cx.world.approval_id(),
         call: Some(call.id.clone()),
@@ -257,9 +262,9 @@ pub(crate) fn ask_outcome(
     }
 }
 
-fn question(candidate: &Candidate, because: Reason, leaving: Option<Leaving>, cx: &CallContext) -> Question {
-    let warned = Warned::of(leaving.as_ref());
-    let (warnings, cautions) = leaving.map(Leaving::told).unwrap_or_default();
+fn question(candidate: &Candidate, because: Reason, leaving: Option<DataLeak>, cx: &CallContext) -> Question {
+    let warned = LeakWarning::from_leak(leaving.as_ref());
+    let (warnings, cautions) = leaving.map(DataLeak::into_warnings).unwrap_or_default();
     Question {
         approval: cx.world.approval_id(),
         call: Some(cx.call.clone()),
@@ -267,7 +272,7 @@ fn question(candidate: &Candidate, because: Reason, leaving: Option<Leaving>, cx
         tool: candidate.tool.spec.name.clone(),
         version: candidate.tool.version.clone(),
         arguments: candidate.arguments.canonical.clone(),
-        request: shown(candidate, cx),
+        request: request_preview(candidate, cx),
         sent_at: None,
         checked: None,
         warnings,
@@ -282,6 +287,6 @@ fn question(candidate: &Candidate, because: Reason, leaving: Option<Leaving>, cx
 }
 
 /// What would go over the wire, where the tool knows more of that than the arguments say.
-pub(crate) fn shown(candidate: &Candidate, cx: &CallContext) -> Option<String> {
+pub(crate) fn request_preview(candidate: &Candidate, cx: &CallContext) -> Option<String> {
     candidate.tool.tool.as_ref()?.preview(Request { arguments: &candidate.arguments.value }, cx)
 }

@@ -1,6 +1,6 @@
 //! What protects a tool from its callers and its callers from it.
 
-mod asked;
+mod definition;
 mod rate;
 
 use std::borrow::Cow;
@@ -104,7 +104,7 @@ impl Default for Guards {
 }
 
 /// The guards of one registered tool, at work.
-pub(crate) struct Guarding {
+pub(crate) struct ActiveGuards {
     pub(crate) settings: Guards,
     pub(crate) limiter: Option<Limiter>,
     pub(crate) user_limiter: Option<Arc<KeyedLimiter>>,
@@ -121,7 +121,7 @@ const CACHE: CacheSettings =
 /// More users than this at a time share the last limiter's refusal.
 const LIMITED_USERS_MAX: usize = 10_000;
 
-impl Guarding {
+impl ActiveGuards {
     /// `chance` seeds the jitter of the breaker.
     pub(crate) fn new(settings: Guards, effect: Effect, chance: u64) -> Self {
         // Only what changes nothing can be answered from memory.
@@ -134,7 +134,7 @@ impl Guarding {
                 .user
                 .map(|limit| Arc::new(KeyedLimiter::new(limit, LIMITED_USERS_MAX))),
             breaker: settings.breaker.map(|settings| Breaker::new(settings, chance)),
-            cache: cache.map(|policy| (policy, Cache::new(CACHE, weight))),
+            cache: cache.map(|policy| (policy, Cache::new(CACHE, output_bytes))),
             since: Instant::now(),
             settings,
         }
@@ -142,7 +142,7 @@ impl Guarding {
 
     /// The guards with all that those of another version have seen: who calls, who was let in, what failed. Only where
     /// a guard has come to mean something else does it begin anew. Limits hold as they were until `set_limits`.
-    pub(crate) fn following(mut self, before: &Self) -> Self {
+    pub(crate) fn with_history_of(mut self, before: &Self) -> Self {
         self.since = before.since;
         if let (Some(limiter), Some(held)) = (&mut self.limiter, &before.limiter) {
             *limiter = held.clone();
@@ -193,7 +193,7 @@ impl From<CacheSharing> for CacheScope {
 
 impl CacheScope {
     /// Who shares the answer. A tool's cache has one scope, so a user and an agent of one name cannot meet in it.
-    pub(crate) fn whose(self, cx: &CallContext) -> Cow<'_, str> {
+    pub(crate) fn owner(self, cx: &CallContext) -> Cow<'_, str> {
         match self {
             Self::Everyone => Cow::Borrowed(""),
             Self::User => Cow::Borrowed(&cx.user.0),
@@ -213,7 +213,7 @@ impl Guards {
     }
 }
 
-fn weight(output: &Arc<ToolOutput>) -> usize {
+fn output_bytes(output: &Arc<ToolOutput>) -> usize {
     let extras = output.data.as_ref().map_or(0, |data| data.to_string().len());
     let files: usize = output.files.iter().map(|file| file.bytes.len()).sum();
     let attachments: usize = output.attachments.iter().map(|file| file.url.len()).sum();

@@ -20,7 +20,7 @@ use helve_types::{CallId, ConversationId, ModelParams, RunId, SnapshotId, ToolOu
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bound::written_within;
+use crate::bound::display_within;
 
 pub use self::questions::HookRefusal;
 
@@ -31,7 +31,7 @@ pub use self::questions::HookRefusal;
 pub trait Hook: Send + Sync + 'static {
     /// Before a call is judged and made: may give other arguments, which must fit the tool as well.
     fn before_call<'a>(&'a self, _call: &'a HookCall<'a>) -> HookFuture<'a, Value> {
-        nothing()
+        no_change()
     }
 
     /// Before an output is delivered, also one from the cache: may give another. To refuse is to withhold it.
@@ -40,7 +40,7 @@ pub trait Hook: Send + Sync + 'static {
         _call: &'a HookCall<'a>,
         _output: &'a ToolOutput,
     ) -> HookFuture<'a, ChangedOutput> {
-        nothing()
+        no_change()
     }
 
     /// Before a step's question: may give another system prompt.
@@ -49,7 +49,7 @@ pub trait Hook: Send + Sync + 'static {
         _question: &'a HookQuestion<'a>,
         _system: &'a str,
     ) -> HookFuture<'a, String> {
-        nothing()
+        no_change()
     }
 
     /// Before a step's question: may give parameters, which are laid over those there are.
@@ -58,29 +58,29 @@ pub trait Hook: Send + Sync + 'static {
         _question: &'a HookQuestion<'a>,
         _params: &'a ModelParams,
     ) -> HookFuture<'a, ModelParams> {
-        nothing()
+        no_change()
     }
 
     /// Before the model is asked for a step's message: may take a snapshot. A refusal counts as a failure.
     fn before_step<'a>(&'a self, _step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
-        nothing()
+        no_change()
     }
 
     /// When the calls of a step's message are done: may take a snapshot. A refusal counts as a failure.
     fn after_step<'a>(&'a self, _step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
-        nothing()
+        no_change()
     }
 }
 
-pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<Said<T>, HookError>> + Send + 'a>>;
+pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<HookReply<T>, HookError>> + Send + 'a>>;
 
-fn nothing<'a, T: Send + 'a>() -> HookFuture<'a, T> {
-    Box::pin(std::future::ready(Ok(Said::Nothing)))
+fn no_change<'a, T: Send + 'a>() -> HookFuture<'a, T> {
+    Box::pin(std::future::ready(Ok(HookReply::Nothing)))
 }
 
 /// What a hook says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said<T> {
+pub enum HookReply<T> {
     Nothing,
     Change(T),
     /// With the reason.
@@ -192,11 +192,11 @@ fn any_fits(patterns: &[String], name: &str) -> bool {
 /// All hooks, in the order in which they are asked.
 #[derive(Clone, Default)]
 pub struct Hooks {
-    placed: Vec<Placed>,
+    placed: Vec<OrderedHook>,
 }
 
 #[derive(Clone)]
-struct Placed {
+struct OrderedHook {
     settings: HookSettings,
     hook: Arc<dyn Hook>,
 }
@@ -208,8 +208,8 @@ impl Hooks {
 
     /// Adds a hook, to be asked after those that are there.
     #[must_use]
-    pub fn with(mut self, settings: HookSettings, hook: Arc<dyn Hook>) -> Self {
-        self.placed.push(Placed { settings, hook });
+    pub fn with_hook(mut self, settings: HookSettings, hook: Arc<dyn Hook>) -> Self {
+        self.placed.push(OrderedHook { settings, hook });
         self
     }
 
@@ -217,48 +217,48 @@ impl Hooks {
         self.placed.is_empty()
     }
 
-    fn at<'a>(&'a self, point: HookPoint, agent: &'a str) -> impl Iterator<Item = &'a Placed> {
+    fn hooks_at<'a>(&'a self, point: HookPoint, agent: &'a str) -> impl Iterator<Item = &'a OrderedHook> {
         self.placed.iter().filter(move |placed| placed.settings.is_about(point, agent))
     }
 }
 
-impl Placed {
+impl OrderedHook {
     fn name(&self) -> &str {
         &self.settings.name
     }
 
     /// Asks within the hook's time. What it says in vain counts as what its settings say.
-    async fn ask<T>(&self, work: HookFuture<'_, T>) -> Answer<T> {
+    async fn ask<T>(&self, work: HookFuture<'_, T>) -> HookResult<T> {
         match self.wait_for_answer(work).await {
-            Ok(Said::Nothing) => Answer::Nothing,
-            Ok(Said::Change(change)) => Answer::Change(change),
-            Ok(Said::Refuse(reason)) => Answer::Refused(written_within(&reason, REASON_BYTES_MAX)),
-            Err(problem) => self.failed(&problem.to_string()),
+            Ok(HookReply::Nothing) => HookResult::Nothing,
+            Ok(HookReply::Change(change)) => HookResult::Change(change),
+            Ok(HookReply::Refuse(reason)) => HookResult::Refused(display_within(&reason, REASON_BYTES_MAX)),
+            Err(problem) => self.failure(&problem.to_string()),
         }
     }
 
     /// Waits for an answer as long as the hook may take.
-    async fn wait_for_answer<T>(&self, work: HookFuture<'_, T>) -> Result<Said<T>, Problem> {
+    async fn wait_for_answer<T>(&self, work: HookFuture<'_, T>) -> Result<HookReply<T>, HookProblem> {
         let work = AssertUnwindSafe(work).catch_unwind();
         match tokio::time::timeout(self.settings.timeout, work).await {
-            Err(_) => Err(Problem::TimedOut(self.settings.timeout)),
-            Ok(Err(_)) => Err(Problem::Failed("it broke down".into())),
-            Ok(Ok(said)) => said.map_err(|error| Problem::Failed(error.to_string())),
+            Err(_) => Err(HookProblem::TimedOut(self.settings.timeout)),
+            Ok(Err(_)) => Err(HookProblem::Failed("it broke down".into())),
+            Ok(Ok(said)) => said.map_err(|error| HookProblem::Failed(error.to_string())),
         }
     }
 
-    fn failed<T>(&self, problem: &str) -> Answer<T> {
+    fn failure<T>(&self, problem: &str) -> HookResult<T> {
         tracing::warn!(hook = self.name(), problem, then = ?self.settings.on_failure, "a hook failed");
         match self.settings.on_failure {
-            OnFailure::Refuse => Answer::Failed,
-            OnFailure::Continue => Answer::FailedButGoOn,
+            OnFailure::Refuse => HookResult::Failed,
+            OnFailure::Continue => HookResult::FailedButGoOn,
         }
     }
 }
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-enum Problem {
+enum HookProblem {
     #[error("it did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
     #[error("{0}")]
@@ -271,7 +271,7 @@ const REASON_BYTES_MAX: usize = 2 << 10;
 const SYSTEM_BYTES_MAX: usize = 1 << 20;
 
 /// What comes of asking one hook.
-enum Answer<T> {
+enum HookResult<T> {
     Nothing,
     Change(T),
     Refused(String),

@@ -1,9 +1,9 @@
 //! How deep and how wide JSON from outside may be, measured before anything is made of it; and what it says twice.
 
-mod twice;
+mod duplicate_keys;
 
-pub use twice::key_twice;
-pub(crate) use twice::read;
+pub use duplicate_keys::key_twice;
+pub(crate) use duplicate_keys::read;
 
 /// What is deeper or wider is an attack or an accident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,9 @@
 //! is run through a `Permit`, and only the gate makes permits. Knows neither HTTP nor SQL, nor which model
 //! asked; what a call does to the world is put on record through the run's journal before it is done.
 
-mod alarm;
+mod allowances;
 mod bound;
+mod breaker_alerts;
 mod catalogue;
 mod check;
 mod context;
@@ -27,34 +28,33 @@ mod registry;
 mod repair;
 mod result_document;
 mod schema;
-mod standing;
 mod tool;
 mod toolbox;
 mod trust;
 
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
-pub use helve_policy::{Access, Action, Pattern, Rule, Rules, Verdict, conditions, fits, fits_all};
+pub use helve_policy::{Action, CallAccess, Pattern, Rule, Rules, Verdict, conditions, fits, fits_all};
 // What tools find on their user's desk.
 pub use helve_store::{
     Desk, PLANS_MAX, Page, PlanBody, PlanChange, PlanStatus, PlanStep, StoreError, UserPlan,
 };
 
-pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use bound::READ_OUTPUT;
+pub use breaker_alerts::{AlertReceiver, BreakerAlert, BreakerAlertKind};
 pub use catalogue::{
     Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, FindNeed, IMPORT_BYTES_MAX,
     IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, Listed, Made, Maker, MappedRow, Offered,
     Over, RESERVED_NAMES, SecretNeed, ToolGrants, ToolSource, differences, map_row, read_definition, rows_in,
     rows_of_text,
 };
-pub use context::{CallContext, Grant, Progress, SentBefore, Skip};
+pub use context::{CallContext, Grant, Progress, SentBefore, SkippedGuards};
 pub use early::{Early, EarlyRead, HeldFacts};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits, Rate, RateTerms};
 pub use helve_types::{BOUNDS_US, Distribution, Histogram};
 pub use hooks::{
-    ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookSettings,
-    Hooks, OnFailure, Said,
+    ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookReply,
+    HookSettings, Hooks, OnFailure,
 };
 pub use json::{JsonBounds, key_twice};
 pub use metrics::ToolMetrics;

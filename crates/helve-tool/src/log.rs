@@ -12,7 +12,7 @@ use tracing::{debug, info};
 use crate::permit::millis;
 use crate::{Outcome, Unknown};
 
-pub(crate) fn tell(outcome: &Outcome, trail: &Trail, took: Duration) {
+pub(crate) fn log_outcome(outcome: &Outcome, trail: &Trail, took: Duration) {
     for stage in &trail.0 {
         tell_stage(stage);
     }

@@ -7,7 +7,7 @@ use helve_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::bound::Beside;
+use crate::bound::SideRecords;
 
 /// What became of a call, or what it waits for.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,9 +35,9 @@ impl Outcome {
     }
 
     /// How the outcome is put on record.
-    pub(crate) fn entry(&self, call: &CallId, trail: Trail, beside: Beside) -> Entry {
+    pub(crate) fn entry(&self, call: &CallId, trail: Trail, beside: SideRecords) -> Entry {
         let call = call.clone();
-        let Beside { whole, files, labels } = beside;
+        let SideRecords { whole, files, labels } = beside;
         let wholes = whole.map(|text| Whole { call: call.clone(), text }).into_iter().collect();
         let fact = match self.clone() {
             Self::Finished(output) => Fact::ToolFinished { call, output, trail },

@@ -4,10 +4,10 @@
 //! pure table over the effect class; this file acts on it. `cached` gives and keeps answers, `entrance` is the limit and
 //! the breaker.
 
-mod after;
 mod cached;
-mod entrance;
-mod recall;
+mod limits;
+mod retry;
+mod sent_calls;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use futures_util::FutureExt;
 use helve_types::{Effect, Fact, Stage, Timestamp, ToolOutput, Trail};
 use tokio::time::Instant;
 
-pub(crate) use self::after::too_late;
-use self::after::{After, Ended, Pause, Tries, after};
-use self::entrance::Slots;
+use self::limits::Slots;
+pub(crate) use self::retry::too_late;
+use self::retry::{AttemptCounts, AttemptEnd, NextAttempt, RetryDelay, next_attempt};
 use crate::gate::Candidate;
 use crate::outcome::{Outcome, Stop, Unknown};
 use crate::{CallContext, Early, Progress, Registered, Request, ToolError};
@@ -30,11 +30,11 @@ pub(crate) struct Permit {
     /// The arguments are not those that the model wrote.
     pub(crate) changed: bool,
     /// What the tool stands in for.
-    stands_in: Option<StandsIn>,
+    stands_in: Option<StandIn>,
 }
 
 /// That another tool was called, and how often the call was sent before.
-struct StandsIn {
+struct StandIn {
     called: String,
     attempts_before: u32,
 }
@@ -42,7 +42,7 @@ struct StandsIn {
 /// One attempt that was sent.
 struct Sent {
     at: Timestamp,
-    ended: Ended,
+    ended: AttemptEnd,
 }
 
 impl Permit {
@@ -54,7 +54,7 @@ impl Permit {
     /// The same right where another tool was called.
     pub(crate) fn instead_of(self, called: &Registered, attempts_before: u32) -> Self {
         let called = called.spec.name.clone();
-        Self { stands_in: Some(StandsIn { called, attempts_before }), ..self }
+        Self { stands_in: Some(StandIn { called, attempts_before }), ..self }
     }
 
     /// Runs the call, or hands it to the client.
@@ -64,13 +64,13 @@ impl Permit {
             return Err(Outcome::Delegated { tool, arguments }.into());
         }
         match &self.tool.guarding.cache {
-            Some((policy, cache)) => self.cached(*policy, cache, cx, trail).await,
-            None => self.guarded(cx, trail).await,
+            Some((policy, cache)) => self.run_cached(*policy, cache, cx, trail).await,
+            None => self.run_with_retries(cx, trail).await,
         }
     }
 
     /// Sends the call until it is answered or must not be sent again.
-    async fn guarded(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
+    async fn run_with_retries(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         let mut doubt = None;
         self.send_until_answered(cx, trail, &mut doubt).await.map_err(|stop| stop.in_doubt(doubt))
     }
@@ -91,30 +91,31 @@ impl Permit {
             if tries > 1 {
                 self.outwait_cool_down(left(), cx).await?;
             }
-            let mut slots = self.limit(cx, trail).await?;
+            let mut slots = self.enter_limiters(cx, trail).await?;
             let ticket = self.admit_by_breaker(trail)?;
             let Sent { at, ended } = self.send(cx, attempts_before + tries, &mut slots, trail).await?;
             self.tell_breaker(ticket, &ended);
             // Nothing runs during the pause.
             drop(slots);
-            let tries = Tries { before: attempts_before, now: tries, max: attempts_max, left: left() };
-            match after(ended, self.tool.spec.effect, tries) {
-                After::Done(output) => return Ok(*output),
-                After::Declined(failure) => return Err(failure.into()),
-                After::Down(failure) => return Err(Stop::down(failure)),
-                After::Unknown(because) => {
+            let tries =
+                AttemptCounts { before: attempts_before, now: tries, max: attempts_max, left: left() };
+            match next_attempt(ended, self.tool.spec.effect, tries) {
+                NextAttempt::Done(output) => return Ok(*output),
+                NextAttempt::Declined(failure) => return Err(failure.into()),
+                NextAttempt::Down(failure) => return Err(Stop::down(failure)),
+                NextAttempt::Unknown(because) => {
                     let unknown = Unknown::new(at, because, self.tool.spec.on_unknown);
                     return Err(Outcome::Unknown(unknown).into());
                 }
-                After::Again { pause, doubt } => {
+                NextAttempt::Again { pause, doubt } => {
                     if let Some(because) = doubt {
                         *in_doubt = Some(Unknown::new(at, because, self.tool.spec.on_unknown));
                     }
                     let pause = match pause {
-                        Pause::Told(pause) => pause,
-                        Pause::Own(pause) => pause.mul_f64(0.5 + cx.world.chance() / 2.0),
+                        RetryDelay::Told(pause) => pause,
+                        RetryDelay::Own(pause) => pause.mul_f64(0.5 + cx.world.chance() / 2.0),
                     };
-                    rest(pause, cx).await?;
+                    wait(pause, cx).await?;
                 }
             }
         }
@@ -133,7 +134,7 @@ impl Permit {
             return Err(Stop::cancelled());
         }
         cx.world.fate.at("tool.before_started");
-        let started = self.started(cx, attempt);
+        let started = self.started_fact(cx, attempt);
         match self.tool.spec.effect {
             Effect::Read if let Early::Reading(held) = &cx.early => {
                 if !held.hold(started) {
@@ -146,14 +147,14 @@ impl Permit {
         cx.world.fate.at("tool.after_started");
         let at = cx.journal.now();
         let began = Instant::now();
-        slots.sent();
+        slots.mark_sent();
         let ended = self.make(cx).await;
         trail.push(Stage::Run { attempt, ms: millis(began.elapsed()) });
         cx.world.fate.at("tool.after_run");
         Ok(Sent { at, ended })
     }
 
-    fn started(&self, cx: &CallContext, attempt: u32) -> Fact {
+    fn started_fact(&self, cx: &CallContext, attempt: u32) -> Fact {
         let spec = &self.tool.spec;
         let (tool, instead, effect) = match (&self.stands_in, spec.effect) {
             (None, effect) => (spec.name.clone(), None, effect),
@@ -177,23 +178,23 @@ impl Permit {
 
     /// Runs a check tool: guarded like any call, and not on record, nor does anybody see it work. None if it is the
     /// client's to run.
-    pub(crate) async fn look(&self, cx: &CallContext) -> Option<Result<ToolOutput, String>> {
+    pub(crate) async fn run_check_tool(&self, cx: &CallContext) -> Option<Result<ToolOutput, String>> {
         self.tool.tool.as_ref()?;
         let mut unseen = Trail::default();
-        let slots = self.limit(cx, &mut unseen).await;
+        let slots = self.enter_limiters(cx, &mut unseen).await;
         let ticket = slots.and_then(|slots| Ok((slots, self.admit_by_breaker(&mut unseen)?)));
         let Ok((mut slots, ticket)) = ticket else { return Some(Err("it is not available".into())) };
-        slots.sent();
+        slots.mark_sent();
         let ended = self.make(&CallContext { progress: Progress::default(), ..cx.clone() }).await;
         self.tell_breaker(ticket, &ended);
         Some(match ended {
-            Ended::Output(output) => Ok(*output),
-            Ended::Error(error) => Err(error.to_string()),
-            Ended::TimedOut(_) | Ended::Cancelled => Err("it gave no answer in time".into()),
+            AttemptEnd::Output(output) => Ok(*output),
+            AttemptEnd::Error(error) => Err(error.to_string()),
+            AttemptEnd::TimedOut(_) | AttemptEnd::Cancelled => Err("it gave no answer in time".into()),
         })
     }
 
-    async fn make(&self, cx: &CallContext) -> Ended {
+    async fn make(&self, cx: &CallContext) -> AttemptEnd {
         let Some(tool) = &self.tool.tool else { unreachable!("a client's tool is delegated, not sent") };
         let work = tool.call(Request { arguments: &self.arguments.value }, cx);
         // A tool that panics has gone wrong somewhere in the middle: its outcome is as lost as after a crash.
@@ -203,17 +204,17 @@ impl Permit {
         tokio::select! {
             // What is already there is taken, also when time is up in the same moment.
             biased;
-            result = work => Ended::from(result),
-            () = cx.cancel.cancelled() => Ended::Cancelled,
+            result = work => AttemptEnd::from(result),
+            () = cx.cancel.cancelled() => AttemptEnd::Cancelled,
             () = tokio::time::sleep(self.tool.guarding.settings.timeout) => {
-                Ended::TimedOut(self.tool.guarding.settings.timeout)
+                AttemptEnd::TimedOut(self.tool.guarding.settings.timeout)
             }
         }
     }
 }
 
 /// Waits, unless the run is stopped.
-async fn rest(pause: Duration, cx: &CallContext) -> Result<(), Stop> {
+async fn wait(pause: Duration, cx: &CallContext) -> Result<(), Stop> {
     tokio::select! {
         () = tokio::time::sleep(pause) => Ok(()),
         () = cx.cancel.cancelled() => Err(Stop::cancelled()),

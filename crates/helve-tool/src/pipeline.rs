@@ -18,12 +18,12 @@ use helve_types::{
 };
 use tokio::time::Instant;
 
-use crate::bound::{Beside, bound, bound_failure};
+use crate::allowances::apply_allowances;
+use crate::bound::{SideRecords, bound_failure, bound_output};
 use crate::check::check;
-use crate::gate::{Candidate, admit, ask, ask_in_vain, judge, not_denied};
+use crate::gate::{Candidate, admit, ask, ask_about_invalid, check_not_denied, judge};
 use crate::outcome::Stop;
 use crate::permit::too_late;
-use crate::standing::spared;
 use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry, SentBefore, Unknown};
 
 pub use self::brought::Brought;
@@ -99,13 +99,13 @@ impl Pipeline {
             Ok(question) => Outcome::Asked(question),
             Err(stop) => match stop.outcome()? {
                 Outcome::Refused(why) if why.kind != FailureKind::Cancelled => {
-                    Outcome::Asked(ask_in_vain(call, &because, &why, cx))
+                    Outcome::Asked(ask_about_invalid(call, &because, &why, cx))
                 }
                 other => other,
             },
         };
         let (outcome, whole) = bound_failure(outcome, &call.id, cx);
-        let beside = Beside { whole, ..Beside::default() };
+        let beside = SideRecords { whole, ..SideRecords::default() };
         keep(&outcome, outcome.entry(&call.id, trail, beside), cx).await?;
         Ok(outcome)
     }
@@ -128,7 +128,7 @@ impl Pipeline {
     pub async fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
         let (tool, _) = cx.toolbox.resolve(tool)?;
         let candidate = fitting(tool, arguments).await?;
-        not_denied(&judge(&self.rules, &candidate, cx), &candidate)
+        check_not_denied(&judge(&self.rules, &candidate, cx), &candidate)
     }
 
     async fn run_and_record(
@@ -147,14 +147,14 @@ impl Pipeline {
                 let (outcome, whole) = bound_failure(outcome, &call.id, cx);
                 let (outcome, beside) =
                     self.label(outcome, tool_of(&trail, cx).map(|tool| &**tool), &trail, cx);
-                (outcome, Beside { whole, ..beside })
+                (outcome, SideRecords { whole, ..beside })
             }
         };
         let took = began.elapsed();
         if let Some(tool) = tool_of(&trail, cx) {
             tool.counters.count(&outcome, &trail, took);
         }
-        crate::log::tell(&outcome, &trail, took);
+        crate::log::log_outcome(&outcome, &trail, took);
         cx.world.fate.at("tool.before_outcome");
         keep(&outcome, outcome.entry(&call.id, trail, beside), cx).await?;
         cx.world.fate.at("tool.after_outcome");
@@ -166,16 +166,16 @@ impl Pipeline {
         call: &ToolCall,
         cx: &CallContext,
         trail: &mut Trail,
-    ) -> Result<(ToolOutput, Beside), Stop> {
+    ) -> Result<(ToolOutput, SideRecords), Stop> {
         let tool = resolve(call, cx, trail)?; // UnknownTool
         let candidate = check_arguments(tool, call, trail).await?; // BadArguments
         let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
-        let judgement = spared(judgement, &candidate, cx).await; // what a person allowed before is not asked
+        let judgement = apply_allowances(judgement, &candidate, cx).await; // what a person allowed before is not asked
         let edit = self.hooks.before_edit(&candidate, &judgement, cx, trail).await?; // what a person wrote into it
         let permit = admit(judgement, candidate, edit, &self.rules, cx, trail)?; // Denied, or a person is asked
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
-        tool.drop_stale(cx); // also after a failure: the write may have happened
+        tool.drop_stale_answers(cx); // also after a failure: the write may have happened
         let answered = self.looked_into(ran, &permit, cx).await?;
         let labels = labels::of_answer(&answered, tool);
         let output = self.hooks.after(answered, &permit, cx, trail).await; // by a hook: changed or withheld
@@ -188,12 +188,12 @@ impl Pipeline {
         let (outcome, beside) = match outcome {
             Outcome::Finished(output) => {
                 let bytes_max = crate::Guards::default().output_bytes_max;
-                let (output, beside) = bound(output, bytes_max, call, cx);
+                let (output, beside) = bound_output(output, bytes_max, call, cx);
                 (Outcome::Finished(output), beside)
             }
             other => {
                 let (other, whole) = bound_failure(other, call, cx);
-                (other, Beside { whole, ..Beside::default() })
+                (other, SideRecords { whole, ..SideRecords::default() })
             }
         };
         let entry = outcome.entry(call, Trail::default(), beside);
@@ -245,8 +245,8 @@ fn bounded(
     tool: &Registered,
     cx: &CallContext,
     trail: &mut Trail,
-) -> (ToolOutput, Beside) {
-    let (output, beside) = bound(output, tool.guarding.settings.output_bytes_max, &cx.call, cx);
+) -> (ToolOutput, SideRecords) {
+    let (output, beside) = bound_output(output, tool.guarding.settings.output_bytes_max, &cx.call, cx);
     if let Some(whole) = &beside.whole {
         let (whole_bytes, kept_bytes) = (whole.len() as u64, output.text.len() as u64);
         trail.push(Stage::Bound { whole_bytes, kept_bytes });
@@ -257,7 +257,7 @@ fn bounded(
 /// The tool that a trail is about, for its counters.
 fn tool_of<'a>(trail: &Trail, cx: &'a CallContext) -> Option<&'a Arc<Registered>> {
     trail.0.iter().find_map(|stage| match stage {
-        Stage::Resolve { tool, .. } => cx.toolbox.named(tool),
+        Stage::Resolve { tool, .. } => cx.toolbox.find(tool),
         _ => None,
     })
 }

@@ -6,10 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, KeyedStatus, LimitStatus, Scope};
 use helve_types::{Flow, LabelTerms, Labels, ToolSpec, World};
-use serde_json::{Value, json};
 
-use crate::alarm::{Alarms, Bell};
-use crate::guards::Guarding;
+use crate::breaker_alerts::{AlertReceiver, BreakerAlerts};
+use crate::guards::ActiveGuards;
 use crate::metrics::Counters;
 use crate::offload::offload;
 use crate::repair::look_alike;
@@ -28,8 +27,9 @@ pub enum RegistryError {
     #[error("there is no tool named `{0}`")]
     Missing(String),
 
-    #[error("the definition of `{tool}` is wrong: {problem}")]
-    Wrong { tool: String, problem: String },
+    /// `field` is the part of the definition that is wrong: `name`, `description` or `parameters`.
+    #[error("the definition of `{tool}` is wrong: `{field}` {problem}")]
+    Wrong { tool: String, field: &'static str, problem: String },
 }
 
 /// A tool with everything that belongs to it.
@@ -39,21 +39,21 @@ pub struct Registered {
     pub(crate) schema: Arc<Schema>,
     /// None where the client runs it.
     pub(crate) tool: Option<Arc<dyn Tool>>,
-    pub(crate) guarding: Guarding,
+    pub(crate) guarding: ActiveGuards,
     pub(crate) counters: Arc<Counters>,
     /// What it brings in and can carry out, with the operator's word on it.
     pub(crate) flow: Flow,
-    /// None where there is no breaker to ring for.
-    bell: Option<Bell>,
+    /// Whom the breaker's changes are reported to; none for a client's tool, which has no breaker.
+    alerts: Option<BreakerAlerts>,
     /// Shared by all versions of a tool: what is switched off is off for runs that hold an older one too.
     enabled: Arc<AtomicBool>,
     /// Whether a person agreed to what it is: otherwise runs that have it keep it, and no new one gets it.
     agreed: Arc<AtomicBool>,
     /// The tools beside it; none for a client's.
-    beside: Weak<Shelf>,
+    beside: Weak<ToolMap>,
 }
 
-type Shelf = RwLock<BTreeMap<String, Arc<Registered>>>;
+type ToolMap = RwLock<BTreeMap<String, Arc<Registered>>>;
 
 impl Registered {
     fn new(
@@ -61,23 +61,24 @@ impl Registered {
         version: String,
         tool: Option<Arc<dyn Tool>>,
         guards: Guards,
-        chance: u64,
-        bell: Option<Bell>,
+        seed: u64,
+        alerts: Option<BreakerAlerts>,
         budget: &mut CompileBudget,
     ) -> Result<Self, RegistryError> {
-        let wrong = |problem| RegistryError::Wrong { tool: spec.name.clone(), problem };
-        check_name(&spec.name).map_err(wrong)?;
+        let wrong = |field, problem| RegistryError::Wrong { tool: spec.name.clone(), field, problem };
+        check_name(&spec.name).map_err(|problem| wrong("name", problem))?;
         if spec.description.trim().is_empty() {
-            return Err(wrong("`description` is empty; say what the tool does and when to use it".into()));
+            return Err(wrong("description", "is empty; say what the tool does and when to use it".into()));
         }
-        let schema = Schema::compile(&spec.parameters, budget).map_err(wrong)?;
+        let schema =
+            Schema::compile(&spec.parameters, budget).map_err(|problem| wrong("parameters", problem))?;
         Ok(Self {
             version,
             schema,
             tool,
-            guarding: Guarding::new(guards, spec.effect, chance),
+            guarding: ActiveGuards::new(guards, spec.effect, seed),
             counters: Arc::default(),
-            bell,
+            alerts,
             flow: spec.flow.clone().said(&spec.labels),
             enabled: Arc::new(AtomicBool::new(true)),
             agreed: Arc::new(AtomicBool::new(true)),
@@ -87,60 +88,65 @@ impl Registered {
     }
 
     /// A tool that a client declares for one run and runs itself.
-    pub fn of_client(spec: ToolSpec) -> Result<Self, RegistryError> {
-        Self::of_client_within(spec, &mut CompileBudget::default())
+    pub fn for_client(spec: ToolSpec) -> Result<Self, RegistryError> {
+        Self::for_client_within(spec, &mut CompileBudget::default())
     }
 
-    fn of_client_within(spec: ToolSpec, budget: &mut CompileBudget) -> Result<Self, RegistryError> {
+    fn for_client_within(spec: ToolSpec, budget: &mut CompileBudget) -> Result<Self, RegistryError> {
         let (flow, labels) = (Flow::of_client(), LabelTerms::default());
         let spec = ToolSpec { client: true, flow, labels, ..spec };
         Self::new(spec.clone(), spec.version(), None, Guards::default(), 0, None, budget)
     }
 
     /// All tools that a client declares for one run, made beside everybody else from one budget.
-    pub async fn all_of_client(specs: Vec<ToolSpec>) -> Vec<Result<Arc<Self>, RegistryError>> {
+    pub async fn all_for_client(specs: Vec<ToolSpec>) -> Vec<Result<Arc<Self>, RegistryError>> {
         let first = specs.first().map(|spec| spec.name.clone()).unwrap_or_default();
         let make = move || {
             let mut budget = CompileBudget::default();
-            specs.into_iter().map(|spec| Self::of_client_within(spec, &mut budget).map(Arc::new)).collect()
+            specs.into_iter().map(|spec| Self::for_client_within(spec, &mut budget).map(Arc::new)).collect()
         };
         let failed = || {
-            let problem = "`parameters` could not be made ready; write them in another way".into();
-            vec![Err(RegistryError::Wrong { tool: first, problem })]
+            let problem = "could not be made ready; write them in another way".into();
+            vec![Err(RegistryError::Wrong { tool: first, field: "parameters", problem })]
         };
         offload(make).await.unwrap_or_else(failed)
     }
 
     /// A tool of the server's; its definition is its version.
-    fn of_server(tool: Arc<dyn Tool>, guards: Guards, bell: Bell) -> Result<Self, RegistryError> {
+    fn for_server(
+        tool: Arc<dyn Tool>,
+        guards: Guards,
+        origin: &RegistryParts,
+    ) -> Result<Self, RegistryError> {
         let version = tool.spec().version();
-        Self::of_row(tool, version, guards, bell)
+        Self::for_row(tool, version, guards, origin)
     }
 
     /// A tool that is a row: where its calls go is part of its version, so that an approval is bound to it.
-    pub(crate) fn of_row(
+    pub(crate) fn for_row(
         tool: Arc<dyn Tool>,
         version: String,
         guards: Guards,
-        bell: Bell,
+        origin: &RegistryParts,
     ) -> Result<Self, RegistryError> {
-        let chance = u64::from_be_bytes(bell.world.secret()[..8].try_into().unwrap_or_default());
+        let seed = u64::from_be_bytes(origin.world.secret()[..8].try_into().unwrap_or_default());
+        let alerts = Some(origin.alerts());
         let spec = tool.spec().clone();
-        Self::new(spec, version, Some(tool), guards, chance, Some(bell), &mut CompileBudget::default())
+        Self::new(spec, version, Some(tool), guards, seed, alerts, &mut CompileBudget::default())
     }
 
     /// The same tool as the next version of another: under its switch and its guards, and counted with it.
-    pub(crate) fn following(self, before: &Self) -> Self {
+    pub(crate) fn as_next_version(self, before: &Self) -> Self {
         Self {
             enabled: before.enabled.clone(),
             agreed: before.agreed.clone(),
             counters: before.counters.clone(),
-            guarding: self.guarding.following(&before.guarding),
+            guarding: self.guarding.with_history_of(&before.guarding),
             ..self
         }
     }
 
-    pub(crate) fn switch(&self, enabled: bool) {
+    pub(crate) fn set_enabled(&self, enabled: bool) {
         self.enabled.store(enabled, Ordering::Relaxed);
     }
 
@@ -214,7 +220,7 @@ impl Registered {
     }
 
     /// Puts out of date what tools have stored for the user that reads what this one writes.
-    pub(crate) fn drop_stale(&self, cx: &CallContext) {
+    pub(crate) fn drop_stale_answers(&self, cx: &CallContext) {
         let drops = &self.guarding.settings.drops;
         if drops.is_empty() {
             return;
@@ -226,7 +232,7 @@ impl Registered {
                 cache.invalidate_scope(&Scope {
                     tenant: "",
                     tool: &tool.spec.name,
-                    id: &policy.scope.whose(cx),
+                    id: &policy.scope.owner(cx),
                 });
             }
         }
@@ -240,14 +246,14 @@ impl Registered {
 
     pub fn reset_breaker(&self) {
         if let Some(change) = self.guarding.breaker.as_ref().and_then(helve_guard::Breaker::reset) {
-            self.ring(change, "somebody set it back");
+            self.notify_breaker(change, "somebody set it back");
         }
     }
 
     /// Tells that the breaker has changed.
-    pub(crate) fn ring(&self, change: Change, because: &str) {
-        if let Some(bell) = &self.bell {
-            bell.ring(&self.spec.name, change, because);
+    pub(crate) fn notify_breaker(&self, change: Change, because: &str) {
+        if let Some(alerts) = &self.alerts {
+            alerts.notify(&self.spec.name, change, because);
         }
     }
 
@@ -277,57 +283,26 @@ impl ToolStatus {
             Circuit::HalfOpen => "half_open",
         })
     }
+}
 
-    /// For the monitoring page and its API.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "enabled": self.enabled,
-            "metrics": self.metrics,
-            "limit": self.limit.map(|limit| json!({
-                "in_use": limit.in_use,
-                "waiting": limit.waiting,
-                "admitted_in_window": limit.admitted_in_window,
-                "concurrent_max": limit.settings.concurrent,
-                "per_window_max": limit.settings.per_window,
-                "window_ms": limit.settings.window.as_millis() as u64,
-            })),
-            "user_limit": self.user_limit.map(|limit| json!({
-                "users": limit.keys,
-                "in_use": limit.in_use,
-                "waiting": limit.waiting,
-                "concurrent_max": limit.settings.concurrent,
-                "per_window_max": limit.settings.per_window,
-                "window_ms": limit.settings.window.as_millis() as u64,
-            })),
-            "breaker": self.breaker.map(|breaker| json!({
-                "state": self.breaker_state(),
-                "failures_in_row": breaker.failures_in_row,
-                "calls_in_window": breaker.calls_in_window,
-                "failures_in_window": breaker.failures_in_window,
-                "probes": breaker.probes,
-                "retry_after_ms": breaker
-                    .refusing
-                    .and_then(|refusing| refusing.retry_after)
-                    .map(|wait| wait.as_millis() as u64),
-            })),
-            "cache": self.cache.map(|cache| json!({
-                "entries": cache.entries,
-                "bytes": cache.bytes,
-                "hits": cache.hits,
-                "misses": cache.misses,
-                "shared": cache.shared,
-                "evicted": cache.evicted,
-            })),
-        })
+/// What a registered tool takes from its registry: the world, which seeds its breaker, and who hears of the breaker.
+pub(crate) struct RegistryParts {
+    world: World,
+    receiver: Option<AlertReceiver>,
+}
+
+impl RegistryParts {
+    fn alerts(&self) -> BreakerAlerts {
+        BreakerAlerts { world: self.world.clone(), receiver: self.receiver.clone() }
     }
 }
 
 /// All tools of this server, by name.
 #[derive(Default)]
 pub struct Registry {
-    tools: Arc<Shelf>,
+    tools: Arc<ToolMap>,
     generation: AtomicU64,
-    alarms: Option<Alarms>,
+    alert_receiver: Option<AlertReceiver>,
     trust: Trust,
 }
 
@@ -338,8 +313,8 @@ impl Registry {
 
     /// Who is told when a breaker opens or closes.
     #[must_use]
-    pub fn with_alarms(self, alarms: Alarms) -> Self {
-        Self { alarms: Some(alarms), ..self }
+    pub fn with_alerts(self, receiver: AlertReceiver) -> Self {
+        Self { alert_receiver: Some(receiver), ..self }
     }
 
     /// What the operator says about where data may go and what comes in.
@@ -348,20 +323,20 @@ impl Registry {
         Self { trust, ..self }
     }
 
-    /// What a tool of this registry rings when its breaker changes.
-    pub(crate) fn bell(&self, world: &World) -> Bell {
-        Bell { world: world.clone(), alarms: self.alarms.clone() }
+    /// What a tool of this registry is made with.
+    pub(crate) fn parts(&self, world: &World) -> RegistryParts {
+        RegistryParts { world: world.clone(), receiver: self.alert_receiver.clone() }
     }
 
     /// The tool as one of this registry's, which it can reach.
-    pub(crate) fn placed(&self, tool: Registered) -> Registered {
+    pub(crate) fn attach(&self, tool: Registered) -> Registered {
         let flow = self.trust.flow(&tool.spec);
         Registered { beside: Arc::downgrade(&self.tools), flow, ..tool }
     }
 
     pub fn register(&self, tool: Arc<dyn Tool>, guards: Guards, world: &World) -> Result<(), RegistryError> {
-        let registered = Registered::of_server(tool, guards, self.bell(world))?;
-        let registered = Arc::new(self.placed(registered));
+        let registered = Registered::for_server(tool, guards, &self.parts(world))?;
+        let registered = Arc::new(self.attach(registered));
         let name = registered.spec.name.clone();
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {
@@ -371,7 +346,7 @@ impl Registry {
             return Err(RegistryError::LooksLike { name, other: other.clone() });
         }
         tools.insert(name, registered);
-        self.changed();
+        self.mark_changed();
         Ok(())
     }
 
@@ -380,7 +355,7 @@ impl Registry {
     pub(crate) fn replace(&self, tool: Arc<Registered>) -> Option<Arc<Registered>> {
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let before = tools.insert(tool.spec.name.clone(), tool);
-        self.changed();
+        self.mark_changed();
         before
     }
 
@@ -388,14 +363,14 @@ impl Registry {
     pub fn unregister(&self, name: &str) -> Result<(), RegistryError> {
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         tools.remove(name).ok_or_else(|| RegistryError::Missing(name.into()))?;
-        self.changed();
+        self.mark_changed();
         Ok(())
     }
 
     pub fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), RegistryError> {
         let tool = self.get(name).ok_or_else(|| RegistryError::Missing(name.into()))?;
-        tool.switch(enabled);
-        self.changed();
+        tool.set_enabled(enabled);
+        self.mark_changed();
         Ok(())
     }
 
@@ -404,7 +379,7 @@ impl Registry {
         self.generation.load(Ordering::Acquire)
     }
 
-    fn changed(&self) {
+    fn mark_changed(&self) {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
@@ -428,7 +403,7 @@ impl Registry {
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-        return Err("`name` must have 1 to 64 letters, digits, `_` or `-`".into());
+        return Err("must have 1 to 64 letters, digits, `_` or `-`".into());
     }
     Ok(())
 }

@@ -5,12 +5,15 @@
 /// Two candidates that are equally near are none, so that a look-alike can never be picked by chance.
 ///
 /// A name with letters that no tool's name can have is nobody's: what looks like one of ours may be made to.
-pub(crate) fn meant<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
-    let wanted = folded(name);
+pub(crate) fn find_meant<'a>(
+    name: &str,
+    candidates: impl Iterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    let wanted = fold_name(name);
     if wanted.is_empty() || !wanted.is_ascii() {
         return None;
     }
-    if let Some(found) = only(candidates.clone().filter(|candidate| folded(candidate) == wanted)) {
+    if let Some(found) = only(candidates.clone().filter(|candidate| fold_name(candidate) == wanted)) {
         return found;
     }
     // A slip in a short name makes another name.
@@ -19,7 +22,7 @@ pub(crate) fn meant<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + 
         5..=8 => 1,
         _ => 2,
     };
-    let near = candidates.filter(|candidate| distance(&folded(candidate), &wanted) <= slips_max);
+    let near = candidates.filter(|candidate| distance(&fold_name(candidate), &wanted) <= slips_max);
     only(near).flatten()
 }
 
@@ -32,7 +35,7 @@ fn only<'a>(mut items: impl Iterator<Item = &'a str>) -> Option<Option<&'a str>>
 /// Whether people or models could take one name for the other.
 pub(crate) fn look_alike(one: &str, other: &str) -> bool {
     let shape = |name: &str| -> String {
-        let folded = folded(name);
+        let folded = fold_name(name);
         let letters = folded.chars().map(|c| match c {
             'i' | '1' => 'l',
             '0' => 'o',
@@ -44,7 +47,7 @@ pub(crate) fn look_alike(one: &str, other: &str) -> bool {
 }
 
 /// What stays when case, separators and a leading `functions.` do not count.
-fn folded(name: &str) -> String {
+fn fold_name(name: &str) -> String {
     let name = name.trim();
     let name = name.strip_prefix("functions.").unwrap_or(name);
     name.chars()
@@ -101,7 +104,7 @@ mod tests {
             ("search_web\u{200b}", None),
         ];
         for (name, expected) in cases {
-            assert_eq!(meant(name, tools.into_iter()), expected, "{name}");
+            assert_eq!(find_meant(name, tools.into_iter()), expected, "{name}");
         }
     }
 
@@ -126,6 +129,6 @@ mod tests {
 
     #[test]
     fn two_tools_that_differ_only_in_case_are_never_guessed_between() {
-        assert_eq!(meant("READFILE", ["ReadFile", "readfile"].into_iter()), None);
+        assert_eq!(find_meant("READFILE", ["ReadFile", "readfile"].into_iter()), None);
     }
 }

@@ -51,8 +51,8 @@ impl ResultDocument {
                 ));
             }
         }
-        let files = self.files.into_iter().map(FileDocument::decoded).collect::<Result<_, _>>()?;
-        let text = self.text.or_else(|| self.data.as_ref().map(shown)).unwrap_or_default();
+        let files = self.files.into_iter().map(FileDocument::decode).collect::<Result<_, _>>()?;
+        let text = self.text.or_else(|| self.data.as_ref().map(display_value)).unwrap_or_default();
         Ok(ToolOutput {
             data: self.data,
             title: self.title.as_deref().and_then(one_line),
@@ -64,7 +64,7 @@ impl ResultDocument {
 }
 
 impl FileDocument {
-    fn decoded(self) -> Result<OutputFile, String> {
+    fn decode(self) -> Result<OutputFile, String> {
         let bytes = BASE64_STANDARD
             .decode(self.base64.as_bytes())
             .map_err(|error| format!("the file `{}` is not base64: {error}", self.name))?;
@@ -72,7 +72,7 @@ impl FileDocument {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn display_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         value => value.to_string(),

@@ -106,14 +106,14 @@ impl ToolError {
     }
 
     /// What happened, without a word of the other side's: for the log and for alarms, which others may read.
-    pub fn in_short(&self) -> &'static str {
+    pub fn summary(&self) -> &'static str {
         match self {
             Self::Declined(_) => "it said no",
             Self::Ailing(_) => "it answered, but not as it should",
             Self::NotSent(_) => "it could not be reached",
             Self::Busy { .. } => "it is too busy",
             Self::Lost(_) => "it failed, or did not answer",
-            Self::Explained { error, .. } => error.in_short(),
+            Self::Explained { error, .. } => error.summary(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use helve_types::{Failure, FailureKind, Notice, Stage, ToolSpec};
 
 use crate::Registered;
-use crate::repair::{look_alike, meant};
+use crate::repair::{find_meant, look_alike};
 
 /// What a run may use; nothing else exists for it.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Toolbox {
 
     /// For direct calls: names are exact, and a tool in quarantine is not called.
     #[must_use]
-    pub fn fresh(self) -> Self {
+    pub fn exact(self) -> Self {
         Self { fresh: true, ..self }
     }
 
@@ -45,19 +45,19 @@ impl Toolbox {
         &self.tools
     }
 
-    pub fn named(&self, name: &str) -> Option<&Arc<Registered>> {
+    pub fn find(&self, name: &str) -> Option<&Arc<Registered>> {
         self.tools.iter().find(|tool| tool.spec.name == name)
     }
 
     /// The tool that the model means, and what was repaired to find it.
     pub(crate) fn resolve(&self, name: &str) -> Result<(&Arc<Registered>, Stage), Failure> {
         let names = self.tools.iter().map(|tool| tool.spec.name.as_str());
-        let found = match self.named(name) {
+        let found = match self.find(name) {
             Some(tool) => Some((tool, None)),
             // A program that misspells a name has a fault; only a model's name is repaired.
             None if self.fresh => None,
-            None => meant(name, names.clone())
-                .and_then(|meant| self.named(meant))
+            None => find_meant(name, names.clone())
+                .and_then(|meant| self.find(meant))
                 .map(|tool| (tool, Some(name.to_owned()))),
         };
         let Some((tool, repaired_from)) = found else {

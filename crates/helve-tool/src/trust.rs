@@ -18,7 +18,7 @@ impl Trust {
     /// its table in the configuration.
     pub(crate) fn flow(&self, spec: &ToolSpec) -> Flow {
         let mut flow = spec.flow.clone();
-        if flow.place.as_deref().is_some_and(|place| self.holds(place)) {
+        if flow.place.as_deref().is_some_and(|place| self.is_trusted(place)) {
             flow.outward = false;
         }
         let said = flow.said(&spec.labels);
@@ -26,7 +26,7 @@ impl Trust {
     }
 
     /// A host is trusted on all its ports.
-    fn holds(&self, place: &str) -> bool {
+    fn is_trusted(&self, place: &str) -> bool {
         let host = match place.rsplit_once(':') {
             Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
             _ => place,

@@ -228,8 +228,8 @@ pub enum Fact {
     #[serde(rename = "run.waiting")]
     RunWaiting { state: RunState },
 
-    /// The server started again and took the run up where its log ends, for the so-manieth time in one step; 0 where a
-    /// person told it to, and from then on it is counted anew.
+    /// A restarted server continues the run where its log ends. Counts the restarts in one step; 0 where a person asked
+    /// for it, and the count begins anew.
     #[serde(rename = "run.resumed")]
     RunResumed { resume: u32 },
 

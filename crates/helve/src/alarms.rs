@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use helve_tool::{Alarm, Alarms};
+use helve_tool::{AlertReceiver, BreakerAlert};
 use tokio::sync::mpsc;
 
 use crate::webhook::Webhook;
@@ -17,9 +17,9 @@ const QUEUE_MAX: usize = 64;
 /// A webhook that is told of alarms.
 pub struct AlarmLine {
     webhook: Arc<Webhook>,
-    queue: mpsc::Sender<Alarm>,
+    queue: mpsc::Sender<BreakerAlert>,
     /// Until the first alarm there is no task that sends.
-    unsent: Mutex<Option<mpsc::Receiver<Alarm>>>,
+    unsent: Mutex<Option<mpsc::Receiver<BreakerAlert>>>,
     lost: Arc<AtomicU64>,
 }
 
@@ -31,7 +31,7 @@ impl AlarmLine {
     }
 
     /// What a registry of tools is given.
-    pub fn alarms(self: &Arc<Self>) -> Alarms {
+    pub fn alarms(self: &Arc<Self>) -> AlertReceiver {
         let line = self.clone();
         Arc::new(move |alarm| line.tell(alarm))
     }
@@ -41,7 +41,7 @@ impl AlarmLine {
         self.lost.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, alarm: Alarm) {
+    fn tell(&self, alarm: BreakerAlert) {
         self.start();
         if let Err(error) = self.queue.try_send(alarm) {
             let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;

@@ -14,7 +14,7 @@ use helve_runtime::{Runtime, RuntimeSettings};
 use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems, Network};
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};
-use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
+use helve_tool::{Action, CallAccess, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_tool_code::{Lifecycle, ToolFolder};
 use helve_types::{Effect, Notice, Reason, Seal, ToolSpec, World};
@@ -198,7 +198,7 @@ fn tools(
     let mut registry = Registry::new().with_trust(config.trust.clone());
     if let Some(settings) = &config.alarms {
         let line = AlarmLine::new(Webhook::new(ways, settings.clone())?);
-        registry = registry.with_alarms(line.alarms());
+        registry = registry.with_alerts(line.alarms());
     }
     // Who names another service means it to be reached, wherever it is; by its own tool, and by no other.
     let search = config.tavily_url.as_deref().and_then(|url| Url::parse(url).ok());
@@ -281,7 +281,7 @@ fn idle_fallbacks(config: &Config, registry: &Registry) -> Vec<String> {
 /// Whether a rule about tools of this pattern is about this one.
 fn speaks_of(pattern: &str, tool: &str) -> bool {
     let rule = Rule { tool: Some(pattern.into()), ..Rule::new(Action::Deny) };
-    let access = Access {
+    let access = CallAccess {
         tool,
         leads_to: None,
         tags: &[],

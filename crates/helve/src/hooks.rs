@@ -12,7 +12,8 @@ use std::sync::Arc;
 use helve_egress::EgressSettings;
 use helve_process::Program;
 use helve_tool::{
-    ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, Said,
+    ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookReply, HookSettings,
+    Hooks,
 };
 use helve_types::{ModelParams, SnapshotId, ToolOutput};
 use serde_json::{Value, json};
@@ -45,12 +46,12 @@ pub(crate) fn hooks(configured: &[ConfiguredHook], egress: &EgressSettings) -> a
             HookKind::Http(http) => Carrier::Http(http.ready(egress, settings.timeout)?),
             HookKind::Command(program) => Carrier::Command(program.clone()),
             HookKind::Git(git) => {
-                hooks = hooks.with(settings.clone(), Arc::new(git.clone()));
+                hooks = hooks.with_hook(settings.clone(), Arc::new(git.clone()));
                 continue;
             }
         };
         let hook = Foreign { name: settings.name.clone(), carrier };
-        hooks = hooks.with(settings.clone(), Arc::new(hook));
+        hooks = hooks.with_hook(settings.clone(), Arc::new(hook));
     }
     Ok(hooks)
 }
@@ -81,9 +82,9 @@ impl Foreign {
         &self,
         point: HookPoint,
         step: &HookQuestion<'_>,
-    ) -> Result<Said<SnapshotId>, HookError> {
+    ) -> Result<HookReply<SnapshotId>, HookError> {
         let answer = self.ask(point, json!(step), json!({})).await?;
-        answer.map_or(Ok(Said::Nothing), wire::snapshot)
+        answer.map_or(Ok(HookReply::Nothing), wire::snapshot)
     }
 }
 
@@ -91,7 +92,7 @@ impl Hook for Foreign {
     fn before_call<'a>(&'a self, call: &'a HookCall<'a>) -> HookFuture<'a, Value> {
         Box::pin(async move {
             let answer = self.ask(HookPoint::BeforeCall, json!(call), json!({})).await?;
-            answer.map_or(Ok(Said::Nothing), wire::arguments)
+            answer.map_or(Ok(HookReply::Nothing), wire::arguments)
         })
     }
 
@@ -103,7 +104,7 @@ impl Hook for Foreign {
         Box::pin(async move {
             let answer =
                 self.ask(HookPoint::AfterCall, json!(call), json!({"output": wire::shown(output)})).await?;
-            answer.map_or(Ok(Said::Nothing), wire::output)
+            answer.map_or(Ok(HookReply::Nothing), wire::output)
         })
     }
 
@@ -115,7 +116,7 @@ impl Hook for Foreign {
         Box::pin(async move {
             let answer =
                 self.ask(HookPoint::SystemPrompt, json!(question), json!({"system": system})).await?;
-            answer.map_or(Ok(Said::Nothing), |answer| wire::system(answer, system))
+            answer.map_or(Ok(HookReply::Nothing), |answer| wire::system(answer, system))
         })
     }
 
@@ -126,7 +127,7 @@ impl Hook for Foreign {
     ) -> HookFuture<'a, ModelParams> {
         Box::pin(async move {
             let answer = self.ask(HookPoint::Params, json!(question), json!({"params": params})).await?;
-            answer.map_or(Ok(Said::Nothing), wire::params)
+            answer.map_or(Ok(HookReply::Nothing), wire::params)
         })
     }
 

@@ -13,7 +13,7 @@ use helve_server::{
 };
 use helve_tool::{Catalogue, Consent, Offered};
 use helve_tool_http::openapi::{
-    Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, TOOLS_MAX, diff, import,
+    Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, TOOLS_MAX, diff, import_tools,
 };
 use helve_types::{ToolDefinition, canonical_json};
 use serde_json::Value;
@@ -52,7 +52,7 @@ pub async fn import_document(
     let options = options(&asked);
     // A large document takes seconds, which nobody else should wait for, and much memory, which nobody else should lack.
     let _alone = ONE_AT_A_TIME.acquire().await.map_err(|_| ended_early())?;
-    let made = tokio::task::spawn_blocking(move || import(&source.read()?, &options)).await;
+    let made = tokio::task::spawn_blocking(move || import_tools(&source.read()?, &options)).await;
     let made = made.map_err(|_| ended_early())?;
     let made = made.map_err(|error| ImportFailure::Wrong(error.to_string()))?;
     // Another process may have changed what is kept.
@@ -135,7 +135,7 @@ impl Source {
     fn read(self) -> Result<Document, helve_tool_http::openapi::ImportError> {
         match self {
             Self::Given(Value::String(text)) => Document::read(text.as_bytes(), None),
-            Self::Given(value) => Document::of_value(value, None),
+            Self::Given(value) => Document::from_value(value, None),
             Self::Bytes(bytes, from) => Document::read(&bytes, Some(from)),
         }
     }

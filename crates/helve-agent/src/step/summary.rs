@@ -66,7 +66,7 @@ impl ModelStep<'_> {
             // Nobody knows; but what is summed up is shorter than the whole.
             None => models.ratio(model.name()).estimated(whole),
         };
-        let effect = |tool: &str| self.driven().tools.toolbox.named(tool).map(|tool| tool.spec().effect);
+        let effect = |tool: &str| self.driven().tools.toolbox.find(tool).map(|tool| tool.spec().effect);
         SummaryTask {
             pieces: prompt::pieces(turns, effect),
             tokens_max: tokens_max.max(PART_TOKENS_MIN),
@@ -156,7 +156,7 @@ async fn asked(
     let request = ModelRequest {
         system: Cow::Borrowed(system),
         stable: system.len(),
-        turns: vec![Turn::User(helve_dialect::harmless_words(question))],
+        turns: vec![Turn::User(helve_dialect::escape_user_text(question))],
         tools: vec![],
         tool_choice: &ToolChoice::None,
         params,

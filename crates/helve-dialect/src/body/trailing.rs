@@ -24,7 +24,7 @@ impl Trailing {
     }
 
     /// A bracket was closed, and so many are still open: what stands inside a list is the list's.
-    pub(crate) fn closed(&mut self, open: usize) {
+    pub(crate) fn close_bracket(&mut self, open: usize) {
         self.0 = self.0.filter(|doubt| doubt.open <= open);
     }
 

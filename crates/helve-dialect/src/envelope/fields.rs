@@ -55,7 +55,7 @@ const FIELDS: &[(&str, Field)] = &[
 ];
 
 impl Field {
-    pub(super) fn of(key: &str) -> Self {
+    pub(super) fn from_key(key: &str) -> Self {
         let known = FIELDS.iter().find(|(name, _)| *name == key);
         known.map_or(Self::Other, |(_, field)| *field)
     }
@@ -63,13 +63,13 @@ impl Field {
 
 /// Whether the value of this member is a call's arguments.
 pub(crate) fn holds_arguments(key: &str) -> bool {
-    Field::of(key) == Field::Arguments
+    Field::from_key(key) == Field::Arguments
 }
 
 /// Whether an envelope may begin with a member whose name begins so; another such quote ends the name.
 pub(crate) fn may_begin_with(key: &str, quote: char) -> Fit {
     match key.split_once(quote) {
-        Some((key, _)) if Field::of(key) == Field::Other => Fit::No,
+        Some((key, _)) if Field::from_key(key) == Field::Other => Fit::No,
         Some(_) => Fit::Yes,
         None if FIELDS.iter().any(|(name, _)| name.starts_with(key)) => Fit::Unsure,
         None => Fit::No,

@@ -13,7 +13,7 @@ impl Envelope {
         let strong = self.call.naming == Naming::Strong;
         if strong && self.call.form != ArgumentForm::Nested {
             let key = self.key.trim_matches('"');
-            let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
+            let declared = report.call_name().is_some_and(|name| report.tools.has_parameter(name, key));
             let free = report.tools.is_unknown() && key != "type";
             let is_argument = match self.field {
                 _ if declared => true,
@@ -48,7 +48,7 @@ impl Envelope {
             self.recognised = true;
             self.call.naming = Naming::Strong;
             report.name(name);
-            return self.arguments(kind);
+            return self.begin_arguments(kind);
         }
         if self.field == Field::Id && kind == ValueKind::String && !self.wrapper {
             self.capture.clear();
@@ -60,7 +60,7 @@ impl Envelope {
     /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
     pub(super) fn member(&mut self, report: &mut CallReport<'_, '_>) -> EnvelopeTarget {
         let key = self.key.trim_matches('"');
-        let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
+        let declared = report.call_name().is_some_and(|name| report.tools.has_parameter(name, key));
         if self.call.form == ArgumentForm::Nested {
             self.call.astray |= declared && !report.arguments_so_far().contains(&self.key);
             return EnvelopeTarget::Nowhere;
@@ -71,15 +71,15 @@ impl Envelope {
                 _ if self.call.members.is_empty() => "{",
                 _ => {
                     let members = std::mem::take(&mut self.call.members);
-                    report.arguments("{");
-                    report.arguments(&members);
+                    report.push_arguments("{");
+                    report.push_arguments(&members);
                     ", "
                 }
             };
             self.call.form = ArgumentForm::Flat;
-            report.arguments(open);
-            report.arguments(&self.key);
-            report.arguments(": ");
+            report.push_arguments(open);
+            report.push_arguments(&self.key);
+            report.push_arguments(": ");
         } else {
             self.call.undeclared_member |= !declared;
             self.call.astray |= declared;
@@ -99,7 +99,7 @@ impl Envelope {
         };
         if self.is_keyed() {
             // A model may write the usual envelope all the same.
-            let field = Field::of(&key);
+            let field = Field::from_key(&key);
             let usual = matches!(
                 field,
                 Field::Name | Field::Tool | Field::Function | Field::Arguments | Field::Calls
@@ -110,7 +110,7 @@ impl Envelope {
                 return true;
             }
         }
-        self.field = Field::of(&key);
+        self.field = Field::from_key(&key);
         self.recognised |= self.field != Field::Other;
         self.call.described |= key == "description";
         self.call.parameters |= key == "parameters";
@@ -124,7 +124,7 @@ impl Envelope {
             Naming::Strong => true,
             Naming::Weak => {
                 self.call.form == ArgumentForm::Nested
-                    || report.named().is_some_and(|name| report.tools.has_parameter(name, &key))
+                    || report.call_name().is_some_and(|name| report.tools.has_parameter(name, &key))
             }
         }
     }

@@ -10,7 +10,7 @@ const CALL: &str = r#"{"name": "f", "arguments": {"a": 1}}"#;
 /// What comes out of these pieces: the names of calls, the texts of those that were cut, and what is said.
 fn told(name: &str, pieces: &[&str], end: End) -> String {
     let tools = Tools::new([("f".to_owned(), serde_json::json!({}))]);
-    let mut parser = Parser::new(Reading::of(dialect(name).expect("is a dialect"), tools));
+    let mut parser = Parser::new(Reading::for_dialect(dialect(name).expect("is a dialect"), tools));
     let mut told = String::new();
     let mut take = |piece: Piece<'_>| match piece {
         Piece::CallFinished { call, .. } => told += &format!("call {} {};", call.name, call.arguments),
@@ -104,7 +104,7 @@ proptest! {
                     other => other.to_string(),
                 };
                 let text: String = std::iter::once(open.to_owned()).chain(written.chars().map(signs)).collect();
-                let reading = Reading::of(dialect, if known { tools() } else { Tools::unknown() });
+                let reading = Reading::for_dialect(dialect, if known { tools() } else { Tools::unknown() });
                 let whole = read_message(&text, reading.clone(), None);
                 prop_assert_eq!(read_message(&text, reading, Some(1)), whole, "{}", text);
             }
@@ -173,7 +173,7 @@ proptest! {
             (&functiongemma::DIALECT, "<start_function_call>", "<escape>", "<end_function_call>"),
         ] {
             let text = format!("{open}{}", written.replace('¤', quote).replace('¡', open).replace('§', close));
-            let reading = Reading::of(dialect, if known { tools() } else { Tools::unknown() });
+            let reading = Reading::for_dialect(dialect, if known { tools() } else { Tools::unknown() });
             let whole = read_message(&text, reading.clone(), None);
             prop_assert_eq!(read_message(&text, reading, Some(1)), whole, "{}", text);
         }

@@ -63,7 +63,7 @@ fn every_sample_is_what_its_dialect_says() {
         let name = dialect.name;
         assert!(!dialect.models.is_empty() && dialect.sample.contains('¤'), "{name}");
         let text = dialect.sample.replace('¤', "Rome");
-        let outcome = run(&[&text], Reading::of(dialect, tools()), End::Normal);
+        let outcome = run(&[&text], Reading::for_dialect(dialect, tools()), End::Normal);
         if dialect.has_calls() {
             assert!(outcome.calls.len() == 1 && is_weather(&outcome.calls[0], "Rome"), "{text}: {outcome:?}");
             assert_eq!(outcome.content().trim(), "", "{text}");

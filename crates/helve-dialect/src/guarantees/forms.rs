@@ -7,7 +7,7 @@ pub(super) use super::samples::{all_forms, channels, forms};
 
 pub(super) fn readings(name: &str) -> [Reading; 2] {
     let given = dialect(name).unwrap_or_else(|| panic!("no dialect `{name}`"));
-    [Reading::of(given, tools()), Reading::any(tools())]
+    [Reading::for_dialect(given, tools()), Reading::any(tools())]
 }
 
 pub(super) fn is_weather(call: &ParsedCall, city: &str) -> bool {
@@ -114,7 +114,7 @@ fn a_call_that_is_cut_behind_its_mark_is_no_text() {
                     let said = said.trim_start_matches("So.").trim();
                     assert!(call.contains(said), "{name}: {text:?} {outcome:?}");
                     let begun = said.len() >= 2 && outcome.calls.len() <= before.matches(&call).count();
-                    let live = crate::registry::ActiveMarks::of(dialect(name));
+                    let live = crate::registry::ActiveMarks::for_dialect(dialect(name));
                     let marks = live.markers.texts().iter().filter(|mark| said.contains(*mark)).count();
                     assert!(!begun || marks == 0, "{name}: {text:?} {outcome:?}");
                 }

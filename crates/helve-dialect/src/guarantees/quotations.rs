@@ -145,7 +145,7 @@ fn words_that_are_marks_too_are_kept() {
         ("think_granite", "I often write Here is my response: x", "I often write Here is my response: x"),
         ("think_granite", "Here is my response: b Here is my response: c", "b Here is my response: c"),
     ] {
-        let reading = Reading::of(dialect(name).expect("is there"), tools());
+        let reading = Reading::for_dialect(dialect(name).expect("is there"), tools());
         for size in [1, text.len()] {
             let outcome = run(&cut(text, &[size]), reading.clone(), End::Normal);
             assert_eq!(outcome.content(), said, "{name}: {outcome:?}");

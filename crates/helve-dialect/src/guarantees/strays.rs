@@ -157,7 +157,7 @@ fn any_model_may_end_with_any_end_token() {
     for dialect in crate::dialects().iter().filter(|dialect| dialect.name != "functionary_v32") {
         for token in crate::dialect::END_TOKENS {
             let text = format!("So.{token}");
-            let outcome = run(&[&text], Reading::of(dialect, tools()), End::Normal);
+            let outcome = run(&[&text], Reading::for_dialect(dialect, tools()), End::Normal);
             assert_eq!(outcome.content(), "So.", "{dialect:?}: {text}");
         }
     }

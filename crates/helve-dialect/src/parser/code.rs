@@ -232,7 +232,7 @@ impl Parser {
                     return at;
                 }
                 FencePart::Word { at: word } if c == '\n' => {
-                    head.fence = self.live.fence(self.held[word..].trim());
+                    head.fence = self.live.find_fence(self.held[word..].trim());
                     head.part = FencePart::Blanks;
                 }
                 FencePart::Word { at: word } if c == '`' || self.held.len() - word >= WORD_MAX => {

@@ -1,10 +1,10 @@
 //! The look-ahead behind a mark: is it one, and of which dialect?
 
 use super::{Code, Parser, ParserPlace};
-use crate::ahead::name_of;
 use crate::body::{Bypass, CallBody};
 use crate::calls::Out;
 use crate::dialect::{Fit, Grammar, Lookahead, is_name};
+use crate::lookahead::leading_name;
 use crate::parser::trial::CallTrial;
 use crate::registry::OpenerChoice;
 use crate::{Dropped, End};
@@ -173,12 +173,12 @@ impl Parser {
     fn goes_on(&self, opening: Opening, text: &str) -> (usize, Fit) {
         let Some(first) = self.live.choices(opening.mark).first() else { return (0, Fit::Unsure) };
         let gap = || self.held.len() > opening.ahead_at && self.held.ends_with(is_blank);
-        first.then.goes_on(&self.nonblank, gap, text)
+        first.then.judge_more(&self.nonblank, gap, text)
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
     fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<OpenerChoice, Fit> {
-        self.first_choice(opening, ahead, |then| match (then, then.fits(ahead, gap)) {
+        self.first_choice(opening, ahead, |then| match (then, then.judge(ahead, gap)) {
             // The arguments may come before the name of the tool.
             (Lookahead::Object, Fit::No) if !gap => self.begins_argument(ahead),
             (_, fit) => fit,
@@ -222,7 +222,7 @@ impl Parser {
     /// words of an answer need not be held back.
     fn names_no_tool(&self, then: Lookahead, text: &str) -> bool {
         let named = matches!(then, Lookahead::Function | Lookahead::Name(_));
-        named && !self.tools.is_unknown() && !self.tools.begins_name(name_of(text))
+        named && !self.tools.is_unknown() && !self.tools.begins_name(leading_name(text))
     }
 
     /// A call begins; where it may be a quotation, it is put on trial.
@@ -250,7 +250,7 @@ impl Parser {
         self.leads |= matches!(choice.grammar, Grammar::Channel(_)) && self.in_channel();
         self.begin_waiting();
         self.calls.dialect = choice.dialect.name;
-        let standing = Self::standing(&opening);
+        let standing = Self::current_evidence(&opening);
         let mark = match opening.mark {
             MarkId::Tag(marker) => self.live.markers.text(marker),
             _ => "",

@@ -36,7 +36,7 @@ impl Parser {
     #[inline]
     fn emit_arguments(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         self.held.push_str(text);
-        self.calls.flow(text, out);
+        self.calls.push_shown(text, out);
         true
     }
 
@@ -228,7 +228,7 @@ impl Parser {
     /// What was held since the mark is text after all.
     fn reject_section(&mut self, out: &mut Out<'_>) {
         self.place = ParserPlace::Prose;
-        self.calls.forget(out);
+        self.calls.drop_silently(out);
         if self.trial.is_none() && self.calls.has_call_of(self.calls.dialect) {
             self.discard_mark();
         }
@@ -299,7 +299,7 @@ impl Parser {
         self.unclosed = None;
         self.trial = None;
         self.drop_waiting(out);
-        self.calls.forget(out);
+        self.calls.drop_silently(out);
         let held = std::mem::take(&mut self.held);
         self.place = ParserPlace::Prose;
         self.reread_text(&held, out);
@@ -311,10 +311,10 @@ mod tests {
     use crate::{End, Parser, Piece, Reading, Tools, dialect};
 
     /// What has been told of the call when so much of the text was fed, character by character.
-    fn told(name: &str, text: &str) -> String {
+    fn has_emitted(name: &str, text: &str) -> String {
         let schema = serde_json::json!({"properties": {"q": {"type": "string"}}});
         let tools = Tools::new([("search".to_owned(), schema)]);
-        let mut parser = Parser::new(Reading::of(dialect(name).expect("is a dialect"), tools));
+        let mut parser = Parser::new(Reading::for_dialect(dialect(name).expect("is a dialect"), tools));
         let mut told = String::new();
         for at in 0..text.len() {
             parser.feed(&text[at..=at], &mut |piece: Piece<'_>| match piece {
@@ -342,12 +342,14 @@ mod tests {
             ),
             ("hermes", "<tool_call>\n{\"name\": \"search\"", ", \"arguments\": {\"q\": \""),
         ] {
-            assert!(told(name, before).starts_with("search"), "{name}");
+            assert!(has_emitted(name, before).starts_with("search"), "{name}");
             for said in ["a", "a ", "a few", "a few words and more"] {
-                let told = told(name, &format!("{before}{between}{said}"));
+                let told = has_emitted(name, &format!("{before}{between}{said}"));
                 assert!(told.ends_with(said), "{name}: {told}");
             }
         }
-        assert!(told("gemma4", "<|tool_call>call:search{q:\"some words\"").ends_with("\"some words\""));
+        assert!(
+            has_emitted("gemma4", "<|tool_call>call:search{q:\"some words\"").ends_with("\"some words\"")
+        );
     }
 }

@@ -21,7 +21,7 @@ impl Parser {
     /// A section begins: from now on its calls wait, if it is on trial. One that is more likely a quotation is not shown.
     pub(super) fn begin_waiting(&mut self) {
         if self.trial.is_some() {
-            self.calls.wait();
+            self.calls.hold_calls();
         }
         self.waited = self.calls.waiting();
         self.calls.ends.clear();
@@ -50,7 +50,7 @@ impl Parser {
         self.place = ParserPlace::Prose;
         self.unclosed = None;
         self.has_quoted = true;
-        self.calls.forget(out);
+        self.calls.drop_silently(out);
         self.line.see_lines(&self.held[self.section_at..]);
         let quoted = self.calls.take_waiting(self.waited);
         self.drop_all(quoted, out);

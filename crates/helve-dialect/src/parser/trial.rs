@@ -33,7 +33,7 @@ impl Parser {
             self.unclosed = None;
         }
         self.drop_waiting(out);
-        self.calls.forget(out);
+        self.calls.drop_silently(out);
         if let CallTrial::Fence { ticks, closed: false, .. } = trial {
             self.code = Code::Fence { ticks, headed: false };
         }
@@ -115,7 +115,7 @@ impl Parser {
         let held = std::mem::take(&mut self.held);
         let waiting = self.calls.take_all_waiting();
         // The first call tells what the model wrote, for all that would have counted.
-        let mut untold = untold(&held, &waiting);
+        let mut untold = unemitted(&held, &waiting);
         for waiting in waiting {
             match waiting {
                 WaitingPart::Text(range) => self.emit_text(&held[range], out),
@@ -142,7 +142,7 @@ impl Parser {
 }
 
 /// What of the held text is neither said nor told by a call that was none anyway.
-fn untold(held: &str, waiting: &[WaitingPart]) -> String {
+fn unemitted(held: &str, waiting: &[WaitingPart]) -> String {
     let mut untold = String::new();
     let mut from = 0;
     for waiting in waiting {

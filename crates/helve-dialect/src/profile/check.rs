@@ -53,7 +53,7 @@ impl Profile {
         let calls = ["call_1", "call_2"].map(|id| CallView { id, name: "sample", arguments: &arguments });
         let written = self.try_call(&calls)?;
         let tools = Tools::new([("sample".to_owned(), sample().parameters)]);
-        let read = read(&written, Reading::of(self.dialect, tools), None);
+        let read = read(&written, Reading::for_dialect(self.dialect, tools), None);
         let same =
             |text: &str| serde_json::from_str::<Value>(text).ok() == serde_json::from_str(&arguments).ok();
         let back = read.calls.iter().filter(|call| call.name == "sample" && same(&call.arguments));

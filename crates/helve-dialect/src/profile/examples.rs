@@ -6,9 +6,9 @@ use helve_types::{Example, ToolSpec};
 use serde_json::Value;
 
 use super::choose;
-use super::made::{self, Made};
+use super::generated_example::{self, GeneratedExample};
 use super::{CallView, Language, Profile, ResultView, language_of};
-use helve_json::coerce::quoted;
+use helve_json::coerce::quote_text;
 
 /// One turn of an example conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(super) fn turns(
 #[derive(Clone)]
 enum Shown<'a> {
     Brought(&'a Example),
-    Made(Rc<Made>),
+    Made(Rc<GeneratedExample>),
 }
 
 impl Shown<'_> {
@@ -84,7 +84,7 @@ impl Shown<'_> {
 
 fn of_tool(tool: &ToolSpec, language: Language, made_max: usize) -> Vec<Shown<'_>> {
     if tool.examples.is_empty() {
-        let made = made::examples(tool, language).into_iter().take(made_max);
+        let made = generated_example::examples(tool, language).into_iter().take(made_max);
         return made.map(|made| Shown::Made(Rc::new(made))).collect();
     }
     let fits = |example: &&Example| language_of(&example.question) == language;
@@ -98,7 +98,8 @@ pub(super) fn spaced(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
         Value::Object(members) => {
-            let members = members.iter().map(|(key, value)| format!("{}: {}", quoted(key), spaced(value)));
+            let members =
+                members.iter().map(|(key, value)| format!("{}: {}", quote_text(key), spaced(value)));
             format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),

@@ -5,9 +5,9 @@
 
 mod check;
 mod choose;
+mod constraint;
 mod examples;
-mod held;
-mod made;
+mod generated_example;
 mod marks;
 mod search;
 mod shipped;
@@ -18,15 +18,15 @@ use minijinja::value::{Serde, Value as Template};
 use minijinja::{Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
 
+pub use constraint::AnswerForm;
 pub use examples::{ExampleTurn, TurnRole};
-pub use held::AnswerForm;
 pub use helve_types::{Language, language_of};
 pub use search::{SEARCH_RESULTS_MARK, search_reference};
 pub use views::{CallView, ResultView};
 
 use crate::{Dialect, dialect};
 use choose::Detail;
-use held::Shape;
+use constraint::Shape;
 use marks::Marks;
 use views::{Call, Outcome, Tool};
 
@@ -117,7 +117,7 @@ impl Profile {
         templates.set_undefined_behavior(UndefinedBehavior::Strict);
         templates.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         templates.set_fuel(Some(FUEL));
-        templates.add_filter("json", |text: String| helve_json::coerce::quoted(&text));
+        templates.add_filter("json", |text: String| helve_json::coerce::quote_text(&text));
         let constrained = file.constraint.is_some();
         let sources = [
             ("tool", Some(file.tool)),
@@ -203,7 +203,7 @@ impl Profile {
     /// What an answer has to look like, for servers that can hold a model to a form; `None` where tools must not
     /// be called, or where nothing can be said.
     pub fn form(&self, tools: &[&ToolSpec], choice: &ToolChoice) -> Option<AnswerForm> {
-        held::form(self, tools, choice)
+        constraint::form(self, tools, choice)
     }
 
     /// A JSON Schema of an answer that calls one of these tools, for servers that can constrain what a model

@@ -426,7 +426,7 @@ proptest! {
             let text = format!("{prose}{}", profile.call(&calls));
             // Plain words such as ReAct's are not looked for unasked.
             let found = profile.dialect().found.then(|| Reading::any(tools.clone()));
-            for reading in [Reading::of(profile.dialect(), tools.clone())].into_iter().chain(found) {
+            for reading in [Reading::for_dialect(profile.dialect(), tools.clone())].into_iter().chain(found) {
                 let result = read(&text, reading, None);
                 let back: Vec<(&str, &str)> = result.calls.iter().map(|c| (c.name.as_str(), c.arguments.as_str())).collect();
                 let written: Vec<(&str, &str)> = calls.iter().map(|c| (c.name, c.arguments)).collect();
@@ -452,7 +452,7 @@ proptest! {
         for name in Profile::names() {
             let profile = profile(name);
             let text = profile.call(&calls);
-            let result = read(&text, Reading::of(profile.dialect(), tools.clone()), Some(3));
+            let result = read(&text, Reading::for_dialect(profile.dialect(), tools.clone()), Some(3));
             prop_assert_eq!(result.calls.len(), times, "{}", text);
             for call in &result.calls {
                 let back: Value = serde_json::from_str(&call.arguments).expect("is JSON");

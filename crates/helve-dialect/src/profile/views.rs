@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::marks::Marks;
 use super::search::{framed, is_search};
-use helve_json::coerce::quoted;
+use helve_json::coerce::quote_text;
 
 /// A call to be rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ struct Worked<'a> {
 
 impl<'a> Tool<'a> {
     pub(super) fn new(tool: &'a ToolSpec, examples: Vec<(&'a Example, String)>) -> Self {
-        let (name, description) = (quoted(&tool.name), quoted(tool.description.trim()));
+        let (name, description) = (quote_text(&tool.name), quote_text(tool.description.trim()));
         let parameters = tool.parameters.to_string();
         // By hand, because models expect the name first.
         let json = format!(r#"{{"name": {name}, "description": {description}, "parameters": {parameters}}}"#);
@@ -128,7 +128,8 @@ pub(super) fn python(value: &Value) -> String {
         Value::Number(_) | Value::String(_) => value.to_string(),
         Value::Array(items) => format!("[{}]", items.iter().map(python).collect::<Vec<_>>().join(", ")),
         Value::Object(members) => {
-            let members = members.iter().map(|(key, value)| format!("{}: {}", quoted(key), python(value)));
+            let members =
+                members.iter().map(|(key, value)| format!("{}: {}", quote_text(key), python(value)));
             format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
         }
     }
@@ -153,7 +154,7 @@ impl<'a> Outcome<'a> {
             id: marks.in_text(result.id, names),
             name: marks.in_text(result.name, &[]),
             text: if is_search(result) { Cow::Owned(framed(&shown, result.is_error)) } else { shown },
-            json: marks.in_json(if is_json { text.to_owned() } else { quoted(result.text) }),
+            json: marks.in_json(if is_json { text.to_owned() } else { quote_text(result.text) }),
             is_error: result.is_error,
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use helve_egress::{Bounds, EgressError, Method, Outgoing};
 
-use crate::server::{Reply, Server, egress};
+use crate::server::{Server, TestReply, egress};
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
@@ -16,7 +16,7 @@ async fn read(server: &Server, bounds: Bounds) -> Result<Vec<u8>, EgressError> {
 #[tokio::test]
 async fn an_answer_without_end_is_read_no_further_than_its_bound() {
     let chunk = [b"1000\r\n".as_slice(), &[b' '; 4_096], b"\r\n"].concat();
-    let server = Server::new(Reply::Flood(CHUNKED.to_vec(), chunk)).await;
+    let server = Server::new(TestReply::Flood(CHUNKED.to_vec(), chunk)).await;
     let bounds = Bounds { bytes_max: 100_000, ..Bounds::default() };
     let told = read(&server, bounds).await.unwrap_err();
     assert_eq!(told, EgressError::TooLarge("the answer is larger than 100000 bytes and was not read".into()));
@@ -25,16 +25,16 @@ async fn an_answer_without_end_is_read_no_further_than_its_bound() {
 #[tokio::test]
 async fn an_answer_of_exactly_the_bound_is_read_and_one_byte_more_is_not() {
     let bounds = Bounds { bytes_max: 1_000, ..Bounds::default() };
-    let fits = Server::new(Reply::with("200 OK", "", [b'x'; 1_000])).await;
+    let fits = Server::new(TestReply::with("200 OK", "", [b'x'; 1_000])).await;
     assert_eq!(read(&fits, bounds).await.unwrap().len(), 1_000);
-    let more = Server::new(Reply::with("200 OK", "", [b'x'; 1_001])).await;
+    let more = Server::new(TestReply::with("200 OK", "", [b'x'; 1_001])).await;
     assert!(matches!(read(&more, bounds).await, Err(EgressError::TooLarge(_))));
 }
 
 #[tokio::test]
 async fn an_answer_that_is_announced_too_large_is_not_begun() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 104857600\r\n\r\n".to_vec();
-    let server = Server::new(Reply::SayAndHang(head)).await;
+    let server = Server::new(TestReply::SayAndHang(head)).await;
     let request = Outgoing::new(Method::GET, server.url("/"));
     let answer = egress().send(request).await.unwrap();
     // Its head can be looked at all the same.
@@ -45,12 +45,12 @@ async fn an_answer_that_is_announced_too_large_is_not_begun() {
 #[tokio::test]
 async fn an_answer_shorter_than_it_says_broke_off_and_a_longer_one_ends_where_it_says() {
     let short = b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\nshort".to_vec();
-    let told = read(&Server::new(Reply::Say(short)).await, Bounds::default()).await.unwrap_err();
+    let told = read(&Server::new(TestReply::Say(short)).await, Bounds::default()).await.unwrap_err();
     assert_eq!(told, EgressError::Lost("the answer broke off".into()));
     let long = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nshort and more".to_vec();
-    assert_eq!(read(&Server::new(Reply::Say(long)).await, Bounds::default()).await.unwrap(), b"short");
+    assert_eq!(read(&Server::new(TestReply::Say(long)).await, Bounds::default()).await.unwrap(), b"short");
     let chunked = [CHUNKED, b"5\r\nshort\r\n"].concat();
-    let told = read(&Server::new(Reply::Say(chunked)).await, Bounds::default()).await.unwrap_err();
+    let told = read(&Server::new(TestReply::Say(chunked)).await, Bounds::default()).await.unwrap_err();
     assert_eq!(told, EgressError::Lost("the answer broke off".into()));
 }
 
@@ -62,7 +62,7 @@ const BOMB: &[u8] = &[
 #[tokio::test]
 async fn a_compressed_answer_is_not_unpacked_and_its_status_is_known() {
     for encoding in ["gzip", "br", "deflate", "zstd", "gzip, gzip", "identity, gzip"] {
-        let reply = Reply::with("200 OK", &format!("content-encoding: {encoding}\r\n"), BOMB);
+        let reply = TestReply::with("200 OK", &format!("content-encoding: {encoding}\r\n"), BOMB);
         let server = Server::new(reply).await;
         let answer = egress().send(Outgoing::new(Method::GET, server.url("/"))).await.unwrap();
         assert_eq!(answer.status().as_u16(), 200);
@@ -73,9 +73,9 @@ async fn a_compressed_answer_is_not_unpacked_and_its_status_is_known() {
         assert_eq!(told, EgressError::Lost(expected));
         assert!(server.only().contains("accept-encoding: identity\r\n"));
     }
-    let plain = Server::new(Reply::with("200 OK", "content-encoding: identity\r\n", "plain")).await;
+    let plain = Server::new(TestReply::with("200 OK", "content-encoding: identity\r\n", "plain")).await;
     assert_eq!(read(&plain, Bounds::default()).await.unwrap(), b"plain");
-    let empty = Server::new(Reply::with("204 No Content", "content-encoding: gzip\r\n", "")).await;
+    let empty = Server::new(TestReply::with("204 No Content", "content-encoding: gzip\r\n", "")).await;
     assert_eq!(read(&empty, Bounds::default()).await.unwrap(), b"");
 }
 
@@ -83,7 +83,7 @@ async fn a_compressed_answer_is_not_unpacked_and_its_status_is_known() {
 async fn a_byte_a_second_lasts_no_longer_than_the_total() {
     let began = tokio::time::Instant::now();
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n".to_vec();
-    let told = read(&Server::new(Reply::Drip(head)).await, Bounds::default()).await.unwrap_err();
+    let told = read(&Server::new(TestReply::Drip(head)).await, Bounds::default()).await.unwrap_err();
     assert_eq!(told, EgressError::Lost("the answer did not come in time".into()));
     assert_eq!(began.elapsed().as_secs(), 60);
 }
@@ -97,7 +97,7 @@ async fn silence_is_given_up_before_the_head_and_within_the_body() {
         (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx".to_vec(), "the answer did not come in time"),
     ] {
         let began = tokio::time::Instant::now();
-        let server = Server::new(Reply::SayAndHang(said)).await;
+        let server = Server::new(TestReply::SayAndHang(said)).await;
         assert_eq!(read(&server, bounds).await.unwrap_err(), EgressError::Lost(told.into()));
         assert_eq!(began.elapsed().as_secs(), 20, "{told}");
     }
@@ -106,8 +106,8 @@ async fn silence_is_given_up_before_the_head_and_within_the_body() {
 #[tokio::test(start_paused = true)]
 async fn redirects_share_one_total() {
     let server = Server::deciding(|line| match line {
-        "GET / HTTP/1.1" => Reply::redirect(302, "/slow"),
-        _ => Reply::Drip(b"HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n".to_vec()),
+        "GET / HTTP/1.1" => TestReply::redirect(302, "/slow"),
+        _ => TestReply::Drip(b"HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n".to_vec()),
     });
     let server = server.await;
     let began = tokio::time::Instant::now();

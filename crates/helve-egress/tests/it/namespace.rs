@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use helve_egress::{Egress, EgressError, EgressSettings, LookUp, LookingUp, Method, Outgoing, Url};
+use helve_egress::{Egress, EgressError, EgressSettings, LookUpName, Method, NameFuture, Outgoing, Url};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -124,12 +124,13 @@ async fn what_is_public_or_allowed(world: &World) {
         [(PUBLIC, 2), ("2606:4700::1111", 1), ("64:ff9b::808:808", 1)].map(place).into()
     );
     let allow = ["10.0.0.1:8080", "gpu.lan", "fd00::/8", "metadata.example.com"].map(str::to_owned).into();
-    let at_home = |name: String| -> LookingUp {
+    let at_home = |name: String| -> NameFuture {
         let ip = if name == "gpu.lan" { "192.168.7.7" } else { "169.254.169.254" };
         Box::pin(async move { Ok(vec![ip.parse().unwrap()]) })
     };
     let egress =
-        Egress::with_names(EgressSettings { allow, ..EgressSettings::default() }, Arc::new(at_home)).unwrap();
+        Egress::with_resolver(EgressSettings { allow, ..EgressSettings::default() }, Arc::new(at_home))
+            .unwrap();
     for (url, fine) in [
         ("http://10.0.0.1:8080/", true),
         ("http://10.0.0.1/", false),
@@ -171,7 +172,7 @@ async fn redirects(world: &World) {
 async fn rebinding(world: &World) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
-    let alternating: LookUp = Arc::new(move |_| -> LookingUp {
+    let alternating: LookUpName = Arc::new(move |_| -> NameFuture {
         let even = count.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
         let ip = if even { PUBLIC } else { "127.0.0.1" };
         Box::pin(async move { Ok(vec![ip.parse().unwrap()]) })

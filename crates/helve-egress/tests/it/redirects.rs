@@ -4,7 +4,7 @@ use bytes::Bytes;
 use helve_egress::header::HeaderValue;
 use helve_egress::{Credential, EgressError, Incoming, Method, Outgoing};
 
-use crate::server::{CANARY, Reply, Server, egress};
+use crate::server::{CANARY, Server, TestReply, egress};
 
 const STATUSES: [u16; 5] = [301, 302, 303, 307, 308];
 
@@ -44,7 +44,7 @@ async fn text(answer: Result<Incoming, EgressError>) -> String {
 async fn redirects_are_not_followed_unless_the_tool_asks_for_it() {
     let egress = egress();
     for status in STATUSES {
-        let server = Server::new(Reply::redirect(status, "/next")).await;
+        let server = Server::new(TestReply::redirect(status, "/next")).await;
         let answer = egress.send(Outgoing::new(Method::GET, server.url("/"))).await.unwrap();
         assert_eq!(
             (answer.status().as_u16(), &answer.headers()["location"]),
@@ -59,8 +59,8 @@ async fn another_origin_sees_nothing_of_what_the_first_one_got() {
     let egress = egress();
     for status in STATUSES {
         for credential in credentials() {
-            let there = Server::new(Reply::with("200 OK", "", "there")).await;
-            let here = Server::new(Reply::redirect(status, there.url("/end").as_str())).await;
+            let there = Server::new(TestReply::with("200 OK", "", "there")).await;
+            let here = Server::new(TestReply::redirect(status, there.url("/end").as_str())).await;
             let answer = egress.send(laden(&Method::GET, &here, credential)).await;
             assert_eq!(text(answer).await, "there");
             assert!(here.only().contains("header-canary"));
@@ -75,8 +75,8 @@ async fn another_origin_sees_nothing_of_what_the_first_one_got() {
 async fn a_post_that_is_sent_elsewhere_becomes_a_bare_question_or_is_not_followed() {
     let egress = egress();
     for status in STATUSES {
-        let there = Server::new(Reply::with("200 OK", "", "there")).await;
-        let here = Server::new(Reply::redirect(status, there.url("/end").as_str())).await;
+        let there = Server::new(TestReply::with("200 OK", "", "there")).await;
+        let here = Server::new(TestReply::redirect(status, there.url("/end").as_str())).await;
         let answer = egress.send(laden(&Method::POST, &here, credentials()[0].clone())).await;
         if status >= 307 {
             let expected = "the answer is a redirect of a POST to another host, which is not followed";
@@ -96,8 +96,8 @@ async fn the_same_origin_gets_the_request_again_as_the_standard_says() {
     for status in STATUSES {
         for method in [Method::GET, Method::POST] {
             let server = Server::deciding(move |line| match line.contains("/start") {
-                true => Reply::redirect(status, "/end?x=1"),
-                false => Reply::with("200 OK", "", "end"),
+                true => TestReply::redirect(status, "/end?x=1"),
+                false => TestReply::with("200 OK", "", "end"),
             });
             let server = server.await;
             let credential = Credential::Query { name: "key".into(), secret: "weather".into() };
@@ -117,9 +117,9 @@ async fn the_same_origin_gets_the_request_again_as_the_standard_says() {
 #[tokio::test]
 async fn a_redirect_that_carries_the_secret_elsewhere_is_not_followed() {
     let egress = egress();
-    let there = Server::new(Reply::with("200 OK", "", "there")).await;
+    let there = Server::new(TestReply::with("200 OK", "", "there")).await;
     for echoed in [CANARY.to_owned(), CANARY.replace('/', "%2F"), CANARY.replace('/', "%2f")] {
-        let here = Server::new(Reply::redirect(302, there.url(&format!("/?k={echoed}")).as_str())).await;
+        let here = Server::new(TestReply::redirect(302, there.url(&format!("/?k={echoed}")).as_str())).await;
         let told = egress.send(laden(&Method::GET, &here, credentials()[0].clone())).await.unwrap_err();
         assert!(told.to_string().contains("would give a secret away") && !told.to_string().contains(&echoed));
     }
@@ -130,7 +130,7 @@ async fn a_redirect_that_carries_the_secret_elsewhere_is_not_followed() {
 async fn no_more_than_three_hops_are_followed_whatever_is_asked() {
     let egress = egress();
     for (asked, requests) in [(1, 2), (3, 4), (200, 4)] {
-        let server = Server::new(Reply::redirect(302, "/again")).await;
+        let server = Server::new(TestReply::redirect(302, "/again")).await;
         let request = Outgoing { redirects: asked, ..Outgoing::new(Method::GET, server.url("/")) };
         let told = egress.send(request).await.unwrap_err();
         assert!(
@@ -153,8 +153,8 @@ async fn a_redirect_to_a_place_that_is_not_public_is_refused_on_every_hop() {
             "file:///etc/passwd",
         ] {
             let server = Server::deciding(move |line| match line.contains("/start") {
-                true => Reply::redirect(status, "/middle"),
-                false => Reply::redirect(status, closed),
+                true => TestReply::redirect(status, "/middle"),
+                false => TestReply::redirect(status, closed),
             });
             let server = server.await;
             let told = egress.send(laden(&method, &server, credentials()[0].clone())).await.unwrap_err();
@@ -170,7 +170,7 @@ async fn nobody_knows_what_a_post_has_done_whose_redirect_cannot_be_followed() {
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     for location in ["http://10.0.0.1/".to_owned(), format!("http://127.0.0.1:{gone}/"), "http://[".into()] {
         for (status, unknown) in [(302, true), (303, true), (307, false)] {
-            let server = Server::new(Reply::redirect(status, &location)).await;
+            let server = Server::new(TestReply::redirect(status, &location)).await;
             let told =
                 egress.send(laden(&Method::POST, &server, credentials()[0].clone())).await.unwrap_err();
             assert_eq!(matches!(told, EgressError::Lost(_)), unknown, "{status} {location}: {told:?}");

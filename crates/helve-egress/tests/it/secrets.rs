@@ -7,7 +7,7 @@ use helve_egress::{
 };
 use secrecy::SecretString;
 
-use crate::server::{CANARY, Reply, Server, egress, settings};
+use crate::server::{CANARY, Server, TestReply, egress, settings};
 
 fn asking(server: &Server, credential: Credential) -> Outgoing {
     Outgoing { credential: Some(credential), ..Outgoing::new(Method::GET, server.url("/x?a=b")) }
@@ -38,7 +38,7 @@ async fn a_secret_goes_where_its_credential_says() {
             "authorization: Basic bWVpOnRvay1jYW5hcnktN2MxZi85\r\n",
         ),
     ] {
-        let server = Server::new(Reply::with("200 OK", "", "")).await;
+        let server = Server::new(TestReply::with("200 OK", "", "")).await;
         egress().send(asking(&server, credential)).await.unwrap();
         assert!(server.only().contains(expected), "{}", server.only());
     }
@@ -46,7 +46,7 @@ async fn a_secret_goes_where_its_credential_says() {
 
 #[tokio::test]
 async fn a_secret_that_a_host_must_not_have_is_withheld_and_nothing_is_sent() {
-    let server = Server::new(Reply::with("200 OK", "", "")).await;
+    let server = Server::new(TestReply::with("200 OK", "", "")).await;
     let other_port = format!("127.0.0.1:{}", server.port + 1);
     let this_port = format!("127.0.0.1:{}", server.port);
     for (hosts, fine) in [
@@ -83,7 +83,7 @@ async fn a_secret_that_a_host_must_not_have_is_withheld_and_nothing_is_sent() {
 
 #[tokio::test]
 async fn a_secret_that_does_not_exist_or_cannot_be_sent_is_told_by_its_name() {
-    let server = Server::new(Reply::with("200 OK", "", "")).await;
+    let server = Server::new(TestReply::with("200 OK", "", "")).await;
     let told = egress().send(asking(&server, bearer("nope"))).await.unwrap_err();
     let EgressError::Refused(told) = told else { panic!("{told:?}") };
     assert!(
@@ -130,7 +130,7 @@ async fn a_server_that_echoes_the_secret_is_heard_without_it() {
     let body =
         format!("one {CANARY} two tok-canary-7c1f%2F9 three {basic} four \"tok-canary-7c1f\\/9\" five");
     let server =
-        Server::new(Reply::with("200 OK", &format!("x-echo: {CANARY}\r\nx-other: 1\r\n"), &body)).await;
+        Server::new(TestReply::with("200 OK", &format!("x-echo: {CANARY}\r\nx-other: 1\r\n"), &body)).await;
     let answer = egress().send(asking(&server, bearer("weather"))).await.unwrap();
     assert_eq!(answer.headers()["x-echo"], "[secret]");
     assert_eq!(answer.headers()["x-other"], "1");
@@ -152,7 +152,7 @@ async fn a_secret_that_comes_in_two_pieces_is_caught_and_text_is_cut_between_cha
     ]
     .map(<[u8]>::to_vec)
     .into();
-    let server = Server::new(Reply::Pieces(pieces)).await;
+    let server = Server::new(TestReply::Pieces(pieces)).await;
     let mut answer = egress().send(asking(&server, bearer("weather"))).await.unwrap();
     let mut said = String::new();
     while let Some(piece) = answer.piece().await.unwrap() {

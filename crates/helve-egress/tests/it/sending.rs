@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use helve_egress::header::{HeaderName, HeaderValue};
-use helve_egress::{Bounds, Egress, EgressError, EgressSettings, LookUp, LookingUp, Method, Outgoing, Url};
+use helve_egress::{
+    Bounds, Egress, EgressError, EgressSettings, LookUpName, Method, NameFuture, Outgoing, Url,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::server::{Reply, Server, egress, settings};
+use crate::server::{Server, TestReply, egress, settings};
 
 #[tokio::test]
 async fn a_request_is_sent_as_it_is_and_nothing_is_added_that_tells_about_us() {
-    let server = Server::new(Reply::with("200 OK", "x-more: 1\r\n", "fine")).await;
+    let server = Server::new(TestReply::with("200 OK", "x-more: 1\r\n", "fine")).await;
     let mut request = Outgoing::new(Method::POST, server.url("/a/b?c=d"));
     request.headers.insert("x-own", HeaderValue::from_static("1"));
     request.body = Some(Bytes::from_static(b"{\"a\":1}"));
@@ -46,7 +48,7 @@ async fn a_request_is_sent_as_it_is_and_nothing_is_added_that_tells_about_us() {
 
 #[tokio::test]
 async fn headers_and_methods_that_are_not_a_tools_are_refused_before_anything_is_sent() {
-    let (server, egress) = (Server::new(Reply::with("200 OK", "", "")).await, egress());
+    let (server, egress) = (Server::new(TestReply::with("200 OK", "", "")).await, egress());
     for name in [
         "host",
         "content-length",
@@ -96,7 +98,7 @@ async fn an_error_says_whether_anything_can_have_left() {
     });
     let expected = format!("`127.0.0.1:{port}` has no certificate that is trusted, or speaks no TLS");
     assert_eq!(send(&format!("https://127.0.0.1:{port}/")).await, EgressError::NotSent(expected));
-    let silent = Server::new(Reply::Close).await;
+    let silent = Server::new(TestReply::Close).await;
     let told = send(silent.url("/").as_str()).await;
     assert_eq!(told, EgressError::Lost("the connection broke off before an answer".into()));
     assert_eq!(silent.heard().len(), 1, "it was sent once");
@@ -104,8 +106,8 @@ async fn an_error_says_whether_anything_can_have_left() {
 
 #[tokio::test]
 async fn a_name_that_cannot_be_looked_up_is_not_sent_to() {
-    let nobody = Arc::new(|_| -> LookingUp { Box::pin(async { Err(std::io::ErrorKind::NotFound.into()) }) });
-    let egress = Egress::with_names(settings(), nobody).unwrap();
+    let nobody = Arc::new(|_| -> NameFuture { Box::pin(async { Err(std::io::ErrorKind::NotFound.into()) }) });
+    let egress = Egress::with_resolver(settings(), nobody).unwrap();
     let told =
         egress.send(Outgoing::new(Method::GET, Url::parse("https://gone.example.com/").unwrap())).await;
     let expected = "there is no host `gone.example.com`, or it cannot be looked up now";
@@ -114,7 +116,7 @@ async fn a_name_that_cannot_be_looked_up_is_not_sent_to() {
 
 #[tokio::test]
 async fn a_proxy_is_used_only_if_the_operator_names_it_and_then_for_everything_that_is_allowed() {
-    let proxy = Server::new(Reply::with("200 OK", "", "through the proxy")).await;
+    let proxy = Server::new(TestReply::with("200 OK", "", "through the proxy")).await;
     let url = Url::parse("http://plain.example.com/x").unwrap();
     let through = EgressSettings { http: true, proxy: Some(proxy.url("")), ..settings() };
     let through = Egress::new(through).unwrap();
@@ -154,12 +156,12 @@ async fn connections_are_kept_and_shared_by_requests_to_the_same_place() {
     });
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
-    let here: LookUp = Arc::new(move |_| -> LookingUp {
+    let here: LookUpName = Arc::new(move |_| -> NameFuture {
         count.fetch_add(1, Ordering::Relaxed);
         Box::pin(async { Ok(vec!["127.0.0.1".parse().unwrap()]) })
     });
     let allow = vec![format!("keep.example.com:{port}")];
-    let egress = Egress::with_names(EgressSettings { allow, ..settings() }, here).unwrap();
+    let egress = Egress::with_resolver(EgressSettings { allow, ..settings() }, here).unwrap();
     let url = Url::parse(&format!("http://keep.example.com:{port}/")).unwrap();
     let mut all = tokio::task::JoinSet::new();
     for _ in 0..100 {

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What the server does with a request, whose first line it may look at.
 #[derive(Clone)]
-pub(crate) enum Reply {
+pub(crate) enum TestReply {
     /// Says this and closes.
     Say(Vec<u8>),
     /// Says this and then nothing more, for ever.
@@ -25,7 +25,7 @@ pub(crate) enum Reply {
     Close,
 }
 
-impl Reply {
+impl TestReply {
     pub(crate) fn with(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Self {
         let body = body.as_ref();
         let head = format!(
@@ -46,12 +46,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) async fn new(reply: Reply) -> Self {
+    pub(crate) async fn new(reply: TestReply) -> Self {
         Self::deciding(move |_| reply.clone()).await
     }
 
     /// A reply for each request, by its first line.
-    pub(crate) async fn deciding(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn deciding(reply: impl Fn(&str) -> TestReply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (heard, reply) = (Arc::<Mutex<Vec<String>>>::default(), Arc::new(reply));
@@ -104,29 +104,29 @@ async fn read(stream: &mut TcpStream) -> Option<String> {
     }
 }
 
-async fn answer(mut stream: TcpStream, reply: Reply) {
+async fn answer(mut stream: TcpStream, reply: TestReply) {
     let mut say = async |bytes: &[u8]| stream.write_all(bytes).await.is_ok();
     match reply {
-        Reply::Close => {}
-        Reply::Say(bytes) => _ = say(&bytes).await,
-        Reply::SayAndHang(bytes) => {
+        TestReply::Close => {}
+        TestReply::Say(bytes) => _ = say(&bytes).await,
+        TestReply::SayAndHang(bytes) => {
             say(&bytes).await;
             std::future::pending().await
         }
-        Reply::Drip(head) => {
+        TestReply::Drip(head) => {
             let mut open = say(&head).await;
             while open {
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 open = say(b"x").await;
             }
         }
-        Reply::Flood(head, again) => {
+        TestReply::Flood(head, again) => {
             let mut open = say(&head).await;
             while open {
                 open = say(&again).await;
             }
         }
-        Reply::Pieces(pieces) => {
+        TestReply::Pieces(pieces) => {
             for piece in pieces {
                 say(&piece).await;
                 // Each piece is a packet of its own.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use helve_egress::{Egress, EgressError, EgressSettings, LookUp, LookingUp, Method, Outgoing, Url};
+use helve_egress::{Egress, EgressError, EgressSettings, LookUpName, Method, NameFuture, Outgoing, Url};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -24,8 +24,8 @@ pub(crate) fn names() -> Vec<(&'static str, Vec<IpAddr>)> {
 }
 
 /// A name server that knows the table, and says that every other name is a public place.
-pub(crate) fn look_up() -> LookUp {
-    Arc::new(|name: String| -> LookingUp {
+pub(crate) fn look_up() -> LookUpName {
+    Arc::new(|name: String| -> NameFuture {
         let known = names().into_iter().find(|(known, _)| *known == name);
         let found = known.map_or(vec![PUBLIC.parse().unwrap()], |(_, addresses)| addresses);
         Box::pin(async move { Ok(found) })
@@ -35,9 +35,9 @@ pub(crate) fn look_up() -> LookUp {
 pub(crate) const PUBLIC: &str = "93.184.216.34";
 
 /// Plain HTTP for everybody, and nothing allowed.
-pub(crate) fn guarded(look_up: LookUp) -> Egress {
+pub(crate) fn guarded(look_up: LookUpName) -> Egress {
     _ = rustls::crypto::ring::default_provider().install_default();
-    Egress::with_names(EgressSettings { http: true, ..EgressSettings::default() }, look_up).unwrap()
+    Egress::with_resolver(EgressSettings { http: true, ..EgressSettings::default() }, look_up).unwrap()
 }
 
 /// What became of an address that somebody typed.
@@ -95,7 +95,7 @@ async fn nobody_on_this_machine_is_connected_to() {
     assert!(tried >= 300, "{tried}");
     // Connections are taken in the order they come: whoever came before this one has been counted with it.
     let settings = EgressSettings { allow: vec![format!("127.0.0.1:{port}")], ..EgressSettings::default() };
-    let allowed = Egress::with_names(settings, look_up()).unwrap();
+    let allowed = Egress::with_resolver(settings, look_up()).unwrap();
     attempt(&allowed, &format!("http://127.0.0.1:{port}/")).await.unwrap();
     assert_eq!(connections.load(Ordering::SeqCst), 1);
 }

@@ -96,7 +96,7 @@ impl AdmissionQueue {
             return Arrival::Admitted;
         }
         let displaced = match waits {
-            Waits::Never => return Arrival::Rejected(self.obstacle(caller)),
+            Waits::Never => return Arrival::Rejected(self.blocking_limit(caller)),
             Waits::InLine if self.queued >= self.queue_max => match self.make_room(caller) {
                 Ok(displaced) => Some(displaced),
                 Err(why) => return Arrival::Rejected(why),
@@ -159,7 +159,7 @@ impl AdmissionQueue {
     pub(super) fn leave(&mut self, caller: &str, number: u64) -> Option<Rejected> {
         let line = &self.callers.get(caller)?.line;
         let place = line.binary_search_by_key(&number, |waiter| waiter.number).ok()?;
-        let why = self.obstacle(caller);
+        let why = self.blocking_limit(caller);
         self.remove(caller, place);
         Some(why)
     }
@@ -169,7 +169,7 @@ impl AdmissionQueue {
     }
 
     /// The bound that keeps a caller waiting: its own, if it has reached that.
-    fn obstacle(&self, caller: &str) -> Rejected {
+    fn blocking_limit(&self, caller: &str) -> Rejected {
         if self.has_share_left(caller) { Rejected::TotalLimit } else { Rejected::CallerLimit }
     }
 
@@ -184,7 +184,7 @@ impl AdmissionQueue {
             own + 1 < held
         });
         let Some(longest) = longest else {
-            return Err(if own > 0 { Rejected::CallerLimit } else { self.obstacle(newcomer) });
+            return Err(if own > 0 { Rejected::CallerLimit } else { self.blocking_limit(newcomer) });
         };
         let latest = self.callers.get(&longest).and_then(|known| known.line.iter().rposition(|w| !w.sure));
         let removed = latest.and_then(|place| self.remove(&longest, place));

@@ -23,14 +23,14 @@ const NONE: u32 = u32::MAX;
 pub(super) struct EntryStore<V> {
     settings: CacheSettings,
     index: HashMap<CacheKey, u32>,
-    nodes: Vec<Node<V>>,
+    nodes: Vec<EntryNode<V>>,
     unused: Vec<u32>,
-    everyone: Order,
-    tenants: Box<[Order]>,
+    everyone: EvictionOrder,
+    tenants: Box<[EvictionOrder]>,
 }
 
 #[derive(Debug)]
-pub(super) struct Entry<V> {
+pub(super) struct CacheEntry<V> {
     pub(super) key: CacheKey,
     pub(super) value: V,
     /// What the value weighs.
@@ -42,8 +42,8 @@ pub(super) struct Entry<V> {
 }
 
 #[derive(Debug)]
-struct Node<V> {
-    entry: Option<Entry<V>>,
+struct EntryNode<V> {
+    entry: Option<CacheEntry<V>>,
     links: [Links; 2],
 }
 
@@ -58,13 +58,13 @@ struct Links {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Order {
+struct EvictionOrder {
     newest: u32,
     oldest: u32,
     bytes: usize,
 }
 
-const EMPTY: Order = Order { newest: NONE, oldest: NONE, bytes: 0 };
+const EMPTY: EvictionOrder = EvictionOrder { newest: NONE, oldest: NONE, bytes: 0 };
 
 impl<V> EntryStore<V> {
     pub(super) fn new(settings: CacheSettings) -> Self {
@@ -96,8 +96,8 @@ impl<V> EntryStore<V> {
     pub(super) fn get_if(
         &mut self,
         key: &CacheKey,
-        wanted: impl FnOnce(&Entry<V>) -> bool,
-    ) -> Option<&Entry<V>> {
+        wanted: impl FnOnce(&CacheEntry<V>) -> bool,
+    ) -> Option<&CacheEntry<V>> {
         let at = *self.index.get(key)?;
         let tenant = self.nodes[at as usize].entry.as_ref().filter(|entry| wanted(entry))?.buckets.tenant;
         if self.everyone.newest != at {
@@ -109,7 +109,7 @@ impl<V> EntryStore<V> {
 
     /// Stores an entry in the place of what had its key, and makes room for it. Entries that had to go are
     /// returned, to be dropped when no lock is held. One too large for its bounds comes back itself.
-    pub(super) fn insert(&mut self, entry: Entry<V>, now: Instant) -> Vec<Entry<V>> {
+    pub(super) fn insert(&mut self, entry: CacheEntry<V>, now: Instant) -> Vec<CacheEntry<V>> {
         let mut gone = Vec::new();
         let (cost, tenant) = (cost(&entry), entry.buckets.tenant);
         gone.extend(self.remove(&entry.key));
@@ -126,7 +126,7 @@ impl<V> EntryStore<V> {
             gone.extend(self.evict(self.everyone.oldest));
         }
         let key = entry.key;
-        let node = Node { entry: Some(entry), links: [Links { newer: NONE, older: NONE }; 2] };
+        let node = EntryNode { entry: Some(entry), links: [Links { newer: NONE, older: NONE }; 2] };
         let at = match self.unused.pop() {
             Some(at) => {
                 self.nodes[at as usize] = node;
@@ -144,13 +144,13 @@ impl<V> EntryStore<V> {
         gone
     }
 
-    pub(super) fn remove(&mut self, key: &CacheKey) -> Option<Entry<V>> {
+    pub(super) fn remove(&mut self, key: &CacheKey) -> Option<CacheEntry<V>> {
         let at = *self.index.get(key)?;
         self.evict(at)
     }
 
     /// Removes and returns all that `keep` does not want.
-    pub(super) fn retain(&mut self, keep: impl Fn(&Entry<V>) -> bool) -> Vec<Entry<V>> {
+    pub(super) fn retain(&mut self, keep: impl Fn(&CacheEntry<V>) -> bool) -> Vec<CacheEntry<V>> {
         let unwanted: Vec<u32> = (0u32..)
             .zip(&self.nodes)
             .filter(|(_, node)| node.entry.as_ref().is_some_and(|entry| !keep(entry)))
@@ -164,7 +164,7 @@ impl<V> EntryStore<V> {
         oldest.is_some_and(|entry| entry.keep_until <= now)
     }
 
-    fn evict(&mut self, at: u32) -> Option<Entry<V>> {
+    fn evict(&mut self, at: u32) -> Option<CacheEntry<V>> {
         let entry = self.nodes.get_mut(at as usize)?.entry.take()?;
         let (cost, tenant) = (cost(&entry), entry.buckets.tenant);
         self.unlink(at, tenant);
@@ -186,11 +186,11 @@ impl<V> EntryStore<V> {
     }
 }
 
-fn cost<V>(entry: &Entry<V>) -> usize {
+fn cost<V>(entry: &CacheEntry<V>) -> usize {
     entry.bytes.saturating_add(ENTRY_BYTES)
 }
 
-fn unlink<V>(nodes: &mut [Node<V>], order: &mut Order, which: usize, at: u32) {
+fn unlink<V>(nodes: &mut [EntryNode<V>], order: &mut EvictionOrder, which: usize, at: u32) {
     let Links { newer, older } = nodes[at as usize].links[which];
     match nodes.get_mut(newer as usize) {
         Some(node) => node.links[which].older = older,
@@ -202,7 +202,7 @@ fn unlink<V>(nodes: &mut [Node<V>], order: &mut Order, which: usize, at: u32) {
     }
 }
 
-fn link_newest<V>(nodes: &mut [Node<V>], order: &mut Order, which: usize, at: u32) {
+fn link_newest<V>(nodes: &mut [EntryNode<V>], order: &mut EvictionOrder, which: usize, at: u32) {
     nodes[at as usize].links[which] = Links { newer: NONE, older: order.newest };
     match nodes.get_mut(order.newest as usize) {
         Some(node) => node.links[which].newer = at,
@@ -244,12 +244,18 @@ mod tests {
         ]
     }
 
-    fn entry(invalidations: &Invalidations, now: Instant, tenant: u8, key: u8, bytes: usize) -> Entry<usize> {
+    fn entry(
+        invalidations: &Invalidations,
+        now: Instant,
+        tenant: u8,
+        key: u8,
+        bytes: usize,
+    ) -> CacheEntry<usize> {
         let (tenant, key) = (tenant.to_string(), key.to_string());
         let scope = Scope { tenant: &tenant, tool: "t", id: "" };
         let parts = KeyParts { scope, tool_version: &[0; 32], identity: &[0; 32], arguments: &key };
         let buckets = invalidations.buckets(&scope);
-        Entry {
+        CacheEntry {
             key: parts.key(),
             value: bytes,
             bytes,

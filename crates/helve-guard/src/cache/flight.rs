@@ -10,15 +10,15 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
-    CacheLifetime, CacheOutcome, CachedAnswer, KEEP_MAX, Shared, TTL_MAX, WorkResult,
-    entries::Entry,
+    CacheLifetime, CacheOutcome, CacheShared, CachedAnswer, KEEP_MAX, TTL_MAX, WorkResult,
+    entries::CacheEntry,
     invalidation::{Buckets, Generation},
     key::CacheKey,
 };
 use crate::lock::lock;
 
 /// The generation is part of its name: a caller after an invalidation does not find the flight that began before it.
-pub(super) type Flight = (CacheKey, Generation);
+pub(super) type FlightKey = (CacheKey, Generation);
 pub(super) type Followers<V, E> = VecDeque<oneshot::Sender<FlightMessage<V, E>>>;
 
 pub(super) fn follow<V, E>(followers: &mut Followers<V, E>) -> oneshot::Receiver<FlightMessage<V, E>> {
@@ -37,26 +37,26 @@ pub(super) enum FlightMessage<V, E> {
     Failed(E),
     /// The lead itself. If the follower is gone before it reads this, the lead is dropped and goes on to the
     /// next.
-    Lead(Lead<V, E>),
+    Lead(FlightLead<V, E>),
 }
 
 /// The duty to run the work of one flight. Dropped before landing, it passes to the next follower.
-pub(super) struct Lead<V, E> {
-    shared: Arc<Shared<V, E>>,
-    flight: Flight,
+pub(super) struct FlightLead<V, E> {
+    shared: Arc<CacheShared<V, E>>,
+    flight: FlightKey,
     buckets: Buckets,
     landed: bool,
 }
 
-impl<V, E> Lead<V, E> {
-    pub(super) fn new(shared: Arc<Shared<V, E>>, flight: Flight, buckets: Buckets) -> Self {
+impl<V, E> FlightLead<V, E> {
+    pub(super) fn new(shared: Arc<CacheShared<V, E>>, flight: FlightKey, buckets: Buckets) -> Self {
         Self { shared, flight, buckets, landed: false }
     }
 }
 
-impl<V: Clone, E: Clone> Lead<V, E> {
+impl<V: Clone, E: Clone> FlightLead<V, E> {
     /// The work has ended: tells the followers, and stores what is to be kept.
-    pub(super) fn land(self, ran: WorkResult<V, E>, lifetime: CacheLifetime) -> Result<CachedAnswer<V>, E> {
+    pub(super) fn finish(self, ran: WorkResult<V, E>, lifetime: CacheLifetime) -> Result<CachedAnswer<V>, E> {
         let (result, keep) = match ran {
             WorkResult::Store(value) => (Ok(value), true),
             WorkResult::ShareOnly(value) => (Ok(value), false),
@@ -89,8 +89,15 @@ impl<V: Clone, E: Clone> Lead<V, E> {
         let kept = kept.filter(|_| generation == state.invalidations.generation(self.buckets));
         let gone = kept.map(|(value, bytes)| {
             let keep_until = now + lifetime.ttl.min(TTL_MAX) + lifetime.keep.min(KEEP_MAX);
-            let entry =
-                Entry { key, value, bytes, buckets: self.buckets, generation, stored_at: now, keep_until };
+            let entry = CacheEntry {
+                key,
+                value,
+                bytes,
+                buckets: self.buckets,
+                generation,
+                stored_at: now,
+                keep_until,
+            };
             state.store(entry, now)
         });
         drop(state);
@@ -99,7 +106,7 @@ impl<V: Clone, E: Clone> Lead<V, E> {
     }
 }
 
-impl<V, E> Drop for Lead<V, E> {
+impl<V, E> Drop for FlightLead<V, E> {
     fn drop(&mut self) {
         while !self.landed {
             let mut state = lock(&self.shared.state);

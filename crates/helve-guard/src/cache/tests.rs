@@ -59,7 +59,7 @@ fn paused<T>(test: impl Future<Output = T>) -> T {
 // What the same call is.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Question {
+struct CallKey {
     tenant: String,
     user: String,
     tool: String,
@@ -69,9 +69,9 @@ struct Question {
 }
 
 /// Few letters, so that equal questions and questions that only differ in where a field ends are both common.
-fn any_question() -> impl Strategy<Value = Question> {
+fn any_question() -> impl Strategy<Value = CallKey> {
     ("[ab]{0,2}", "[ab]{0,2}", "[ab]{0,2}", 0u8..2, 0u8..2, "[ab]{0,2}").prop_map(
-        |(tenant, user, tool, version, identity, arguments)| Question {
+        |(tenant, user, tool, version, identity, arguments)| CallKey {
             tenant,
             user,
             tool,
@@ -82,7 +82,7 @@ fn any_question() -> impl Strategy<Value = Question> {
     )
 }
 
-impl Question {
+impl CallKey {
     fn parts(&self) -> KeyParts<'_> {
         KeyParts {
             scope: self.scope(),
@@ -99,11 +99,11 @@ impl Question {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Ask(Question),
-    Fail(Question),
-    LastGood(Question),
-    DropTool(Question),
-    DropScope(Question),
+    Ask(CallKey),
+    Fail(CallKey),
+    LastGood(CallKey),
+    DropTool(CallKey),
+    DropScope(CallKey),
     Clear,
     AdmissionPermit(u64),
 }
@@ -147,7 +147,7 @@ struct Ledger {
 
 /// What was stored: its text, when, and whether a drop has covered it since.
 struct Stored {
-    question: Question,
+    question: CallKey,
     text: String,
     at: Instant,
     dropped: bool,
@@ -183,7 +183,7 @@ impl Ledger {
         }
     }
 
-    async fn ask(&mut self, question: Question, number: usize) {
+    async fn ask(&mut self, question: CallKey, number: usize) {
         let text = format!("{number} {question:?}");
         let work = || async { WorkResult::Store(Arc::from(text.as_str())) };
         let found = self.cache.run(&question.parts(), Self::TERMS, work).await.unwrap();
@@ -196,7 +196,7 @@ impl Ledger {
         }
     }
 
-    async fn fail(&mut self, question: &Question) {
+    async fn fail(&mut self, question: &CallKey) {
         let before = self.cache.status();
         let never_fresh = CacheLifetime { ttl: Duration::ZERO, ..Self::TERMS };
         let work = || async { WorkResult::Failed("down".into()) };
@@ -206,13 +206,13 @@ impl Ledger {
         assert_eq!((after.entries, after.bytes), (before.entries, before.bytes));
     }
 
-    fn dropped(&mut self, covers: impl Fn(&Question) -> bool) {
+    fn dropped(&mut self, covers: impl Fn(&CallKey) -> bool) {
         for stored in self.stored.iter_mut().filter(|stored| covers(&stored.question)) {
             stored.dropped = true;
         }
     }
 
-    fn stored_within(&self, question: &Question, age: Duration) -> Option<(String, Duration)> {
+    fn stored_within(&self, question: &CallKey, age: Duration) -> Option<(String, Duration)> {
         let last = self.stored.iter().rev().find(|stored| stored.question == *question)?;
         let serves = !last.dropped && last.at.elapsed() < age;
         serves.then(|| (last.text.clone(), last.at.elapsed()))

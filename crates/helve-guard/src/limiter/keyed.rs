@@ -20,7 +20,7 @@ const LOOKED_AT: usize = 32;
 /// forgetting never lets a caller start afresh. When `keys_max` keys are all busy a new one is refused.
 #[derive(Debug)]
 pub struct KeyedLimiter {
-    keys: Mutex<Keys>,
+    keys: Mutex<KeyMap>,
     keys_max: usize,
 }
 
@@ -36,7 +36,7 @@ pub struct KeyedStatus {
 }
 
 #[derive(Debug)]
-struct Keys {
+struct KeyMap {
     settings: LimitSettings,
     limiters: HashMap<Arc<str>, Limiter>,
     /// Every key once, in the order in which they are looked at.
@@ -45,7 +45,7 @@ struct Keys {
 
 impl KeyedLimiter {
     pub fn new(settings: LimitSettings, keys_max: usize) -> Self {
-        let keys = Keys { settings, limiters: HashMap::new(), round: VecDeque::new() };
+        let keys = KeyMap { settings, limiters: HashMap::new(), round: VecDeque::new() };
         Self { keys: Mutex::new(keys), keys_max }
     }
 
@@ -56,9 +56,9 @@ impl KeyedLimiter {
     }
 
     /// Like [`enter`](Self::enter), but does not wait beyond `deadline`.
-    pub async fn enter_by(&self, key: &str, deadline: Instant) -> Result<Slot, Limited> {
+    pub async fn enter_before(&self, key: &str, deadline: Instant) -> Result<Slot, Limited> {
         let limiter = self.limiter(key)?;
-        limiter.enter_by(deadline).await
+        limiter.enter_before(deadline).await
     }
 
     /// Takes one of the key's slots now or not at all.
@@ -114,7 +114,7 @@ impl KeyedLimiter {
     }
 }
 
-impl Keys {
+impl KeyMap {
     fn forget_idle(&mut self) {
         for _ in 0..LOOKED_AT.min(self.round.len()) {
             let Some(key) = self.round.pop_front() else { return };

@@ -69,7 +69,7 @@ impl RequestQueue {
     pub(super) fn arrive(&mut self, now: Instant, deadline: Option<Instant>) -> Result<Arrival, Limited> {
         let now = self.clock(now);
         let ahead = self.waiting.len();
-        let Some(obstacle) = self.obstacle(now, ahead) else {
+        let Some(obstacle) = self.blocking_limit(now, ahead) else {
             self.admit(now);
             return Ok(Arrival::Admitted(now));
         };
@@ -80,10 +80,10 @@ impl RequestQueue {
         }
         // Waiting would be in vain even if everyone ahead went at the first moment.
         if self.rate.free_at(now, ahead).is_none_or(|free_at| free_at > deadline) {
-            return Err(self.limited(LimitedBy::Rate, now, ahead));
+            return Err(self.limit_error(LimitedBy::Rate, now, ahead));
         }
         if ahead >= self.settings.queue_max {
-            return Err(self.limited(LimitedBy::Queue, now, ahead));
+            return Err(self.limit_error(LimitedBy::Queue, now, ahead));
         }
         let (number, waker) = (self.next_number, Arc::new(Notify::new()));
         self.next_number += 1;
@@ -95,17 +95,17 @@ impl RequestQueue {
     pub(super) fn check_turn(&mut self, number: u64, now: Instant) -> Result<TurnCheck, Limited> {
         let now = self.clock(now);
         let Ok(position) = self.position(number) else {
-            return Err(self.limited(LimitedBy::Wait, now, 0));
+            return Err(self.limit_error(LimitedBy::Wait, now, 0));
         };
         let deadline = self.waiting[position].deadline;
         let is_head = position == 0;
-        if is_head && now <= deadline && self.obstacle(now, 0).is_none() {
+        if is_head && now <= deadline && self.blocking_limit(now, 0).is_none() {
             self.waiting.pop_front();
             self.admit(now);
             return Ok(TurnCheck::Admitted(now));
         }
         if now >= deadline {
-            let limited = self.limited(LimitedBy::Wait, now, position);
+            let limited = self.limit_error(LimitedBy::Wait, now, position);
             self.waiting.remove(position);
             return Err(limited);
         }
@@ -122,10 +122,10 @@ impl RequestQueue {
     }
 
     /// A request that was admitted is sent now; gives its new stamp.
-    pub(super) fn sent(&mut self, stamp: u64, now: Instant) -> u64 {
+    pub(super) fn mark_sent(&mut self, stamp: u64, now: Instant) -> u64 {
         let now = self.clock(now);
         let latest = now.saturating_add(nanoseconds(ARRIVES_WITHIN));
-        self.rate.settle(stamp, latest, now);
+        self.rate.move_stamp(stamp, latest, now);
         latest
     }
 
@@ -133,9 +133,9 @@ impl RequestQueue {
     pub(super) fn release(&mut self, admitted_at: u64, stamp: u64, now: Instant) {
         let now = self.clock(now);
         match stamp {
-            OPEN => self.rate.settle(OPEN, admitted_at, now),
+            OPEN => self.rate.move_stamp(OPEN, admitted_at, now),
             // It has arrived, if it ever did.
-            _ if stamp > now => self.rate.settle(stamp, now, now),
+            _ if stamp > now => self.rate.move_stamp(stamp, now, now),
             _ => {}
         }
         self.in_use = self.in_use.saturating_sub(1);
@@ -146,12 +146,12 @@ impl RequestQueue {
     }
 
     /// Counts requests that arrived so long ago.
-    pub(super) fn recall(&mut self, mut ages: Vec<Duration>, now: Instant) {
+    pub(super) fn count_earlier(&mut self, mut ages: Vec<Duration>, now: Instant) {
         let now = self.clock(now);
         ages.retain(|age| *age < self.settings.window);
         ages.sort_unstable();
         for age in ages.into_iter().rev() {
-            self.rate.recall(now.saturating_sub(nanoseconds(age)), now);
+            self.rate.count_earlier(now.saturating_sub(nanoseconds(age)), now);
         }
         self.recalled = true;
     }
@@ -164,7 +164,7 @@ impl RequestQueue {
     pub(super) fn reconfigure(&mut self, settings: LimitSettings, now: Instant) {
         let now = self.clock(now);
         self.recalled &= self.settings.per_window.is_some();
-        self.rate = std::mem::replace(&mut self.rate, Rate::Unlimited).adapted(&settings, now);
+        self.rate = std::mem::replace(&mut self.rate, Rate::Unlimited).with_settings(&settings, now);
         self.settings = settings;
     }
 
@@ -173,7 +173,7 @@ impl RequestQueue {
         LimitStatus {
             in_use: self.in_use,
             waiting: self.waiting.len(),
-            admitted_in_window: self.rate.used(now),
+            admitted_in_window: self.rate.count_used(now),
             approximate: self.rate.is_approximate(),
             settings: self.settings,
         }
@@ -181,19 +181,19 @@ impl RequestQueue {
 
     fn admit(&mut self, now: u64) {
         self.in_use += 1;
-        self.rate.take(now);
+        self.rate.count_admission(now);
     }
 
     /// Why a request with `ahead` others before it cannot go at once.
-    fn obstacle(&self, now: u64, ahead: usize) -> Option<Limited> {
+    fn blocking_limit(&self, now: u64, ahead: usize) -> Option<Limited> {
         if self.rate.free_at(now, ahead) != Some(now) {
-            return Some(self.limited(LimitedBy::Rate, now, ahead));
+            return Some(self.limit_error(LimitedBy::Rate, now, ahead));
         }
         let full = self.settings.concurrent.is_some_and(|max| self.in_use >= max);
         (full || ahead > 0).then_some(Limited { by: LimitedBy::Concurrency, retry_after: None })
     }
 
-    fn limited(&self, by: LimitedBy, now: u64, ahead: usize) -> Limited {
+    fn limit_error(&self, by: LimitedBy, now: u64, ahead: usize) -> Limited {
         let free_at = self.rate.free_at(now, ahead).filter(|&free_at| free_at > now);
         Limited { by, retry_after: free_at.map(|free_at| Duration::from_nanos(free_at - now)) }
     }

@@ -27,7 +27,7 @@ pub(super) const ARRIVES_WITHIN: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) enum Rate {
     Unlimited,
-    Exact(Ring),
+    Exact(StampRing),
     Approximate(Gcra),
 }
 
@@ -35,9 +35,11 @@ impl Rate {
     pub(super) fn new(settings: &LimitSettings) -> Self {
         match settings.per_window {
             None => Self::Unlimited,
-            Some(max) if max <= EXACT_MAX => {
-                Self::Exact(Ring { max: max as usize, window: settings.window_ns(), stamps: VecDeque::new() })
-            }
+            Some(max) if max <= EXACT_MAX => Self::Exact(StampRing {
+                max: max as usize,
+                window: settings.window_ns(),
+                stamps: VecDeque::new(),
+            }),
             Some(max) => Self::Approximate(Gcra {
                 max: u128::from(max),
                 window: u128::from(settings.window_ns()),
@@ -47,8 +49,8 @@ impl Rate {
     }
 
     /// The same history under new settings. What the old settings had already forgotten stays forgotten.
-    pub(super) fn adapted(self, settings: &LimitSettings, now: u64) -> Self {
-        let used = self.used(now);
+    pub(super) fn with_settings(self, settings: &LimitSettings, now: u64) -> Self {
+        let used = self.count_used(now);
         let mut adapted = Self::new(settings);
         match (&mut adapted, self) {
             (Self::Unlimited, _) => {}
@@ -77,16 +79,16 @@ impl Rate {
     }
 
     /// Counts one admission at `now`.
-    pub(super) fn take(&mut self, now: u64) {
+    pub(super) fn count_admission(&mut self, now: u64) {
         match self {
             Self::Unlimited => {}
             Self::Exact(wake) => wake.add(OPEN, now),
-            Self::Approximate(gcra) => gcra.take(now),
+            Self::Approximate(gcra) => gcra.count_admission(now),
         }
     }
 
     /// A request that had one stamp gets another. One that was admitted before there was a rate had none.
-    pub(super) fn settle(&mut self, from: u64, to: u64, now: u64) {
+    pub(super) fn move_stamp(&mut self, from: u64, to: u64, now: u64) {
         if let Self::Exact(wake) = self {
             if let Ok(index) = wake.stamps.binary_search(&from) {
                 wake.stamps.remove(index);
@@ -96,20 +98,20 @@ impl Rate {
     }
 
     /// Counts a request that arrived at `at`, no earlier than those that were recalled before.
-    pub(super) fn recall(&mut self, at: u64, now: u64) {
+    pub(super) fn count_earlier(&mut self, at: u64, now: u64) {
         match self {
             Self::Unlimited => {}
             Self::Exact(wake) => wake.add(at, now),
-            Self::Approximate(gcra) => gcra.take(at),
+            Self::Approximate(gcra) => gcra.count_admission(at),
         }
     }
 
     /// Those that count in `(now − window, now]`.
-    pub(super) fn used(&self, now: u64) -> u32 {
+    pub(super) fn count_used(&self, now: u64) -> u32 {
         match self {
             Self::Unlimited => 0,
-            Self::Exact(wake) => wake.used(now),
-            Self::Approximate(gcra) => gcra.used(now),
+            Self::Exact(wake) => wake.count_used(now),
+            Self::Approximate(gcra) => gcra.count_used(now),
         }
     }
 
@@ -120,13 +122,13 @@ impl Rate {
 
 /// The stamps of the last `max` requests and of all that can still arrive, in order.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct StampRing {
     max: usize,
     window: u64,
     stamps: VecDeque<u64>,
 }
 
-impl Ring {
+impl StampRing {
     fn free_at(&self, now: u64, ahead: usize) -> Option<u64> {
         if self.max == 0 {
             return None;
@@ -156,7 +158,7 @@ impl Ring {
         }
     }
 
-    fn used(&self, now: u64) -> u32 {
+    fn count_used(&self, now: u64) -> u32 {
         let left = self.stamps.partition_point(|stamp| stamp.saturating_add(self.window) <= now);
         (self.stamps.len() - left) as u32
     }
@@ -179,11 +181,11 @@ impl Gcra {
         u64::try_from(earliest).unwrap_or(u64::MAX).max(now)
     }
 
-    fn take(&mut self, now: u64) {
+    fn count_admission(&mut self, now: u64) {
         self.arrival = self.arrival.max(u128::from(now) * self.max) + self.window;
     }
 
-    fn used(&self, now: u64) -> u32 {
+    fn count_used(&self, now: u64) -> u32 {
         let owed = self.arrival.saturating_sub(u128::from(now) * self.max);
         if self.window == 0 { 0 } else { owed.div_ceil(self.window) as u32 }
     }
@@ -204,7 +206,7 @@ mod tests {
         fn the_ring_foresees_what_a_patient_line_will_get(
             max in 1usize..6, window in 0u64..100, gaps in gaps(), ahead in 0usize..20,
         ) {
-            let mut wake = Ring { max, window, stamps: VecDeque::new() };
+            let mut wake = StampRing { max, window, stamps: VecDeque::new() };
             let mut now = 0;
             for gap in gaps {
                 now += gap;
@@ -229,14 +231,14 @@ mod tests {
                 now += gap / 4;
                 let free_at = gcra.free_at(now, 0);
                 if free_at == now {
-                    gcra.take(now);
+                    gcra.count_admission(now);
                     admitted.push(now);
                 } else {
                     // One nanosecond earlier it would still be too soon.
                     prop_assert_eq!(gcra.free_at(free_at, 0), free_at);
                     prop_assert_eq!(gcra.free_at(free_at - 1, 0), free_at);
                 }
-                prop_assert!(gcra.used(now) <= max);
+                prop_assert!(gcra.count_used(now) <= max);
             }
             for (first, last) in admitted.iter().zip(admitted.iter().skip(2 * max as usize - 1)) {
                 prop_assert!(last - first >= window);
@@ -254,11 +256,11 @@ mod tests {
         let mut rate = Rate::new(&settings);
         for _ in 0..20_000 {
             assert_eq!(rate.free_at(0, 0), Some(0));
-            rate.take(0);
+            rate.count_admission(0);
         }
         assert_eq!(rate.free_at(0, 0), Some(1_000_000));
         assert_eq!(rate.free_at(0, 2), Some(3_000_000));
-        assert_eq!((rate.used(0), rate.is_approximate()), (20_000, true));
+        assert_eq!((rate.count_used(0), rate.is_approximate()), (20_000, true));
     }
 
     #[test]
@@ -266,12 +268,12 @@ mod tests {
         let settings = |max| LimitSettings { per_window: Some(max), ..LimitSettings::default() };
         let mut rate = Rate::new(&settings(10_000));
         for at in 0..50 {
-            rate.take(at);
-            rate.settle(OPEN, at, at);
+            rate.count_admission(at);
+            rate.move_stamp(OPEN, at, at);
         }
-        let rate = rate.adapted(&settings(10_001), 50);
-        assert_eq!((rate.used(50), rate.is_approximate()), (50, true));
-        let rate = rate.adapted(&settings(40), 50);
-        assert_eq!((rate.used(50), rate.is_approximate()), (40, false));
+        let rate = rate.with_settings(&settings(10_001), 50);
+        assert_eq!((rate.count_used(50), rate.is_approximate()), (50, true));
+        let rate = rate.with_settings(&settings(40), 50);
+        assert_eq!((rate.count_used(50), rate.is_approximate()), (40, false));
     }
 }

@@ -120,7 +120,7 @@ impl History {
             Step::Send(index) => {
                 let it = &mut self.admitted[self.running[index % self.running.len()]];
                 if it.stamp == OPEN {
-                    it.stamp = self.line.sent(OPEN, self.epoch + Duration::from_nanos(self.now));
+                    it.stamp = self.line.mark_sent(OPEN, self.epoch + Duration::from_nanos(self.now));
                 }
             }
             Step::Release(index) => {
@@ -282,7 +282,7 @@ async fn arrivals(limiter: Limiter, journeys: Vec<Journey>) -> Vec<u64> {
             for [leaving, on_the_way, answering] in attempts {
                 let mut slot = limiter.enter().await.unwrap();
                 sleep(Duration::from_millis(leaving)).await;
-                slot.sent();
+                slot.mark_sent();
                 sleep(Duration::from_millis(on_the_way)).await;
                 arrivals.lock().unwrap().push(began.elapsed().as_millis() as u64);
                 sleep(Duration::from_millis(answering)).await;
@@ -338,7 +338,7 @@ fn fewer_places_count_everything_that_is_under_way() {
     for admitted_at in &admitted[..4] {
         assert!(line.arrive(now + seconds(99), None).is_err());
         now += seconds(100);
-        let stamp = line.sent(OPEN, now);
+        let stamp = line.mark_sent(OPEN, now);
         line.release(*admitted_at, stamp, now);
     }
     assert!(line.arrive(now + Duration::from_nanos(59_999_999_999), None).is_err());
@@ -352,7 +352,7 @@ async fn what_waits_between_its_admission_and_its_send_keeps_its_place() {
     let limiter = Limiter::new(LimitSettings { wait: seconds(600), ..rate(1, seconds(60)) });
     let mut slot = limiter.enter().await.unwrap();
     sleep(seconds(59)).await;
-    slot.sent();
+    slot.mark_sent();
     let sent = Instant::now();
     drop(slot);
     drop(limiter.enter().await.unwrap());
@@ -363,7 +363,7 @@ async fn what_waits_between_its_admission_and_its_send_keeps_its_place() {
 async fn a_slow_answer_costs_at_most_ten_seconds_of_its_place() {
     let limiter = Limiter::new(LimitSettings { wait: seconds(600), ..rate(1, seconds(60)) });
     let mut slow = limiter.enter().await.unwrap();
-    slow.sent();
+    slow.mark_sent();
     let began = Instant::now();
     let next = limiter.enter().await.unwrap();
     assert_eq!(began.elapsed(), seconds(70));
@@ -517,9 +517,9 @@ async fn a_wait_ends_at_the_callers_deadline_or_at_ours() {
     let limiter = Limiter::new(concurrent(1, seconds(10)));
     let _slot = limiter.enter().await.unwrap();
     let began = Instant::now();
-    let limited = limiter.enter_by(began + seconds(4)).await.unwrap_err();
+    let limited = limiter.enter_before(began + seconds(4)).await.unwrap_err();
     assert_eq!((limited.by, began.elapsed()), (LimitedBy::Wait, seconds(4)));
-    let limited = limiter.enter_by(began + seconds(100)).await.unwrap_err();
+    let limited = limiter.enter_before(began + seconds(100)).await.unwrap_err();
     assert_eq!((limited.by, began.elapsed()), (LimitedBy::Wait, seconds(14)));
     assert_eq!(limiter.status().waiting, 0);
 }

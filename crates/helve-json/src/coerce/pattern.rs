@@ -3,16 +3,20 @@
 use serde_json::Value;
 
 /// The schema behind the first pattern that the name fits.
-pub(super) fn matching<'s>(patterns: &'s Value, name: &str) -> Option<&'s Value> {
+pub(super) fn find_matching<'s>(patterns: &'s Value, name: &str) -> Option<&'s Value> {
     let patterns = patterns.as_object()?;
-    let sure = patterns.iter().find(|(pattern, _)| fits(pattern, name) == Some(true));
-    let only =
-        || patterns.iter().next().filter(|(pattern, _)| patterns.len() == 1 && fits(pattern, name).is_none());
+    let sure = patterns.iter().find(|(pattern, _)| matches_pattern(pattern, name) == Some(true));
+    let only = || {
+        patterns
+            .iter()
+            .next()
+            .filter(|(pattern, _)| patterns.len() == 1 && matches_pattern(pattern, name).is_none())
+    };
     sure.or_else(only).map(|(_, schema)| schema)
 }
 
 /// Whether the name fits; `None` where the pattern is more than text and its ends.
-fn fits(pattern: &str, name: &str) -> Option<bool> {
+fn matches_pattern(pattern: &str, name: &str) -> Option<bool> {
     let from_start = pattern.strip_prefix('^');
     let rest = from_start.unwrap_or(pattern);
     let to_end = rest.strip_suffix('$');
@@ -48,7 +52,7 @@ mod tests {
             ("^[a-z]+$", "abc", None),
         ];
         for (pattern, name, expected) in cases {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(matches_pattern(pattern, name), expected, "{pattern} {name}");
         }
     }
 }

@@ -30,7 +30,7 @@ impl JsonType {
         1 << self as u8
     }
 
-    fn of(value: &Value) -> Self {
+    fn from_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Bool(_) => Self::Boolean,
@@ -75,12 +75,12 @@ impl TypeVerdict {
     const UNKNOWN: Self = Self { may: 0, sure: 0, never: 0, by_value: false };
 
     /// Exactly these.
-    const fn only(kinds: TypeSet) -> Self {
+    const fn exactly(kinds: TypeSet) -> Self {
         Self { may: kinds, sure: kinds, never: ALL & !kinds, by_value: false }
     }
 
     /// Some values of these kinds do not fit.
-    const fn some_of(kinds: TypeSet) -> Self {
+    const fn partly(kinds: TypeSet) -> Self {
         Self { may: ALL, sure: ALL & !kinds, never: 0, by_value: false }
     }
 
@@ -182,23 +182,23 @@ impl<'s> SchemaReader<'s> {
 
     /// What the schema of a parameter says about each kind; `None` where it is no schema.
     pub(super) fn types(mut self, schema: &'s Value) -> Option<TypeVerdict> {
-        (schema.is_object() || schema.is_boolean()).then(|| self.says(schema, self.root))
+        (schema.is_object() || schema.is_boolean()).then(|| self.read_schema(schema, self.root))
     }
 
     /// The same, where one reading of a value is asked about.
     pub(super) fn value(mut self, schema: &'s Value, kind: JsonType, value: &'s Value) -> TypeVerdict {
         self.value = Some((kind, value));
-        self.says(schema, self.root)
+        self.read_schema(schema, self.root)
     }
 
     /// The types that are named, whatever else is said about them.
-    pub(super) fn loosely(mut self, schema: &'s Value) -> Option<TypeVerdict> {
+    pub(super) fn named_types(mut self, schema: &'s Value) -> Option<TypeVerdict> {
         self.loosely = true;
         self.types(schema)
     }
 
     /// References in the schema lead into the resource that it belongs to.
-    fn says(&mut self, schema: &'s Value, resource: &'s Value) -> TypeVerdict {
+    fn read_schema(&mut self, schema: &'s Value, resource: &'s Value) -> TypeVerdict {
         let keywords = match schema {
             Value::Bool(true) => return TypeVerdict::ANYTHING,
             Value::Bool(false) => return TypeVerdict::NEVER,
@@ -216,28 +216,30 @@ impl<'s> SchemaReader<'s> {
         for (keyword, value) in keywords {
             let more = match keyword.as_str() {
                 "description" | "title" | "default" | "nullable" => continue,
-                "type" => named_or_any(value),
+                "type" => read_type_names(value),
                 "enum" => self.any_constant(value),
-                "const" => self.constant(value),
+                "const" => self.read_constant(value),
                 "oneOf" if !self.loosely => self.one_of(value, resource),
                 "anyOf" | "oneOf" => self.any_of(value, resource),
                 "allOf" => self.all_of(value, resource),
-                "not" if !self.loosely => self.opposite(value, resource),
+                "not" if !self.loosely => self.read_negation(value, resource),
                 "if" if !self.loosely => {
-                    let condition = self.opposite(value, resource).not();
+                    let condition = self.read_negation(value, resource).not();
                     let mut branch = |name: &str| {
-                        keywords.get(name).map_or(TypeVerdict::ANYTHING, |branch| self.says(branch, resource))
+                        keywords
+                            .get(name)
+                            .map_or(TypeVerdict::ANYTHING, |branch| self.read_schema(branch, resource))
                     };
                     condition.choose(branch("then"), branch("else"))
                 }
-                "$ref" => self.behind(value, resource),
+                "$ref" => self.read_reference(value, resource),
                 "$dynamicRef" | "$recursiveRef" => TypeVerdict::UNKNOWN,
                 limit => {
-                    let limited = limited(limit);
+                    let limited = limited_types(limit);
                     if matches!(limit, "properties" | "items" | "prefixItems") {
                         hint = hint.or(Some(limited));
                     }
-                    TypeVerdict::some_of(limited)
+                    TypeVerdict::partly(limited)
                 }
             };
             says = says.and(more);
@@ -245,13 +247,13 @@ impl<'s> SchemaReader<'s> {
         self.depth -= 1;
         let says = match hint {
             Some(kinds) if self.hints && says.is_nothing() => {
-                TypeVerdict { sure: 0, ..TypeVerdict::only(kinds) }
+                TypeVerdict { sure: 0, ..TypeVerdict::exactly(kinds) }
             }
             _ => says,
         };
         // OpenAPI's way to admit null.
         match keywords.get("nullable") {
-            Some(Value::Bool(true)) => says.or(TypeVerdict::only(JsonType::Null.set())),
+            Some(Value::Bool(true)) => says.or(TypeVerdict::exactly(JsonType::Null.set())),
             _ => says,
         }
     }
@@ -262,7 +264,7 @@ impl<'s> SchemaReader<'s> {
         resource: &'s Value,
     ) -> impl Iterator<Item = TypeVerdict> + use<'_, 's> {
         let list = list.as_array().map_or(&[][..], Vec::as_slice);
-        list.iter().map(move |member| self.says(member, resource))
+        list.iter().map(move |member| self.read_schema(member, resource))
     }
 
     /// A union without members says nothing.
@@ -279,20 +281,20 @@ impl<'s> SchemaReader<'s> {
         self.members(list, resource).fold(TypeVerdict::ANYTHING, TypeVerdict::and)
     }
 
-    fn opposite(&mut self, schema: &'s Value, resource: &'s Value) -> TypeVerdict {
+    fn read_negation(&mut self, schema: &'s Value, resource: &'s Value) -> TypeVerdict {
         let hints = std::mem::replace(&mut self.hints, false);
-        let says = self.says(schema, resource).not();
+        let says = self.read_schema(schema, resource).not();
         self.hints = hints;
         says
     }
 
-    fn behind(&mut self, reference: &'s Value, resource: &'s Value) -> TypeVerdict {
+    fn read_reference(&mut self, reference: &'s Value, resource: &'s Value) -> TypeVerdict {
         let target = reference.as_str().and_then(|reference| resolve(reference, resource, self.root));
         let Some((target, resource)) = target.filter(|_| self.references < REFERENCES_MAX) else {
             return TypeVerdict::UNKNOWN;
         };
         self.references += 1;
-        let says = self.says(target, resource);
+        let says = self.read_schema(target, resource);
         self.references -= 1;
         says
     }
@@ -300,40 +302,43 @@ impl<'s> SchemaReader<'s> {
     fn any_constant(&mut self, list: &Value) -> TypeVerdict {
         let list = list.as_array().map_or(&[][..], Vec::as_slice);
         self.looks += list.len() / 64;
-        list.iter().map(|value| self.constant(value)).reduce(TypeVerdict::or).unwrap_or(TypeVerdict::UNKNOWN)
+        list.iter()
+            .map(|value| self.read_constant(value))
+            .reduce(TypeVerdict::or)
+            .unwrap_or(TypeVerdict::UNKNOWN)
     }
 
-    fn constant(&self, constant: &Value) -> TypeVerdict {
-        let kind = JsonType::of(constant);
+    fn read_constant(&self, constant: &Value) -> TypeVerdict {
+        let kind = JsonType::from_value(constant);
         match self.value {
-            Some((asked, value)) if alike(value, constant) => TypeVerdict::only(asked.set()),
+            Some((asked, value)) if is_equal(value, constant) => TypeVerdict::exactly(asked.set()),
             Some((asked, _)) if asked == kind => TypeVerdict::NEVER,
-            _ if kind == JsonType::Null => TypeVerdict::only(kind.set()),
-            _ => TypeVerdict { sure: 0, by_value: true, ..TypeVerdict::only(kind.set()) },
+            _ if kind == JsonType::Null => TypeVerdict::exactly(kind.set()),
+            _ => TypeVerdict { sure: 0, by_value: true, ..TypeVerdict::exactly(kind.set()) },
         }
     }
 }
 
 /// Whether two values are the same to a schema, to which `5.0` is `5`.
-fn alike(a: &Value, b: &Value) -> bool {
+fn is_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
         _ => a == b,
     }
 }
 
-fn named_or_any(names: &Value) -> TypeVerdict {
+fn read_type_names(names: &Value) -> TypeVerdict {
     match names {
         Value::Array(names) => {
-            names.iter().map(named).reduce(TypeVerdict::or).unwrap_or(TypeVerdict::UNKNOWN)
+            names.iter().map(read_type_name).reduce(TypeVerdict::or).unwrap_or(TypeVerdict::UNKNOWN)
         }
-        name => named(name),
+        name => read_type_name(name),
     }
 }
 
-fn named(name: &Value) -> TypeVerdict {
+fn read_type_name(name: &Value) -> TypeVerdict {
     let name = name.as_str().unwrap_or("");
-    TypeVerdict::only(match name {
+    TypeVerdict::exactly(match name {
         "string" => JsonType::String.set(),
         "integer" => JsonType::Integer.set(),
         "number" => NUMBERS,
@@ -341,13 +346,13 @@ fn named(name: &Value) -> TypeVerdict {
         "object" => JsonType::Object.set(),
         "array" => JsonType::Array.set(),
         "null" => JsonType::Null.set(),
-        _ => return nicknamed(&name.to_ascii_lowercase()),
+        _ => return read_type_alias(&name.to_ascii_lowercase()),
     })
 }
 
 /// Besides JSON Schema's own, the names that database and Python people write.
-fn nicknamed(name: &str) -> TypeVerdict {
-    TypeVerdict::only(match name {
+fn read_type_alias(name: &str) -> TypeVerdict {
+    TypeVerdict::exactly(match name {
         "null" | "none" => JsonType::Null.set(),
         "integer" | "long" | "short" | "unsigned" => JsonType::Integer.set(),
         "double" => NUMBERS,
@@ -363,7 +368,7 @@ fn nicknamed(name: &str) -> TypeVerdict {
 }
 
 /// The kinds of which this keyword admits not all values.
-fn limited(keyword: &str) -> TypeSet {
+fn limited_types(keyword: &str) -> TypeSet {
     match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => NUMBERS,
         "minLength" | "maxLength" | "pattern" | "format" => JsonType::String.set(),
@@ -448,13 +453,13 @@ fn percent_decoded(text: &str) -> Option<Cow<'_, str>> {
 }
 
 /// What a schema says under this keyword, behind references and in whichever member of a union says it.
-pub fn inside<'s>(schema: &'s Value, root: &'s Value, keyword: &str) -> Option<&'s Value> {
+pub fn find_keyword<'s>(schema: &'s Value, root: &'s Value, keyword: &str) -> Option<&'s Value> {
     let find = |part: &'s Value| part.get(keyword);
     SchemaSearch { root, unions: &["anyOf", "oneOf", "allOf"], looks: 0 }.find(schema, 0, &find)
 }
 
 /// What is first found in a schema, or in one that must hold with it.
-pub(super) fn anywhere<'s>(
+pub(super) fn find_anywhere<'s>(
     root: &'s Value,
     find: impl Fn(&'s Value) -> Option<&'s Value>,
 ) -> Option<&'s Value> {

@@ -15,7 +15,7 @@ impl LiteralReader {
             if !self.settle_object(out) {
                 return LiteralStep::Bad;
             }
-        } else if !self.settle_set(out) {
+        } else if !self.close_as_set(out) {
             return LiteralStep::Bad;
         }
         let (close, members) = match c {
@@ -30,8 +30,8 @@ impl LiteralReader {
     }
 
     /// The first item of a brace has no name: it is a set, which JSON writes as an array.
-    pub(super) fn settle_set(&mut self, out: &mut String) -> bool {
-        let in_doubled = self.in_doubled();
+    pub(super) fn close_as_set(&mut self, out: &mut String) -> bool {
+        let in_doubled = self.is_in_doubled();
         if let Some(frame) = self.frames.last_mut()
             && frame.members == BracketContent::Unknown
         {
@@ -40,7 +40,7 @@ impl LiteralReader {
             }
             out.replace_range(frame.at..frame.at + 1, "[");
             frame.members = BracketContent::Items;
-            self.note(Repair::Sequences);
+            self.note_repair(Repair::Sequences);
         }
         true
     }
@@ -48,13 +48,13 @@ impl LiteralReader {
     /// The first item of a brace is a brace: written twice, as in the templates that models were taught with. No set has
     /// objects in it.
     fn settle_object(&mut self, out: &mut String) -> bool {
-        let in_doubled = self.in_doubled();
+        let in_doubled = self.is_in_doubled();
         let Some(frame) = self.frames.last_mut() else { return true };
         match frame.members {
             BracketContent::Unknown if !in_doubled => {
                 out.truncate(frame.at);
                 frame.members = BracketContent::Doubled;
-                self.note(Repair::Closers);
+                self.note_repair(Repair::Closers);
                 true
             }
             BracketContent::Unknown => false,
@@ -64,7 +64,7 @@ impl LiteralReader {
     }
 
     /// Whether the innermost bracket is the second of two braces.
-    fn in_doubled(&self) -> bool {
+    fn is_in_doubled(&self) -> bool {
         matches!(self.frames.as_slice(), [.., outer, _] if outer.members == BracketContent::Doubled)
     }
 
@@ -77,7 +77,7 @@ impl LiteralReader {
     pub(super) fn close(&mut self, out: &mut String) -> LiteralStep {
         if self.comma {
             self.comma = false;
-            self.note(Repair::Commas);
+            self.note_repair(Repair::Commas);
         }
         let Some(frame) = self.frames.pop() else {
             return LiteralStep::Bad;
@@ -86,12 +86,12 @@ impl LiteralReader {
             BracketContent::Items => out.push(']'),
             BracketContent::Doubled => {}
             BracketContent::Group if out.len() == frame.at + 1 => {
-                self.note(Repair::Sequences);
+                self.note_repair(Repair::Sequences);
                 out.push(']');
             }
             // Around a single value they mean nothing.
             BracketContent::Group => {
-                self.note(Repair::Sequences);
+                self.note_repair(Repair::Sequences);
                 out.remove(frame.at);
             }
             _ => out.push('}'),

@@ -15,7 +15,7 @@ pub(super) enum CommentPart {
 impl LiteralReader {
     /// A comment begins, before a value or after one.
     pub(super) fn comment(&mut self, c: char, after: bool) -> LiteralStep {
-        self.note(Repair::Comments);
+        self.note_repair(Repair::Comments);
         let part = if c == '#' { CommentPart::Line } else { CommentPart::Slash };
         self.state = LiteralState::Comment { after, part };
         LiteralStep::Next

@@ -6,7 +6,7 @@ pub(super) fn is_json(token: &str) -> bool {
 }
 
 /// The JSON text. `None` where it is not one number.
-pub(super) fn json(token: &str) -> Option<String> {
+pub(super) fn to_json(token: &str) -> Option<String> {
     let (minus, digits) = match token.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", token.strip_prefix('+').unwrap_or(token)),
@@ -89,7 +89,7 @@ mod tests {
             ("3j", None),
         ];
         for (written, read) in cases {
-            assert_eq!(json(written).as_deref(), read, "{written}");
+            assert_eq!(to_json(written).as_deref(), read, "{written}");
         }
     }
 }

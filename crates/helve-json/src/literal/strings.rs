@@ -85,7 +85,7 @@ impl StringReader {
     }
 
     /// Whether plain text goes through unchanged.
-    pub(super) fn flows(&self) -> bool {
+    pub(super) fn is_plain_text(&self) -> bool {
         let ascii = matches!(self.quote, Quote::Double | Quote::Single);
         matches!(self.state, StringState::Plain { .. }) && ascii && !self.fields && self.high.is_none()
     }

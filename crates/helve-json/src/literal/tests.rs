@@ -59,7 +59,7 @@ fn python_values_become_json() {
     ];
     for (written, json) in cases {
         for chunk in 1..5 {
-            let got = read(written, LiteralReader::python(), chunk).map(|(text, _)| text);
+            let got = read(written, LiteralReader::for_python(), chunk).map(|(text, _)| text);
             assert_eq!(got.as_deref(), json, "{written}");
         }
     }
@@ -81,7 +81,7 @@ fn liberties_are_noted() {
         ("{\\n\"a\": 1,\\n\"b\": 2\\n}", &[Escapes]),
     ];
     for (written, changes) in cases {
-        let (text, got) = read(written, LiteralReader::repairing(), 3).expect(written);
+        let (text, got) = read(written, LiteralReader::for_repair(), 3).expect(written);
         assert_eq!(got, *changes, "{written} became {text}");
         assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
     }
@@ -90,7 +90,7 @@ fn liberties_are_noted() {
 #[test]
 fn only_whole_values_may_be_closed() {
     let close = |text: &str| {
-        let mut literal = LiteralReader::repairing();
+        let mut literal = LiteralReader::for_repair();
         let mut out = String::new();
         assert_eq!(literal.feed(text, 0, &mut out), LiteralProgress::All);
         literal.finish(true, &mut out).then_some(out)
@@ -106,19 +106,19 @@ proptest! {
     #[test]
     fn json_passes_unchanged_in_meaning(text in ".*", number in any::<i64>(), chunk in 1usize..7) {
         let value = serde_json::json!({"t": text, "n": [number, null, true, {"x": 0.5}]});
-        let (out, changes) = read(&value.to_string(), LiteralReader::repairing(), chunk).expect("is JSON");
+        let (out, changes) = read(&value.to_string(), LiteralReader::for_repair(), chunk).expect("is JSON");
         prop_assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), value);
         prop_assert!(changes.is_empty());
     }
 
     #[test]
     fn any_text_is_read_alike_in_any_chunks(text in "[\\[\\]{}(),:'\"\\\\ntrueN1.5“”a\n ]{0,24}", chunk in 1usize..5) {
-        prop_assert_eq!(read(&text, LiteralReader::python(), chunk), read(&text, LiteralReader::python(), 1000));
+        prop_assert_eq!(read(&text, LiteralReader::for_python(), chunk), read(&text, LiteralReader::for_python(), 1000));
     }
 
     #[test]
     fn what_is_written_is_json(text in "[\\[{(]?[\\[\\]{}(),:'\"\\\\ux41trueN1.5a ]{0,24}[\\]})]?") {
-        if let Some((out, _)) = read(&text, LiteralReader::python(), 1000) {
+        if let Some((out, _)) = read(&text, LiteralReader::for_python(), 1000) {
             prop_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&out).is_ok(), "{} became {}", text, out);
         }
     }

@@ -21,7 +21,7 @@ impl LiteralReader {
 
     /// A string or token has ended: a colon makes it a name, anything else a value.
     pub(super) fn follow(&mut self, c: char, what: EndedToken, out: &mut String) -> LiteralStep {
-        let narrow = self.narrow(c);
+        let narrow = self.normalize_width(c);
         if self.is_blank(narrow) {
             return LiteralStep::Next;
         }
@@ -41,7 +41,7 @@ impl LiteralReader {
         if is_key {
             out.push_str(": ");
             if narrow == '=' {
-                self.note(Repair::Colons);
+                self.note_repair(Repair::Colons);
             }
             if let Some(frame) = self.frames.last_mut() {
                 frame.members = BracketContent::Value;
@@ -53,7 +53,7 @@ impl LiteralReader {
             if self.frames.last().is_some_and(|f| f.members == BracketContent::Key) {
                 return LiteralStep::Bad;
             }
-            if !self.settle_set(out) {
+            if !self.close_as_set(out) {
                 return LiteralStep::Bad;
             }
         }
@@ -70,7 +70,7 @@ impl LiteralReader {
         let token = std::mem::take(&mut self.token);
         let is_number = !token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if is_key {
-            self.note(Repair::Quotes);
+            self.note_repair(Repair::Quotes);
             out.push('"');
             out.push_str(&token);
             out.push('"');
@@ -81,10 +81,10 @@ impl LiteralReader {
                 out.push_str(&token);
                 return true;
             }
-            let Some(text) = number::json(&token) else {
+            let Some(text) = number::to_json(&token) else {
                 return false;
             };
-            self.note(Repair::Numbers);
+            self.note_repair(Repair::Numbers);
             out.push_str(&text);
             return true;
         }
@@ -95,7 +95,7 @@ impl LiteralReader {
             _ => return false,
         };
         if word != token {
-            self.note(Repair::Words);
+            self.note_repair(Repair::Words);
         }
         out.push_str(word);
         true

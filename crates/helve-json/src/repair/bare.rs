@@ -10,7 +10,7 @@ use crate::literal::Quote;
 use crate::work::{count_bytes, count_search};
 
 /// Puts quotes around every such value; `None` where there is none.
-pub(super) fn quote(text: &str, expected: Expected<'_>) -> Option<String> {
+pub(super) fn quote_bare_values(text: &str, expected: Expected<'_>) -> Option<String> {
     count_bytes(text.len());
     let mut out = String::with_capacity(text.len() + 8);
     let mut objects: Vec<OpenObject> = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn quote(text: &str, expected: Expected<'_>) -> Option<String> {
                         .last()
                         .is_some_and(|object| object.of_parameters && (expected.is_text)(object.key))
                 };
-                let found = (behind.len() <= barren && wanted()).then(|| bare(behind));
+                let found = (behind.len() <= barren && wanted()).then(|| read_bare_value(behind));
                 if let Some(Err(at)) = found {
                     barren = behind.len() - at;
                 }
@@ -84,7 +84,7 @@ struct OpenObject<'t> {
 }
 
 /// A value without quotes, if it can be nothing else; or else how far there is none.
-fn bare(text: &str) -> Result<&str, usize> {
+fn read_bare_value(text: &str) -> Result<&str, usize> {
     let mut end = 0;
     loop {
         let stops = |c| Quote::opening(c).is_some() || ",{}[]`\n\r".contains(c);

@@ -5,7 +5,7 @@ use crate::work::{count_bytes, count_search};
 
 /// Escapes quotes that cannot be the end of the string they stand in. A string whose inner quotes do not pair up
 /// might end in two places, and is left alone, as is a member's name: one with quotes in it has swallowed what follows.
-pub(super) fn escape(text: &str) -> Option<String> {
+pub(super) fn escape_inner_quotes(text: &str) -> Option<String> {
     count_bytes(text.len());
     let mut out = String::with_capacity(text.len() + 16);
     let mut frames: Vec<char> = Vec::new();

@@ -74,7 +74,7 @@ pub(super) fn one_run_per_request(evidence: &Evidence) -> Vec<String> {
             .runs
             .iter()
             .filter(|(_, run)| match run.log.first().map(|event| &event.body.fact) {
-                Some(Fact::RunStarted(started)) => said_in(&start.nonce, &started.text),
+                Some(Fact::RunStarted(started)) => find_text(&start.nonce, &started.text),
                 _ => false,
             })
             .map(|(id, _)| *id)
@@ -95,7 +95,7 @@ pub(super) fn one_run_per_request(evidence: &Evidence) -> Vec<String> {
 }
 
 /// The nonce is the first word of its message.
-fn said_in(nonce: &str, text: &str) -> bool {
+fn find_text(nonce: &str, text: &str) -> bool {
     text.split_whitespace().next() == Some(nonce)
 }
 
@@ -106,19 +106,19 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::check::story::{Story, broken};
-    use crate::client::{Answered, Said, Start};
+    use crate::check::story::{Story, violations_of};
+    use crate::client::{AcceptedMessage, AnsweredQuestion, Start};
     use crate::snapshot::{Approval, Key};
 
     #[test]
     fn an_event_that_was_sent_and_is_gone_or_changed_breaks_i1() {
         let mut story = Story::with_log(&[]);
         story.reads_all();
-        assert!(broken("I1", &story).is_empty());
+        assert!(violations_of("I1", &story).is_empty());
         story.reader().events.push((2, "{}".into()));
-        assert_eq!(broken("I1", &story).len(), 1);
+        assert_eq!(violations_of("I1", &story).len(), 1);
         story.reader().events[0].1.push(' ');
-        assert_eq!(broken("I1", &story).len(), 2);
+        assert_eq!(violations_of("I1", &story).len(), 2);
     }
 
     #[test]
@@ -127,9 +127,9 @@ mod tests {
         let promised = |run| Start { nonce: "n-1".into(), key: None, runs: vec![run] };
         let run = story.run;
         story.client().starts.push(promised(run));
-        assert!(broken("W1", &story).is_empty());
+        assert!(violations_of("W1", &story).is_empty());
         story.client().starts.push(promised(RunId(Uuid::from_u128(99))));
-        assert_eq!(broken("W1", &story).len(), 1);
+        assert_eq!(violations_of("W1", &story).len(), 1);
     }
 
     #[test]
@@ -137,25 +137,25 @@ mod tests {
         let mut story = Story::with_log(&[]);
         let approval = Uuid::from_u128(5);
         let answer = json!({"decision": "approve"});
-        story.client().answers.push(Answered { approval, answer: answer.clone() });
+        story.client().answers.push(AnsweredQuestion { approval, answer: answer.clone() });
         let held = |state: &str, answer: Option<String>| Approval { state: state.into(), answer };
         story.evidence.disk.approvals.insert(approval, held("pending", None));
-        assert_eq!(broken("W8", &story).len(), 1);
+        assert_eq!(violations_of("W8", &story).len(), 1);
         story.evidence.disk.approvals.insert(approval, held("answered", Some(answer.to_string())));
-        assert!(broken("W8", &story).is_empty());
+        assert!(violations_of("W8", &story).is_empty());
     }
 
     #[test]
     fn a_message_that_is_not_on_disk_or_twice_breaks_w9() {
         let mut story = Story::with_log(&[]);
         let (run, message, text) = (story.run, MessageId(Uuid::from_u128(8)), "and tea".to_owned());
-        story.client().said.push(Said { run, message, text: text.clone() });
-        assert_eq!(broken("W9", &story).len(), 1);
+        story.client().said.push(AcceptedMessage { run, message, text: text.clone() });
+        assert_eq!(violations_of("W9", &story).len(), 1);
         let queued = Fact::MessageQueued { message, text, by: "mei".into() };
         story.add(queued.clone());
-        assert!(broken("W9", &story).is_empty());
+        assert!(violations_of("W9", &story).is_empty());
         story.add(queued);
-        assert_eq!(broken("W9", &story).len(), 1);
+        assert_eq!(violations_of("W9", &story).len(), 1);
     }
 
     #[test]
@@ -164,11 +164,11 @@ mod tests {
         let start = Start { nonce: "n-1".into(), key: Some("k".into()), runs: vec![story.run] };
         story.client().starts.push(start);
         story.evidence.disk.keys.push(Key { key: "k".into(), run: story.run });
-        assert!(broken("I14", &story).is_empty());
+        assert!(violations_of("I14", &story).is_empty());
         let copy = story.evidence.disk.runs[&story.run].clone();
         story.evidence.disk.runs.insert(RunId(Uuid::from_u128(99)), copy);
-        assert_eq!(broken("I14", &story).len(), 1);
+        assert_eq!(violations_of("I14", &story).len(), 1);
         story.evidence.disk.keys[0].run = RunId(Uuid::from_u128(98));
-        assert_eq!(broken("I14", &story).len(), 2);
+        assert_eq!(violations_of("I14", &story).len(), 2);
     }
 }

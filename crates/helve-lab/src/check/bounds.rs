@@ -6,13 +6,13 @@ use helve_types::{Fact, Used};
 
 use super::Evidence;
 use crate::footprint::Footprint;
-use crate::house::{CALLS_MAX, THRIFTY, TOKENS_MAX};
+use crate::test_server::{CALLS_MAX, THRIFTY, TOKENS_MAX};
 use crate::tools;
 
 /// What a server at rest may have more of than it had when it was last at rest.
 const MORE: Footprint = Footprint { rss_kib: 48 * 1_024, files: 24, threads: 16 };
 
-pub(super) fn budgets(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_budgets(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     let thrifty = evidence.disk.runs.iter().filter(|(_, run)| run.setup.agent == THRIFTY);
     for (id, run) in thrifty {
@@ -35,10 +35,10 @@ pub(super) fn budgets(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn at_once(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_parallel_calls(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for entry in &evidence.ledger {
-        let max = tools::kind(&entry.tool).and_then(|kind| kind.at_once_max);
+        let max = tools::find_kind(&entry.tool).and_then(|kind| kind.at_once_max);
         if let Some(max) = max.filter(|max| entry.at_once > *max) {
             let (tool, at_once) = (&entry.tool, entry.at_once);
             wrong.push(format!("call {} of `{tool}` was one of {at_once} at once; {max} may be", entry.call));
@@ -47,7 +47,7 @@ pub(super) fn at_once(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn at_rest(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_resources_at_rest(evidence: &Evidence) -> Vec<String> {
     let (Some(first), Some(last)) = (evidence.footprints.first(), evidence.footprints.last()) else {
         return vec![];
     };
@@ -65,7 +65,7 @@ mod tests {
     use helve_types::{Mode, StopReason, Usage};
 
     use super::*;
-    use crate::check::story::{Story, broken};
+    use crate::check::story::{Story, violations_of};
 
     fn step(step: u32, input_tokens: u64) -> Fact {
         Fact::StepFinished {
@@ -88,28 +88,28 @@ mod tests {
         for number in 1..=3 {
             story.add(step(number, TOKENS_MAX / 2));
         }
-        assert!(broken("I15", &story).is_empty(), "its agent has no such budget");
+        assert!(violations_of("I15", &story).is_empty(), "its agent has no such budget");
         story.row().setup.agent = THRIFTY.into();
-        assert_eq!(broken("I15", &story).len(), 1);
+        assert_eq!(violations_of("I15", &story).len(), 1);
         let mut story = Story::with_log(&[]);
         story.row().setup.agent = THRIFTY.into();
         for _ in 0..CALLS_MAX {
             story.next_call("effect_read");
-            ["requested", "started", "started"].iter().for_each(|word| story.say(word));
+            ["requested", "started", "started"].iter().for_each(|word| story.record_word(word));
         }
-        assert!(broken("I15", &story).is_empty());
+        assert!(violations_of("I15", &story).is_empty());
         story.next_call("effect_read");
-        ["requested", "started"].iter().for_each(|word| story.say(word));
-        assert_eq!(broken("I15", &story).len(), 1);
+        ["requested", "started"].iter().for_each(|word| story.record_word(word));
+        assert_eq!(violations_of("I15", &story).len(), 1);
     }
 
     #[test]
     fn more_calls_at_once_than_allowed_break_l1() {
-        let mut story = Story::of_tool("effect_put", &["requested", "started"]);
+        let mut story = Story::for_tool("effect_put", &["requested", "started"]);
         story.happens("effect_put");
-        assert!(broken("L1", &story).is_empty());
+        assert!(violations_of("L1", &story).is_empty());
         story.evidence.ledger[0].at_once = 3;
-        assert_eq!(broken("L1", &story).len(), 1);
+        assert_eq!(violations_of("L1", &story).len(), 1);
     }
 
     #[test]
@@ -117,8 +117,8 @@ mod tests {
         let before = Footprint { rss_kib: 50_000, files: 30, threads: 8 };
         let mut story = Story::with_log(&[]);
         story.evidence.footprints = vec![before, before];
-        assert!(broken("I18", &story).is_empty());
+        assert!(violations_of("I18", &story).is_empty());
         story.evidence.footprints.push(Footprint { files: 100, threads: 50, rss_kib: 200_000 });
-        assert_eq!(broken("I18", &story).len(), 3);
+        assert_eq!(violations_of("I18", &story).len(), 3);
     }
 }

@@ -6,7 +6,7 @@ use helve_types::{CallId, Fact};
 
 use super::Evidence;
 
-pub(super) fn one_client(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_claims(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     let mut holders: BTreeMap<&CallId, Vec<&str>> = BTreeMap::new();
     for event in evidence.disk.runs.values().flat_map(|run| &run.log) {
@@ -41,30 +41,30 @@ pub(super) fn one_client(evidence: &Evidence) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::story::{Story, broken};
-    use crate::client::{Brought, Claim};
+    use crate::check::story::{Story, violations_of};
+    use crate::client::{AcceptedResult, Claim};
     use crate::tools::CLIENT_TOOL;
 
     #[test]
     fn a_claim_that_is_not_on_disk_or_of_two_clients_breaks_a5() {
-        let mut story = Story::of_tool(CLIENT_TOOL, &["requested", "delegated"]);
+        let mut story = Story::for_tool(CLIENT_TOOL, &["requested", "delegated"]);
         let call = story.call.clone();
         story.client().claims.push(Claim { call, client: "c1".into() });
-        assert_eq!(broken("A5", &story).len(), 1);
-        story.say("claimed");
-        assert!(broken("A5", &story).is_empty());
-        story.say("claimed");
-        assert_eq!(broken("A5", &story).len(), 1);
+        assert_eq!(violations_of("A5", &story).len(), 1);
+        story.record_word("claimed");
+        assert!(violations_of("A5", &story).is_empty());
+        story.record_word("claimed");
+        assert_eq!(violations_of("A5", &story).len(), 1);
     }
 
     #[test]
     fn a_result_that_was_taken_and_is_not_on_disk_breaks_a5() {
-        let mut story = Story::of_tool(CLIENT_TOOL, &["requested", "delegated", "claimed"]);
+        let mut story = Story::for_tool(CLIENT_TOOL, &["requested", "delegated", "claimed"]);
         story.happens(CLIENT_TOOL);
         let (call, text) = (story.call.clone(), story.evidence.ledger[0].answer.clone());
-        story.client().brought.push(Brought { call, text });
-        assert_eq!(broken("A5", &story).len(), 1);
-        story.say("finished");
-        assert!(broken("A5", &story).is_empty());
+        story.client().brought.push(AcceptedResult { call, text });
+        assert_eq!(violations_of("A5", &story).len(), 1);
+        story.record_word("finished");
+        assert!(violations_of("A5", &story).is_empty());
     }
 }

@@ -7,13 +7,13 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::Evidence;
-use super::standing::Standing;
+use super::allowances::Allowances;
 use crate::snapshot::Event;
-use crate::tools::{self, Carries, asks};
+use crate::tools::{self, DataFlow, asks};
 
 /// What people said about one call, and what was sent with their word.
 #[derive(Default)]
-struct Heard<'a> {
+struct ConsentRecord<'a> {
     question: Option<&'a Question>,
     /// The arguments that hold now.
     agreed: Option<&'a str>,
@@ -26,10 +26,10 @@ struct Heard<'a> {
 }
 
 /// Whether a call may be sent because somebody said "always".
-type IsStanding<'a> = &'a dyn Fn(Timestamp, &str, &str) -> bool;
+type IsAllowed<'a> = &'a dyn Fn(Timestamp, &str, &str) -> bool;
 
-fn heard<'a>(log: &'a [Event], call: &str, is_standing: IsStanding<'_>) -> Heard<'a> {
-    let mut heard = Heard::default();
+fn read_consent<'a>(log: &'a [Event], call: &str, is_standing: IsAllowed<'_>) -> ConsentRecord<'a> {
+    let mut heard = ConsentRecord::default();
     // As the model wrote them.
     let mut wanted = None;
     // The tool as it was when a person had the call run again.
@@ -82,12 +82,12 @@ fn version_asked_about<'a>(log: &'a [Event], call: &CallId) -> Option<&'a str> {
 
 pub(super) fn approved_bytes(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
-    let standing = Standing::of(evidence);
+    let standing = Allowances::read(evidence);
     for (call, entries) in evidence.effects() {
         let Some((id, run)) = evidence.run_of(call) else { continue };
         let is_standing =
             |at: Timestamp, tool: &str, version: &str| standing.covers(id, run, at, tool, version);
-        let heard = heard(&run.log, call, &is_standing);
+        let heard = read_consent(&run.log, call, &is_standing);
         let asks = entries.first().is_some_and(|entry| asks(&entry.tool));
         if heard.question.is_none() && !asks {
             continue;
@@ -108,7 +108,7 @@ pub(super) fn approved_bytes(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn one_decision(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_one_decision(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     let mut decided: BTreeMap<Uuid, Vec<Value>> = BTreeMap::new();
     for event in evidence.disk.runs.values().flat_map(|run| &run.log) {
@@ -131,10 +131,10 @@ pub(super) fn one_decision(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn denied_is_not_done(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_denied_calls(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (call, entries) in evidence.effects() {
-        let heard = heard(evidence.log_of(call), call, &|_, _, _| false);
+        let heard = read_consent(evidence.log_of(call), call, &|_, _, _| false);
         if heard.said_no && !heard.said_yes {
             let times = entries.len();
             wrong.push(format!("call {call} was denied or not answered, and happened {times} times"));
@@ -144,16 +144,16 @@ pub(super) fn denied_is_not_done(evidence: &Evidence) -> Vec<String> {
 }
 
 /// In the run itself: what its model had read of private data in the words of strangers, before it wrote the call.
-pub(super) fn leaving(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_data_leaks(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for run in evidence.disk.runs.values() {
-        let mut asked_in: BTreeMap<&CallId, (u32, Carries)> = BTreeMap::new();
+        let mut asked_in: BTreeMap<&CallId, (u32, DataFlow)> = BTreeMap::new();
         let mut read_in: Option<u32> = None;
         let (mut warned, mut agreed): (BTreeSet<&CallId>, BTreeSet<&CallId>) = Default::default();
         for event in &run.log {
             match &event.body.fact {
                 Fact::ToolRequested { step, call, tool, replaces, .. } => {
-                    let carries = tools::kind(tool).map_or(Carries::Nothing, |kind| kind.flow);
+                    let carries = tools::find_kind(tool).map_or(DataFlow::Nothing, |kind| kind.flow);
                     asked_in.insert(call, (*step, carries));
                     // Whoever was warned and had the call run again has agreed to this one.
                     if replaces.as_ref().is_some_and(|old| warned.contains(old)) {
@@ -165,7 +165,7 @@ pub(super) fn leaving(evidence: &Evidence) -> Vec<String> {
                     warned.extend(about);
                 }
                 Fact::ToolFinished { call, .. } => {
-                    if let Some((step, Carries::In)) = asked_in.get(call) {
+                    if let Some((step, DataFlow::In)) = asked_in.get(call) {
                         read_in = Some(read_in.map_or(*step, |first| first.min(*step)));
                     }
                 }
@@ -173,7 +173,7 @@ pub(super) fn leaving(evidence: &Evidence) -> Vec<String> {
                     agreed.insert(call);
                 }
                 Fact::ToolStarted { call, .. } | Fact::ToolClaimed { call, .. } => {
-                    let Some((step, Carries::Out)) = asked_in.get(call) else { continue };
+                    let Some((step, DataFlow::Out)) = asked_in.get(call) else { continue };
                     if read_in.is_some_and(|read| read < *step) && !agreed.contains(call) {
                         wrong.push(format!("call {call} carried out what private data may be in, unasked"));
                     }
@@ -189,41 +189,41 @@ pub(super) fn leaving(evidence: &Evidence) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use crate::check::story::{Story, broken};
+    use crate::check::story::{Story, violations_of};
     use crate::snapshot::Approval;
 
     #[test]
     fn an_effect_that_nobody_agreed_to_breaks_i12() {
-        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "approved", "started"]);
+        let mut story = Story::for_tool("effect_ask", &["requested", "asked", "approved", "started"]);
         story.happens("effect_ask");
-        assert!(broken("I12", &story).is_empty());
+        assert!(violations_of("I12", &story).is_empty());
         story.evidence.ledger[0].payload = json!({"note": "another"});
-        assert_eq!(broken("I12", &story).len(), 1);
-        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "started"]);
+        assert_eq!(violations_of("I12", &story).len(), 1);
+        let mut story = Story::for_tool("effect_ask", &["requested", "asked", "started"]);
         story.happens("effect_ask");
-        assert_eq!(broken("I12", &story).len(), 1);
+        assert_eq!(violations_of("I12", &story).len(), 1);
     }
 
     #[test]
     fn a_tool_that_is_not_the_one_that_was_asked_about_breaks_i12() {
-        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "approved"]);
+        let mut story = Story::for_tool("effect_ask", &["requested", "asked", "approved"]);
         story.version = "v2";
-        story.say("started");
+        story.record_word("started");
         story.happens("effect_ask");
-        assert_eq!(broken("I12", &story).len(), 1);
+        assert_eq!(violations_of("I12", &story).len(), 1);
     }
 
     #[test]
     fn an_effect_that_nobody_was_asked_about_breaks_i12_unless_somebody_said_always_to_this_tool() {
         let unasked = |version: &'static str, says: &str| {
-            let mut story = Story::of_tool("effect_ask", &["requested", "asked", says, "started"]);
+            let mut story = Story::for_tool("effect_ask", &["requested", "asked", says, "started"]);
             story.happens("effect_ask");
             story.next_call("effect_ask");
             story.version = version;
-            story.say("requested");
-            story.say("started");
+            story.record_word("requested");
+            story.record_word("started");
             story.happens("effect_ask");
-            broken("I12", &story).len()
+            violations_of("I12", &story).len()
         };
         assert_eq!(unasked("v1", "approved"), 1);
         assert_eq!(unasked("v1", "approved for the run"), 0);
@@ -232,32 +232,32 @@ mod tests {
 
     #[test]
     fn a_second_decision_or_another_row_breaks_i13() {
-        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "rejected"]);
-        assert_eq!(broken("I13", &story).len(), 1, "there is no row");
+        let mut story = Story::for_tool("effect_ask", &["requested", "asked", "rejected"]);
+        assert_eq!(violations_of("I13", &story).len(), 1, "there is no row");
         let answer = Some(json!({"decision": "reject"}).to_string());
         let row = Approval { state: "answered".into(), answer };
         story.evidence.disk.approvals.insert(uuid::Uuid::from_u128(5), row);
-        assert!(broken("I13", &story).is_empty());
-        story.say("approved");
-        assert_eq!(broken("I13", &story).len(), 2);
+        assert!(violations_of("I13", &story).is_empty());
+        story.record_word("approved");
+        assert_eq!(violations_of("I13", &story).len(), 2);
     }
 
     #[test]
     fn a_denied_call_that_happened_breaks_i16() {
-        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "rejected", "started"]);
-        assert!(broken("I16", &story).is_empty());
+        let mut story = Story::for_tool("effect_ask", &["requested", "asked", "rejected", "started"]);
+        assert!(violations_of("I16", &story).is_empty());
         story.happens("effect_ask");
-        assert_eq!(broken("I16", &story).len(), 1);
+        assert_eq!(violations_of("I16", &story).len(), 1);
     }
 
     #[test]
     fn an_outward_call_after_a_private_one_breaks_p1_unless_a_person_agreed() {
         for (words, wrong) in [(&["started"][..], 1), (&["asked", "approved", "started"][..], 0)] {
-            let mut story = Story::of_tool("effect_inbox", &["requested", "started", "finished"]);
+            let mut story = Story::for_tool("effect_inbox", &["requested", "started", "finished"]);
             story.next_call("effect_mail");
-            story.say("requested");
-            words.iter().for_each(|word| story.say(word));
-            assert_eq!(broken("P1", &story).len(), wrong, "{words:?}");
+            story.record_word("requested");
+            words.iter().for_each(|word| story.record_word(word));
+            assert_eq!(violations_of("P1", &story).len(), wrong, "{words:?}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::tools;
 
 /// What the logs say of one call.
 #[derive(Debug, Default)]
-struct Told<'a> {
+struct CallRecord<'a> {
     starts: usize,
     /// The text of its result.
     result: Option<&'a str>,
@@ -20,8 +20,8 @@ struct Told<'a> {
     from_cache: bool,
 }
 
-fn told<'a>(evidence: &'a Evidence, call: &str) -> Told<'a> {
-    let mut told = Told::default();
+fn read_record<'a>(evidence: &'a Evidence, call: &str) -> CallRecord<'a> {
+    let mut told = CallRecord::default();
     let log = evidence.log_of(call);
     let about = log.iter().filter(|event| event.body.fact.call().is_some_and(|of| of.to_string() == call));
     for event in about {
@@ -41,7 +41,7 @@ fn told<'a>(evidence: &'a Evidence, call: &str) -> Told<'a> {
     told
 }
 
-pub(super) fn at_most_once(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_at_most_once(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (call, entries) in evidence.effects() {
         let count = entries.iter().filter(|entry| entry.class == Effect::NonIdempotent).count();
@@ -52,19 +52,19 @@ pub(super) fn at_most_once(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn one_key(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_one_key(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     let effects = evidence.effects();
-    for (call, entries) in evidence.asked() {
+    for (call, entries) in evidence.requests_by_call() {
         let keys: BTreeSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
         if keys.len() > 1 || !keys.contains(call) {
             wrong.push(format!("call {call} happened under the keys {keys:?}"));
         }
     }
     for (call, row) in &evidence.disk.calls {
-        let is_ours = tools::kind(&row.tool).is_some_and(|kind| kind.class == Effect::Idempotent);
+        let is_ours = tools::find_kind(&row.tool).is_some_and(|kind| kind.class == Effect::Idempotent);
         if is_ours && row.state == "succeeded" && !effects.contains_key(&*call.to_string()) {
-            let by_person = told(evidence, &call.to_string()).by_person;
+            let by_person = read_record(evidence, &call.to_string()).by_person;
             if !by_person {
                 wrong.push(format!("call {call} of `{}` succeeded and never happened", row.tool));
             }
@@ -73,10 +73,10 @@ pub(super) fn one_key(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn intent_first(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_intent_first(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (call, entries) in evidence.effects() {
-        let starts = told(evidence, call).starts;
+        let starts = read_record(evidence, call).starts;
         if starts < entries.len() {
             let times = entries.len();
             wrong.push(format!(
@@ -84,7 +84,7 @@ pub(super) fn intent_first(evidence: &Evidence) -> Vec<String> {
             ));
         }
         let row = call.parse().ok().and_then(|id: CallId| evidence.disk.calls.get(&id));
-        if tools::kind(&entries[0].tool).is_some_and(|kind| kind.client) {
+        if tools::find_kind(&entries[0].tool).is_some_and(|kind| kind.client) {
             continue;
         }
         if row.is_none_or(|row| row.attempt < entries.len() as u64) {
@@ -95,11 +95,11 @@ pub(super) fn intent_first(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn results_are_real(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_results(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
-    let asked = evidence.asked();
-    for (call, row) in evidence.disk.calls.iter().filter(|(_, row)| tools::kind(&row.tool).is_some()) {
-        let told = told(evidence, &call.to_string());
+    let asked = evidence.requests_by_call();
+    for (call, row) in evidence.disk.calls.iter().filter(|(_, row)| tools::find_kind(&row.tool).is_some()) {
+        let told = read_record(evidence, &call.to_string());
         let Some(result) = told.result.filter(|_| !told.by_person) else { continue };
         let own = asked.get(&*call.to_string()).map_or(&[][..], Vec::as_slice);
         let answered = if told.from_cache {
@@ -117,12 +117,12 @@ pub(super) fn results_are_real(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn no_false_failure(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_failures(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (call, entries) in evidence.effects() {
         let row = call.parse().ok().and_then(|id: CallId| evidence.disk.calls.get(&id));
         let state = row.map_or("", |row| row.state.as_str());
-        let told = told(evidence, call);
+        let told = read_record(evidence, call);
         if let Some(failed) = told.failed {
             let tool = &entries[0].tool;
             wrong.push(format!("call {call} of `{tool}` happened, and its log says `{failed}`"));
@@ -138,7 +138,7 @@ pub(super) fn no_false_failure(evidence: &Evidence) -> Vec<String> {
 }
 
 /// What a user is told by a tool that remembers its answers was once answered to that user.
-pub(super) fn own_answers(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_answer_owners(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (id, run) in &evidence.disk.runs {
         for event in &run.log {
@@ -160,81 +160,81 @@ pub(super) fn own_answers(evidence: &Evidence) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::story::{Story, broken};
+    use crate::check::story::{Story, violations_of};
 
     #[test]
     fn a_second_effect_breaks_i3_unless_it_is_idempotent() {
         let mut story = Story::with_log(&["requested", "started"]);
         story.happens("effect_send");
-        assert!(broken("I3", &story).is_empty());
+        assert!(violations_of("I3", &story).is_empty());
         story.happens("effect_send");
-        assert_eq!(broken("I3", &story).len(), 1);
+        assert_eq!(violations_of("I3", &story).len(), 1);
         let mut story = Story::with_log(&["requested", "started", "started"]);
         story.happens("effect_put");
         story.happens("effect_put");
-        assert!(broken("I3", &story).is_empty());
+        assert!(violations_of("I3", &story).is_empty());
     }
 
     #[test]
     fn another_key_or_a_success_without_an_effect_breaks_i4() {
-        let mut story = Story::of_tool("effect_put", &["requested", "started", "finished"]);
-        assert_eq!(broken("I4", &story).len(), 1);
+        let mut story = Story::for_tool("effect_put", &["requested", "started", "finished"]);
+        assert_eq!(violations_of("I4", &story).len(), 1);
         story.happens("effect_put");
-        assert!(broken("I4", &story).is_empty());
+        assert!(violations_of("I4", &story).is_empty());
         story.happens("effect_put");
         story.evidence.ledger[1].key = "another".into();
-        assert_eq!(broken("I4", &story).len(), 1);
+        assert_eq!(violations_of("I4", &story).len(), 1);
     }
 
     #[test]
     fn an_effect_without_its_start_on_disk_breaks_i5() {
         let mut story = Story::with_log(&["requested", "started"]);
         story.happens("effect_send");
-        assert!(broken("I5", &story).is_empty());
+        assert!(violations_of("I5", &story).is_empty());
         let mut story = Story::with_log(&["requested"]);
         story.happens("effect_send");
-        assert_eq!(broken("I5", &story).len(), 2, "by the log and by the row");
+        assert_eq!(violations_of("I5", &story).len(), 2, "by the log and by the row");
         let mut story = Story::with_log(&["requested", "started"]);
         story.happens("effect_put");
         story.happens("effect_put");
-        assert_eq!(broken("I5", &story).len(), 2, "each attempt needs a start of its own");
-        let mut story = Story::of_tool("effect_read", &["requested"]);
+        assert_eq!(violations_of("I5", &story).len(), 2, "each attempt needs a start of its own");
+        let mut story = Story::for_tool("effect_read", &["requested"]);
         story.happens("effect_read");
-        assert!(broken("I5", &story).is_empty(), "a read that was lost is made again");
+        assert!(violations_of("I5", &story).is_empty(), "a read that was lost is made again");
     }
 
     #[test]
     fn a_result_that_the_ledger_never_gave_breaks_i6() {
         let mut story = Story::with_log(&["requested", "started", "finished"]);
         story.happens("effect_send");
-        assert!(broken("I6", &story).is_empty());
+        assert!(violations_of("I6", &story).is_empty());
         story.evidence.ledger[0].answer = "something else".into();
-        assert_eq!(broken("I6", &story).len(), 1);
+        assert_eq!(violations_of("I6", &story).len(), 1);
     }
 
     #[test]
     fn an_effect_that_is_reported_as_failed_breaks_i7() {
         for (said, wrong) in [("failed", 1), ("refused", 1), ("unknown", 0), ("finished", 0)] {
             let mut story = Story::with_log(&["requested", "started", said]);
-            assert!(broken("I7", &story).is_empty(), "{said}");
+            assert!(violations_of("I7", &story).is_empty(), "{said}");
             story.happens("effect_send");
-            assert_eq!(broken("I7", &story).len(), wrong, "{said}");
+            assert_eq!(violations_of("I7", &story).len(), wrong, "{said}");
         }
         let mut story = Story::with_log(&["requested", "started", "unknown"]);
         story.happens("effect_send");
         story.happens("effect_send");
-        assert_eq!(broken("I7", &story).len(), 1);
-        let mut story = Story::of_tool("effect_read", &["requested", "started", "failed"]);
+        assert_eq!(violations_of("I7", &story).len(), 1);
+        let mut story = Story::for_tool("effect_read", &["requested", "started", "failed"]);
         story.happens("effect_read");
-        assert!(broken("I7", &story).is_empty(), "a read is no effect");
+        assert!(violations_of("I7", &story).is_empty(), "a read is no effect");
     }
 
     #[test]
     fn the_answer_to_another_user_breaks_c1() {
-        let mut story = Story::of_tool("effect_look", &["requested", "started", "finished"]);
+        let mut story = Story::for_tool("effect_look", &["requested", "started", "finished"]);
         story.happens("effect_look");
-        assert!(broken("C1", &story).is_empty());
+        assert!(violations_of("C1", &story).is_empty());
         story.evidence.ledger[0].user = "eve".into();
-        assert_eq!(broken("C1", &story).len(), 1);
+        assert_eq!(violations_of("C1", &story).len(), 1);
     }
 }

@@ -8,15 +8,15 @@ use helve_types::{CallId, Fact, Message, RunId};
 use serde_json::Value;
 
 use super::Evidence;
-use crate::bend::SIGN;
 use crate::snapshot::Run;
+use crate::store_fault::SIGN;
 
-pub(super) fn sound(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_files(evidence: &Evidence) -> Vec<String> {
     let finding = &evidence.disk.integrity;
     if finding == "ok" { vec![] } else { vec![format!("the database is damaged: {finding}")] }
 }
 
-pub(super) fn contiguous(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_contiguous(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (id, run) in &evidence.disk.runs {
         let gap = (1..).zip(&run.log).find(|(expected, event)| event.seq != *expected);
@@ -35,7 +35,7 @@ pub(super) fn contiguous(evidence: &Evidence) -> Vec<String> {
 }
 
 /// At the end of the load; before that runs may well be under way.
-pub(super) fn ends_or_waits(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_ends(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (id, run) in &evidence.disk.runs {
         if evidence.at_end && !run.state.is_final() && !run.state.is_waiting() {
@@ -56,19 +56,17 @@ pub(super) fn ends_or_waits(evidence: &Evidence) -> Vec<String> {
 }
 
 /// A former owner of a run left its sign wherever it was let in.
-pub(super) fn fenced(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_fencing(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (id, run) in &evidence.disk.runs {
-        let by_a_ghost = |fact: &Fact| matches!(fact, Fact::StepRestarted { because, .. } if because == SIGN);
-        let haunted = run.log.iter().filter(|event| by_a_ghost(&event.body.fact));
-        wrong.extend(
-            haunted.map(|event| format!("event {} of run {id} is of one who had lost it", event.seq)),
-        );
+        let is_stale = |fact: &Fact| matches!(fact, Fact::StepRestarted { because, .. } if because == SIGN);
+        let stale = run.log.iter().filter(|event| is_stale(&event.body.fact));
+        wrong.extend(stale.map(|event| format!("event {} of run {id} is of one who had lost it", event.seq)));
     }
     wrong
 }
 
-pub(super) fn outcomes_are_final(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_outcomes_final(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (id, run) in &evidence.disk.runs {
         let mut settled: BTreeSet<&CallId> = BTreeSet::new();
@@ -93,7 +91,7 @@ pub(super) fn outcomes_are_final(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn transcripts(evidence: &Evidence) -> Vec<String> {
+pub(super) fn check_transcripts(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (id, run) in &evidence.disk.runs {
         let history = evidence.disk.history(run);
@@ -173,36 +171,36 @@ mod tests {
     use helve_types::{Ending, RunState};
 
     use super::*;
-    use crate::check::story::{Story, broken};
+    use crate::check::story::{Story, violations_of};
 
     #[test]
     fn a_gap_or_an_empty_log_breaks_i2() {
         let mut story = Story::with_log(&["requested", "started"]);
-        assert!(broken("I2", &story).is_empty());
+        assert!(violations_of("I2", &story).is_empty());
         story.log().remove(1);
-        assert_eq!(broken("I2", &story).len(), 1);
+        assert_eq!(violations_of("I2", &story).len(), 1);
         story.log().clear();
-        assert_eq!(broken("I2", &story).len(), 1);
+        assert_eq!(violations_of("I2", &story).len(), 1);
     }
 
     #[test]
     fn a_damaged_file_breaks_i8() {
         let mut story = Story::with_log(&[]);
-        assert!(broken("I8", &story).is_empty());
+        assert!(violations_of("I8", &story).is_empty());
         story.evidence.disk.integrity = "row 3 missing from index".into();
-        assert_eq!(broken("I8", &story).len(), 1);
+        assert_eq!(violations_of("I8", &story).len(), 1);
     }
 
     #[test]
     fn a_run_that_is_still_running_at_the_end_breaks_i9() {
         let mut story = Story::with_log(&[]);
-        assert!(broken("I9", &story).is_empty());
+        assert!(violations_of("I9", &story).is_empty());
         story.evidence.at_end = true;
-        assert_eq!(broken("I9", &story).len(), 1);
+        assert_eq!(violations_of("I9", &story).len(), 1);
         story.row().state = RunState::WaitingApproval;
-        assert!(broken("I9", &story).is_empty());
+        assert!(violations_of("I9", &story).is_empty());
         story.add(Fact::RunFinished { ending: Ending::Answered });
-        assert_eq!(broken("I9", &story).len(), 1, "its row says otherwise");
+        assert_eq!(violations_of("I9", &story).len(), 1, "its row says otherwise");
     }
 
     #[test]
@@ -214,29 +212,29 @@ mod tests {
             because: "the server was restarted".into(),
             spent: None,
         });
-        assert!(broken("F1", &story).is_empty());
+        assert!(violations_of("F1", &story).is_empty());
         story.add(Fact::StepRestarted { step: 1, attempt: 1, because: SIGN.into(), spent: None });
-        assert_eq!(broken("F1", &story).len(), 1);
+        assert_eq!(violations_of("F1", &story).len(), 1);
     }
 
     #[test]
     fn a_second_outcome_or_one_after_the_end_breaks_r4() {
         let mut story = Story::with_log(&["requested", "started", "unknown", "finished"]);
-        assert!(broken("R4", &story).is_empty(), "a person found out");
-        story.say("failed");
-        assert_eq!(broken("R4", &story).len(), 1);
+        assert!(violations_of("R4", &story).is_empty(), "a person found out");
+        story.record_word("failed");
+        assert_eq!(violations_of("R4", &story).len(), 1);
         let mut story = Story::with_log(&["requested", "started", "unknown"]);
         story.add(Fact::RunFinished { ending: Ending::Answered });
-        story.say("finished");
-        assert_eq!(broken("R4", &story).len(), 1);
+        story.record_word("finished");
+        assert_eq!(violations_of("R4", &story).len(), 1);
     }
 
     #[test]
     fn a_log_that_does_not_begin_with_its_start_breaks_i10() {
         let mut story = Story::with_log(&["requested", "started", "finished"]);
-        assert!(broken("I10", &story).is_empty());
+        assert!(violations_of("I10", &story).is_empty());
         story.log().remove(0);
-        assert_eq!(broken("I10", &story).len(), 1);
+        assert_eq!(violations_of("I10", &story).len(), 1);
     }
 
     #[test]

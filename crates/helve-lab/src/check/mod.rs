@@ -5,12 +5,12 @@
 //! to judge what the model would be shown of each prefix of a log (I10).
 
 mod acks;
+mod allowances;
 mod bounds;
 mod claims;
 mod consent;
 mod effects;
 mod logs;
-mod standing;
 #[cfg(test)]
 mod story;
 mod views;
@@ -21,13 +21,13 @@ use helve_types::{CallId, Effect, RunId};
 
 use crate::client::ClientLog;
 use crate::footprint::Footprint;
-use crate::ledger::Entry;
+use crate::ledger::LedgerEntry;
 use crate::snapshot::{Event, Run, Snapshot};
 
 /// Everything a verdict rests on.
 pub struct Evidence {
     pub disk: Snapshot,
-    pub ledger: Vec<Entry>,
+    pub ledger: Vec<LedgerEntry>,
     pub clients: Vec<ClientLog>,
     /// What the server wrote for its operator.
     pub server_log: String,
@@ -41,19 +41,19 @@ pub struct Evidence {
 
 impl Evidence {
     /// What disk, ledger and clients say, and nobody else.
-    pub fn of(disk: Snapshot, ledger: Vec<Entry>, clients: Vec<ClientLog>, at_end: bool) -> Self {
+    pub fn new(disk: Snapshot, ledger: Vec<LedgerEntry>, clients: Vec<ClientLog>, at_end: bool) -> Self {
         let (server_log, footprints, judged) = (String::new(), vec![], BTreeMap::new());
         Self { disk, ledger, clients, server_log, footprints, judged, at_end }
     }
 
     /// What the ledger was asked for in each call.
-    fn asked(&self) -> BTreeMap<&str, Vec<&Entry>> {
+    fn requests_by_call(&self) -> BTreeMap<&str, Vec<&LedgerEntry>> {
         by_call(self.ledger.iter())
     }
 
     /// The executed effects of each call. Reads are none: one whose record was lost in a crash is made again, or its
     /// number goes to another call of the step that is asked for again.
-    fn effects(&self) -> BTreeMap<&str, Vec<&Entry>> {
+    fn effects(&self) -> BTreeMap<&str, Vec<&LedgerEntry>> {
         by_call(self.ledger.iter().filter(|entry| entry.class != Effect::Read))
     }
 
@@ -68,8 +68,8 @@ impl Evidence {
     }
 }
 
-fn by_call<'a>(entries: impl Iterator<Item = &'a Entry>) -> BTreeMap<&'a str, Vec<&'a Entry>> {
-    let mut calls: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+fn by_call<'a>(entries: impl Iterator<Item = &'a LedgerEntry>) -> BTreeMap<&'a str, Vec<&'a LedgerEntry>> {
+    let mut calls: BTreeMap<&str, Vec<&LedgerEntry>> = BTreeMap::new();
     for entry in entries {
         calls.entry(entry.call.as_str()).or_default().push(entry);
     }
@@ -95,38 +95,46 @@ const fn rule(name: &'static str, says: &'static str, broken: fn(&Evidence) -> V
 
 pub const RULES: &[Rule] = &[
     rule("I1", "every event that a client got with an id is in the log, unchanged", acks::events_kept),
-    rule("I2", "events are numbered from 1 without gaps", logs::contiguous),
-    rule("I3", "an effect that cannot be taken back happens at most once per call", effects::at_most_once),
-    rule("I4", "an idempotent call has one key, and happened if it succeeded", effects::one_key),
+    rule("I2", "events are numbered from 1 without gaps", logs::check_contiguous),
+    rule(
+        "I3",
+        "an effect that cannot be taken back happens at most once per call",
+        effects::check_at_most_once,
+    ),
+    rule("I4", "an idempotent call has one key, and happened if it succeeded", effects::check_one_key),
     rule(
         "I5",
         "nothing but a read is sent before it is on record that it is being sent",
-        effects::intent_first,
+        effects::check_intent_first,
     ),
-    rule("I6", "a result that is on record is what the ledger answered", effects::results_are_real),
-    rule("I7", "what happened is never reported as failed or denied", effects::no_false_failure),
-    rule("I8", "the database is sound", logs::sound),
-    rule("I9", "every run ends or waits for somebody", logs::ends_or_waits),
-    rule("I10", "the model is shown a valid history at every prefix of every log", logs::transcripts),
-    rule("I11", "what a reader saw is what the log says", views::readers_agree),
+    rule("I6", "a result that is on record is what the ledger answered", effects::check_results),
+    rule("I7", "what happened is never reported as failed or denied", effects::check_failures),
+    rule("I8", "the database is sound", logs::check_files),
+    rule("I9", "every run ends or waits for somebody", logs::check_ends),
+    rule("I10", "the model is shown a valid history at every prefix of every log", logs::check_transcripts),
+    rule("I11", "what a reader saw is what the log says", views::check_readers),
     rule("I12", "what was approved, of the tool as it was, is what was sent", consent::approved_bytes),
-    rule("I13", "a question is decided once", consent::one_decision),
+    rule("I13", "a question is decided once", consent::check_one_decision),
     rule("I14", "one request is one run, however often it was repeated", acks::one_run_per_request),
-    rule("I15", "no step and no call is begun beyond the budget", bounds::budgets),
-    rule("I16", "what was denied, or not answered in time, never happened", consent::denied_is_not_done),
-    rule("I17", "no secret is in events, messages, streams or the server's log", views::no_secret),
-    rule("I18", "memory, files and threads are as before once the load is over", bounds::at_rest),
+    rule("I15", "no step and no call is begun beyond the budget", bounds::check_budgets),
+    rule("I16", "what was denied, or not answered in time, never happened", consent::check_denied_calls),
+    rule("I17", "no secret is in events, messages, streams or the server's log", views::check_secrets),
+    rule(
+        "I18",
+        "memory, files and threads are as before once the load is over",
+        bounds::check_resources_at_rest,
+    ),
     rule("W1", "a run that was promised is on disk", acks::runs_kept),
     rule("W8", "an answer that was acknowledged is on disk", acks::answers_kept),
     rule("W9", "a message to a run that was acknowledged is on disk, once", acks::messages_kept),
-    rule("A5", "one client has a call, and its claim and its result are on disk", claims::one_client),
-    rule("C1", "nobody is given the answer to another user", effects::own_answers),
-    rule("F1", "who has lost a run writes nothing into it", logs::fenced),
-    rule("L1", "no more calls of a tool are at work at once than it allows", bounds::at_once),
-    rule("M1", "a text on record is one that the model said, whole and once", views::texts_are_whole),
-    rule("P1", "private data leaves only with a person's consent", consent::leaving),
-    rule("R3", "the message of a run that is over is the fold of its log", views::messages_agree),
-    rule("R4", "an outcome is final, and so is the end of a run", logs::outcomes_are_final),
+    rule("A5", "one client has a call, and its claim and its result are on disk", claims::check_claims),
+    rule("C1", "nobody is given the answer to another user", effects::check_answer_owners),
+    rule("F1", "who has lost a run writes nothing into it", logs::check_fencing),
+    rule("L1", "no more calls of a tool are at work at once than it allows", bounds::check_parallel_calls),
+    rule("M1", "a text on record is one that the model said, whole and once", views::check_texts),
+    rule("P1", "private data leaves only with a person's consent", consent::check_data_leaks),
+    rule("R3", "the message of a run that is over is the fold of its log", views::check_messages),
+    rule("R4", "an outcome is final, and so is the end of a run", logs::check_outcomes_final),
 ];
 
 /// Everything that is wrong.

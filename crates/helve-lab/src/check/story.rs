@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::{Evidence, check};
 use crate::client::{ClientLog, Reader};
-use crate::ledger::Entry;
-use crate::snapshot::{Call, Event, Run, Snapshot};
+use crate::ledger::LedgerEntry;
+use crate::snapshot::{Event, Run, Snapshot, StoredCall};
 use crate::tools;
 
 const USER: &str = "mei";
@@ -31,18 +31,18 @@ pub(super) struct Story {
 }
 
 /// What one rule finds wrong.
-pub(super) fn broken(rule: &str, story: &Story) -> Vec<String> {
+pub(super) fn violations_of(rule: &str, story: &Story) -> Vec<String> {
     let found = check(&story.evidence).into_iter();
     found.filter(|violation| violation.rule == rule).map(|violation| violation.what).collect()
 }
 
 impl Story {
     pub(super) fn with_log(words: &[&str]) -> Self {
-        Self::of_tool("effect_send", words)
+        Self::for_tool("effect_send", words)
     }
 
     /// A run whose log is `run.started` and what the words say of its one call.
-    pub(super) fn of_tool(tool: &'static str, words: &[&str]) -> Self {
+    pub(super) fn for_tool(tool: &'static str, words: &[&str]) -> Self {
         let run = RunId(Uuid::from_u128(7));
         let setup = RunSetup {
             agent: "default".into(),
@@ -91,13 +91,13 @@ impl Story {
             reply: MessageId(Uuid::from_u128(2)),
             text: "n-1 go".into(),
         }));
-        words.iter().for_each(|word| story.say(word));
+        words.iter().for_each(|word| story.record_word(word));
         story
     }
 
-    pub(super) fn say(&mut self, word: &str) {
+    pub(super) fn record_word(&mut self, word: &str) {
         let call = self.call.clone();
-        let effect = tools::kind(self.tool).map_or(Effect::Read, |kind| kind.class);
+        let effect = tools::find_kind(self.tool).map_or(Effect::Read, |kind| kind.class);
         let failure = |kind| Failure::new(kind, "no luck");
         let (fact, state) = match word {
             "requested" => {
@@ -111,7 +111,7 @@ impl Story {
                     replaces: None,
                     repairs: vec![],
                 };
-                let row = Call { tool: self.tool.into(), state: String::new(), attempt: 0 };
+                let row = StoredCall { tool: self.tool.into(), state: String::new(), attempt: 0 };
                 self.evidence.disk.calls.insert(call, row);
                 (requested, "planned")
             }
@@ -203,10 +203,10 @@ impl Story {
 
     /// The ledger carries out the call once more.
     pub(super) fn happens(&mut self, tool: &'static str) {
-        let class = tools::kind(tool).unwrap().class;
+        let class = tools::find_kind(tool).unwrap().class;
         let n = self.evidence.ledger.len() as u64 + 1;
         let receipt = if class == Effect::Idempotent { 1 } else { n };
-        self.evidence.ledger.push(Entry {
+        self.evidence.ledger.push(LedgerEntry {
             n,
             receipt,
             call: self.call.to_string(),
@@ -226,7 +226,7 @@ impl Story {
         let mut reader = Reader::new(self.run);
         reader.connected();
         for event in &self.evidence.disk.runs[&self.run].log {
-            reader.take(Some(event.seq), &event.json);
+            reader.read_frame(Some(event.seq), &event.json);
         }
         self.client().readers.push(reader);
     }

@@ -5,42 +5,42 @@ use std::time::Duration;
 use helve_types::{EventBody, RunId};
 use reqwest::StatusCode;
 
+use super::connection::{Frames, ServerConnection, ServerGone};
 use super::log::Reader;
-use super::talk::{Frames, Gone, Talk};
 use super::{SharedLog, lock};
 
 /// A stream that says nothing for so long is left, and whoever waits for the run finds it stuck on disk.
 const SILENCE: Duration = Duration::from_secs(12);
 
 /// Where a reader's log is kept: the client's log, and the place in it.
-pub(super) struct Place<'a> {
+pub(super) struct LogPosition<'a> {
     pub(super) log: &'a SharedLog,
     pub(super) at: usize,
 }
 
-impl Place<'_> {
-    fn with<T>(&self, look: impl FnOnce(&mut Reader) -> T) -> T {
+impl LogPosition<'_> {
+    fn with_reader<T>(&self, look: impl FnOnce(&mut Reader) -> T) -> T {
         look(&mut lock(self.log).readers[self.at])
     }
 
     pub(super) fn run(&self) -> RunId {
-        self.with(|reader| reader.run)
+        self.with_reader(|reader| reader.run)
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.with(|reader| reader.view.over)
+        self.with_reader(|reader| reader.view.over)
     }
 }
 
 /// A connection on which a run is followed.
-pub(super) struct Following<'a> {
-    place: Place<'a>,
+pub(super) struct FollowedRun<'a> {
+    place: LogPosition<'a>,
     frames: Frames,
     pub(super) seen: usize,
 }
 
 /// What a connection brings next.
-pub(super) enum Seen {
+pub(super) enum StreamItem {
     Event(Box<EventBody>),
     Live,
     /// The server ended the stream.
@@ -48,15 +48,18 @@ pub(super) enum Seen {
     Silence,
 }
 
-impl<'a> Following<'a> {
+impl<'a> FollowedRun<'a> {
     /// Connects after the last event that was read; none if there is nothing to follow.
-    pub(super) async fn begin(talk: &Talk<'_>, place: Place<'a>) -> Result<Option<Self>, Gone> {
-        let (run, after) = place.with(|reader| (reader.run, reader.view.last));
+    pub(super) async fn begin(
+        talk: &ServerConnection<'_>,
+        place: LogPosition<'a>,
+    ) -> Result<Option<Self>, ServerGone> {
+        let (run, after) = place.with_reader(|reader| (reader.run, reader.view.last));
         let response = talk.follow(run, after).await?;
         match response.status() {
             StatusCode::OK => {
-                place.with(Reader::connected);
-                return Ok(Some(Self { place, frames: Frames::of(response, talk.wire, after), seen: 0 }));
+                place.with_reader(Reader::connected);
+                return Ok(Some(Self { place, frames: Frames::new(response, talk.wire, after), seen: 0 }));
             }
             StatusCode::NO_CONTENT => {
                 if !place.is_over() {
@@ -68,19 +71,19 @@ impl<'a> Following<'a> {
         Ok(None)
     }
 
-    pub(super) async fn next(&mut self) -> Result<Seen, Gone> {
+    pub(super) async fn next(&mut self) -> Result<StreamItem, ServerGone> {
         let Ok(frame) = tokio::time::timeout(SILENCE, self.frames.next()).await else {
-            return Ok(Seen::Silence);
+            return Ok(StreamItem::Silence);
         };
-        let Some(frame) = frame? else { return Ok(Seen::End) };
+        let Some(frame) = frame? else { return Ok(StreamItem::End) };
         self.seen += 1;
-        let event = self.place.with(|reader| reader.take(frame.id, &frame.data));
-        Ok(event.map_or(Seen::Live, |event| Seen::Event(Box::new(event))))
+        let event = self.place.with_reader(|reader| reader.read_frame(frame.id, &frame.data));
+        Ok(event.map_or(StreamItem::Live, |event| StreamItem::Event(Box::new(event))))
     }
 }
 
-impl Place<'_> {
+impl LogPosition<'_> {
     fn fault(&self, what: String) {
-        self.with(|reader| reader.view.faults.push(what));
+        self.with_reader(|reader| reader.view.faults.push(what));
     }
 }

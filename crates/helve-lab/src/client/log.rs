@@ -11,10 +11,10 @@ use crate::view::View;
 #[derive(Debug, Clone, Default)]
 pub struct ClientLog {
     pub starts: Vec<Start>,
-    pub answers: Vec<Answered>,
-    pub said: Vec<Said>,
+    pub answers: Vec<AnsweredQuestion>,
+    pub said: Vec<AcceptedMessage>,
     pub claims: Vec<Claim>,
-    pub brought: Vec<Brought>,
+    pub brought: Vec<AcceptedResult>,
     pub readers: Vec<Reader>,
     /// What no server should ever have done.
     pub faults: Vec<String>,
@@ -32,14 +32,14 @@ pub struct Start {
 
 /// A question that was settled with a 200.
 #[derive(Debug, Clone)]
-pub struct Answered {
+pub struct AnsweredQuestion {
     pub approval: Uuid,
     pub answer: Value,
 }
 
 /// Something that was said to a run, and taken with a 202.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct AcceptedMessage {
     pub run: RunId,
     pub message: MessageId,
     pub text: String,
@@ -54,7 +54,7 @@ pub struct Claim {
 
 /// A client's result that was taken with a 202.
 #[derive(Debug, Clone)]
-pub struct Brought {
+pub struct AcceptedResult {
     pub call: CallId,
     pub text: String,
 }
@@ -82,13 +82,13 @@ impl Reader {
     }
 
     /// Takes in a frame, and returns the event if it was one.
-    pub fn take(&mut self, id: Option<u64>, data: &str) -> Option<EventBody> {
+    pub fn read_frame(&mut self, id: Option<u64>, data: &str) -> Option<EventBody> {
         if data.contains(crate::CANARY) {
             self.secrets.push(data.to_owned());
         }
         let Some(seq) = id else {
             match serde_json::from_str::<Live>(data) {
-                Ok(live) => self.view.live(&live),
+                Ok(live) => self.view.apply_live(&live),
                 Err(error) => self.view.faults.push(format!("a live frame `{data}`: {error}")),
             }
             return None;

@@ -4,14 +4,14 @@
 //! log of what it was promised and shown. When the server dies they wait at the `Door`, and go on with the next
 //! one as a page would: the same request under the same key, the same stream after the last event.
 
-mod asker;
-mod door;
-mod errand;
+mod client_call;
+mod client_task;
+pub(crate) mod connection;
 mod follow;
 mod log;
-pub(crate) mod talk;
+mod requested_run;
+mod server_switch;
 mod watcher;
-mod wish;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,12 +20,12 @@ use helve_types::RunId;
 use reqwest::Client;
 use tokio::task::JoinSet;
 
-use self::asker::Asker;
-pub(crate) use self::door::{Door, Open, State};
-pub use self::log::{Answered, Brought, Claim, ClientLog, Reader, Said, Start};
-pub(crate) use self::talk::Wire;
+use self::client_task::ClientTask;
+pub(crate) use self::connection::Wire;
+pub use self::log::{AcceptedMessage, AcceptedResult, AnsweredQuestion, Claim, ClientLog, Reader, Start};
+pub(crate) use self::server_switch::{ServerAddress, ServerSwitch, SwitchState};
 use self::watcher::Watcher;
-use crate::dice::Dice;
+use crate::rng::Rng;
 
 /// Clients that start runs of their own.
 const ASKERS: usize = 6;
@@ -33,8 +33,8 @@ const ASKERS: usize = 6;
 const WATCHERS: usize = 2;
 
 /// All clients of a round; they end when this is dropped.
-pub(crate) struct Crowd {
-    door: Door,
+pub(crate) struct Clients {
+    door: ServerSwitch,
     logs: Vec<SharedLog>,
     _tasks: JoinSet<()>,
 }
@@ -46,8 +46,8 @@ pub(crate) type Runs = Arc<Mutex<Vec<RunId>>>;
 
 /// What a client has to do with.
 #[derive(Clone)]
-pub(crate) struct Means {
-    door: Door,
+pub(crate) struct ClientParts {
+    door: ServerSwitch,
     http: Client,
     log: SharedLog,
     runs: Runs,
@@ -56,12 +56,12 @@ pub(crate) struct Means {
     wire: Wire,
 }
 
-impl Crowd {
+impl Clients {
     pub(crate) fn start(
-        door: &Door,
+        door: &ServerSwitch,
         ledger: &str,
         wire: Wire,
-        mut dice: Dice,
+        mut rng: Rng,
     ) -> Result<Self, reqwest::Error> {
         // From another address than the server's: to connect to a port that has just become free, from the same
         // address, can end in a connection with oneself.
@@ -72,7 +72,7 @@ impl Crowd {
         let logs: Vec<SharedLog> = (0..ASKERS + WATCHERS).map(|_| SharedLog::default()).collect();
         let mut tasks = JoinSet::new();
         for (number, log) in logs.iter().enumerate() {
-            let means = Means {
+            let means = ClientParts {
                 door: door.clone(),
                 http: http.clone(),
                 log: log.clone(),
@@ -80,11 +80,11 @@ impl Crowd {
                 ledger: ledger.to_owned(),
                 wire,
             };
-            let dice = dice.fork();
+            let rng = rng.fork();
             if number < ASKERS {
-                tasks.spawn(Asker::new(number, means, dice).run());
+                tasks.spawn(ClientTask::new(number, means, rng).run());
             } else {
-                tasks.spawn(Watcher::new(number, means, dice).run());
+                tasks.spawn(Watcher::new(number, means, rng).run());
             }
         }
         Ok(Self { door: door.clone(), logs, _tasks: tasks })
@@ -99,9 +99,9 @@ impl Crowd {
     }
 }
 
-impl Drop for Crowd {
+impl Drop for Clients {
     fn drop(&mut self) {
-        self.door.set(State::Closed);
+        self.door.set(SwitchState::Closed);
     }
 }
 

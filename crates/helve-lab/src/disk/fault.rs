@@ -24,7 +24,7 @@ pub enum Fault {
 /// What the server must do while it lasts. Whatever it does, nothing that was told is lost, nothing is sent that is not
 /// on record, and when it is over runs are taken again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meanwhile {
+pub(super) enum ExpectedService {
     /// Says no with a 503, and takes runs again by itself.
     Refuses,
     /// Says no from the first failure to its next start.
@@ -38,14 +38,14 @@ pub(super) enum Meanwhile {
 }
 
 impl Fault {
-    pub(super) fn meanwhile(self) -> Meanwhile {
+    pub(super) fn meanwhile(self) -> ExpectedService {
         match self {
             // What is left may be enough for a while.
-            Self::Full { .. } => Meanwhile::Refuses,
-            Self::Sync { .. } => Meanwhile::RefusesUntilRestart,
-            Self::ReadOnlyStart => Meanwhile::DoesNotStart,
-            Self::Writes { .. } | Self::FileSize { .. } => Meanwhile::MayEnd,
-            Self::Files { .. } | Self::Memory { .. } => Meanwhile::GoesOn,
+            Self::Full { .. } => ExpectedService::Refuses,
+            Self::Sync { .. } => ExpectedService::RefusesUntilRestart,
+            Self::ReadOnlyStart => ExpectedService::DoesNotStart,
+            Self::Writes { .. } | Self::FileSize { .. } => ExpectedService::MayEnd,
+            Self::Files { .. } | Self::Memory { .. } => ExpectedService::GoesOn,
         }
     }
 

@@ -5,12 +5,12 @@
 //! server at the nth call of a kind. `tools` are the programs of the system that do it: strace, unshare, mount, prlimit.
 
 mod fault;
-mod guest;
+mod http_client;
 mod syscalls;
 mod tools;
 mod trial;
 
 pub use self::fault::{Fault, LONG, SHORT};
-pub use self::syscalls::{CALLS, Sweep, Swept};
-pub use self::tools::{apart, missing, missing_strace};
-pub use self::trial::{Trial, Tried};
+pub use self::syscalls::{CALLS, SyscallPlan, SyscallReport};
+pub use self::tools::{missing_disk_tools, missing_strace, unshare_prefix};
+pub use self::trial::{DiskTrial, TrialReport};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use tokio::task::JoinSet;
 
-use super::tools::meddled;
+use super::tools::with_syscall_fault;
 use crate::check::Violation;
 use crate::drive::{KILLS_PER_ROUND, Lab, Round, ServerCommand};
 
@@ -18,7 +18,7 @@ pub const CALLS: [&str; 4] = ["pwrite64", "fsync", "writev", "recvfrom"];
 const CALL_MAX: Duration = Duration::from_secs(4);
 
 #[derive(Debug, Clone)]
-pub struct Sweep {
+pub struct SyscallPlan {
     pub command: ServerCommand,
     pub seed: u64,
     pub kills: usize,
@@ -29,7 +29,7 @@ pub struct Sweep {
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub struct Swept {
+pub struct SyscallReport {
     /// Deaths at each kind of call.
     pub at: BTreeMap<&'static str, usize>,
     /// The last nth that was reached.
@@ -52,19 +52,19 @@ fn plan(kills: usize) -> Vec<Boundary> {
     (0..kills).map(|n| Boundary { call: CALLS[n % CALLS.len()], nth: 1 + n / CALLS.len() }).collect()
 }
 
-impl Sweep {
-    pub async fn run(&self) -> anyhow::Result<Swept> {
+impl SyscallPlan {
+    pub async fn run(&self) -> anyhow::Result<SyscallReport> {
         let began = Instant::now();
         let rounds: Vec<Vec<Boundary>> =
             plan(self.kills).chunks(KILLS_PER_ROUND).map(<[Boundary]>::to_vec).collect();
         let mut waiting = rounds.into_iter().enumerate();
         let mut running = JoinSet::new();
-        let mut swept = Swept::default();
+        let mut swept = SyscallReport::default();
         loop {
             while running.len() < self.jobs.max(1) {
                 let Some((number, boundaries)) = waiting.next() else { break };
                 let sweep = self.clone();
-                running.spawn(async move { sweep.play(number, &boundaries).await });
+                running.spawn(async move { sweep.play_round(number, &boundaries).await });
             }
             let Some(played) = running.join_next().await else { break };
             swept.add(played??);
@@ -73,23 +73,23 @@ impl Sweep {
         Ok(swept)
     }
 
-    async fn play(&self, number: usize, boundaries: &[Boundary]) -> anyhow::Result<Swept> {
+    async fn play_round(&self, number: usize, boundaries: &[Boundary]) -> anyhow::Result<SyscallReport> {
         let dir = tempfile::Builder::new().prefix("helve-calls-").tempdir_in(&self.dir)?;
         let seed = self.seed.wrapping_add(number as u64);
         let commands: Vec<ServerCommand> = boundaries
             .iter()
-            .map(|at| meddled(&self.command, at.call, &format!("signal=KILL:when={}", at.nth)))
+            .map(|at| with_syscall_fault(&self.command, at.call, &format!("signal=KILL:when={}", at.nth)))
             .collect();
         let round = |command| round(command, dir.path(), seed);
         let rounds: Vec<Round<'_>> = commands.iter().map(round).collect();
         let healthy = round(&self.command);
         let mut lab = Lab::build(&healthy).await?;
-        let mut swept = Swept::default();
+        let mut swept = SyscallReport::default();
         for (round, at) in rounds.iter().zip(boundaries) {
             lab.round = round;
             let died = kill_once(&mut lab).await?;
             swept.count(*at, died);
-            let violations = lab.judge(false).await?;
+            let violations = lab.check_evidence(false).await?;
             if !violations.is_empty() {
                 swept.bad.push((format!("seed {seed}, {} {}", at.call, at.nth), violations));
                 return Ok(swept);
@@ -97,7 +97,7 @@ impl Sweep {
         }
         lab.round = &healthy;
         lab.finish().await?;
-        let violations = lab.judge(true).await?;
+        let violations = lab.check_evidence(true).await?;
         if !violations.is_empty() {
             swept.bad.push((format!("seed {seed}, at its end"), violations));
         }
@@ -122,11 +122,11 @@ async fn kill_once(lab: &mut Lab<'_>) -> anyhow::Result<bool> {
     } else {
         process.kill().await?;
     }
-    lab.rest().await?;
+    lab.bring_to_rest().await?;
     Ok(died)
 }
 
-impl Swept {
+impl SyscallReport {
     fn count(&mut self, at: Boundary, died: bool) {
         let counted = if died { &mut self.at } else { &mut self.missed };
         *counted.entry(at.call).or_default() += 1;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use super::fault::{Fault, Meanwhile};
-use super::guest::{Guest, Told};
-use super::tools::{Filler, Mounted, limited, meddled, mount};
+use super::fault::{ExpectedService, Fault};
+use super::http_client::{HttpClient, StartReply};
+use super::tools::{DiskFiller, Mount, mount, with_limit, with_syscall_fault};
 use crate::check::{Evidence, check};
 use crate::drive::{Lab, Process, Round, ServerCommand};
 use crate::snapshot::Snapshot;
@@ -21,7 +21,7 @@ const ASKED_AFTER: usize = 5;
 /// A server that can go on does so in this time.
 const RECOVERS: Duration = Duration::from_secs(10);
 
-pub struct Trial<'a> {
+pub struct DiskTrial<'a> {
     pub command: &'a ServerCommand,
     pub fault: Fault,
     /// Empty, in a mount namespace of its own.
@@ -30,7 +30,7 @@ pub struct Trial<'a> {
 
 /// How it went.
 #[derive(Debug, Default)]
-pub struct Tried {
+pub struct TrialReport {
     pub promised: usize,
     pub refused: usize,
     /// Whether the server ended by itself.
@@ -40,44 +40,44 @@ pub struct Tried {
     pub wrong: Vec<String>,
 }
 
-impl Trial<'_> {
-    pub async fn run(&self) -> anyhow::Result<Tried> {
+impl DiskTrial<'_> {
+    pub async fn run(&self) -> anyhow::Result<TrialReport> {
         let healthy = self.round(self.command);
-        let command = self.broken();
+        let command = self.faulty_command();
         let broken = self.round(&command);
         let mut lab = Lab::build(&healthy).await?;
         let disk = mount(&lab.data, DISK)?;
-        let mut tried = Tried::default();
-        let mut guest = Guest::new()?;
+        let mut tried = TrialReport::default();
+        let mut guest = HttpClient::new()?;
 
-        if self.fault.meanwhile() == Meanwhile::DoesNotStart {
+        if self.fault.meanwhile() == ExpectedService::DoesNotStart {
             self.refuse_to_start(&mut lab, &disk, &mut tried).await?;
             return Ok(tried);
         }
         // A disk that fails holds something already.
         let mut process = lab.spawn(None)?;
         let base = process.ready().await?.context("the server does not start on a good disk")?;
-        guest.ask(&base).await;
+        guest.start_run(&base).await;
         process.kill().await?;
         lab.round = &broken;
         let mut process = lab.spawn(None)?;
         match process.ready().await? {
-            Some(base) => self.endure(&mut process, &disk, &mut guest, &base, &mut tried).await?,
+            Some(base) => self.ask_during_fault(&mut process, &disk, &mut guest, &base, &mut tried).await?,
             None => tried.ended = true,
         }
         process.kill().await?;
-        self.hold_to_account(&lab, &mut guest, false, &mut tried)?;
+        self.check_evidence(&lab, &mut guest, false, &mut tried)?;
 
         // Whatever it did, it can be started again, and everything comes to its end.
         lab.round = &healthy;
         let mut process = lab.spawn(None)?;
         let base = process.ready().await?.context("it does not start again; see server.log")?;
-        if !matches!(guest.ask(&base).await, Told::Run { ended: true }) {
+        if !matches!(guest.start_run(&base).await, StartReply::Run { ended: true }) {
             tried.wrong.push("after a new start it takes no runs".into());
         }
         process.kill().await?;
         lab.finish().await?;
-        self.hold_to_account(&lab, &mut guest, true, &mut tried)?;
+        self.check_evidence(&lab, &mut guest, true, &mut tried)?;
         Ok(tried)
     }
 
@@ -86,59 +86,61 @@ impl Trial<'_> {
     }
 
     /// The server as the fault has it.
-    fn broken(&self) -> ServerCommand {
+    fn faulty_command(&self) -> ServerCommand {
         let plain = self.command;
         match self.fault {
             Fault::Writes { error, from } => {
-                meddled(plain, "pwrite64", &format!("error={error}:when={from}+"))
+                with_syscall_fault(plain, "pwrite64", &format!("error={error}:when={from}+"))
             }
-            Fault::Sync { nth } => meddled(plain, "fsync,fdatasync", &format!("error=EIO:when={nth}")),
-            Fault::FileSize { bytes } => limited(plain, &format!("--fsize={bytes}")),
-            Fault::Files { count } => limited(plain, &format!("--nofile={count}")),
-            Fault::Memory { bytes } => limited(plain, &format!("--as={bytes}")),
+            Fault::Sync { nth } => {
+                with_syscall_fault(plain, "fsync,fdatasync", &format!("error=EIO:when={nth}"))
+            }
+            Fault::FileSize { bytes } => with_limit(plain, &format!("--fsize={bytes}")),
+            Fault::Files { count } => with_limit(plain, &format!("--nofile={count}")),
+            Fault::Memory { bytes } => with_limit(plain, &format!("--as={bytes}")),
             Fault::Full { .. } | Fault::ReadOnlyStart => plain.clone(),
         }
     }
 
     /// Asks again and again while the fault lasts, and once more when it is over.
-    async fn endure(
+    async fn ask_during_fault(
         &self,
         process: &mut Process,
-        disk: &Mounted,
-        guest: &mut Guest,
+        disk: &Mount,
+        guest: &mut HttpClient,
         base: &str,
-        tried: &mut Tried,
+        tried: &mut TrialReport,
     ) -> anyhow::Result<()> {
         let trouble = self.begin(disk, base).await?;
         let mut left = ASKED;
         while left > 0 {
             left -= 1;
-            match guest.ask(base).await {
-                Told::Run { .. } => {
+            match guest.start_run(base).await {
+                StartReply::Run { .. } => {
                     tried.promised += 1;
-                    if tried.refused > 0 && self.fault.meanwhile() == Meanwhile::RefusesUntilRestart {
+                    if tried.refused > 0 && self.fault.meanwhile() == ExpectedService::RefusesUntilRestart {
                         tried.wrong.push("it trusts the disk again after a failed sync".into());
                     }
                 }
-                Told::No { status: 503, .. } => {
+                StartReply::No { status: 503, .. } => {
                     if tried.refused == 0 {
                         left = left.min(ASKED_AFTER);
                     }
                     tried.refused += 1;
                 }
-                Told::No { status, code } => tried.wrong.push(format!("it answers {status} {code}")),
-                Told::Nothing => break,
+                StartReply::No { status, code } => tried.wrong.push(format!("it answers {status} {code}")),
+                StartReply::Nothing => break,
             }
         }
         tried.ended = process.dies_within(Duration::from_millis(100)).await?;
-        if tried.ended && self.fault.meanwhile() != Meanwhile::MayEnd {
+        if tried.ended && self.fault.meanwhile() != ExpectedService::MayEnd {
             tried.wrong.push("the server ended by itself".into());
         }
         if self.fault.must_bite() && tried.refused == 0 && !tried.ended {
             tried.wrong.push("the fault was never felt, so this shows nothing".into());
         }
         drop(trouble);
-        if matches!(self.fault.meanwhile(), Meanwhile::Refuses | Meanwhile::GoesOn) {
+        if matches!(self.fault.meanwhile(), ExpectedService::Refuses | ExpectedService::GoesOn) {
             tried.recovered_after = recovers(guest, base).await;
             if tried.recovered_after.is_none() {
                 tried.wrong.push(format!("no run comes to its end within {RECOVERS:?} of its end"));
@@ -148,9 +150,9 @@ impl Trial<'_> {
     }
 
     /// Brings about what is not there from the start.
-    async fn begin(&self, disk: &Mounted, base: &str) -> anyhow::Result<Trouble> {
+    async fn begin(&self, disk: &Mount, base: &str) -> anyhow::Result<DiskProblem> {
         match self.fault {
-            Fault::Full { free } => Ok(Trouble::Full(disk.fill(free)?)),
+            Fault::Full { free } => Ok(DiskProblem::Full(disk.fill(free)?)),
             Fault::Files { .. } => {
                 let address = base.trim_start_matches("http://");
                 let mut connections = vec![];
@@ -167,17 +169,17 @@ impl Trial<'_> {
                 }
                 // While they last nobody else gets in, so there is nothing to ask.
                 drop(connections);
-                Ok(Trouble::Nothing)
+                Ok(DiskProblem::Nothing)
             }
-            _ => Ok(Trouble::Nothing),
+            _ => Ok(DiskProblem::Nothing),
         }
     }
 
     async fn refuse_to_start(
         &self,
         lab: &mut Lab<'_>,
-        disk: &Mounted,
-        tried: &mut Tried,
+        disk: &Mount,
+        tried: &mut TrialReport,
     ) -> anyhow::Result<()> {
         // As after a move to a disk that is mounted wrongly: a database is there.
         let mut process = lab.spawn(None)?;
@@ -201,15 +203,15 @@ impl Trial<'_> {
     }
 
     /// What disk, ledger and guest say while no server runs.
-    fn hold_to_account(
+    fn check_evidence(
         &self,
         lab: &Lab<'_>,
-        guest: &mut Guest,
+        guest: &mut HttpClient,
         at_end: bool,
-        tried: &mut Tried,
+        tried: &mut TrialReport,
     ) -> anyhow::Result<()> {
-        let disk = Snapshot::take(&lab.data, &self.dir.join("snapshot"))?;
-        let evidence = Evidence::of(disk, lab.ledger.entries()?, vec![guest.log.clone()], at_end);
+        let disk = Snapshot::read_copy(&lab.data, &self.dir.join("snapshot"))?;
+        let evidence = Evidence::new(disk, lab.ledger.entries()?, vec![guest.log.clone()], at_end);
         let found = check(&evidence).into_iter();
         tried.wrong.extend(found.map(|violation| format!("{}: {}", violation.rule, violation.what)));
         Ok(())
@@ -217,15 +219,15 @@ impl Trial<'_> {
 }
 
 /// Lasts until it is dropped.
-enum Trouble {
-    Full(#[expect(dead_code, reason = "held to be dropped")] Filler),
+enum DiskProblem {
+    Full(#[expect(dead_code, reason = "held to be dropped")] DiskFiller),
     Nothing,
 }
 
-async fn recovers(guest: &mut Guest, base: &str) -> Option<Duration> {
+async fn recovers(guest: &mut HttpClient, base: &str) -> Option<Duration> {
     let over = Instant::now();
     while over.elapsed() < RECOVERS {
-        if guest.ask(base).await == (Told::Run { ended: true }) {
+        if guest.start_run(base).await == (StartReply::Run { ended: true }) {
             return Some(over.elapsed());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -9,10 +9,10 @@ use anyhow::Context;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use super::plan::{KILLS_PER_ROUND, Kill, Where, plan};
+use super::plan::{KILLS_PER_ROUND, Kill, LabelFilter, plan};
 use super::process::ServerCommand;
-use super::round::{Finding, Outcome, Round};
-use super::tally::Tally;
+use super::round::{KillFinding, Round, RoundOutcome};
+use super::tally::KillTally;
 use crate::mutants::Mutant;
 
 /// So many calm rounds a bug may survive. Chance has a say in each, and a larger one where the machine has other work to do.
@@ -23,7 +23,7 @@ pub struct Campaign {
     pub command: ServerCommand,
     pub seed: u64,
     pub kills: usize,
-    pub places: Where,
+    pub places: LabelFilter,
     pub mutant: Option<Mutant>,
     /// Without kills: one round, or a few until a rule is broken.
     pub calm: bool,
@@ -39,25 +39,25 @@ pub struct Campaign {
     /// tell a synced page from an unsynced one anyway.
     pub dir: Option<PathBuf>,
     /// Called after each round with everything so far.
-    pub progress: fn(&Tally, usize),
+    pub progress: fn(&KillTally, usize),
 }
 
 /// A round that found something, and where it can be looked into.
 #[derive(Debug)]
 pub struct Failure {
     pub round: usize,
-    pub finding: Finding,
+    pub finding: KillFinding,
     pub dir: PathBuf,
     pub replay: String,
 }
 
 #[derive(Debug)]
-pub struct Verdict {
-    pub tally: Tally,
+pub struct KillVerdict {
+    pub tally: KillTally,
     pub failures: Vec<Failure>,
 }
 
-impl Verdict {
+impl KillVerdict {
     /// The rules that were broken.
     pub fn rules(&self) -> Vec<&'static str> {
         let violations = self.failures.iter().flat_map(|failure| &failure.finding.violations);
@@ -76,7 +76,7 @@ impl Campaign {
             command,
             seed,
             kills,
-            places: Where::Everywhere,
+            places: LabelFilter::Everywhere,
             mutant: None,
             calm: false,
             jobs: 3,
@@ -90,7 +90,7 @@ impl Campaign {
 
     /// To the end of the plan, or of the rounds that were under way when something was found. Where one rule is waited
     /// for, the others' rounds are given up with it.
-    pub async fn run(&self) -> anyhow::Result<Verdict> {
+    pub async fn run(&self) -> anyhow::Result<KillVerdict> {
         let began = Instant::now();
         let mut rounds: Vec<Vec<Kill>> =
             plan(self.seed, self.kills, self.places).chunks(KILLS_PER_ROUND).map(<[Kill]>::to_vec).collect();
@@ -102,12 +102,12 @@ impl Campaign {
         let wanted = |number: &usize| self.round.is_none_or(|only| only == *number);
         let mut waiting = (0..rounds.len()).filter(wanted).collect::<Vec<_>>().into_iter();
         let mut running = JoinSet::new();
-        let mut verdict = Verdict { tally: Tally::default(), failures: vec![] };
+        let mut verdict = KillVerdict { tally: KillTally::default(), failures: vec![] };
         loop {
             while running.len() < jobs && self.goes_on(&verdict) {
                 let Some(number) = waiting.next() else { break };
                 let (campaign, kills) = (self.clone(), rounds[number].clone());
-                running.spawn(async move { (number, campaign.play(number, &kills).await) });
+                running.spawn(async move { (number, campaign.play_round(number, &kills).await) });
             }
             let Some(played) = running.join_next().await else { break };
             let (number, played) = played?;
@@ -128,7 +128,7 @@ impl Campaign {
     }
 
     /// Whether another round is to be started.
-    fn goes_on(&self, verdict: &Verdict) -> bool {
+    fn goes_on(&self, verdict: &KillVerdict) -> bool {
         match self.until {
             Some(rule) => !verdict.broke(rule),
             None => self.keep_going || verdict.failures.is_empty(),
@@ -136,7 +136,7 @@ impl Campaign {
     }
 
     /// Plays one round in a directory of its own, which is kept if something goes wrong.
-    async fn play(&self, number: usize, kills: &[Kill]) -> anyhow::Result<(Outcome, TempDir)> {
+    async fn play_round(&self, number: usize, kills: &[Kill]) -> anyhow::Result<(RoundOutcome, TempDir)> {
         let place = self.dir.clone().unwrap_or_else(fast_place);
         let dir = tempfile::Builder::new().prefix("helve-lab-").tempdir_in(&place)?;
         let round = Round {
@@ -159,10 +159,10 @@ impl Campaign {
     fn replay(&self, round: usize) -> String {
         let mut line = format!("faultlab kill --seed {} --kills {} --round {round}", self.seed, self.kills);
         match self.places {
-            Where::Everywhere => {}
-            Where::Labels => line.push_str(" --labels"),
-            Where::Only(point) => line.push_str(&format!(" --at {point}")),
-            Where::AnyMoment => line.push_str(" --any-moment"),
+            LabelFilter::Everywhere => {}
+            LabelFilter::Labels => line.push_str(" --labels"),
+            LabelFilter::Only(point) => line.push_str(&format!(" --at {point}")),
+            LabelFilter::AnyMoment => line.push_str(" --any-moment"),
         }
         if let Some(mutant) = self.mutant {
             line.push_str(&format!(" --mutant {mutant}"));

@@ -11,18 +11,18 @@ use tokio::net::TcpListener;
 
 use super::plan::Kill;
 use super::process::{Process, Start};
-use super::round::{Finding, Outcome, Round};
-use super::tally::{Counted, Tally};
+use super::round::{KillFinding, Round, RoundOutcome};
+use super::tally::{KillTally, ResourceCount};
 use crate::check::{Evidence, Violation, check};
-use crate::client::{Crowd, Door, Open, State, Wire, lock};
-use crate::dice::Dice;
+use crate::client::{Clients, ServerAddress, ServerSwitch, SwitchState, Wire, lock};
 use crate::footprint::Footprint;
-use crate::house::{Calling, configuration};
 use crate::labels::{self, CrashPoint, OUTSIDE};
 use crate::ledger::Ledger;
 use crate::mock::{Mock, Script};
 use crate::mutants::Mutant;
+use crate::rng::Rng;
 use crate::snapshot::{Run, Snapshot, open_questions, runs_under_way};
+use crate::test_server::{Calling, server_configuration};
 
 /// A label that is not passed in this time is given up.
 const LABEL_MAX: Duration = Duration::from_secs(6);
@@ -33,8 +33,8 @@ const END_MAX: Duration = Duration::from_secs(30);
 
 /// The tools that ask for consent are described anew after so many starts.
 const WORDING_STARTS: u64 = 2;
-/// Every so-manieth start is haunted.
-const HAUNTED_STARTS: u64 = 4;
+/// One start in so many meets a stale writer.
+const STALE_WRITER_STARTS: u64 = 4;
 /// Days after which no question is open any more.
 const WEEK_LATER: u32 = 8;
 /// A calm round: how often the server is brought to rest, and how long it is busy before.
@@ -44,8 +44,8 @@ const BUSY: Duration = Duration::from_millis(1_500);
 /// The worlds around the server.
 pub(crate) struct Lab<'a> {
     pub(crate) round: &'a Round<'a>,
-    door: Door,
-    pub(crate) crowd: Crowd,
+    door: ServerSwitch,
+    pub(crate) crowd: Clients,
     pub(crate) ledger: Ledger,
     mock: Mock,
     /// Strikes when the mock or the ledger passes a label.
@@ -56,7 +56,7 @@ pub(crate) struct Lab<'a> {
     footprints: Vec<Footprint>,
     /// How far the log of each run was found good, and need not be looked at again.
     judged: BTreeMap<RunId, u64>,
-    pub(super) tally: Tally,
+    pub(super) tally: KillTally,
 }
 
 impl<'a> Lab<'a> {
@@ -74,12 +74,12 @@ impl<'a> Lab<'a> {
         let mock = Mock::start(local().await?, Script::default(), fate)?;
         let data = round.dir.join("data");
         let config = round.dir.join("helve.toml");
-        let door = Door::new();
+        let door = ServerSwitch::new();
         let wire = match round.mutant {
             Some(Mutant::IdOnLiveFrame) => Wire::NumbersEverything,
             _ => Wire::Clean,
         };
-        let crowd = Crowd::start(&door, &ledger.url(), wire, Dice::new(round.seed))?;
+        let crowd = Clients::start(&door, &ledger.url(), wire, Rng::new(round.seed))?;
         let lab = Self {
             round,
             door,
@@ -92,11 +92,11 @@ impl<'a> Lab<'a> {
             generation: 0,
             footprints: vec![],
             judged: BTreeMap::new(),
-            tally: Tally::default(),
+            tally: KillTally::default(),
         };
         // Half of the rounds read the calls out of the model's text.
         let calling = if round.seed.is_multiple_of(2) { Calling::Native } else { Calling::InText };
-        std::fs::write(&lab.config, configuration(&lab.data, &lab.mock.base_url(), calling))?;
+        std::fs::write(&lab.config, server_configuration(&lab.data, &lab.mock.base_url(), calling))?;
         Ok(lab)
     }
 
@@ -114,14 +114,14 @@ impl<'a> Lab<'a> {
             mutant: self.round.mutant,
             // Tools change while people think about them, and now and then a former owner walks.
             wording: u32::try_from(self.generation / WORDING_STARTS).unwrap_or(0),
-            haunted: self.generation.is_multiple_of(HAUNTED_STARTS),
+            with_stale_writer: self.generation.is_multiple_of(STALE_WRITER_STARTS),
             days_ahead,
             log: &self.round.dir.join("server.log"),
         })
     }
 
     pub(crate) fn open(&self, base: String, last: bool, towards: Option<&'static str>) {
-        self.door.set(State::Open(Open { generation: self.generation, base, last, towards }));
+        self.door.set(SwitchState::Open(ServerAddress { generation: self.generation, base, last, towards }));
     }
 
     /// Starts the server, lets clients at it, and ends it as planned. All clients rest when this returns.
@@ -151,7 +151,7 @@ impl<'a> Lab<'a> {
             }
         }
         self.tally.kills += 1;
-        self.rest().await
+        self.bring_to_rest().await
     }
 
     /// Waits until it takes requests, which it must come to.
@@ -184,8 +184,8 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    pub(crate) async fn rest(&self) -> anyhow::Result<()> {
-        self.door.set(State::Shut);
+    pub(crate) async fn bring_to_rest(&self) -> anyhow::Result<()> {
+        self.door.set(SwitchState::Shut);
         ensure!(
             self.door.all_waiting(self.crowd.size(), REST_MAX).await,
             "the clients do not come to rest: the harness is broken"
@@ -194,9 +194,9 @@ impl<'a> Lab<'a> {
     }
 
     /// What disk, ledger and clients say now that nobody changes them.
-    pub(crate) async fn judge(&mut self, at_end: bool) -> anyhow::Result<Vec<Violation>> {
+    pub(crate) async fn check_evidence(&mut self, at_end: bool) -> anyhow::Result<Vec<Violation>> {
         let began = Instant::now();
-        let disk = Snapshot::take(&self.data, &self.round.dir.join("snapshot"))?;
+        let disk = Snapshot::read_copy(&self.data, &self.round.dir.join("snapshot"))?;
         let evidence = Evidence {
             disk,
             ledger: self.ledger.entries()?,
@@ -213,7 +213,7 @@ impl<'a> Lab<'a> {
         self.judged = evidence.disk.runs.iter().map(|(id, run)| (*id, last(run))).collect();
         self.tally.judging += began.elapsed();
         if at_end || !violations.is_empty() {
-            self.tally.counted = Counted::of(&evidence);
+            self.tally.counted = ResourceCount::new(&evidence);
         }
         Ok(violations)
     }
@@ -228,7 +228,7 @@ impl<'a> Lab<'a> {
         self.door.all_waiting(self.crowd.size(), END_MAX).await;
         self.runs_end().await?;
         process.kill().await?;
-        self.rest().await
+        self.bring_to_rest().await
     }
 
     /// Waits until no run is under way, but not for ever: a stuck run is the checker's to report.
@@ -267,20 +267,20 @@ impl<'a> Lab<'a> {
                 self.door.all_waiting(self.crowd.size(), END_MAX).await,
                 "the clients do not come to rest"
             );
-            self.footprints.push(Footprint::of(pid)?);
+            self.footprints.push(Footprint::measure(pid)?);
         }
         self.runs_end().await?;
         process.kill().await?;
-        self.rest().await
+        self.bring_to_rest().await
     }
 
     /// Keeps what is needed to understand a finding.
-    pub(super) fn found(self, finding: Finding) -> anyhow::Result<Outcome> {
+    pub(super) fn found(self, finding: KillFinding) -> anyhow::Result<RoundOutcome> {
         let logs: Vec<String> = self.crowd.logs().iter().map(crate::client::ClientLog::to_text).collect();
         std::fs::write(self.round.dir.join("clients.txt"), logs.join("\n"))?;
         let lines: Vec<String> =
             finding.violations.iter().map(|found| format!("{}: {}", found.rule, found.what)).collect();
         std::fs::write(self.round.dir.join("violations.txt"), lines.join("\n"))?;
-        Ok(Outcome { tally: self.tally, finding: Some(finding) })
+        Ok(RoundOutcome { tally: self.tally, finding: Some(finding) })
     }
 }

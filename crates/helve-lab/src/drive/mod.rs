@@ -8,10 +8,10 @@ mod round;
 mod tally;
 
 pub(crate) use self::campaign::fast_place;
-pub use self::campaign::{Campaign, Failure, Verdict};
+pub use self::campaign::{Campaign, Failure, KillVerdict};
 pub(crate) use self::lab::Lab;
-pub use self::plan::{KILLS_PER_ROUND, Kill, Where, plan};
+pub use self::plan::{KILLS_PER_ROUND, Kill, LabelFilter, plan};
 pub(crate) use self::process::Process;
 pub use self::process::ServerCommand;
-pub use self::round::{Finding, Outcome, Round};
-pub use self::tally::{Counted, Tally};
+pub use self::round::{KillFinding, Round, RoundOutcome};
+pub use self::tally::{KillTally, ResourceCount};

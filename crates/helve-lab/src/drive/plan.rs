@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::dice::Dice;
 use crate::labels::{self, CrashPoint};
+use crate::rng::Rng;
 
 /// Kills of one data directory; then a new one is taken, so that each check stays quick.
 pub const KILLS_PER_ROUND: usize = 20;
@@ -34,7 +34,7 @@ impl fmt::Display for Kill {
 
 /// Which labels are of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Where {
+pub enum LabelFilter {
     /// All labels three times, then a third at labels and the rest at any moment.
     #[default]
     Everywhere,
@@ -47,27 +47,27 @@ pub enum Where {
 }
 
 /// So many kills, in an order that mixes everything.
-pub fn plan(seed: u64, kills: usize, places: Where) -> Vec<Kill> {
-    let mut dice = Dice::new(seed);
+pub fn plan(seed: u64, kills: usize, places: LabelFilter) -> Vec<Kill> {
+    let mut rng = Rng::new(seed);
     let mut plan: Vec<Kill> = match places {
-        Where::Everywhere => sweep(SWEEP.iter()).take(kills).collect(),
-        Where::Labels => sweep(SWEEP.iter().cycle()).take(kills).collect(),
-        Where::Only(point) => vec![Kill::At(point); kills],
-        Where::AnyMoment => vec![],
+        LabelFilter::Everywhere => sweep(SWEEP.iter()).take(kills).collect(),
+        LabelFilter::Labels => sweep(SWEEP.iter().cycle()).take(kills).collect(),
+        LabelFilter::Only(point) => vec![Kill::At(point); kills],
+        LabelFilter::AnyMoment => vec![],
     };
     let all: Vec<&'static str> = labels::all().collect();
     while plan.len() < kills {
-        plan.push(match dice.below(12) {
-            0..4 if places == Where::Everywhere => {
-                let label = *dice.pick(&all);
-                let nth = 1 + u32::try_from(dice.below(6)).unwrap_or(0);
+        plan.push(match rng.below(12) {
+            0..4 if places == LabelFilter::Everywhere => {
+                let label = *rng.pick(&all);
+                let nth = 1 + u32::try_from(rng.below(6)).unwrap_or(0);
                 Kill::At(CrashPoint { label, nth })
             }
-            0..6 => Kill::AfterStart(Duration::from_micros(dice.below(150_000))),
-            _ => Kill::AfterReady(Duration::from_micros(500 + dice.below(399_500))),
+            0..6 => Kill::AfterStart(Duration::from_micros(rng.below(150_000))),
+            _ => Kill::AfterReady(Duration::from_micros(500 + rng.below(399_500))),
         });
     }
-    dice.shuffle(&mut plan);
+    rng.shuffle(&mut plan);
     plan
 }
 
@@ -82,13 +82,13 @@ mod tests {
 
     #[test]
     fn the_same_seed_plans_the_same_kills() {
-        assert_eq!(plan(1, 300, Where::Everywhere), plan(1, 300, Where::Everywhere));
-        assert_ne!(plan(1, 300, Where::Everywhere), plan(2, 300, Where::Everywhere));
+        assert_eq!(plan(1, 300, LabelFilter::Everywhere), plan(1, 300, LabelFilter::Everywhere));
+        assert_ne!(plan(1, 300, LabelFilter::Everywhere), plan(2, 300, LabelFilter::Everywhere));
     }
 
     #[test]
     fn three_hundred_kills_pass_every_label_three_times() {
-        let plan = plan(1, 300, Where::Everywhere);
+        let plan = plan(1, 300, LabelFilter::Everywhere);
         assert_eq!(plan.len(), 300);
         for label in labels::all() {
             for nth in SWEEP {

@@ -28,7 +28,7 @@ pub(crate) struct Start<'a> {
     pub(crate) crash_at: Option<CrashPoint>,
     pub(crate) mutant: Option<Mutant>,
     pub(crate) wording: u32,
-    pub(crate) haunted: bool,
+    pub(crate) with_stale_writer: bool,
     pub(crate) days_ahead: u32,
     pub(crate) log: &'a Path,
 }
@@ -60,8 +60,8 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(log)
             .kill_on_drop(true);
-        if start.haunted {
-            command.arg("--haunted");
+        if start.with_stale_writer {
+            command.arg("--with-stale-writer");
         }
         if let Some(point) = start.crash_at {
             command.args(["--crash-at", &point.to_string()]);

@@ -11,7 +11,7 @@ use anyhow::Context;
 use super::lab::Lab;
 use super::plan::Kill;
 use super::process::ServerCommand;
-use super::tally::Tally;
+use super::tally::KillTally;
 use crate::check::Violation;
 use crate::mutants::Mutant;
 
@@ -27,7 +27,7 @@ pub struct Round<'a> {
 
 /// What was found wrong, and after which kill.
 #[derive(Debug, Clone)]
-pub struct Finding {
+pub struct KillFinding {
     /// None at the end of the round.
     pub kill: Option<(usize, Kill)>,
     pub violations: Vec<Violation>,
@@ -35,41 +35,41 @@ pub struct Finding {
 
 /// How a round went: to its first finding, or to its end.
 #[derive(Debug)]
-pub struct Outcome {
-    pub tally: Tally,
-    pub finding: Option<Finding>,
+pub struct RoundOutcome {
+    pub tally: KillTally,
+    pub finding: Option<KillFinding>,
 }
 
 impl Round<'_> {
-    pub async fn run(&self) -> anyhow::Result<Outcome> {
+    pub async fn run(&self) -> anyhow::Result<RoundOutcome> {
         let mut lab = Lab::build(self).await?;
         for (number, kill) in self.kills.iter().enumerate() {
             lab.kill_once(*kill).await.with_context(|| format!("kill {number}, {kill}"))?;
-            let violations = lab.judge(false).await?;
+            let violations = lab.check_evidence(false).await?;
             if !violations.is_empty() {
-                return lab.found(Finding { kill: Some((number, *kill)), violations });
+                return lab.found(KillFinding { kill: Some((number, *kill)), violations });
             }
         }
         lab.finish().await?;
-        let mut violations = lab.judge(true).await?;
+        let mut violations = lab.check_evidence(true).await?;
         if violations.is_empty() {
             lab.wait_a_week().await?;
-            violations = lab.judge(true).await?;
+            violations = lab.check_evidence(true).await?;
         }
         if !violations.is_empty() {
-            return lab.found(Finding { kill: None, violations });
+            return lab.found(KillFinding { kill: None, violations });
         }
-        Ok(Outcome { tally: lab.tally, finding: None })
+        Ok(RoundOutcome { tally: lab.tally, finding: None })
     }
 
     /// A load without kills: one server, brought to rest a few times.
-    pub async fn run_calmly(&self) -> anyhow::Result<Outcome> {
+    pub async fn run_calmly(&self) -> anyhow::Result<RoundOutcome> {
         let mut lab = Lab::build(self).await?;
         lab.work_and_rest().await?;
-        let violations = lab.judge(true).await?;
+        let violations = lab.check_evidence(true).await?;
         if !violations.is_empty() {
-            return lab.found(Finding { kill: None, violations });
+            return lab.found(KillFinding { kill: None, violations });
         }
-        Ok(Outcome { tally: lab.tally, finding: None })
+        Ok(RoundOutcome { tally: lab.tally, finding: None })
     }
 }

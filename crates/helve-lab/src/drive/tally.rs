@@ -11,7 +11,7 @@ use crate::check::Evidence;
 use crate::labels;
 
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct KillTally {
     pub kills: usize,
     /// How often the server died at each label.
     pub at: BTreeMap<&'static str, usize>,
@@ -21,7 +21,7 @@ pub struct Tally {
     pub missed: BTreeMap<&'static str, usize>,
     pub checks: usize,
     /// Of the last look at each data directory.
-    pub counted: Counted,
+    pub counted: ResourceCount,
     /// Until servers were ready, and until what they left was judged; of all rounds together.
     pub starting: Duration,
     pub judging: Duration,
@@ -30,7 +30,7 @@ pub struct Tally {
 
 /// What is there when a data directory is done with.
 #[derive(Debug, Clone, Default)]
-pub struct Counted {
+pub struct ResourceCount {
     pub runs: usize,
     pub calls: usize,
     pub events: usize,
@@ -50,8 +50,8 @@ pub struct Counted {
     pub messages: usize,
 }
 
-impl Counted {
-    pub(super) fn of(evidence: &Evidence) -> Self {
+impl ResourceCount {
+    pub(super) fn new(evidence: &Evidence) -> Self {
         let mut counted = Self {
             runs: evidence.disk.runs.len(),
             calls: evidence.disk.calls.len(),
@@ -83,7 +83,7 @@ impl Counted {
     }
 }
 
-impl AddAssign for Counted {
+impl AddAssign for ResourceCount {
     fn add_assign(&mut self, other: Self) {
         self.runs += other.runs;
         self.calls += other.calls;
@@ -103,7 +103,7 @@ impl AddAssign for Counted {
     }
 }
 
-impl Tally {
+impl KillTally {
     pub(super) fn add(&mut self, other: Self) {
         self.kills += other.kills;
         self.after_start += other.after_start;
@@ -129,7 +129,7 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for KillTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at: usize = self.at.values().sum();
         let missed: usize = self.missed.values().sum();

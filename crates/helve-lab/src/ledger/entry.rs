@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// An effect that a caller asks for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Order {
+pub struct EffectRequest {
     pub call: String,
     pub tool: String,
     /// What repeating it does to the world: the truth, whatever the tool's definition says.
@@ -23,7 +23,7 @@ pub struct Order {
 
 /// An effect that has happened. One line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// Counts the requests that were carried out.
     pub n: u64,
     /// Names the effect; a repeated idempotent request has the effect of the first.
@@ -41,7 +41,7 @@ pub struct Entry {
 }
 
 /// Everything that has happened. A line that is still being written is not read.
-pub fn read(path: &Path) -> std::io::Result<Vec<Entry>> {
+pub fn read(path: &Path) -> std::io::Result<Vec<LedgerEntry>> {
     let mut text = String::new();
     match std::fs::File::open(path) {
         Ok(mut file) => file.read_to_string(&mut text)?,

@@ -4,8 +4,8 @@
 //! effect once begun happens even when its caller dies meanwhile. It is dumb on purpose: only a request of class
 //! `idempotent` is recognised by its key; everything else that is asked twice happens twice, and can be counted.
 
+mod behaviour;
 mod entry;
-mod manner;
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -21,26 +21,26 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode, header};
 use tokio::net::TcpListener;
 
-pub use self::entry::{Entry, Order, read};
-use self::manner::{Instead, Manner};
-use crate::web::{HungUp, Serving};
+use self::behaviour::{EffectBehaviour, ReplyFault};
+pub use self::entry::{EffectRequest, LedgerEntry, read};
+use crate::web::{ConnectionDropped, ServerTask};
 
 /// A running ledger; it ends when this is dropped.
 pub struct Ledger {
-    serving: Serving,
+    serving: ServerTask,
     path: PathBuf,
 }
 
 impl Ledger {
     pub fn start(listener: TcpListener, path: &Path, fate: Fate) -> std::io::Result<Self> {
-        let book = Arc::new(Mutex::new(Book::open(path)?));
+        let book = Arc::new(Mutex::new(LedgerFile::open(path)?));
         let handle = move |request| {
             let (book, fate) = (book.clone(), fate.clone());
             // On a task of its own: what has begun is not undone by a caller that leaves.
             let carried_out = tokio::spawn(async move { carry_out(request, &book, &fate).await });
-            async move { carried_out.await.unwrap_or(Err(HungUp)) }
+            async move { carried_out.await.unwrap_or(Err(ConnectionDropped)) }
         };
-        Ok(Self { serving: Serving::start(listener, handle)?, path: path.to_owned() })
+        Ok(Self { serving: ServerTask::start(listener, handle)?, path: path.to_owned() })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -52,7 +52,7 @@ impl Ledger {
     }
 
     /// Everything that has happened so far.
-    pub fn entries(&self) -> std::io::Result<Vec<Entry>> {
+    pub fn entries(&self) -> std::io::Result<Vec<LedgerEntry>> {
         read(&self.path)
     }
 }
@@ -62,7 +62,7 @@ pub fn serve_forever(address: SocketAddr, path: &Path) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let ledger = Ledger::start(TcpListener::bind(address).await?, path, Fate::default())?;
         println!("listening on {}", ledger.url());
-        ledger.serving.for_ever().await;
+        ledger.serving.serve_forever().await;
         Ok(())
     })
 }
@@ -71,21 +71,21 @@ type Reply = Response<Full<Bytes>>;
 
 async fn carry_out(
     request: Request<Incoming>,
-    book: &Arc<Mutex<Book>>,
+    book: &Arc<Mutex<LedgerFile>>,
     fate: &Fate,
-) -> Result<Reply, HungUp> {
+) -> Result<Reply, ConnectionDropped> {
     if (request.method(), request.uri().path()) != (&Method::POST, "/effects") {
         return Ok(reply(StatusCode::NOT_FOUND, "the ledger has only POST /effects"));
     }
     let key = request.headers().get("idempotency-key").and_then(|key| key.to_str().ok());
     let key = key.unwrap_or_default().to_owned();
     // Half a request is none.
-    let body = request.into_body().collect().await.map_err(|_| HungUp)?.to_bytes();
-    let order: Order = match serde_json::from_slice(&body) {
+    let body = request.into_body().collect().await.map_err(|_| ConnectionDropped)?.to_bytes();
+    let order: EffectRequest = match serde_json::from_slice(&body) {
         Ok(order) => order,
         Err(error) => return Ok(reply(StatusCode::BAD_REQUEST, &error.to_string())),
     };
-    let manner = match Manner::parse(order.payload["then"].as_str().unwrap_or_default()) {
+    let manner = match EffectBehaviour::parse(order.payload["then"].as_str().unwrap_or_default()) {
         Ok(manner) => manner,
         Err(error) => return Ok(reply(StatusCode::BAD_REQUEST, &error)),
     };
@@ -101,18 +101,18 @@ async fn carry_out(
         Ok(Ok(written)) => written,
         _ => return Ok(reply(StatusCode::SERVICE_UNAVAILABLE, "the ledger cannot be written")),
     };
-    if instead.is_none_or(Instead::happens) {
+    if instead.is_none_or(ReplyFault::happens) {
         fate.at("ledger.executed");
     }
     tokio::time::sleep(manner.slow).await;
     match instead {
         None => Ok(reply(StatusCode::OK, &answer)),
-        Some(Instead::Error) => {
+        Some(ReplyFault::Error) => {
             Ok(reply(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong afterwards"))
         }
-        Some(Instead::Drop) => Err(HungUp),
-        Some(Instead::Decline) => Ok(reply(StatusCode::UNPROCESSABLE_ENTITY, "no, and nothing was done")),
-        Some(Instead::Busy) => {
+        Some(ReplyFault::Drop) => Err(ConnectionDropped),
+        Some(ReplyFault::Decline) => Ok(reply(StatusCode::UNPROCESSABLE_ENTITY, "no, and nothing was done")),
+        Some(ReplyFault::Busy) => {
             let mut busy = reply(StatusCode::TOO_MANY_REQUESTS, "too busy; nothing was done");
             busy.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("0"));
             Ok(busy)
@@ -127,7 +127,7 @@ fn reply(status: StatusCode, text: &str) -> Reply {
 }
 
 /// The file, and what must be known of it.
-struct Book {
+struct LedgerFile {
     file: File,
     last: u64,
     /// How often each key has come, also where nothing was done.
@@ -136,7 +136,7 @@ struct Book {
     receipts: HashMap<String, u64>,
 }
 
-impl Book {
+impl LedgerFile {
     fn open(path: &Path) -> std::io::Result<Self> {
         let mut book = Self {
             last: 0,
@@ -157,10 +157,10 @@ impl Book {
     /// Makes the effect happen, unless it was told otherwise, and says how it is to be answered.
     fn write(
         &mut self,
-        order: Order,
+        order: EffectRequest,
         key: String,
-        manner: &Manner,
-    ) -> std::io::Result<(String, Option<Instead>)> {
+        manner: &EffectBehaviour,
+    ) -> std::io::Result<(String, Option<ReplyFault>)> {
         let asked = self.asked.entry(key.clone()).or_default();
         *asked += 1;
         let instead = manner.instead.filter(|_| !manner.once || *asked == 1);
@@ -171,7 +171,7 @@ impl Book {
         let known = (order.class == Effect::Idempotent).then(|| self.receipts.get(&key).copied()).flatten();
         let receipt = known.unwrap_or(n);
         let note = order.payload["note"].as_str().unwrap_or_default();
-        let entry = Entry {
+        let entry = LedgerEntry {
             n,
             receipt,
             answer: format!("receipt {receipt} for {} ({note}) of {}", order.tool, order.user),

@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use super::fault::Fault;
 use super::protocol::{Frames, Framing, Protocol};
-use super::said::Said;
 use super::script::{RetryAfter, Script};
-use super::{date, twist};
+use super::scripted_text::ScriptedText;
+use super::{date, distortion};
 
 /// Larger than any buffer on the way.
 const ENDLESS_PIECE: usize = 64 << 10;
@@ -16,15 +16,15 @@ const BOMB: &[u8] = include_bytes!("bomb.gz");
 
 /// What happens on the connection after a question.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct ScriptedResponse {
+    pub(super) pieces: Vec<ResponseChunk>,
     pub(super) end: End,
     /// The connection is reset after so many bytes.
     pub(super) cut: Option<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum ResponseChunk {
     /// As it is.
     Raw(Bytes),
     /// As a chunk.
@@ -57,14 +57,14 @@ pub(super) struct Ask<'a> {
     pub(super) target: &'a str,
     /// What came with it as a key.
     pub(super) key: Option<&'a str>,
-    pub(super) said: Said,
+    pub(super) said: ScriptedText,
     pub(super) stream: bool,
     /// What goes wrong this time.
     pub(super) fault: Option<Fault>,
 }
 
-impl Answer {
-    fn new(pieces: Vec<Piece>, end: End) -> Self {
+impl ScriptedResponse {
+    fn new(pieces: Vec<ResponseChunk>, end: End) -> Self {
         Self { pieces, end, cut: None }
     }
 
@@ -72,11 +72,14 @@ impl Answer {
     pub(super) fn json(status: u16, headers: &str, body: &str) -> Self {
         let length = format!("content-length: {}\r\n{headers}", body.len());
         let head = head(status, "application/json", &length);
-        Self::new(vec![Piece::Raw(head), Piece::Raw(Bytes::copy_from_slice(body.as_bytes()))], End::Keep)
+        Self::new(
+            vec![ResponseChunk::Raw(head), ResponseChunk::Raw(Bytes::copy_from_slice(body.as_bytes()))],
+            End::Keep,
+        )
     }
 
     pub(super) fn to(ask: Ask<'_>) -> Self {
-        instead(&ask).unwrap_or_else(|| said(ask))
+        fault_response(&ask).unwrap_or_else(|| model_response(ask))
     }
 }
 
@@ -85,17 +88,17 @@ fn head(status: u16, content_type: &str, more: &str) -> Bytes {
 }
 
 /// Faults that leave no room for an answer.
-fn instead(ask: &Ask<'_>) -> Option<Answer> {
-    let raw = |bytes: Bytes| vec![Piece::Raw(bytes)];
+fn fault_response(ask: &Ask<'_>) -> Option<ScriptedResponse> {
+    let raw = |bytes: Bytes| vec![ResponseChunk::Raw(bytes)];
     Some(match ask.fault? {
-        Fault::Mute => Answer::new(vec![], End::Hush),
+        Fault::Mute => ScriptedResponse::new(vec![], End::Hush),
         Fault::HalfHead => {
-            Answer::new(raw(Bytes::from_static(b"HTTP/1.1 200 Mock\r\ncontent-ty")), End::Hush)
+            ScriptedResponse::new(raw(Bytes::from_static(b"HTTP/1.1 200 Mock\r\ncontent-ty")), End::Hush)
         }
         Fault::EndlessHead => {
             let line = Bytes::from_static(b"x-more: and more\r\n");
-            let begin = Piece::Raw(Bytes::from_static(b"HTTP/1.1 200 Mock\r\n"));
-            Answer::new(vec![begin, Piece::Repeat(line)], End::Close)
+            let begin = ResponseChunk::Raw(Bytes::from_static(b"HTTP/1.1 200 Mock\r\n"));
+            ScriptedResponse::new(vec![begin, ResponseChunk::Repeat(line)], End::Close)
         }
         Fault::Status(code) => {
             let retry_after = match &ask.script.retry_after {
@@ -108,20 +111,23 @@ fn instead(ask: &Ask<'_>) -> Option<Answer> {
             // As careless servers do: whoever shows the message shows the key.
             let key = ask.key.map(|key| format!(", also with {key}")).unwrap_or_default();
             let body = (ask.protocol.error)(code, &format!("the mock was told to refuse{key}"));
-            Answer::json(code, &retry_after, &body.to_string())
+            ScriptedResponse::json(code, &retry_after, &body.to_string())
         }
-        Fault::Redirect => Answer::json(307, &format!("location: {}\r\n", ask.target), "{}"),
+        Fault::Redirect => ScriptedResponse::json(307, &format!("location: {}\r\n", ask.target), "{}"),
         Fault::Gzip => {
             let length = format!("content-encoding: gzip\r\ncontent-length: {}\r\n", BOMB.len());
             let head = head(200, ask.protocol.framing.content_type(), &length);
-            Answer::new(vec![Piece::Raw(head), Piece::Raw(Bytes::from_static(BOMB))], End::Keep)
+            ScriptedResponse::new(
+                vec![ResponseChunk::Raw(head), ResponseChunk::Raw(Bytes::from_static(BOMB))],
+                End::Keep,
+            )
         }
         _ => return None,
     })
 }
 
 /// An answer, with what goes wrong in the middle of it.
-fn said(ask: Ask<'_>) -> Answer {
+fn model_response(ask: Ask<'_>) -> ScriptedResponse {
     let Ask { protocol, script, stream, fault, .. } = ask;
     let said = ask.said.bent(fault);
     let (frames, framing) = if stream {
@@ -132,27 +138,27 @@ fn said(ask: Ask<'_>) -> Answer {
         (Frames { begin: None, tokens: vec![body], finish: vec![], done: None }, Framing::Lines)
     };
     let content_type = if stream { framing.content_type() } else { "application/json" };
-    let (pieces, end) = play(frames, framing, protocol, script, fault);
-    let mut pieces = twist::all(pieces, fault);
+    let (pieces, end) = schedule_frames(frames, framing, protocol, script, fault);
+    let mut pieces = distortion::distort(pieces, fault);
     match fault {
-        Some(Fault::Long | Fault::Short) => return mismeasured(pieces, content_type, fault),
+        Some(Fault::Long | Fault::Short) => return with_content_length_fault(pieces, content_type, fault),
         Some(Fault::Endless) => {
             let more = if stream {
-                (protocol.frames)(&Said::only(ENDLESS_PIECE)).tokens.concat()
+                (protocol.frames)(&ScriptedText::only(ENDLESS_PIECE)).tokens.concat()
             } else {
                 vec![b' '; ENDLESS_PIECE]
             };
-            pieces.push(Piece::Repeat(chunked(&more)));
+            pieces.push(ResponseChunk::Repeat(chunked(&more)));
         }
         _ => {}
     }
     let chunked = head(200, content_type, "transfer-encoding: chunked\r\n");
-    pieces.insert(0, Piece::Raw(chunked));
+    pieces.insert(0, ResponseChunk::Raw(chunked));
     if end == End::Keep {
-        pieces.push(Piece::Raw(Bytes::from_static(b"0\r\n\r\n")));
+        pieces.push(ResponseChunk::Raw(Bytes::from_static(b"0\r\n\r\n")));
     }
     let cut = if let Some(Fault::Cut(bytes)) = fault { Some(bytes) } else { None };
-    Answer { pieces, end, cut }
+    ScriptedResponse { pieces, end, cut }
 }
 
 fn chunked(bytes: &[u8]) -> Bytes {
@@ -163,18 +169,18 @@ fn chunked(bytes: &[u8]) -> Bytes {
 }
 
 /// The frames at their times, up to where it ends.
-fn play(
+fn schedule_frames(
     frames: Frames,
     framing: Framing,
     protocol: &Protocol,
     script: &Script,
     fault: Option<Fault>,
-) -> (Vec<Piece>, End) {
+) -> (Vec<ResponseChunk>, End) {
     let Frames { begin, tokens, finish, done } = frames;
     let count = tokens.len();
     let at = |after: usize| after.min(count);
     let mut pieces = Vec::with_capacity(count + 8);
-    pieces.extend(begin.map(Piece::Chunk));
+    pieces.extend(begin.map(ResponseChunk::Chunk));
     for n in 0..=count {
         match fault {
             Some(Fault::Break(after)) if at(after) == n => return (pieces, End::Reset),
@@ -182,39 +188,43 @@ fn play(
             Some(Fault::Hush(after)) if at(after) == n => return (pieces, End::Hush),
             Some(Fault::Error(after)) if at(after) == n => {
                 let error = (protocol.error)(529, "the mock is overloaded");
-                pieces.push(Piece::Chunk(framing.frame(&error)));
+                pieces.push(ResponseChunk::Chunk(framing.frame(&error)));
                 return (pieces, End::Keep);
             }
             Some(Fault::Stall(after)) if after == n && n < count => {
-                pieces.push(Piece::Raw(twist::half_a_chunk(&tokens[n])));
+                pieces.push(ResponseChunk::Raw(distortion::halve_chunk(&tokens[n])));
                 return (pieces, End::Hush);
             }
             _ => {}
         }
         let Some(token) = tokens.get(n) else { break };
         if !script.gap.is_zero() {
-            pieces.push(Piece::Pause(script.gap));
+            pieces.push(ResponseChunk::Pause(script.gap));
         }
         if n == count / 2 {
-            pieces.push(Piece::Half);
+            pieces.push(ResponseChunk::Half);
         }
-        pieces.extend(twist::token(n, token, framing, fault).map(Piece::Chunk));
+        pieces.extend(distortion::token(n, token, framing, fault).map(ResponseChunk::Chunk));
     }
     if matches!(fault, Some(Fault::Open | Fault::Endless)) {
         return (pieces, End::Keep);
     }
-    pieces.extend(finish.into_iter().map(Piece::Chunk));
+    pieces.extend(finish.into_iter().map(ResponseChunk::Chunk));
     if fault == Some(Fault::Late) {
         return (pieces, End::Reset);
     }
-    pieces.extend(done.filter(|_| fault != Some(Fault::NoDone)).map(Piece::Chunk));
+    pieces.extend(done.filter(|_| fault != Some(Fault::NoDone)).map(ResponseChunk::Chunk));
     (pieces, End::Keep)
 }
 
 /// The answer under a wrong `content-length`.
-fn mismeasured(pieces: Vec<Piece>, content_type: &str, fault: Option<Fault>) -> Answer {
+fn with_content_length_fault(
+    pieces: Vec<ResponseChunk>,
+    content_type: &str,
+    fault: Option<Fault>,
+) -> ScriptedResponse {
     let bytes = pieces.into_iter().filter_map(|piece| match piece {
-        Piece::Chunk(bytes) => Some(bytes),
+        ResponseChunk::Chunk(bytes) => Some(bytes),
         _ => None,
     });
     let body = bytes.collect::<Vec<_>>().concat();
@@ -225,5 +235,5 @@ fn mismeasured(pieces: Vec<Piece>, content_type: &str, fault: Option<Fault>) -> 
     };
     let head = head(200, content_type, &format!("content-length: {promised}\r\n"));
     let body = Bytes::from(body).slice(..sent);
-    Answer::new(vec![Piece::Raw(head), Piece::Raw(body)], End::Close)
+    ScriptedResponse::new(vec![ResponseChunk::Raw(head), ResponseChunk::Raw(body)], End::Close)
 }

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Who};
+use super::model_request::{ModelRequest, Role};
 use super::protocol::{Frames, Framing, Protocol, Route, joined};
-use super::said::{Said, Text, WORDS, word};
 use super::script::Finish;
+use super::scripted_text::{ScriptedText, Text, WORDS, word_at};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "anthropic",
@@ -65,26 +65,26 @@ struct Block<'a> {
 
 impl Message<'_> {
     /// Results come as a user's message, first of all.
-    fn who(&self) -> Who {
+    fn who(&self) -> Role {
         if self.role == "assistant" {
-            return Who::Model;
+            return Role::Model;
         }
         let blocks = self.content.map(|content| serde_json::from_str::<Vec<Block<'_>>>(content.get()));
         match blocks {
-            Some(Ok(blocks)) if blocks.first().is_some_and(|block| block.kind == "tool_result") => Who::Tool,
-            _ => Who::User,
+            Some(Ok(blocks)) if blocks.first().is_some_and(|block| block.kind == "tool_result") => Role::Tool,
+            _ => Role::User,
         }
     }
 }
 
-fn read(body: &[u8]) -> Result<Asked, serde_json::Error> {
+fn read(body: &[u8]) -> Result<ModelRequest, serde_json::Error> {
     let request: Request<'_> = serde_json::from_slice(body)?;
     let turns: Vec<_> = request.messages.iter().map(|message| (message.who(), message.content)).collect();
-    Ok(Asked {
+    Ok(ModelRequest {
         model: request.model.into_owned(),
         first_tool: request.tools.into_iter().next().map(|tool| tool.name),
         stream: request.stream,
-        ..Asked::of_turns(request.system, &turns)
+        ..ModelRequest::from_turns(request.system, &turns)
     })
 }
 
@@ -97,10 +97,11 @@ fn delta(index: usize, delta: &Value) -> Bytes {
 }
 
 /// The words of a text that is the first block.
-static TEXT: LazyLock<Vec<Bytes>> =
-    LazyLock::new(|| (0..WORDS).map(|n| delta(0, &json!({"type": "text_delta", "text": word(n)}))).collect());
+static TEXT: LazyLock<Vec<Bytes>> = LazyLock::new(|| {
+    (0..WORDS).map(|n| delta(0, &json!({"type": "text_delta", "text": word_at(n)}))).collect()
+});
 
-fn frames(said: &Said) -> Frames {
+fn frames(said: &ScriptedText) -> Frames {
     let begin = event(&json!({"type": "message_start", "message": {
         "id": "msg_mock", "type": "message", "role": "assistant", "model": "mock", "content": [],
         "stop_reason": null, "stop_sequence": null,
@@ -110,7 +111,7 @@ fn frames(said: &Said) -> Frames {
     let mut index = 0;
     if said.think > 0 {
         let words =
-            (0..said.think).map(|n| delta(index, &json!({"type": "thinking_delta", "thinking": word(n)})));
+            (0..said.think).map(|n| delta(index, &json!({"type": "thinking_delta", "thinking": word_at(n)})));
         let signed = delta(index, &json!({"type": "signature_delta", "signature": "bW9jaw=="}));
         let start = json!({"type": "thinking", "thinking": "", "signature": ""});
         block(index, &start, words.collect(), Some(signed), &mut tokens);
@@ -160,7 +161,7 @@ fn block(index: usize, start: &Value, mut deltas: Vec<Bytes>, last: Option<Bytes
     tokens.append(&mut deltas);
 }
 
-fn whole(said: &Said) -> Value {
+fn whole_answer(said: &ScriptedText) -> Value {
     let mut content = vec![];
     if said.think > 0 {
         content.push(json!({"type": "thinking", "thinking": said.reasoning(), "signature": "bW9jaw=="}));

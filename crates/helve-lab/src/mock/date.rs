@@ -8,11 +8,11 @@ const MONTHS: [&str; 12] =
 
 /// So many seconds from now.
 pub(super) fn http(seconds_from_now: i64) -> String {
-    written(World::real().now().0 / 1_000 + seconds_from_now)
+    http_date(World::real().now().0 / 1_000 + seconds_from_now)
 }
 
 /// Seconds since 1970, which was a Thursday.
-fn written(seconds: i64) -> String {
+fn http_date(seconds: i64) -> String {
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let (mut year, mut day) = (1970, days);
@@ -51,7 +51,7 @@ mod tests {
             (1_709_164_800, "Thu, 29 Feb 2024 00:00:00 GMT"),
             (1_798_761_599, "Thu, 31 Dec 2026 23:59:59 GMT"),
         ] {
-            assert_eq!(written(seconds), text);
+            assert_eq!(http_date(seconds), text);
         }
     }
 }

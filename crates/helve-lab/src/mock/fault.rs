@@ -49,19 +49,19 @@ pub enum Fault {
 }
 
 /// A fault as it is written in a script.
-pub struct Word {
+pub struct FaultWord {
     pub word: &'static str,
     pub meaning: &'static str,
-    make: Make,
+    make: FaultParser,
 }
 
-enum Make {
+enum FaultParser {
     Plain(Fault),
     Numbered(&'static str, fn(usize) -> Fault),
 }
 
-const fn plain(word: &'static str, fault: Fault, meaning: &'static str) -> Word {
-    Word { word, meaning, make: Make::Plain(fault) }
+const fn plain(word: &'static str, fault: Fault, meaning: &'static str) -> FaultWord {
+    FaultWord { word, meaning, make: FaultParser::Plain(fault) }
 }
 
 const fn numbered(
@@ -69,12 +69,12 @@ const fn numbered(
     unit: &'static str,
     make: fn(usize) -> Fault,
     meaning: &'static str,
-) -> Word {
-    Word { word, meaning, make: Make::Numbered(unit, make) }
+) -> FaultWord {
+    FaultWord { word, meaning, make: FaultParser::Numbered(unit, make) }
 }
 
 /// All faults, in the order in which an answer comes.
-pub const FAULTS: &[Word] = &[
+pub const FAULTS: &[FaultWord] = &[
     plain("slam", Fault::Slam, "the connection is reset as soon as it stands (only for `--script`)"),
     plain("mute", Fault::Mute, "not a byte comes"),
     plain("halfhead", Fault::HalfHead, "the head stops in the middle, and nothing follows"),
@@ -127,17 +127,17 @@ impl Fault {
     pub(super) fn parse(word: &str, value: &str) -> Option<Result<Self, String>> {
         let known = FAULTS.iter().find(|known| known.word == word)?;
         Some(match known.make {
-            Make::Plain(fault) if value.is_empty() => Ok(fault),
-            Make::Plain(_) => Err(format!("`{word}` stands alone")),
-            Make::Numbered(..) => known.numbered(value),
+            FaultParser::Plain(fault) if value.is_empty() => Ok(fault),
+            FaultParser::Plain(_) => Err(format!("`{word}` stands alone")),
+            FaultParser::Numbered(..) => known.numbered(value),
         })
     }
 }
 
-impl Word {
+impl FaultWord {
     fn numbered(&self, value: &str) -> Result<Fault, String> {
         let word = self.word;
-        let Make::Numbered(_, make) = self.make else { return Err(format!("`{word}` stands alone")) };
+        let FaultParser::Numbered(_, make) = self.make else { return Err(format!("`{word}` stands alone")) };
         let number: usize = value.parse().map_err(|_| format!("`{word}={value}` wants a number"))?;
         if word == "status" && !(400..600).contains(&number) {
             return Err(format!("`{word}={value}` wants the code of an error"));
@@ -147,14 +147,14 @@ impl Word {
 
     fn form(&self) -> String {
         match self.make {
-            Make::Plain(_) => self.word.to_owned(),
-            Make::Numbered(unit, _) => format!("{}={unit}", self.word),
+            FaultParser::Plain(_) => self.word.to_owned(),
+            FaultParser::Numbered(unit, _) => format!("{}={unit}", self.word),
         }
     }
 }
 
 /// All faults as lines for `--help`.
-pub(super) fn listed() -> String {
+pub(super) fn list_faults() -> String {
     let mut text = String::new();
     for word in FAULTS {
         _ = writeln!(text, "  {:<16} {}", word.form(), word.meaning);
@@ -170,7 +170,7 @@ mod tests {
     fn every_fault_is_understood_under_its_own_word_alone() {
         for (at, known) in FAULTS.iter().enumerate() {
             assert!(FAULTS[..at].iter().all(|other| other.word != known.word), "{}", known.word);
-            let value = if matches!(known.make, Make::Plain(_)) { "" } else { "429" };
+            let value = if matches!(known.make, FaultParser::Plain(_)) { "" } else { "429" };
             assert!(Fault::parse(known.word, value).unwrap().is_ok(), "{}", known.word);
             let wrong = if value.is_empty() { "1" } else { "" };
             assert!(Fault::parse(known.word, wrong).unwrap().is_err(), "{}", known.word);

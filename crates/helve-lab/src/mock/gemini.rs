@@ -9,10 +9,10 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Who};
+use super::model_request::{ModelRequest, Role};
 use super::protocol::{Frames, Framing, Protocol, Route};
-use super::said::{Said, Text, WORDS, word};
 use super::script::Finish;
+use super::scripted_text::{ScriptedText, Text, WORDS, word_at};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "gemini",
@@ -81,23 +81,23 @@ struct Part {
 }
 
 impl Content<'_> {
-    fn who(&self) -> Who {
+    fn who(&self) -> Role {
         if self.role == "model" {
-            return Who::Model;
+            return Role::Model;
         }
         let parts = self.parts.and_then(|parts| serde_json::from_str::<Vec<Part>>(parts.get()).ok());
         let is_result = parts.is_some_and(|parts| parts.iter().any(|part| part.function_response.is_some()));
-        if is_result { Who::Tool } else { Who::User }
+        if is_result { Role::Tool } else { Role::User }
     }
 }
 
-fn read(body: &[u8]) -> Result<Asked, serde_json::Error> {
+fn read(body: &[u8]) -> Result<ModelRequest, serde_json::Error> {
     let request: Request<'_> = serde_json::from_slice(body)?;
     let turns: Vec<_> = request.contents.iter().map(|content| (content.who(), content.parts)).collect();
     let first_tool = request.tools.into_iter().flat_map(|tools| tools.function_declarations).next();
-    Ok(Asked {
+    Ok(ModelRequest {
         first_tool: first_tool.map(|tool| tool.name),
-        ..Asked::of_turns(request.system_instruction, &turns)
+        ..ModelRequest::from_turns(request.system_instruction, &turns)
     })
 }
 
@@ -114,11 +114,11 @@ fn chunk(part: &Value) -> Bytes {
 }
 
 static TEXT: LazyLock<Vec<Bytes>> =
-    LazyLock::new(|| (0..WORDS).map(|n| chunk(&json!({"text": word(n)}))).collect());
+    LazyLock::new(|| (0..WORDS).map(|n| chunk(&json!({"text": word_at(n)}))).collect());
 
-fn frames(said: &Said) -> Frames {
+fn frames(said: &ScriptedText) -> Frames {
     let mut tokens: Vec<Bytes> =
-        (0..said.think).map(|n| chunk(&json!({"text": word(n), "thought": true}))).collect();
+        (0..said.think).map(|n| chunk(&json!({"text": word_at(n), "thought": true}))).collect();
     tokens.extend(said.text.iter().map(|text| match text {
         Text::Word(n) => TEXT[n % WORDS].clone(),
         Text::Other(text) => chunk(&json!({"text": text})),
@@ -129,7 +129,7 @@ fn frames(said: &Said) -> Frames {
 }
 
 /// Calls come whole; the first of a message carries a signature that is wanted back.
-fn calls(said: &Said) -> impl Iterator<Item = Value> {
+fn calls(said: &ScriptedText) -> impl Iterator<Item = Value> {
     said.calls.iter().enumerate().map(|(index, call)| {
         let mut part = json!({"functionCall": {"name": call.tool, "args": call.arguments()}});
         if let Some(id) = &call.id {
@@ -142,7 +142,7 @@ fn calls(said: &Said) -> impl Iterator<Item = Value> {
     })
 }
 
-fn whole(said: &Said) -> Value {
+fn whole_answer(said: &ScriptedText) -> Value {
     let mut parts = vec![];
     if said.think > 0 {
         parts.push(json!({"text": said.reasoning(), "thought": true}));
@@ -154,7 +154,7 @@ fn whole(said: &Said) -> Value {
     finished(said, &Value::Array(parts))
 }
 
-fn finished(said: &Said, parts: &Value) -> Value {
+fn finished(said: &ScriptedText, parts: &Value) -> Value {
     let mut body = body(parts);
     body["candidates"][0]["finishReason"] = match said.finish {
         Finish::Stop | Finish::Calls => "STOP",

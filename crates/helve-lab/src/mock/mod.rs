@@ -7,17 +7,17 @@
 
 mod answer;
 mod anthropic_messages;
-mod asked;
+mod connection;
 mod date;
+mod distortion;
 mod fault;
 mod gemini;
-mod line;
+mod model_request;
 mod ollama;
 mod openai_chat;
 mod protocol;
-mod said;
 mod script;
-mod twist;
+mod scripted_text;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -29,14 +29,14 @@ use helve_types::Fate;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
-use self::answer::{Answer, Ask};
-pub use self::fault::{FAULTS, Fault, Word};
-use self::line::{Line, Question};
+use self::answer::{Ask, ScriptedResponse};
+use self::connection::{Connection, HttpRequest};
+pub use self::fault::{FAULTS, Fault, FaultWord};
 use self::protocol::Route;
 pub use self::protocol::{PROTOCOLS, Protocol};
-use self::said::Said;
-pub use self::said::{word, words};
 pub use self::script::{Finish, Ids, RetryAfter, Script};
+use self::scripted_text::ScriptedText;
+pub use self::scripted_text::{first_words, word_at};
 
 /// A running mock; it ends, with all its connections, when this is dropped.
 pub struct Mock {
@@ -125,7 +125,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             accepted = listener.accept() => {
                 let Ok((stream, _)) = accepted else { continue };
                 shared.connections.fetch_add(1, Ordering::SeqCst);
-                connections.spawn(shared.clone().converse(Line::new(stream)));
+                connections.spawn(shared.clone().serve_connection(Connection::new(stream)));
             }
             // Those that are over are let go of.
             Some(_) = connections.join_next() => {}
@@ -134,49 +134,49 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 impl Shared {
-    async fn converse(self: Arc<Self>, mut line: Line) {
+    async fn serve_connection(self: Arc<Self>, mut line: Connection) {
         // Nothing was asked yet, so only the default can say so.
-        if self.default.fault == Some(Fault::Slam) && self.strikes(&self.default, b"") {
+        if self.default.fault == Some(Fault::Slam) && self.fault_applies(&self.default, b"") {
             return line.reset();
         }
-        while let Some(question) = line.question().await {
+        while let Some(question) = line.read_request().await {
             let answer = self.answer(&question).await;
-            match line.play(answer, &self.fate).await {
+            match line.send(answer, &self.fate).await {
                 Some(more) => line = more,
                 None => return,
             }
         }
     }
 
-    async fn answer(&self, question: &Question) -> Answer {
+    async fn answer(&self, question: &HttpRequest) -> ScriptedResponse {
         let (path, query) = question.target.split_once('?').unwrap_or((&question.target, ""));
         let path = unescaped(path);
         if question.method == "GET" {
             // Two share an address, and the first of them is enough for both.
             let catalogue = PROTOCOLS.iter().find(|protocol| protocol.catalogue.0 == path);
             if let Some(protocol) = catalogue {
-                return Answer::json(200, "", protocol.catalogue.1);
+                return ScriptedResponse::json(200, "", protocol.catalogue.1);
             }
         }
         let routed = PROTOCOLS.iter().find_map(|protocol| Some((*protocol, (protocol.route)(&path)?)));
         let Some((protocol, route)) = routed.filter(|_| question.method == "POST") else {
-            return Answer::json(404, "", r#"{"error":{"message":"the mock has no such door"}}"#);
+            return ScriptedResponse::json(404, "", r#"{"error":{"message":"the mock has no such door"}}"#);
         };
         self.questions.fetch_add(1, Ordering::SeqCst);
         let in_query = query.split_once("script=").map(|(_, script)| unescaped(script));
-        match self.perform(question, protocol, route, in_query.as_deref()).await {
+        match self.respond(question, protocol, route, in_query.as_deref()).await {
             Ok(answer) => answer,
-            Err(message) => Answer::json(400, "", &(protocol.error)(400, &message).to_string()),
+            Err(message) => ScriptedResponse::json(400, "", &(protocol.error)(400, &message).to_string()),
         }
     }
 
-    async fn perform(
+    async fn respond(
         &self,
-        question: &Question,
+        question: &HttpRequest,
         protocol: &Protocol,
         route: Route,
         in_query: Option<&str>,
-    ) -> Result<Answer, String> {
+    ) -> Result<ScriptedResponse, String> {
         let asked = (protocol.read)(&question.body).map_err(|error| error.to_string())?;
         let model = route.model.as_deref().unwrap_or(&asked.model);
         let own = in_query.or_else(|| Script::find(model, &asked.user)).map(Script::parse).transpose()?;
@@ -184,19 +184,19 @@ impl Shared {
         let tokens = question.body.len().div_ceil(4);
         if let Some(fits) = script.window.filter(|fits| tokens > *fits) {
             self.refused.fetch_add(1, Ordering::SeqCst);
-            return Ok(Answer::json(400, "", &(protocol.too_long)(tokens, fits).to_string()));
+            return Ok(ScriptedResponse::json(400, "", &(protocol.too_long)(tokens, fits).to_string()));
         }
         let fault = script.fault.filter(|_| script.round.is_none_or(|round| round == asked.round));
         // A connection that was to be slammed would not stand.
-        let fault = fault.filter(|fault| *fault != Fault::Slam && self.strikes(script, &question.body));
+        let fault = fault.filter(|fault| *fault != Fault::Slam && self.fault_applies(script, &question.body));
         if !script.delay.is_zero() {
             tokio::time::sleep(script.delay).await;
         }
-        let mut said = Said::new(script, &asked);
+        let mut said = ScriptedText::new(script, &asked);
         if script.window.is_some() && script.usage.is_none() {
             said.input_tokens = tokens;
         }
-        Ok(Answer::to(Ask {
+        Ok(ScriptedResponse::to(Ask {
             protocol,
             script,
             target: &question.target,
@@ -208,7 +208,7 @@ impl Shared {
     }
 
     /// Whether the fault still happens to this request.
-    fn strikes(&self, script: &Script, body: &[u8]) -> bool {
+    fn fault_applies(&self, script: &Script, body: &[u8]) -> bool {
         let Some(times) = script.times else { return true };
         let mut hasher = DefaultHasher::new();
         body.hash(&mut hasher);

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::asked::Asked;
+use super::model_request::ModelRequest;
 use super::openai_chat::Request;
 use super::protocol::{Frames, Framing, Protocol, Route};
-use super::said::{Call, Said, Text, WORDS, word};
 use super::script::Finish;
+use super::scripted_text::{Call, ScriptedText, Text, WORDS, word_at};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ollama",
@@ -27,8 +27,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 /// The request is shaped as that of OpenAI, as far as the mock looks.
-fn read(body: &[u8]) -> Result<Asked, serde_json::Error> {
-    Ok(serde_json::from_slice::<Request<'_>>(body)?.asked())
+fn read(body: &[u8]) -> Result<ModelRequest, serde_json::Error> {
+    Ok(serde_json::from_slice::<Request<'_>>(body)?.read_request())
 }
 
 fn line(message: &Value) -> Bytes {
@@ -44,11 +44,11 @@ fn content(text: &str) -> Bytes {
     line(&json!({"role": "assistant", "content": text}))
 }
 
-static TEXT: LazyLock<Vec<Bytes>> = LazyLock::new(|| (0..WORDS).map(|n| content(&word(n))).collect());
+static TEXT: LazyLock<Vec<Bytes>> = LazyLock::new(|| (0..WORDS).map(|n| content(&word_at(n))).collect());
 
-fn frames(said: &Said) -> Frames {
+fn frames(said: &ScriptedText) -> Frames {
     let mut tokens: Vec<Bytes> = (0..said.think)
-        .map(|n| line(&json!({"role": "assistant", "content": "", "thinking": word(n)})))
+        .map(|n| line(&json!({"role": "assistant", "content": "", "thinking": word_at(n)})))
         .collect();
     tokens.extend(said.text.iter().map(|text| match text {
         Text::Word(n) => TEXT[n % WORDS].clone(),
@@ -70,7 +70,7 @@ fn call(index: usize, call: &Call) -> Value {
     written
 }
 
-fn whole(said: &Said) -> Value {
+fn whole_answer(said: &ScriptedText) -> Value {
     let mut message = json!({"role": "assistant", "content": said.whole_text()});
     if said.think > 0 {
         message["thinking"] = said.reasoning().into();
@@ -82,7 +82,7 @@ fn whole(said: &Said) -> Value {
     last(said, &message)
 }
 
-fn last(said: &Said, message: &Value) -> Value {
+fn last(said: &ScriptedText, message: &Value) -> Value {
     json!({
         "model": "mock",
         "created_at": "2026-11-01T00:00:00Z",

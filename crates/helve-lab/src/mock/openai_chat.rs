@@ -10,10 +10,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Who};
+use super::model_request::{ModelRequest, Role};
 use super::protocol::{Frames, Framing, Protocol, Route};
-use super::said::{Call, Said, Text, WORDS, word};
 use super::script::Finish;
+use super::scripted_text::{Call, ScriptedText, Text, WORDS, word_at};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "openai_chat",
@@ -67,31 +67,31 @@ struct Function {
 }
 
 impl Request<'_> {
-    pub(super) fn asked(&self) -> Asked {
+    pub(super) fn read_request(&self) -> ModelRequest {
         let system = self.messages.first().filter(|message| message.role == "system");
         let turns: Vec<_> = self.messages.iter().map(|message| (message.who(), message.content)).collect();
         let first_tool = self.tools.first().and_then(|tool| serde_json::from_str::<Tool>(tool.get()).ok());
-        Asked {
+        ModelRequest {
             model: self.model.clone().into_owned(),
             first_tool: first_tool.map(|tool| tool.function.name),
             stream: self.stream,
-            ..Asked::of_turns(system.and_then(|system| system.content), &turns)
+            ..ModelRequest::from_turns(system.and_then(|system| system.content), &turns)
         }
     }
 }
 
 impl Message<'_> {
-    fn who(&self) -> Who {
+    fn who(&self) -> Role {
         match &*self.role {
-            "user" => Who::User,
-            "assistant" => Who::Model,
-            _ => Who::Tool,
+            "user" => Role::User,
+            "assistant" => Role::Model,
+            _ => Role::Tool,
         }
     }
 }
 
-fn read(body: &[u8]) -> Result<Asked, serde_json::Error> {
-    Ok(serde_json::from_slice::<Request<'_>>(body)?.asked())
+fn read(body: &[u8]) -> Result<ModelRequest, serde_json::Error> {
+    Ok(serde_json::from_slice::<Request<'_>>(body)?.read_request())
 }
 
 fn chunk(delta: &Value, finish: Option<&str>) -> Bytes {
@@ -105,12 +105,12 @@ fn chunk(delta: &Value, finish: Option<&str>) -> Bytes {
 }
 
 static TEXT: LazyLock<Vec<Bytes>> =
-    LazyLock::new(|| (0..WORDS).map(|n| chunk(&json!({"content": word(n)}), None)).collect());
+    LazyLock::new(|| (0..WORDS).map(|n| chunk(&json!({"content": word_at(n)}), None)).collect());
 static ROLE: LazyLock<Bytes> = LazyLock::new(|| chunk(&json!({"role": "assistant"}), None));
 
-fn frames(said: &Said) -> Frames {
+fn frames(said: &ScriptedText) -> Frames {
     let mut tokens: Vec<Bytes> =
-        (0..said.think).map(|n| chunk(&json!({"reasoning_content": word(n)}), None)).collect();
+        (0..said.think).map(|n| chunk(&json!({"reasoning_content": word_at(n)}), None)).collect();
     tokens.extend(said.text.iter().map(|text| match text {
         Text::Word(n) => TEXT[n % WORDS].clone(),
         Text::Other(text) => chunk(&json!({"content": text}), None),
@@ -143,7 +143,7 @@ fn begin(index: usize, call: &Call) -> Bytes {
     chunk(&json!({"tool_calls": [begin]}), None)
 }
 
-fn whole(said: &Said) -> Value {
+fn whole_answer(said: &ScriptedText) -> Value {
     let calls: Vec<Value> = said
         .calls
         .iter()
@@ -178,8 +178,8 @@ fn reason(finish: Finish) -> &'static str {
     }
 }
 
-fn usage(said: &Said) -> Value {
-    let Said { input_tokens, output_tokens, .. } = said;
+fn usage(said: &ScriptedText) -> Value {
+    let ScriptedText { input_tokens, output_tokens, .. } = said;
     json!({"prompt_tokens": input_tokens, "completion_tokens": output_tokens,
         "total_tokens": input_tokens + output_tokens})
 }

@@ -5,8 +5,8 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::asked::Asked;
-use super::said::Said;
+use super::model_request::ModelRequest;
+use super::scripted_text::ScriptedText;
 use super::{anthropic_messages, gemini, ollama, openai_chat};
 
 pub struct Protocol {
@@ -21,11 +21,11 @@ pub struct Protocol {
     pub(super) catalogue: (&'static str, &'static str),
     /// Whether a path is this protocol's.
     pub(super) route: fn(&str) -> Option<Route>,
-    pub(super) read: fn(&[u8]) -> Result<Asked, serde_json::Error>,
+    pub(super) read: fn(&[u8]) -> Result<ModelRequest, serde_json::Error>,
     /// The answer in pieces.
-    pub(super) frames: fn(&Said) -> Frames,
+    pub(super) frames: fn(&ScriptedText) -> Frames,
     /// The answer in one piece.
-    pub(super) whole: fn(&Said) -> Value,
+    pub(super) whole: fn(&ScriptedText) -> Value,
     /// How the server reports an error, with a status or in the middle of a stream.
     pub(super) error: fn(u16, &str) -> Value,
     /// What it says, with status 400, to a question of so many tokens where only so many fit.

@@ -119,7 +119,7 @@ impl Default for Script {
 impl Script {
     /// All members, for people.
     pub fn help() -> String {
-        format!("{MEMBERS}{}{BOUNDS}", fault::listed())
+        format!("{MEMBERS}{}{BOUNDS}", fault::list_faults())
     }
 
     /// The script that a request brings along, if it does.

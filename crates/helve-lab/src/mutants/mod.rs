@@ -1,9 +1,9 @@
 //! Seeded bugs: a checker that cannot find them has not shown anything by finding nothing.
 //!
-//! The product is never switched into a bug. Each one is put around it: around the store (`bend`), into the lab's tools
+//! The product is never switched into a bug. Each one is put around it: around the store (`store_fault`), into the lab's tools
 //! (`Flaw`), or between the server and its clients. A bug is a row of `SEEDS`, with the rule that is there for it.
 
-mod flaw;
+mod seeded_bug;
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use helve_store::Store;
 
-pub use self::flaw::Flaw;
-use crate::bend::{
-    AnsweredTwice, Bent, Early, EarlyShown, Held, LooseKey, Rewritten, Unfenced, Unwaited, WriteBehind,
-    attempts_run_together, claim_left_out, consent_as_refusal, consent_unbound, late_as_outcome,
-    start_left_out, unknown_as_failed, usage_forgotten,
+pub use self::seeded_bug::SeededBug;
+use crate::store_fault::{
+    AnsweredTwice, EarlyReply, EarlyShown, FactRewrite, FaultyStore, HeldAppends, IgnoredEpoch, LooseKey,
+    SkippedBarrier, WriteBehind, attempts_run_together, claim_left_out, consent_as_refusal, consent_unbound,
+    late_as_outcome, start_left_out, unknown_as_failed, usage_forgotten,
 };
-use crate::tools::Bench;
+use crate::tools::ToolParts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
@@ -177,26 +177,26 @@ impl Mutant {
     }
 
     /// The store with the bug around it, if that is where it is. Must be called inside of a runtime.
-    pub(crate) fn around(self, store: Arc<dyn Store>, bench: &Bench) -> Arc<dyn Store> {
-        let behind = |early| Bent::around(store.clone(), WriteBehind::new(store.clone(), early));
-        let rewritten = |rewrite| Bent::around(store.clone(), Rewritten(rewrite));
+    pub(crate) fn wrap_store(self, store: Arc<dyn Store>, bench: &ToolParts) -> Arc<dyn Store> {
+        let behind = |early| FaultyStore::wrap(store.clone(), WriteBehind::new(store.clone(), early));
+        let rewritten = |rewrite| FaultyStore::wrap(store.clone(), FactRewrite(rewrite));
         match self {
-            Self::AckBeforeCommit => behind(Early::Acknowledgement),
-            Self::PublishBeforeCommit => behind(Early::Publication),
-            Self::ShownWhenRecorded => Bent::around(store, EarlyShown),
-            Self::BarrierLeftOut => Bent::around(store, Unwaited),
-            Self::EffectBeforeIntent => Bent::around(store, Held::intent()),
+            Self::AckBeforeCommit => behind(EarlyReply::Acknowledgement),
+            Self::PublishBeforeCommit => behind(EarlyReply::Publication),
+            Self::ShownWhenRecorded => FaultyStore::wrap(store, EarlyShown),
+            Self::BarrierLeftOut => FaultyStore::wrap(store, SkippedBarrier),
+            Self::EffectBeforeIntent => FaultyStore::wrap(store, HeldAppends::hold_intent()),
             Self::NoStartedRecord => rewritten(start_left_out),
             Self::UnknownAsFailed => rewritten(unknown_as_failed),
             Self::LateOverwrites => rewritten(late_as_outcome),
-            Self::EpochUnchecked => Bent::around(store, Unfenced::default()),
-            Self::KeyOutside => Bent::around(store, LooseKey::default()),
-            Self::MessageForgotten => Bent::around(store, Held::speech()),
+            Self::EpochUnchecked => FaultyStore::wrap(store, IgnoredEpoch::default()),
+            Self::KeyOutside => FaultyStore::wrap(store, LooseKey::default()),
+            Self::MessageForgotten => FaultyStore::wrap(store, HeldAppends::hold_messages()),
             Self::ClaimUnrecorded => rewritten(claim_left_out),
-            Self::ConsentUnbound => Bent::around(store, consent_unbound(bench.clone())),
-            Self::AnsweredTwice => Bent::around(store, AnsweredTwice::default()),
+            Self::ConsentUnbound => FaultyStore::wrap(store, consent_unbound(bench.clone())),
+            Self::AnsweredTwice => FaultyStore::wrap(store, AnsweredTwice::default()),
             Self::DeniedRuns => rewritten(consent_as_refusal),
-            Self::BudgetForgotten => Bent::around(store, usage_forgotten()),
+            Self::BudgetForgotten => FaultyStore::wrap(store, usage_forgotten()),
             Self::AttemptsRunTogether => rewritten(attempts_run_together),
             Self::EffectStartsEarly
             | Self::BlindRetry
@@ -209,14 +209,14 @@ impl Mutant {
     }
 
     /// What is wrong with the lab's tools, if that is where the bug is.
-    pub(crate) fn flaw(self) -> Option<Flaw> {
+    pub(crate) fn flaw(self) -> Option<SeededBug> {
         match self {
-            Self::EffectStartsEarly => Some(Flaw::CallsItselfRead),
-            Self::BlindRetry => Some(Flaw::CallsItselfIdempotent),
-            Self::CacheForEverybody => Some(Flaw::AnswersEverybodyAlike),
-            Self::PermitByTimer => Some(Flaw::LeavesByTimer),
-            Self::SecretTold => Some(Flaw::TellsSecret),
-            Self::FilesLeaked => Some(Flaw::LeavesFilesOpen),
+            Self::EffectStartsEarly => Some(SeededBug::CallsItselfRead),
+            Self::BlindRetry => Some(SeededBug::CallsItselfIdempotent),
+            Self::CacheForEverybody => Some(SeededBug::AnswersEverybodyAlike),
+            Self::PermitByTimer => Some(SeededBug::LeavesByTimer),
+            Self::SecretTold => Some(SeededBug::TellsSecret),
+            Self::FilesLeaked => Some(SeededBug::LeavesFilesOpen),
             _ => None,
         }
     }

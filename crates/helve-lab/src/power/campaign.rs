@@ -9,15 +9,15 @@ use helve_store_sql::Syncs;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use super::disk::Mood;
-use super::life::{LIVES, Life, Lives, live};
-use super::name_of;
+use super::disk::Survival;
 use super::record::Op;
-use super::tally::Tally;
-use super::world::{KEY, World};
+use super::restart_judge::{KEY, RestartJudge};
+use super::server_record::{LIVES, Recordings, ServerRecord, record_server};
+use super::syncs_name;
+use super::tally::PowerTally;
 use crate::check::Violation;
-use crate::dice::Dice;
 use crate::drive::ServerCommand;
+use crate::rng::Rng;
 
 /// Cuts of the lives on one data directory.
 const CUTS_PER_ROUND: usize = 100;
@@ -27,7 +27,7 @@ const KEPT_MAX: usize = 3;
 
 /// A plan of power cuts.
 #[derive(Debug, Clone)]
-pub struct Cuts {
+pub struct PowerCutPlan {
     pub command: ServerCommand,
     pub seed: u64,
     pub losses: usize,
@@ -38,12 +38,12 @@ pub struct Cuts {
     /// Worlds at the same time.
     pub jobs: usize,
     pub dir: Option<PathBuf>,
-    pub progress: fn(&Tally),
+    pub progress: fn(&PowerTally),
 }
 
 /// A cut after which something was wrong.
 #[derive(Debug)]
-pub struct Loss {
+pub struct FailedCut {
     pub round: usize,
     pub life: usize,
     /// After so many entries of its record.
@@ -55,23 +55,23 @@ pub struct Loss {
 }
 
 #[derive(Debug)]
-pub struct Verdict {
-    pub tally: Tally,
-    pub bad: Vec<Loss>,
+pub struct PowerVerdict {
+    pub tally: PowerTally,
+    pub bad: Vec<FailedCut>,
 }
 
 /// When the power is cut.
 #[derive(Debug, Clone, Copy)]
-struct Cut {
+struct PowerCut {
     life: usize,
     entries: usize,
-    mood: Mood,
+    mood: Survival,
     /// Whether the server is started afterwards.
     starts: bool,
     seed: u64,
 }
 
-impl Cuts {
+impl PowerCutPlan {
     pub fn new(command: ServerCommand, seed: u64, losses: usize) -> Self {
         Self {
             command,
@@ -85,24 +85,24 @@ impl Cuts {
         }
     }
 
-    pub async fn run(&self) -> anyhow::Result<Verdict> {
+    pub async fn run(&self) -> anyhow::Result<PowerVerdict> {
         let began = Instant::now();
-        let mut verdict = Verdict { tally: Tally::default(), bad: vec![] };
+        let mut verdict = PowerVerdict { tally: PowerTally::default(), bad: vec![] };
         for round in 0..self.losses.div_ceil(CUTS_PER_ROUND) {
             let cuts = CUTS_PER_ROUND.min(self.losses - round * CUTS_PER_ROUND);
-            self.play(round, cuts, &mut verdict).await?;
+            self.play_round(round, cuts, &mut verdict).await?;
             verdict.tally.time = began.elapsed();
             (self.progress)(&verdict.tally);
         }
         Ok(verdict)
     }
 
-    async fn play(&self, round: usize, cuts: usize, verdict: &mut Verdict) -> anyhow::Result<()> {
+    async fn play_round(&self, round: usize, cuts: usize, verdict: &mut PowerVerdict) -> anyhow::Result<()> {
         let seed = self.seed.wrapping_add(round as u64);
         let dir = self.scratch()?;
         let home = dir.path().canonicalize()?;
         let command = self.command();
-        let lives = match live(&command, &home, seed).await {
+        let lives = match record_server(&command, &home, seed).await {
             Ok(lives) => Arc::new(lives),
             Err(error) => {
                 let kept = dir.keep();
@@ -112,17 +112,17 @@ impl Cuts {
         self.count(&lives, &mut verdict.tally);
         if !lives.violations.is_empty() {
             let kept = Some(dir.keep());
-            verdict.bad.push(self.loss(round, LIVES, 0, lives.violations.clone(), kept));
+            verdict.bad.push(self.failed_cut(round, LIVES, 0, lives.violations.clone(), kept));
             return Ok(());
         }
-        let mut waiting = plan(&lives.lives, cuts, self.start_every, &mut Dice::new(seed)).into_iter();
+        let mut waiting = plan(&lives.lives, cuts, self.start_every, &mut Rng::new(seed)).into_iter();
         let mut running = JoinSet::new();
         loop {
             while running.len() < self.jobs.max(1) {
                 let Some(cut) = waiting.next() else { break };
                 let (lives, command, place) = (lives.clone(), command.clone(), self.scratch()?);
                 running.spawn(async move {
-                    let judged = judge(&lives, cut, &command, place.path()).await;
+                    let judged = check_cut(&lives, cut, &command, place.path()).await;
                     (cut, judged, place)
                 });
             }
@@ -132,7 +132,7 @@ impl Cuts {
             verdict.tally.count(cut.mood, cut.starts, &violations);
             if !violations.is_empty() {
                 let kept = (verdict.bad.len() < KEPT_MAX).then(|| place.keep());
-                verdict.bad.push(self.loss(round, cut.life, cut.entries, violations, kept));
+                verdict.bad.push(self.failed_cut(round, cut.life, cut.entries, violations, kept));
             }
         }
         Ok(())
@@ -140,7 +140,7 @@ impl Cuts {
 
     fn command(&self) -> ServerCommand {
         let mut command = self.command.clone();
-        command.arguments.extend(["--syncs".into(), name_of(self.syncs).into()]);
+        command.arguments.extend(["--syncs".into(), syncs_name(self.syncs).into()]);
         command
     }
 
@@ -153,7 +153,7 @@ impl Cuts {
         Ok(tempfile::Builder::new().prefix("helve-power-").tempdir_in(place)?)
     }
 
-    fn count(&self, lives: &Lives, tally: &mut Tally) {
+    fn count(&self, lives: &Recordings, tally: &mut PowerTally) {
         tally.records += lives.lives.len();
         tally.acknowledged += lives.acknowledged;
         tally.effects += lives.ledger.len();
@@ -163,60 +163,60 @@ impl Cuts {
         }
     }
 
-    fn loss(
+    fn failed_cut(
         &self,
         round: usize,
         life: usize,
         entries: usize,
         violations: Vec<Violation>,
         dir: Option<PathBuf>,
-    ) -> Loss {
+    ) -> FailedCut {
         let mut replay = format!(
             "faultlab power --seed {} --losses {}",
             self.seed.wrapping_add(round as u64),
             CUTS_PER_ROUND
         );
         if self.syncs != Syncs::Commits {
-            replay.push_str(&format!(" --syncs {}", name_of(self.syncs)));
+            replay.push_str(&format!(" --syncs {}", syncs_name(self.syncs)));
         }
-        Loss { round, life, entries, violations, dir, replay }
+        FailedCut { round, life, entries, violations, dir, replay }
     }
 }
 
 /// Where to cut: anywhere, and as often right after the server has said something, when it must keep its word.
-fn plan(lives: &[Life], cuts: usize, start_every: usize, dice: &mut Dice) -> Vec<Cut> {
+fn plan(lives: &[ServerRecord], cuts: usize, start_every: usize, rng: &mut Rng) -> Vec<PowerCut> {
     (0..cuts)
         .map(|number| {
             let life = &lives[number % lives.len()];
             let said = |(_, op): &(usize, &Op)| matches!(op, Op::Told { .. } | Op::Asked { .. });
             let words: Vec<usize> =
                 life.ops.iter().enumerate().filter(said).map(|(entry, _)| entry + 1).collect();
-            let entries = if words.is_empty() || dice.percent(50) {
-                dice.below(life.ops.len() as u64 + 1) as usize
+            let entries = if words.is_empty() || rng.chance(50) {
+                rng.below(life.ops.len() as u64 + 1) as usize
             } else {
-                *dice.pick(&words)
+                *rng.pick(&words)
             };
-            let mood = match dice.below(20) {
-                0..6 => Mood::Clean,
-                6 => Mood::Lucky,
-                7..12 => Mood::InOrder,
-                _ => Mood::Wild,
+            let mood = match rng.below(20) {
+                0..6 => Survival::Clean,
+                6 => Survival::Lucky,
+                7..12 => Survival::InOrder,
+                _ => Survival::Wild,
             };
             let starts = (number / lives.len()).is_multiple_of(start_every.max(1));
-            Cut { life: life.number, entries, mood, starts, seed: dice.throw() }
+            PowerCut { life: life.number, entries, mood, starts, seed: rng.next_u64() }
         })
         .collect()
 }
 
-async fn judge(
-    lives: &Arc<Lives>,
-    cut: Cut,
+async fn check_cut(
+    lives: &Arc<Recordings>,
+    cut: PowerCut,
     command: &ServerCommand,
     dir: &Path,
 ) -> anyhow::Result<Vec<Violation>> {
     let told = lives.clone();
     let world = tokio::task::spawn_blocking(move || world_after(&told, cut)).await??;
-    let mut wrong = world.judge(dir).await?;
+    let mut wrong = world.check_restart(dir).await?;
     if cut.starts {
         wrong.extend(world.start(command, dir, cut.seed).await?);
         wrong.dedup();
@@ -224,7 +224,7 @@ async fn judge(
     Ok(wrong)
 }
 
-fn world_after(lives: &Lives, cut: Cut) -> anyhow::Result<World> {
+fn world_after(lives: &Recordings, cut: PowerCut) -> anyhow::Result<RestartJudge> {
     let life = &lives.lives[cut.life];
     let mut disk = life.disk.clone();
     disk.new_process();
@@ -232,15 +232,15 @@ fn world_after(lives: &Lives, cut: Cut) -> anyhow::Result<World> {
         disk.apply(op)?;
     }
     let moment = (cut.life, cut.entries);
-    Ok(World {
-        image: disk.after_a_cut(cut.mood, &mut Dice::new(cut.seed)),
+    Ok(RestartJudge {
+        image: disk.image_after_cut(cut.mood, &mut Rng::new(cut.seed)),
         key: disk.file(KEY),
         ledger: lives.heard.ledger(&lives.ledger, moment),
         clients: lives.heard.clients(&lives.clients, moment),
     })
 }
 
-impl fmt::Display for Loss {
+impl fmt::Display for FailedCut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

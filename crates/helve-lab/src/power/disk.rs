@@ -14,11 +14,11 @@ use anyhow::{Context, ensure};
 
 use self::inode::{Change, Inode};
 use super::record::Op;
-use crate::dice::Dice;
+use crate::rng::Rng;
 
 /// How much survives a cut of what was not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum Survival {
     /// Nothing.
     Clean,
     /// Everything, as after a kill.
@@ -40,13 +40,13 @@ enum Node {
 
 /// A change of names. Its directory keeps it.
 #[derive(Debug, Clone)]
-enum Naming {
+enum DirectoryChange {
     Link { name: String, node: Node },
     Unlink { name: String },
     Move { from: String, to: String, node: Node },
 }
 
-impl Naming {
+impl DirectoryChange {
     fn apply(&self, names: &mut BTreeMap<String, Node>) {
         match self {
             Self::Link { name, node } => _ = names.insert(name.clone(), *node),
@@ -73,7 +73,7 @@ fn parent(name: &str) -> &str {
 
 /// What an opened file is.
 #[derive(Debug, Clone)]
-enum Opened {
+enum OpenFile {
     File(usize),
     Dir(String),
 }
@@ -86,9 +86,9 @@ pub(crate) struct Disk {
     /// As they are on the disk for certain.
     certain: BTreeMap<String, Node>,
     /// Each with its number.
-    open: Vec<(usize, Naming)>,
+    open: Vec<(usize, DirectoryChange)>,
     namings: usize,
-    opened: HashMap<u32, Opened>,
+    opened: HashMap<u32, OpenFile>,
     /// For each sync under way, how many changes there had been.
     syncing: HashMap<u64, usize>,
 }
@@ -104,10 +104,10 @@ impl Disk {
         match op {
             Op::Opened { file, name } => {
                 let opened = match self.names.get(name) {
-                    Some(Node::File(inode)) => Opened::File(*inode),
+                    Some(Node::File(inode)) => OpenFile::File(*inode),
                     // The root is there before anything else.
-                    Some(Node::Dir) => Opened::Dir(name.clone()),
-                    None if name.is_empty() => Opened::Dir(name.clone()),
+                    Some(Node::Dir) => OpenFile::Dir(name.clone()),
+                    None if name.is_empty() => OpenFile::Dir(name.clone()),
                     None => anyhow::bail!("`{name}` was opened and never made"),
                 };
                 self.opened.insert(*file, opened);
@@ -115,14 +115,14 @@ impl Disk {
             Op::Created { file, name } => {
                 self.inodes.push(Inode::default());
                 let inode = self.inodes.len() - 1;
-                self.opened.insert(*file, Opened::File(inode));
-                self.name(Naming::Link { name: name.clone(), node: Node::File(inode) });
+                self.opened.insert(*file, OpenFile::File(inode));
+                self.name(DirectoryChange::Link { name: name.clone(), node: Node::File(inode) });
             }
-            Op::MadeDir { name } => self.name(Naming::Link { name: name.clone(), node: Node::Dir }),
-            Op::Unlinked { name } => self.name(Naming::Unlink { name: name.clone() }),
+            Op::MadeDir { name } => self.name(DirectoryChange::Link { name: name.clone(), node: Node::Dir }),
+            Op::Unlinked { name } => self.name(DirectoryChange::Unlink { name: name.clone() }),
             Op::Renamed { from, to } => {
                 let node = *self.names.get(from).with_context(|| format!("`{from}` was never made"))?;
-                self.name(Naming::Move { from: from.clone(), to: to.clone(), node });
+                self.name(DirectoryChange::Move { from: from.clone(), to: to.clone(), node });
             }
             Op::Wrote { file, at, bytes } => {
                 self.inode(*file)?.change(Change::Write { at: *at, bytes: bytes.clone() });
@@ -130,20 +130,20 @@ impl Disk {
             Op::Truncated { file, length } => self.inode(*file)?.change(Change::Truncate(*length)),
             Op::SyncBegan { file, sync } => {
                 let count = match self.opened.get(file).context("a sync of no file")? {
-                    Opened::File(inode) => self.inodes[*inode].count(),
-                    Opened::Dir(_) => self.namings,
+                    OpenFile::File(inode) => self.inodes[*inode].count(),
+                    OpenFile::Dir(_) => self.namings,
                 };
                 self.syncing.insert(*sync, count);
             }
             Op::SyncEnded { file, sync } => {
                 let count = self.syncing.remove(sync).context("a sync ended that never began")?;
                 match self.opened.get(file).context("a sync of no file")?.clone() {
-                    Opened::File(inode) => self.inodes[inode].settle(count),
-                    Opened::Dir(dir) => self.settle_names(&dir, count),
+                    OpenFile::File(inode) => self.inodes[inode].sync_changes(count),
+                    OpenFile::Dir(dir) => self.settle_names(&dir, count),
                 }
             }
             Op::SyncFailed { file } => {
-                if let Some(Opened::File(inode)) = self.opened.get(file) {
+                if let Some(OpenFile::File(inode)) = self.opened.get(file) {
                     self.inodes[*inode].give_up();
                 }
             }
@@ -154,12 +154,12 @@ impl Disk {
 
     fn inode(&mut self, file: u32) -> anyhow::Result<&mut Inode> {
         match self.opened.get(&file) {
-            Some(Opened::File(inode)) => Ok(&mut self.inodes[*inode]),
+            Some(OpenFile::File(inode)) => Ok(&mut self.inodes[*inode]),
             other => anyhow::bail!("{other:?} was written to"),
         }
     }
 
-    fn name(&mut self, naming: Naming) {
+    fn name(&mut self, naming: DirectoryChange) {
         naming.apply(&mut self.names);
         self.open.push((self.namings, naming));
         self.namings += 1;
@@ -177,9 +177,9 @@ impl Disk {
     }
 
     /// What the running system sees.
-    pub(crate) fn seen(&self) -> Image {
+    pub(crate) fn current_image(&self) -> Image {
         let of = |node: &Node| match node {
-            Node::File(inode) => Some(self.inodes[*inode].seen()),
+            Node::File(inode) => Some(self.inodes[*inode].current_bytes()),
             Node::Dir => None,
         };
         self.names.iter().map(|(name, node)| (name.clone(), of(node))).collect()
@@ -188,21 +188,21 @@ impl Disk {
     /// One file as the running system sees it.
     pub(crate) fn file(&self, name: &str) -> Option<Vec<u8>> {
         match self.names.get(name)? {
-            Node::File(inode) => Some(self.inodes[*inode].seen()),
+            Node::File(inode) => Some(self.inodes[*inode].current_bytes()),
             Node::Dir => None,
         }
     }
 
     /// What is there when the power comes back.
-    pub(crate) fn after_a_cut(&self, mood: Mood, dice: &mut Dice) -> Image {
+    pub(crate) fn image_after_cut(&self, mood: Survival, rng: &mut Rng) -> Image {
         let mut names = self.certain.clone();
         let open = match mood {
-            Mood::Clean => 0,
-            Mood::Lucky | Mood::Wild => self.open.len(),
-            Mood::InOrder => dice.below(self.open.len() as u64 + 1) as usize,
+            Survival::Clean => 0,
+            Survival::Lucky | Survival::Wild => self.open.len(),
+            Survival::InOrder => rng.below(self.open.len() as u64 + 1) as usize,
         };
         for (_, naming) in &self.open[..open] {
-            if mood != Mood::Wild || dice.percent(50) {
+            if mood != Survival::Wild || rng.chance(50) {
                 naming.apply(&mut names);
             }
         }
@@ -214,10 +214,10 @@ impl Disk {
             let content = match node {
                 Node::Dir => None,
                 Node::File(inode) => {
-                    let mut bytes = self.inodes[*inode].after_a_cut(mood, dice);
+                    let mut bytes = self.inodes[*inode].bytes_after_cut(mood, rng);
                     // It is mapped into memory, and the system writes it when it pleases.
                     if name.ends_with("-shm") {
-                        bytes.iter_mut().for_each(|byte| *byte = dice.below(256) as u8);
+                        bytes.iter_mut().for_each(|byte| *byte = rng.below(256) as u8);
                     }
                     Some(bytes)
                 }
@@ -230,7 +230,7 @@ impl Disk {
     /// Takes over what is really there. A process that was killed between a call and its entry leaves one change
     /// that is not on record; more than one means that the record is not what happened.
     pub(crate) fn adopt(&mut self, root: &Path, real: &Image) -> anyhow::Result<()> {
-        let seen = self.seen();
+        let seen = self.current_image();
         let differs = |name: &&String| !name.ends_with("-shm") && seen.get(*name) != real.get(*name);
         let all: std::collections::BTreeSet<&String> = seen.keys().chain(real.keys()).collect();
         let odd: Vec<&String> = all.into_iter().filter(differs).collect();
@@ -242,7 +242,7 @@ impl Disk {
         let Some(name) = odd.first() else { return Ok(()) };
         match (self.names.get(*name).copied(), real.get(*name)) {
             (Some(Node::File(inode)), Some(Some(bytes))) => self.inodes[inode].adopt(bytes),
-            (Some(_), None) => self.name(Naming::Unlink { name: (*name).clone() }),
+            (Some(_), None) => self.name(DirectoryChange::Unlink { name: (*name).clone() }),
             (None, Some(content)) => {
                 let node = match content {
                     None => Node::Dir,
@@ -252,7 +252,7 @@ impl Disk {
                         Node::File(self.inodes.len() - 1)
                     }
                 };
-                self.name(Naming::Link { name: (*name).clone(), node });
+                self.name(DirectoryChange::Link { name: (*name).clone(), node });
             }
             _ => anyhow::bail!("`{name}` is a file here and a directory there"),
         }

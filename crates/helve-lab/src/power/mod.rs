@@ -8,17 +8,17 @@
 
 mod campaign;
 mod disk;
-mod heard;
-mod life;
+mod observations;
 mod record;
+mod restart_judge;
+mod server_record;
 mod shim;
 mod tally;
-mod world;
 
 use helve_store_sql::Syncs;
 
-pub use self::campaign::{Cuts, Loss, Verdict};
-pub use self::tally::Tally;
+pub use self::campaign::{FailedCut, PowerCutPlan, PowerVerdict};
+pub use self::tally::PowerTally;
 
 /// When the store syncs, by name.
 pub fn syncs(name: &str) -> Result<Syncs, String> {
@@ -30,7 +30,7 @@ pub fn syncs(name: &str) -> Result<Syncs, String> {
     }
 }
 
-pub(crate) fn name_of(syncs: Syncs) -> &'static str {
+pub(crate) fn syncs_name(syncs: Syncs) -> &'static str {
     match syncs {
         Syncs::Commits => "commits",
         Syncs::Checkpoints => "checkpoints",

@@ -77,12 +77,12 @@ impl Record {
     }
 
     fn parse(mut bytes: &[u8], root: &Path) -> anyhow::Result<Self> {
-        let (kind, _, _, who) = next(&mut bytes).context("the record is empty")?;
+        let (kind, _, _, who) = next_entry(&mut bytes).context("the record is empty")?;
         ensure!(kind == 1, "the record does not begin with its process");
         let pid = std::str::from_utf8(who)?.parse()?;
         let mut ops = vec![];
         // A process that is killed may leave half of its last entry.
-        while let Some((kind, file, at, data)) = next(&mut bytes) {
+        while let Some((kind, file, at, data)) = next_entry(&mut bytes) {
             let name = || relative(data, root);
             ops.push(match kind {
                 2 => Op::Opened { file, name: name()? },
@@ -113,7 +113,7 @@ impl Record {
 }
 
 /// Kind, file, position and data of the next whole entry.
-fn next<'a>(bytes: &mut &'a [u8]) -> Option<(u32, u32, u64, &'a [u8])> {
+fn next_entry<'a>(bytes: &mut &'a [u8]) -> Option<(u32, u32, u64, &'a [u8])> {
     let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
     let small = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
     let large = |at: usize| Some(u64::from_le_bytes(head.get(at..at + 8)?.try_into().ok()?));

@@ -38,7 +38,7 @@ impl Shim {
     }
 
     /// The same command, on record.
-    pub(crate) fn around(&self, command: &ServerCommand, recording: &Recording<'_>) -> ServerCommand {
+    pub(crate) fn wrap_command(&self, command: &ServerCommand, recording: &Recording<'_>) -> ServerCommand {
         let set = |name: &str, value: &Path| {
             let mut set = OsString::from(format!("{name}="));
             set.push(value);

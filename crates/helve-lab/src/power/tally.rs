@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-use super::disk::Mood;
+use super::disk::Survival;
 use crate::check::Violation;
 
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct PowerTally {
     pub losses: usize,
     /// After how many of them the server was started.
     pub starts: usize,
@@ -27,8 +27,8 @@ pub struct Tally {
     pub time: Duration,
 }
 
-impl Tally {
-    pub(super) fn count(&mut self, mood: Mood, started: bool, violations: &[Violation]) {
+impl PowerTally {
+    pub(super) fn count(&mut self, mood: Survival, started: bool, violations: &[Violation]) {
         self.losses += 1;
         self.starts += usize::from(started);
         *self.moods.entry(word(mood)).or_default() += 1;
@@ -45,16 +45,16 @@ impl Tally {
     }
 }
 
-fn word(mood: Mood) -> &'static str {
+fn word(mood: Survival) -> &'static str {
     match mood {
-        Mood::Clean => "nothing",
-        Mood::Lucky => "everything",
-        Mood::InOrder => "a beginning",
-        Mood::Wild => "any of it, torn",
+        Survival::Clean => "nothing",
+        Survival::Lucky => "everything",
+        Survival::InOrder => "a beginning",
+        Survival::Wild => "any of it, torn",
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for PowerTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moods: Vec<String> = self.moods.iter().map(|(mood, count)| format!("{mood} {count}")).collect();
         writeln!(

@@ -5,11 +5,11 @@
 //! takes, through `wire`, and folds what it gets (`reader`). `round` starts the real server, ends it in between, and
 //! holds every reader against the database file. `flaw`s are bugs put between server and reader, which must be found.
 
-mod flaw;
 mod model;
 mod reader;
 mod round;
 mod server;
+mod stream_bug;
 mod tally;
 mod watcher;
 mod wire;
@@ -17,16 +17,16 @@ mod wire;
 use std::path::PathBuf;
 use std::time::Instant;
 
-pub use self::flaw::Flaw;
-use self::round::{Outcome, Round};
-pub use self::tally::Tally;
+use self::round::{Round, StreamOutcome};
+pub use self::stream_bug::StreamBug;
+pub use self::tally::StreamTally;
 use crate::drive::{ServerCommand, fast_place};
 
 /// More than this in one round, and too many readers would wait for their turn.
 const ROUND_EVENTS_MAX: usize = 50_000;
 
 #[derive(Debug, Clone)]
-pub struct Storm {
+pub struct StreamPlan {
     pub command: ServerCommand,
     pub seed: u64,
     /// It goes on until so many events were delivered …
@@ -34,26 +34,26 @@ pub struct Storm {
     /// … and so many connections were made to get them.
     pub reconnects: usize,
     /// With this bug.
-    pub flaw: Option<Flaw>,
+    pub flaw: Option<StreamBug>,
     /// Where data directories are made; in memory, if the machine has such a place.
     pub dir: Option<PathBuf>,
     /// Called after each round with everything so far.
-    pub progress: fn(&Tally),
+    pub progress: fn(&StreamTally),
 }
 
 #[derive(Debug)]
-pub struct Verdict {
-    pub tally: Tally,
+pub struct StreamVerdict {
+    pub tally: StreamTally,
     /// What was found in the last round, and where it can be looked into.
     pub faults: Vec<String>,
     pub kept: Option<PathBuf>,
 }
 
-impl Storm {
+impl StreamPlan {
     /// To the end, or to the end of the round in which something was found.
-    pub async fn run(&self) -> anyhow::Result<Verdict> {
+    pub async fn run(&self) -> anyhow::Result<StreamVerdict> {
         let began = Instant::now();
-        let mut tally = Tally::default();
+        let mut tally = StreamTally::default();
         for n in 0.. {
             if tally.events >= self.events && tally.reconnects >= self.reconnects {
                 break;
@@ -73,7 +73,7 @@ impl Storm {
                 flaw: self.flaw,
             };
             let played = round.run().await;
-            let Outcome { tally: more, faults } = match played {
+            let StreamOutcome { tally: more, faults } = match played {
                 Ok(outcome) => outcome,
                 Err(error) => {
                     let kept = dir.keep();
@@ -84,9 +84,9 @@ impl Storm {
             tally.time = began.elapsed();
             (self.progress)(&tally);
             if !faults.is_empty() {
-                return Ok(Verdict { tally, faults, kept: Some(dir.keep()) });
+                return Ok(StreamVerdict { tally, faults, kept: Some(dir.keep()) });
             }
         }
-        Ok(Verdict { tally, faults: vec![], kept: None })
+        Ok(StreamVerdict { tally, faults: vec![], kept: None })
     }
 }

@@ -15,7 +15,7 @@ use hyper::{Request, Response};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::web::{HungUp, Serving};
+use crate::web::{ConnectionDropped, ServerTask};
 
 /// Answers with calls in each run.
 const ANSWERS: usize = 6;
@@ -30,21 +30,21 @@ const WORDS: &[&str] = &["流", "stream ", "événement ", "🌊", "журнал
 /// step, and three for each call.
 pub(super) const EVENTS: usize = 2 + ANSWERS * (2 + 3 * CALLS) + 2;
 
-pub(super) async fn start() -> anyhow::Result<Serving> {
-    Ok(Serving::start(TcpListener::bind("127.0.0.1:0").await?, answer)?)
+pub(super) async fn start() -> anyhow::Result<ServerTask> {
+    Ok(ServerTask::start(TcpListener::bind("127.0.0.1:0").await?, answer)?)
 }
 
-type Body = StreamBody<stream::BoxStream<'static, Result<Frame<Bytes>, HungUp>>>;
+type Body = StreamBody<stream::BoxStream<'static, Result<Frame<Bytes>, ConnectionDropped>>>;
 
-async fn answer(question: Request<Incoming>) -> Result<Response<Body>, HungUp> {
-    let body = question.into_body().collect().await.map_err(|_| HungUp)?.to_bytes();
-    let question: Value = serde_json::from_slice(&body).map_err(|_| HungUp)?;
-    let answers = said(&question);
+async fn answer(question: Request<Incoming>) -> Result<Response<Body>, ConnectionDropped> {
+    let body = question.into_body().collect().await.map_err(|_| ConnectionDropped)?.to_bytes();
+    let question: Value = serde_json::from_slice(&body).map_err(|_| ConnectionDropped)?;
+    let answers = count_answers(&question);
     Ok(Response::new(StreamBody::new(paced(pieces(answers)).boxed())))
 }
 
 /// How many answers it has given since the user spoke.
-fn said(question: &Value) -> usize {
+fn count_answers(question: &Value) -> usize {
     let messages = question["messages"].as_array().map_or(&[][..], Vec::as_slice);
     messages
         .iter()
@@ -83,7 +83,7 @@ fn pieces(answers: usize) -> Vec<(Bytes, bool)> {
     pieces
 }
 
-fn paced(pieces: Vec<(Bytes, bool)>) -> impl Stream<Item = Result<Frame<Bytes>, HungUp>> + Send {
+fn paced(pieces: Vec<(Bytes, bool)>) -> impl Stream<Item = Result<Frame<Bytes>, ConnectionDropped>> + Send {
     stream::iter(pieces).then(|(bytes, is_text)| async move {
         if is_text {
             tokio::time::sleep(GAP).await;
@@ -119,7 +119,7 @@ mod tests {
         let message = |role: &str| json!({"role": role});
         let messages =
             [message("user"), message("assistant"), message("user"), message("assistant"), message("tool")];
-        assert_eq!(said(&json!({"messages": messages})), 1);
-        assert_eq!(said(&json!({})), 0);
+        assert_eq!(count_answers(&json!({"messages": messages})), 1);
+        assert_eq!(count_answers(&json!({})), 0);
     }
 }

@@ -4,12 +4,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use helve_types::{EventBody, Live, RunId};
 
-use super::wire::Frame;
+use super::wire::StreamFrame;
 use crate::snapshot::Event;
 use crate::view::View;
 
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct StreamReader {
     pub(super) run: RunId,
     pub(super) view: View,
     /// A mark of the bytes of every event, in the order in which they came.
@@ -17,7 +17,7 @@ pub(super) struct Reader {
     pub(super) connections: u32,
 }
 
-impl Reader {
+impl StreamReader {
     pub(super) fn new(run: RunId) -> Self {
         Self { run, view: View::default(), marks: vec![], connections: 0 }
     }
@@ -38,10 +38,10 @@ impl Reader {
     }
 
     /// Takes in a frame; whether the server says that it goes down.
-    pub(super) fn take(&mut self, frame: &Frame) -> bool {
+    pub(super) fn read_frame(&mut self, frame: &StreamFrame) -> bool {
         match frame.id {
             Some(seq) => {
-                self.marks.push(mark(&frame.data));
+                self.marks.push(text_hash(&frame.data));
                 match serde_json::from_str::<EventBody>(&frame.data) {
                     Ok(body) => self.view.event(seq, &body),
                     Err(error) => self.fault(format!("event {seq} `{}`: {error}", frame.data)),
@@ -51,7 +51,7 @@ impl Reader {
             None => match serde_json::from_str::<Live>(&frame.data) {
                 Ok(Live::ServerDraining) => true,
                 Ok(live) => {
-                    self.view.live(&live);
+                    self.view.apply_live(&live);
                     false
                 }
                 Err(error) => {
@@ -63,7 +63,7 @@ impl Reader {
     }
 
     /// What is wrong with what it was shown, given the log on disk.
-    pub(super) fn judge(&self, log: &[Event]) -> Vec<String> {
+    pub(super) fn find_faults(&self, log: &[Event]) -> Vec<String> {
         let mut wrong = self.view.faults.clone();
         if !self.view.over {
             wrong.push(format!(
@@ -75,11 +75,11 @@ impl Reader {
         if self.marks.len() != log.len() {
             wrong.push(format!("it was sent {} events and there are {}", self.marks.len(), log.len()));
         }
-        let differs = |(had, event): &(&u64, &Event)| **had != mark(&event.json);
+        let differs = |(had, event): &(&u64, &Event)| **had != text_hash(&event.json);
         if let Some((_, event)) = self.marks.iter().zip(log).find(differs) {
             wrong.push(format!("event {} is not what is on record", event.seq));
         }
-        let whole = View::of_log(log.iter().map(|event| (event.seq, &event.body)));
+        let whole = View::from_log(log.iter().map(|event| (event.seq, &event.body)));
         if !self.view.agrees(&whole) {
             wrong.push("what it saw is not what the log says".into());
         }
@@ -87,7 +87,7 @@ impl Reader {
     }
 }
 
-fn mark(bytes: &str) -> u64 {
+fn text_hash(bytes: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     hasher.finish()

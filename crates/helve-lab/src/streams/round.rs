@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::flaw::Flaw;
 use super::model::{self, EVENTS};
-use super::reader::Reader;
-use super::server::{Server, Servers};
-use super::tally::Tally;
+use super::reader::StreamReader;
+use super::server::{Servers, StreamServer};
+use super::stream_bug::StreamBug;
+use super::tally::StreamTally;
 use super::watcher::Watcher;
 use crate::client::lock;
-use crate::dice::Dice;
 use crate::drive::process::{Process, ServerCommand, Start};
+use crate::rng::Rng;
 use crate::snapshot::Snapshot;
-use crate::web::Serving;
+use crate::web::ServerTask;
 
 /// Readers of each run.
 pub(super) const READERS: usize = 10;
@@ -50,39 +50,39 @@ pub(super) struct Round<'a> {
     /// So many events are to be delivered, and so many connections made for that.
     pub(super) events: usize,
     pub(super) reconnects: usize,
-    pub(super) flaw: Option<Flaw>,
+    pub(super) flaw: Option<StreamBug>,
 }
 
 /// How a round went.
 #[derive(Debug)]
-pub(super) struct Outcome {
-    pub(super) tally: Tally,
+pub(super) struct StreamOutcome {
+    pub(super) tally: StreamTally,
     /// What readers were shown that they should not have been.
     pub(super) faults: Vec<String>,
 }
 
 /// What all of a round share.
-struct Storm<'a> {
+struct StreamRound<'a> {
     round: &'a Round<'a>,
     config: PathBuf,
-    announce: watch::Sender<Option<Server>>,
+    announce: watch::Sender<Option<StreamServer>>,
     servers: Servers,
     generation: u32,
-    tally: Arc<Mutex<Tally>>,
+    tally: Arc<Mutex<StreamTally>>,
     died: Arc<Mutex<Option<Instant>>>,
-    _model: Serving,
+    _model: ServerTask,
 }
 
 impl Round<'_> {
-    pub(super) async fn run(&self) -> anyhow::Result<Outcome> {
-        let mut storm = Storm::build(self).await?;
+    pub(super) async fn run(&self) -> anyhow::Result<StreamOutcome> {
+        let mut storm = StreamRound::build(self).await?;
         let mut process = storm.start().await?;
-        let mut dice = Dice::new(self.seed);
-        let mut reading = storm.spawn_readers(&mut dice);
+        let mut rng = Rng::new(self.seed);
+        let mut reading = storm.spawn_readers(&mut rng);
         let mut readers = vec![];
         // What a bug does is to be found without the help of a server that dies.
         let ends: &[usize] = if self.flaw.is_none() { &ENDS } else { &[] };
-        let mut kill = dice.percent(50);
+        let mut kill = rng.chance(50);
         let mut ends = ends.iter().map(|share| self.events * share / 100).peekable();
         loop {
             tokio::select! {
@@ -90,7 +90,7 @@ impl Round<'_> {
                     Some(done) => readers.extend(done??),
                     None => break,
                 },
-                () = storm.delivered(ends.peek().copied()) => {
+                () = storm.wait_for_deliveries(ends.peek().copied()) => {
                     ends.next();
                     kill = !kill;
                     storm.end(process, kill).await?;
@@ -99,17 +99,17 @@ impl Round<'_> {
             }
         }
         storm.terminate(process).await?;
-        let disk = Snapshot::take(&self.dir.join("data"), &self.dir.join("snapshot"))?;
+        let disk = Snapshot::read_copy(&self.dir.join("data"), &self.dir.join("snapshot"))?;
         let mut tally = std::mem::take(&mut *lock(&storm.tally));
         tally.runs = disk.runs.len();
         tally.readers = readers.len();
         tally.logged = disk.runs.values().map(|run| run.log.len()).sum();
-        Ok(Outcome { tally, faults: judge(&disk, &readers) })
+        Ok(StreamOutcome { tally, faults: check_readers(&disk, &readers) })
     }
 }
 
 /// Every reader against the log of its run.
-fn judge(disk: &Snapshot, readers: &[Reader]) -> Vec<String> {
+fn check_readers(disk: &Snapshot, readers: &[StreamReader]) -> Vec<String> {
     let mut faults = vec![];
     for (id, run) in &disk.runs {
         if run.state != RunState::Completed {
@@ -124,13 +124,13 @@ fn judge(disk: &Snapshot, readers: &[Reader]) -> Vec<String> {
         };
         let connections = reader.connections;
         let told = |wrong| format!("run {run}, a reader over {connections} connections: {wrong}");
-        faults.extend(reader.judge(&known.log).into_iter().map(told));
+        faults.extend(reader.find_faults(&known.log).into_iter().map(told));
     }
     faults.truncate(FAULTS_MAX);
     faults
 }
 
-impl<'a> Storm<'a> {
+impl<'a> StreamRound<'a> {
     async fn build(round: &'a Round<'a>) -> anyhow::Result<Self> {
         let model = model::start().await?;
         let (announce, servers) = Servers::new();
@@ -157,14 +157,14 @@ impl<'a> Storm<'a> {
             crash_at: None,
             mutant: None,
             wording: 0,
-            haunted: false,
+            with_stale_writer: false,
             days_ahead: 0,
             log: &self.round.dir.join("server.log"),
         })?;
         let base = process.ready().await?.context("the server ended by itself while starting")?;
         let address = base.trim_start_matches("http://").parse().context("where the server listens")?;
         self.generation += 1;
-        self.announce.send_replace(Some(Server { generation: self.generation, address }));
+        self.announce.send_replace(Some(StreamServer { generation: self.generation, address }));
         Ok(process)
     }
 
@@ -187,7 +187,7 @@ impl<'a> Storm<'a> {
     }
 
     /// Returns once so many events were delivered; never, if there is nothing to wait for.
-    async fn delivered(&self, enough: Option<usize>) {
+    async fn wait_for_deliveries(&self, enough: Option<usize>) {
         let Some(enough) = enough else { return std::future::pending().await };
         while lock(&self.tally).events < enough {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -195,7 +195,7 @@ impl<'a> Storm<'a> {
     }
 
     /// Starts the runs, a few at a time, each with readers that come at different times.
-    fn spawn_readers(&self, dice: &mut Dice) -> JoinSet<anyhow::Result<Vec<Reader>>> {
+    fn spawn_readers(&self, rng: &mut Rng) -> JoinSet<anyhow::Result<Vec<StreamReader>>> {
         let runs = self.round.events.div_ceil(EVENTS * READERS).max(1);
         // An event has some 300 bytes, with the live frames around it, and some connections are not cut.
         let bytes_mean = 260 * self.round.events as u64 / self.round.reconnects.max(1) as u64;
@@ -212,17 +212,17 @@ impl<'a> Storm<'a> {
                 died: self.died.clone(),
                 until: Instant::now() + ROUND_MAX,
             };
-            let (places, dice) = (places.clone(), dice.fork());
+            let (places, rng) = (places.clone(), rng.fork());
             reading.spawn(async move {
                 let _place = places.acquire().await?;
-                plan.run(dice).await
+                plan.run(rng).await
             });
         }
         reading
     }
 }
 
-fn configuration(data: &Path, model: &Serving) -> String {
+fn configuration(data: &Path, model: &ServerTask) -> String {
     format!(
         "default_model = \"storm\"\n\n\
          [server]\nlisten = \"127.0.0.1:0\"\ndata = \"{}\"\nlog = \"warn\"\ndrain_ms = {DRAIN_MS}\n\n\
@@ -240,23 +240,23 @@ struct RunPlan {
     n: usize,
     seed: u64,
     servers: Servers,
-    flaw: Option<Flaw>,
+    flaw: Option<StreamBug>,
     bytes_mean: u64,
-    tally: Arc<Mutex<Tally>>,
+    tally: Arc<Mutex<StreamTally>>,
     died: Arc<Mutex<Option<Instant>>>,
     until: Instant,
 }
 
 impl RunPlan {
-    async fn run(mut self, mut dice: Dice) -> anyhow::Result<Vec<Reader>> {
+    async fn run(mut self, mut rng: Rng) -> anyhow::Result<Vec<StreamReader>> {
         let run = self.begin().await?;
         let head = Arc::new(AtomicU64::new(0));
         let mut watchers = JoinSet::new();
         for n in 0..READERS {
             let watcher = Watcher {
-                reader: Reader::new(run),
+                reader: StreamReader::new(run),
                 servers: self.servers.clone(),
-                dice: dice.fork(),
+                rng: rng.fork(),
                 flaw: self.flaw,
                 bytes_mean: self.bytes_mean,
                 head: head.clone(),
@@ -267,7 +267,7 @@ impl RunPlan {
             // Most come at the start, some in the middle, one when all is over.
             let from = match n {
                 0..6 => 0,
-                6..9 => dice.below(EVENTS as u64),
+                6..9 => rng.below(EVENTS as u64),
                 _ => EVENTS as u64,
             };
             let (head, until) = (head.clone(), self.until);
@@ -286,7 +286,7 @@ impl RunPlan {
         let head = format!("POST /api/runs HTTP/1.1\r\nIdempotency-Key: storm-{}-{}\r\n", self.seed, self.n);
         let body = json!({"message": format!("run {}", self.n)}).to_string();
         while Instant::now() < self.until {
-            let server = self.servers.after(0, self.until).await.context("there is no server")?;
+            let server = self.servers.next_server(0, self.until).await.context("there is no server")?;
             if let Ok((201 | 200, answer)) = server.ask(&head, &body).await {
                 let answer: Value = serde_json::from_str(&answer)?;
                 let run = answer["run"].as_str().and_then(|run| run.parse().ok());

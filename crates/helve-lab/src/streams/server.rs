@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 /// A server to talk to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct StreamServer {
     /// Counts the starts.
     pub(super) generation: u32,
     pub(super) address: SocketAddr,
@@ -17,23 +17,23 @@ pub(super) struct Server {
 
 /// The latest server, as far as anybody knows.
 #[derive(Debug, Clone)]
-pub(super) struct Servers(watch::Receiver<Option<Server>>);
+pub(super) struct Servers(watch::Receiver<Option<StreamServer>>);
 
 impl Servers {
-    pub(super) fn new() -> (watch::Sender<Option<Server>>, Self) {
+    pub(super) fn new() -> (watch::Sender<Option<StreamServer>>, Self) {
         let (sender, receiver) = watch::channel(None);
         (sender, Self(receiver))
     }
 
     /// A server that was started after this one, or none if that takes too long.
-    pub(super) async fn after(&mut self, generation: u32, until: Instant) -> Option<Server> {
+    pub(super) async fn next_server(&mut self, generation: u32, until: Instant) -> Option<StreamServer> {
         let newer = self.0.wait_for(|server| server.is_some_and(|server| server.generation > generation));
         let found = tokio::time::timeout_at(until.into(), newer).await;
         found.ok()?.ok().and_then(|server| *server)
     }
 }
 
-impl Server {
+impl StreamServer {
     /// A connection; one with a small buffer can only be filled slowly.
     pub(super) async fn connect(self, buffer: Option<u32>) -> std::io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;

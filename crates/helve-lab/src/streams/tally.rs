@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct StreamTally {
     pub runs: usize,
     pub readers: usize,
     /// Events in the logs on disk.
@@ -41,7 +41,7 @@ pub struct Tally {
     pub time: Duration,
 }
 
-impl Tally {
+impl StreamTally {
     pub(super) fn add(&mut self, other: Self) {
         let Self { first, gaps, .. } = &other;
         self.first.extend(first);
@@ -81,7 +81,7 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for StreamTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, number) in self.numbers() {
             writeln!(f, "{name:<40}{number:>12}")?;

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::flaw::{Bend, Flaw};
-use super::reader::Reader;
-use super::server::{Server, Servers};
-use super::tally::Tally;
-use super::wire::{Decoder, Heard};
+use super::reader::StreamReader;
+use super::server::{Servers, StreamServer};
+use super::stream_bug::{BugState, StreamBug};
+use super::tally::StreamTally;
+use super::wire::{Decoder, ParsedBytes};
 use crate::client::lock;
-use crate::dice::Dice;
+use crate::rng::Rng;
 
 /// Comments come more often than this, so a stream as silent as that is dead.
 const SILENCE: Duration = Duration::from_secs(40);
@@ -22,15 +22,15 @@ const SIP: usize = 700;
 const SIP_PAUSE: Duration = Duration::from_millis(2);
 
 pub(super) struct Watcher {
-    pub(super) reader: Reader,
+    pub(super) reader: StreamReader,
     pub(super) servers: Servers,
-    pub(super) dice: Dice,
-    pub(super) flaw: Option<Flaw>,
+    pub(super) rng: Rng,
+    pub(super) flaw: Option<StreamBug>,
     /// How many bytes of a connection are read before it is cut, on the average.
     pub(super) bytes_mean: u64,
     /// The last event of the run that any of its readers has seen.
     pub(super) head: Arc<AtomicU64>,
-    pub(super) tally: Arc<Mutex<Tally>>,
+    pub(super) tally: Arc<Mutex<StreamTally>>,
     /// When the last server died, until somebody has an event of the next.
     pub(super) died: Arc<Mutex<Option<Instant>>>,
     /// Whoever is not at the end by then is stuck.
@@ -38,17 +38,17 @@ pub(super) struct Watcher {
 }
 
 /// How a connection is going to be used.
-struct Plan {
+struct ConnectionPlan {
     cut_after: Option<usize>,
     /// Not right there, but in the middle of the next character of several bytes.
     in_character: bool,
     slow: bool,
-    bend: Option<Bend>,
+    bug: Option<BugState>,
 }
 
-impl Plan {
+impl ConnectionPlan {
     /// How many bytes may be read now.
-    fn room(&self, read: usize, buffer: usize) -> usize {
+    fn bytes_allowed(&self, read: usize, buffer: usize) -> usize {
         match self.cut_after {
             Some(cut) if !self.in_character => (cut - read).min(buffer),
             _ => buffer,
@@ -64,7 +64,7 @@ impl Plan {
 }
 
 /// How a connection ended.
-enum Ended {
+enum ConnectionEnd {
     /// By its reader.
     Cut,
     /// There is nothing more to read, ever.
@@ -77,23 +77,23 @@ enum Ended {
 
 impl Watcher {
     /// Reads the run to its end.
-    pub(super) async fn watch(mut self) -> Reader {
-        let mut server: Option<Server> = None;
+    pub(super) async fn watch(mut self) -> StreamReader {
+        let mut server: Option<StreamServer> = None;
         loop {
             let known = server.map_or(0, |server| server.generation);
-            let Some(now) = self.servers.after(known.saturating_sub(1), self.until).await else {
+            let Some(now) = self.servers.next_server(known.saturating_sub(1), self.until).await else {
                 self.reader.fault("the server did not come back");
                 return self.reader;
             };
             server = Some(now);
             let ended = self.connect(now).await;
             match ended {
-                Ended::Over => break,
-                Ended::Cut => {}
+                ConnectionEnd::Over => break,
+                ConnectionEnd::Cut => {}
                 // It may be asked again before it is gone.
-                Ended::Drained if self.dice.percent(50) => {}
-                Ended::Drained | Ended::Broken => {
-                    let next = self.servers.after(now.generation, self.until).await;
+                ConnectionEnd::Drained if self.rng.chance(50) => {}
+                ConnectionEnd::Drained | ConnectionEnd::Broken => {
+                    let next = self.servers.next_server(now.generation, self.until).await;
                     if next.is_none() {
                         self.reader.fault("the server broke a connection, and lives");
                         return self.reader;
@@ -108,28 +108,30 @@ impl Watcher {
         self.reader
     }
 
-    fn plan(&mut self) -> Plan {
-        let cut_after = match self.dice.below(100) {
-            0..8 => Some(1 + self.dice.below(250)),
-            8..92 => Some(200 + self.dice.below(2 * self.bytes_mean)),
+    fn plan(&mut self) -> ConnectionPlan {
+        let cut_after = match self.rng.below(100) {
+            0..8 => Some(1 + self.rng.below(250)),
+            8..92 => Some(200 + self.rng.below(2 * self.bytes_mean)),
             _ => None,
         };
-        Plan {
+        ConnectionPlan {
             cut_after: cut_after.map(|bytes| bytes as usize),
-            in_character: self.dice.percent(15),
-            slow: self.dice.percent(8),
-            bend: self.flaw.map(Bend::new),
+            in_character: self.rng.chance(15),
+            slow: self.rng.chance(8),
+            bug: self.flaw.map(BugState::new),
         }
     }
 
-    async fn connect(&mut self, server: Server) -> Ended {
+    async fn connect(&mut self, server: StreamServer) -> ConnectionEnd {
         let mut plan = self.plan();
         let began = Instant::now();
         let after = self.reader.view.last;
-        let Ok(mut stream) = server.connect(plan.slow.then_some(4 << 10)).await else { return Ended::Broken };
+        let Ok(mut stream) = server.connect(plan.slow.then_some(4 << 10)).await else {
+            return ConnectionEnd::Broken;
+        };
         let request = self.request(server, after);
         if stream.write_all(request.as_bytes()).await.is_err() {
-            return Ended::Broken;
+            return ConnectionEnd::Broken;
         }
         {
             let mut tally = lock(&self.tally);
@@ -139,13 +141,13 @@ impl Watcher {
         self.reader.connected();
         let is_replay = self.head.load(Ordering::Relaxed) > after;
         let ended = self.read(&mut stream, &mut plan, is_replay.then_some(began)).await;
-        lock(&self.tally).struck += usize::from(plan.bend.is_some_and(|bend| bend.has_struck()));
+        lock(&self.tally).struck += usize::from(plan.bug.is_some_and(|bug| bug.has_struck()));
         ended
     }
 
     /// A reader says where it is in one of three ways; the header goes before the query.
-    fn request(&mut self, server: Server, after: u64) -> String {
-        let (query, header) = match self.dice.below(3) {
+    fn request(&mut self, server: StreamServer, after: u64) -> String {
+        let (query, header) = match self.rng.below(3) {
             0 => (format!("?after={after}"), String::new()),
             1 => (String::new(), format!("Last-Event-ID: {after}\r\n")),
             _ => (format!("?after={}", after / 2), format!("Last-Event-ID: {after}\r\n")),
@@ -154,25 +156,30 @@ impl Watcher {
         format!("GET /api/runs/{run}/events{query} HTTP/1.1\r\nHost: {address}\r\n{header}\r\n")
     }
 
-    async fn read(&mut self, stream: &mut TcpStream, plan: &mut Plan, mut replay: Option<Instant>) -> Ended {
+    async fn read(
+        &mut self,
+        stream: &mut TcpStream,
+        plan: &mut ConnectionPlan,
+        mut replay: Option<Instant>,
+    ) -> ConnectionEnd {
         let mut decoder = Decoder::default();
         let mut buffer = vec![0; if plan.slow { SIP } else { 16 << 10 }];
         let (mut read, mut drained) = (0, false);
         loop {
-            let room = plan.room(read, buffer.len());
+            let room = plan.bytes_allowed(read, buffer.len());
             if room == 0 {
                 self.count_cut(&decoder);
-                return Ended::Cut;
+                return ConnectionEnd::Cut;
             }
             let taken = match tokio::time::timeout(SILENCE, stream.read(&mut buffer[..room])).await {
                 Ok(Ok(0) | Err(_)) => {
                     lock(&self.tally).broken += 1;
-                    return Ended::Broken;
+                    return ConnectionEnd::Broken;
                 }
                 Ok(Ok(taken)) => taken,
                 Err(_) => {
                     self.reader.fault(format!("silence after event {}", self.reader.view.last));
-                    return Ended::Over;
+                    return ConnectionEnd::Over;
                 }
             };
             // What came behind the cut never came.
@@ -180,56 +187,70 @@ impl Watcher {
             let taken = cut.unwrap_or(taken);
             read += taken;
             lock(&self.tally).bytes += taken;
-            let heard = match decoder.take(&buffer[..taken]) {
+            let heard = match decoder.read_bytes(&buffer[..taken]) {
                 Ok(heard) => heard,
                 Err(problem) => {
                     self.reader.fault(problem);
-                    return Ended::Over;
+                    return ConnectionEnd::Over;
                 }
             };
-            for heard in heard {
-                match heard {
-                    Heard::Head(200) => {}
-                    Heard::Head(204) if self.reader.view.over => {
-                        lock(&self.tally).at_head += 1;
-                        return Ended::Over;
-                    }
-                    Heard::Head(status) => {
-                        self.reader.fault(format!("{status} after event {}", self.reader.view.last));
-                        return Ended::Over;
-                    }
-                    Heard::Frame(frame) => {
-                        let frames = match &mut plan.bend {
-                            Some(bend) => bend.bend(frame, &self.reader),
-                            None => vec![frame],
-                        };
-                        for frame in frames {
-                            drained |= self.reader.take(&frame);
-                            self.count(frame.id.is_some(), &mut replay);
-                        }
-                    }
-                    Heard::End if self.reader.view.over => return Ended::Over,
-                    Heard::End if drained => {
-                        lock(&self.tally).drained += 1;
-                        return Ended::Drained;
-                    }
-                    Heard::End => {
-                        self.reader.fault(format!(
-                            "the stream ended after event {}, which is not the end",
-                            self.reader.view.last
-                        ));
-                        return Ended::Over;
-                    }
+            for parsed in heard {
+                if let Some(end) = self.handle_parsed(parsed, plan, &mut drained, &mut replay) {
+                    return end;
                 }
             }
             if cut.is_some() {
                 self.count_cut(&decoder);
-                return Ended::Cut;
+                return ConnectionEnd::Cut;
             }
             if plan.slow {
                 tokio::time::sleep(SIP_PAUSE).await;
             }
         }
+    }
+
+    /// Takes in one thing that was read, and gives the connection's end if it is one.
+    fn handle_parsed(
+        &mut self,
+        parsed: ParsedBytes,
+        plan: &mut ConnectionPlan,
+        drained: &mut bool,
+        replay: &mut Option<Instant>,
+    ) -> Option<ConnectionEnd> {
+        match parsed {
+            ParsedBytes::Head(200) => {}
+            ParsedBytes::Head(204) if self.reader.view.over => {
+                lock(&self.tally).at_head += 1;
+                return Some(ConnectionEnd::Over);
+            }
+            ParsedBytes::Head(status) => {
+                self.reader.fault(format!("{status} after event {}", self.reader.view.last));
+                return Some(ConnectionEnd::Over);
+            }
+            ParsedBytes::Frame(frame) => {
+                let frames = match &mut plan.bug {
+                    Some(bug) => bug.distort(frame, &self.reader),
+                    None => vec![frame],
+                };
+                for frame in frames {
+                    *drained |= self.reader.read_frame(&frame);
+                    self.count(frame.id.is_some(), replay);
+                }
+            }
+            ParsedBytes::End if self.reader.view.over => return Some(ConnectionEnd::Over),
+            ParsedBytes::End if *drained => {
+                lock(&self.tally).drained += 1;
+                return Some(ConnectionEnd::Drained);
+            }
+            ParsedBytes::End => {
+                self.reader.fault(format!(
+                    "the stream ended after event {}, which is not the end",
+                    self.reader.view.last
+                ));
+                return Some(ConnectionEnd::Over);
+            }
+        }
+        None
     }
 
     fn count(&self, is_event: bool, replay: &mut Option<Instant>) {
@@ -256,10 +277,10 @@ impl Watcher {
     }
 
     /// Asks for more of a run that is over, and for what was never there.
-    async fn look_behind_the_end(&mut self, server: Option<Server>) {
+    async fn look_behind_the_end(&mut self, server: Option<StreamServer>) {
         let (Some(server), true) = (server, self.reader.view.over) else { return };
         let last = self.reader.view.last;
-        for (after, expected) in [(last, 204), (last + 1 + self.dice.below(1_000), 409)] {
+        for (after, expected) in [(last, 204), (last + 1 + self.rng.below(1_000), 409)] {
             let head = format!("GET /api/runs/{}/events?after={after} HTTP/1.1\r\n", self.reader.run);
             // A server that is gone has nothing to say, which is no fault.
             let Ok((status, _)) = server.ask(&head, "").await else { return };

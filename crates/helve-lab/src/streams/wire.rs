@@ -5,17 +5,17 @@
 
 /// What the bytes so far have told.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum ParsedBytes {
     /// The head is complete; the status.
     Head(u16),
-    Frame(Frame),
+    Frame(StreamFrame),
     /// The proper end of the stream.
     End,
 }
 
 /// One frame with data: its id, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct StreamFrame {
     pub(super) id: Option<u64>,
     pub(super) data: String,
 }
@@ -43,7 +43,7 @@ enum Stage {
 
 impl Decoder {
     /// Takes in what was read; an error is something that no server should send.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Heard>, String> {
+    pub(super) fn read_bytes(&mut self, bytes: &[u8]) -> Result<Vec<ParsedBytes>, String> {
         self.held.extend_from_slice(bytes);
         let mut heard = vec![];
         while self.step(&mut heard)? {}
@@ -66,7 +66,7 @@ impl Decoder {
     }
 
     /// One step further; false if that takes more bytes.
-    fn step(&mut self, heard: &mut Vec<Heard>) -> Result<bool, String> {
+    fn step(&mut self, heard: &mut Vec<ParsedBytes>) -> Result<bool, String> {
         match self.stage {
             Stage::Head => {
                 let Some(head) = self.up_to(b"\r\n\r\n") else { return Ok(false) };
@@ -77,7 +77,7 @@ impl Decoder {
                 if streams && !head.contains("transfer-encoding: chunked") {
                     return Err(format!("a stream that is not chunked: `{head}`"));
                 }
-                heard.push(Heard::Head(status));
+                heard.push(ParsedBytes::Head(status));
                 self.stage = if streams { Stage::Size } else { Stage::Rest };
             }
             Stage::Size => {
@@ -86,7 +86,7 @@ impl Decoder {
                 let size = usize::from_str_radix(line.trim(), 16);
                 self.stage = match size.map_err(|_| format!("`{line}` is no size of a chunk"))? {
                     0 => {
-                        heard.push(Heard::End);
+                        heard.push(ParsedBytes::End);
                         Stage::Rest
                     }
                     size => Stage::Chunk(size),
@@ -124,12 +124,12 @@ impl Decoder {
         Some(taken)
     }
 
-    fn frames(&mut self, heard: &mut Vec<Heard>) -> Result<(), String> {
+    fn frames(&mut self, heard: &mut Vec<ParsedBytes>) -> Result<(), String> {
         let mut from = 0;
         while let Some(end) = self.frame[from..].windows(2).position(|pair| pair == b"\n\n") {
             let text = std::str::from_utf8(&self.frame[from..from + end]);
             let text = text.map_err(|_| "a whole frame that is no text")?;
-            heard.extend(parse(text)?.map(Heard::Frame));
+            heard.extend(parse(text)?.map(ParsedBytes::Frame));
             from += end + 2;
         }
         self.frame.drain(..from);
@@ -138,7 +138,7 @@ impl Decoder {
 }
 
 /// Comments and `retry:` are no frames, and must not have an id.
-fn parse(text: &str) -> Result<Option<Frame>, String> {
+fn parse(text: &str) -> Result<Option<StreamFrame>, String> {
     let (mut id, mut data) = (None, None);
     for line in text.lines() {
         if let Some(value) = line.strip_prefix("id: ") {
@@ -153,7 +153,7 @@ fn parse(text: &str) -> Result<Option<Frame>, String> {
     }
     match (id, data) {
         (Some(id), None) => Err(format!("number {id} on a frame without data")),
-        (id, data) => Ok(data.map(|data| Frame { id, data })),
+        (id, data) => Ok(data.map(|data| StreamFrame { id, data })),
     }
 }
 
@@ -175,14 +175,15 @@ mod tests {
     #[test]
     fn frames_are_the_same_however_the_bytes_come() {
         let body = "retry: 1000\n\nid: 1\ndata: 流\n\n:\n\ndata: \u{1f30a} live\n\n";
-        let frame = |id, data: &str| Heard::Frame(Frame { id, data: data.into() });
-        let expected = [Heard::Head(200), frame(Some(1), "流"), frame(None, "\u{1f30a} live"), Heard::End];
+        let frame = |id, data: &str| ParsedBytes::Frame(StreamFrame { id, data: data.into() });
+        let expected =
+            [ParsedBytes::Head(200), frame(Some(1), "流"), frame(None, "\u{1f30a} live"), ParsedBytes::End];
         for chunk in [1, 2, 5, 1000] {
             let bytes = answer(body, chunk);
             for piece in 1..bytes.len() {
                 let mut decoder = Decoder::default();
-                let heard: Vec<Heard> =
-                    bytes.chunks(piece).flat_map(|bytes| decoder.take(bytes).unwrap()).collect();
+                let heard: Vec<ParsedBytes> =
+                    bytes.chunks(piece).flat_map(|bytes| decoder.read_bytes(bytes).unwrap()).collect();
                 assert_eq!(heard, expected, "chunks of {chunk} read {piece} at a time");
             }
         }
@@ -193,7 +194,7 @@ mod tests {
         let bytes = answer("data: 流\n\n", 1000);
         let at = |end: usize| {
             let mut decoder = Decoder::default();
-            _ = decoder.take(&bytes[..end]);
+            _ = decoder.read_bytes(&bytes[..end]);
             (decoder.is_inside_the_head(), decoder.is_inside_a_frame(), decoder.is_inside_a_character())
         };
         let character = bytes.windows(3).position(|window| window == "流".as_bytes()).unwrap();

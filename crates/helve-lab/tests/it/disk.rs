@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use helve_lab::disk::{CALLS, Sweep, missing, missing_strace};
+use helve_lab::disk::{CALLS, SyscallPlan, missing_disk_tools, missing_strace};
 
 #[test]
 fn a_disk_that_fails_loses_nothing_and_sends_nothing() {
-    if let Some(reason) = missing() {
+    if let Some(reason) = missing_disk_tools() {
         helve_test_support::skip_test("fault lab: disks that fail", &reason);
         return;
     }
@@ -24,7 +24,7 @@ async fn no_promise_is_broken_by_a_death_at_a_write_a_sync_a_send_or_a_receipt()
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let sweep = Sweep {
+    let sweep = SyscallPlan {
         command: super::campaign(0).command,
         seed: 1,
         kills: 3 * CALLS.len(),

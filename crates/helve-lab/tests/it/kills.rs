@@ -1,6 +1,6 @@
 //! Many deaths of the real server.
 
-use helve_lab::drive::{Campaign, Verdict};
+use helve_lab::drive::{Campaign, KillVerdict};
 use helve_lab::labels;
 
 /// The kills of one test run; `make fault` does 10,000.
@@ -10,7 +10,7 @@ const KILLS: usize = 300;
 async fn no_promise_is_broken_by_three_hundred_kills_at_every_label_and_at_any_moment() {
     let campaign =
         Campaign { progress: |tally, _| eprintln!("{} kills", tally.kills), ..super::campaign(KILLS) };
-    let Verdict { tally, failures } = campaign.run().await.unwrap();
+    let KillVerdict { tally, failures } = campaign.run().await.unwrap();
     let found: String = failures.iter().map(ToString::to_string).collect();
     assert!(failures.is_empty(), "{found}");
     assert_eq!(tally.kills, KILLS);

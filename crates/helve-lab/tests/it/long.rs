@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 const TURNS: usize = 50;
 const WINDOW: usize = 9_000;
 
-struct House {
+struct LongServer {
     mock: Mock,
     address: String,
     client: Client,
@@ -24,7 +24,7 @@ struct House {
     _dir: tempfile::TempDir,
 }
 
-impl House {
+impl LongServer {
     /// `known` is what the operator says about the model's window.
     async fn open(protocol: &Protocol, known: &str) -> Self {
         helve::assemble::install_tls();
@@ -75,8 +75,8 @@ fn message(turn: usize) -> String {
     format!("turn {turn}: {}", "some more words ".repeat(120))
 }
 
-async fn talk(protocol: &Protocol, known: &str) -> House {
-    let house = House::open(protocol, known).await;
+async fn talk(protocol: &Protocol, known: &str) -> LongServer {
+    let house = LongServer::open(protocol, known).await;
     let mut conversation = None;
     for turn in 0..TURNS {
         let told = house.say(&conversation, &message(turn)).await;

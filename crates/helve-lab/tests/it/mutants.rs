@@ -1,6 +1,6 @@
 //! Bugs that are put in on purpose.
 
-use helve_lab::drive::{Campaign, Where};
+use helve_lab::drive::{Campaign, LabelFilter};
 use helve_lab::mutants::{Finder, SEEDS};
 
 /// How many kills a bug may survive; most are found by the first few, and chance has a say in all of them.
@@ -13,7 +13,7 @@ async fn each_seeded_bug_is_found_by_its_rule() {
             mutant: Some(seed.mutant),
             calm: seed.finder == Finder::Calm,
             until: Some(seed.rule),
-            places: Where::Labels,
+            places: LabelFilter::Labels,
             ..super::campaign(KILLS)
         };
         let verdict = campaign.run().await.unwrap();

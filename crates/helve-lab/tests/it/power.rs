@@ -1,19 +1,19 @@
 //! Power cuts at moments of a recorded life.
 
-use helve_lab::power::{Cuts, Verdict};
+use helve_lab::power::{PowerCutPlan, PowerVerdict};
 use helve_store_sql::Syncs;
 
 /// The losses of one test run; `faultlab power` does as many as it is told.
 const LOSSES: usize = 100;
 
-fn cuts(losses: usize) -> Cuts {
+fn cuts(losses: usize) -> PowerCutPlan {
     // To start the server after each would take too long here; the long form does.
-    Cuts { start_every: 8, ..Cuts::new(super::campaign(0).command, 1, losses) }
+    PowerCutPlan { start_every: 8, ..PowerCutPlan::new(super::campaign(0).command, 1, losses) }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_promise_is_broken_by_a_hundred_power_cuts() {
-    let Verdict { tally, bad } = cuts(LOSSES).run().await.unwrap();
+    let PowerVerdict { tally, bad } = cuts(LOSSES).run().await.unwrap();
     let found: String = bad.iter().map(ToString::to_string).collect();
     assert!(bad.is_empty(), "{found}");
     assert_eq!(tally.losses, LOSSES);
@@ -27,8 +27,8 @@ async fn no_promise_is_broken_by_a_hundred_power_cuts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_syncs_too_little_is_found_out() {
     for (syncs, rule) in [(Syncs::Checkpoints, "I1"), (Syncs::Never, "I1")] {
-        let few = Cuts { syncs, start_every: usize::MAX, ..cuts(16) };
-        let Verdict { tally, bad } = few.run().await.unwrap();
+        let few = PowerCutPlan { syncs, start_every: usize::MAX, ..cuts(16) };
+        let PowerVerdict { tally, bad } = few.run().await.unwrap();
         bad.iter().filter_map(|loss| loss.dir.as_ref()).for_each(|dir| _ = std::fs::remove_dir_all(dir));
         assert!(tally.lost(rule) > 0, "{syncs:?} was not found by {rule}\n{tally}");
     }

@@ -25,7 +25,7 @@ pub(super) fn redact_stream<E: Send + 'static>(
     key: Option<&SecretString>,
 ) -> impl Stream<Item = Result<Bytes, E>> + Send + 'static {
     let key = key.map(|key| key.expose_secret().trim()).filter(|key| key.len() >= REAL_KEY_BYTES_MIN);
-    let mut redactor = key.map(Redactor::of_value);
+    let mut redactor = key.map(Redactor::for_value);
     pieces.map(Some).chain(stream::iter([None])).filter_map(move |piece| {
         let cleaned = match (piece, &mut redactor) {
             (Some(Ok(piece)), Some(redactor)) => Some(Ok(redactor.push(piece))),
@@ -69,7 +69,7 @@ pub(super) fn redact(text: &str, key: Option<&SecretString>) -> String {
 fn remove_key(text: &str, key: &str) -> String {
     let mut text = text.replace(key, HIDDEN);
     if key.len() >= REAL_KEY_BYTES_MIN {
-        let mut redactor = Redactor::of_value(key);
+        let mut redactor = Redactor::for_value(key);
         let mut bytes = redactor.push(Bytes::from(text)).to_vec();
         bytes.extend_from_slice(&redactor.finish());
         text = String::from_utf8_lossy(&bytes).into_owned();

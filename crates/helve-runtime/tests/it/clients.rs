@@ -10,7 +10,8 @@ use helve_runtime::{
 };
 use helve_store::{CallState, Scope, Views};
 use helve_tool::{
-    Action, ChangedOutput, Hook, HookCall, HookFuture, HookPoint, HookSettings, Hooks, OnFailure, Rule, Said,
+    Action, ChangedOutput, Hook, HookCall, HookFuture, HookPoint, HookReply, HookSettings, Hooks, OnFailure,
+    Rule,
 };
 use helve_types::{
     Answer, CallId, Effect, Failure, FailureKind, Mode, OutcomeAnswer, Question, ToolChoice, ToolOutput,
@@ -457,7 +458,9 @@ impl Hook for Censor {
         output: &'a ToolOutput,
     ) -> HookFuture<'a, ChangedOutput> {
         let text = format!("{} gave {}", call.arguments, output.text.replace("secret", "…"));
-        Box::pin(async move { Ok(Said::Change(ChangedOutput { text: Some(text), ..Default::default() })) })
+        Box::pin(
+            async move { Ok(HookReply::Change(ChangedOutput { text: Some(text), ..Default::default() })) },
+        )
     }
 }
 
@@ -471,7 +474,7 @@ async fn what_a_client_brings_passes_hooks_and_bounds_like_any_output() {
         timeout: Duration::from_secs(1),
         on_failure: OnFailure::Refuse,
     };
-    let hooks = Arc::new(Hooks::new().with(settings, Arc::new(Censor)));
+    let hooks = Arc::new(Hooks::new().with_hook(settings, Arc::new(Censor)));
     let settings = RuntimeSettings { hooks, ..RuntimeSettings::default() };
     let lab = Lab::with_model(ScriptedModel::new(replies()), settings);
     let (mut started, call) = waiting(&lab).await;

@@ -9,7 +9,7 @@ use helve_model::{Reply, ScriptedModel, ToolMode};
 use helve_runtime::RuntimeSettings;
 use helve_store::{Log, Scope};
 use helve_tool::{
-    Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, OnFailure, Said,
+    Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookReply, HookSettings, Hooks, OnFailure,
 };
 use helve_types::{Answer, Fact, Mode, ModelParams, SnapshotId, StepEdge, StepSnapshot};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl Numbering {
 impl Hook for Numbering {
     fn before_call<'a>(&'a self, call: &'a HookCall<'a>) -> HookFuture<'a, Value> {
         let q = format!("{} no. {}", call.arguments["q"].as_str().unwrap(), self.next());
-        Box::pin(async move { Ok(Said::Change(json!({"q": q}))) })
+        Box::pin(async move { Ok(HookReply::Change(json!({"q": q}))) })
     }
 
     fn system_prompt<'a>(
@@ -39,13 +39,13 @@ impl Hook for Numbering {
         system: &'a str,
     ) -> HookFuture<'a, String> {
         let system = format!("{system}Question {} of step {}.", self.next(), question.step);
-        Box::pin(async move { Ok(Said::Change(system)) })
+        Box::pin(async move { Ok(HookReply::Change(system)) })
     }
 
     fn params<'a>(&'a self, _: &'a HookQuestion<'a>, params: &'a ModelParams) -> HookFuture<'a, ModelParams> {
         assert_eq!(params.seed, None);
         let seed = Some(i64::from(self.next()));
-        Box::pin(async move { Ok(Said::Change(ModelParams { seed, ..ModelParams::default() })) })
+        Box::pin(async move { Ok(HookReply::Change(ModelParams { seed, ..ModelParams::default() })) })
     }
 }
 
@@ -55,7 +55,7 @@ struct Snapshots;
 impl Hook for Snapshots {
     fn before_step<'a>(&'a self, step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
         let id = SnapshotId::try_from(format!("before-{}", step.step)).unwrap();
-        Box::pin(async move { Ok(Said::Change(id)) })
+        Box::pin(async move { Ok(HookReply::Change(id)) })
     }
 
     fn after_step<'a>(&'a self, step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
@@ -63,7 +63,7 @@ impl Hook for Snapshots {
         Box::pin(async move {
             match failed {
                 true => Err(HookError("the disk is full".into())),
-                false => Ok(Said::Change(SnapshotId::try_from("after-1".to_owned()).unwrap())),
+                false => Ok(HookReply::Change(SnapshotId::try_from("after-1".to_owned()).unwrap())),
             }
         })
     }
@@ -77,7 +77,7 @@ impl NumberedSnapshots {
     fn take(&self) -> HookFuture<'static, SnapshotId> {
         let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
         let id = SnapshotId::try_from(format!("no-{number}")).unwrap();
-        Box::pin(async move { Ok(Said::Change(id)) })
+        Box::pin(async move { Ok(HookReply::Change(id)) })
     }
 }
 
@@ -105,7 +105,7 @@ struct No;
 
 impl Hook for No {
     fn system_prompt<'a>(&'a self, _: &'a HookQuestion<'a>, _: &'a str) -> HookFuture<'a, String> {
-        Box::pin(async { Ok(Said::Refuse("the house is closed".into())) })
+        Box::pin(async { Ok(HookReply::Refuse("the house is closed".into())) })
     }
 }
 
@@ -118,7 +118,10 @@ fn at(points: &[HookPoint], hook: impl Hook) -> RuntimeSettings {
         timeout: Duration::from_secs(5),
         on_failure: OnFailure::Refuse,
     };
-    RuntimeSettings { hooks: Arc::new(Hooks::new().with(settings, Arc::new(hook))), ..Default::default() }
+    RuntimeSettings {
+        hooks: Arc::new(Hooks::new().with_hook(settings, Arc::new(hook))),
+        ..Default::default()
+    }
 }
 
 #[tokio::test]

@@ -54,7 +54,10 @@ fn deaf_at(point: HookPoint) -> RuntimeSettings {
         timeout: LONG,
         on_failure: OnFailure::Continue,
     };
-    RuntimeSettings { hooks: Arc::new(Hooks::new().with(settings, Arc::new(Deaf))), ..Default::default() }
+    RuntimeSettings {
+        hooks: Arc::new(Hooks::new().with_hook(settings, Arc::new(Deaf))),
+        ..Default::default()
+    }
 }
 
 fn lab(settings: RuntimeSettings, replies: impl IntoIterator<Item = Reply>) -> Lab {

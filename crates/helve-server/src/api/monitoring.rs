@@ -44,7 +44,7 @@ pub(crate) async fn tool_system_status(State(app): State<App>) -> axum::Json<Val
         .iter()
         .map(|tool| {
             let status = tool.status();
-            let mut view = status.to_json();
+            let mut view = status_view(&status);
             add_other_names(&mut view["metrics"], &status);
             (tool.spec().name.clone(), view)
         })
@@ -81,6 +81,49 @@ pub(crate) async fn tool_metrics(
     view["breaker"] = json!(status.breaker_state());
     add_other_names(&mut view, &status);
     Ok(axum::Json(view))
+}
+
+/// A tool's guards and counts.
+fn status_view(status: &ToolStatus) -> Value {
+    json!({
+        "enabled": status.enabled,
+        "metrics": status.metrics,
+        "limit": status.limit.map(|limit| json!({
+            "in_use": limit.in_use,
+            "waiting": limit.waiting,
+            "admitted_in_window": limit.admitted_in_window,
+            "concurrent_max": limit.settings.concurrent,
+            "per_window_max": limit.settings.per_window,
+            "window_ms": limit.settings.window.as_millis() as u64,
+        })),
+        "user_limit": status.user_limit.map(|limit| json!({
+            "users": limit.keys,
+            "in_use": limit.in_use,
+            "waiting": limit.waiting,
+            "concurrent_max": limit.settings.concurrent,
+            "per_window_max": limit.settings.per_window,
+            "window_ms": limit.settings.window.as_millis() as u64,
+        })),
+        "breaker": status.breaker.map(|breaker| json!({
+            "state": status.breaker_state(),
+            "failures_in_row": breaker.failures_in_row,
+            "calls_in_window": breaker.calls_in_window,
+            "failures_in_window": breaker.failures_in_window,
+            "probes": breaker.probes,
+            "retry_after_ms": breaker
+                .refusing
+                .and_then(|refusing| refusing.retry_after)
+                .map(|wait| wait.as_millis() as u64),
+        })),
+        "cache": status.cache.map(|cache| json!({
+            "entries": cache.entries,
+            "bytes": cache.bytes,
+            "hits": cache.hits,
+            "misses": cache.misses,
+            "shared": cache.shared,
+            "evicted": cache.evicted,
+        })),
+    })
 }
 
 /// Adds the counts under the names by which clients of another system read them.

@@ -9,7 +9,7 @@ use num_bigint::{BigInt, Sign};
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-pub(super) fn whole(n: impl Into<BigInt>) -> BigRational {
+pub(super) fn from_integer(n: impl Into<BigInt>) -> BigRational {
     BigRational::from_integer(n.into())
 }
 

@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use super::ball::Ball;
+use super::interval::Interval;
 use super::number::{Number, Result, Rounding};
 use super::{fraction, series};
 
@@ -23,16 +23,16 @@ const fn function(name: &'static str, least: usize, most: usize, apply: fn(&[Num
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("sqrt", 1, 1, |x| x[0].pow(&half())),
-    function("cbrt", 1, 1, |x| root(&x[0], &Number::whole(3))),
+    function("cbrt", 1, 1, |x| root(&x[0], &Number::from_integer(3))),
     function("root", 2, 2, |x| root(&x[0], &x[1])),
     function("pow", 2, 2, |x| x[0].pow(&x[1])),
     function("abs", 1, 1, |x| Ok(x[0].clone().abs())),
-    function("round", 1, 2, |x| x[0].rounded(Rounding::Nearest, places(x.get(1))?)),
-    function("floor", 1, 2, |x| x[0].rounded(Rounding::Down, places(x.get(1))?)),
-    function("ceil", 1, 2, |x| x[0].rounded(Rounding::Up, places(x.get(1))?)),
-    function("trunc", 1, 2, |x| x[0].rounded(Rounding::Cut, places(x.get(1))?)),
-    function("min", 1, MANY, |x| Ok(least(x.iter()))),
-    function("max", 1, MANY, |x| Ok(greatest(x.iter()))),
+    function("round", 1, 2, |x| x[0].round(Rounding::Nearest, places(x.get(1))?)),
+    function("floor", 1, 2, |x| x[0].round(Rounding::Down, places(x.get(1))?)),
+    function("ceil", 1, 2, |x| x[0].round(Rounding::Up, places(x.get(1))?)),
+    function("trunc", 1, 2, |x| x[0].round(Rounding::Cut, places(x.get(1))?)),
+    function("min", 1, MANY, |x| Ok(min(x.iter()))),
+    function("max", 1, MANY, |x| Ok(max(x.iter()))),
     function("sum", 1, MANY, sum),
     function("avg", 1, MANY, average),
     function("mean", 1, MANY, average),
@@ -42,42 +42,43 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("factorial", 1, 1, |x| factorial(&x[0])),
     function("exp", 1, 1, |x| exp(&x[0])),
     function("ln", 1, 1, |x| ln(&x[0])),
-    function("log", 1, 2, |x| logarithm(&x[0], x.get(1).unwrap_or(&Number::whole(10)))),
-    function("log10", 1, 1, |x| logarithm(&x[0], &Number::whole(10))),
-    function("log2", 1, 1, |x| logarithm(&x[0], &Number::whole(2))),
+    function("log", 1, 2, |x| logarithm(&x[0], x.get(1).unwrap_or(&Number::from_integer(10)))),
+    function("log10", 1, 1, |x| logarithm(&x[0], &Number::from_integer(10))),
+    function("log2", 1, 1, |x| logarithm(&x[0], &Number::from_integer(2))),
     function("sin", 1, 1, |x| sin(&x[0])),
     function("cos", 1, 1, |x| cos(&x[0])),
     function("tan", 1, 1, |x| sin(&x[0])?.div(&cos(&x[0])?)),
     function("asin", 1, 1, |x| asin(&x[0])),
     function("acos", 1, 1, |x| acos(&x[0])),
     function("atan", 1, 1, |x| atan(&x[0])),
-    function("deg", 1, 1, |x| x[0].mul(&Number::whole(180))?.div(&pi()?)),
+    function("deg", 1, 1, |x| x[0].mul(&Number::from_integer(180))?.div(&pi()?)),
     function("rad", 1, 1, |x| radians(&x[0])),
 ];
 
-pub(super) fn named(name: &str) -> Option<&'static Function> {
+pub(super) fn find_function(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }
 
 pub(super) fn constant(name: &str) -> Option<Result> {
     match name {
         "pi" => Some(pi()),
-        "e" => Some(exp(&Number::whole(1))),
+        "e" => Some(exp(&Number::from_integer(1))),
         _ => None,
     }
 }
 
 pub(super) fn factorial(n: &Number) -> Result {
-    let n = n.as_whole().filter(|n| !n.is_negative()).ok_or("a factorial needs a whole number from 0 on")?;
+    let n =
+        n.as_integer().filter(|n| !n.is_negative()).ok_or("a factorial needs a whole number from 0 on")?;
     // 600! has 4,700 bits; the check of the result refuses what is too large below that.
     let n =
         n.to_u32().filter(|n| *n <= 600).ok_or("the factorial is too large; the largest possible is 536!")?;
     let product = (2..=n).fold(BigInt::one(), |product, k| product * k);
-    Number::exact(fraction::whole(product))
+    Number::from_fraction(fraction::from_integer(product))
 }
 
 pub(super) fn radians(degrees: &Number) -> Result {
-    degrees.mul(&pi()?)?.div(&Number::whole(180))
+    degrees.mul(&pi()?)?.div(&Number::from_integer(180))
 }
 
 fn half() -> Number {
@@ -89,42 +90,42 @@ fn pi() -> Result {
 }
 
 fn root(x: &Number, n: &Number) -> Result {
-    if n.as_whole().is_none_or(Zero::is_zero) {
+    if n.as_integer().is_none_or(Zero::is_zero) {
         return Err("a root needs a whole number other than 0 as its degree".into());
     }
-    x.pow(&Number::whole(1).div(n)?)
+    x.pow(&Number::from_integer(1).div(n)?)
 }
 
 fn places(argument: Option<&Number>) -> Result<i32> {
     let Some(number) = argument else { return Ok(0) };
-    number.as_whole().and_then(ToPrimitive::to_i32).ok_or("the number of places must be whole".into())
+    number.as_integer().and_then(ToPrimitive::to_i32).ok_or("the number of places must be whole".into())
 }
 
-fn least<'a>(numbers: impl Iterator<Item = &'a Number>) -> Number {
-    numbers.min_by(|a, b| a.cmp(b)).cloned().unwrap_or_else(|| Number::whole(0))
+fn min<'a>(numbers: impl Iterator<Item = &'a Number>) -> Number {
+    numbers.min_by(|a, b| a.cmp(b)).cloned().unwrap_or_else(|| Number::from_integer(0))
 }
 
-fn greatest<'a>(numbers: impl Iterator<Item = &'a Number>) -> Number {
-    numbers.max_by(|a, b| a.cmp(b)).cloned().unwrap_or_else(|| Number::whole(0))
+fn max<'a>(numbers: impl Iterator<Item = &'a Number>) -> Number {
+    numbers.max_by(|a, b| a.cmp(b)).cloned().unwrap_or_else(|| Number::from_integer(0))
 }
 
 fn sum(numbers: &[Number]) -> Result {
-    numbers.iter().try_fold(Number::whole(0), |sum, x| sum.add(x))
+    numbers.iter().try_fold(Number::from_integer(0), |sum, x| sum.add(x))
 }
 
 fn average(numbers: &[Number]) -> Result {
     let count = i64::try_from(numbers.len()).unwrap_or(i64::MAX);
-    sum(numbers)?.div(&Number::whole(count))
+    sum(numbers)?.div(&Number::from_integer(count))
 }
 
 fn fold_whole(numbers: &[Number], join: fn(&BigInt, &BigInt) -> Option<BigInt>) -> Result {
-    let mut whole = numbers.iter().map(|x| x.as_whole().ok_or("gcd and lcm need whole numbers"));
+    let mut whole = numbers.iter().map(|x| x.as_integer().ok_or("gcd and lcm need whole numbers"));
     let first = whole.next().transpose()?.map_or_else(BigInt::zero, Signed::abs);
-    let mut joined = Number::exact(fraction::whole(first))?;
+    let mut joined = Number::from_fraction(fraction::from_integer(first))?;
     for next in whole {
         let next = next?;
-        let both = joined.as_whole().and_then(|joined| join(joined, next));
-        joined = Number::exact(fraction::whole(both.unwrap_or_default()))?;
+        let both = joined.as_integer().and_then(|joined| join(joined, next));
+        joined = Number::from_fraction(fraction::from_integer(both.unwrap_or_default()))?;
     }
     Ok(joined)
 }
@@ -142,10 +143,10 @@ fn exact_at(
     x: &Number,
     at: i64,
     value: i64,
-    series: fn(&Ball) -> std::result::Result<Ball, String>,
+    series: fn(&Interval) -> std::result::Result<Interval, String>,
 ) -> Result {
-    if x.as_whole().is_some_and(|x| *x == BigInt::from(at)) {
-        return Ok(Number::whole(value));
+    if x.as_integer().is_some_and(|x| *x == BigInt::from(at)) {
+        return Ok(Number::from_integer(value));
     }
     Number::near(series(&x.ball())?)
 }
@@ -182,8 +183,8 @@ fn atan(x: &Number) -> Result {
 fn logarithm(x: &Number, base: &Number) -> Result {
     let quotient = ln(x)?.div(&ln(base)?)?;
     let Number::Near(ball) = &quotient else { return Ok(quotient) };
-    let whole = Number::Near(ball.clone()).rounded(Rounding::Nearest, 0)?;
-    if let (Number::Exact(x), Number::Exact(_), Some(_)) = (x, base, whole.as_whole())
+    let whole = Number::Near(ball.clone()).round(Rounding::Nearest, 0)?;
+    if let (Number::Exact(x), Number::Exact(_), Some(_)) = (x, base, whole.as_integer())
         && let Ok(Number::Exact(power)) = base.pow(&whole)
         && power.numer() == x.numer()
         && power.denom() == x.denom()

@@ -10,7 +10,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use super::ball::{Ball, signed};
+use super::interval::{Interval, signed};
 use super::{fraction, series};
 
 /// The size beyond which numbers are refused.
@@ -28,7 +28,7 @@ pub(super) type Result<T = Number> = std::result::Result<T, String>;
 #[derive(Debug, Clone)]
 pub(super) enum Number {
     Exact(BigRational),
-    Near(Ball),
+    Near(Interval),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,19 +42,19 @@ pub(super) enum Rounding {
 }
 
 impl Number {
-    pub(super) fn whole(n: i64) -> Self {
-        Self::Exact(fraction::whole(n))
+    pub(super) fn from_integer(n: i64) -> Self {
+        Self::Exact(fraction::from_integer(n))
     }
 
     /// The number, if it is not out of bounds.
-    pub(super) fn exact(value: BigRational) -> Result {
+    pub(super) fn from_fraction(value: BigRational) -> Result {
         if value.numer().bits() <= BITS_MAX && value.denom().bits() <= DENOMINATOR_BITS_MAX {
             return Ok(Self::Exact(value));
         }
-        Self::near(Ball::of(&value))
+        Self::near(Interval::from_fraction(&value))
     }
 
-    pub(super) fn near(ball: Ball) -> Result {
+    pub(super) fn near(ball: Interval) -> Result {
         let bits_max = signed(BITS_MAX);
         if ball.magnitude().max(signed(ball.err.bits()) + ball.exp) > bits_max {
             return Err(series::TOO_LARGE.into());
@@ -65,9 +65,9 @@ impl Number {
         Ok(Self::Near(ball))
     }
 
-    pub(super) fn ball(&self) -> Ball {
+    pub(super) fn ball(&self) -> Interval {
         match self {
-            Self::Exact(value) => Ball::of(value),
+            Self::Exact(value) => Interval::from_fraction(value),
             Self::Near(ball) => ball.clone(),
         }
     }
@@ -84,7 +84,7 @@ impl Number {
     }
 
     /// The whole number that it exactly is.
-    pub(super) fn as_whole(&self) -> Option<&BigInt> {
+    pub(super) fn as_integer(&self) -> Option<&BigInt> {
         match self {
             Self::Exact(value) if value.denom().is_one() => Some(value.numer()),
             _ => None,
@@ -104,7 +104,7 @@ impl Number {
 
     pub(super) fn add(&self, other: &Self) -> Result {
         match (self, other) {
-            (Self::Exact(a), Self::Exact(b)) => Self::exact(fraction::add(a, b)),
+            (Self::Exact(a), Self::Exact(b)) => Self::from_fraction(fraction::add(a, b)),
             _ => Self::near(self.ball().add(&other.ball())),
         }
     }
@@ -115,8 +115,8 @@ impl Number {
 
     pub(super) fn mul(&self, other: &Self) -> Result {
         match (self, other) {
-            (Self::Exact(a), Self::Exact(b)) => Self::exact(fraction::mul(a, b)),
-            (zero, _) | (_, zero) if zero.is_zero() => Ok(Self::whole(0)),
+            (Self::Exact(a), Self::Exact(b)) => Self::from_fraction(fraction::mul(a, b)),
+            (zero, _) | (_, zero) if zero.is_zero() => Ok(Self::from_integer(0)),
             _ => Self::near(self.ball().mul(&other.ball())),
         }
     }
@@ -126,8 +126,8 @@ impl Number {
             return Err("division by zero".into());
         }
         match (self, other) {
-            (Self::Exact(a), Self::Exact(b)) => Self::exact(fraction::mul(a, &fraction::recip(b))),
-            (zero, _) if zero.is_zero() => Ok(Self::whole(0)),
+            (Self::Exact(a), Self::Exact(b)) => Self::from_fraction(fraction::mul(a, &fraction::recip(b))),
+            (zero, _) if zero.is_zero() => Ok(Self::from_integer(0)),
             _ => {
                 let ball = self.ball().div(&other.ball());
                 Self::near(ball.ok_or("division by a number that cannot be told from zero")?)
@@ -137,7 +137,7 @@ impl Number {
 
     /// What is left after whole multiples of `other` are taken away; it has the sign of `other`.
     pub(super) fn modulo(&self, other: &Self) -> Result {
-        let times = self.div(other)?.rounded(Rounding::Down, 0)?;
+        let times = self.div(other)?.round(Rounding::Down, 0)?;
         self.sub(&other.mul(&times)?)
     }
 
@@ -153,11 +153,15 @@ impl Number {
 
     /// A power with any exponent for which it is real.
     pub(super) fn pow(&self, exponent: &Self) -> Result {
-        if let Some(n) = exponent.as_whole() {
+        if let Some(n) = exponent.as_integer() {
             return self.pow_whole(n);
         }
         if self.is_zero() {
-            return if exponent.is_negative() { Err(ZERO_TO_NEGATIVE.into()) } else { Ok(Self::whole(0)) };
+            return if exponent.is_negative() {
+                Err(ZERO_TO_NEGATIVE.into())
+            } else {
+                Ok(Self::from_integer(0))
+            };
         }
         if let Self::Exact(exponent) = exponent {
             // A root first, which is real for a negative number if it is odd.
@@ -191,16 +195,16 @@ impl Number {
 
     fn pow_whole(&self, n: &BigInt) -> Result {
         if n.is_zero() {
-            return Ok(Self::whole(1));
+            return Ok(Self::from_integer(1));
         }
         if self.is_zero() {
-            return if n.is_negative() { Err(ZERO_TO_NEGATIVE.into()) } else { Ok(Self::whole(0)) };
+            return if n.is_negative() { Err(ZERO_TO_NEGATIVE.into()) } else { Ok(Self::from_integer(0)) };
         }
         if let Self::Exact(base) = self
             && base.denom().is_one()
             && base.numer().magnitude().is_one()
         {
-            return Ok(if n.bit(0) { self.clone() } else { Self::whole(1) });
+            return Ok(if n.bit(0) { self.clone() } else { Self::from_integer(1) });
         }
         let times = n.magnitude().to_u32();
         if let (Self::Exact(base), Some(times)) = (self, times) {
@@ -208,28 +212,32 @@ impl Number {
             let bits = |x: &BigInt| (x.bits() - 1).saturating_mul(u64::from(times));
             if bits(base.numer()).max(bits(base.denom())) <= BITS_MAX {
                 let power = fraction::pow(base, times);
-                return Self::exact(if n.is_negative() { fraction::recip(&power) } else { power });
+                return Self::from_fraction(if n.is_negative() { fraction::recip(&power) } else { power });
             }
         }
         let ball = match (self, times) {
             (Self::Near(ball), Some(times)) if times <= POWER_MULTIPLIED_MAX => {
                 let power = ball.pow(times);
                 if n.is_negative() {
-                    Ball::whole(1).div(&power).ok_or("division by a number that cannot be told from zero")?
+                    Interval::from_integer(1)
+                        .div(&power)
+                        .ok_or("division by a number that cannot be told from zero")?
                 } else {
                     power
                 }
             }
             _ => {
                 let logarithm = series::ln(&self.clone().abs().ball())?;
-                let size = series::exp(&logarithm.mul(&Ball::of(&fraction::whole(n.clone()))))?;
+                let size = series::exp(
+                    &logarithm.mul(&Interval::from_fraction(&fraction::from_integer(n.clone()))),
+                )?;
                 if self.is_negative() && n.bit(0) { size.neg() } else { size }
             }
         };
         Self::near(ball)
     }
 
-    pub(super) fn rounded(&self, rounding: Rounding, places: i32) -> Result {
+    pub(super) fn round(&self, rounding: Rounding, places: i32) -> Result {
         if places.abs() > PLACES_MAX {
             return Err(format!("one can round to -{PLACES_MAX} to {PLACES_MAX} places"));
         }
@@ -237,25 +245,25 @@ impl Number {
         let per_unit = power_of_ten(places);
         let round = |value: &BigRational| {
             let scaled = fraction::mul(value, &per_unit);
-            fraction::mul(&fraction::whole(rounding.apply(&scaled)), &unit)
+            fraction::mul(&fraction::from_integer(rounding.apply(&scaled)), &unit)
         };
         let ball = match self {
-            Self::Exact(value) => return Self::exact(round(value)),
+            Self::Exact(value) => return Self::from_fraction(round(value)),
             Self::Near(ball) => ball,
         };
-        let (low, high) = (round(&ball.lowest()), round(&ball.highest()));
+        let (low, high) = (round(&ball.lower_bound()), round(&ball.upper_bound()));
         if fraction::cmp(&low, &high) == Ordering::Equal {
-            return Self::exact(low);
+            return Self::from_fraction(low);
         }
         // It lies on a border as far as one can see, like floor(sqrt(2)^2): then it is taken to be there.
         let quarter = fraction::mul(&unit, &fraction::ratio(1.into(), 4.into()));
-        let width = fraction::add(&ball.highest(), &-ball.lowest());
+        let width = fraction::add(&ball.upper_bound(), &-ball.lower_bound());
         if fraction::cmp(&width, &quarter) == Ordering::Greater {
             return Err("the number is not known exactly enough to be rounded".into());
         }
-        let halves = fraction::mul(&ball.middle(), &fraction::mul(&per_unit, &fraction::whole(2)));
+        let halves = fraction::mul(&ball.middle(), &fraction::mul(&per_unit, &fraction::from_integer(2)));
         let border = fraction::ratio(Rounding::Nearest.apply(&halves), 2.into());
-        Self::near(Ball::of(&round(&fraction::mul(&border, &unit))))
+        Self::near(Interval::from_fraction(&round(&fraction::mul(&border, &unit))))
     }
 }
 
@@ -279,6 +287,6 @@ impl Rounding {
 }
 
 pub(super) fn power_of_ten(n: i32) -> BigRational {
-    let power = fraction::whole(BigInt::from(10).pow(n.unsigned_abs()));
+    let power = fraction::from_integer(BigInt::from(10).pow(n.unsigned_abs()));
     if n < 0 { fraction::recip(&power) } else { power }
 }

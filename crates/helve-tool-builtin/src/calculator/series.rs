@@ -6,8 +6,8 @@
 use num_bigint::{BigInt, BigUint};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use super::ball::{Ball, PRECISION, signed};
 use super::fraction::div_floor;
+use super::interval::{Interval, PRECISION, signed};
 
 /// The bits after the point in which series are summed.
 const F: u64 = PRECISION + 64;
@@ -17,12 +17,12 @@ pub(super) const TOO_LARGE: &str =
 pub(super) const TOO_SMALL: &str = "the result is closer to 0 than 2^-4096; work with its logarithm instead";
 const UNCERTAIN: &str = "the argument is not known exactly enough for a meaningful result";
 
-pub(super) fn pi() -> Ball {
+pub(super) fn pi() -> Interval {
     // Some hundred terms, each cut by less than one.
-    Ball::new(scaled_pi(F), BigUint::from(1u32) << 12u32, -signed(F))
+    Interval::new(scaled_pi(F), BigUint::from(1u32) << 12u32, -signed(F))
 }
 
-pub(super) fn sqrt(x: &Ball) -> Result<Ball, String> {
+pub(super) fn sqrt(x: &Interval) -> Result<Interval, String> {
     let upper = &x.mid + BigInt::from(x.err.clone());
     if upper.is_negative() {
         return Err("the square root of a negative number is not real".into());
@@ -33,14 +33,14 @@ pub(super) fn sqrt(x: &Ball) -> Result<Ball, String> {
     let exp = (x.exp - signed(room)) / 2;
     if x.may_be_zero() {
         let root = (upper << room).sqrt() + 1u32;
-        return Ok(Ball::new(BigInt::zero(), root.magnitude().clone(), exp));
+        return Ok(Interval::new(BigInt::zero(), root.magnitude().clone(), exp));
     }
     let root = (&x.mid << room).sqrt();
     let err = (&x.err << room) / root.magnitude() + 2u32;
-    Ok(Ball::new(root, err, exp))
+    Ok(Interval::new(root, err, exp))
 }
 
-pub(super) fn exp(x: &Ball) -> Result<Ball, String> {
+pub(super) fn exp(x: &Interval) -> Result<Interval, String> {
     if x.magnitude() > 12 {
         return Err(if x.is_negative() { TOO_SMALL } else { TOO_LARGE }.into());
     }
@@ -61,10 +61,10 @@ pub(super) fn exp(x: &Ball) -> Result<Ball, String> {
         sum += &term;
     }
     let err = (err << 2u32) + (BigUint::one() << 26u32);
-    Ok(Ball::new(sum, err, n.to_i64().unwrap_or(0) - signed(F)))
+    Ok(Interval::new(sum, err, n.to_i64().unwrap_or(0) - signed(F)))
 }
 
-pub(super) fn ln(x: &Ball) -> Result<Ball, String> {
+pub(super) fn ln(x: &Interval) -> Result<Interval, String> {
     if x.may_be_zero() || x.is_negative() {
         return Err("the logarithm needs a number greater than 0".into());
     }
@@ -87,11 +87,11 @@ pub(super) fn ln(x: &Ball) -> Result<Ball, String> {
     }
     let ln_f = if z.is_negative() { -sum } else { sum } << 1u32;
     let err = (&x.err << F) / (x.mid.magnitude() - &x.err) + (BigUint::one() << 26u32);
-    Ok(Ball::new(ln_f + ln_2() * k, err, -signed(F)))
+    Ok(Interval::new(ln_f + ln_2() * k, err, -signed(F)))
 }
 
 /// Sine and cosine of an angle in radians.
-pub(super) fn sin_cos(x: &Ball) -> Result<(Ball, Ball), String> {
+pub(super) fn sin_cos(x: &Interval) -> Result<(Interval, Interval), String> {
     // A large angle needs as many more digits of π.
     let more = u64::try_from(x.magnitude()).unwrap_or(0);
     let (x, err) = fixed_to(x, F + more);
@@ -124,14 +124,14 @@ pub(super) fn sin_cos(x: &Ball) -> Result<(Ball, Ball), String> {
         2 => (-sin, -cos),
         _ => (-cos, sin),
     };
-    let ball = |mid| Ball::new(mid, err.clone(), -signed(F));
+    let ball = |mid| Interval::new(mid, err.clone(), -signed(F));
     Ok((ball(sin), ball(cos)))
 }
 
-pub(super) fn atan(x: &Ball) -> Result<Ball, String> {
+pub(super) fn atan(x: &Interval) -> Result<Interval, String> {
     if x.magnitude() > 1 {
         // From 2 on, atan x = ± π/2 − atan 1/x, and 1/x is below 1.
-        let inverse = Ball::whole(1).div(x).ok_or(UNCERTAIN)?;
+        let inverse = Interval::from_integer(1).div(x).ok_or(UNCERTAIN)?;
         let quarter = half(&pi());
         let quarter = if x.is_negative() { quarter.neg() } else { quarter };
         return Ok(quarter.sub(&atan(&inverse)?));
@@ -154,17 +154,17 @@ pub(super) fn atan(x: &Ball) -> Result<Ball, String> {
     }
     let angle = sum << 3u32;
     let angle = if x.is_negative() { -angle } else { angle };
-    Ok(Ball::new(angle, err + (BigUint::one() << 16u32), -signed(F)))
+    Ok(Interval::new(angle, err + (BigUint::one() << 16u32), -signed(F)))
 }
 
-pub(super) fn asin(x: &Ball) -> Result<Ball, String> {
+pub(super) fn asin(x: &Interval) -> Result<Interval, String> {
     let size = if x.is_negative() { x.neg() } else { x.clone() };
-    let one = Ball::whole(1);
+    let one = Interval::from_integer(1);
     let angle = if x.magnitude() >= 0 {
         // Near 1 the sine is flat: asin x = π/2 − 2 asin √((1 − x) / 2).
         let rest = sqrt(&half(&one.sub(&size)))
             .map_err(|_| "the arcsine and arccosine need a number from -1 to 1".to_owned())?;
-        half(&pi()).sub(&Ball { exp: 1, ..Ball::whole(1) }.mul(&asin_small(&rest)?))
+        half(&pi()).sub(&Interval { exp: 1, ..Interval::from_integer(1) }.mul(&asin_small(&rest)?))
     } else {
         asin_small(&size)?
     };
@@ -172,13 +172,13 @@ pub(super) fn asin(x: &Ball) -> Result<Ball, String> {
 }
 
 /// For numbers up to about 3/4.
-fn asin_small(x: &Ball) -> Result<Ball, String> {
-    let other = sqrt(&Ball::whole(1).sub(&x.mul(x)))?;
+fn asin_small(x: &Interval) -> Result<Interval, String> {
+    let other = sqrt(&Interval::from_integer(1).sub(&x.mul(x)))?;
     atan(&x.div(&other).ok_or(UNCERTAIN)?)
 }
 
-pub(super) fn half(x: &Ball) -> Ball {
-    Ball { exp: x.exp - 1, ..x.clone() }
+pub(super) fn half(x: &Interval) -> Interval {
+    Interval { exp: x.exp - 1, ..x.clone() }
 }
 
 fn one() -> BigInt {
@@ -186,11 +186,11 @@ fn one() -> BigInt {
 }
 
 /// The number and its error, scaled by `2^F`.
-fn fixed(x: &Ball) -> (BigInt, BigUint) {
+fn fixed(x: &Interval) -> (BigInt, BigUint) {
     fixed_to(x, F)
 }
 
-fn fixed_to(x: &Ball, bits: u64) -> (BigInt, BigUint) {
+fn fixed_to(x: &Interval, bits: u64) -> (BigInt, BigUint) {
     let shift = x.exp + signed(bits);
     if shift >= 0 {
         (&x.mid << shift, &x.err << shift)

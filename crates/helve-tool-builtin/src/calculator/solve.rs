@@ -9,7 +9,7 @@
 
 use super::functions::{self, FUNCTIONS};
 use super::number::{self, Number};
-use super::read::{Kind, Token, Tokens, Trouble};
+use super::tokens::{CalculatorError, Token, TokenKind, Tokens};
 
 const DEPTH_MAX: usize = 64;
 const ARGUMENTS_MAX: usize = 256;
@@ -21,17 +21,17 @@ const MINUS: u8 = 30;
 const POWER: u8 = 40;
 const ROOT: u8 = 45;
 
-pub(super) fn solve(tokens: &Tokens) -> Result<Number, Trouble> {
+pub(super) fn solve(tokens: &Tokens) -> Result<Number, CalculatorError> {
     let mut solver = Solver { tokens: &tokens.tokens, next: 0, depth: 0 };
     let value = solver.expression(0)?;
     let rest = solver.peek();
     match &rest.kind {
-        Kind::End => Ok(value.number),
-        Kind::Sign(')') => Err(trouble(rest, "there is no `(` for this `)`")),
-        Kind::Sign(',') => {
-            Err(trouble(rest, "arguments can only be separated inside a function, as in max(1, 2)"))
+        TokenKind::End => Ok(value.number),
+        TokenKind::Sign(')') => Err(error_at(rest, "there is no `(` for this `)`")),
+        TokenKind::Sign(',') => {
+            Err(error_at(rest, "arguments can only be separated inside a function, as in max(1, 2)"))
         }
-        _ => Err(trouble(rest, format!("expected an operator, found `{}`", rest.text))),
+        _ => Err(error_at(rest, format!("expected an operator, found `{}`", rest.text))),
     }
 }
 
@@ -66,11 +66,11 @@ enum Infix {
 
 impl<'a> Solver<'a> {
     fn peek(&self) -> &'a Token {
-        self.ahead(0)
+        self.peek_ahead(0)
     }
 
     /// The last token is the end, and it stays the last.
-    fn ahead(&self, n: usize) -> &'a Token {
+    fn peek_ahead(&self, n: usize) -> &'a Token {
         &self.tokens[(self.next + n).min(self.tokens.len() - 1)]
     }
 
@@ -80,11 +80,11 @@ impl<'a> Solver<'a> {
         token
     }
 
-    fn expression(&mut self, least: u8) -> Result<Operand, Trouble> {
+    fn expression(&mut self, least: u8) -> Result<Operand, CalculatorError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             let what = format!("this is nested deeper than {DEPTH_MAX} levels; calculate it in parts");
-            return Err(trouble(self.peek(), what));
+            return Err(error_at(self.peek(), what));
         }
         let mut left = self.prefix()?;
         loop {
@@ -101,56 +101,62 @@ impl<'a> Solver<'a> {
             // A power is calculated from its right end.
             let right =
                 self.expression(if matches!(infix, Infix::Power) { strength - 1 } else { strength })?;
-            left = join(infix, left, right).map_err(|what| trouble(token, what))?;
+            left = join(infix, left, right).map_err(|what| error_at(token, what))?;
         }
         self.depth -= 1;
         Ok(left)
     }
 
-    fn prefix(&mut self) -> Result<Operand, Trouble> {
+    fn prefix(&mut self) -> Result<Operand, CalculatorError> {
         let token = self.take();
         match &token.kind {
-            Kind::Number(number) => Ok(number.clone().into()),
-            Kind::Name(name) => self.named(name, token),
-            Kind::Sign('+') => self.expression(MINUS),
-            Kind::Sign('-') => {
+            TokenKind::Number(number) => Ok(number.clone().into()),
+            TokenKind::Name(name) => self.eval_name(name, token),
+            TokenKind::Sign('+') => self.expression(MINUS),
+            TokenKind::Sign('-') => {
                 let Operand { number, percent } = self.expression(MINUS)?;
                 Ok(Operand { number: number.neg(), percent })
             }
-            Kind::Sign('√') => {
+            TokenKind::Sign('√') => {
                 let number = self.expression(ROOT)?.number;
                 apply("sqrt", &[number], token)
             }
-            Kind::Sign('(') => {
+            TokenKind::Sign('(') => {
                 let number = self.expression(0)?.number;
                 self.close(token)?;
                 Ok(number.into())
             }
-            _ => Err(trouble(token, format!("expected a number, `(` or a function, found {}", shown(token)))),
+            _ => Err(error_at(
+                token,
+                format!("expected a number, `(` or a function, found {}", display_token(token)),
+            )),
         }
     }
 
-    fn named(&mut self, name: &str, token: &Token) -> Result<Operand, Trouble> {
+    fn eval_name(&mut self, name: &str, token: &Token) -> Result<Operand, CalculatorError> {
         if let Some(value) = functions::constant(name) {
-            return value.map(Operand::from).map_err(|what| trouble(token, what));
+            return value.map(Operand::from).map_err(|what| error_at(token, what));
         }
-        if functions::named(name).is_none() {
+        if functions::find_function(name).is_none() {
             let known: Vec<_> = FUNCTIONS.iter().map(|function| function.name).collect();
             let what = format!("`{}` is not known; there are pi, e, {}", token.text, known.join(", "));
-            return Err(trouble(token, what));
+            return Err(error_at(token, what));
         }
         let open = self.take();
-        if !matches!(open.kind, Kind::Sign('(')) {
-            return Err(trouble(open, format!("expected `(` after `{name}`, found {}", shown(open))));
+        if !matches!(open.kind, TokenKind::Sign('(')) {
+            return Err(error_at(
+                open,
+                format!("expected `(` after `{name}`, found {}", display_token(open)),
+            ));
         }
         let mut arguments = vec![];
-        if !matches!(self.peek().kind, Kind::Sign(')')) {
+        if !matches!(self.peek().kind, TokenKind::Sign(')')) {
             loop {
                 arguments.push(self.expression(0)?.number);
                 if arguments.len() > ARGUMENTS_MAX {
-                    return Err(trouble(self.peek(), "these are too many arguments"));
+                    return Err(error_at(self.peek(), "these are too many arguments"));
                 }
-                if !matches!(self.peek().kind, Kind::Sign(',')) {
+                if !matches!(self.peek().kind, TokenKind::Sign(',')) {
                     break;
                 }
                 self.next += 1;
@@ -160,52 +166,52 @@ impl<'a> Solver<'a> {
         apply(name, &arguments, token)
     }
 
-    fn close(&mut self, open: &Token) -> Result<(), Trouble> {
+    fn close(&mut self, open: &Token) -> Result<(), CalculatorError> {
         let token = self.take();
         match token.kind {
-            Kind::Sign(')') => Ok(()),
-            _ => Err(trouble(
+            TokenKind::Sign(')') => Ok(()),
+            _ => Err(error_at(
                 token,
                 format!(
                     "expected an operator or a `)` for the `(` at position {}, found {}",
                     open.at,
-                    shown(token)
+                    display_token(token)
                 ),
             )),
         }
     }
 
     /// What follows a value and belongs to it: `5!`, `15%`, `30°`, `3万`.
-    fn postfix(&mut self, value: &Number, token: &Token) -> Option<Result<Operand, Trouble>> {
+    fn postfix(&mut self, value: &Number, token: &Token) -> Option<Result<Operand, CalculatorError>> {
         let plain = |number: number::Result| number.map(Operand::from);
         let result = match &token.kind {
-            Kind::Raised(power) => plain(value.pow(power)),
-            Kind::Sign('!') => plain(functions::factorial(value)),
-            Kind::Sign('°') => plain(functions::radians(value)),
-            Kind::Sign('万') => plain(value.mul(&Number::whole(10_000))),
-            Kind::Sign('亿') => plain(value.mul(&Number::whole(100_000_000))),
-            Kind::Sign('%') if !self.begins_operand(self.ahead(1)) => {
-                value.div(&Number::whole(100)).map(|number| Operand { number, percent: true })
+            TokenKind::Raised(power) => plain(value.pow(power)),
+            TokenKind::Sign('!') => plain(functions::factorial(value)),
+            TokenKind::Sign('°') => plain(functions::radians(value)),
+            TokenKind::Sign('万') => plain(value.mul(&Number::from_integer(10_000))),
+            TokenKind::Sign('亿') => plain(value.mul(&Number::from_integer(100_000_000))),
+            TokenKind::Sign('%') if !self.begins_operand(self.peek_ahead(1)) => {
+                value.div(&Number::from_integer(100)).map(|number| Operand { number, percent: true })
             }
             _ => return None,
         };
         self.next += 1;
-        Some(result.map_err(|what| trouble(token, what)))
+        Some(result.map_err(|what| error_at(token, what)))
     }
 
     /// The operator that stands here, how strongly it binds, and whether it is written at all.
     fn infix(&self, token: &Token) -> Option<(Infix, u8, bool)> {
         Some(match &token.kind {
-            Kind::Sign('+') => (Infix::Add, SUM, true),
-            Kind::Sign('-') => (Infix::Subtract, SUM, true),
-            Kind::Sign('*') => (Infix::Multiply, PRODUCT, true),
-            Kind::Sign('/') => (Infix::Divide, PRODUCT, true),
-            Kind::Sign('%') => (Infix::Modulo, PRODUCT, true),
-            Kind::Sign('^') => (Infix::Power, POWER, true),
-            Kind::Name(name) if name == "of" => (Infix::Multiply, PRODUCT, true),
-            Kind::Name(name) if name == "mod" => (Infix::Modulo, PRODUCT, true),
+            TokenKind::Sign('+') => (Infix::Add, SUM, true),
+            TokenKind::Sign('-') => (Infix::Subtract, SUM, true),
+            TokenKind::Sign('*') => (Infix::Multiply, PRODUCT, true),
+            TokenKind::Sign('/') => (Infix::Divide, PRODUCT, true),
+            TokenKind::Sign('%') => (Infix::Modulo, PRODUCT, true),
+            TokenKind::Sign('^') => (Infix::Power, POWER, true),
+            TokenKind::Name(name) if name == "of" => (Infix::Multiply, PRODUCT, true),
+            TokenKind::Name(name) if name == "mod" => (Infix::Modulo, PRODUCT, true),
             // `2(3 + 4)`, `2 pi`, but not `2 3`.
-            Kind::Name(_) | Kind::Sign('(' | '√') => (Infix::Multiply, PRODUCT, false),
+            TokenKind::Name(_) | TokenKind::Sign('(' | '√') => (Infix::Multiply, PRODUCT, false),
             _ => return None,
         })
     }
@@ -213,9 +219,9 @@ impl<'a> Solver<'a> {
     /// A sign is not taken for the beginning of one: `10% - 3` is a percentage less three.
     fn begins_operand(&self, token: &Token) -> bool {
         match &token.kind {
-            Kind::Number(_) | Kind::Sign('(' | '√') => true,
-            Kind::Name(name) => name != "of" && name != "mod",
-            Kind::Sign(_) | Kind::Raised(_) | Kind::End => false,
+            TokenKind::Number(_) | TokenKind::Sign('(' | '√') => true,
+            TokenKind::Name(name) => name != "of" && name != "mod",
+            TokenKind::Sign(_) | TokenKind::Raised(_) | TokenKind::End => false,
         }
     }
 }
@@ -237,8 +243,10 @@ fn join(infix: Infix, left: Operand, right: Operand) -> Result<Operand, String> 
     Ok(number.into())
 }
 
-fn apply(name: &str, arguments: &[Number], token: &Token) -> Result<Operand, Trouble> {
-    let Some(function) = functions::named(name) else { unreachable!("only known functions are applied") };
+fn apply(name: &str, arguments: &[Number], token: &Token) -> Result<Operand, CalculatorError> {
+    let Some(function) = functions::find_function(name) else {
+        unreachable!("only known functions are applied")
+    };
     let count = arguments.len();
     if count < function.least || count > function.most {
         let wanted = match (function.least, function.most) {
@@ -247,18 +255,18 @@ fn apply(name: &str, arguments: &[Number], token: &Token) -> Result<Operand, Tro
             (least, most) if least == most => format!("{least} arguments"),
             (least, most) => format!("{least} to {most} arguments"),
         };
-        return Err(trouble(token, format!("`{name}` takes {wanted} and got {count}")));
+        return Err(error_at(token, format!("`{name}` takes {wanted} and got {count}")));
     }
-    (function.apply)(arguments).map(Operand::from).map_err(|what| trouble(token, what))
+    (function.apply)(arguments).map(Operand::from).map_err(|what| error_at(token, what))
 }
 
-fn shown(token: &Token) -> String {
+fn display_token(token: &Token) -> String {
     match token.kind {
-        Kind::End => token.text.clone(),
+        TokenKind::End => token.text.clone(),
         _ => format!("`{}`", token.text),
     }
 }
 
-fn trouble(token: &Token, what: impl Into<String>) -> Trouble {
-    Trouble { at: token.at, what: what.into() }
+fn error_at(token: &Token, what: impl Into<String>) -> CalculatorError {
+    CalculatorError { at: token.at, what: what.into() }
 }

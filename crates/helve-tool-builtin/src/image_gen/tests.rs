@@ -143,7 +143,7 @@ async fn each_way_of_failing_is_told_for_what_it_is() {
         service.draw(json!({"prompt": "a cat"})).await.unwrap_err().plain()
     };
     let refused = draw("400 Bad Request", said()).await;
-    assert_eq!(refused, declined("the image service refused the order (400): no such size"));
+    assert_eq!(refused, declined_error("the image service refused the order (400): no such size"));
     assert!(matches!(draw("401 Unauthorized", said()).await, ToolError::Declined(_)));
     assert!(matches!(draw("429 Too Many Requests", said()).await, ToolError::Busy { .. }));
     assert!(matches!(draw("307 Temporary Redirect", vec![]).await, ToolError::Declined(_)));

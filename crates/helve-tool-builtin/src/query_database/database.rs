@@ -15,7 +15,7 @@ const TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 pub struct Database {
     pub(super) name: String,
     pub(super) description: String,
-    pub(super) kind: Kind,
+    pub(super) kind: DatabaseKind,
     pub(super) rows_max: usize,
     pub(super) timeout: Duration,
     /// The only tables that may be read; all if there is no list.
@@ -34,12 +34,12 @@ pub enum DatabasePlace<'a> {
 }
 
 #[derive(Clone)]
-pub(super) enum Kind {
+pub(super) enum DatabaseKind {
     Sqlite(PathBuf),
     Postgres(Box<tokio_postgres::Config>),
 }
 
-impl Kind {
+impl DatabaseKind {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "SQLite",
@@ -48,7 +48,7 @@ impl Kind {
     }
 
     /// What whoever writes SQL for it has to know.
-    pub(super) fn hint(&self) -> &'static str {
+    pub(super) fn sql_hint(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "a SQLite database; placeholders are ?1, ?2",
             Self::Postgres(_) => "a PostgreSQL database; placeholders are $1, $2",
@@ -57,7 +57,7 @@ impl Kind {
 }
 
 /// The address may hold a password, so it is never shown.
-impl fmt::Debug for Kind {
+impl fmt::Debug for DatabaseKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -76,7 +76,7 @@ impl Database {
             if path.is_empty() || path == ":memory:" {
                 return Err("the address names no file; use `sqlite:path/to/file`".into());
             }
-            Kind::Sqlite(PathBuf::from(path))
+            DatabaseKind::Sqlite(PathBuf::from(path))
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             // The parser's error may repeat the address, and with it the password.
             let config = url.parse::<tokio_postgres::Config>().map_err(|_| {
@@ -84,7 +84,7 @@ impl Database {
                  TLS"
                     .to_owned()
             })?;
-            Kind::Postgres(Box::new(config))
+            DatabaseKind::Postgres(Box::new(config))
         } else {
             return Err("the address must begin with `sqlite:` or `postgres://`".into());
         };
@@ -105,8 +105,8 @@ impl Database {
     pub fn place(&self) -> DatabasePlace<'_> {
         use tokio_postgres::config::Host;
         match &self.kind {
-            Kind::Sqlite(path) => DatabasePlace::File(path),
-            Kind::Postgres(config) => DatabasePlace::Server {
+            DatabaseKind::Sqlite(path) => DatabasePlace::File(path),
+            DatabaseKind::Postgres(config) => DatabasePlace::Server {
                 host: config.get_hosts().first().map(|host| match host {
                     Host::Tcp(name) => name.clone(),
                     #[cfg(unix)]
@@ -118,7 +118,7 @@ impl Database {
     }
 
     #[must_use]
-    pub fn described(mut self, description: &str) -> Self {
+    pub fn with_description(mut self, description: &str) -> Self {
         self.description = description.split_whitespace().collect::<Vec<_>>().join(" ");
         self
     }
@@ -137,7 +137,7 @@ impl Database {
 
     /// SQLite only: PostgreSQL has rights for this, which hold wherever the connection comes from.
     pub fn with_tables(mut self, tables: Vec<String>) -> Result<Self, String> {
-        if matches!(self.kind, Kind::Postgres(_)) {
+        if matches!(self.kind, DatabaseKind::Postgres(_)) {
             return Err(
                 "`tables` is for SQLite; for PostgreSQL, use a role that may read only the tables that are meant".into(),
             );

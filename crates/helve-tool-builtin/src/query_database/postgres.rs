@@ -23,7 +23,7 @@ use tokio_postgres::{CancelToken, Client, Config, Error, NoTls, Row, Transaction
 use super::database::Database;
 use super::table::{self, CELL_CHARS_MAX, Table};
 use super::tls::Rustls;
-use super::{COLUMNS_MAX, Question, too_slow};
+use super::{COLUMNS_MAX, DatabaseRequest, too_slow};
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// What a query begins with that can be the inner part of another one.
@@ -48,12 +48,12 @@ const POWERS: &str = "SELECT r.rolsuper AS is_superuser,
             AND has_function_privilege(p.oid, 'execute')) AS connects
     FROM pg_catalog.pg_roles r WHERE r.rolname = current_user";
 
-pub(super) async fn select(
+pub(super) async fn run_query(
     database: &Database,
     config: &Config,
-    question: &Question,
+    question: &DatabaseRequest,
 ) -> Result<Table, ToolError> {
-    let Question::Select { sql, parameters } = question else {
+    let DatabaseRequest::Select { sql, parameters } = question else {
         return Err(ToolError::Declined("there is no statement".into()));
     };
     let first =
@@ -61,11 +61,11 @@ pub(super) async fn select(
     if !first.is_some_and(|word| READING.iter().any(|known| known.eq_ignore_ascii_case(word))) {
         return Err(ToolError::Declined("the database is read only: write a SELECT".into()));
     }
-    let doubts = allow::doubts(sql).map_err(ToolError::Declined)?;
+    let doubts = allow::find_unlisted(sql).map_err(ToolError::Declined)?;
     let mut session = Session::open(database, config).await?;
     session
         .within_time(database, async |transaction| {
-            settle(transaction, database, &doubts).await?;
+            refuse_unlisted(transaction, database, &doubts).await?;
             ask(transaction, database, sql, parameters).await
         })
         .await
@@ -83,8 +83,12 @@ pub(super) async fn describe(database: &Database, config: &Config) -> Result<Vec
     };
     session
         .within_time(database, async |transaction| {
-            let rows = transaction.query(DESCRIBE, &[]).await.map_err(|error| told(database, &error))?;
-            rows.into_iter().map(line).collect::<Result<_, _>>().map_err(|error| told(database, &error))
+            let rows =
+                transaction.query(DESCRIBE, &[]).await.map_err(|error| query_error(database, &error))?;
+            rows.into_iter()
+                .map(line)
+                .collect::<Result<_, _>>()
+                .map_err(|error| query_error(database, &error))
         })
         .await
 }
@@ -141,7 +145,7 @@ impl Session {
         let Self { client, is_busy, .. } = self;
         let work = async {
             let building = client.build_transaction().read_only(true);
-            let transaction = building.start().await.map_err(|error| told(database, &error))?;
+            let transaction = building.start().await.map_err(|error| query_error(database, &error))?;
             // The first query also takes the snapshot, after which no transaction can be made writable. What a quote is
             // must be the same to the server as to `statement`.
             let limits = format!(
@@ -150,7 +154,7 @@ impl Session {
                  pg_catalog.set_config('standard_conforming_strings', 'on', true)",
                 timeout.as_millis().max(1)
             );
-            transaction.batch_execute(&limits).await.map_err(|error| told(database, &error))?;
+            transaction.batch_execute(&limits).await.map_err(|error| query_error(database, &error))?;
             let done = work(&transaction).await;
             // What cannot be rolled back ends with the connection, which is as good.
             _ = transaction.rollback().await;
@@ -186,18 +190,18 @@ impl Drop for Session {
 }
 
 /// Refuses functions that are not on the list, if the database has them.
-async fn settle(
+async fn refuse_unlisted(
     transaction: &Transaction<'_>,
     database: &Database,
-    doubts: &allow::Doubts,
+    doubts: &allow::UnlistedNames,
 ) -> Result<(), ToolError> {
     let found = transaction
         .query(allow::UNLISTED, &[&doubts.called, &doubts.behind_dots, &doubts.listed])
         .await
-        .map_err(|error| told(database, &error))?;
+        .map_err(|error| query_error(database, &error))?;
     let Some(first) = found.first() else { return Ok(()) };
-    let name: String = first.try_get(0).map_err(|error| told(database, &error))?;
-    Err(ToolError::Declined(allow::unlisted(&name)))
+    let name: String = first.try_get(0).map_err(|error| query_error(database, &error))?;
+    Err(ToolError::Declined(allow::unlisted_message(&name)))
 }
 
 async fn ask(
@@ -206,7 +210,7 @@ async fn ask(
     sql: &str,
     parameters: &[Value],
 ) -> Result<Table, ToolError> {
-    let failed = |error: Error| told(database, &error);
+    let failed = |error: Error| query_error(database, &error);
     let plain = transaction.prepare(sql).await.map_err(failed)?;
     let (wanted, count) = (plain.params().len(), plain.columns().len());
     if wanted != parameters.len() {
@@ -221,7 +225,7 @@ async fn ask(
         )));
     }
     let statement = transaction.prepare_typed(&as_json(sql, count), plain.params()).await.map_err(failed)?;
-    let bound: Vec<Written> = parameters.iter().map(Written::from).collect();
+    let bound: Vec<TextValue> = parameters.iter().map(TextValue::from).collect();
     let bound: Vec<&(dyn ToSql + Sync)> = bound.iter().map(|value| value as _).collect();
     let portal = transaction.bind(&statement, &bound).await.map_err(failed)?;
     let page = i32::try_from(database.rows_max.saturating_add(1).min(PAGE_ROWS)).unwrap_or(i32::MAX);
@@ -236,7 +240,7 @@ async fn ask(
             fetched += 1;
             if has_room {
                 let values = (0..count).map(|place| row.try_get(place).map(value)).collect::<Result<_, _>>();
-                has_room = table.take(values.map_err(failed)?, database.rows_max);
+                has_room = table.push_row(values.map_err(failed)?, database.rows_max);
             }
         }
         if fetched < page {
@@ -260,8 +264,8 @@ fn value(json: Option<String>) -> Value {
     if json.chars().count() > CELL_CHARS_MAX {
         return format!("{}… (cut)", json.trim_start_matches('"')).into();
     }
-    match table::exact(&json) {
-        Ok(Value::String(text)) => table::text(&text),
+    match table::json_value(&json) {
+        Ok(Value::String(text)) => table::text_value(&text),
         Ok(value) => value,
         Err(_) => json.into(),
     }
@@ -269,9 +273,9 @@ fn value(json: Option<String>) -> Value {
 
 /// A value as text, which the server reads as whatever type it wants in that place.
 #[derive(Debug)]
-struct Written(Option<String>);
+struct TextValue(Option<String>);
 
-impl From<&Value> for Written {
+impl From<&Value> for TextValue {
     fn from(value: &Value) -> Self {
         Self(match value {
             Value::Null => None,
@@ -281,7 +285,7 @@ impl From<&Value> for Written {
     }
 }
 
-impl ToSql for Written {
+impl ToSql for TextValue {
     fn to_sql(
         &self,
         _: &Type,
@@ -304,7 +308,7 @@ impl ToSql for Written {
 }
 
 /// What the model is told: the database's own words, and where in the text they apply.
-fn told(database: &Database, error: &Error) -> ToolError {
+fn query_error(database: &Database, error: &Error) -> ToolError {
     let Some(said) = error.as_db_error() else {
         return if error.is_closed() {
             ToolError::Lost("the connection to the database broke off".into())
@@ -327,7 +331,7 @@ fn told(database: &Database, error: &Error) -> ToolError {
 
 /// What the role may do that a role for reading should not be able to, whatever is refused here.
 pub(super) async fn powers(database: &Database, config: &Config) -> Result<Vec<String>, ToolError> {
-    let failed = |error: Error| told(database, &error);
+    let failed = |error: Error| query_error(database, &error);
     let mut session = Session::open(database, config).await?;
     session
         .within_time(database, async |transaction| {

@@ -15,29 +15,29 @@ use std::time::Duration;
 
 use helve_tool::ToolError;
 
-use self::process::Death;
+use self::process::ProcessEnd;
 pub use self::process::QueryWorker;
-use self::wire::{ANSWER_BYTES_MAX, Answer, Order};
+use self::wire::{ANSWER_BYTES_MAX, WorkerAnswer, WorkerRequest};
 pub use self::worker::run_query_worker;
 use super::database::Database;
 use super::table::Table;
-use super::{Question, too_slow};
+use super::{DatabaseRequest, too_slow};
 
 /// What a process has to start and to say that it was too slow. Then it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-pub(super) async fn select(
+pub(super) async fn run_query(
     worker: &QueryWorker,
     database: &Database,
     path: &Path,
-    question: Question,
+    question: DatabaseRequest,
 ) -> Result<Table, ToolError> {
     match ask(worker, database, path, question).await? {
-        Answer::Table(table) => {
+        WorkerAnswer::Table(table) => {
             let table = table.received(database.rows_max);
-            table.ok_or_else(|| broken(database, "gave a table that is none"))
+            table.ok_or_else(|| process_error(database, "gave a table that is none"))
         }
-        _ => Err(broken(database, "gave an answer that is none")),
+        _ => Err(process_error(database, "gave an answer that is none")),
     }
 }
 
@@ -47,9 +47,9 @@ pub(super) async fn describe(
     database: &Database,
     path: &Path,
 ) -> Result<Vec<String>, ToolError> {
-    match ask(worker, database, path, Question::Describe).await? {
-        Answer::Described(tables) => Ok(tables),
-        _ => Err(broken(database, "gave an answer that is none")),
+    match ask(worker, database, path, DatabaseRequest::Describe).await? {
+        WorkerAnswer::Described(tables) => Ok(tables),
+        _ => Err(process_error(database, "gave an answer that is none")),
     }
 }
 
@@ -57,10 +57,10 @@ async fn ask(
     worker: &QueryWorker,
     database: &Database,
     path: &Path,
-    question: Question,
-) -> Result<Answer, ToolError> {
+    question: DatabaseRequest,
+) -> Result<WorkerAnswer, ToolError> {
     let name = &database.name;
-    let order = Order {
+    let order = WorkerRequest {
         path: path.to_owned(),
         tables: database.tables.clone(),
         rows_max: database.rows_max,
@@ -72,30 +72,30 @@ async fn ask(
     let answer = worker.ask(&order, ANSWER_BYTES_MAX, database.timeout.saturating_add(GRACE)).await;
     let answer = match answer {
         Ok(answer) => answer,
-        Err(Death::TimedOut) => return Err(too_slow(database)),
-        Err(death @ Death::NotStarted(_)) => {
+        Err(ProcessEnd::TimedOut) => return Err(too_slow(database)),
+        Err(death @ ProcessEnd::NotStarted(_)) => {
             tracing::error!(database = name, problem = %death, "the process of a query cannot be started");
             let told = format!("the database `{name}` cannot be asked: the process of the query {death}");
             return Err(ToolError::NotSent(told));
         }
-        Err(death) => return Err(broken(database, &death.to_string())),
+        Err(death) => return Err(process_error(database, &death.to_string())),
     };
     match serde_json::from_slice(&answer) {
-        Ok(Answer::Declined(message)) => Err(ToolError::Declined(message)),
-        Ok(Answer::TooSlow) => Err(too_slow(database)),
-        Ok(Answer::NotOpened(problem)) => {
+        Ok(WorkerAnswer::Declined(message)) => Err(ToolError::Declined(message)),
+        Ok(WorkerAnswer::TooSlow) => Err(too_slow(database)),
+        Ok(WorkerAnswer::NotOpened(problem)) => {
             tracing::warn!(database = name, %problem, "a database cannot be opened");
             Err(ToolError::NotSent(format!(
                 "the database `{name}` cannot be opened; the operator has to look at it"
             )))
         }
         Ok(answer) => Ok(answer),
-        Err(_) => Err(broken(database, "gave an answer that is cut off or garbled")),
+        Err(_) => Err(process_error(database, "gave an answer that is cut off or garbled")),
     }
 }
 
 /// Not sent again: what broke one process would break the next.
-fn broken(database: &Database, how: &str) -> ToolError {
+fn process_error(database: &Database, how: &str) -> ToolError {
     tracing::error!(database = database.name, how, "the process of a query broke down");
     ToolError::Declined(format!(
         "the query was lost: its process {how}. Nothing was changed and nothing else is affected; ask in another way"

@@ -35,7 +35,7 @@ impl Table {
     pub(super) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut columns: Vec<String> = vec![];
         for name in names {
-            let name = cut(name, NAME_CHARS_MAX);
+            let name = shorten(name, NAME_CHARS_MAX);
             let mut unique = name.clone();
             let mut number = 2;
             while columns.contains(&unique) {
@@ -48,7 +48,7 @@ impl Table {
     }
 
     /// Takes a row in, unless there is no room for it; then nothing more need be read.
-    pub(super) fn take(&mut self, row: Vec<Value>, rows_max: usize) -> bool {
+    pub(super) fn push_row(&mut self, row: Vec<Value>, rows_max: usize) -> bool {
         let size = |value: &Value| match value {
             Value::String(text) => text.len(),
             Value::Array(_) | Value::Object(_) => value.to_string().len(),
@@ -77,7 +77,7 @@ impl Table {
         let mut table = Self { columns, has_more, ..Self::default() };
         let is_head = table.columns.len() <= COLUMNS_MAX && table.columns.iter().all(is_name);
         let is_body = rows.into_iter().all(|row| {
-            row.len() == table.columns.len() && row.iter().all(is_value) && table.take(row, rows_max)
+            row.len() == table.columns.len() && row.iter().all(is_value) && table.push_row(row, rows_max)
         });
         (is_head && is_body).then_some(table)
     }
@@ -85,7 +85,7 @@ impl Table {
     pub(super) fn show(self, database: &str) -> ToolOutput {
         let mut lines = vec![self.columns.join(" | "), "---".into()];
         for row in &self.rows {
-            lines.push(row.iter().map(shown).collect::<Vec<_>>().join(" | "));
+            lines.push(row.iter().map(display_value).collect::<Vec<_>>().join(" | "));
         }
         let count = self.rows.len();
         let rows = format!("{count} row{}", if count == 1 { "" } else { "s" });
@@ -106,7 +106,7 @@ impl Table {
 }
 
 /// A value on one line.
-fn shown(value: &Value) -> String {
+fn display_value(value: &Value) -> String {
     let text = match value {
         Value::Null => return "NULL".into(),
         Value::String(text) => text.replace('\r', "").replace('\n', "\\n"),
@@ -119,7 +119,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// The beginning of a text.
-pub(super) fn cut(text: &str, chars_max: usize) -> String {
+pub(super) fn shorten(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -127,7 +127,7 @@ pub(super) fn cut(text: &str, chars_max: usize) -> String {
 }
 
 /// Text of any length as a value of a bounded one.
-pub(super) fn text(text: &str) -> Value {
+pub(super) fn text_value(text: &str) -> Value {
     match text.char_indices().nth(CELL_CHARS_MAX) {
         Some((end, _)) => format!("{}… (cut; {} bytes)", &text[..end], text.len()).into(),
         None => text.into(),
@@ -140,7 +140,7 @@ pub(super) fn integer(number: i64) -> Value {
 }
 
 /// A number in binary, which may be none: JSON has no word for that.
-pub(super) fn real(number: f64) -> Value {
+pub(super) fn float_value(number: f64) -> Value {
     match number {
         _ if number.is_finite() => number.into(),
         _ if number.is_nan() => "NaN".into(),
@@ -151,18 +151,18 @@ pub(super) fn real(number: f64) -> Value {
 
 /// A value that is written in JSON. Numbers in it, at whatever depth, stay numbers if every program reads them as they
 /// are, and become text if not.
-pub(super) fn exact(json: &str) -> Result<Value, serde_json::Error> {
+pub(super) fn json_value(json: &str) -> Result<Value, serde_json::Error> {
     // Also whether it is JSON, and not too deep.
     let plain: Value = serde_json::from_str(json)?;
     Ok(match plain {
         Value::Number(_) => number(json),
         Value::Array(_) => {
             let items: Vec<&RawValue> = serde_json::from_str(json)?;
-            items.into_iter().map(|item| exact(item.get())).collect::<Result<Vec<_>, _>>()?.into()
+            items.into_iter().map(|item| json_value(item.get())).collect::<Result<Vec<_>, _>>()?.into()
         }
         Value::Object(members) => {
             let raw: std::collections::BTreeMap<String, &RawValue> = serde_json::from_str(json)?;
-            let exact = |key: &String| raw.get(key).map_or(Ok(Value::Null), |value| exact(value.get()));
+            let exact = |key: &String| raw.get(key).map_or(Ok(Value::Null), |value| json_value(value.get()));
             let members = members.keys().map(|key| Ok((key.clone(), exact(key)?)));
             members.collect::<Result<Map<_, _>, serde_json::Error>>()?.into()
         }
@@ -240,17 +240,17 @@ mod tests {
             ("true", json!(true)),
         ] {
             // What does not fit into a number at all, JSON's reader refuses, and it is text like what is no JSON.
-            let found = exact(written).unwrap_or_else(|_| written.into());
+            let found = json_value(written).unwrap_or_else(|_| written.into());
             assert_eq!(found, expected, "{written}");
         }
     }
 
     #[test]
     fn a_number_that_is_none_is_text() {
-        assert_eq!(real(f64::INFINITY), json!("Infinity"));
-        assert_eq!(real(f64::NEG_INFINITY), json!("-Infinity"));
-        assert_eq!(real(f64::NAN), json!("NaN"));
-        assert_eq!(real(0.1), json!(0.1));
+        assert_eq!(float_value(f64::INFINITY), json!("Infinity"));
+        assert_eq!(float_value(f64::NEG_INFINITY), json!("-Infinity"));
+        assert_eq!(float_value(f64::NAN), json!("NaN"));
+        assert_eq!(float_value(0.1), json!(0.1));
         assert_eq!(integer(i64::MIN), json!("-9223372036854775808"));
         assert_eq!(integer(-(1 << 53)), json!(-9_007_199_254_740_992_i64));
     }
@@ -260,7 +260,7 @@ mod tests {
         let long = "x".repeat(20_000);
         let mut table = Table::new([long.as_str(), long.as_str()]);
         assert!(table.columns.iter().all(|name| name.chars().count() < 210));
-        while table.take(vec![json!(["y".repeat(1_000)]), Value::Null], usize::MAX) {}
+        while table.push_row(vec![json!(["y".repeat(1_000)]), Value::Null], usize::MAX) {}
         assert!(table.rows.len() > 100 && table.show("shop").data.unwrap().to_string().len() < 300 << 10);
     }
 
@@ -290,6 +290,6 @@ mod tests {
     #[test]
     fn deep_json_is_refused_rather_than_followed() {
         let deep = format!("{}{}", "[".repeat(900), "]".repeat(900));
-        assert!(exact(&deep).is_err());
+        assert!(json_value(&deep).is_err());
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn find(whole: &str, words: &str) -> Result<ToolOutput, String> {
     for offset in offsets.into_iter().take(PLACES_MAX) {
         line += whole.as_bytes()[counted_to..offset].iter().filter(|byte| **byte == b'\n').count();
         counted_to = offset;
-        let around = around(whole, offset, words.len());
+        let around = surrounding_text(whole, offset, words.len());
         text.push_str(&format!("\nline {line}, offset {offset}: {around}"));
         shown.push(json!({"line": line, "offset": offset, "text": around}));
     }
@@ -59,7 +59,7 @@ fn places(whole: &str, words: &str) -> Vec<usize> {
 }
 
 /// What stands there, within its line.
-fn around(whole: &str, offset: usize, length: usize) -> &str {
+fn surrounding_text(whole: &str, offset: usize, length: usize) -> &str {
     let from = whole.floor_char_boundary(offset.saturating_sub(BEFORE_BYTES));
     let to = whole.floor_char_boundary(offset + length + AFTER_BYTES);
     let from = whole[from..offset].rfind('\n').map_or(from, |at| from + at + 1);

@@ -150,16 +150,16 @@ async fn only_outputs_of_ones_own_conversation_are_read() {
     let read = async |cx: &CallContext, id: &CallId| call(&*tool, json!({"call": id}), cx).await;
     let (first, first_id) = kept(&mei, mei.new_conversation(), "first").await;
     assert!(read(&first, &first_id).await.unwrap().text.starts_with("first\n"));
-    assert_eq!(read(&first, &first_id.again()).await, Err(nothing(&first_id.again().to_string())));
+    assert_eq!(read(&first, &first_id.again()).await, Err(not_found(&first_id.again().to_string())));
 
     let (second, _) = kept(&mei, mei.new_conversation(), "second").await;
-    assert_eq!(read(&second, &first_id).await, Err(nothing(&first_id.to_string())));
+    assert_eq!(read(&second, &first_id).await, Err(not_found(&first_id.to_string())));
     let (hers, _) = kept(&eve, eve.new_conversation(), "hers").await;
-    assert_eq!(read(&hers, &first_id).await, Err(nothing(&first_id.to_string())));
+    assert_eq!(read(&hers, &first_id).await, Err(not_found(&first_id.to_string())));
     // Without a conversation there is only the run itself.
     let (alone, alone_id) = kept(&mei, Place::Nowhere, "alone").await;
     assert!(read(&alone, &alone_id).await.is_ok());
-    assert_eq!(read(&alone, &first_id).await, Err(nothing(&first_id.to_string())));
+    assert_eq!(read(&alone, &first_id).await, Err(not_found(&first_id.to_string())));
     // A later run of the same conversation reads what an earlier one left.
     let later = CallContext { run: alone.run, journal: alone.journal.clone(), ..first.clone() };
     assert!(read(&later, &first_id).await.is_ok());
@@ -189,7 +189,7 @@ async fn an_output_that_was_not_cut_is_read_from_the_log() {
         "the whole wins over what was shown of it"
     );
     let (hers, _) = kept(&eve, eve.new_conversation(), "hers").await;
-    assert_eq!(read(&hers, &id).await, Err(nothing(&id.to_string())));
+    assert_eq!(read(&hers, &id).await, Err(not_found(&id.to_string())));
 }
 
 #[tokio::test]

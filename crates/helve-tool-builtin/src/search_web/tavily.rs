@@ -9,7 +9,7 @@ use helve_types::{Notice, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Depth;
+use super::SearchDepth;
 use crate::Settings;
 
 /// Where searches go unless the operator names another place.
@@ -29,7 +29,7 @@ const ERROR_CHARS_MAX: usize = 300;
 pub(super) struct Search<'a> {
     pub(super) query: &'a str,
     pub(super) max_results: u8,
-    pub(super) search_depth: Depth,
+    pub(super) search_depth: SearchDepth,
     pub(super) include_answer: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) include_raw_content: bool,
@@ -37,14 +37,14 @@ pub(super) struct Search<'a> {
 
 /// What was found. Whatever else Tavily tells is left out.
 #[derive(Debug, Deserialize)]
-pub(super) struct Found {
+pub(super) struct TavilyAnswer {
     #[serde(default)]
     pub(super) answer: Option<String>,
-    pub(super) results: Vec<Hit>,
+    pub(super) results: Vec<TavilyHit>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Hit {
+pub(super) struct TavilyHit {
     #[serde(default)]
     pub(super) title: Option<String>,
     #[serde(default)]
@@ -71,25 +71,31 @@ impl Tavily {
         Some(Self { egress, url })
     }
 
-    pub(super) async fn search(&self, search: &Search<'_>, now: Timestamp) -> Result<Found, ToolError> {
-        let response = self.egress.send(self.request(search)?).await.map_err(failed)?;
+    pub(super) async fn search(
+        &self,
+        search: &Search<'_>,
+        now: Timestamp,
+    ) -> Result<TavilyAnswer, ToolError> {
+        let response = self.egress.send(self.request(search)?).await.map_err(transport_error)?;
         let (status, retry_after) = (response.status(), retry_after(response.headers(), now.0));
         let body = response.text().await;
         if status == StatusCode::OK {
-            return serde_json::from_str(&body.map_err(failed)?)
+            return serde_json::from_str(&body.map_err(transport_error)?)
                 .map_err(|_| ToolError::Lost("the search service's answer could not be read".into()));
         }
-        Err(refused(status, retry_after, &reason(&body.unwrap_or_default())))
+        Err(status_error(status, retry_after, &error_reason(&body.unwrap_or_default())))
     }
 
     fn request(&self, search: &Search<'_>) -> Result<Outgoing, ToolError> {
         // The operator's to correct, and nothing is sent before.
         let url = Url::parse(&self.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = url.ok_or_else(|| {
-            declined("the address of the search service is wrong; operator: correct the Tavily base URL")
+            declined_error(
+                "the address of the search service is wrong; operator: correct the Tavily base URL",
+            )
         })?;
         let body =
-            serde_json::to_vec(search).map_err(|_| declined("the search cannot be written as JSON"))?;
+            serde_json::to_vec(search).map_err(|_| declined_error("the search cannot be written as JSON"))?;
         let mut request = Outgoing::new(Method::POST, url);
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.body = Some(body.into());
@@ -99,12 +105,12 @@ impl Tavily {
     }
 }
 
-fn declined(message: &str) -> ToolError {
+fn declined_error(message: &str) -> ToolError {
     ToolError::Declined(message.into())
 }
 
 /// What is told of the service; where it is, is the operator's business.
-fn failed(error: EgressError) -> ToolError {
+fn transport_error(error: EgressError) -> ToolError {
     match error {
         EgressError::Refused(why) => ToolError::Declined(why).with_notice(Notice::egress_refused()),
         EgressError::NotSent(_) => ToolError::NotSent("the search service cannot be reached".into())
@@ -115,7 +121,7 @@ fn failed(error: EgressError) -> ToolError {
     }
 }
 
-fn refused(status: StatusCode, retry_after: Option<Duration>, reason: &str) -> ToolError {
+fn status_error(status: StatusCode, retry_after: Option<Duration>, reason: &str) -> ToolError {
     let code = status.as_u16();
     let said = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     let notice = match code {
@@ -146,7 +152,7 @@ fn busy(code: u16, retry_after: Option<Duration>, said: &str) -> ToolError {
 }
 
 /// What an error body says: `{"detail": {"error": "…"}}`, or one of its relatives.
-fn reason(body: &str) -> String {
+fn error_reason(body: &str) -> String {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
     let detail = parsed.get("detail").unwrap_or(&parsed);
     let said = [detail.get("error"), detail.get("message"), Some(detail)];

@@ -17,7 +17,7 @@ const KEY: &str = "tvly-canary-0123456789";
 
 /// What the server does with each request.
 #[derive(Clone)]
-enum Reply {
+enum TestReply {
     /// Says this and closes.
     Say(Vec<u8>),
     /// Says this and then nothing more, for ever.
@@ -38,14 +38,14 @@ fn settings(url: &str, key: &str) -> Settings {
     settings
 }
 
-struct Server {
+struct TestServer {
     url: String,
     /// The requests as they came: head and body.
     heard: Arc<Mutex<Vec<String>>>,
 }
 
-impl Server {
-    async fn new(reply: Reply) -> Self {
+impl TestServer {
+    async fn new(reply: TestReply) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let heard = Arc::<Mutex<Vec<String>>>::default();
@@ -63,7 +63,7 @@ impl Server {
         let length = body.len();
         let head =
             format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n");
-        Self::new(Reply::Say((head + &body).into_bytes())).await
+        Self::new(TestReply::Say((head + &body).into_bytes())).await
     }
 
     fn settings(&self) -> Settings {
@@ -87,7 +87,7 @@ impl Server {
     }
 }
 
-async fn serve(mut stream: TcpStream, reply: Reply, heard: Arc<Mutex<Vec<String>>>) {
+async fn serve(mut stream: TcpStream, reply: TestReply, heard: Arc<Mutex<Vec<String>>>) {
     let mut request = vec![];
     loop {
         let text = String::from_utf8_lossy(&request);
@@ -105,12 +105,12 @@ async fn serve(mut stream: TcpStream, reply: Reply, heard: Arc<Mutex<Vec<String>
     }
     heard.lock().unwrap().push(String::from_utf8(request).unwrap());
     match reply {
-        Reply::Say(bytes) => _ = stream.write_all(&bytes).await,
-        Reply::SayAndHang(bytes) => {
+        TestReply::Say(bytes) => _ = stream.write_all(&bytes).await,
+        TestReply::SayAndHang(bytes) => {
             _ = stream.write_all(&bytes).await;
             std::future::pending().await
         }
-        Reply::Flood => {
+        TestReply::Flood => {
             let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
             let mut written = stream.write_all(head).await;
             let chunk = [b"1000\r\n".as_slice(), &[b' '; 4_096], b"\r\n"].concat();
@@ -140,14 +140,14 @@ fn results(contents: &[&str]) -> String {
 }
 
 async fn check_error(status: &str, headers: &str, body: &str, expected: Expect) {
-    let server = Server::json(status, headers, body).await;
+    let server = TestServer::json(status, headers, body).await;
     let error = server.search(json!({"query": "rust"})).await.unwrap_err().plain();
     expected.assert_eq(&format!("{error:?}"));
 }
 
 #[tokio::test]
 async fn the_request_is_what_tavily_wants() {
-    let server = Server::json("200 OK", "", results(&["Content."])).await;
+    let server = TestServer::json("200 OK", "", results(&["Content."])).await;
     server.search(json!({"query": " rust "})).await.unwrap();
     assert_eq!(
         server.asked(),
@@ -173,7 +173,7 @@ async fn a_preset_fills_what_is_not_given() {
         (json!({"query": "q", "max_results": 3.0}), json!([3, "advanced", true])),
         (json!({"query": "q", "preset": null, "max_results": null}), json!([10, "advanced", true])),
     ] {
-        let server = Server::json("200 OK", "", results(&[])).await;
+        let server = TestServer::json("200 OK", "", results(&[])).await;
         server.search(arguments).await.unwrap();
         let sent = server.asked();
         assert_eq!(json!([sent["max_results"], sent["search_depth"], sent["include_answer"]]), asked);
@@ -182,7 +182,8 @@ async fn a_preset_fills_what_is_not_given() {
 
 #[tokio::test]
 async fn results_are_shown_with_the_summary_first() {
-    let server = Server::json("200 OK", "", results(&["First\n\n2. content. ", "Second  content."])).await;
+    let server =
+        TestServer::json("200 OK", "", results(&["First\n\n2. content. ", "Second  content."])).await;
     let output = server.search(json!({"query": "rust"})).await.unwrap();
     expect![[r#"
         Summary: In short.
@@ -207,7 +208,7 @@ async fn results_in_a_chinese_conversation_have_chinese_labels() {
         {"title": "杭州天气预报", "url": "https://weather.example.cn/杭州", "content": "明天小雨，18 到 24 度。"},
         {"title": null, "url": null, "content": null},
     ]});
-    let server = Server::json("200 OK", "", body.to_string()).await;
+    let server = TestServer::json("200 OK", "", body.to_string()).await;
     let output = server.search_in(Language::Chinese, json!({"query": "杭州 天气"})).await.unwrap();
     expect![[r#"
         AI 摘要：杭州明天有雨。
@@ -226,7 +227,7 @@ async fn results_in_a_chinese_conversation_have_chinese_labels() {
 #[tokio::test]
 async fn a_long_answer_is_cut_between_two_results() {
     let long = "很长的内容".repeat(400);
-    let server = Server::json("200 OK", "", results(&[long.as_str(); 10])).await;
+    let server = TestServer::json("200 OK", "", results(&[long.as_str(); 10])).await;
     let output = server.search(json!({"query": "q"})).await.unwrap();
     assert!(output.text.chars().count() <= 8_000);
     assert!(output.text.contains("3. Title 3") && !output.text.contains("4. Title 4"));
@@ -244,7 +245,7 @@ async fn a_long_answer_is_cut_between_two_results() {
 #[tokio::test]
 async fn a_cut_in_a_chinese_conversation_is_told_as_the_source_system_does() {
     let long = "很长的内容".repeat(400);
-    let server = Server::json("200 OK", "", results(&[long.as_str(); 10])).await;
+    let server = TestServer::json("200 OK", "", results(&[long.as_str(); 10])).await;
     let output = server.search_in(Language::Chinese, json!({"query": "q"})).await.unwrap();
     assert!(output.text.chars().count() <= 8_000);
     assert!(output.text.ends_with("很长的内容\n\n（结果已截断，共 10 条结果）"), "{}", output.text);
@@ -253,7 +254,7 @@ async fn a_cut_in_a_chinese_conversation_is_told_as_the_source_system_does() {
 #[tokio::test]
 async fn whole_pages_are_given_where_they_are_asked_for() {
     let body = json!({"results": [{"title": "T", "url": "u", "content": "part", "raw_content": "The whole page. ".repeat(500)}]});
-    let server = Server::json("200 OK", "", body.to_string()).await;
+    let server = TestServer::json("200 OK", "", body.to_string()).await;
     let output = server.search(json!({"query": "q", "include_raw_content": true})).await.unwrap();
     assert_eq!(server.asked()["include_raw_content"], true);
     assert!(output.text.contains("The whole page. The whole page.") && output.text.chars().count() < 3_200);
@@ -261,7 +262,7 @@ async fn whole_pages_are_given_where_they_are_asked_for() {
 
 #[tokio::test]
 async fn one_result_that_is_too_long_by_itself_is_shown_in_part() {
-    let server = Server::json("200 OK", "", results(&[&"word ".repeat(5_000), "x"])).await;
+    let server = TestServer::json("200 OK", "", results(&[&"word ".repeat(5_000), "x"])).await;
     let output = server.search(json!({"query": "q"})).await.unwrap();
     let length = output.text.chars().count();
     assert!((7_800..=8_000).contains(&length), "{length}");
@@ -270,14 +271,14 @@ async fn one_result_that_is_too_long_by_itself_is_shown_in_part() {
 
 #[tokio::test]
 async fn more_results_than_asked_for_are_not_shown() {
-    let server = Server::json("200 OK", "", results(&["x"; 8])).await;
+    let server = TestServer::json("200 OK", "", results(&["x"; 8])).await;
     let output = server.search(json!({"query": "q", "max_results": 1})).await.unwrap();
     assert_eq!(output.title.as_deref(), Some("1 result for \"q\""));
 }
 
 #[tokio::test]
 async fn nothing_found_is_said() {
-    let server = Server::json("200 OK", "", r#"{"results": []}"#).await;
+    let server = TestServer::json("200 OK", "", r#"{"results": []}"#).await;
     let output = server.search(json!({"query": "xyzzy"})).await.unwrap();
     assert_eq!(output.text, "No results were found for \"xyzzy\". Try other keywords.");
     assert_eq!(output.title.as_deref(), Some("0 results for \"xyzzy\""));
@@ -285,7 +286,7 @@ async fn nothing_found_is_said() {
 
 #[tokio::test]
 async fn without_a_key_nothing_is_sent_and_the_model_is_told_what_to_do() {
-    let server = Server::json("200 OK", "", results(&[])).await;
+    let server = TestServer::json("200 OK", "", results(&[])).await;
     let mut told = vec![];
     for settings in [Settings::for_tests(), settings(&server.url, " "), settings(&server.url, "")] {
         let error =
@@ -299,7 +300,7 @@ async fn without_a_key_nothing_is_sent_and_the_model_is_told_what_to_do() {
 
 #[tokio::test]
 async fn an_empty_query_is_declined() {
-    let server = Server::json("200 OK", "", results(&[])).await;
+    let server = TestServer::json("200 OK", "", results(&[])).await;
     let error = server.search(json!({"query": "  "})).await.unwrap_err().plain();
     assert_eq!(error, ToolError::Declined("`query` is empty; say what to search for".into()));
 }
@@ -391,10 +392,10 @@ async fn a_broken_answer_is_lost() {
     check_error("200 OK", "", "", expect![[r#"Lost("the search service's answer could not be read")"#]])
         .await;
     let short = b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"results\": []}".to_vec();
-    let server = Server::new(Reply::Say(short)).await;
+    let server = TestServer::new(TestReply::Say(short)).await;
     let error = server.search(json!({"query": "q"})).await.unwrap_err().plain();
     assert_eq!(error, ToolError::Lost("the search failed: the answer broke off".into()));
-    let server = Server::new(Reply::Say(vec![])).await;
+    let server = TestServer::new(TestReply::Say(vec![])).await;
     let error = server.search(json!({"query": "q"})).await.unwrap_err().plain();
     assert_eq!(error, ToolError::Lost("the search failed: the connection broke off before an answer".into()));
 }
@@ -403,10 +404,10 @@ async fn a_broken_answer_is_lost() {
 async fn an_answer_without_end_is_not_read_to_its_end() {
     let too_long =
         ToolError::Lost("the search failed: the answer is larger than 1048576 bytes and was not read".into());
-    let server = Server::new(Reply::Flood).await;
+    let server = TestServer::new(TestReply::Flood).await;
     assert_eq!(server.search(json!({"query": "q"})).await.unwrap_err().plain(), too_long);
     let announced = b"HTTP/1.1 200 OK\r\ncontent-length: 99999999\r\n\r\n".to_vec();
-    let server = Server::new(Reply::SayAndHang(announced)).await;
+    let server = TestServer::new(TestReply::SayAndHang(announced)).await;
     assert_eq!(server.search(json!({"query": "q"})).await.unwrap_err().plain(), too_long);
 }
 
@@ -419,7 +420,7 @@ async fn a_server_that_falls_silent_is_given_up() {
             "the search failed: the answer did not come in time",
         ),
     ] {
-        let server = Server::new(Reply::SayAndHang(said)).await;
+        let server = TestServer::new(TestReply::SayAndHang(said)).await;
         let began = tokio::time::Instant::now();
         let error = server.search(json!({"query": "q"})).await.unwrap_err().plain();
         assert_eq!(error, ToolError::Lost(told.into()));
@@ -447,7 +448,7 @@ async fn a_wrong_setting_is_told_to_the_operator() {
 
 #[tokio::test]
 async fn the_key_goes_to_its_host_and_to_nobody_else() {
-    let server = Server::json("200 OK", "", results(&[])).await;
+    let server = TestServer::json("200 OK", "", results(&[])).await;
     let mut settings = settings(&server.url, KEY);
     let key = Secret {
         name: TAVILY_SECRET.into(),
@@ -470,7 +471,7 @@ async fn the_key_goes_to_its_host_and_to_nobody_else() {
 async fn the_key_is_never_said_even_if_the_server_says_it() {
     let echo = format!(r#"{{"detail": {{"error": "bad key {KEY}"}}}}"#);
     for status in ["401 No", "400 No", "500 No"] {
-        let error = Server::json(status, "", echo.clone())
+        let error = TestServer::json(status, "", echo.clone())
             .await
             .search(json!({"query": "q"}))
             .await
@@ -478,7 +479,7 @@ async fn the_key_is_never_said_even_if_the_server_says_it() {
             .plain();
         assert!(format!("{error:?} {error}").contains("bad key [secret]"), "{error:?}");
     }
-    let server = Server::json("200 OK", "", results(&[&format!("your key is {KEY}")])).await;
+    let server = TestServer::json("200 OK", "", results(&[&format!("your key is {KEY}")])).await;
     let output = server.search(json!({"query": "q"})).await.unwrap();
     assert!(!format!("{output:?}").contains(KEY));
     assert!(!format!("{:?}", server.settings()).contains(KEY));

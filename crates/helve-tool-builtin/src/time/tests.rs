@@ -189,7 +189,7 @@ proptest! {
     fn no_text_makes_it_panic(zone in ".{0,30}", at in "[-+0-9T:Z\\[\\]. ]{0,30}", to in any::<String>()) {
         let now = Timestamp::from_second(1_700_000_000).unwrap();
         let arguments = Arguments { zone: Some(zone), at: Some(at), to: Some(vec![to]) };
-        _ = tell(&arguments, now, &Zones::new(Some("Asia/Shanghai")));
-        _ = tell(&Arguments { zone: None, to: None, ..arguments }, now, &Zones::new(None));
+        _ = render_time(&arguments, now, &Zones::new(Some("Asia/Shanghai")));
+        _ = render_time(&Arguments { zone: None, to: None, ..arguments }, now, &Zones::new(None));
     }
 }

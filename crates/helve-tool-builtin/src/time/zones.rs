@@ -223,18 +223,18 @@ impl Zones {
         if matches!(lower.as_str(), "" | "local" | "server" | "本地") {
             return Ok(self.local.clone());
         }
-        if let Some(offset) = offset(&lower) {
+        if let Some(offset) = parse_offset(&lower) {
             return Ok(if offset == Offset::UTC { TimeZone::UTC } else { TimeZone::fixed(offset) });
         }
         if let Some((_, meanings)) = ABBREVIATIONS.iter().find(|(letters, _)| *letters == lower) {
-            let meanings = quoted(meanings.iter().copied());
+            let meanings = quote_names(meanings.iter().copied());
             return Err(format!("`{name}` is an abbreviation, not a zone; it may mean {meanings}; {HINT}"));
         }
         let place = PLACES.iter().find(|(place, _)| *place == lower).and_then(|(_, zone)| iana(zone));
         place
             .or_else(|| iana(&name.replace(' ', "_")))
             .or_else(|| city(&lower))
-            .or_else(|| misspelt(&lower))
+            .or_else(|| find_misspelt(&lower))
             .ok_or_else(|| unknown(name, &lower))
     }
 }
@@ -263,7 +263,7 @@ fn city(lower: &str) -> Option<TimeZone> {
 
 /// A city in its part of the world that is wrong in one letter, such as `America/Los_Angelos`, if no other zone is as near.
 /// The answer names the zone, so that a reader sees which one was taken.
-fn misspelt(lower: &str) -> Option<TimeZone> {
+fn find_misspelt(lower: &str) -> Option<TimeZone> {
     let (area, city) = lower.rsplit_once('/')?;
     if city.chars().count() < MISSPELT_CHARS_MIN {
         return None;
@@ -296,15 +296,15 @@ fn unknown(name: &str, lower: &str) -> String {
     if zones.is_empty() {
         return format!("there is no time zone `{name}`; {HINT}");
     }
-    format!("there is no time zone `{name}`; did you mean {}? Otherwise {HINT}", quoted(zones.iter()))
+    format!("there is no time zone `{name}`; did you mean {}? Otherwise {HINT}", quote_names(zones.iter()))
 }
 
-fn quoted(names: impl Iterator<Item = impl AsRef<str>>) -> String {
+fn quote_names(names: impl Iterator<Item = impl AsRef<str>>) -> String {
     names.map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 /// `utc`, `z`, `utc+8`, `gmt-03:30`, `+0530`.
-fn offset(lower: &str) -> Option<Offset> {
+fn parse_offset(lower: &str) -> Option<Offset> {
     let rest = lower.strip_prefix("utc").or_else(|| lower.strip_prefix("gmt"));
     let named = rest.is_some();
     let rest: String = rest.unwrap_or(lower).chars().filter(|c| *c != ' ').collect();

@@ -116,8 +116,9 @@ fn an_address_that_is_none_is_refused_without_being_repeated() {
 #[test]
 fn models_are_told_which_databases_there_are() {
     assert!(tool(&[], worker()).is_none());
-    let one =
-        Database::new("shop", &SecretString::from("sqlite:a.db")).unwrap().described("orders\nof the shop");
+    let one = Database::new("shop", &SecretString::from("sqlite:a.db"))
+        .unwrap()
+        .with_description("orders\nof the shop");
     let two = Database::new("crm", &SecretString::from("postgres://h/db")).unwrap();
     let tool = tool(&[one, two], worker()).unwrap();
     let spec = tool.spec();

@@ -6,7 +6,7 @@
 use encoding_rs::{Encoding, UTF_8};
 use helve_egress::header::{CONTENT_TYPE, HeaderMap};
 
-use super::Kind;
+use super::ContentKind;
 
 /// A document says its charset near its beginning.
 const SAID_WITHIN: usize = 1024;
@@ -21,16 +21,16 @@ pub(crate) enum Charset {
 
 impl Charset {
     /// What the header says.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let written = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let said = written.split(';').skip(1).find_map(|parameter| {
             let (name, value) = parameter.split_once('=')?;
             name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
         });
-        said.map_or(Self::Unsaid, Self::named)
+        said.map_or(Self::Unsaid, Self::from_label)
     }
 
-    fn named(label: &str) -> Self {
+    fn from_label(label: &str) -> Self {
         match Encoding::for_label(label.as_bytes()) {
             Some(known) => Self::Known(known),
             None if label.is_empty() => Self::Unsaid,
@@ -39,26 +39,26 @@ impl Charset {
     }
 
     /// What a page or an XML document says of itself.
-    fn within(kind: &Kind, body: &[u8]) -> Self {
+    fn from_body(kind: &ContentKind, body: &[u8]) -> Self {
         let start = String::from_utf8_lossy(&body[..body.len().min(SAID_WITHIN)]).to_ascii_lowercase();
         let word = match kind {
             _ if start.trim_start().starts_with("<?xml") => "encoding=",
-            Kind::Html => "charset=",
+            ContentKind::Html => "charset=",
             _ => return Self::Unsaid,
         };
         let Some((_, after)) = start.split_once(word) else { return Self::Unsaid };
         let label = after.trim_start_matches(['"', '\'', ' ']);
         let end = label.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | ':' | '.'));
-        Self::named(&label[..end.unwrap_or(label.len())])
+        Self::from_label(&label[..end.unwrap_or(label.len())])
     }
 }
 
 /// The body as UTF-8, as far as it is text and its charset is known.
-pub(crate) fn to_utf8(kind: &Kind, said: &Charset, body: Vec<u8>) -> Vec<u8> {
-    if *kind == Kind::File {
+pub(crate) fn to_utf8(kind: &ContentKind, said: &Charset, body: Vec<u8>) -> Vec<u8> {
+    if *kind == ContentKind::File {
         return body;
     }
-    let within = if *said == Charset::Unsaid { Charset::within(kind, &body) } else { Charset::Unsaid };
+    let within = if *said == Charset::Unsaid { Charset::from_body(kind, &body) } else { Charset::Unsaid };
     let ((Charset::Known(encoding), _) | (_, Charset::Known(encoding))) = (said, &within) else {
         return body;
     };
@@ -68,7 +68,7 @@ pub(crate) fn to_utf8(kind: &Kind, said: &Charset, body: Vec<u8>) -> Vec<u8> {
 }
 
 /// The text of bytes that should be UTF-8 by now. What cannot be read shows as U+FFFD, and that is said.
-pub(crate) fn text(said: &Charset, bytes: &[u8]) -> String {
+pub(crate) fn decode_text(said: &Charset, bytes: &[u8]) -> String {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),

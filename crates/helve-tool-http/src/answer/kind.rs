@@ -3,7 +3,7 @@
 use helve_egress::header::{CONTENT_TYPE, HeaderMap};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ContentKind {
     Json,
     /// A JSON value on each line.
     Lines,
@@ -16,9 +16,9 @@ pub(crate) enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl ContentKind {
     /// The kind, and the media type as the server names it.
-    pub(crate) fn of(headers: &HeaderMap) -> (Self, String) {
+    pub(crate) fn from_headers(headers: &HeaderMap) -> (Self, String) {
         let written = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let media_type = written.split(';').next().unwrap_or_default();
         let media_type: String = media_type.trim().to_ascii_lowercase().chars().take(100).collect();

@@ -7,15 +7,15 @@ use tokio::time::Instant;
 
 use super::*;
 
-fn head(content_type: &str) -> Head {
+fn head(content_type: &str) -> AnswerHead {
     let mut headers = HeaderMap::new();
     if !content_type.is_empty() {
         headers.insert(CONTENT_TYPE, HeaderValue::from_str(content_type).unwrap());
     }
-    let (kind, media_type) = Kind::of(&headers);
+    let (kind, media_type) = ContentKind::from_headers(&headers);
     let url = Url::parse("https://api.example.com/v1/report").unwrap();
-    let charset = Charset::of(&headers);
-    Head { status: 200, kind, charset, media_type, url, began: Instant::now() }
+    let charset = Charset::from_headers(&headers);
+    AnswerHead { status: 200, kind, charset, media_type, url, began: Instant::now() }
 }
 
 fn check(content_type: &str, body: &[u8], expected: Expect) {
@@ -91,7 +91,7 @@ fn a_body_is_what_its_server_calls_it() {
 
 fn check_reason(content_type: &str, body: &str, expected: Expect) {
     let head = head(content_type);
-    expected.assert_eq(&reason(&head.kind, &head.charset, body.as_bytes()));
+    expected.assert_eq(&error_reason(&head.kind, &head.charset, body.as_bytes()));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use helve_tool::ToolError;
 
 /// What the definition says about statuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Terms {
+pub(crate) struct StatusPolicy {
     /// Whether 429, and 503 with `Retry-After`, mean that nothing was done.
     pub(crate) busy_is_not_done: bool,
     /// Statuses below 500 that are signs of illness.
@@ -15,12 +15,17 @@ pub(crate) struct Terms {
     pub(crate) writes: bool,
 }
 
-pub(super) fn refused(status: u16, pause: Option<Duration>, reason: &str, terms: &Terms) -> ToolError {
+pub(super) fn status_error(
+    status: u16,
+    pause: Option<Duration>,
+    reason: &str,
+    terms: &StatusPolicy,
+) -> ToolError {
     let said = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     let busy = status == 429 || (status == 503 && pause.is_some());
     let not_done = if busy { terms.busy_is_not_done } else { is_not_done(status, terms.writes) };
     let advice = advice(status, not_done);
-    let message = format!("the other side {} ({status}){said}{advice}", what(status));
+    let message = format!("the other side {} ({status}){said}{advice}", describe_status(status));
     // What was perhaps done comes first: a sign of illness says nothing about it.
     if !not_done {
         ToolError::Lost(message)
@@ -46,7 +51,7 @@ fn is_not_done(status: u16, writes: bool) -> bool {
     }
 }
 
-fn what(status: u16) -> &'static str {
+fn describe_status(status: u16) -> &'static str {
     match status {
         300..=399 => "says that this has moved, which is not followed",
         400 | 422 => "does not understand these arguments",
@@ -92,12 +97,12 @@ fn advice(status: u16, not_done: bool) -> &'static str {
 mod tests {
     use super::*;
 
-    fn terms(busy_is_not_done: bool, failure_statuses: &[u16], writes: bool) -> Terms {
-        Terms { busy_is_not_done, failure_statuses: failure_statuses.to_vec(), writes }
+    fn terms(busy_is_not_done: bool, failure_statuses: &[u16], writes: bool) -> StatusPolicy {
+        StatusPolicy { busy_is_not_done, failure_statuses: failure_statuses.to_vec(), writes }
     }
 
-    fn word(status: u16, pause: Option<u64>, terms: &Terms) -> &'static str {
-        match refused(status, pause.map(Duration::from_secs), "", terms) {
+    fn word(status: u16, pause: Option<u64>, terms: &StatusPolicy) -> &'static str {
+        match status_error(status, pause.map(Duration::from_secs), "", terms) {
             ToolError::Declined(_) => "declined",
             ToolError::Ailing(_) => "ailing",
             ToolError::NotSent(_) => "not sent",
@@ -145,10 +150,10 @@ mod tests {
     fn the_message_says_how_to_do_better() {
         let terms = terms(true, &[], true);
         assert_eq!(
-            refused(422, None, "`city` is unknown", &terms).to_string(),
+            status_error(422, None, "`city` is unknown", &terms).to_string(),
             "the other side does not understand these arguments (422): `city` is unknown; correct the arguments \
              and call again"
         );
-        assert_eq!(refused(500, None, "", &terms).to_string(), "the other side failed (500)");
+        assert_eq!(status_error(500, None, "", &terms).to_string(), "the other side failed (500)");
     }
 }

@@ -11,7 +11,7 @@ use helve_tool::Progress;
 use helve_types::CallId;
 
 use super::*;
-use crate::testing::{Reply, SECRET, Server, context, definition, response, tools};
+use crate::testing::{SECRET, TestHttpServer, TestReply, context, definition, response, tools};
 
 const JSON: &str = "content-type: application/json\r\n";
 
@@ -19,7 +19,7 @@ fn here() -> Value {
     json!({"city": "Oslo"})
 }
 
-async fn check(server: &Server, changes: Value, expected: Expect) {
+async fn check(server: &TestHttpServer, changes: Value, expected: Expect) {
     let called = server.call("/v1/{city}", changes, here()).await;
     expected.assert_eq(&match called {
         Ok(output) => output.text,
@@ -28,12 +28,12 @@ async fn check(server: &Server, changes: Value, expected: Expect) {
 }
 
 async fn check_status(status: &str, headers: &str, body: &str, changes: Value, expected: Expect) {
-    check(&Server::saying(status, headers, body).await, changes, expected).await;
+    check(&TestHttpServer::saying(status, headers, body).await, changes, expected).await;
 }
 
 #[tokio::test]
 async fn a_call_asks_what_the_row_says_and_gives_what_comes() {
-    let server = Server::json(json!({"temperature": 7, "sky": "clear"})).await;
+    let server = TestHttpServer::json(json!({"temperature": 7, "sky": "clear"})).await;
     let output = server
         .call(
             "/v1/{city}/now",
@@ -70,7 +70,7 @@ async fn credentials_go_where_the_row_says_and_are_never_told() {
             "authorization: basic bwvpomnhbmfyes0wmtizndu2nzg5lxnly3jlda==".to_owned(),
         ),
     ] {
-        let server = Server::new(Reply::Echo).await;
+        let server = TestHttpServer::new(TestReply::Echo).await;
         let output = server.call("/v1/{city}", json!({"endpoint": {"auth": auth}}), here()).await.unwrap();
         let heard = server.heard().remove(0).to_lowercase();
         assert!(heard.contains(&sent), "{heard}");
@@ -89,7 +89,7 @@ async fn errors_say_no_secret_either() {
 
 #[tokio::test]
 async fn the_key_of_a_call_is_its_id_in_every_attempt() {
-    let server = Server::json(json!({})).await;
+    let server = TestHttpServer::json(json!({})).await;
     let cx = context();
     let put = json!({"endpoint": {"method": "PUT"}, "effect": "idempotent"});
     let post = |header: Value| json!({"endpoint": {"method": "POST", "idempotency_header": header}});
@@ -181,7 +181,8 @@ async fn every_status_is_told_for_what_it_is() {
 #[tokio::test]
 async fn a_reason_is_bounded() {
     let server =
-        Server::saying("400 Bad Request", "content-type: text/plain\r\n", "no ".repeat(100_000)).await;
+        TestHttpServer::saying("400 Bad Request", "content-type: text/plain\r\n", "no ".repeat(100_000))
+            .await;
     let error = server.call("/v1/{city}", json!({}), here()).await.unwrap_err().to_string();
     assert!(error.len() < 1_300 && error.contains("no no no"), "{}", error.len());
 }
@@ -189,7 +190,7 @@ async fn a_reason_is_bounded() {
 #[tokio::test]
 async fn a_reason_that_does_not_come_is_not_waited_for() {
     let head = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 3\r\ncontent-length: 50\r\n\r\nslow";
-    let server = Server::new(Reply::SayAndHang(head.to_vec())).await;
+    let server = TestHttpServer::new(TestReply::SayAndHang(head.to_vec())).await;
     let error = server.call("/v1/{city}", json!({}), here()).await.unwrap_err().plain();
     let pause = Some(Duration::from_secs(3));
     assert!(matches!(&error, ToolError::Busy { retry_after, .. } if *retry_after == pause), "{error:?}");
@@ -215,10 +216,11 @@ async fn what_cannot_be_reached_was_not_sent() {
 #[tokio::test]
 async fn a_redirect_is_followed_only_if_the_row_says_so_and_never_to_where_nobody_may_go() {
     let server =
-        Server::saying("302 Found", "location: http://169.254.169.254/latest/meta-data\r\n", "").await;
+        TestHttpServer::saying("302 Found", "location: http://169.254.169.254/latest/meta-data\r\n", "")
+            .await;
     check(&server, json!({"endpoint": {"redirects": 3}}), expect![[r#"Declined("the answer is a redirect, and `169.254.169.254` is not on the public internet, and only public places are reached; do not try other spellings of it. Operator: if it is meant to be reached, set `allow = [\"169.254.169.254\"]` in `[egress]`. Answer without this tool and say so")"#]]).await;
-    let there = Server::json(json!("there")).await;
-    let server = Server::saying("302 Found", &format!("location: {}/x\r\n", there.url), "").await;
+    let there = TestHttpServer::json(json!("there")).await;
+    let server = TestHttpServer::saying("302 Found", &format!("location: {}/x\r\n", there.url), "").await;
     check(&server, json!({"endpoint": {"redirects": 1}}), expect!["there"]).await;
 }
 
@@ -297,7 +299,7 @@ async fn what_was_done_is_never_told_as_failed() {
         expect!["Done (status 204); there is no further answer."],
     )
     .await;
-    let server = Server::saying("200 OK", JSON, "0".repeat(2 << 20)).await;
+    let server = TestHttpServer::saying("200 OK", JSON, "0".repeat(2 << 20)).await;
     check(&server, post.clone(), expect!["It was done (status 200), but the answer is larger than 1 MiB and was not read. Do not call again for the same."]).await;
     // These never said that it was done, nor that it was not.
     check_status("303 See Other", "location: /orders/7\r\n", "", post.clone(), expect![[r#"Lost("the other side says that this has moved, which is not followed (303); many answer like this once it is done, so do not repeat it. Operator: let the tool follow `redirects`")"#]]).await;
@@ -306,14 +308,14 @@ async fn what_was_done_is_never_told_as_failed() {
 
 #[tokio::test]
 async fn an_answer_without_end_is_read_to_its_bound() {
-    let server = Server::new(Reply::Flood(JSON)).await;
+    let server = TestHttpServer::new(TestReply::Flood(JSON)).await;
     check(
         &server,
         json!({}),
         expect![[r#"Declined("the answer is larger than 1 MiB and was not read; ask for less")"#]],
     )
     .await;
-    let server = Server::new(Reply::Flood("content-type: application/zip\r\n")).await;
+    let server = TestHttpServer::new(TestReply::Flood("content-type: application/zip\r\n")).await;
     check(
         &server,
         json!({}),
@@ -321,7 +323,7 @@ async fn an_answer_without_end_is_read_to_its_bound() {
     )
     .await;
     let huge = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 104857600\r\n\r\n[";
-    let server = Server::new(Reply::SayAndHang(huge.to_vec())).await;
+    let server = TestHttpServer::new(TestReply::SayAndHang(huge.to_vec())).await;
     check(
         &server,
         json!({}),
@@ -334,25 +336,26 @@ async fn an_answer_without_end_is_read_to_its_bound() {
 async fn an_answer_that_stops_is_lost() {
     let half = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n[1,";
     check(
-        &Server::new(Reply::Say(half.to_vec())).await,
+        &TestHttpServer::new(TestReply::Say(half.to_vec())).await,
         json!({}),
         expect![[r#"Lost("`127.0.0.1`: the answer broke off")"#]],
     )
     .await;
     let slow = json!({"endpoint": {"timeout_ms": 100}});
-    late(Reply::SayAndHang(half.to_vec()), slow.clone()).await;
-    late(Reply::SayAndHang(vec![]), slow).await;
+    late(TestReply::SayAndHang(half.to_vec()), slow.clone()).await;
+    late(TestReply::SayAndHang(vec![]), slow).await;
 }
 
 /// Which part of it was late depends on how busy the machine is.
-async fn late(reply: Reply, changes: Value) {
-    let error = Server::new(reply).await.call("/v1/{city}", changes, here()).await.unwrap_err().plain();
+async fn late(reply: TestReply, changes: Value) {
+    let error =
+        TestHttpServer::new(reply).await.call("/v1/{city}", changes, here()).await.unwrap_err().plain();
     assert!(matches!(&error, ToolError::Lost(why) if why.contains("in time")), "{error:?}");
 }
 
 #[tokio::test]
 async fn what_is_no_text_becomes_a_file() {
-    let server = Server::saying("200 OK", "content-type: image/png\r\n", b"\x89PNG\r\n\x1a\n").await;
+    let server = TestHttpServer::saying("200 OK", "content-type: image/png\r\n", b"\x89PNG\r\n\x1a\n").await;
     let output = server.call("/maps/{city}.png", json!({}), here()).await.unwrap();
     assert_eq!(output.text, "The answer is a file: `Oslo.png` (image/png, 8 bytes). The user can open it.");
     assert_eq!(output.files[0].bytes, b"\x89PNG\r\n\x1a\n");
@@ -377,7 +380,7 @@ async fn answers_are_transformed() {
         ),
         (json!({"jq": ".data.text"}), "hello"),
     ] {
-        let server = Server::saying("200 OK", JSON, body).await;
+        let server = TestHttpServer::saying("200 OK", JSON, body).await;
         let output =
             server.call("/v1/{city}", json!({"response_transform": transform}), here()).await.unwrap();
         assert_eq!(output.text, text, "{transform}");
@@ -389,7 +392,8 @@ async fn answers_are_transformed() {
 #[tokio::test]
 async fn a_head_tells_what_is_there() {
     let server =
-        Server::saying("200 OK", "content-type: text/html\r\netag: \"x\"\r\nx-other: 1\r\n", "").await;
+        TestHttpServer::saying("200 OK", "content-type: text/html\r\netag: \"x\"\r\nx-other: 1\r\n", "")
+            .await;
     check(
         &server,
         json!({"endpoint": {"method": "HEAD"}}),
@@ -400,7 +404,7 @@ async fn a_head_tells_what_is_there() {
 
 #[tokio::test]
 async fn a_breaking_line_never_reaches_the_wire() {
-    let server = Server::json(json!({})).await;
+    let server = TestHttpServer::json(json!({})).await;
     let changes = json!({"endpoint": {"headers": {"X-City": "{city}"}}});
     for value in ["a\r\nX-Evil: 1", "a\nb", "a\0b"] {
         let error = server.call("/v1/", changes.clone(), json!({"city": value})).await.unwrap_err().plain();
@@ -417,7 +421,7 @@ async fn check_stream(headers: &str, pieces: &[&str], changes: Value, expected: 
     let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\n{headers}\r\n");
     let pieces =
         std::iter::once(head.as_str()).chain(pieces.iter().copied()).map(|piece| piece.into()).collect();
-    let server = Server::new(Reply::Pieces(pieces)).await;
+    let server = TestHttpServer::new(TestReply::Pieces(pieces)).await;
     let reported = Arc::<Mutex<Vec<String>>>::default();
     let notes = reported.clone();
     let mut cx = context();
@@ -549,7 +553,7 @@ async fn streams_are_shown_as_they_come_and_told_whole() {
 #[tokio::test]
 async fn a_stream_has_an_end_one_way_or_another() {
     let streamable = json!({"type": "streamable"});
-    let flood = Server::new(Reply::Flood("content-type: text/plain\r\n")).await;
+    let flood = TestHttpServer::new(TestReply::Flood("content-type: text/plain\r\n")).await;
     check(
         &flood,
         streamable.clone(),
@@ -558,7 +562,7 @@ async fn a_stream_has_an_end_one_way_or_another() {
         ]],
     )
     .await;
-    let flood = Server::new(Reply::Flood("content-type: application/x-ndjson\r\n")).await;
+    let flood = TestHttpServer::new(TestReply::Flood("content-type: application/x-ndjson\r\n")).await;
     check(
         &flood,
         streamable.clone(),
@@ -570,13 +574,13 @@ async fn a_stream_has_an_end_one_way_or_another() {
     let broken =
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 500\r\n\r\ndata: 1\n\n";
     check(
-        &Server::new(Reply::Say(broken.to_vec())).await,
+        &TestHttpServer::new(TestReply::Say(broken.to_vec())).await,
         streamable.clone(),
         expect![[r#"Lost("`127.0.0.1`: the answer broke off")"#]],
     )
     .await;
     let slow = json!({"type": "streamable", "endpoint": {"timeout_ms": 100}});
-    late(Reply::SayAndHang(broken.to_vec()), slow).await;
-    let refused = Server::new(Reply::Say(response("500 Oops", "", b"broken"))).await;
+    late(TestReply::SayAndHang(broken.to_vec()), slow).await;
+    let refused = TestHttpServer::new(TestReply::Say(response("500 Oops", "", b"broken"))).await;
     check(&refused, streamable, expect![[r#"Lost("the other side failed (500): broken")"#]]).await;
 }

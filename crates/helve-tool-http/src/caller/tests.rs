@@ -10,13 +10,13 @@ use helve_types::UserId;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{SECRET, Server, context, definition, make, tools};
+use crate::testing::{SECRET, TestHttpServer, context, definition, make, tools};
 
 const ALL: [&str; 5] = ["user", "conversation", "message", "run", "call"];
 
 #[tokio::test]
 async fn a_tool_tells_the_ids_that_its_definition_asks_for_and_no_others() {
-    let server = Server::json(json!("ok")).await;
+    let server = TestHttpServer::json(json!("ok")).await;
     let cx = CallContext { user: UserId("梅 <mei>".into()), ..context() };
     let own = json!({"X-Helve-Call": "forged"});
     let changes = json!({"endpoint": {"caller": {"send": ["user", "run"]}, "headers": own}});
@@ -95,7 +95,7 @@ async fn the_receiver_of_the_examples_takes_what_is_signed_and_refuses_what_was_
     assert_eq!(serde_json::from_str::<Value>(&said).unwrap()["user"], "梅", "{said}");
 
     // What was sent once, heard by somebody and sent again with changes.
-    let server = Server::json(json!("ok")).await;
+    let server = TestHttpServer::json(json!("ok")).await;
     row.endpoint.url_template = format!("{}/w/{{city}}", server.url);
     let (tool, _) = tools().make(&row, &Arc::default()).unwrap();
     tool.call(Request { arguments: &arguments }, &cx).await.unwrap();

@@ -8,7 +8,7 @@ use helve_types::ToolGrant;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{Server, context, definition, tools};
+use crate::testing::{TestHttpServer, context, definition, tools};
 
 const TOKEN: &str = "bound-0123456789";
 
@@ -21,7 +21,7 @@ fn granted(grants: Vec<ToolGrant>) -> Arc<ToolGrants> {
 }
 
 fn reading() -> HttpTools {
-    tools().reading(Arc::new(|name| match name {
+    tools().with_variables(Arc::new(|name| match name {
         "CRM_TOKEN" | "OTHER" => Some(TOKEN.into()),
         "SHORT" => Some("abc".into()),
         _ => None,
@@ -48,7 +48,7 @@ async fn call(
 
 #[tokio::test]
 async fn a_proposed_variable_is_sent_only_after_it_was_bound_and_only_to_the_confirmed_host() {
-    let server = Server::json(json!("sunny")).await;
+    let server = TestHttpServer::json(json!("sunny")).await;
     let place = server.url.strip_prefix("http://").unwrap().to_owned();
     let row = proposed(&server.url);
     for (grants, expected) in [
@@ -76,7 +76,7 @@ async fn a_proposed_variable_is_sent_only_after_it_was_bound_and_only_to_the_con
 
 #[tokio::test]
 async fn a_bound_secret_is_taken_out_of_what_comes_back() {
-    let server = Server::json(json!({"token": TOKEN})).await;
+    let server = TestHttpServer::json(json!({"token": TOKEN})).await;
     let place = server.url.strip_prefix("http://").unwrap();
     let said =
         call(&reading(), &proposed(&server.url), &granted(vec![bound("CRM_TOKEN", place)])).await.unwrap();
@@ -97,7 +97,7 @@ fn open(url: &str) -> ToolDefinition {
 
 #[tokio::test]
 async fn a_tool_on_this_machine_works_with_the_consent_for_its_host_and_port() {
-    let server = Server::json(json!("sunny")).await;
+    let server = TestHttpServer::json(json!("sunny")).await;
     let place = server.url.strip_prefix("http://").unwrap().to_owned();
     let refused = strict().make(&open(&server.url), &granted(vec![])).err().unwrap();
     assert_eq!(refused.consent.as_deref(), Some(place.as_str()));
@@ -110,7 +110,7 @@ async fn a_tool_on_this_machine_works_with_the_consent_for_its_host_and_port() {
 #[test]
 fn only_this_machine_and_not_this_server_can_be_consented_to() {
     let refused = |url: &str| -> Value {
-        let tools = strict().beside(8890);
+        let tools = strict().with_own_port(8890);
         json!(tools.make(&open(url), &granted(vec![])).err().map(|refused| refused.consent))
     };
     for (url, expected) in [

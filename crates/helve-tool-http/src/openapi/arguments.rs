@@ -9,8 +9,8 @@ use super::names::{NAME_CHARS_MAX, word};
 
 /// A tool's parameters and where each of them goes, while they are being put together.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
-    pub(super) arguments: Arguments,
+pub(super) struct ArgumentsDraft {
+    pub(super) arguments: OperationArguments,
     /// The name in the document's path and the argument that stands for it.
     pub(super) path: BTreeMap<String, String>,
     pub(super) query: BTreeMap<String, String>,
@@ -21,12 +21,12 @@ pub(super) struct Draft {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Arguments {
+pub(super) struct OperationArguments {
     properties: Map<String, Value>,
     required: BTreeSet<String>,
 }
 
-impl Arguments {
+impl OperationArguments {
     /// Adds one under a name that models can say and that is not taken yet, and gives the name back.
     pub(super) fn add(&mut self, wanted: &str, from: &str, mut schema: Value, needed: bool) -> String {
         let name = self.free(wanted, from);
@@ -40,11 +40,11 @@ impl Arguments {
 
     /// Whether a field could have its own name.
     pub(super) fn is_free(&self, wanted: &str) -> bool {
-        !self.properties.contains_key(&said(wanted, ""))
+        !self.properties.contains_key(&provenance_note(wanted, ""))
     }
 
     fn free(&self, wanted: &str, from: &str) -> String {
-        let plain = said(wanted, from);
+        let plain = provenance_note(wanted, from);
         if !self.properties.contains_key(&plain) {
             return plain;
         }
@@ -74,7 +74,7 @@ fn default_in_words(schema: &mut Value) {
     }
 }
 
-fn said(wanted: &str, from: &str) -> String {
+fn provenance_note(wanted: &str, from: &str) -> String {
     let name = word(wanted);
     if !name.is_empty() {
         name

@@ -34,7 +34,7 @@ impl SecretNeeded {
 
 /// How an operation is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Chosen {
+pub(super) struct ChosenScheme {
     pub(super) auth: Auth,
     /// The secret's name and what it is.
     pub(super) secret: Option<(String, String)>,
@@ -54,13 +54,13 @@ pub(super) struct Schemes<'a> {
 
 impl Schemes<'_> {
     /// The best of the ways that an operation offers; or why none of them can be gone.
-    pub(super) fn of(&self, operation: &Value) -> Result<Chosen, String> {
-        let none = Chosen { auth: Auth::None, secret: None, note: None };
+    pub(super) fn choose(&self, operation: &Value) -> Result<ChosenScheme, String> {
+        let none = ChosenScheme { auth: Auth::None, secret: None, note: None };
         let required = operation.get("security").or_else(|| self.root.get("security"));
         let Some(ways) = required.and_then(Value::as_array).filter(|ways| !ways.is_empty()) else {
             return Ok(none);
         };
-        let mut best: Option<(u8, Chosen)> = None;
+        let mut best: Option<(u8, ChosenScheme)> = None;
         let mut problem = None;
         for (number, way) in ways.iter().take(50).enumerate() {
             let way = way.as_object().map(Map::keys).into_iter().flatten().collect::<Vec<_>>();
@@ -80,7 +80,7 @@ impl Schemes<'_> {
     }
 
     /// How one scheme is followed, and how gladly: 1 is best.
-    fn scheme(&self, name: &str) -> Result<(u8, Chosen), String> {
+    fn scheme(&self, name: &str) -> Result<(u8, ChosenScheme), String> {
         let shown = words::line(name, 60);
         let schemes = self.root.get("components").and_then(|all| all.get("securitySchemes"));
         let scheme = schemes.and_then(|all| all.get(name));
@@ -88,10 +88,10 @@ impl Schemes<'_> {
             scheme.ok_or_else(|| format!("its credential `{shown}` is not described in the document"))?;
         let scheme = self.refs.follow(scheme)?;
         let text = |field: &str| scheme.get(field).and_then(Value::as_str).unwrap_or_default();
-        let secret = self.secret(name);
+        let secret = self.secret_name(name);
         let unsupported =
             |what: &str| Err(format!("its credential `{shown}` is {what}, which is not supported"));
-        let chosen = |auth: Auth, what: String, note: Option<String>| Chosen {
+        let chosen = |auth: Auth, what: String, note: Option<String>| ChosenScheme {
             auth,
             secret: Some((secret.clone(), what)),
             note,
@@ -132,7 +132,7 @@ impl Schemes<'_> {
         })
     }
 
-    fn secret(&self, scheme: &str) -> String {
+    fn secret_name(&self, scheme: &str) -> String {
         let scheme = slug(scheme, 30);
         match (self.slug, scheme.as_str()) {
             ("", "") => "openapi".into(),
@@ -166,7 +166,7 @@ mod tests {
         });
         let schemes = Schemes { refs: Refs::new(&root), root: &root, slug: "shop", username: None };
         let operation = if security.is_null() { json!({}) } else { json!({"security": security}) };
-        expected.assert_eq(&match schemes.of(&operation) {
+        expected.assert_eq(&match schemes.choose(&operation) {
             Ok(chosen) => format!("{} {}", json!(chosen.auth), chosen.note.unwrap_or_default()),
             Err(reason) => reason,
         });

@@ -3,18 +3,18 @@
 use helve_types::{BodyFormat, Method};
 use serde_json::{Map, Value, json};
 
-use super::arguments::{Draft, placeholder};
+use super::arguments::{ArgumentsDraft, placeholder};
 use super::parameters::{Style, fields_of};
-use super::schema::{Stop, Walk};
+use super::schema::{SchemaProblem, SchemaTranslation};
 use super::words;
 
 /// Puts a request's body in its place.
-pub(super) fn place<'a>(
+pub(super) fn place_body<'a>(
     given: &'a Value,
     method: Method,
-    walk: &mut Walk<'a, '_>,
-    draft: &mut Draft,
-) -> Result<(), Stop> {
+    walk: &mut SchemaTranslation<'a, '_>,
+    draft: &mut ArgumentsDraft,
+) -> Result<(), SchemaProblem> {
     let Some(content) = given.get("content").and_then(Value::as_object).filter(|all| !all.is_empty()) else {
         return Ok(());
     };
@@ -22,7 +22,9 @@ pub(super) fn place<'a>(
     let required = given.get("required").and_then(Value::as_bool);
     if matches!(method, Method::Get | Method::Head) {
         if required == Some(true) {
-            return Err(Stop::Refused("it is a GET or HEAD that needs a body, which is not sent".into()));
+            return Err(SchemaProblem::Refused(
+                "it is a GET or HEAD that needs a body, which is not sent".into(),
+            ));
         }
         draft.notes.insert("its body is left out: a GET or HEAD has none".into());
         return Ok(());
@@ -34,11 +36,11 @@ pub(super) fn place<'a>(
         None => any,
     };
     let text = match given.get("description").and_then(Value::as_str) {
-        Some(text) => Some(walk.words(text)?),
+        Some(text) => Some(walk.take_text(text)?),
         None => None,
     };
     let meant = required.unwrap_or(method != Method::Delete);
-    let body = Body { schema, text, needed: meant, said: required == Some(true) };
+    let body = RequestBody { schema, text, needed: meant, said: required == Some(true) };
     match format {
         BodyFormat::Form => form(body, media, draft),
         BodyFormat::Json => {
@@ -51,7 +53,7 @@ pub(super) fn place<'a>(
     }
 }
 
-struct Body {
+struct RequestBody {
     schema: Value,
     text: Option<String>,
     /// Whether it, and what its schema needs, is needed.
@@ -61,7 +63,7 @@ struct Body {
 }
 
 /// JSON if there is any, else a form.
-fn readable(content: &Map<String, Value>) -> Result<(BodyFormat, &str, &Value), Stop> {
+fn readable(content: &Map<String, Value>) -> Result<(BodyFormat, &str, &Value), SchemaProblem> {
     let named = |fits: &dyn Fn(&str) -> bool| {
         content.iter().find(|(kind, _)| fits(&essence(kind))).map(|(kind, media)| (kind.as_str(), media))
     };
@@ -76,14 +78,17 @@ fn readable(content: &Map<String, Value>) -> Result<(BodyFormat, &str, &Value), 
         return Ok((BodyFormat::Form, kind, media));
     }
     let kinds: Vec<String> = content.keys().take(3).map(|kind| words::line(kind, 60)).collect();
-    Err(Stop::Refused(format!("its body is `{}`; only JSON and forms are sent", kinds.join("` or `"))))
+    Err(SchemaProblem::Refused(format!(
+        "its body is `{}`; only JSON and forms are sent",
+        kinds.join("` or `")
+    )))
 }
 
 fn essence(kind: &str) -> String {
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn json_body(body: Body, draft: &mut Draft) {
+fn json_body(body: RequestBody, draft: &mut ArgumentsDraft) {
     let fields = flat_fields(&body.schema).filter(|fields| {
         let mut names: Vec<String> = fields.keys().map(|name| super::names::word(name)).collect();
         names.sort_unstable();
@@ -129,10 +134,10 @@ fn flat_fields(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object).filter(|_| only && object)
 }
 
-fn form(body: Body, media: &Value, draft: &mut Draft) -> Result<(), Stop> {
+fn form(body: RequestBody, media: &Value, draft: &mut ArgumentsDraft) -> Result<(), SchemaProblem> {
     let Some(fields) = body.schema.get("properties").and_then(Value::as_object) else {
         if body.said {
-            return Err(Stop::Refused("its form has no fields that are named".into()));
+            return Err(SchemaProblem::Refused("its form has no fields that are named".into()));
         }
         return Ok(());
     };
@@ -141,7 +146,7 @@ fn form(body: Body, media: &Value, draft: &mut Draft) -> Result<(), Stop> {
     for (name, schema) in fields {
         let needed = body.needed && wanted.is_some_and(|wanted| wanted.iter().any(|wanted| wanted == name));
         let encoding = media.get("encoding").and_then(|encoding| encoding.get(name));
-        let style = Style::of(encoding.unwrap_or(&Value::Null), "form");
+        let style = Style::read(encoding.unwrap_or(&Value::Null), "form");
         // Without a word of the document an object in a form is spread like in an address, which nobody means.
         let object = encoding.is_none() && schema.get("properties").is_some();
         let written =
@@ -154,7 +159,10 @@ fn form(body: Body, media: &Value, draft: &mut Draft) -> Result<(), Stop> {
                 }
             }
             Err(reason) if needed => {
-                return Err(Stop::Refused(format!("its form needs `{}`: {reason}", words::line(name, 80))));
+                return Err(SchemaProblem::Refused(format!(
+                    "its form needs `{}`: {reason}",
+                    words::line(name, 80)
+                )));
             }
             Err(reason) => {
                 draft.notes.insert(format!("left out: `{}`: {reason}", words::line(name, 80)));

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Import;
-use super::operation::effect;
+use super::operation::method_effect;
 
 /// What becomes of one tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,7 +47,7 @@ pub fn diff(rows: &[ToolDefinition], other_names: &BTreeSet<String>, import: &Im
         let new = &made.definition;
         match rows_by_name.get(new.name.as_str()) {
             Some(row) if ours(row) => {
-                let (merged, kept) = merged(row, new, &import.secrets_of);
+                let (merged, kept) = merge_definitions(row, new, &import.secrets_of);
                 if !kept.is_empty() {
                     stays.insert(new.name.clone(), kept);
                 }
@@ -73,7 +73,11 @@ pub fn diff(rows: &[ToolDefinition], other_names: &BTreeSet<String>, import: &Im
 
 /// The document's part from the new definition, the person's from the old one; and what of the document's was therefore
 /// left out.
-fn merged(row: &ToolDefinition, new: &ToolDefinition, secrets_of: &str) -> (ToolDefinition, Vec<String>) {
+fn merge_definitions(
+    row: &ToolDefinition,
+    new: &ToolDefinition,
+    secrets_of: &str,
+) -> (ToolDefinition, Vec<String>) {
     let mut kept = vec![];
     let own_effect = own_effect(row, new);
     if let Some(own) = own_effect {
@@ -115,12 +119,12 @@ fn merged(row: &ToolDefinition, new: &ToolDefinition, secrets_of: &str) -> (Tool
 /// somebody's; for another method that is no reason to make it lighter.
 fn own_effect(row: &ToolDefinition, new: &ToolDefinition) -> Option<Effect> {
     let (own, said) = (row.effect(), new.effect());
-    let is_own = own != effect(row.endpoint.method);
-    let stays = row.endpoint.method == new.endpoint.method || weight(own) > weight(said);
+    let is_own = own != method_effect(row.endpoint.method);
+    let stays = row.endpoint.method == new.endpoint.method || effect_weight(own) > effect_weight(said);
     (is_own && stays && own != said).then_some(own)
 }
 
-fn weight(effect: Effect) -> u8 {
+fn effect_weight(effect: Effect) -> u8 {
     match effect {
         Effect::Read => 0,
         Effect::Idempotent => 1,

@@ -7,13 +7,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::auth::{Schemes, SecretNeeded};
-use super::names::{Names, of_operation, slug};
-use super::operation::{Common, Found};
+use super::names::{NameRegistry, operation_name, slug};
+use super::operation::{DocumentContext, Operation};
 use super::read::Document;
 use super::refs::Refs;
 use super::schema::Schemas;
-use super::select::{self, Candidate};
-use super::server::{self, Server};
+use super::select::{self, OperationSummary};
+use super::server::{self, ServerChoice};
 use super::{ImportError, words};
 
 /// More tools than this confuse every model; whoever wants them all says so.
@@ -47,7 +47,7 @@ pub struct Import {
     pub servers: Vec<String>,
     pub operations: usize,
     pub tools: Vec<MadeTool>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedOperation>,
     /// The names of what was not asked for: tools of these are not gone.
     #[serde(skip)]
     pub unselected: BTreeSet<String>,
@@ -69,18 +69,23 @@ pub struct MadeTool {
 
 /// An operation that is no tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Skipped {
+pub struct SkippedOperation {
     pub operation: String,
     pub reason: String,
 }
 
 /// Turns a document into tools. Pure: the same document and options make the same tools.
-pub fn import(document: &Document, options: &Options) -> Result<Import, ImportError> {
+pub fn import_tools(document: &Document, options: &Options) -> Result<Import, ImportError> {
     select::check(&options.selection)?;
-    let server = options.server.as_deref().map(Server::chosen).transpose().map_err(ImportError::Server)?;
-    let identity = Identity::of(document, options.prefix.as_deref());
+    let server = options
+        .server
+        .as_deref()
+        .map(ServerChoice::from_operator)
+        .transpose()
+        .map_err(ImportError::Server)?;
+    let identity = Identity::new(document, options.prefix.as_deref());
     let refs = Refs::new(&document.root);
-    let common = Common {
+    let common = DocumentContext {
         document,
         schemas: Schemas::new(refs, document.edition),
         schemes: Schemes {
@@ -94,13 +99,14 @@ pub fn import(document: &Document, options: &Options) -> Result<Import, ImportEr
         origin: identity.tag.clone(),
     };
     let (found, mut skipped) = operations(document, refs)?;
-    let mut gathered = Gathered::default();
-    let mut names = Names::with_prefix(options.prefix.as_deref());
+    let mut gathered = ImportState::default();
+    let mut names = NameRegistry::with_prefix(options.prefix.as_deref());
     let operations = found.len() + skipped.len();
     for found in found {
         // Names are given to all, so that a selection does not change them.
-        let name = names.take(&of_operation(found.id, found.verb, found.path), found.verb);
-        let candidate = Candidate { id: found.id, method: found.verb, path: found.path, tags: &found.tags };
+        let name = names.reserve(&operation_name(found.id, found.verb, found.path), found.verb);
+        let candidate =
+            OperationSummary { id: found.id, method: found.verb, path: found.path, tags: &found.tags };
         if select::takes(&options.selection, candidate) {
             gathered.add(&common, &found, name, &mut skipped);
         } else {
@@ -110,7 +116,7 @@ pub fn import(document: &Document, options: &Options) -> Result<Import, ImportEr
     skipped.retain(|skipped| options.selection.is_everything() || !skipped.reason.starts_with(NO_CALL));
     if gathered.tools.is_empty() && common.server.is_none() {
         // The one reason that all have in common is said as one.
-        if let Err(reason) = server::of_operation(document, &Value::Null, &Value::Null)
+        if let Err(reason) = server::find_server(document, &Value::Null, &Value::Null)
             && skipped.iter().any(|skipped| skipped.reason == reason)
         {
             return Err(ImportError::Server(reason));
@@ -129,7 +135,7 @@ struct Identity {
 }
 
 impl Identity {
-    fn of(document: &Document, prefix: Option<&str>) -> Self {
+    fn new(document: &Document, prefix: Option<&str>) -> Self {
         let said = |name: &str| match document.root.get("info").and_then(|info| info.get(name)) {
             Some(Value::String(text)) => words::line(text, 120),
             Some(Value::Number(number)) => number.to_string(),
@@ -165,14 +171,14 @@ const VERBS: &[(&str, Method)] = &[
 fn operations<'a>(
     document: &'a Document,
     refs: Refs<'a>,
-) -> Result<(Vec<Found<'a>>, Vec<Skipped>), ImportError> {
+) -> Result<(Vec<Operation<'a>>, Vec<SkippedOperation>), ImportError> {
     let (mut all, mut skipped) = (vec![], vec![]);
     let paths = document.root.get("paths").and_then(Value::as_object);
     for (path, given) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
         let item = match refs.follow(given) {
             Ok(item) => item,
             Err(reason) => {
-                skipped.push(Skipped { operation: words::line(path, 200), reason });
+                skipped.push(SkippedOperation { operation: words::line(path, 200), reason });
                 continue;
             }
         };
@@ -181,13 +187,13 @@ fn operations<'a>(
                 let id = operation.get("operationId").and_then(Value::as_str);
                 let tags = operation.get("tags").and_then(Value::as_array);
                 let tags = tags.into_iter().flatten().filter_map(Value::as_str).collect();
-                all.push(Found { path, verb, method: *method, item, operation, id, tags });
+                all.push(Operation { path, verb, method: *method, item, operation, id, tags });
             }
         }
         for verb in ["options", "trace", "query"].iter().filter(|verb| item.get(**verb).is_some()) {
             let verb = verb.to_ascii_uppercase();
             let operation = format!("{verb} {}", words::line(path, 200));
-            skipped.push(Skipped { operation, reason: format!("{NO_CALL} {verb}") });
+            skipped.push(SkippedOperation { operation, reason: format!("{NO_CALL} {verb}") });
         }
         if all.len() + skipped.len() > OPERATIONS_MAX {
             let problem =
@@ -200,7 +206,7 @@ fn operations<'a>(
 
 /// What operations leave behind.
 #[derive(Debug, Default)]
-struct Gathered {
+struct ImportState {
     tools: Vec<MadeTool>,
     bytes: usize,
     unselected: BTreeSet<String>,
@@ -210,15 +216,21 @@ struct Gathered {
     secrets: BTreeMap<String, (String, BTreeSet<String>)>,
 }
 
-impl Gathered {
-    fn add<'a>(&mut self, common: &Common<'a>, found: &Found<'a>, name: String, skipped: &mut Vec<Skipped>) {
+impl ImportState {
+    fn add<'a>(
+        &mut self,
+        common: &DocumentContext<'a>,
+        found: &Operation<'a>,
+        name: String,
+        skipped: &mut Vec<SkippedOperation>,
+    ) {
         let operation = format!("{} {}", found.verb.to_ascii_uppercase(), words::line(found.path, 200));
         match common.make(found, name) {
             Ok(_) if self.bytes > DEFINITIONS_BYTES_MAX => {
                 let mib = DEFINITIONS_BYTES_MAX >> 20;
                 let reason =
                     format!("the tools before it have more than {mib} MiB; import a part of the document");
-                skipped.push(Skipped { operation, reason });
+                skipped.push(SkippedOperation { operation, reason });
             }
             Ok(mut made) => {
                 self.bytes += made.definition.parameters.to_string().len();
@@ -232,7 +244,7 @@ impl Gathered {
                 self.servers.insert(made.server.base, made.server.defaults);
                 self.tools.push(MadeTool { operation, definition: made.definition, notes: made.notes });
             }
-            Err(reason) => skipped.push(Skipped { operation, reason }),
+            Err(reason) => skipped.push(SkippedOperation { operation, reason }),
         }
     }
 
@@ -241,7 +253,7 @@ impl Gathered {
         identity: Identity,
         document: &Document,
         operations: usize,
-        skipped: Vec<Skipped>,
+        skipped: Vec<SkippedOperation>,
     ) -> Import {
         let mut notes = vec![];
         for (server, defaults) in &self.servers {

@@ -27,7 +27,7 @@ pub(super) fn slug(given: &str, chars_max: usize) -> String {
 }
 
 /// A tool's name from the operation's own, or from what it does to which path.
-pub(super) fn of_operation(id: Option<&str>, method: &str, path: &str) -> String {
+pub(super) fn operation_name(id: Option<&str>, method: &str, path: &str) -> String {
     let own = id.map(word).filter(|name| !name.is_empty());
     own.unwrap_or_else(|| {
         let path = word(path);
@@ -37,12 +37,12 @@ pub(super) fn of_operation(id: Option<&str>, method: &str, path: &str) -> String
 
 /// Gives every name once.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct NameRegistry {
     prefix: String,
     taken: HashSet<String>,
 }
 
-impl Names {
+impl NameRegistry {
     pub(super) fn with_prefix(prefix: Option<&str>) -> Self {
         let prefix: String = prefix.map(word).unwrap_or_default().chars().take(24).collect();
         let prefix = if prefix.is_empty() { prefix } else { format!("{}_", prefix.trim_end_matches('_')) };
@@ -50,12 +50,12 @@ impl Names {
     }
 
     /// The name with the prefix; with the method or a number behind it where it is taken.
-    pub(super) fn take(&mut self, name: &str, method: &str) -> String {
+    pub(super) fn reserve(&mut self, name: &str, method: &str) -> String {
         let name = format!("{}{name}", self.prefix);
         let numbered = (2..).map(|number: usize| number.to_string());
         let endings = [String::new(), method.to_owned()].into_iter().chain(numbered);
         for ending in endings {
-            let candidate = with_ending(&name, &ending);
+            let candidate = append_ending(&name, &ending);
             // Names that differ in case only are one to some models and to most people.
             if self.taken.insert(candidate.to_ascii_lowercase()) {
                 return candidate;
@@ -65,7 +65,7 @@ impl Names {
     }
 }
 
-fn with_ending(name: &str, ending: &str) -> String {
+fn append_ending(name: &str, ending: &str) -> String {
     if ending.is_empty() {
         return name.chars().take(NAME_CHARS_MAX).collect();
     }
@@ -87,26 +87,26 @@ mod tests {
             (None, "delete", "/pets/{petId}.json", "delete_pets_petId_json"),
             (None, "get", "/", "get"),
         ] {
-            assert_eq!(of_operation(id, method, path), expected);
+            assert_eq!(operation_name(id, method, path), expected);
         }
     }
 
     #[test]
     fn no_two_tools_have_the_same_name() {
-        let mut names = Names::with_prefix(Some("pet-shop!"));
-        assert_eq!(names.take("list", "get"), "pet_shop_list");
-        assert_eq!(names.take("list", "post"), "pet_shop_list_post");
-        assert_eq!(names.take("List", "post"), "pet_shop_List_2");
+        let mut names = NameRegistry::with_prefix(Some("pet-shop!"));
+        assert_eq!(names.reserve("list", "get"), "pet_shop_list");
+        assert_eq!(names.reserve("list", "post"), "pet_shop_list_post");
+        assert_eq!(names.reserve("List", "post"), "pet_shop_List_2");
         let long = "x".repeat(100);
-        let made: Vec<_> = (0..30).map(|_| names.take(&long, "get")).collect();
+        let made: Vec<_> = (0..30).map(|_| names.reserve(&long, "get")).collect();
         assert!(made.iter().all(|name| name.len() <= NAME_CHARS_MAX));
         assert_eq!(made.iter().collect::<HashSet<_>>().len(), 30);
     }
 
     #[test]
     fn what_no_tool_may_be_called_no_operation_is() {
-        assert_eq!(Names::with_prefix(None).take("export", "get"), "export_get");
-        assert_eq!(Names::with_prefix(Some("shop")).take("export", "get"), "shop_export");
+        assert_eq!(NameRegistry::with_prefix(None).reserve("export", "get"), "export_get");
+        assert_eq!(NameRegistry::with_prefix(Some("shop")).reserve("export", "get"), "shop_export");
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use helve_types::{Auth, Effect, Endpoint, LabelTerms, Method, ToolDefinition, ToolKind};
 use serde_json::{Value, json};
 
-use super::arguments::{Draft, placeholder};
-use super::auth::{Chosen, Schemes};
+use super::arguments::{ArgumentsDraft, placeholder};
+use super::auth::{ChosenScheme, Schemes};
 use super::parameters::{self, Parameter};
 use super::read::Document;
-use super::schema::{DETAILS, SCHEMA_BYTES_MAX, Schemas, Stop, Walk};
-use super::server::{self, Server};
+use super::schema::{DETAILS, SCHEMA_BYTES_MAX, SchemaProblem, SchemaTranslation, Schemas};
+use super::server::{self, ServerChoice};
 use super::{body, words};
 
 const DESCRIPTION_CHARS_MAX: usize = 1000;
@@ -22,7 +22,7 @@ const PARAMETERS_MAX: usize = 500;
 
 /// An operation in its document.
 #[derive(Debug, Clone)]
-pub(super) struct Found<'a> {
+pub(super) struct Operation<'a> {
     pub(super) path: &'a str,
     /// In small letters, as documents write it.
     pub(super) verb: &'static str,
@@ -35,12 +35,12 @@ pub(super) struct Found<'a> {
 
 /// What all operations of a document share.
 #[derive(Debug)]
-pub(super) struct Common<'a> {
+pub(super) struct DocumentContext<'a> {
     pub(super) document: &'a Document,
     pub(super) schemas: Schemas<'a>,
     pub(super) schemes: Schemes<'a>,
     /// The server that the operator chose for all.
-    pub(super) server: Option<Server>,
+    pub(super) server: Option<ServerChoice>,
     pub(super) category: Option<String>,
     /// The tag that tells where a tool is from.
     pub(super) origin: String,
@@ -48,27 +48,27 @@ pub(super) struct Common<'a> {
 
 /// A definition, and what else is to be said about it.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct MadeDefinition {
     pub(super) definition: ToolDefinition,
     pub(super) notes: Vec<String>,
-    pub(super) server: Server,
+    pub(super) server: ServerChoice,
     pub(super) secret: Option<(String, String)>,
 }
 
-impl<'a> Common<'a> {
-    pub(super) fn make(&self, found: &Found<'a>, name: String) -> Result<Made, String> {
+impl<'a> DocumentContext<'a> {
+    pub(super) fn make(&self, found: &Operation<'a>, name: String) -> Result<MadeDefinition, String> {
         let server = match &self.server {
             Some(server) => server.clone(),
-            None => server::of_operation(self.document, found.item, found.operation)?,
+            None => server::find_server(self.document, found.item, found.operation)?,
         };
         self.look_at(found).map_err(|stop| match stop {
-            Stop::Refused(reason) => reason,
-            Stop::TooLarge => "it is too large".into(),
+            SchemaProblem::Refused(reason) => reason,
+            SchemaProblem::TooLarge => "it is too large".into(),
         })?;
-        let chosen = self.schemes.of(found.operation)?;
+        let chosen = self.schemes.choose(found.operation)?;
         let parameters = self.parameters(found)?;
         let path = Path::parse(found.path)?;
-        let (mut draft, less) = self.draft(found, &parameters, &path, &chosen.auth)?;
+        let (mut draft, less) = self.draft_arguments(found, &parameters, &path, &chosen.auth)?;
         let mut notes: Vec<String> = std::mem::take(&mut draft.notes).into_iter().collect();
         if less {
             notes.push("its schema was too large and is shortened".into());
@@ -76,15 +76,15 @@ impl<'a> Common<'a> {
         if found.operation.get("deprecated") == Some(&Value::Bool(true)) {
             notes.push("deprecated".into());
         }
-        let Chosen { auth, secret, note } = chosen;
+        let ChosenScheme { auth, secret, note } = chosen;
         notes.extend(note);
         let definition = self.definition(found, name, auth, &server, &path, draft);
         helve_tool::check_schema(&definition.parameters)?;
-        Ok(Made { definition, notes, server, secret })
+        Ok(MadeDefinition { definition, notes, server, secret })
     }
 
     /// Many paths may point to the same operation, and the same parameters may stand on many paths.
-    fn look_at(&self, found: &Found<'a>) -> Result<(), Stop> {
+    fn look_at(&self, found: &Operation<'a>) -> Result<(), SchemaProblem> {
         self.schemas.look_through(found.operation)?;
         for beside in ["parameters", "servers"] {
             found.item.get(beside).map_or(Ok(()), |beside| self.schemas.look_through(beside))?;
@@ -93,14 +93,14 @@ impl<'a> Common<'a> {
     }
 
     /// The operation's own parameters and those of its path, which it may replace.
-    fn parameters(&self, found: &Found<'a>) -> Result<Vec<Parameter<'a>>, String> {
+    fn parameters(&self, found: &Operation<'a>) -> Result<Vec<Parameter<'a>>, String> {
         let mut all: BTreeMap<(&str, &str), Parameter<'a>> = BTreeMap::new();
         for holder in [found.item, found.operation] {
             let listed = holder.get("parameters").and_then(Value::as_array);
             for given in listed.into_iter().flatten() {
                 let given = self.schemas.refs.follow(given)?;
                 // What has no name or no place is no parameter.
-                if let Some(parameter) = Parameter::of(given) {
+                if let Some(parameter) = Parameter::read(given) {
                     all.insert((parameter.place, parameter.name), parameter);
                 }
             }
@@ -115,33 +115,33 @@ impl<'a> Common<'a> {
     }
 
     /// With as much detail as there is room for.
-    fn draft(
+    fn draft_arguments(
         &self,
-        found: &Found<'a>,
+        found: &Operation<'a>,
         parameters: &[Parameter<'a>],
         path: &Path<'a>,
         auth: &Auth,
-    ) -> Result<(Draft, bool), String> {
+    ) -> Result<(ArgumentsDraft, bool), String> {
         for (number, detail) in DETAILS.iter().enumerate() {
             let mut walk = self.schemas.walk(*detail);
-            match self.attempt(found, parameters, path, auth, &mut walk) {
+            match self.try_detail(found, parameters, path, auth, &mut walk) {
                 Ok(draft) => return Ok((draft, walk.left_out || number > 0)),
-                Err(Stop::TooLarge) => {}
-                Err(Stop::Refused(reason)) => return Err(reason),
+                Err(SchemaProblem::TooLarge) => {}
+                Err(SchemaProblem::Refused(reason)) => return Err(reason),
             }
         }
         Err(format!("its parameters do not fit into {} KiB, even shortened", SCHEMA_BYTES_MAX >> 10))
     }
 
-    fn attempt(
+    fn try_detail(
         &self,
-        found: &Found<'a>,
+        found: &Operation<'a>,
         parameters: &[Parameter<'a>],
         path: &Path<'a>,
         auth: &Auth,
-        walk: &mut Walk<'a, '_>,
-    ) -> Result<Draft, Stop> {
-        let mut draft = Draft::default();
+        walk: &mut SchemaTranslation<'a, '_>,
+    ) -> Result<ArgumentsDraft, SchemaProblem> {
+        let mut draft = ArgumentsDraft::default();
         for parameter in parameters {
             if parameter.place == "path" && !path.names.contains(&parameter.name) {
                 let name = words::line(parameter.name, 80);
@@ -149,7 +149,7 @@ impl<'a> Common<'a> {
                 continue;
             }
             walk.spend(parameter.name.len() + 16)?;
-            parameters::place(*parameter, auth, walk, &mut draft)?;
+            parameters::place_parameter(*parameter, auth, walk, &mut draft)?;
         }
         // A name in the path that nobody describes is a text all the same.
         for name in &path.names {
@@ -159,20 +159,20 @@ impl<'a> Common<'a> {
             }
         }
         if let Some(given) = found.operation.get("requestBody") {
-            let given = self.schemas.refs.follow(given).map_err(Stop::Refused)?;
-            body::place(given, found.method, walk, &mut draft)?;
+            let given = self.schemas.refs.follow(given).map_err(SchemaProblem::Refused)?;
+            body::place_body(given, found.method, walk, &mut draft)?;
         }
         Ok(draft)
     }
 
     fn definition(
         &self,
-        found: &Found<'a>,
+        found: &Operation<'a>,
         name: String,
         auth: Auth,
-        server: &Server,
+        server: &ServerChoice,
         path: &Path<'a>,
-        mut draft: Draft,
+        mut draft: ArgumentsDraft,
     ) -> ToolDefinition {
         for (name, value) in &path.query {
             draft.query.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
@@ -194,7 +194,7 @@ impl<'a> Common<'a> {
             description: description(found),
             category: self.category.clone(),
             endpoint: Endpoint {
-                url_template: format!("{}{}", server.base, path.filled(&draft.path)),
+                url_template: format!("{}{}", server.base, path.fill(&draft.path)),
                 method: found.method,
                 query: draft.query,
                 headers: draft.headers,
@@ -217,7 +217,7 @@ impl<'a> Common<'a> {
             output_bytes_max: None,
             enabled: true,
             tags,
-            effect: Some(effect(found.method)),
+            effect: Some(method_effect(found.method)),
             on_unknown: None,
             check_tool: None,
             examples: vec![],
@@ -243,7 +243,7 @@ impl<'a> Common<'a> {
 
 /// What repeating it does, as HTTP says of the method.
 /// What an import makes of a method.
-pub(super) fn effect(method: Method) -> Effect {
+pub(super) fn method_effect(method: Method) -> Effect {
     match method {
         Method::Get | Method::Head => Effect::Read,
         Method::Put | Method::Delete => Effect::Idempotent,
@@ -256,10 +256,10 @@ fn title(operation: &Value) -> Option<String> {
     Some(words::line(summary, TITLE_CHARS_MAX)).filter(|title| !title.is_empty())
 }
 
-fn description(found: &Found<'_>) -> String {
+fn description(found: &Operation<'_>) -> String {
     let said = |name: &str| {
         let text = found.operation.get(name).and_then(Value::as_str).unwrap_or_default();
-        words::text(text, DESCRIPTION_CHARS_MAX)
+        words::clean_text(text, DESCRIPTION_CHARS_MAX)
     };
     let (summary, long) = (said("summary"), said("description"));
     let whole = match (summary.as_str(), long.as_str()) {
@@ -270,7 +270,7 @@ fn description(found: &Found<'_>) -> String {
     };
     let old = found.operation.get("deprecated") == Some(&Value::Bool(true));
     let whole = if old { format!("(Deprecated.) {whole}") } else { whole };
-    words::text(&whole, DESCRIPTION_CHARS_MAX)
+    words::clean_text(&whole, DESCRIPTION_CHARS_MAX)
 }
 
 /// A path of the document: its text, the names in it, and what some write behind a question mark.
@@ -314,7 +314,7 @@ impl<'a> Path<'a> {
     }
 
     /// The path with the arguments' names in the place of the document's.
-    fn filled(&self, arguments: &BTreeMap<String, String>) -> String {
+    fn fill(&self, arguments: &BTreeMap<String, String>) -> String {
         let mut out = String::new();
         let mut rest = self.text;
         while let Some((before, (name, after))) =
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(path.names, ["pet-id", "x"]);
         assert_eq!(path.query, [("mode", "full")]);
         let arguments = BTreeMap::from([("pet-id".into(), "pet_id".into())]);
-        assert_eq!(path.filled(&arguments), "/a/{pet_id}/{x}.json");
+        assert_eq!(path.fill(&arguments), "/a/{pet_id}/{x}.json");
         for wrong in ["a", "/a#b", "/{a", "/a}", "/{+a}", "/{a{b}}", "/{}"] {
             assert!(Path::parse(wrong).is_err(), "{wrong}");
         }

@@ -11,8 +11,8 @@ use helve_egress::header_refused;
 use helve_types::Auth;
 use serde_json::Value;
 
-use super::arguments::{Draft, placeholder};
-use super::schema::{Stop, Walk};
+use super::arguments::{ArgumentsDraft, placeholder};
+use super::schema::{SchemaProblem, SchemaTranslation};
 use super::words;
 pub(super) use shape::{Field, Style, fields_of};
 
@@ -25,18 +25,18 @@ pub(super) struct Parameter<'a> {
 }
 
 impl<'a> Parameter<'a> {
-    pub(super) fn of(given: &'a Value) -> Option<Self> {
+    pub(super) fn read(given: &'a Value) -> Option<Self> {
         let text = |name: &str| given.get(name).and_then(Value::as_str);
         Some(Self { name: text("name")?, place: text("in")?, given })
     }
 
-    fn needed(&self) -> bool {
+    fn is_required(&self) -> bool {
         self.place == "path" || self.given.get("required") == Some(&Value::Bool(true))
     }
 
     fn style(&self) -> Style {
         let default = if self.place == "query" { "form" } else { "simple" };
-        Style::of(self.given, default)
+        Style::read(self.given, default)
     }
 }
 
@@ -44,12 +44,12 @@ impl<'a> Parameter<'a> {
 const IGNORED: &[&str] = &["accept", "authorization", "content-type"];
 
 /// Puts one parameter in its place.
-pub(super) fn place<'a>(
+pub(super) fn place_parameter<'a>(
     parameter: Parameter<'a>,
     auth: &Auth,
-    walk: &mut Walk<'a, '_>,
-    draft: &mut Draft,
-) -> Result<(), Stop> {
+    walk: &mut SchemaTranslation<'a, '_>,
+    draft: &mut ArgumentsDraft,
+) -> Result<(), SchemaProblem> {
     let name = words::line(parameter.name, 80);
     let lower = parameter.name.to_ascii_lowercase();
     match parameter.place {
@@ -63,20 +63,20 @@ pub(super) fn place<'a>(
         "path" | "query" | "header" => {}
         other => {
             let reason = format!("`{name}` goes into `{}`, which is not supported", words::line(other, 20));
-            return left_out(parameter.needed(), reason, draft);
+            return left_out(parameter.is_required(), reason, draft);
         }
     }
     let schema = match parameter.given.get("schema") {
         Some(schema) => walk.schema(schema)?,
         None if parameter.given.get("content").is_some() => {
             let reason = format!("`{name}` is a document inside of the address or the head");
-            return left_out(parameter.needed(), reason, draft);
+            return left_out(parameter.is_required(), reason, draft);
         }
         None => Value::Object(Default::default()),
     };
-    let fields = match fields_of(parameter.name, parameter.style(), &schema, parameter.needed()) {
+    let fields = match fields_of(parameter.name, parameter.style(), &schema, parameter.is_required()) {
         Ok(fields) => fields,
-        Err(reason) => return left_out(parameter.needed(), format!("`{name}`: {reason}"), draft),
+        Err(reason) => return left_out(parameter.is_required(), format!("`{name}`: {reason}"), draft),
     };
     let own = parameter.given.get("description").and_then(Value::as_str);
     for field in fields {
@@ -89,10 +89,10 @@ fn one<'a>(
     parameter: Parameter<'a>,
     own_words: Option<&str>,
     mut field: Field,
-    walk: &mut Walk<'a, '_>,
-    draft: &mut Draft,
-) -> Result<(), Stop> {
-    if let Some(constant) = field.constant().filter(|_| field.needed && parameter.place != "path") {
+    walk: &mut SchemaTranslation<'a, '_>,
+    draft: &mut ArgumentsDraft,
+) -> Result<(), SchemaProblem> {
+    if let Some(constant) = field.only_value().filter(|_| field.needed && parameter.place != "path") {
         let places = if parameter.place == "query" { &mut draft.query } else { &mut draft.headers };
         places.insert(field.wire, constant);
         return Ok(());
@@ -104,7 +104,7 @@ fn one<'a>(
         return left_out(field.needed, reason, draft);
     }
     if let Some(text) = own_words.filter(|_| !field.of_object) {
-        let text = walk.words(text)?;
+        let text = walk.take_text(text)?;
         field.describe(&text);
     }
     let argument = draft.arguments.add(&field.wire, parameter.place, field.schema, field.needed);
@@ -117,9 +117,9 @@ fn one<'a>(
     Ok(())
 }
 
-fn left_out(needed: bool, reason: String, draft: &mut Draft) -> Result<(), Stop> {
+fn left_out(needed: bool, reason: String, draft: &mut ArgumentsDraft) -> Result<(), SchemaProblem> {
     if needed {
-        return Err(Stop::Refused(format!("it needs what cannot be sent: {reason}")));
+        return Err(SchemaProblem::Refused(format!("it needs what cannot be sent: {reason}")));
     }
     draft.notes.insert(format!("left out: {reason}"));
     Ok(())

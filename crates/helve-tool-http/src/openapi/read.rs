@@ -14,7 +14,7 @@ const DEPTH_MAX: usize = 100;
 
 /// Which rules its schemas follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edition {
+pub(super) enum SchemaEdition {
     /// Schemas of their own kind, with `nullable` and without most of JSON Schema.
     V30,
     /// JSON Schema 2020-12.
@@ -25,7 +25,7 @@ pub(super) enum Edition {
 #[derive(Debug, Clone)]
 pub struct Document {
     pub(super) root: Value,
-    pub(super) edition: Edition,
+    pub(super) edition: SchemaEdition,
     /// As it says itself, such as `3.0.3`.
     pub(super) openapi: String,
     /// Where it came from, if it came over the network: relative addresses of servers begin there.
@@ -43,11 +43,11 @@ impl Document {
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|error| ImportError::Document(format!("the document is not UTF-8: {error}")))?;
-        Self::of_value(parse(text.trim_start_matches('\u{feff}'))?, from)
+        Self::from_value(parse(text.trim_start_matches('\u{feff}'))?, from)
     }
 
     /// A document that is already parsed, such as one inside of a request.
-    pub fn of_value(root: Value, from: Option<Url>) -> Result<Self, ImportError> {
+    pub fn from_value(root: Value, from: Option<Url>) -> Result<Self, ImportError> {
         let (edition, openapi) = edition(&root)?;
         Ok(Self { root, edition, openapi, from })
     }
@@ -75,7 +75,7 @@ fn parse(text: &str) -> Result<Value, ImportError> {
         .map_err(|error| ImportError::Document(format!("the document is not valid YAML: {error}")))
 }
 
-fn edition(root: &Value) -> Result<(Edition, String), ImportError> {
+fn edition(root: &Value) -> Result<(SchemaEdition, String), ImportError> {
     let said = |name: &str| match root.get(name) {
         Some(Value::String(text)) => Some(text.clone()),
         // `openapi: 3.1` without quotes.
@@ -93,9 +93,9 @@ fn edition(root: &Value) -> Result<(Edition, String), ImportError> {
         return Err(ImportError::Document(problem.into()));
     };
     let edition = match openapi.split('.').take(2).collect::<Vec<_>>()[..] {
-        ["3", "0"] => Edition::V30,
+        ["3", "0"] => SchemaEdition::V30,
         // 3.2 adds to 3.1 and takes nothing away.
-        ["3", "1" | "2"] => Edition::V31,
+        ["3", "1" | "2"] => SchemaEdition::V31,
         _ => {
             let problem = format!("`openapi` is `{openapi}`; 3.0, 3.1 and 3.2 are understood");
             return Err(ImportError::Document(problem));
@@ -120,13 +120,13 @@ mod tests {
             "openapi: 3.0.3\npaths:\n  /a:\n    get:\n      responses:\n        200: {description: no}\n";
         let json = r#"{"openapi": "3.0.3", "paths": {"/a": {"get": {"responses": {"200": {"description": "no"}}}}}}"#;
         assert_eq!(read(yaml).unwrap().root, read(json).unwrap().root);
-        assert_eq!(read(&format!("\u{feff}{json}")).unwrap().edition, Edition::V30);
+        assert_eq!(read(&format!("\u{feff}{json}")).unwrap().edition, SchemaEdition::V30);
     }
 
     #[test]
     fn a_version_without_quotes_is_a_version() {
-        assert_eq!(read("openapi: 3.1\npaths: {}").unwrap().edition, Edition::V31);
-        assert_eq!(read("openapi: '3.2.0'").unwrap().edition, Edition::V31);
+        assert_eq!(read("openapi: 3.1\npaths: {}").unwrap().edition, SchemaEdition::V31);
+        assert_eq!(read("openapi: '3.2.0'").unwrap().edition, SchemaEdition::V31);
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
         assert!(read("<html>").is_err());
         assert!(read("{").unwrap_err().contains("not valid JSON"));
         assert!(Document::read(&[0xff, 0xfe, 0], None).unwrap_err().to_string().contains("UTF-8"));
-        assert!(Document::of_value(json!([1]), None).is_err());
+        assert!(Document::from_value(json!([1]), None).is_err());
     }
 
     #[test]

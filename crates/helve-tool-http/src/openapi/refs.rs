@@ -17,11 +17,11 @@ impl<'a> Refs<'a> {
     }
 
     /// What a pointer leads to; or why it leads nowhere.
-    pub(super) fn target(&self, pointer: &str) -> Result<&'a Value, String> {
+    pub(super) fn find_target(&self, pointer: &str) -> Result<&'a Value, String> {
         let Some(inside) = pointer.strip_prefix('#') else {
             return Err(format!(
                 "it refers to `{}`, outside of the document; bundle everything into one file first, for example with `npx @redocly/cli bundle`",
-                shown(pointer)
+                shorten_pointer(pointer)
             ));
         };
         let found = if inside.contains('%') {
@@ -29,18 +29,20 @@ impl<'a> Refs<'a> {
         } else {
             self.root.pointer(inside)
         };
-        found.ok_or_else(|| format!("it refers to `{}`, which is not in the document", shown(pointer)))
+        found.ok_or_else(|| {
+            format!("it refers to `{}`, which is not in the document", shorten_pointer(pointer))
+        })
     }
 
     /// The value itself, or what it points to.
     pub(super) fn follow(&self, mut value: &'a Value) -> Result<&'a Value, String> {
         for _ in 0..HOPS_MAX {
             match pointer(value) {
-                Some(pointer) => value = self.target(pointer)?,
+                Some(pointer) => value = self.find_target(pointer)?,
                 None => return Ok(value),
             }
         }
-        Err(format!("`{}` refers to itself", pointer(value).map(shown).unwrap_or_default()))
+        Err(format!("`{}` refers to itself", pointer(value).map(shorten_pointer).unwrap_or_default()))
     }
 }
 
@@ -49,7 +51,7 @@ pub(super) fn pointer(value: &Value) -> Option<&str> {
     value.get("$ref")?.as_str()
 }
 
-fn shown(pointer: &str) -> String {
+fn shorten_pointer(pointer: &str) -> String {
     super::words::line(pointer, 200)
 }
 
@@ -88,13 +90,15 @@ mod tests {
             "round": {"$ref": "#/about"}, "about": {"$ref": "#/round"}
         });
         let refs = Refs::new(&root);
-        assert_eq!(refs.target("#/paths/~1pets~1%7Bid%7D/get").unwrap(), 1);
-        assert_eq!(refs.target("#/paths/~1pets~1{id}/get").unwrap(), 1);
+        assert_eq!(refs.find_target("#/paths/~1pets~1%7Bid%7D/get").unwrap(), 1);
+        assert_eq!(refs.find_target("#/paths/~1pets~1{id}/get").unwrap(), 1);
         assert_eq!(refs.follow(&root["a"]).unwrap(), &json!({"x": 1}));
         assert!(refs.follow(&root["round"]).unwrap_err().contains("refers to itself"));
-        assert!(refs.target("#/nowhere").unwrap_err().contains("`#/nowhere`, which is not in the document"));
+        assert!(
+            refs.find_target("#/nowhere").unwrap_err().contains("`#/nowhere`, which is not in the document")
+        );
         for outside in ["other.yaml#/Pet", "http://169.254.169.254/x", "file:///etc/passwd", "Pet"] {
-            let error = refs.target(outside).unwrap_err();
+            let error = refs.find_target(outside).unwrap_err();
             assert!(error.contains(outside) && error.contains("outside of the document"), "{error}");
         }
     }

@@ -15,13 +15,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use helve_tool::{COMPILE_UNITS_MAX, CompileBudget};
 use serde_json::{Map, Value, json};
 
-use super::read::Edition;
+use super::read::SchemaEdition;
 use super::refs::{Refs, pointer};
 use super::words;
 
 /// How much a walk may say.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Detail {
+pub(super) struct SchemaDetail {
     /// How many fields deep.
     pub(super) depth: usize,
     /// Characters of a description.
@@ -33,14 +33,14 @@ pub(super) struct Detail {
 }
 
 /// Everything is tried first, then less and less.
-pub(super) const DETAILS: &[Detail] = &[
-    Detail { depth: 10, words: 400, fields: usize::MAX, values: usize::MAX },
-    Detail { depth: 8, words: 160, fields: usize::MAX, values: 200 },
-    Detail { depth: 6, words: 160, fields: usize::MAX, values: 100 },
-    Detail { depth: 4, words: 120, fields: usize::MAX, values: 50 },
-    Detail { depth: 3, words: 100, fields: usize::MAX, values: 40 },
-    Detail { depth: 2, words: 80, fields: 200, values: 20 },
-    Detail { depth: 1, words: 60, fields: 100, values: 10 },
+pub(super) const DETAILS: &[SchemaDetail] = &[
+    SchemaDetail { depth: 10, words: 400, fields: usize::MAX, values: usize::MAX },
+    SchemaDetail { depth: 8, words: 160, fields: usize::MAX, values: 200 },
+    SchemaDetail { depth: 6, words: 160, fields: usize::MAX, values: 100 },
+    SchemaDetail { depth: 4, words: 120, fields: usize::MAX, values: 50 },
+    SchemaDetail { depth: 3, words: 100, fields: usize::MAX, values: 40 },
+    SchemaDetail { depth: 2, words: 80, fields: 200, values: 20 },
+    SchemaDetail { depth: 1, words: 60, fields: 100, values: 10 },
 ];
 
 /// What a walk may spend, in about the bytes of its result. Half of what a tool may have at most: a schema is sent with
@@ -61,7 +61,7 @@ pub(super) const LOOK: u64 = 16;
 
 /// Why there is no schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum SchemaProblem {
     /// Not with so much detail.
     TooLarge,
     /// It never will be.
@@ -72,7 +72,7 @@ pub(super) enum Stop {
 #[derive(Debug)]
 pub(super) struct Schemas<'a> {
     pub(super) refs: Refs<'a>,
-    pub(super) edition: Edition,
+    pub(super) edition: SchemaEdition,
     /// Patterns that were tried and what they cost, since the same few come again and again. None for those that are
     /// not understood.
     patterns: RefCell<HashMap<String, Option<u64>>>,
@@ -84,40 +84,40 @@ pub(super) struct Schemas<'a> {
 }
 
 impl<'a> Schemas<'a> {
-    pub(super) fn new(refs: Refs<'a>, edition: Edition) -> Self {
+    pub(super) fn new(refs: Refs<'a>, edition: SchemaEdition) -> Self {
         Self {
             refs,
             edition,
             patterns: RefCell::default(),
-            pattern_units: CompileBudget::of(PATTERN_UNITS_MAX).into(),
-            looks: CompileBudget::of(LOOKED_AT_MAX).into(),
+            pattern_units: CompileBudget::new(PATTERN_UNITS_MAX).into(),
+            looks: CompileBudget::new(LOOKED_AT_MAX).into(),
             counted: RefCell::default(),
         }
     }
 
     /// A walk over one or more schemas that will stand together.
-    pub(super) fn walk(&self, detail: Detail) -> Walk<'a, '_> {
-        Walk { schemas: self, detail, spent: 0, open: vec![], left_out: false }
+    pub(super) fn walk(&self, detail: SchemaDetail) -> SchemaTranslation<'a, '_> {
+        SchemaTranslation { schemas: self, detail, spent: 0, open: vec![], left_out: false }
     }
 
     /// Whether the registry's matcher, which takes linear time and therefore no lookaround, understands a pattern.
     fn understands(&self, pattern: &str) -> bool {
         let known = self.patterns.borrow().get(pattern).copied();
-        let known = known.unwrap_or_else(|| self.tried(pattern));
+        let known = known.unwrap_or_else(|| self.find_pattern_cost(pattern));
         // What does not fit in any more is said in words.
         known.is_some_and(|units| {
             let mut left = self.pattern_units.borrow_mut();
-            units <= left.left() && left.spend(units).is_ok()
+            units <= left.remaining() && left.spend(units).is_ok()
         })
     }
 
-    fn tried(&self, pattern: &str) -> Option<u64> {
+    fn find_pattern_cost(&self, pattern: &str) -> Option<u64> {
         if self.patterns.borrow().len() > PATTERNS_MAX {
             return None;
         }
         let units = helve_tool::pattern_units(pattern).ok().filter(|units| *units <= COMPILE_UNITS_MAX);
         let mut left = self.pattern_units.borrow_mut();
-        let affordable = units.filter(|units| *units <= left.left() && left.spend(*units).is_ok());
+        let affordable = units.filter(|units| *units <= left.remaining() && left.spend(*units).is_ok());
         let tried = json!({"type": "object", "properties": {"x": {"pattern": pattern}}});
         let known = affordable.filter(|_| helve_tool::check_schema(&tried).is_ok());
         self.patterns.borrow_mut().insert(pattern.to_owned(), known);
@@ -125,16 +125,16 @@ impl<'a> Schemas<'a> {
     }
 
     /// Pays for what is looked at, in about bytes.
-    pub(super) fn look(&self, bytes: u64) -> Result<(), Stop> {
+    pub(super) fn spend(&self, bytes: u64) -> Result<(), SchemaProblem> {
         self.looks.borrow_mut().spend(bytes).map_err(|_| {
             let reason = "to read the whole document takes too much work; import a part of it, by tag, path, method or \
                           operation";
-            Stop::Refused(reason.into())
+            SchemaProblem::Refused(reason.into())
         })
     }
 
     /// Pays for everything that is in a value, which may be looked at from many places.
-    pub(super) fn look_through(&self, value: &'a Value) -> Result<(), Stop> {
+    pub(super) fn look_through(&self, value: &'a Value) -> Result<(), SchemaProblem> {
         let address = std::ptr::from_ref(value).addr();
         let known = self.counted.borrow().get(&address).copied();
         let values = known.unwrap_or_else(|| {
@@ -142,7 +142,7 @@ impl<'a> Schemas<'a> {
             self.counted.borrow_mut().insert(address, values);
             values
         });
-        self.look(values.saturating_mul(LOOK))
+        self.spend(values.saturating_mul(LOOK))
     }
 }
 
@@ -155,9 +155,9 @@ fn values(value: &Value) -> u64 {
 }
 
 #[derive(Debug)]
-pub(super) struct Walk<'a, 's> {
+pub(super) struct SchemaTranslation<'a, 's> {
     schemas: &'s Schemas<'a>,
-    detail: Detail,
+    detail: SchemaDetail,
     spent: usize,
     /// The pointers that are being followed: one that comes again is a circle.
     open: Vec<&'a str>,
@@ -167,51 +167,51 @@ pub(super) struct Walk<'a, 's> {
 
 /// Where a walk is.
 #[derive(Debug, Clone, Copy)]
-struct Place<'h> {
+struct SchemaPosition<'h> {
     depth: usize,
     level: usize,
     /// Fields that another part of the same object calls read-only.
     hidden: &'h BTreeSet<String>,
 }
 
-impl<'a> Walk<'a, '_> {
-    pub(super) fn schema(&mut self, given: &'a Value) -> Result<Value, Stop> {
+impl<'a> SchemaTranslation<'a, '_> {
+    pub(super) fn schema(&mut self, given: &'a Value) -> Result<Value, SchemaProblem> {
         let hidden = BTreeSet::new();
-        self.any(given, Place { depth: 0, level: 0, hidden: &hidden })
+        self.any(given, SchemaPosition { depth: 0, level: 0, hidden: &hidden })
     }
 
-    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Stop> {
-        self.schemas.look(bytes as u64)?;
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), SchemaProblem> {
+        self.schemas.spend(bytes as u64)?;
         self.spent += bytes;
-        if self.spent > SCHEMA_BYTES_MAX { Err(Stop::TooLarge) } else { Ok(()) }
+        if self.spent > SCHEMA_BYTES_MAX { Err(SchemaProblem::TooLarge) } else { Ok(()) }
     }
 
     /// A text of the document, cut to what there is room for.
-    pub(super) fn words(&mut self, text: &str) -> Result<String, Stop> {
-        let text = words::text(text, self.detail.words);
+    pub(super) fn take_text(&mut self, text: &str) -> Result<String, SchemaProblem> {
+        let text = words::clean_text(text, self.detail.words);
         self.spend(text.len() + 16)?;
         Ok(text)
     }
 
-    fn any(&mut self, given: &'a Value, place: Place<'_>) -> Result<Value, Stop> {
+    fn any(&mut self, given: &'a Value, place: SchemaPosition<'_>) -> Result<Value, SchemaProblem> {
         self.spend(4)?;
         match given {
             Value::Bool(_) => Ok(given.clone()),
             Value::Object(members) => match pointer(given) {
-                Some(pointer) => self.pointed(pointer, members, place),
-                None => self.object(members, place).map(Value::Object),
+                Some(pointer) => self.follow_reference(pointer, members, place),
+                None => self.translate_object(members, place).map(Value::Object),
             },
             _ => Ok(json!({})),
         }
     }
 
-    fn pointed(
+    fn follow_reference(
         &mut self,
         pointer: &'a str,
         members: &'a Map<String, Value>,
-        place: Place<'_>,
-    ) -> Result<Value, Stop> {
-        let target = self.schemas.refs.target(pointer).map_err(Stop::Refused)?;
+        place: SchemaPosition<'_>,
+    ) -> Result<Value, SchemaProblem> {
+        let target = self.schemas.refs.find_target(pointer).map_err(SchemaProblem::Refused)?;
         if self.open.contains(&pointer) || place.level > LEVELS_MAX {
             let name = pointer.rsplit('/').next().unwrap_or_default();
             let same = format!("(`{}` again, as above.)", words::line(name, 60));
@@ -224,28 +224,29 @@ impl<'a> Walk<'a, '_> {
             return Ok(cut.into());
         }
         self.open.push(pointer);
-        let place = Place { level: place.level + 1, ..place };
+        let place = SchemaPosition { level: place.level + 1, ..place };
         let found = self.any(target, place);
         self.open.pop();
-        self.beside(found?, members, place)
+        self.merge_siblings(found?, members, place)
     }
 
     /// What stands beside a pointer: 3.1 says that it counts as well; in 3.0 many write it all the same.
-    fn beside(
+    fn merge_siblings(
         &mut self,
         found: Value,
         members: &'a Map<String, Value>,
-        place: Place<'_>,
-    ) -> Result<Value, Stop> {
+        place: SchemaPosition<'_>,
+    ) -> Result<Value, SchemaProblem> {
         let Value::Object(mut found) = found else { return Ok(found) };
         if let Some(text) = members.get("description").and_then(Value::as_str) {
-            found.insert("description".into(), self.words(text)?.into());
+            found.insert("description".into(), self.take_text(text)?.into());
         }
         if let Some(default) = members.get("default").filter(|value| keywords::is_small(value)) {
             found.insert("default".into(), default.clone());
         }
-        if self.schemas.edition == Edition::V31 && members.keys().any(|name| keywords::restricts(name)) {
-            let rest = self.object(members, place)?;
+        if self.schemas.edition == SchemaEdition::V31 && members.keys().any(|name| keywords::restricts(name))
+        {
+            let rest = self.translate_object(members, place)?;
             found = merge::all_of(Map::new(), vec![found.into(), rest.into()]);
         }
         if members.get("nullable") == Some(&Value::Bool(true)) {
@@ -254,15 +255,15 @@ impl<'a> Walk<'a, '_> {
         Ok(found.into())
     }
 
-    fn object(
+    fn translate_object(
         &mut self,
         members: &'a Map<String, Value>,
-        place: Place<'_>,
-    ) -> Result<Map<String, Value>, Stop> {
-        self.schemas.look((1 + members.len() as u64) * LOOK)?;
+        place: SchemaPosition<'_>,
+    ) -> Result<Map<String, Value>, SchemaProblem> {
+        self.schemas.spend((1 + members.len() as u64) * LOOK)?;
         let mut out = Map::new();
         keywords::plain(members, self.schemas.edition, &mut out);
-        self.text(members, &mut out);
+        self.copy_text_keywords(members, &mut out);
         self.values(members, &mut out)?;
         self.pattern(members, &mut out);
         self.spend(out.iter().map(|(name, value)| name.len() + size(value)).sum())?;
@@ -271,7 +272,7 @@ impl<'a> Walk<'a, '_> {
         } else {
             self.fields(members, place, &mut out)?;
             self.inside(members, place, &mut out)?;
-            self.combined(members, place, &mut out)?;
+            self.translate_combinations(members, place, &mut out)?;
         }
         keywords::complete(&mut out);
         if members.get("nullable") == Some(&Value::Bool(true)) {
@@ -280,27 +281,31 @@ impl<'a> Walk<'a, '_> {
         Ok(out)
     }
 
-    fn text(&self, members: &Map<String, Value>, out: &mut Map<String, Value>) {
+    fn copy_text_keywords(&self, members: &Map<String, Value>, out: &mut Map<String, Value>) {
         let text =
             |name: &str| members.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         if let Some(text) = text("description").or_else(|| text("title")) {
-            out.insert("description".into(), words::text(text, self.detail.words).into());
+            out.insert("description".into(), words::clean_text(text, self.detail.words).into());
         }
     }
 
     /// Long enumerations become free with their first values named.
-    fn values(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) -> Result<(), Stop> {
+    fn values(
+        &mut self,
+        members: &Map<String, Value>,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), SchemaProblem> {
         let Some(values) = members.get("enum").and_then(Value::as_array).filter(|values| !values.is_empty())
         else {
             return Ok(());
         };
-        self.schemas.look(values.len() as u64)?;
+        self.schemas.spend(values.len() as u64)?;
         // The first of them are looked at in any case.
         let mut bytes = 0;
         for value in values.iter().take(self.detail.values.min(SCHEMA_BYTES_MAX)) {
             bytes += size(value);
             if bytes > SCHEMA_BYTES_MAX {
-                return Err(Stop::TooLarge);
+                return Err(SchemaProblem::TooLarge);
             }
         }
         if values.len() <= self.detail.values.min(SCHEMA_BYTES_MAX / 4) {
@@ -328,17 +333,18 @@ impl<'a> Walk<'a, '_> {
     fn fields(
         &mut self,
         members: &'a Map<String, Value>,
-        place: Place<'_>,
+        place: SchemaPosition<'_>,
         out: &mut Map<String, Value>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), SchemaProblem> {
         let needed = members.get("required").and_then(Value::as_array);
         let mut needed: BTreeSet<&str> = needed.into_iter().flatten().filter_map(Value::as_str).collect();
         needed.retain(|name| !place.hidden.contains(*name));
         if let Some(fields) = members.get("properties").and_then(Value::as_object) {
             // To look through very many costs something, too, even if few are taken.
-            self.schemas.look(fields.len() as u64 * LOOK)?;
+            self.schemas.spend(fields.len() as u64 * LOOK)?;
             self.spend(fields.len() / 16)?;
-            let deeper = Place { depth: place.depth + 1, level: place.level + 1, hidden: &BTreeSet::new() };
+            let deeper =
+                SchemaPosition { depth: place.depth + 1, level: place.level + 1, hidden: &BTreeSet::new() };
             let (first, rest): (Vec<_>, Vec<_>) =
                 fields.iter().partition(|(name, _)| needed.contains(name.as_str()));
             let mut translated = Map::new();
@@ -368,10 +374,11 @@ impl<'a> Walk<'a, '_> {
     fn inside(
         &mut self,
         members: &'a Map<String, Value>,
-        place: Place<'_>,
+        place: SchemaPosition<'_>,
         out: &mut Map<String, Value>,
-    ) -> Result<(), Stop> {
-        let deeper = Place { depth: place.depth + 1, level: place.level + 1, hidden: &BTreeSet::new() };
+    ) -> Result<(), SchemaProblem> {
+        let deeper =
+            SchemaPosition { depth: place.depth + 1, level: place.level + 1, hidden: &BTreeSet::new() };
         for name in keywords::ONE_INSIDE {
             if let Some(inside) =
                 members.get(*name).filter(|inside| inside.is_object() || inside.is_boolean())

@@ -6,7 +6,7 @@ use super::ImportError;
 
 /// What is known of an operation before it is looked into.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate<'a> {
+pub(super) struct OperationSummary<'a> {
     pub(super) id: Option<&'a str>,
     pub(super) method: &'a str,
     pub(super) path: &'a str,
@@ -30,8 +30,8 @@ pub(super) fn check(selection: &Selection) -> Result<(), ImportError> {
 }
 
 /// Whether it takes the operation.
-pub(super) fn takes(selection: &Selection, candidate: Candidate<'_>) -> bool {
-    let Candidate { id, method, path, tags } = candidate;
+pub(super) fn takes(selection: &Selection, candidate: OperationSummary<'_>) -> bool {
+    let OperationSummary { id, method, path, tags } = candidate;
     let tagged = |wanted: &[String]| {
         wanted.iter().any(|wanted| tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted)))
     };
@@ -97,7 +97,7 @@ mod tests {
     fn kinds_narrow_and_exclusions_win() {
         let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let candidate =
-            Candidate { id: Some("listPets"), method: "get", path: "/pets", tags: &["Pets", "shop"] };
+            OperationSummary { id: Some("listPets"), method: "get", path: "/pets", tags: &["Pets", "shop"] };
         let takes = |selection: Selection| takes(&selection, candidate);
         assert!(takes(Selection::default()));
         assert!(takes(Selection { tags: list(&["pets", "x"]), ..Default::default() }));

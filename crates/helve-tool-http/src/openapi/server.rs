@@ -8,7 +8,7 @@ use super::words;
 
 /// The beginning of an address: scheme, host and the path that all operations have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct ServerChoice {
     /// Without a slash at the end.
     pub(super) base: String,
     /// As an operator names a host: with a port only where it is not the scheme's own.
@@ -17,19 +17,19 @@ pub(super) struct Server {
     pub(super) defaults: Vec<String>,
 }
 
-impl Server {
+impl ServerChoice {
     /// One that the operator gives.
-    pub(super) fn chosen(text: &str) -> Result<Self, String> {
+    pub(super) fn from_operator(text: &str) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|error| {
             format!(
                 "`{}` is no address: {error}; give one like https://api.example.com/v1",
                 words::line(text, 200)
             )
         })?;
-        Self::of(&url)
+        Self::from_url(&url)
     }
 
-    fn of(url: &Url) -> Result<Self, String> {
+    fn from_url(url: &Url) -> Result<Self, String> {
         let shown = words::line(url.as_str(), 200);
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("the server `{shown}` is neither http nor https"));
@@ -48,7 +48,11 @@ impl Server {
 }
 
 /// The first server that can be reached by what is known, from the nearest list.
-pub(super) fn of_operation(document: &Document, item: &Value, operation: &Value) -> Result<Server, String> {
+pub(super) fn find_server(
+    document: &Document,
+    item: &Value,
+    operation: &Value,
+) -> Result<ServerChoice, String> {
     let lists = [operation, item, &document.root];
     let mut lists = lists.iter().filter_map(|holder| holder.get("servers")?.as_array());
     let Some(servers) = lists.find(|servers| !servers.is_empty()) else {
@@ -56,7 +60,10 @@ pub(super) fn of_operation(document: &Document, item: &Value, operation: &Value)
         let from = document.from.as_ref().ok_or(
             "the document names no server; say where its operations are: a server like https://api.example.com/v1",
         )?;
-        return from.join("/").map_err(|error| error.to_string()).and_then(|url| Server::of(&url));
+        return from
+            .join("/")
+            .map_err(|error| error.to_string())
+            .and_then(|url| ServerChoice::from_url(&url));
     };
     let mut problem = String::new();
     for server in servers.iter().take(20) {
@@ -69,7 +76,7 @@ pub(super) fn of_operation(document: &Document, item: &Value, operation: &Value)
     Err(problem)
 }
 
-fn read(server: &Value, from: Option<&Url>) -> Result<Server, String> {
+fn read(server: &Value, from: Option<&Url>) -> Result<ServerChoice, String> {
     let template = server.get("url").and_then(Value::as_str).unwrap_or("/");
     let mut text = words::line(template, 500);
     let mut defaults = vec![];
@@ -99,7 +106,7 @@ fn read(server: &Value, from: Option<&Url>) -> Result<Server, String> {
             ));
         }
     };
-    Ok(Server { defaults, ..Server::of(&url)? })
+    Ok(ServerChoice { defaults, ..ServerChoice::from_url(&url)? })
 }
 
 #[cfg(test)]
@@ -112,8 +119,8 @@ mod tests {
         let from = from.map(|text| Url::parse(text).unwrap());
         let mut root = root;
         root["openapi"] = "3.0.0".into();
-        let document = Document::of_value(root, from).unwrap();
-        of_operation(&document, &json!({}), &json!({})).map(|server| server.base)
+        let document = Document::from_value(root, from).unwrap();
+        find_server(&document, &json!({}), &json!({})).map(|server| server.base)
     }
 
     #[test]
@@ -153,9 +160,9 @@ mod tests {
     #[test]
     fn the_nearest_list_counts() {
         let root = json!({"openapi": "3.1.0", "servers": [{"url": "https://root.example.com"}]});
-        let document = Document::of_value(root, None).unwrap();
+        let document = Document::from_value(root, None).unwrap();
         let own = json!({"servers": [{"url": "https://own.example.com"}]});
-        assert_eq!(of_operation(&document, &json!({}), &own).unwrap().host, "own.example.com");
-        assert_eq!(of_operation(&document, &own, &json!({"servers": []})).unwrap().host, "own.example.com");
+        assert_eq!(find_server(&document, &json!({}), &own).unwrap().host, "own.example.com");
+        assert_eq!(find_server(&document, &own, &json!({"servers": []})).unwrap().host, "own.example.com");
     }
 }

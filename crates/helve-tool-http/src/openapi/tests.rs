@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::*;
 
 fn imported(root: Value) -> Import {
-    let document = Document::of_value(root, None).unwrap();
-    import(&document, &Options { server: Some("https://api.example.com".into()), ..Options::default() })
+    let document = Document::from_value(root, None).unwrap();
+    import_tools(&document, &Options { server: Some("https://api.example.com".into()), ..Options::default() })
         .unwrap()
 }
 
@@ -28,7 +28,7 @@ fn shop() -> Document {
 
 #[test]
 fn a_document_with_everything_becomes_what_it_should() {
-    let import = import(&shop(), &Options::default()).unwrap();
+    let import = import_tools(&shop(), &Options::default()).unwrap();
     for made in &import.tools {
         helve_tool::check_schema(&made.definition.parameters).unwrap();
     }
@@ -39,7 +39,7 @@ fn a_document_with_everything_becomes_what_it_should() {
 fn selection_and_prefix_leave_names_as_they_are() {
     let selection = Selection { tags: vec!["goods".into()], ..Selection::default() };
     let options = Options { selection, prefix: Some("Shop".into()), ..Options::default() };
-    let chosen = import(&shop(), &options).unwrap();
+    let chosen = import_tools(&shop(), &options).unwrap();
     let names: Vec<_> = chosen.tools.iter().map(|made| made.definition.name.as_str()).collect();
     assert_eq!(names, ["Shop_goods_list", "Shop_goods_create"]);
     assert_eq!(chosen.tag, "openapi:corner_shop:shop");
@@ -51,11 +51,11 @@ fn selection_and_prefix_leave_names_as_they_are() {
 #[test]
 fn without_a_server_there_is_nothing_to_call() {
     let root = json!({"openapi": "3.0.0", "paths": {"/x": {"get": {}}}});
-    let document = Document::of_value(root, None).unwrap();
-    let error = import(&document, &Options::default()).unwrap_err();
+    let document = Document::from_value(root, None).unwrap();
+    let error = import_tools(&document, &Options::default()).unwrap_err();
     assert!(matches!(&error, ImportError::Server(problem) if problem.contains("names no server")), "{error}");
     let wrong = Options { server: Some("api.example.com".into()), ..Options::default() };
-    assert!(matches!(import(&document, &wrong), Err(ImportError::Server(_))));
+    assert!(matches!(import_tools(&document, &wrong), Err(ImportError::Server(_))));
 }
 
 #[test]
@@ -70,7 +70,7 @@ mod again {
 
     fn check(change: impl FnOnce(&mut Value), expected: Expect) {
         let document = shop();
-        let before = import(&document, &Options::default()).unwrap();
+        let before = import_tools(&document, &Options::default()).unwrap();
         let mut rows: Vec<_> = before.tools.into_iter().map(|made| made.definition).collect();
         // What a person did to the rows since.
         rows[0].enabled = false;
@@ -78,7 +78,7 @@ mod again {
         rows[0].endpoint.timeout_ms = std::num::NonZeroU64::new(5000);
         let mut root = document.root;
         change(&mut root);
-        let after = import(&Document::of_value(root, None).unwrap(), &Options::default()).unwrap();
+        let after = import_tools(&Document::from_value(root, None).unwrap(), &Options::default()).unwrap();
         let diff = diff(&rows, &BTreeSet::from(["time".to_owned()]), &after);
         let mut shown = String::new();
         for (tool, change) in &diff.tools {
@@ -180,10 +180,10 @@ mod again {
 
     #[test]
     fn what_was_not_asked_for_is_not_gone() {
-        let whole = import(&shop(), &Options::default()).unwrap();
+        let whole = import_tools(&shop(), &Options::default()).unwrap();
         let rows: Vec<_> = whole.tools.into_iter().map(|made| made.definition).collect();
         let selection = Selection { operations: vec!["search".into()], ..Selection::default() };
-        let part = import(&shop(), &Options { selection, ..Options::default() }).unwrap();
+        let part = import_tools(&shop(), &Options { selection, ..Options::default() }).unwrap();
         let diff = diff(&rows, &BTreeSet::new(), &part);
         assert_eq!(diff.gone, Vec::<String>::new());
         assert_eq!(diff.tools.len(), 1);

@@ -3,35 +3,35 @@
 use serde_json::Value;
 
 /// Several lines of text, with no more than so many characters.
-pub(super) fn text(given: &str, chars_max: usize) -> String {
+pub(super) fn clean_text(given: &str, chars_max: usize) -> String {
     let mut out = String::new();
     let mut empty = 0;
-    for line in beginning(given, chars_max).trim().lines() {
-        let line: String = line.trim_end().chars().filter(|c| !hidden(*c)).collect();
+    for line in text_start(given, chars_max).trim().lines() {
+        let line: String = line.trim_end().chars().filter(|c| !is_hidden(*c)).collect();
         empty = if line.is_empty() { empty + 1 } else { 0 };
         if empty < 2 {
             out.push_str(&line);
             out.push('\n');
         }
     }
-    cut(out.trim(), chars_max)
+    cut_at_word(out.trim(), chars_max)
 }
 
 /// The same on one line.
 pub(super) fn line(given: &str, chars_max: usize) -> String {
-    let near = beginning(given, chars_max);
-    let seen: String = near.chars().filter(|c| c.is_whitespace() || !hidden(*c)).collect();
-    cut(&seen.split_whitespace().collect::<Vec<_>>().join(" "), chars_max)
+    let near = text_start(given, chars_max);
+    let seen: String = near.chars().filter(|c| c.is_whitespace() || !is_hidden(*c)).collect();
+    cut_at_word(&seen.split_whitespace().collect::<Vec<_>>().join(" "), chars_max)
 }
 
 /// What will be cut off need not be looked at, however much it is.
-fn beginning(given: &str, chars_max: usize) -> &str {
+fn text_start(given: &str, chars_max: usize) -> &str {
     let end = given.len().min(chars_max * 16);
     &given[..given.floor_char_boundary(end)]
 }
 
 /// Cuts behind a word where there is one.
-fn cut(text: &str, chars_max: usize) -> String {
+fn cut_at_word(text: &str, chars_max: usize) -> String {
     if text.chars().count() <= chars_max {
         return text.to_owned();
     }
@@ -47,7 +47,7 @@ pub(super) const HIDDEN: &str = "the document says something in it with characte
 
 /// Whether there is a character in any text of an operation that only a model would notice.
 pub(super) fn has_hidden(value: &Value) -> bool {
-    let is_odd = |text: &str| text.chars().any(|c| hidden(c) && !matches!(c, '\n' | '\r') && !is_usual(c));
+    let is_odd = |text: &str| text.chars().any(|c| is_hidden(c) && !matches!(c, '\n' | '\r') && !is_usual(c));
     match value {
         Value::String(text) => is_odd(text),
         Value::Array(items) => items.iter().any(has_hidden),
@@ -63,7 +63,7 @@ fn is_usual(c: char) -> bool {
 
 /// Characters that say something to a model and nothing to the person who reads along: controls, marks of direction,
 /// joiners and spaces without width, tags, private use.
-fn hidden(c: char) -> bool {
+fn is_hidden(c: char) -> bool {
     c.is_control() && c != '\t'
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -79,11 +79,11 @@ mod tests {
     #[test]
     fn what_nobody_sees_is_dropped() {
         assert_eq!(
-            text("Lists\u{200b} pets.\u{202e}\u{e0041}\r\n\r\n\r\n\r\nAll.\u{0}", 100),
+            clean_text("Lists\u{200b} pets.\u{202e}\u{e0041}\r\n\r\n\r\n\r\nAll.\u{0}", 100),
             "Lists pets.\n\nAll."
         );
         assert_eq!(line("  a\n\n b\u{feff}\tc ", 100), "a b c");
-        assert_eq!(text("查询天气", 100), "查询天气");
+        assert_eq!(clean_text("查询天气", 100), "查询天气");
     }
 
     #[test]
@@ -104,6 +104,6 @@ mod tests {
         assert_eq!(line("one two three four", 12), "one two…");
         assert_eq!(line(&"x".repeat(50), 10), format!("{}…", "x".repeat(9)));
         assert_eq!(line("exactly ten", 11), "exactly ten");
-        assert!(text(&"word ".repeat(100_000), 1000).chars().count() <= 1000);
+        assert!(clean_text(&"word ".repeat(100_000), 1000).chars().count() <= 1000);
     }
 }

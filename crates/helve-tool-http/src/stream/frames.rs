@@ -7,17 +7,17 @@ use futures_util::{Stream, StreamExt, stream};
 use helve_egress::{EgressError, Incoming};
 use sse_stream::SseByteStream;
 
-use crate::answer::Kind;
+use crate::answer::ContentKind;
 
 type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, EgressError>> + Send>>;
 
-pub(super) enum Frames {
+pub(super) enum FrameReader {
     Events { events: Box<SseByteStream<ByteStream>>, bytes: usize, bytes_max: usize },
     Text { bytes: ByteStream, buffer: Vec<u8>, lines: bool, ended: bool, read: usize, bytes_max: usize },
 }
 
-impl Frames {
-    pub(super) fn new(kind: &Kind, incoming: Incoming, bytes_max: usize) -> Self {
+impl FrameReader {
+    pub(super) fn new(kind: &ContentKind, incoming: Incoming, bytes_max: usize) -> Self {
         let chunks = stream::unfold(Some(incoming), |incoming| async move {
             let mut incoming = incoming?;
             match incoming.chunk().await {
@@ -26,17 +26,17 @@ impl Frames {
                 Err(error) => Some((Err(error), None)),
             }
         });
-        Self::of(kind, chunks.boxed(), bytes_max)
+        Self::from_bytes(kind, chunks.boxed(), bytes_max)
     }
 
-    pub(super) fn of(kind: &Kind, bytes: ByteStream, bytes_max: usize) -> Self {
-        if *kind == Kind::Events {
+    pub(super) fn from_bytes(kind: &ContentKind, bytes: ByteStream, bytes_max: usize) -> Self {
+        if *kind == ContentKind::Events {
             // A last event without its empty line would be lost.
             let ended = bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
             let events = Box::new(SseByteStream::new(ended.boxed()));
             return Self::Events { events, bytes: 0, bytes_max };
         }
-        let lines = *kind == Kind::Lines;
+        let lines = *kind == ContentKind::Lines;
         Self::Text { bytes, buffer: vec![], lines, ended: false, read: 0, bytes_max }
     }
 
@@ -54,14 +54,14 @@ impl Frames {
             Self::Events { events, bytes, bytes_max } => loop {
                 match events.next().await {
                     None => return Ok(None),
-                    Some(Err(sse_stream::Error::Body(error))) => return Err(broken(&*error)),
+                    Some(Err(sse_stream::Error::Body(error))) => return Err(stream_error(&*error)),
                     Some(Err(error)) => {
                         return Err(EgressError::Lost(format!("the stream is broken: {error}")));
                     }
                     Some(Ok(event)) => {
                         let data = event.data.unwrap_or_default();
                         *bytes += data.len();
-                        within(*bytes, *bytes_max)?;
+                        check_bytes(*bytes, *bytes_max)?;
                         if !data.trim().is_empty() {
                             return Ok(Some(data));
                         }
@@ -84,7 +84,7 @@ impl Frames {
                 match bytes.next().await {
                     Some(Ok(chunk)) => {
                         *read += chunk.len();
-                        within(*read, *bytes_max)?;
+                        check_bytes(*read, *bytes_max)?;
                         buffer.extend_from_slice(&chunk);
                     }
                     Some(Err(error)) => return Err(error),
@@ -111,7 +111,7 @@ fn frame_end(buffer: &[u8], lines: bool, ended: bool) -> Option<usize> {
     found.map(|at| at + 1).or_else(word).or_else(|| (ended && !buffer.is_empty()).then_some(buffer.len()))
 }
 
-fn within(bytes: usize, bytes_max: usize) -> Result<(), EgressError> {
+fn check_bytes(bytes: usize, bytes_max: usize) -> Result<(), EgressError> {
     if bytes <= bytes_max {
         return Ok(());
     }
@@ -120,7 +120,7 @@ fn within(bytes: usize, bytes_max: usize) -> Result<(), EgressError> {
     )))
 }
 
-fn broken(error: &(dyn std::error::Error + 'static)) -> EgressError {
+fn stream_error(error: &(dyn std::error::Error + 'static)) -> EgressError {
     match error.downcast_ref::<EgressError>() {
         Some(error) => error.clone(),
         None => EgressError::Lost("the stream broke off".into()),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::text::Text;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Body {
+pub(super) enum BodyTemplate {
     Constant(Value),
     /// A text that is one placeholder: the argument as it is.
     Argument(String),
@@ -15,7 +15,7 @@ pub(super) enum Body {
     Object(Vec<(String, Self)>),
 }
 
-impl Body {
+impl BodyTemplate {
     pub(super) fn parse(written: &Value) -> Result<Self, DefinitionError> {
         Self::parse_at(written, "endpoint.body")
     }
@@ -25,7 +25,7 @@ impl Body {
         Ok(match written {
             Value::String(text) => {
                 let text = Text::parse(text).map_err(|problem| DefinitionError::new(field, problem))?;
-                match (text.alone(), text.literal()) {
+                match (text.single_placeholder(), text.literal()) {
                     (Some(name), _) => Self::Argument(name.to_owned()),
                     (None, Some(literal)) => Self::Constant(Value::String(literal)),
                     (None, None) => Self::Text(text),

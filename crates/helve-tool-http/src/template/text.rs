@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value};
 
-pub(super) use self::plain::{joined, plain_list};
+pub(super) use self::plain::{join_list, plain_list};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Text {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<TextPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TextPart {
     Literal(String),
     Placeholder(String),
 }
@@ -39,22 +39,22 @@ impl Text {
                 return Err("`{}` names no parameter".into());
             }
             if !literal.is_empty() {
-                parts.push(Part::Literal(std::mem::take(&mut literal)));
+                parts.push(TextPart::Literal(std::mem::take(&mut literal)));
             }
-            parts.push(Part::Placeholder(behind[..end].to_owned()));
+            parts.push(TextPart::Placeholder(behind[..end].to_owned()));
             rest = &behind[end + 1..];
         }
         literal.push_str(rest);
         if !literal.is_empty() || parts.is_empty() {
-            parts.push(Part::Literal(literal));
+            parts.push(TextPart::Literal(literal));
         }
         Ok(Self { parts })
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Literal(_) => None,
-            Part::Placeholder(name) => Some(name.as_str()),
+            TextPart::Literal(_) => None,
+            TextPart::Placeholder(name) => Some(name.as_str()),
         })
     }
 
@@ -64,9 +64,9 @@ impl Text {
     }
 
     /// The name, if the text is one placeholder and nothing else.
-    pub(super) fn alone(&self) -> Option<&str> {
+    pub(super) fn single_placeholder(&self) -> Option<&str> {
         match &self.parts[..] {
-            [Part::Placeholder(name)] => Some(name),
+            [TextPart::Placeholder(name)] => Some(name),
             _ => None,
         }
     }
@@ -74,15 +74,15 @@ impl Text {
     /// The text with its arguments; none if one of them is missing.
     pub(super) fn fill(&self, given: &Map<String, Value>) -> Option<String> {
         let parts = self.parts.iter().map(|part| match part {
-            Part::Literal(literal) => Some(literal.clone()),
-            Part::Placeholder(name) => given.get(name).and_then(joined),
+            TextPart::Literal(literal) => Some(literal.clone()),
+            TextPart::Placeholder(name) => given.get(name).and_then(join_list),
         });
         parts.collect()
     }
 
     /// As `fill`; a list that stands alone gives a text for each item.
     pub(super) fn fill_all(&self, given: &Map<String, Value>) -> Vec<String> {
-        match self.alone().and_then(|name| given.get(name)) {
+        match self.single_placeholder().and_then(|name| given.get(name)) {
             Some(value) => plain_list(value),
             None => self.fill(given).into_iter().collect(),
         }
@@ -107,7 +107,7 @@ pub(super) mod plain {
     }
 
     /// A list as its items with commas between them.
-    pub(in super::super) fn joined(value: &Value) -> Option<String> {
+    pub(in super::super) fn join_list(value: &Value) -> Option<String> {
         match value {
             Value::Array(_) => Some(plain_list(value).join(",")),
             value => plain(value),

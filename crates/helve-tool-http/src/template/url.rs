@@ -7,7 +7,7 @@
 use helve_egress::Url;
 use serde_json::{Map, Value};
 
-use super::text::{Part, Text, joined};
+use super::text::{Text, TextPart, join_list};
 
 #[derive(Debug)]
 pub(crate) struct UrlTemplate {
@@ -138,7 +138,7 @@ fn parse_pair(pair: &str) -> Result<(String, Option<Text>), String> {
 fn encoded_text(written: &str) -> Result<Text, String> {
     let mut text = Text::parse(written)?;
     for part in &mut text.parts {
-        if let Part::Literal(literal) = part {
+        if let TextPart::Literal(literal) = part {
             *literal = encode_literal(literal);
         }
     }
@@ -152,7 +152,7 @@ fn prefix(segments: &[Text]) -> String {
         match segment.literal() {
             Some(literal) => prefix.push_str(&literal),
             None => {
-                if let Some(Part::Literal(begin)) = segment.parts.first() {
+                if let Some(TextPart::Literal(begin)) = segment.parts.first() {
                     prefix.push_str(begin);
                 }
                 break;
@@ -166,10 +166,10 @@ fn fill_segment(segment: &Text, given: &Map<String, Value>) -> Result<String, St
     let mut filled = String::new();
     for part in &segment.parts {
         match part {
-            Part::Literal(literal) => filled.push_str(literal),
-            Part::Placeholder(name) => {
+            TextPart::Literal(literal) => filled.push_str(literal),
+            TextPart::Placeholder(name) => {
                 let value = given.get(name).filter(|value| !value.is_object());
-                let text = value.and_then(joined).filter(|text| !text.is_empty());
+                let text = value.and_then(join_list).filter(|text| !text.is_empty());
                 let text = text.ok_or_else(|| {
                     format!("`{name}` is a part of the address: give a text that is not empty")
                 })?;
@@ -205,12 +205,12 @@ fn check_segment(name: &str, text: &str) -> Result<(), String> {
 }
 
 fn fill_query(text: &Text, given: &Map<String, Value>) -> Vec<String> {
-    if text.alone().is_some() {
+    if text.single_placeholder().is_some() {
         return text.fill_all(given).iter().map(|value| encode(value)).collect();
     }
     let parts = text.parts.iter().map(|part| match part {
-        Part::Literal(literal) => Some(literal.clone()),
-        Part::Placeholder(name) => given.get(name).and_then(joined).map(|value| encode(&value)),
+        TextPart::Literal(literal) => Some(literal.clone()),
+        TextPart::Placeholder(name) => given.get(name).and_then(join_list).map(|value| encode(&value)),
     });
     parts.collect::<Option<String>>().into_iter().collect()
 }
@@ -222,7 +222,7 @@ fn is_dots(segment: &str) -> bool {
 
 /// An argument: everything but letters, digits and `-._~`.
 fn encode(text: &str) -> String {
-    percent(text, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+    percent_encode(text, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }
 
 /// What the definition wrote: what is encoded already stays so.
@@ -235,13 +235,13 @@ fn encode_literal(text: &str) -> String {
     for (at, c) in text.char_indices() {
         match c {
             '%' if is_code(at) => encoded.push('%'),
-            c => encoded.push_str(&percent(c.encode_utf8(&mut [0; 4]), plain)),
+            c => encoded.push_str(&percent_encode(c.encode_utf8(&mut [0; 4]), plain)),
         }
     }
     encoded
 }
 
-fn percent(text: &str, plain: impl Fn(u8) -> bool) -> String {
+fn percent_encode(text: &str, plain: impl Fn(u8) -> bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if plain(byte) {

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use self::eval::Engine;
 use self::syntax::Filter;
-use self::value::{Stop, Val};
+use self::value::{FilterStop, JqValue};
 
 /// How many steps a filter may take. A step is a value made or looked at, or 64 bytes of text.
 const STEPS_MAX: u64 = 1_000_000;
@@ -41,17 +41,17 @@ impl Jq {
     /// All values that the filter gives for this one.
     pub(crate) fn apply(&self, value: &Value) -> Result<Vec<Value>, String> {
         let engine = Engine::new(STEPS_MAX);
-        let found = engine.run(&self.filter, Val::from_json(value));
+        let found = engine.run(&self.filter, JqValue::from_json(value));
         let shown = found.and_then(|found| {
             if found.len() > VALUES_MAX {
-                return Err(Stop::Exhausted(format!("it gives more than {VALUES_MAX} values")));
+                return Err(FilterStop::Exhausted(format!("it gives more than {VALUES_MAX} values")));
             }
             found.iter().map(|value| value.to_json(&engine.meter)).collect()
         });
         shown.map_err(|stop| match stop {
-            Stop::Error(Val::Text(text)) => text.chars().take(300).collect(),
-            Stop::Error(other) => other.sketch(),
-            Stop::Exhausted(why) => why,
+            FilterStop::Error(JqValue::Text(text)) => text.chars().take(300).collect(),
+            FilterStop::Error(other) => other.sketch(),
+            FilterStop::Exhausted(why) => why,
         })
     }
 }

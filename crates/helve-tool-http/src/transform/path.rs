@@ -28,7 +28,7 @@ impl Path {
         let mut dotted = rest.len() < written.len() || rest.starts_with(['.', '[']);
         while !rest.is_empty() || !dotted {
             let (step, behind) = if let Some(bracket) = rest.strip_prefix('[') {
-                in_brackets(bracket)?
+                parse_bracket(bracket)?
             } else {
                 let name = if dotted { rest.strip_prefix('.').ok_or_else(|| wrong(rest))? } else { rest };
                 let end = name.find(['.', '[']).unwrap_or(name.len());
@@ -87,7 +87,7 @@ impl Path {
 }
 
 /// `0]` or `"a b"]`.
-fn in_brackets(rest: &str) -> Result<(String, &str), String> {
+fn parse_bracket(rest: &str) -> Result<(String, &str), String> {
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
     let (step, behind) = match quote {
         Some(quote) => {

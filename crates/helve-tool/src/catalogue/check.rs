@@ -9,7 +9,7 @@ use super::DefinitionError;
 use super::mapped::is_variable;
 use super::words::plain;
 use crate::registry::check_name;
-use crate::schema::{CompileBudget, Fit, Schema};
+use crate::schema::{CheckResult, CompileBudget, Schema};
 
 /// Addresses under `/api/tools/` that are no tools.
 pub const RESERVED_NAMES: [&str; 3] = ["execute", "export", "import-openapi"];
@@ -239,7 +239,7 @@ fn examples_that_do_not_fit(definition: &ToolDefinition) -> Vec<String> {
     }
     let Ok(schema) = compile(&definition.parameters) else { return vec![] };
     let examples = definition.examples.iter().enumerate();
-    let wrong = examples.filter(|(_, example)| schema.fit(&example.arguments) != Fit::Fits);
+    let wrong = examples.filter(|(_, example)| schema.check(&example.arguments) != CheckResult::Fits);
     wrong
         .map(|(n, _)| {
             format!("`examples.{n}.arguments` do not fit `parameters`; models will follow the example")

@@ -52,7 +52,7 @@ pub(super) fn make(definition: &ToolDefinition, target: &Arc<Registered>) -> Res
     check_labels(definition, target)?;
     check_parameters(&definition.parameters, target)?;
     let spec = spec(definition, &target.spec, target.flow.clone());
-    let mut guards = target.guarding.settings.clone().asked(definition, spec.effect)?;
+    let mut guards = target.guarding.settings.clone().with_definition(definition, spec.effect)?;
     if answers_each_user(target) {
         if definition.cache.is_some() {
             let problem = "the answers of this tool are each user's own, and end with what the user writes; leave this out";

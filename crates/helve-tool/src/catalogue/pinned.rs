@@ -45,7 +45,7 @@ impl Catalogue {
         match self.make(&row.definition) {
             Ok(made) => {
                 if !self.owns(name) {
-                    made.switch(row.definition.enabled && !self.held_off.contains(name));
+                    made.set_enabled(row.definition.enabled && !self.held_off.contains(name));
                 }
                 let made = Arc::new(made);
                 self.pinned.remember(&made);

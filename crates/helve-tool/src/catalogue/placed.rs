@@ -66,11 +66,11 @@ impl Catalogue {
                 .map_err(|problem| DefinitionError::new("name", problem.to_string()))?;
         }
         let guards = (self.over)(name, guards);
-        let made = Registered::of_row(tool, version, guards, self.registry.bell(&self.world));
+        let made = Registered::for_row(tool, version, guards, &self.registry.parts(&self.world));
         let made = made.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
-        let made = self.registry.placed(made);
+        let made = self.registry.attach(made);
         Ok(Arc::new(match before {
-            Some(before) => made.following(&before),
+            Some(before) => made.as_next_version(&before),
             None => made,
         }))
     }

@@ -27,7 +27,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    pub fn over(rate: Option<Self>, limit: LimitSettings) -> LimitSettings {
+    pub fn apply(rate: Option<Self>, limit: LimitSettings) -> LimitSettings {
         match rate {
             Some(Self { max, window }) => LimitSettings { per_window: Some(max), window, ..limit },
             None => limit,

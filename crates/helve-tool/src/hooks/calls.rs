@@ -10,9 +10,9 @@ use helve_policy::Judgement;
 use helve_types::{Failure, FailureKind, Notice, Stage, ToolOutput, Trail};
 use serde_json::Value;
 
-use super::{Answer, ChangedOutput, HookCall, HookPoint, Hooks, Placed};
+use super::{ChangedOutput, HookCall, HookPoint, HookResult, Hooks, OrderedHook};
 use crate::check::check;
-use crate::gate::{Candidate, Edit, granted};
+use crate::gate::{Candidate, EditedArguments, find_grant};
 use crate::outcome::Stop;
 use crate::permit::Permit;
 use crate::pipeline::instead::Answered;
@@ -41,8 +41,8 @@ impl Hooks {
         judgement: &Judgement,
         cx: &CallContext,
         trail: &mut Trail,
-    ) -> Result<Option<Edit>, Stop> {
-        let grant = granted(candidate, judgement.must_ask.as_ref(), cx);
+    ) -> Result<Option<EditedArguments>, Stop> {
+        let grant = find_grant(candidate, judgement.must_ask.as_ref(), cx);
         let Some(text) = grant.and_then(|grant| grant.edited.as_ref()) else { return Ok(None) };
         let tool = candidate.tool.clone();
         let arguments = check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, text).await?;
@@ -50,11 +50,11 @@ impl Hooks {
         let edited = Candidate { tool, arguments, changed: true };
         // What was sent before has passed them.
         if self.is_empty() || cx.attempts_before > 0 {
-            return Ok(Some(Edit { candidate: edited, rewritten: false }));
+            return Ok(Some(EditedArguments { candidate: edited, rewritten: false }));
         }
         let candidate = self.before_unless_stopped(edited, None, cx, trail).await?;
         let rewritten = candidate.arguments.canonical != written;
-        Ok(Some(Edit { candidate, rewritten }))
+        Ok(Some(EditedArguments { candidate, rewritten }))
     }
 
     /// The same for a tool that stands in. Those who were asked about the call are not asked again.
@@ -93,26 +93,28 @@ impl Hooks {
     ) -> Result<Candidate, Stop> {
         let tool = candidate.tool.clone();
         let name = &tool.spec.name;
-        let is_asked = |placed: &&Placed| {
+        let is_asked = |placed: &&OrderedHook| {
             let was_asked = called.is_some_and(|called| placed.settings.is_about_tool(&called.spec.name));
             placed.settings.is_about_tool(name) && !was_asked
         };
-        for placed in self.at(HookPoint::BeforeCall, &cx.agent).filter(is_asked) {
-            let call = described(called.unwrap_or(&tool), &tool, &candidate.arguments.value, cx);
+        for placed in self.hooks_at(HookPoint::BeforeCall, &cx.agent).filter(is_asked) {
+            let call = hook_call(called.unwrap_or(&tool), &tool, &candidate.arguments.value, cx);
             let mut answer = placed.ask(placed.hook.before_call(&call)).await;
-            if let Answer::Change(arguments) = &answer {
+            if let HookResult::Change(arguments) = &answer {
                 match check(name, &tool.schema, tool.guarding.settings.json, &arguments.to_string()).await {
                     Ok(same) if same.canonical == candidate.arguments.canonical => continue,
                     Ok(changed) => candidate = Candidate { arguments: changed, changed: true, ..candidate },
                     // The model did nothing wrong: it is the hook that failed.
-                    Err(misfit) => answer = placed.failed(&misfit.message),
+                    Err(misfit) => answer = placed.failure(&misfit.message),
                 }
             }
             note(trail, placed, &answer);
             match answer {
-                Answer::Nothing | Answer::Change(_) | Answer::FailedButGoOn => {}
-                Answer::Refused(reason) => return Err(refused(name, &reason)),
-                Answer::Failed => return Err(refused(name, "a check that comes first could not be made")),
+                HookResult::Nothing | HookResult::Change(_) | HookResult::FailedButGoOn => {}
+                HookResult::Refused(reason) => return Err(refusal(name, &reason)),
+                HookResult::Failed => {
+                    return Err(refusal(name, "a check that comes first could not be made"));
+                }
             }
         }
         Ok(candidate)
@@ -142,20 +144,20 @@ impl Hooks {
         if self.is_empty() {
             return output;
         }
-        let call = described(called, &by, arguments, cx);
-        for placed in self.looking_at(&[called, &by], cx) {
+        let call = hook_call(called, &by, arguments, cx);
+        for placed in self.output_hooks(&[called, &by], cx) {
             let answer = tokio::select! {
                 biased;
                 answer = placed.ask(placed.hook.after_call(&call, &output)) => answer,
                 // The call was made, so this is not the end of it, but nobody waits for the hook any more.
-                () = cx.cancel.cancelled() => Answer::Failed,
+                () = cx.cancel.cancelled() => HookResult::Failed,
             };
             note(trail, placed, &answer);
             match answer {
-                Answer::Nothing | Answer::FailedButGoOn => {}
-                Answer::Change(change) => change.lay_over(&mut output),
-                Answer::Refused(reason) => return withheld(&called.spec.name, &reason),
-                Answer::Failed => return withheld(&called.spec.name, "it could not be checked"),
+                HookResult::Nothing | HookResult::FailedButGoOn => {}
+                HookResult::Change(change) => change.lay_over(&mut output),
+                HookResult::Refused(reason) => return withheld(&called.spec.name, &reason),
+                HookResult::Failed => return withheld(&called.spec.name, "it could not be checked"),
             }
         }
         output
@@ -163,25 +165,25 @@ impl Hooks {
 
     /// The context for a tool whose output somebody looks at before it is delivered: until then nobody sees any of it.
     pub(crate) fn held_back<'a>(&self, tool: &Registered, cx: &'a CallContext) -> Cow<'a, CallContext> {
-        match self.looking_at(&[tool], cx).next() {
+        match self.output_hooks(&[tool], cx).next() {
             Some(_) => Cow::Owned(CallContext { progress: Progress::default(), ..cx.clone() }),
             None => Cow::Borrowed(cx),
         }
     }
 
     /// Those who are asked about the output of any of these tools.
-    fn looking_at<'a>(
+    fn output_hooks<'a>(
         &'a self,
         tools: &'a [&'a Registered],
         cx: &'a CallContext,
-    ) -> impl Iterator<Item = &'a Placed> {
+    ) -> impl Iterator<Item = &'a OrderedHook> {
         let is_asked =
-            |placed: &&Placed| tools.iter().any(|tool| placed.settings.is_about_tool(&tool.spec.name));
-        self.at(HookPoint::AfterCall, &cx.agent).filter(is_asked)
+            |placed: &&OrderedHook| tools.iter().any(|tool| placed.settings.is_about_tool(&tool.spec.name));
+        self.hooks_at(HookPoint::AfterCall, &cx.agent).filter(is_asked)
     }
 }
 
-fn described<'a>(
+fn hook_call<'a>(
     called: &'a Registered,
     by: &'a Registered,
     arguments: &'a Value,
@@ -200,7 +202,7 @@ fn described<'a>(
     }
 }
 
-fn refused(tool: &str, reason: &str) -> Stop {
+fn refusal(tool: &str, reason: &str) -> Stop {
     Failure::new(FailureKind::Denied, format!("`{tool}` was not called: {reason}"))
         .with_notice(Notice::forbidden_by_hook(reason))
         .into()
@@ -229,12 +231,12 @@ impl ChangedOutput {
 }
 
 /// A hook that has nothing to say leaves nothing.
-fn note<T>(trail: &mut Trail, placed: &Placed, answer: &Answer<T>) {
+fn note<T>(trail: &mut Trail, placed: &OrderedHook, answer: &HookResult<T>) {
     let did = match answer {
-        Answer::Nothing => return,
-        Answer::Change(_) => "changed",
-        Answer::Refused(_) => "refused",
-        Answer::Failed | Answer::FailedButGoOn => "failed",
+        HookResult::Nothing => return,
+        HookResult::Change(_) => "changed",
+        HookResult::Refused(_) => "refused",
+        HookResult::Failed | HookResult::FailedButGoOn => "failed",
     };
     trail.push(Stage::Hook { name: placed.name().into(), did: did.into() });
 }

@@ -2,7 +2,7 @@
 
 use helve_types::ModelParams;
 
-use super::{Answer, HookPoint, HookQuestion, Hooks, SYSTEM_BYTES_MAX};
+use super::{HookPoint, HookQuestion, HookResult, Hooks, SYSTEM_BYTES_MAX};
 
 /// The model must not be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +15,7 @@ pub struct HookRefusal {
 impl Hooks {
     /// Whether any hook wants to be asked before a question of this agent's.
     pub fn wait_for_questions(&self, agent: &str) -> bool {
-        let at = |point| self.at(point, agent).next().is_some();
+        let at = |point| self.hooks_at(point, agent).next().is_some();
         !self.is_empty() && (at(HookPoint::SystemPrompt) || at(HookPoint::Params))
     }
 
@@ -26,13 +26,13 @@ impl Hooks {
         system: &str,
     ) -> Result<Option<String>, HookRefusal> {
         let mut changed: Option<String> = None;
-        for placed in self.at(HookPoint::SystemPrompt, question.agent) {
+        for placed in self.hooks_at(HookPoint::SystemPrompt, question.agent) {
             let now = changed.as_deref().unwrap_or(system);
             let mut answer = placed.ask(placed.hook.system_prompt(question, now)).await;
-            if matches!(&answer, Answer::Change(system) if system.len() > SYSTEM_BYTES_MAX) {
-                answer = placed.failed(&format!("its system prompt has more than {SYSTEM_BYTES_MAX} bytes"));
+            if matches!(&answer, HookResult::Change(system) if system.len() > SYSTEM_BYTES_MAX) {
+                answer = placed.failure(&format!("its system prompt has more than {SYSTEM_BYTES_MAX} bytes"));
             }
-            if let Some(system) = answer.given(placed.name())? {
+            if let Some(system) = answer.into_result(placed.name())? {
                 changed = Some(system);
             }
         }
@@ -46,10 +46,10 @@ impl Hooks {
         params: &ModelParams,
     ) -> Result<Option<ModelParams>, HookRefusal> {
         let mut laid: Option<ModelParams> = None;
-        for placed in self.at(HookPoint::Params, question.agent) {
+        for placed in self.hooks_at(HookPoint::Params, question.agent) {
             let now = laid.clone().map_or_else(|| params.clone(), |laid| laid.over(params));
             let answer = placed.ask(placed.hook.params(question, &now)).await;
-            if let Some(more) = answer.given(placed.name())? {
+            if let Some(more) = answer.into_result(placed.name())? {
                 laid = Some(match &laid {
                     Some(before) => more.over(before),
                     None => more,
@@ -60,8 +60,8 @@ impl Hooks {
     }
 }
 
-impl<T> Answer<T> {
-    fn given(self, hook: &str) -> Result<Option<T>, HookRefusal> {
+impl<T> HookResult<T> {
+    fn into_result(self, hook: &str) -> Result<Option<T>, HookRefusal> {
         let refusal = |because: String| HookRefusal { hook: hook.into(), because };
         match self {
             Self::Nothing | Self::FailedButGoOn => Ok(None),

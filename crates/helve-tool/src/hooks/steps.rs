@@ -4,18 +4,18 @@
 
 use helve_types::{Notice, SnapshotId, StepEdge, StepSnapshot};
 
-use super::{HookPoint, HookQuestion, Hooks, Placed, Problem, Said};
+use super::{HookPoint, HookProblem, HookQuestion, HookReply, Hooks, OrderedHook};
 
 impl Hooks {
     /// Whether any hook wants to be asked at this end of a step of this agent's.
     pub fn wait_for_step(&self, edge: StepEdge, agent: &str) -> bool {
-        self.at(point(edge), agent).next().is_some()
+        self.hooks_at(hook_point(edge), agent).next().is_some()
     }
 
     /// Asks the hooks one after the other; those that had nothing to say are left out.
     pub async fn step_snapshots(&self, edge: StepEdge, step: &HookQuestion<'_>) -> Vec<StepSnapshot> {
         let mut snapshots = vec![];
-        for placed in self.at(point(edge), step.agent) {
+        for placed in self.hooks_at(hook_point(edge), step.agent) {
             let (snapshot, notice) = match placed.take_snapshot(edge, step).await {
                 Ok(None) => continue,
                 Ok(Some(id)) => (Some(id), None),
@@ -28,7 +28,7 @@ impl Hooks {
     }
 }
 
-impl Placed {
+impl OrderedHook {
     async fn take_snapshot(
         &self,
         edge: StepEdge,
@@ -39,23 +39,25 @@ impl Placed {
             StepEdge::After => self.hook.after_step(step),
         };
         let problem = match self.wait_for_answer(work).await {
-            Ok(Said::Nothing) => return Ok(None),
-            Ok(Said::Change(snapshot)) => return Ok(Some(snapshot)),
-            Ok(Said::Refuse(_)) => Problem::Failed("it refused, and a step cannot be refused".into()),
+            Ok(HookReply::Nothing) => return Ok(None),
+            Ok(HookReply::Change(snapshot)) => return Ok(Some(snapshot)),
+            Ok(HookReply::Refuse(_)) => {
+                HookProblem::Failed("it refused, and a step cannot be refused".into())
+            }
             Err(problem) => problem,
         };
         tracing::warn!(hook = self.name(), %problem, run = %step.run, step = step.step, "step hook failed");
         Err(match problem {
-            Problem::TimedOut(limit) => {
+            HookProblem::TimedOut(limit) => {
                 let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
                 Notice::step_hook_timed_out(self.name(), limit_ms)
             }
-            Problem::Failed(_) => Notice::step_hook_failed(self.name()),
+            HookProblem::Failed(_) => Notice::step_hook_failed(self.name()),
         })
     }
 }
 
-fn point(edge: StepEdge) -> HookPoint {
+fn hook_point(edge: StepEdge) -> HookPoint {
     match edge {
         StepEdge::Before => HookPoint::BeforeStep,
         StepEdge::After => HookPoint::AfterStep,

@@ -14,13 +14,13 @@ use super::Permit;
 use crate::outcome::{Outcome, Stop};
 use crate::{CachePolicy, CacheScope, CallContext};
 
-type Kept = Cache<Arc<ToolOutput>, Stop>;
+type OutputCache = Cache<Arc<ToolOutput>, Stop>;
 
 impl Permit {
-    pub(super) async fn cached(
+    pub(super) async fn run_cached(
         &self,
         policy: CachePolicy,
-        cache: &Kept,
+        cache: &OutputCache,
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<ToolOutput, Stop> {
@@ -28,13 +28,13 @@ impl Permit {
             trail.push(Stage::Skipped { guard: "cache".into() });
         }
         if cx.skip.cache || policy.ttl.is_zero() {
-            return self.beside(policy, cache, cx, trail).await;
+            return self.run_and_store(policy, cache, cx, trail).await;
         }
         let key = self.key(policy.scope, cx);
         let parts = key.parts(self);
         let mut inner = Trail::default();
         let terms = self.tool.guarding.terms(policy);
-        let cached = cache.run(&parts, terms, async || match self.guarded(cx, &mut inner).await {
+        let cached = cache.run(&parts, terms, async || match self.run_with_retries(cx, &mut inner).await {
             Ok(output) => WorkResult::Store(Arc::new(output)),
             Err(stop) if is_own(&stop) => WorkResult::FailedAlone(stop),
             Err(stop) => WorkResult::Failed(stop),
@@ -59,15 +59,15 @@ impl Permit {
     }
 
     /// Runs the call whatever is kept, and keeps what it brings.
-    async fn beside(
+    async fn run_and_store(
         &self,
         policy: CachePolicy,
-        cache: &Kept,
+        cache: &OutputCache,
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<ToolOutput, Stop> {
         let pending = cache.reserve(&self.key(policy.scope, cx).parts(self));
-        let output = self.guarded(cx, trail).await?;
+        let output = self.run_with_retries(cx, trail).await?;
         pending.keep(Arc::new(output.clone()), self.tool.guarding.terms(policy));
         Ok(output)
     }
@@ -80,11 +80,11 @@ impl Permit {
     }
 
     fn key<'a>(&'a self, scope: CacheScope, cx: &'a CallContext) -> Key<'a> {
-        Key { whose: scope.whose(cx), version: self.tool.version_hash(), arguments: self.asked() }
+        Key { whose: scope.owner(cx), version: self.tool.version_hash(), arguments: self.cache_arguments() }
     }
 
     /// The arguments, without those that make no difference.
-    fn asked(&self) -> Cow<'_, str> {
+    fn cache_arguments(&self) -> Cow<'_, str> {
         let ignored = &self.tool.guarding.settings.cache_ignore;
         match &self.arguments.value {
             Value::Object(members) if members.keys().any(|name| ignored.contains(name)) => {

@@ -9,7 +9,7 @@ use helve_types::{Failure, RunState, Stage, ToolCall, ToolOutput, Trail};
 use serde_json::Value;
 
 use super::{Pipeline, bounded, labels};
-use crate::bound::Beside;
+use crate::bound::SideRecords;
 use crate::permit::millis;
 use crate::pipeline::instead::Answered;
 use crate::{CallContext, Fault, Outcome};
@@ -42,10 +42,10 @@ impl Pipeline {
                 let (output, beside) = self.looked_at(output, call, cx, &mut trail).await;
                 (Outcome::Finished(output), beside)
             }
-            Err(failure) => (Outcome::Failed(short(failure)), Beside::default()),
+            Err(failure) => (Outcome::Failed(short(failure)), SideRecords::default()),
         };
         let outcome = labels::of_brought(outcome);
-        crate::log::tell(&outcome, &trail, took);
+        crate::log::log_outcome(&outcome, &trail, took);
         cx.world.fate.at("client.before_result");
         let entry = outcome.entry(&call.id, trail, beside);
         cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
@@ -59,7 +59,7 @@ impl Pipeline {
         call: &ToolCall,
         cx: &CallContext,
         trail: &mut Trail,
-    ) -> (ToolOutput, Beside) {
+    ) -> (ToolOutput, SideRecords) {
         match cx.toolbox.resolve(&call.name) {
             Ok((tool, _)) => {
                 let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
@@ -68,7 +68,9 @@ impl Pipeline {
                 bounded(output, tool, cx, trail)
             }
             // A call of a tool that the run does not have was never given to anybody.
-            Err(_) => crate::bound::bound(output, crate::Guards::default().output_bytes_max, &call.id, cx),
+            Err(_) => {
+                crate::bound::bound_output(output, crate::Guards::default().output_bytes_max, &call.id, cx)
+            }
         }
     }
 }

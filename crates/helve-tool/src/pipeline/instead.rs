@@ -132,7 +132,7 @@ impl Pipeline {
 
     /// A tool that was not called itself: the run's own of that name, or else any.
     pub(super) fn other(&self, name: &str, cx: &CallContext) -> Option<Arc<Registered>> {
-        let own = cx.toolbox.named(name).cloned();
+        let own = cx.toolbox.find(name).cloned();
         own.or_else(|| self.others.as_ref()?.registry.get(name))
     }
 

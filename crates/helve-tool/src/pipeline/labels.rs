@@ -6,7 +6,7 @@
 use helve_types::{CLIENT, FailureKind, Flow, Labels, Stage, ToolOutput, Trail};
 
 use super::Pipeline;
-use crate::bound::Beside;
+use crate::bound::SideRecords;
 use crate::pipeline::instead::Answered;
 use crate::{CallContext, Outcome, Registered};
 
@@ -31,18 +31,18 @@ impl Pipeline {
         called: Option<&Registered>,
         trail: &Trail,
         cx: &CallContext,
-    ) -> (Outcome, Beside) {
-        let Some(called) = called else { return (outcome, Beside::default()) };
+    ) -> (Outcome, SideRecords) {
+        let Some(called) = called else { return (outcome, SideRecords::default()) };
         match outcome {
             Outcome::Failed(mut failure) if failure.kind == FailureKind::Failed => {
                 failure.labels = Some(Box::new(self.of_words(called, trail, cx)));
-                (Outcome::Failed(failure), Beside::default())
+                (Outcome::Failed(failure), SideRecords::default())
             }
             Outcome::Unknown { .. } => {
                 let labels = Some(Box::new(self.of_words(called, trail, cx)));
-                (outcome, Beside { labels, ..Beside::default() })
+                (outcome, SideRecords { labels, ..SideRecords::default() })
             }
-            other => (other, Beside::default()),
+            other => (other, SideRecords::default()),
         }
     }
 

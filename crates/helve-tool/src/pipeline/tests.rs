@@ -100,7 +100,7 @@ struct Lab {
     journal: RunJournal,
     registry: Registry,
     rules: Rules,
-    skip: crate::Skip,
+    skip: crate::SkippedGuards,
     hooks: Arc<Hooks>,
     cancel: CancellationToken,
     said: Arc<Mutex<String>>,
@@ -122,7 +122,7 @@ impl Lab {
             journal,
             registry: Registry::new(),
             rules: Rules::new(),
-            skip: crate::Skip::default(),
+            skip: crate::SkippedGuards::default(),
             hooks: Arc::default(),
             cancel: CancellationToken::new(),
             said: Arc::default(),
@@ -405,7 +405,7 @@ async fn what_a_rule_forbids_cannot_be_edited_into_a_call() {
 #[tokio::test]
 async fn a_clients_tool_is_handed_to_the_client() {
     let lab = Lab::new().await;
-    let theirs = Registered::of_client(spec("browser_js_eval", Effect::NonIdempotent)).unwrap();
+    let theirs = Registered::for_client(spec("browser_js_eval", Effect::NonIdempotent)).unwrap();
     let call = lab.call("browser_js_eval", r#"{"q": "1+1"}"#);
     let cx = CallContext { toolbox: Arc::new(Toolbox::new([Arc::new(theirs)])), ..lab.context(&call) };
     let outcome = Pipeline::new(Rules::new()).execute(&call, &cx).await.unwrap();

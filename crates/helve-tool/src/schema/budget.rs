@@ -42,7 +42,7 @@ impl Default for CompileBudget {
 }
 
 impl CompileBudget {
-    pub fn of(units: u64) -> Self {
+    pub fn new(units: u64) -> Self {
         Self { left: units }
     }
 
@@ -58,7 +58,7 @@ impl CompileBudget {
         Ok(())
     }
 
-    pub fn left(&self) -> u64 {
+    pub fn remaining(&self) -> u64 {
         self.left
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Schema;
 use super::budget::CHECK_DEPTH_MAX;
-use super::keywords::{About, about, schemas};
+use super::keywords::{SchemaSubject, about, schemas};
 use super::refs::Refs;
 
 /// Pattern units that count as one more for each character.
@@ -19,11 +19,11 @@ const PAIRS_OF: u64 = 16;
 
 /// It would take more steps than there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooMuch;
+pub(super) struct TooManySteps;
 
 /// What the check is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum For {
+pub(super) enum CheckPurpose {
     /// Whether it fits.
     Verdict,
     /// What does not fit: each member of a combination that does not holds a copy of the value for its error.
@@ -31,29 +31,34 @@ pub(super) enum For {
 }
 
 /// Counts the steps, up to `steps_max`.
-pub(super) fn count(schema: &Schema, value: &Value, steps_max: u64, goal: For) -> Result<u64, TooMuch> {
+pub(super) fn count(
+    schema: &Schema,
+    value: &Value,
+    steps_max: u64,
+    goal: CheckPurpose,
+) -> Result<u64, TooManySteps> {
     let refs = Refs::new(&schema.source);
-    let mut walk = Walk { schema, refs, left: steps_max, goal };
+    let mut walk = EffortCount { schema, refs, left: steps_max, goal };
     walk.visit(&schema.source, value, 0)?;
     Ok(steps_max - walk.left)
 }
 
-struct Walk<'s> {
+struct EffortCount<'s> {
     schema: &'s Schema,
     refs: Refs<'s>,
     left: u64,
-    goal: For,
+    goal: CheckPurpose,
 }
 
-impl<'s> Walk<'s> {
-    fn spend(&mut self, steps: usize) -> Result<(), TooMuch> {
-        self.left = self.left.checked_sub(steps as u64).ok_or(TooMuch)?;
+impl<'s> EffortCount<'s> {
+    fn spend(&mut self, steps: usize) -> Result<(), TooManySteps> {
+        self.left = self.left.checked_sub(steps as u64).ok_or(TooManySteps)?;
         Ok(())
     }
 
-    fn visit(&mut self, schema: &'s Value, value: &Value, depth: usize) -> Result<(), TooMuch> {
+    fn visit(&mut self, schema: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
         if depth > CHECK_DEPTH_MAX {
-            return Err(TooMuch);
+            return Err(TooManySteps);
         }
         let Value::Object(members) = schema else { return self.spend(1) };
         self.spend(1 + members.len())?;
@@ -61,32 +66,34 @@ impl<'s> Walk<'s> {
         let again =
             ["unevaluatedProperties", "unevaluatedItems"].iter().any(|name| members.contains_key(*name));
         for _ in 0..if again { 3 } else { 1 } {
-            self.beside(members, value, depth)?;
+            self.count_same_value(members, value, depth)?;
         }
         for (keyword, given) in members {
             match about(keyword) {
                 None => self.plain(keyword, given, value)?,
-                Some(About::Inside) => self.inside(schemas(keyword, given), value, depth)?,
-                Some(About::Member) => self.members(given, value, depth)?,
-                Some(About::Pattern) => self.patterned(given, value, depth)?,
-                Some(About::Names) => self.names(given, value, depth)?,
-                Some(About::Same | About::Nothing) => {}
+                Some(SchemaSubject::Inside) => self.inside(schemas(keyword, given), value, depth)?,
+                Some(SchemaSubject::Member) => self.members(given, value, depth)?,
+                Some(SchemaSubject::Pattern) => self.count_patterns(given, value, depth)?,
+                Some(SchemaSubject::Names) => self.names(given, value, depth)?,
+                Some(SchemaSubject::Same | SchemaSubject::Nothing) => {}
             }
         }
         Ok(())
     }
 
     /// Schemas of the same value.
-    fn beside(
+    fn count_same_value(
         &mut self,
         members: &'s Map<String, Value>,
         value: &Value,
         depth: usize,
-    ) -> Result<(), TooMuch> {
-        for (keyword, given) in members.iter().filter(|(keyword, _)| about(keyword) == Some(About::Same)) {
+    ) -> Result<(), TooManySteps> {
+        for (keyword, given) in
+            members.iter().filter(|(keyword, _)| about(keyword) == Some(SchemaSubject::Same))
+        {
             for inside in schemas(keyword, given) {
-                if self.goal == For::Errors {
-                    self.copied(value)?;
+                if self.goal == CheckPurpose::Errors {
+                    self.count_copy(value)?;
                 }
                 self.visit(inside, value, depth + 1)?;
             }
@@ -103,7 +110,7 @@ impl<'s> Walk<'s> {
         schemas: Box<dyn Iterator<Item = &'s Value> + 's>,
         value: &Value,
         depth: usize,
-    ) -> Result<(), TooMuch> {
+    ) -> Result<(), TooManySteps> {
         for schema in schemas {
             match value {
                 Value::Array(items) => {
@@ -118,7 +125,7 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    fn members(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooMuch> {
+    fn members(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
         let (Value::Object(given), Value::Object(members)) = (given, value) else { return Ok(()) };
         self.spend(given.len().min(members.len()))?;
         for (name, member) in members {
@@ -130,20 +137,20 @@ impl<'s> Walk<'s> {
     }
 
     /// Any name may fit any pattern.
-    fn patterned(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooMuch> {
+    fn count_patterns(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
         let (Value::Object(given), Value::Object(members)) = (given, value) else { return Ok(()) };
         for (pattern, schema) in given {
             for (name, member) in members {
                 // Once for the schema and once to find out which names are left over.
-                self.matched(pattern, name)?;
-                self.matched(pattern, name)?;
+                self.count_match(pattern, name)?;
+                self.count_match(pattern, name)?;
                 self.visit(schema, member, depth + 1)?;
             }
         }
         Ok(())
     }
 
-    fn names(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooMuch> {
+    fn names(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
         let Value::Object(members) = value else { return Ok(()) };
         for name in members.keys() {
             self.visit(given, &Value::String(name.clone()), depth + 1)?;
@@ -151,51 +158,51 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    fn matched(&mut self, pattern: &str, text: &str) -> Result<(), TooMuch> {
+    fn count_match(&mut self, pattern: &str, text: &str) -> Result<(), TooManySteps> {
         let units = self.schema.measure.patterns.get(pattern).copied().unwrap_or(u64::MAX);
         let each = usize::try_from(1 + units / UNITS_OF_A_STEP).unwrap_or(usize::MAX);
         self.spend((1 + text.len() / BYTES_OF_A_STEP).saturating_mul(each))
     }
 
     /// Keywords without schemas.
-    fn plain(&mut self, keyword: &str, given: &Value, value: &Value) -> Result<(), TooMuch> {
+    fn plain(&mut self, keyword: &str, given: &Value, value: &Value) -> Result<(), TooManySteps> {
         match (keyword, given, value) {
-            ("pattern", Value::String(pattern), Value::String(text)) => self.matched(pattern, text),
+            ("pattern", Value::String(pattern), Value::String(text)) => self.count_match(pattern, text),
             ("enum", Value::Array(values), Value::Array(_) | Value::Object(_)) => {
-                values.iter().try_for_each(|other| self.whole(other, 1))
+                values.iter().try_for_each(|other| self.count_all(other, 1))
             }
             ("enum", Value::Array(values), _) => self.spend(values.len()),
-            ("const", given, _) => self.whole(given, 1),
+            ("const", given, _) => self.count_all(given, 1),
             ("required", Value::Array(names), Value::Object(_)) => self.spend(names.len()),
             ("dependentRequired", Value::Object(all), Value::Object(_)) => {
-                all.values().try_for_each(|names| self.whole(names, 1))
+                all.values().try_for_each(|names| self.count_all(names, 1))
             }
-            ("uniqueItems", _, Value::Array(_)) => self.whole(value, PAIRS_OF),
+            ("uniqueItems", _, Value::Array(_)) => self.count_all(value, PAIRS_OF),
             (_, _, Value::String(text)) => self.spend(text.len() / BYTES_OF_A_STEP / 4),
             _ => Ok(()),
         }
     }
 
     /// Every value inside of it and all text.
-    fn copied(&mut self, value: &Value) -> Result<(), TooMuch> {
+    fn count_copy(&mut self, value: &Value) -> Result<(), TooManySteps> {
         self.spend(1)?;
         match value {
             Value::String(text) => self.spend(text.len() / BYTES_OF_A_STEP),
-            Value::Array(items) => items.iter().try_for_each(|item| self.copied(item)),
+            Value::Array(items) => items.iter().try_for_each(|item| self.count_copy(item)),
             Value::Object(members) => members.iter().try_for_each(|(name, member)| {
                 self.spend(1 + name.len() / BYTES_OF_A_STEP)?;
-                self.copied(member)
+                self.count_copy(member)
             }),
             _ => Ok(()),
         }
     }
 
     /// Every value inside of it, `times` over.
-    fn whole(&mut self, value: &Value, times: u64) -> Result<(), TooMuch> {
-        self.left = self.left.checked_sub(times).ok_or(TooMuch)?;
+    fn count_all(&mut self, value: &Value, times: u64) -> Result<(), TooManySteps> {
+        self.left = self.left.checked_sub(times).ok_or(TooManySteps)?;
         match value {
-            Value::Array(items) => items.iter().try_for_each(|item| self.whole(item, times)),
-            Value::Object(members) => members.values().try_for_each(|member| self.whole(member, times)),
+            Value::Array(items) => items.iter().try_for_each(|item| self.count_all(item, times)),
+            Value::Object(members) => members.values().try_for_each(|member| self.count_all(member, times)),
             _ => Ok(()),
         }
     }

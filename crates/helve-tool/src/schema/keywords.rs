@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// What a schema inside of another is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum About {
+pub(super) enum SchemaSubject {
     /// The same value.
     Same,
     /// Every item, or every member, of the value.
@@ -20,10 +20,10 @@ pub(super) enum About {
 }
 
 /// What the schemas under a keyword are about, if it holds any.
-pub(super) fn about(keyword: &str) -> Option<About> {
+pub(super) fn about(keyword: &str) -> Option<SchemaSubject> {
     Some(match keyword {
         "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas"
-        | "dependencies" | "extends" | "disallow" => About::Same,
+        | "dependencies" | "extends" | "disallow" => SchemaSubject::Same,
         "items"
         | "prefixItems"
         | "additionalItems"
@@ -31,11 +31,11 @@ pub(super) fn about(keyword: &str) -> Option<About> {
         | "unevaluatedItems"
         | "additionalProperties"
         | "unevaluatedProperties"
-        | "contentSchema" => About::Inside,
-        "properties" => About::Member,
-        "patternProperties" => About::Pattern,
-        "propertyNames" => About::Names,
-        "$defs" | "definitions" => About::Nothing,
+        | "contentSchema" => SchemaSubject::Inside,
+        "properties" => SchemaSubject::Member,
+        "patternProperties" => SchemaSubject::Pattern,
+        "propertyNames" => SchemaSubject::Names,
+        "$defs" | "definitions" => SchemaSubject::Nothing,
         _ => return None,
     })
 }

@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 use super::budget::{
     CHAIN_MAX, EXPANSION_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, TARGETS_MAX,
 };
-use super::keywords::{About, about, schemas};
+use super::keywords::{SchemaSubject, about, schemas};
 use super::pattern;
 use super::refs::Refs;
 
 /// What was found out about a schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Measure {
+pub(super) struct SchemaMeasure {
     /// The work of making it ready.
     pub(super) units: u64,
     /// Its patterns and what each of them costs.
     pub(super) patterns: BTreeMap<String, u64>,
 }
 
-impl Measure {
+impl SchemaMeasure {
     /// What all patterns cost together.
     pub(super) fn pattern_units(&self) -> u64 {
         self.patterns.values().fold(0, |sum, units| sum.saturating_add(*units))
@@ -28,7 +28,7 @@ impl Measure {
 }
 
 /// Measures a schema, or says which bound it is beyond.
-pub(super) fn measure(schema: &Value, text: &str) -> Result<Measure, String> {
+pub(super) fn measure(schema: &Value, text: &str) -> Result<SchemaMeasure, String> {
     if text.len() > SCHEMA_BYTES_MAX {
         return Err(format!(
             "it has {} bytes; {SCHEMA_BYTES_MAX} are the most that a schema may have",
@@ -46,10 +46,10 @@ pub(super) fn measure(schema: &Value, text: &str) -> Result<Measure, String> {
         return Err(format!("it has {found} patterns; {PATTERNS_MAX} are the most that a schema may have"));
     }
     let refs = Refs::new(schema);
-    Expansion { refs: &refs, known: HashMap::new(), targets: HashSet::new() }.everywhere(schema)?;
+    Expansion { refs: &refs, known: HashMap::new(), targets: HashSet::new() }.count_all(schema)?;
     // Some of the nodes are looked at for each draft's rules and then made into something.
     let units = scan.patterns.values().fold(scan.nodes * 2, |sum, units| sum.saturating_add(*units));
-    Ok(Measure { units, patterns: scan.patterns })
+    Ok(SchemaMeasure { units, patterns: scan.patterns })
 }
 
 /// How deeply brackets are nested in text that was written by us.
@@ -137,7 +137,7 @@ fn address(value: &Value) -> usize {
 
 impl<'s> Expansion<'s, '_> {
     /// Counts for every schema that can be reached.
-    fn everywhere(mut self, root: &'s Value) -> Result<(), String> {
+    fn count_all(mut self, root: &'s Value) -> Result<(), String> {
         let mut seen = HashSet::new();
         let mut open = vec![root];
         while let Some(schema) = open.pop() {
@@ -178,7 +178,9 @@ impl<'s> Expansion<'s, '_> {
         }
         self.known.insert(address(schema), None);
         let mut sum = 1_u64;
-        for (keyword, given) in members.iter().filter(|(keyword, _)| about(keyword) == Some(About::Same)) {
+        for (keyword, given) in
+            members.iter().filter(|(keyword, _)| about(keyword) == Some(SchemaSubject::Same))
+        {
             for inside in schemas(keyword, given) {
                 sum = sum.saturating_add(self.count(inside, chain + 1)?);
             }

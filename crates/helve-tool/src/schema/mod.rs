@@ -5,8 +5,8 @@
 //! or it was used lately; what all schemas together hold has a bound.
 
 mod budget;
+mod cache;
 mod effort;
-mod kept;
 mod keywords;
 mod measure;
 mod pattern;
@@ -21,9 +21,9 @@ use self::budget::CHECK_STEPS_MAX;
 pub use self::budget::{
     COMPILE_UNITS_MAX, CompileBudget, PATTERN_BYTES_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX,
 };
-use self::effort::For;
-use self::kept::Weight;
-use self::measure::Measure;
+use self::cache::MemoryShare;
+use self::effort::CheckPurpose;
+use self::measure::SchemaMeasure;
 
 /// More than this is not done between two other things, but beside them.
 pub(crate) const STEPS_INLINE_MAX: u64 = 20_000;
@@ -39,14 +39,14 @@ const LAZY_BYTES_MAX: usize = 256 << 10;
 pub(crate) struct Schema {
     source: Value,
     validator: Validator,
-    measure: Measure,
+    measure: SchemaMeasure,
     /// What it holds is counted as long as it is there.
-    weight: Weight,
+    weight: MemoryShare,
 }
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fit {
+pub(crate) enum CheckResult {
     Fits,
     Misfit,
     /// It would have taken more work than one check may.
@@ -54,21 +54,21 @@ pub(crate) enum Fit {
 }
 
 impl Schema {
-    /// Makes a tool's `parameters` ready, or says what is wrong with them.
+    /// Makes a tool's `parameters` ready, or says what is wrong with them; the field's name is the caller's to say.
     pub(crate) fn compile(schema: &Value, budget: &mut CompileBudget) -> Result<Arc<Self>, String> {
         if schema.get("type").and_then(Value::as_str) != Some("object") {
-            return Err("`parameters` must be a JSON Schema with `\"type\": \"object\"`".into());
+            return Err("must be a JSON Schema with `\"type\": \"object\"`".into());
         }
         let text = schema.to_string();
-        let measure = measure::measure(schema, &text)
-            .map_err(|problem| format!("`parameters` cannot be taken: {problem}"))?;
+        let measure =
+            measure::measure(schema, &text).map_err(|problem| format!("cannot be taken: {problem}"))?;
         // Also for what is kept: whether it is refused must not depend on what others have handed in.
         budget.spend(measure.units).map_err(|_| too_much_work(&measure))?;
-        kept::find_or_make(&text, || Self::make(schema, measure))
+        cache::find_or_make(&text, || Self::make(schema, measure))
     }
 
-    fn make(schema: &Value, measure: Measure) -> Result<Self, String> {
-        let weight = Weight::take(schema, &measure)?;
+    fn make(schema: &Value, measure: SchemaMeasure) -> Result<Self, String> {
+        let weight = MemoryShare::take(schema, &measure)?;
         let dearest = measure.patterns.values().copied().max().unwrap_or(0);
         let memory = usize::try_from(dearest.saturating_mul(BYTES_OF_A_UNIT)).unwrap_or(usize::MAX);
         let patterns = PatternOptions::regex()
@@ -80,27 +80,27 @@ impl Schema {
             .with_format("regex", |_: &str| true)
             .offline()
             .build(schema)
-            .map_err(|error| format!("`parameters` is not a valid JSON Schema: {}", shortly(&error)))?;
+            .map_err(|error| format!("is not a valid JSON Schema: {}", shortly(&error)))?;
         Ok(Self { source: schema.clone(), validator, measure, weight })
     }
 
     /// The steps that it takes to check a value, if those are few enough.
     pub(crate) fn effort(&self, value: &Value, steps_max: u64) -> Option<u64> {
-        effort::count(self, value, steps_max.min(CHECK_STEPS_MAX), For::Verdict).ok()
+        effort::count(self, value, steps_max.min(CHECK_STEPS_MAX), CheckPurpose::Verdict).ok()
     }
 
     /// Whether a value fits.
-    pub(crate) fn fit(&self, value: &Value) -> Fit {
+    pub(crate) fn check(&self, value: &Value) -> CheckResult {
         match self.effort(value, CHECK_STEPS_MAX) {
-            None => Fit::TooMuchWork,
-            Some(_) if self.validator.is_valid(value) => Fit::Fits,
-            Some(_) => Fit::Misfit,
+            None => CheckResult::TooMuchWork,
+            Some(_) if self.validator.is_valid(value) => CheckResult::Fits,
+            Some(_) => CheckResult::Misfit,
         }
     }
 
     /// What does not fit, as far as it can be found out with little work.
     pub(crate) fn errors<'v>(&'v self, value: &'v Value) -> Vec<ValidationError<'v>> {
-        match effort::count(self, value, STEPS_TOLD_MAX, For::Errors) {
+        match effort::count(self, value, STEPS_TOLD_MAX, CheckPurpose::Errors) {
             Ok(_) => self.validator.iter_errors(value).take(ERRORS_MAX).collect(),
             Err(_) => vec![],
         }
@@ -117,7 +117,7 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
 
 /// The same for one of many that are looked at together.
 pub fn check_schema_within(schema: &Value, budget: &mut CompileBudget) -> Result<(), String> {
-    Schema::compile(schema, budget).map(drop)
+    Schema::compile(schema, budget).map(drop).map_err(|problem| format!("`parameters` {problem}"))
 }
 
 /// What a pattern costs to be made ready, or why it is not tried.
@@ -125,7 +125,7 @@ pub fn pattern_units(pattern: &str) -> Result<u64, String> {
     pattern::units(pattern)
 }
 
-fn too_much_work(measure: &Measure) -> String {
+fn too_much_work(measure: &SchemaMeasure) -> String {
     let dearest = measure.patterns.iter().max_by_key(|(_, units)| **units);
     let which = match dearest {
         Some((pattern, units)) if *units > measure.units / 4 => {
@@ -135,7 +135,7 @@ fn too_much_work(measure: &Measure) -> String {
         _ => "; send fewer or smaller schemas at once".into(),
     };
     format!(
-        "`parameters` would take too much work to make ready ({} units, or {COMPILE_UNITS_MAX} for all schemas of a \
+        "would take too much work to make ready ({} units, or {COMPILE_UNITS_MAX} for all schemas of a \
          request){which}",
         measure.units
     )
@@ -143,7 +143,7 @@ fn too_much_work(measure: &Measure) -> String {
 
 /// An error in at most `PROBLEM_BYTES_MAX` bytes, however large the value is that it quotes.
 pub(crate) fn shortly(error: &dyn std::fmt::Display) -> String {
-    crate::bound::written_within(error, PROBLEM_BYTES_MAX)
+    crate::bound::display_within(error, PROBLEM_BYTES_MAX)
 }
 
 const PROBLEM_BYTES_MAX: usize = 500;

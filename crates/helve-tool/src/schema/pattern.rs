@@ -29,7 +29,8 @@ pub(super) fn units(pattern: &str) -> Result<u64, String> {
         );
     }
     // `[` in a class is a character to some and opens another class to others.
-    let units = Reader::new(pattern, true).whole().max(Reader::new(pattern, false).whole());
+    let units =
+        PatternReader::new(pattern, true).read_all().max(PatternReader::new(pattern, false).read_all());
     Ok(if flags.contains('i') { units.saturating_mul(FOLDED) } else { units })
 }
 
@@ -44,13 +45,13 @@ fn flags(pattern: &str) -> String {
 
 /// The cost of what stands in one pair of brackets so far.
 #[derive(Default)]
-struct Group {
+struct PatternGroup {
     sum: u64,
     /// What a repetition that comes next would repeat; part of the sum.
     last: u64,
 }
 
-impl Group {
+impl PatternGroup {
     fn add(&mut self, cost: u64) {
         self.sum = self.sum.saturating_add(cost);
         self.last = cost;
@@ -63,12 +64,12 @@ impl Group {
     }
 }
 
-struct Reader<'p> {
+struct PatternReader<'p> {
     rest: &'p str,
     classes_nest: bool,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> PatternReader<'p> {
     fn new(pattern: &'p str, classes_nest: bool) -> Self {
         Self { rest: pattern, classes_nest }
     }
@@ -80,9 +81,9 @@ impl<'p> Reader<'p> {
         Some(next)
     }
 
-    fn whole(mut self) -> u64 {
+    fn read_all(mut self) -> u64 {
         let mut open = vec![];
-        let mut group = Group::default();
+        let mut group = PatternGroup::default();
         while let Some(c) = self.next() {
             match c {
                 '(' => open.push(std::mem::take(&mut group)),
@@ -91,18 +92,18 @@ impl<'p> Reader<'p> {
                     group.add(inside.sum.saturating_add(2));
                 }
                 '[' => {
-                    let cost = self.class();
+                    let cost = self.read_class();
                     group.add(cost);
                 }
                 '\\' => {
-                    let cost = self.escaped();
+                    let cost = self.read_escape();
                     group.add(cost);
                 }
                 '.' => group.add(WIDE_CLASS),
                 '|' => group.add(1),
                 '*' | '?' => {}
                 '+' => group.repeat(1),
-                '{' => match self.counted() {
+                '{' => match self.read_count() {
                     Some(times) => group.repeat(times),
                     None => group.add(1),
                 },
@@ -113,7 +114,7 @@ impl<'p> Reader<'p> {
         open.into_iter().fold(group.sum, |sum, outer| sum.saturating_add(outer.sum))
     }
 
-    fn escaped(&mut self) -> u64 {
+    fn read_escape(&mut self) -> u64 {
         match self.next() {
             Some('p' | 'P') => {
                 if self.next() == Some('{') {
@@ -127,7 +128,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    fn class(&mut self) -> u64 {
+    fn read_class(&mut self) -> u64 {
         let mut cost = 2_u64;
         let mut classes = 0_u64;
         if self.rest.starts_with('^') {
@@ -148,7 +149,7 @@ impl<'p> Reader<'p> {
                         break;
                     }
                 }
-                '\\' => match self.escaped() {
+                '\\' => match self.read_escape() {
                     UNICODE_CLASS => classes += 1,
                     other => cost = cost.saturating_add(other),
                 },
@@ -162,7 +163,7 @@ impl<'p> Reader<'p> {
     }
 
     /// How often `{3,7}` repeats at most; without an end it repeats as often as it must.
-    fn counted(&mut self) -> Option<u64> {
+    fn read_count(&mut self) -> Option<u64> {
         let (inside, after) = self.rest.split_once('}')?;
         let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
         let number = |text: &str| text.trim().parse::<u64>().ok();

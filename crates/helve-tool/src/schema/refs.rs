@@ -17,14 +17,14 @@ impl<'s> Refs<'s> {
     pub(super) fn new(root: &'s Value) -> Self {
         let id = root.get("$id").and_then(Value::as_str).map(|id| id.trim_end_matches('#'));
         let mut refs = Self { root, id, anchors: HashMap::new() };
-        refs.gather(root);
+        refs.collect(root);
         refs
     }
 
     /// The depth of the schema is bounded.
-    fn gather(&mut self, value: &'s Value) {
+    fn collect(&mut self, value: &'s Value) {
         match value {
-            Value::Array(items) => items.iter().for_each(|item| self.gather(item)),
+            Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
             Value::Object(members) => {
                 for keyword in ["$anchor", "$dynamicAnchor"] {
                     if let Some(name) = members.get(keyword).and_then(Value::as_str) {
@@ -37,7 +37,7 @@ impl<'s> Refs<'s> {
                 {
                     self.anchors.entry(name).or_default().push(value);
                 }
-                members.values().for_each(|member| self.gather(member));
+                members.values().for_each(|member| self.collect(member));
             }
             _ => {}
         }
@@ -48,18 +48,18 @@ impl<'s> Refs<'s> {
         let mut found = vec![];
         for keyword in super::keywords::REFERENCES {
             if let Some(reference) = members.get(keyword).and_then(Value::as_str) {
-                found.extend(self.target(reference)?);
+                found.extend(self.find_target(reference)?);
             }
         }
         Ok(found)
     }
 
-    fn target(&self, reference: &str) -> Result<Vec<&'s Value>, String> {
+    fn find_target(&self, reference: &str) -> Result<Vec<&'s Value>, String> {
         let outside = || {
             format!(
                 "`$ref` is `{}`, which is not in this schema; write what is meant under `$defs` and refer to it as \
                  `#/$defs/NAME`",
-                shortened(reference)
+                shorten(reference)
             )
         };
         let inside = match reference.strip_prefix('#') {
@@ -75,7 +75,7 @@ impl<'s> Refs<'s> {
         if inside.is_empty() {
             return Ok(vec![self.root]);
         }
-        let inside = decoded(inside);
+        let inside = percent_decode(inside);
         let found = match inside.starts_with('/') {
             true => self.root.pointer(&inside).map(|found| vec![found]),
             false => self.anchors.get(inside.as_str()).cloned(),
@@ -84,12 +84,12 @@ impl<'s> Refs<'s> {
     }
 }
 
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
 /// Pointers in fragments are percent-encoded.
-fn decoded(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {

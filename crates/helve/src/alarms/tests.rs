@@ -1,16 +1,16 @@
 //! A webhook behind real HTTP.
 
-use helve_tool::AlarmKind;
+use helve_tool::BreakerAlertKind;
 use helve_types::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::testing::{HttpStub, webhook_at};
 
-fn alarm(tool: &str) -> Alarm {
-    Alarm {
+fn alarm(tool: &str) -> BreakerAlert {
+    BreakerAlert {
         tool: tool.into(),
-        kind: AlarmKind::Opened,
+        kind: BreakerAlertKind::Opened,
         because: "connection refused".into(),
         at: Timestamp(7),
         retry_after_ms: Some(60_000),

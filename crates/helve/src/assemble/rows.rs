@@ -22,7 +22,9 @@ pub(super) fn catalogue(
 ) -> Catalogue {
     // The variables of a running server are those that it was started with.
     let variables = |name: &str| std::env::var(name).ok();
-    let http = HttpTools::new(egress.clone()).reading(Arc::new(variables)).beside(config.listen.port());
+    let http = HttpTools::new(egress.clone())
+        .with_variables(Arc::new(variables))
+        .with_own_port(config.listen.port());
     let needs = http.clone();
     let tables: BTreeMap<_, _> = config.tools.iter().cloned().collect();
     let off = tables.iter().filter(|(_, table)| table.enabled == Some(false));

@@ -49,7 +49,7 @@ pub(super) fn databases(
             _ => return Err(wrong("", "either `url` or `url_env` says where the database is".into())),
         };
         let mut database = Database::new(&name, &url).map_err(|what| wrong(key, what))?;
-        database = database.described(&table.description);
+        database = database.with_description(&table.description);
         if let Some(rows_max) = table.rows_max {
             database = database.with_rows_max(rows_max.get());
         }

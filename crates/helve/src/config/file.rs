@@ -328,7 +328,7 @@ impl GuardsTable {
         if of_tool.is_none() && concurrent_and_user.is_none() && rate.is_none() {
             return None;
         }
-        let mut limit = Rate::over(rate, of_tool.unwrap_or_default());
+        let mut limit = Rate::apply(rate, of_tool.unwrap_or_default());
         limit.concurrent = concurrent_and_user.map(NonZeroU32::get).or(limit.concurrent);
         limit.wait = self.wait_ms.map_or(limit.wait, Duration::from_millis);
         Some(limit)
@@ -374,7 +374,7 @@ impl GuardsTable {
         over.output_bytes_max = self.output_bytes_max.map_or(over.output_bytes_max, NonZeroUsize::get);
         let [rate, _] = self.rates();
         if self.concurrent.is_some() || rate.is_some() || self.wait_ms.is_some() {
-            let mut limit = Rate::over(rate, over.limits.tool.unwrap_or_default());
+            let mut limit = Rate::apply(rate, over.limits.tool.unwrap_or_default());
             limit.concurrent = self.concurrent.map(NonZeroU32::get).or(limit.concurrent);
             limit.wait = ms(self.wait_ms).unwrap_or(limit.wait);
             over.limits.tool = Some(limit);

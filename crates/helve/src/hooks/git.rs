@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use helve_process::{ProcessError, Program, ResourceLimits};
-use helve_tool::{Hook, HookError, HookFuture, HookQuestion, Said};
+use helve_tool::{Hook, HookError, HookFuture, HookQuestion, HookReply};
 use helve_types::{SnapshotId, StepEdge};
 
 /// How much of the output of one git process is read: names of refs and of filters.
@@ -37,11 +37,11 @@ pub struct GitSnapshots {
 
 impl Hook for GitSnapshots {
     fn before_step<'a>(&'a self, step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
-        Box::pin(async { self.take(step, StepEdge::Before).await.map(Said::Change) })
+        Box::pin(async { self.take(step, StepEdge::Before).await.map(HookReply::Change) })
     }
 
     fn after_step<'a>(&'a self, step: &'a HookQuestion<'a>) -> HookFuture<'a, SnapshotId> {
-        Box::pin(async { self.take(step, StepEdge::After).await.map(Said::Change) })
+        Box::pin(async { self.take(step, StepEdge::After).await.map(HookReply::Change) })
     }
 }
 

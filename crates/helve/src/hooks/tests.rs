@@ -41,7 +41,7 @@ fn by_command(script: &str) -> Foreign {
 }
 
 /// What a hook says before a call.
-async fn before(hook: &Foreign) -> Result<Said<Value>, HookError> {
+async fn before(hook: &Foreign) -> Result<HookReply<Value>, HookError> {
     let run = World::still().run_id();
     let (call, user, arguments) = (CallId::new(run, 1, 0), UserId("mei".into()), json!({"q": "x"}));
     let about = HookCall {
@@ -61,7 +61,7 @@ async fn before(hook: &Foreign) -> Result<Said<Value>, HookError> {
 async fn an_endpoint_is_told_the_call_and_may_change_it() {
     let mut stub = HttpStub::start([(200, r#"{"arguments": {"q": "y"}}"#)]).await;
     let said = before(&over_http(&stub.url("/hook"))).await;
-    assert_eq!(said, Ok(Said::Change(json!({"q": "y"}))));
+    assert_eq!(said, Ok(HookReply::Change(json!({"q": "y"}))));
     let seen = stub.request().await;
     assert_eq!(seen.line, "POST /hook HTTP/1.1");
     let mut told: Value = serde_json::from_str(&seen.body).unwrap();
@@ -88,9 +88,9 @@ async fn an_endpoint_may_refuse_say_nothing_or_fail() {
     ];
     let stub = HttpStub::start(answers).await;
     let hook = over_http(&stub.url("/hook"));
-    assert_eq!(before(&hook).await, Ok(Said::Refuse("not on Sundays".into())));
-    assert_eq!(before(&hook).await, Ok(Said::Nothing));
-    assert_eq!(before(&hook).await, Ok(Said::Nothing));
+    assert_eq!(before(&hook).await, Ok(HookReply::Refuse("not on Sundays".into())));
+    assert_eq!(before(&hook).await, Ok(HookReply::Nothing));
+    assert_eq!(before(&hook).await, Ok(HookReply::Nothing));
     for problem in ["it answered 500", "no JSON", "unknown field `argument`", "`refuse` in its answer"] {
         let error = before(&hook).await.unwrap_err();
         assert!(error.0.contains(problem), "{error}");
@@ -100,13 +100,13 @@ async fn an_endpoint_may_refuse_say_nothing_or_fail() {
 #[tokio::test]
 async fn a_command_reads_the_question_and_writes_the_answer() {
     let script = r#"read -r question; case "$question" in *'"tool":"look"'*) printf '{"arguments":{"q":"%s"}}' "$GREETING";; esac"#;
-    assert_eq!(before(&by_command(script)).await, Ok(Said::Change(json!({"q": "hello"}))));
+    assert_eq!(before(&by_command(script)).await, Ok(HookReply::Change(json!({"q": "hello"}))));
 }
 
 #[tokio::test]
 async fn a_command_gets_no_variable_that_is_not_listed() {
     let said = before(&by_command(r#"printf '{"refuse":"%s%s"}' "$HOME" "$CARGO_MANIFEST_DIR""#)).await;
-    assert_eq!(said, Ok(Said::Refuse(String::new())));
+    assert_eq!(said, Ok(HookReply::Refuse(String::new())));
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn a_command_that_fails_says_why() {
 
 #[tokio::test]
 async fn a_command_that_does_not_read_what_it_is_told_is_fine() {
-    assert_eq!(before(&by_command("exec <&-; printf '{}'")).await, Ok(Said::Nothing));
+    assert_eq!(before(&by_command("exec <&-; printf '{}'")).await, Ok(HookReply::Nothing));
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn a_command_that_is_given_up_is_killed_with_its_children() {
 }
 
 /// What a hook says after the second step of a run.
-async fn after_step(hook: &Foreign) -> Result<Said<SnapshotId>, HookError> {
+async fn after_step(hook: &Foreign) -> Result<HookReply<SnapshotId>, HookError> {
     let (run, user) = (World::still().run_id(), UserId("mei".into()));
     hook.after_step(&HookQuestion {
         run,
@@ -205,14 +205,14 @@ async fn an_endpoint_names_a_snapshot_of_a_step() {
     let mut stub = HttpStub::start(answers).await;
     let hook = over_http(&stub.url("/hook"));
     let id = SnapshotId::try_from("volume/7@2".to_owned()).unwrap();
-    assert_eq!(after_step(&hook).await, Ok(Said::Change(id)));
+    assert_eq!(after_step(&hook).await, Ok(HookReply::Change(id)));
     let mut told: Value = serde_json::from_str(&stub.request().await.body).unwrap();
     assert!(told.as_object_mut().unwrap().remove("run").is_some());
     let expected = json!({
         "hook": "house", "point": "after_step", "agent": "default", "user": "mei", "model": "m", "step": 2,
     });
     assert_eq!(told, expected);
-    assert_eq!(after_step(&hook).await, Ok(Said::Nothing));
+    assert_eq!(after_step(&hook).await, Ok(HookReply::Nothing));
     for problem in ["a snapshot id has 1 to 200 of", "invalid type: integer", "unknown field `id`"] {
         let error = after_step(&hook).await.unwrap_err();
         assert!(error.0.contains(problem), "{error}");
@@ -223,7 +223,7 @@ async fn an_endpoint_names_a_snapshot_of_a_step() {
 async fn a_command_names_a_snapshot_of_a_step_of_bounded_length() {
     let script = r#"read -r question; case "$question" in *'"step":2'*) printf '{"snapshot":"s-%s"}' "$GREETING";; esac"#;
     let id = SnapshotId::try_from("s-hello".to_owned()).unwrap();
-    assert_eq!(after_step(&by_command(script)).await, Ok(Said::Change(id)));
+    assert_eq!(after_step(&by_command(script)).await, Ok(HookReply::Change(id)));
     let long = r#"printf '{"snapshot":"'; head -c 201 /dev/zero | tr '\0' 'a'; printf '"}'"#;
     let huge = r#"printf '{"snapshot":"'; head -c 5000000 /dev/zero | tr '\0' 'a'; printf '"}'"#;
     for (script, problem) in
@@ -237,17 +237,20 @@ async fn a_command_names_a_snapshot_of_a_step_of_bounded_length() {
 #[test]
 fn answers_at_every_point_are_read() {
     let system = |answer| wire::system(answer, "Be brief.");
-    assert_eq!(system(json!({"add": "Be kind."})), Ok(Said::Change("Be brief.\n\nBe kind.".into())));
-    assert_eq!(system(json!({"system": "Be long."})), Ok(Said::Change("Be long.".into())));
-    assert_eq!(system(json!({})), Ok(Said::Nothing));
+    assert_eq!(system(json!({"add": "Be kind."})), Ok(HookReply::Change("Be brief.\n\nBe kind.".into())));
+    assert_eq!(system(json!({"system": "Be long."})), Ok(HookReply::Change("Be long.".into())));
+    assert_eq!(system(json!({})), Ok(HookReply::Nothing));
     let params = wire::params(json!({"params": {"temperature": 0.5}}));
-    assert_eq!(params, Ok(Said::Change(ModelParams { temperature: Some(0.5), ..ModelParams::default() })));
+    assert_eq!(
+        params,
+        Ok(HookReply::Change(ModelParams { temperature: Some(0.5), ..ModelParams::default() }))
+    );
     let output = wire::output(json!({"text": "****"}));
     let changed = ChangedOutput { text: Some("****".into()), ..ChangedOutput::default() };
-    assert_eq!(output, Ok(Said::Change(changed)));
-    assert_eq!(wire::output(json!({})), Ok(Said::Nothing));
+    assert_eq!(output, Ok(HookReply::Change(changed)));
+    assert_eq!(wire::output(json!({})), Ok(HookReply::Nothing));
     let fewer = ChangedOutput { title: Some("x".into()), files: Some(vec![]), ..ChangedOutput::default() };
-    assert_eq!(wire::output(json!({"title": "x", "files": []})), Ok(Said::Change(fewer)));
+    assert_eq!(wire::output(json!({"title": "x", "files": []})), Ok(HookReply::Change(fewer)));
 }
 
 #[test]

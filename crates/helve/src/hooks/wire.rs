@@ -1,6 +1,6 @@
 //! What a foreign hook is asked, and how its answer is read. A word that is not known is a mistake worth telling.
 
-use helve_tool::{ChangedOutput, HookError, HookPoint, JsonBounds, Said};
+use helve_tool::{ChangedOutput, HookError, HookPoint, HookReply, JsonBounds};
 use helve_types::{ModelParams, SnapshotId, ToolOutput};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -31,7 +31,7 @@ pub(super) fn answer(bytes: &[u8]) -> Result<Option<Value>, HookError> {
         .map_err(|error| HookError(format!("its answer is no JSON ({error})")))
 }
 
-pub(super) fn arguments(answer: Value) -> Result<Said<Value>, HookError> {
+pub(super) fn arguments(answer: Value) -> Result<HookReply<Value>, HookError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Answer {
@@ -40,7 +40,7 @@ pub(super) fn arguments(answer: Value) -> Result<Said<Value>, HookError> {
     read(answer, |answer: Answer| answer.arguments)
 }
 
-pub(super) fn output(answer: Value) -> Result<Said<ChangedOutput>, HookError> {
+pub(super) fn output(answer: Value) -> Result<HookReply<ChangedOutput>, HookError> {
     read(answer, |output: ChangedOutput| (output != ChangedOutput::default()).then_some(output))
 }
 
@@ -57,7 +57,7 @@ pub(super) fn shown(output: &ToolOutput) -> Value {
     shown
 }
 
-pub(super) fn system(answer: Value, before: &str) -> Result<Said<String>, HookError> {
+pub(super) fn system(answer: Value, before: &str) -> Result<HookReply<String>, HookError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Answer {
@@ -75,7 +75,7 @@ pub(super) fn system(answer: Value, before: &str) -> Result<Said<String>, HookEr
     })
 }
 
-pub(super) fn params(answer: Value) -> Result<Said<ModelParams>, HookError> {
+pub(super) fn params(answer: Value) -> Result<HookReply<ModelParams>, HookError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Answer {
@@ -84,7 +84,7 @@ pub(super) fn params(answer: Value) -> Result<Said<ModelParams>, HookError> {
     read(answer, |answer: Answer| answer.params)
 }
 
-pub(super) fn snapshot(answer: Value) -> Result<Said<SnapshotId>, HookError> {
+pub(super) fn snapshot(answer: Value) -> Result<HookReply<SnapshotId>, HookError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct SnapshotAnswer {
@@ -97,14 +97,14 @@ pub(super) fn snapshot(answer: Value) -> Result<Said<SnapshotId>, HookError> {
 fn read<A: DeserializeOwned, T>(
     mut answer: Value,
     change: impl FnOnce(A) -> Option<T>,
-) -> Result<Said<T>, HookError> {
+) -> Result<HookReply<T>, HookError> {
     let refuse = answer.as_object_mut().and_then(|members| members.remove("refuse"));
     match refuse {
         None | Some(Value::Null) => {}
-        Some(Value::String(reason)) => return Ok(Said::Refuse(reason)),
+        Some(Value::String(reason)) => return Ok(HookReply::Refuse(reason)),
         Some(_) => return Err(HookError("`refuse` in its answer is no text".into())),
     }
     let answer = A::deserialize(answer)
         .map_err(|error| HookError(format!("its answer is not understood: {error}")))?;
-    Ok(change(answer).map_or(Said::Nothing, Said::Change))
+    Ok(change(answer).map_or(HookReply::Nothing, HookReply::Change))
 }

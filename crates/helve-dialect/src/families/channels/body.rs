@@ -42,7 +42,7 @@ impl ChannelBody {
             self.head.push(' ');
         }
         if let Some(kind) = self.kind {
-            return self.message(kind, &chunk, report);
+            return self.begin_message(kind, &chunk, report);
         }
         let step = loop {
             let rest = chunk.rest();
@@ -57,49 +57,49 @@ impl ChannelBody {
                 FoundSign::Beginning(text) => self.head.push_str(text),
                 FoundSign::Sign(HeadSign::Again) => self.head.clear(),
                 FoundSign::Sign(HeadSign::Over) if is_prose(&self.head) => {
-                    return self.prose(&mut chunk, report);
+                    return self.end_as_prose(&mut chunk, report);
                 }
-                FoundSign::Sign(HeadSign::Message(_)) if goes_on(&self.head) => {
-                    return self.prose(&mut chunk, report);
+                FoundSign::Sign(HeadSign::Message(_)) if continues_prose(&self.head) => {
+                    return self.end_as_prose(&mut chunk, report);
                 }
                 FoundSign::Sign(HeadSign::Over) => {
-                    break BodyStep::Turn(Unclaimed::at(chunk.pos), ChannelTurn::Over);
+                    break BodyStep::Turn(Unclaimed::from_position(chunk.pos), ChannelTurn::Over);
                 }
-                FoundSign::Sign(HeadSign::Message(kind)) => break self.message(kind, &chunk, report),
+                FoundSign::Sign(HeadSign::Message(kind)) => break self.begin_message(kind, &chunk, report),
                 FoundSign::Sign(HeadSign::Body(kind)) => {
                     chunk.pos -= 1;
-                    break self.message(kind, &chunk, report);
+                    break self.begin_message(kind, &chunk, report);
                 }
             }
             let line_over = self.head.ends_with('\n') && is_prose(&self.head);
             if line_over || self.head.len() > HEAD_MAX {
-                break BodyStep::NotACall(Unclaimed::at(chunk.pos));
+                break BodyStep::NotACall(Unclaimed::from_position(chunk.pos));
             }
         };
-        chunk.keep(report);
+        chunk.hold_text(report);
         step
     }
 
     /// What was read up to a sign is what somebody says, and the sign may mean something there.
-    fn prose(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
-        chunk.keep(report);
+    fn end_as_prose(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
+        chunk.hold_text(report);
         let back = self.mark_scanner.last_sign(self.grammar.signs).len();
         BodyStep::NotACall(Unclaimed { back, pos: chunk.pos })
     }
 
-    fn message(
+    fn begin_message(
         &self,
         kind: &'static str,
         chunk: &TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> BodyStep {
         let Some(route) = (self.grammar.route)(&self.head, kind, report.tools) else {
-            return BodyStep::NotACall(Unclaimed::at(chunk.pos));
+            return BodyStep::NotACall(Unclaimed::from_position(chunk.pos));
         };
         if let Some(name) = &route.name {
             report.name(name);
         }
-        BodyStep::Turn(Unclaimed::at(chunk.pos), route.turn)
+        BodyStep::Turn(Unclaimed::from_position(chunk.pos), route.turn)
     }
 
     /// A head without a message says nothing, unless it was about to call somebody. Behind a mark that is ordinary text,
@@ -143,10 +143,10 @@ const WORDS: &[&str] = &[
 fn is_prose(head: &str) -> bool {
     let known = |word: &str| word.starts_with("to=") || WORDS.iter().any(|known| known.starts_with(word));
     let apart = head.starts_with(is_blank) || head.trim().contains(is_blank);
-    goes_on(head) || apart && !head.split_whitespace().all(known)
+    continues_prose(head) || apart && !head.split_whitespace().all(known)
 }
 
 /// Whether a sentence goes on behind the mark, or the code in which it is quoted ends: no head begins so.
-fn goes_on(head: &str) -> bool {
+fn continues_prose(head: &str) -> bool {
     head.starts_with(['`', '.', ',', ';', '!', '?', ')'])
 }

@@ -112,7 +112,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 fn route(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
     if let Some(name) = recipient(head) {
         let name = name.strip_prefix("functions.").unwrap_or(name);
-        let name = unglued(name, tools).unwrap_or(name);
+        let name = find_glued_name(name, tools).unwrap_or(name);
         let body = if name == "python" { &CODE } else { &ARGUMENTS };
         return HeadRoute::call(name, Grammar::Framed(body));
     }
@@ -135,12 +135,12 @@ fn bare_call(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
     }
     // Without tools to go by, only a channel's name is surely none of the tool's.
     let channel = || ["commentary", "analysis"].iter().find_map(|word| written.strip_suffix(word));
-    let name = unglued(written, tools).or_else(channel).unwrap_or(written);
+    let name = find_glued_name(written, tools).or_else(channel).unwrap_or(written);
     HeadRoute::call(name, Grammar::Framed(&BARE_ARGUMENTS)).filter(|_| !name.is_empty())
 }
 
 /// The declared tool to whose name such words were glued.
-fn unglued<'n>(written: &'n str, tools: &Tools) -> Option<&'n str> {
+fn find_glued_name<'n>(written: &'n str, tools: &Tools) -> Option<&'n str> {
     let mut name = written;
     while tools.resolve(name).is_none() {
         let glued = ["json", "code", "commentary", "analysis", "final"];

@@ -87,7 +87,7 @@ fn name(head: &str, tools: &Tools) -> HeadMeaning {
         true => !goes_on_with_prose(head),
         false => tools.resolve(name).is_some(),
     };
-    let name = match unfenced(head).and_then(parted) {
+    let name = match unfenced(head).and_then(split_head) {
         Some((name, "") | ("" | "function", name)) => name,
         Some((kind, name)) if kind.chars().all(is_name) && declared(name) => name,
         _ => "",
@@ -102,12 +102,12 @@ fn name(head: &str, tools: &Tools) -> HeadMeaning {
 /// word for one, as in prose about the form.
 fn is_all(head: &str) -> bool {
     let is_typed = |(before, behind): (&str, &str)| before == "function" || behind.is_empty();
-    unfenced(head).and_then(parted).is_some_and(is_typed)
+    unfenced(head).and_then(split_head).is_some_and(is_typed)
 }
 
 /// Without a separator somebody speaks of the mark; with one, of the form, or of both marks in a sentence.
 fn is_said(head: &str) -> bool {
-    let Some((_, behind)) = parted(head) else { return true };
+    let Some((_, behind)) = split_head(head) else { return true };
     let is_form = behind.chars().all(is_name);
     is_form || !head.contains("```") && (goes_on_with_prose(head) || is_sentence(behind))
 }
@@ -118,7 +118,7 @@ fn is_sentence(text: &str) -> bool {
 }
 
 fn goes_on_with_prose(head: &str) -> bool {
-    let Some((_, behind)) = separated(head) else { return false };
+    let Some((_, behind)) = split_at_separator(head) else { return false };
     let (blanks, text) = behind.split_at(behind.len() - behind.trim_start().len());
     goes_on_as_prose(blanks, text)
 }
@@ -137,13 +137,13 @@ fn is_language(behind: &str) -> bool {
 }
 
 /// What stands before the separator, and behind it. Where it is doubled, one of the two means nothing.
-fn parted(head: &str) -> Option<(&str, &str)> {
-    let (before, behind) = separated(head)?;
+fn split_head(head: &str) -> Option<(&str, &str)> {
+    let (before, behind) = split_at_separator(head)?;
     let doubled = SEPARATORS.iter().find_map(|separator| behind.trim().strip_prefix(separator));
     Some((before.trim(), doubled.unwrap_or(behind).trim()))
 }
 
-fn separated(head: &str) -> Option<(&str, &str)> {
+fn split_at_separator(head: &str) -> Option<(&str, &str)> {
     head.match_indices('<').find_map(|(at, _)| {
         let behind = SEPARATORS.iter().find_map(|separator| head[at..].strip_prefix(separator))?;
         Some((&head[..at], behind))
@@ -243,7 +243,7 @@ mod tests {
             let section = format!(
                 "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{head}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
             );
-            let read = read(&section, Reading::of(&DIALECT, Tools::unknown()), None);
+            let read = read(&section, Reading::for_dialect(&DIALECT, Tools::unknown()), None);
             read.calls.into_iter().map(|call| call.name).collect::<Vec<_>>()
         };
         assert!(calls("type<｜tool▁sep｜>name").is_empty());

@@ -73,7 +73,7 @@ fn name(head: &str, tools: &Tools) -> HeadMeaning {
             HeadMeaning::Tool { name: name.to_owned(), id }
         };
     }
-    match garbled(name).find_map(|name| tools.resolve(name)) {
+    match restore_names(name).find_map(|name| tools.resolve(name)) {
         Some(name) => HeadMeaning::Tool { name: name.to_owned(), id },
         None if is_made_up(name) => HeadMeaning::Unnamed { id },
         None => HeadMeaning::Tool { name: name.to_owned(), id },
@@ -81,7 +81,7 @@ fn name(head: &str, tools: &Tools) -> HeadMeaning {
 }
 
 /// What the name may have been before its separators were lost.
-fn garbled(name: &str) -> impl Iterator<Item = &str> {
+fn restore_names(name: &str) -> impl Iterator<Item = &str> {
     let bare = name.strip_prefix("functions").unwrap_or(name).trim_start_matches(['.', '_', ':', '-']);
     let counted = bare.trim_end_matches(|c: char| c.is_ascii_digit());
     [bare, counted.trim_end_matches(['.', '_', ':', '-']), counted].into_iter()

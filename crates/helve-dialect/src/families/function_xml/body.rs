@@ -22,7 +22,7 @@ use call::TagCall;
 use helve_json::byte_search::find_byte;
 use helve_json::inspect;
 use split::Split;
-use value::{Value, ValueGap, behind_blanks};
+use value::{Value, ValueGap, skip_blanks};
 
 pub(crate) struct TagBody {
     grammar: &'static TagGrammar,
@@ -134,7 +134,7 @@ impl TagBody {
                 break step;
             }
         };
-        chunk.keep(report);
+        chunk.hold_text(report);
         step
     }
 
@@ -153,14 +153,14 @@ impl TagBody {
         }
         match self.state {
             TagState::Between | TagState::Call
-                if behind_blanks(text).is_empty() && !self.call.words.may_come() =>
+                if skip_blanks(text).is_empty() && !self.call.words.may_come() =>
             {
                 chunk.pos += text.len();
                 None
             }
             TagState::Between => {
                 chunk.pos += text.len() - text.trim_start().len();
-                self.over(0, chunk, report)
+                self.end_before_trailing(0, chunk, report)
             }
             TagState::Call | TagState::AfterJson => {
                 self.call_text(text, 0, chunk, report);
@@ -168,7 +168,7 @@ impl TagBody {
             }
             _ => {
                 chunk.pos += text.len();
-                self.text(text, chunk, report)
+                self.read_name_text(text, chunk, report)
             }
         }
     }
@@ -185,14 +185,14 @@ impl TagBody {
             // A third bracket only moves the end on.
             let kept = if self.beginning == "]]]" { 2 } else { 0 };
             let data = self.beginning.len() - kept;
-            self.value.data(&self.beginning[..data], report);
+            self.value.push_tag_as_data(&self.beginning[..data], report);
             self.beginning.drain(..data);
         }
         None
     }
 
     /// Text that is or may become a name.
-    fn text(
+    fn read_name_text(
         &mut self,
         text: &str,
         chunk: &mut TextChunk<'_>,
@@ -212,7 +212,7 @@ impl TagBody {
             TagState::Kind => {
                 self.word.push_str(text);
                 if !KIND.starts_with(self.word.trim()) {
-                    return self.over(self.word.len(), chunk, report);
+                    return self.end_before_trailing(self.word.len(), chunk, report);
                 }
             }
             _ => {}
@@ -248,17 +248,17 @@ impl TagBody {
             && !self.grammar.headed
             && !self.has_arguments()
             && !self.call.bad
-            && report.named().is_some_and(unheard_of)
+            && report.call_name().is_some_and(unheard_of)
     }
 
     /// The call is over. It ended with its own tag, or with this one that is not its own.
     fn end_call(&mut self, behind: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         let json = self.state == TagState::AfterJson;
         self.state = TagState::Between;
-        if std::mem::take(&mut self.call.bad) || self.call.has_key || report.named().is_none() {
+        if std::mem::take(&mut self.call.bad) || self.call.has_key || report.call_name().is_none() {
             self.call.words.clear();
             if self.calls > 0 || report.calls.has_started() {
-                self.broken(behind, chunk, report);
+                self.break_call_at(behind, chunk, report);
             } else {
                 self.nameless = true;
                 report.restart();
@@ -266,12 +266,12 @@ impl TagBody {
             return;
         }
         match self.call.wrapped.take() {
-            Some(wrapped) => report.arguments(&wrapped.all),
+            Some(wrapped) => report.push_arguments(&wrapped.all),
             None if json => {}
-            None => report.arguments(if self.call.arguments == 0 { "{}" } else { "}" }),
+            None => report.push_arguments(if self.call.arguments == 0 { "{}" } else { "}" }),
         }
         self.calls += 1;
-        report.finish();
+        report.finish_call();
         self.call.words.tell(chunk, report);
         chunk.release_read_text(report);
         self.over_at = chunk.held_position(report);
@@ -290,9 +290,9 @@ impl TagBody {
     }
 
     /// What was read up to this tag is a call that cannot be one.
-    fn broken(&mut self, behind: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    fn break_call_at(&mut self, behind: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         self.calls += 1;
-        chunk.keep(report);
+        chunk.hold_text(report);
         report.held.truncate(report.held.len() - behind.len());
         report.drop_draft(Dropped::Broken);
         self.over_at = report.held.len();
@@ -324,36 +324,36 @@ impl TagBody {
     /// What began like a call is none. Behind calls of the section, that ends it.
     fn not_a_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         match self.calls {
-            0 => Some(BodyStep::NotACall(Unclaimed::at(chunk.pos))),
-            _ => self.over(0, chunk, report),
+            0 => Some(BodyStep::NotACall(Unclaimed::from_position(chunk.pos))),
+            _ => self.end_before_trailing(0, chunk, report),
         }
     }
 
     /// Something follows the last call that does not belong to it; so many bytes of it were taken.
-    fn over(
+    fn end_before_trailing(
         &mut self,
         taken: usize,
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
-        chunk.keep(report);
+        chunk.hold_text(report);
         let back = match self.calls {
             // The mark itself must not be read again.
             0 if self.in_mark => 0,
             0 => taken,
             _ => report.held.len() - self.over_at,
         };
-        Some(self.done(Unclaimed { back, pos: chunk.pos }))
+        Some(self.section_result(Unclaimed { back, pos: chunk.pos }))
     }
 
-    fn done(&self, rest: Unclaimed) -> BodyStep {
+    fn section_result(&self, rest: Unclaimed) -> BodyStep {
         if self.calls == 0 { BodyStep::NotACall(rest) } else { BodyStep::Done(rest) }
     }
 
     pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
         let mut nothing = TextChunk::new("", 0);
         if end == End::Normal && self.beginning.is_empty() {
-            if self.state == TagState::Value && self.closing().is_some() {
+            if self.state == TagState::Value && self.closing_element().is_some() {
                 self.split_off(report);
                 self.end_value(report);
             }
@@ -385,7 +385,7 @@ impl TagBody {
     /// Whether the tool must be given an argument that is not there: then more of the call was to come.
     fn lacks_argument(&self, report: &CallReport<'_, '_>) -> bool {
         let given_one_by_one = self.state == TagState::Call && self.call.wrapped.is_none();
-        let mut required = report.tools.required(report.named().unwrap_or(""));
+        let mut required = report.tools.required(report.call_name().unwrap_or(""));
         given_one_by_one && required.any(|name| !self.call.keys.contains(name))
     }
 

@@ -97,7 +97,7 @@ mod tests {
                 "<function_calls><invoke name=\"f\"><parameter name=\"unit\">{written}</parameter></invoke></function_calls>"
             );
             let mut arguments = String::new();
-            Reading::of(&DIALECT, tools.clone()).read(&call, End::Normal, &mut |piece| {
+            Reading::for_dialect(&DIALECT, tools.clone()).read(&call, End::Normal, &mut |piece| {
                 if let Piece::CallFinished { call, .. } = piece {
                     arguments = call.arguments;
                 }

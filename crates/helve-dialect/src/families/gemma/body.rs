@@ -87,12 +87,12 @@ impl GemmaBody {
                 break over;
             }
         };
-        chunk.keep(report);
+        chunk.hold_text(report);
         match over {
             GemmaEnd::More => BodyStep::More,
             GemmaEnd::Unread => BodyStep::Unread(chunk.pos),
-            GemmaEnd::Done => BodyStep::Done(Unclaimed::at(chunk.pos)),
-            GemmaEnd::NotACall => BodyStep::NotACall(Unclaimed::at(chunk.pos)),
+            GemmaEnd::Done => BodyStep::Done(Unclaimed::from_position(chunk.pos)),
+            GemmaEnd::NotACall => BodyStep::NotACall(Unclaimed::from_position(chunk.pos)),
             GemmaEnd::BrokenAt(at) => {
                 BodyStep::Done(Unclaimed { back: broken_at(at, report), pos: chunk.pos })
             }
@@ -170,7 +170,7 @@ impl GemmaBody {
         let mut run = run.unwrap_or(rest.len());
         match self.state {
             GemmaState::Text if !self.grammar.decodes && run > 0 => {
-                strings::push_text(&rest[..run], report.calls.arguments());
+                strings::push_text(&rest[..run], report.calls.arguments_mut());
             }
             GemmaState::Name => {
                 let room = (self.word_at + NAME_MAX + 1).saturating_sub(chunk.held_position(report));
@@ -187,14 +187,14 @@ impl GemmaBody {
     fn quote(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<GemmaEnd> {
         let at = chunk.held_position(report);
         match self.state {
-            GemmaState::Key => match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
+            GemmaState::Key => match key_of(chunk.text_between(self.word_at, at, report.held)).is_empty() {
                 true => self.state = GemmaState::QuotedKey,
                 false => self.state = GemmaState::Broken,
             },
             GemmaState::QuotedKey => self.key_read(at, chunk, report),
             GemmaState::Value => {
                 let comma = std::mem::take(&mut self.comma);
-                let arguments = report.calls.arguments();
+                let arguments = report.calls.arguments_mut();
                 arguments.push_str(if comma { ", " } else { "" });
                 arguments.push_str(if self.grammar.decodes { "" } else { "\"" });
                 self.quoted = QuotedCalls::default();
@@ -204,7 +204,7 @@ impl GemmaBody {
                 self.state = GemmaState::AfterValue;
                 match self.grammar.decodes {
                     true => self.tell_word(at, json_of_text, chunk, report),
-                    false => report.arguments("\""),
+                    false => report.push_arguments("\""),
                 }
             }
             _ => self.state = GemmaState::Broken,
@@ -220,10 +220,10 @@ impl GemmaBody {
     fn closing_mark(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> GemmaEnd {
         chunk.pos += self.grammar.close.len();
         if self.state == GemmaState::Ready {
-            report.finish();
+            report.finish_call();
             chunk.release_read_text(report);
         } else if report.calls.has_started() {
-            chunk.keep(report);
+            chunk.hold_text(report);
             report.drop_draft(Dropped::Broken);
         } else {
             return GemmaEnd::NotACall;
@@ -239,11 +239,11 @@ impl GemmaBody {
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) {
-        let word = chunk.between(self.word_at, at, report.held);
-        let json = read(word, report.calls.named().unwrap_or(""), self.parameter(), report.tools);
+        let word = chunk.text_between(self.word_at, at, report.held);
+        let json = read(word, report.calls.call_name().unwrap_or(""), self.parameter(), report.tools);
         match inspect::fits_inside(&json, self.objects.len() + 1) {
-            true => report.calls.arguments().push_str(&json),
-            false => report.calls.arguments().push_str(&coerce::quoted(word)),
+            true => report.calls.arguments_mut().push_str(&json),
+            false => report.calls.arguments_mut().push_str(&coerce::quote_text(word)),
         }
     }
 
@@ -269,7 +269,7 @@ impl GemmaBody {
             }
             (GemmaState::Key, b':') => self.key_read(at, chunk, report),
             (GemmaState::Key, b'}' | b')' | b',') => {
-                match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
+                match key_of(chunk.text_between(self.word_at, at, report.held)).is_empty() {
                     // A comma too many.
                     true if byte == b',' => self.word_at = at + 1,
                     true => self.close(byte, report),
@@ -285,17 +285,17 @@ impl GemmaBody {
                 self.tell_word(at, json_of_word, chunk, report);
                 self.after(byte, at, report);
             }
-            (GemmaState::Text, _) if !self.grammar.decodes => report.arguments("<"),
+            (GemmaState::Text, _) if !self.grammar.decodes => report.push_arguments("<"),
             (GemmaState::Quoted(quote), byte) if byte == quote => {
-                let word = chunk.between(self.word_at, at + 1, report.held);
+                let word = chunk.text_between(self.word_at, at + 1, report.held);
                 let json = json_of_quoted(word);
-                report.arguments(&json);
+                report.push_arguments(&json);
                 self.state = GemmaState::AfterValue;
             }
             (GemmaState::Quoted(quote), b'\\') => self.state = GemmaState::Escaped(quote),
             (GemmaState::Escaped(quote), _) => self.state = GemmaState::Quoted(quote),
             (GemmaState::Doubled, b'}') => {
-                report.arguments("}");
+                report.push_arguments("}");
                 self.state = GemmaState::Ready;
             }
             (GemmaState::Doubled, _) => self.state = GemmaState::Broken,
@@ -303,7 +303,7 @@ impl GemmaBody {
             (GemmaState::Ready, _) if !chunk.text[pos..chunk.pos].trim().is_empty() => {
                 // Text behind a whole call: the closing mark is missing.
                 chunk.pos = pos;
-                report.finish();
+                report.finish_call();
                 return Some(GemmaEnd::Done);
             }
             _ => {}
@@ -318,14 +318,14 @@ impl GemmaBody {
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<GemmaEnd> {
-        let word = ascii::trim(chunk.between(self.word_at, at, report.held));
+        let word = ascii::trim(chunk.text_between(self.word_at, at, report.held));
         let name = word.strip_prefix(CALL).or_else(|| word.strip_prefix(':')).unwrap_or(word);
         let name = ascii::trim(name);
         if name.is_empty() || !name.chars().all(is_name) {
             return Some(GemmaEnd::NotACall);
         }
         report.calls.name(name, report.out);
-        report.arguments("{");
+        report.push_arguments("{");
         self.begin_members(at);
         None
     }
@@ -339,7 +339,7 @@ impl GemmaBody {
 
     /// A bracket stands where a key does, at this place of the held text. Only the first of all may be doubled.
     fn second_bracket(&mut self, at: usize, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
-        let empty = chunk.between(self.word_at, at, report.held).trim().is_empty();
+        let empty = chunk.text_between(self.word_at, at, report.held).trim().is_empty();
         if empty && self.first && self.objects.is_empty() && !self.doubled {
             self.doubled = true;
             self.word_at = at + 1;
@@ -350,7 +350,7 @@ impl GemmaBody {
 
     /// The key ends at this place of the held text.
     fn key_read(&mut self, at: usize, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
-        let word = chunk.between(self.word_at, at, report.held);
+        let word = chunk.text_between(self.word_at, at, report.held);
         let key = match self.state {
             GemmaState::QuotedKey => ascii::trim(word).into(),
             _ => key_of(word),
@@ -362,7 +362,7 @@ impl GemmaBody {
     /// A member with this key begins.
     fn begin_member(&mut self, key: &str, calls: &mut Calls) {
         let first = std::mem::take(&mut self.first);
-        let arguments = calls.arguments();
+        let arguments = calls.arguments_mut();
         arguments.push_str(if first { "\"" } else { ", \"" });
         strings::push_text(key, arguments);
         arguments.push_str("\": ");
@@ -375,7 +375,7 @@ impl GemmaBody {
     /// Tells the comma before an item of a list, now that there is one: models also write it behind the last.
     fn separate(&mut self, report: &mut CallReport<'_, '_>) {
         if std::mem::take(&mut self.comma) {
-            report.arguments(", ");
+            report.push_arguments(", ");
         }
     }
 
@@ -384,7 +384,7 @@ impl GemmaBody {
             b'{' | b'[' if self.objects.len() < DEPTH_MAX => {
                 self.separate(report);
                 self.objects.push(byte == b'{');
-                report.arguments(if byte == b'{' { "{" } else { "[" });
+                report.push_arguments(if byte == b'{' { "{" } else { "[" });
                 self.begin_members(at);
                 self.state = if byte == b'{' { GemmaState::Key } else { GemmaState::Value };
             }
@@ -417,16 +417,16 @@ impl GemmaBody {
         self.comma = false;
         self.state = match (self.objects.pop(), byte) {
             (Some(true), b'}') => {
-                report.arguments("}");
+                report.push_arguments("}");
                 GemmaState::AfterValue
             }
             (Some(false), b']') => {
-                report.arguments("]");
+                report.push_arguments("]");
                 GemmaState::AfterValue
             }
             (None, b'}') if self.doubled => GemmaState::Doubled,
             (None, b'}' | b')') => {
-                report.arguments("}");
+                report.push_arguments("}");
                 GemmaState::Ready
             }
             _ => GemmaState::Broken,
@@ -438,7 +438,7 @@ impl GemmaBody {
         match (self.state, self.quoted.over_at()) {
             (GemmaState::Text, Some(at)) if end == End::Normal => give_back(broken_at(at, report), report),
             (GemmaState::Ready, _) if end == End::Normal => {
-                report.finish();
+                report.finish_call();
                 BodyEnding::Done
             }
             (GemmaState::Name, _)
@@ -479,7 +479,7 @@ fn json_of_quoted(word: &str) -> String {
         true => Cow::Borrowed(word),
         false => Cow::Owned(double_quoted(inside)),
     };
-    inspect::unquoted(&word).map_or_else(|| coerce::quoted(inside), |text| coerce::quoted(&text))
+    inspect::unquoted(&word).map_or_else(|| coerce::quote_text(inside), |text| coerce::quote_text(&text))
 }
 
 /// The same text as it would stand between double quotes.

@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_label_of_a_channel_that_the_prompt_opened_is_no_reasoning() {
-        let reading = Reading::of(&DIALECT, Tools::unknown()).reasoning_open(true);
+        let reading = Reading::for_dialect(&DIALECT, Tools::unknown()).reasoning_open(true);
         for (text, reasoning) in [
             ("thought\nplan<channel|>So.", "plan"),
             ("\nthought\nplan<channel|>So.", "plan"),

@@ -72,8 +72,8 @@ const NAME_MAX: usize = 256;
 /// Text that may be JSON: what the schema of the parameter says, and else what it looks like.
 fn json_of_text(text: &str, tool: &str, parameter: Option<&str>, tools: &Tools) -> String {
     match parameter {
-        Some(parameter) => tools.typed(tool, parameter, text),
-        None => coerce::by_look(text),
+        Some(parameter) => tools.type_value(tool, parameter, text),
+        None => coerce::coerce_untyped(text),
     }
 }
 
@@ -84,10 +84,10 @@ fn json_of_word(word: &str, tool: &str, parameter: Option<&str>, tools: &Tools) 
         (Some(parameter), "null" | "None") if tools.is_text(tool, parameter) != Some(true) => {
             "null".to_owned()
         }
-        (Some(parameter), _) => tools.typed(tool, parameter, word),
+        (Some(parameter), _) => tools.type_value(tool, parameter, word),
         (None, "None") => "null".to_owned(),
         (None, "True") => "true".to_owned(),
         (None, "False") => "false".to_owned(),
-        (None, _) => coerce::by_look(word),
+        (None, _) => coerce::coerce_untyped(word),
     }
 }

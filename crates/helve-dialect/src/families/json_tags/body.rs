@@ -116,7 +116,7 @@ impl JsonBody {
                 JsonState::Loose | JsonState::Refused => self.loose(&mut chunk, report),
             };
             if let Some(step) = step {
-                chunk.keep(report);
+                chunk.hold_text(report);
                 return step;
             }
         }
@@ -125,7 +125,7 @@ impl JsonBody {
     /// What of the text that comes next need not be read now.
     pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
-            JsonState::Object if self.envelope.flows() => Bypass::Arguments(&PLAIN),
+            JsonState::Object if self.envelope.is_plain_text() => Bypass::Arguments(&PLAIN),
             _ => Bypass::Nothing,
         }
     }
@@ -177,7 +177,7 @@ impl JsonBody {
                 b']' if self.lists > 0 => {
                     self.lists -= 1;
                     self.empty = self.calls == 0;
-                    self.behind.closed(self.lists);
+                    self.behind.close_bracket(self.lists);
                 }
                 b',' | b';' if self.calls > 0 => self.doubt(chunk.held_position(report)),
                 // Surplus brackets before the closing tag.
@@ -210,13 +210,13 @@ impl JsonBody {
 
     /// A closing tag, or else the end of the section before it.
     fn close(&mut self, chunk: &mut TextChunk<'_>, report: &CallReport<'_, '_>) -> Option<BodyStep> {
-        let carried = self.closer.seen();
+        let carried = self.closer.matched_bytes();
         let begin = chunk.pos;
         if carried == 0 {
             let rest = chunk.rest();
             if let Some(tag) = self.grammar.close.iter().find(|tag| rest.starts_with(**tag)) {
                 chunk.pos += tag.len();
-                return Some(self.over(Unclaimed::at(chunk.pos), true));
+                return Some(self.over(Unclaimed::from_position(chunk.pos), true));
             }
             if !self.grammar.close.iter().any(|tag| tag.starts_with(rest)) {
                 let at = chunk.held_position(report);
@@ -224,13 +224,13 @@ impl JsonBody {
             }
         }
         while let Some(byte) = chunk.byte() {
-            let seen = self.closer.seen();
-            let whole = self.closer.step(self.grammar.close, byte);
+            let seen = self.closer.matched_bytes();
+            let whole = self.closer.push_byte(self.grammar.close, byte);
             if whole.is_some() {
                 chunk.pos += 1;
-                return Some(self.over(Unclaimed::at(chunk.pos), true));
+                return Some(self.over(Unclaimed::from_position(chunk.pos), true));
             }
-            if self.closer.seen() != seen + 1 {
+            if self.closer.matched_bytes() != seen + 1 {
                 let back = if carried > 0 { seen } else { 0 };
                 chunk.pos = if carried > 0 { chunk.pos } else { begin };
                 let at = chunk.held_position(report) - back;
@@ -269,15 +269,15 @@ impl JsonBody {
         if self.doubled {
             report.repaired(vec![Repair::Closers]);
         }
-        match report.named().is_some_and(|name| self.grammar.nobody.contains(&name)) {
-            true => report.forget(),
-            false => report.finish(),
+        match report.call_name().is_some_and(|name| self.grammar.nobody.contains(&name)) {
+            true => report.drop_silently(),
+            false => report.finish_call(),
         }
     }
 
     fn object(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let flow = self.envelope.feed(chunk.text, chunk.pos, report);
-        let faulty = self.envelope.faults().any();
+        let faulty = self.envelope.string_faults().any();
         match flow {
             EnvelopeFlow::More => {
                 chunk.pos = chunk.text.len();
@@ -293,11 +293,11 @@ impl JsonBody {
             }
             EnvelopeFlow::Done(pos) => {
                 chunk.pos = pos;
-                if report.named().is_some_and(|name| self.grammar.answers.contains(&name)) {
-                    return Some(BodyStep::NotACall(Unclaimed::at(pos)));
+                if report.call_name().is_some_and(|name| self.grammar.answers.contains(&name)) {
+                    return Some(BodyStep::NotACall(Unclaimed::from_position(pos)));
                 }
                 if faulty {
-                    chunk.keep(report);
+                    chunk.hold_text(report);
                     return self.repair_object(Closing::AsWritten, 0, pos, report);
                 }
                 // The calls of a wrapper have been reported.
@@ -312,7 +312,7 @@ impl JsonBody {
                     return Some(self.no_object(chunk, report));
                 }
                 if self.envelope.depth() == 0 {
-                    chunk.keep(report);
+                    chunk.hold_text(report);
                     self.drop_draft(report);
                 } else {
                     self.read_loosely(JsonState::Refused);
@@ -351,7 +351,7 @@ impl JsonBody {
 
     /// The message is over with the beginning of a closing tag, of which one character says nothing yet.
     fn unclosed(&mut self, end: End, report: &mut CallReport<'_, '_>) {
-        if end == End::Normal && self.closer.seen() == 1 {
+        if end == End::Normal && self.closer.matched_bytes() == 1 {
             self.doubt(report.held.len() - 1);
             self.behind.emit_text(self.standing, end, report);
         }

@@ -109,7 +109,7 @@ impl NestedBody {
                 break step;
             }
         };
-        chunk.keep(report);
+        chunk.hold_text(report);
         step
     }
 
@@ -157,7 +157,7 @@ impl NestedBody {
 
     /// Something follows the last call that does not belong to it.
     fn over(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
-        chunk.keep(report);
+        chunk.hold_text(report);
         let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
         self.done(Unclaimed { back, pos: chunk.pos })
     }
@@ -180,12 +180,12 @@ impl NestedBody {
                 if self.in_call {
                     self.end_call(chunk, report);
                 }
-                return Some(self.done(Unclaimed::at(chunk.pos)));
+                return Some(self.done(Unclaimed::from_position(chunk.pos)));
             }
             (Some(Element::Call), false) if !self.in_call => match tag.label.as_deref() {
                 Some(name) => {
                     report.name(name);
-                    report.arguments("{");
+                    report.push_arguments("{");
                     self.arguments = 0;
                     self.in_call = true;
                     self.bad = false;
@@ -216,7 +216,7 @@ impl NestedBody {
 
     /// Whether the schema of the innermost element allows nothing but text.
     fn is_text(&self, report: &CallReport<'_, '_>) -> bool {
-        let Some(root) = report.named().and_then(|tool| report.tools.schema(tool)) else { return false };
+        let Some(root) = report.call_name().and_then(|tool| report.tools.schema(tool)) else { return false };
         let mut path = self.open.iter().map(|node| node.name.as_str());
         let first = path.next().and_then(|name| coerce::parameter(root, name));
         let schema = path.try_fold(first, |schema, name| Some(inner(schema?, root, name)));
@@ -233,10 +233,10 @@ impl NestedBody {
         let mut member = String::from(if self.arguments == 0 { "" } else { "," });
         push_quoted(&node.name, &mut member);
         member.push(':');
-        let root = report.named().and_then(|tool| report.tools.schema(tool)).unwrap_or(&Json::Null);
+        let root = report.call_name().and_then(|tool| report.tools.schema(tool)).unwrap_or(&Json::Null);
         self.bad |= node.is_torn();
         node.write(coerce::parameter(root, &node.name), root, 1, &mut member);
-        report.arguments(&member);
+        report.push_arguments(&member);
         self.arguments += 1;
     }
 
@@ -256,11 +256,11 @@ impl NestedBody {
         self.calls += 1;
         if self.bad {
             self.words.clear();
-            chunk.keep(report);
+            chunk.hold_text(report);
             report.drop_draft(Dropped::Broken);
         } else {
-            report.arguments("}");
-            report.finish();
+            report.push_arguments("}");
+            report.finish_call();
             self.words.tell(chunk, report);
             chunk.release_read_text(report);
         }
@@ -271,9 +271,9 @@ impl NestedBody {
         if !report.calls.has_started() {
             return self.over(chunk, report);
         }
-        chunk.keep(report);
+        chunk.hold_text(report);
         report.drop_draft(Dropped::Broken);
-        BodyStep::Done(Unclaimed::at(chunk.pos))
+        BodyStep::Done(Unclaimed::from_position(chunk.pos))
     }
 
     fn done(&self, rest: Unclaimed) -> BodyStep {
@@ -318,7 +318,7 @@ impl ElementNode {
 
     /// Lists repeat one element, but an object may have a member of that name.
     fn is_list(&self, schema: Option<&Json>, root: &Json) -> bool {
-        let member = || schema.and_then(|schema| coerce::inside(schema, root, "properties")?.get(ITEM));
+        let member = || schema.and_then(|schema| coerce::find_keyword(schema, root, "properties")?.get(ITEM));
         let items = self.children.iter().all(|child| child.name == ITEM);
         items && (self.children.len() > 1 || member().is_none())
     }
@@ -338,12 +338,12 @@ impl ElementNode {
                 }
             }
         }
-        let typed = schema.and_then(|schema| coerce::typed(&self.text, schema, root));
-        typed.unwrap_or_else(|| coerce::by_look(&self.text))
+        let typed = schema.and_then(|schema| coerce::coerce_typed(&self.text, schema, root));
+        typed.unwrap_or_else(|| coerce::coerce_untyped(&self.text))
     }
 
     fn write_list(&self, schema: Option<&Json>, root: &Json, depth: usize, out: &mut String) {
-        let items = schema.and_then(|schema| coerce::inside(schema, root, "items"));
+        let items = schema.and_then(|schema| coerce::find_keyword(schema, root, "items"));
         out.push('[');
         for (index, child) in self.children.iter().enumerate() {
             if index > 0 {
@@ -355,7 +355,7 @@ impl ElementNode {
     }
 
     fn write_object(&self, schema: Option<&Json>, root: &Json, depth: usize, out: &mut String) {
-        let properties = schema.and_then(|schema| coerce::inside(schema, root, "properties"));
+        let properties = schema.and_then(|schema| coerce::find_keyword(schema, root, "properties"));
         out.push('{');
         for (index, child) in self.children.iter().enumerate() {
             if index > 0 {
@@ -375,8 +375,8 @@ impl ElementNode {
 
 /// The schema of an element inside another.
 fn inner<'s>(schema: &'s Json, root: &'s Json, name: &str) -> Option<&'s Json> {
-    let member = coerce::inside(schema, root, "properties").and_then(|properties| properties.get(name));
-    let item = || coerce::inside(schema, root, "items").filter(|_| name == ITEM);
+    let member = coerce::find_keyword(schema, root, "properties").and_then(|properties| properties.get(name));
+    let item = || coerce::find_keyword(schema, root, "items").filter(|_| name == ITEM);
     member.or_else(item)
 }
 

@@ -71,7 +71,7 @@ mod tests {
             let call =
                 spelt("§<tool_call>§<invoke name=\"f\">§<a>§<item>x§</item>§</a>§</invoke>§</tool_call>");
             let mut arguments = String::new();
-            Reading::of(&DIALECT, tools).read(&call, End::Normal, &mut |piece| {
+            Reading::for_dialect(&DIALECT, tools).read(&call, End::Normal, &mut |piece| {
                 if let crate::Piece::CallFinished { call, .. } = piece {
                     arguments = call.arguments;
                 }

@@ -64,7 +64,7 @@ impl PythonBody {
             state: PythonState::Between,
             closer: MarkMatcher::default(),
             token: String::new(),
-            literal: LiteralReader::python(),
+            literal: LiteralReader::for_python(),
             value: String::new(),
             reported: 0,
             arguments: 0,
@@ -99,13 +99,13 @@ impl PythonBody {
                 PythonStep::Close => break self.close(&mut chunk, report),
                 PythonStep::Over => {
                     chunk.pos += c.len_utf8();
-                    chunk.keep(report);
+                    chunk.hold_text(report);
                     break self.over(chunk.pos, report);
                 }
                 PythonStep::Refuse => break self.refuse(&mut chunk, report),
             }
         };
-        chunk.keep(report);
+        chunk.hold_text(report);
         step
     }
 
@@ -113,7 +113,7 @@ impl PythonBody {
     pub(crate) fn bypass(&self) -> Bypass {
         let told = self.reported == self.value.len();
         match self.state {
-            PythonState::Value if told && self.literal.flows() => Bypass::Arguments(&PLAIN),
+            PythonState::Value if told && self.literal.is_plain_text() => Bypass::Arguments(&PLAIN),
             _ => Bypass::Nothing,
         }
     }
@@ -122,7 +122,7 @@ impl PythonBody {
     fn refuse(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         let torn = self.standing == Evidence::Alone && self.behind.open_around_calls(self.around) > 0;
         if self.calls == 0 || torn || report.calls.has_started() {
-            return BodyStep::NotACall(Unclaimed::at(chunk.pos));
+            return BodyStep::NotACall(Unclaimed::from_position(chunk.pos));
         }
         BodyStep::Done(self.behind.rest_from(chunk.held_position(report), chunk, report))
     }
@@ -197,7 +197,7 @@ impl PythonBody {
 
     fn count(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
         self.calls += 1;
-        report.finish();
+        report.finish_call();
         self.state = PythonState::Between;
         PythonStep::Finish
     }
@@ -225,7 +225,7 @@ impl PythonBody {
             ']' | ')' if self.is_program() => PythonStep::Refuse,
             ']' | ')' if self.around > 0 => {
                 self.around -= 1;
-                self.behind.closed(self.around);
+                self.behind.close_bracket(self.around);
                 PythonStep::Take
             }
             _ if c.is_alphabetic() || c == '_' => {
@@ -265,7 +265,7 @@ impl PythonBody {
         }
         let mut bytes = [0; 4];
         for byte in c.encode_utf8(&mut bytes).bytes() {
-            if self.closer.step(self.grammar.close, byte).is_some() {
+            if self.closer.push_byte(self.grammar.close, byte).is_some() {
                 return PythonStep::Over;
             }
         }
@@ -301,16 +301,16 @@ impl PythonBody {
 
     /// A closing tag, or else the end of the section before it.
     fn close(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
-        let carried = self.closer.seen();
+        let carried = self.closer.matched_bytes();
         let from = chunk.pos;
         while let Some(byte) = chunk.byte() {
-            let seen = self.closer.seen();
-            if self.closer.step(self.grammar.close, byte).is_some() {
+            let seen = self.closer.matched_bytes();
+            if self.closer.push_byte(self.grammar.close, byte).is_some() {
                 chunk.pos += 1;
-                chunk.keep(report);
+                chunk.hold_text(report);
                 return self.over(chunk.pos, report);
             }
-            if self.state != PythonState::Broken && self.closer.seen() != seen + 1 {
+            if self.state != PythonState::Broken && self.closer.matched_bytes() != seen + 1 {
                 if carried == 0 {
                     chunk.pos = from;
                 }
@@ -330,16 +330,16 @@ impl PythonBody {
         if self.state == PythonState::Broken {
             report.drop_draft(Dropped::Broken);
         } else if self.calls == 0 {
-            return BodyStep::NotACall(Unclaimed::at(pos));
+            return BodyStep::NotACall(Unclaimed::from_position(pos));
         }
-        BodyStep::Done(Unclaimed::at(pos))
+        BodyStep::Done(Unclaimed::from_position(pos))
     }
 
     pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
         let started = report.calls.has_started();
         match self.state {
             PythonState::Ready if end == End::Normal => {
-                report.finish();
+                report.finish_call();
                 BodyEnding::Done
             }
             PythonState::Between | PythonState::Comment | PythonState::Closing
@@ -366,7 +366,7 @@ impl PythonBody {
     fn over_at_end(&mut self, end: End, report: &mut CallReport<'_, '_>) {
         match self.state {
             _ if self.commented > 0 && self.standing == Evidence::Marked => return,
-            PythonState::Closing if end == End::Cut || self.closer.seen() > 1 => return,
+            PythonState::Closing if end == End::Cut || self.closer.matched_bytes() > 1 => return,
             PythonState::Closing => self.doubt(report.held.len() - 1),
             _ => {}
         }
@@ -395,7 +395,7 @@ impl PythonBody {
 
     /// Before a call has named its tool, what is no call is text.
     fn broken(&mut self, report: &CallReport<'_, '_>) -> PythonStep {
-        if self.standing == Evidence::Alone || report.named().is_none() {
+        if self.standing == Evidence::Alone || report.call_name().is_none() {
             return PythonStep::Refuse;
         }
         self.go(PythonState::Broken)

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use helve_lab::drive::{Campaign, Verdict};
+use helve_lab::drive::{Campaign, KillVerdict};
 use helve_lab::mutants::SEEDS;
 use helve_lab::{check, labels};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use super::{Common, Found, campaign, try_mutant};
+use super::{BugReport, Common, campaign, try_mutant};
 
 /// Parts that are commands of their own and tell in their last line what came of them.
 const COMMANDS: [(&str, &[&str]); 4] = [
@@ -33,7 +33,7 @@ pub(super) struct AllArgs {
 }
 
 /// A row of the table.
-struct Part {
+struct ReportRow {
     name: &'static str,
     done: String,
     found: String,
@@ -47,20 +47,20 @@ pub(super) async fn all(args: &AllArgs) -> anyhow::Result<ExitCode> {
         parts.push(command(name, arguments).await?);
     }
     println!("{:<10}{:<78}{:<24}{:>8}", "part", "what was done", "found", "seconds");
-    for Part { name, done, found, time, .. } in &parts {
+    for ReportRow { name, done, found, time, .. } in &parts {
         println!("{name:<10}{done:<78}{found:<24}{:>8.0}", time.as_secs_f64());
     }
     Ok(if parts.iter().all(|part| part.good) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn kills(args: &AllArgs) -> anyhow::Result<Part> {
+async fn kills(args: &AllArgs) -> anyhow::Result<ReportRow> {
     let campaign = Campaign { keep_going: true, ..campaign(&args.common, args.kills)? };
-    let Verdict { tally, failures } = campaign.run().await?;
+    let KillVerdict { tally, failures } = campaign.run().await?;
     println!("{tally}");
     failures.iter().for_each(|failure| println!("{failure}"));
     let (labels, rules) = (labels::all().count(), check::RULES.len());
     let never = labels::all().filter(|label| !tally.at.contains_key(label)).count();
-    Ok(Part {
+    Ok(ReportRow {
         name: "kills",
         done: format!(
             "{} kills at {} of {labels} labels and at any moment, {} checks of {rules} rules",
@@ -74,11 +74,11 @@ async fn kills(args: &AllArgs) -> anyhow::Result<Part> {
     })
 }
 
-async fn calm(args: &AllArgs) -> anyhow::Result<Part> {
+async fn calm(args: &AllArgs) -> anyhow::Result<ReportRow> {
     let campaign = Campaign { calm: true, ..campaign(&args.common, 0)? };
-    let Verdict { tally, failures } = campaign.run().await?;
+    let KillVerdict { tally, failures } = campaign.run().await?;
     failures.iter().for_each(|failure| println!("{failure}"));
-    Ok(Part {
+    Ok(ReportRow {
         name: "calm",
         done: format!("{} runs without a kill, the server at rest three times", tally.counted.runs),
         found: violations(failures.len()),
@@ -91,16 +91,16 @@ fn violations(rounds: usize) -> String {
     if rounds == 0 { "no violation".into() } else { format!("VIOLATIONS in {rounds} rounds") }
 }
 
-async fn bugs(args: &AllArgs) -> anyhow::Result<Part> {
+async fn bugs(args: &AllArgs) -> anyhow::Result<ReportRow> {
     let began = Instant::now();
     let mut found = 0;
     for seed in SEEDS {
-        let Found { line, by_its_rule } = try_mutant(seed, &args.common, args.kills_of_bugs).await?;
+        let BugReport { line, by_its_rule } = try_mutant(seed, &args.common, args.kills_of_bugs).await?;
         println!("{line}");
         found += usize::from(by_its_rule);
     }
     println!();
-    Ok(Part {
+    Ok(ReportRow {
         name: "bugs",
         done: format!("{} seeded bugs, each with at most {} kills", SEEDS.len(), args.kills_of_bugs),
         found: format!("{found} of {}", SEEDS.len()),
@@ -110,7 +110,7 @@ async fn bugs(args: &AllArgs) -> anyhow::Result<Part> {
 }
 
 /// A command of this program.
-async fn command(name: &'static str, arguments: &[&str]) -> anyhow::Result<Part> {
+async fn command(name: &'static str, arguments: &[&str]) -> anyhow::Result<ReportRow> {
     let began = Instant::now();
     let mut child = Command::new(std::env::current_exe()?)
         .arg(name)
@@ -131,5 +131,5 @@ async fn command(name: &'static str, arguments: &[&str]) -> anyhow::Result<Part>
     }
     let good = child.wait().await?.success();
     let found = if good { "no violation" } else { "VIOLATIONS" };
-    Ok(Part { name, done: last, found: found.into(), good, time: began.elapsed() })
+    Ok(ReportRow { name, done: last, found: found.into(), good, time: began.elapsed() })
 }

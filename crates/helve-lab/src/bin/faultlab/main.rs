@@ -8,13 +8,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
-use helve_lab::disk::{self, Fault, Sweep, Trial};
-use helve_lab::drive::{Campaign, ServerCommand, Tally, Verdict, Where};
+use helve_lab::disk::{self, DiskTrial, Fault, SyscallPlan};
+use helve_lab::drive::{Campaign, KillTally, KillVerdict, LabelFilter, ServerCommand};
 use helve_lab::labels::CrashPoint;
 use helve_lab::mutants::{Finder, Mutant, SEEDS, Seed};
-use helve_lab::power::{self, Cuts};
+use helve_lab::power::{self, PowerCutPlan};
 use helve_lab::server::{ServerArgs, run};
-use helve_lab::streams::{self, Flaw, Storm};
+use helve_lab::streams::{self, StreamBug, StreamPlan};
 use helve_store_sql::Syncs;
 
 use self::all::{AllArgs, all};
@@ -23,11 +23,11 @@ use self::all::{AllArgs, all};
 #[command(name = "faultlab", about = "Kills the server, and says whether it kept its promises")]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: LabCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum LabCommand {
     /// Kill it so many times, checking before each restart
     Kill(KillArgs),
     /// Everything, in its long form, with one table at the end
@@ -116,7 +116,7 @@ struct StreamsArgs {
     dir: Option<PathBuf>,
     /// With this bug between the server and its readers
     #[arg(long)]
-    flaw: Option<Flaw>,
+    flaw: Option<StreamBug>,
 }
 
 #[derive(Debug, Args)]
@@ -161,22 +161,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn obey(command: Command) -> anyhow::Result<ExitCode> {
+fn obey(command: LabCommand) -> anyhow::Result<ExitCode> {
     let command = match command {
-        Command::Server(args) => return run(&args).map(|()| ExitCode::SUCCESS),
+        LabCommand::Server(args) => return run(&args).map(|()| ExitCode::SUCCESS),
         other => other,
     };
     helve::assemble::install_tls();
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         match command {
-            Command::Kill(args) => kill(args).await,
-            Command::Mutants(args) => mutants(args).await,
-            Command::Streams(args) => storm(args).await,
-            Command::Power(args) => cut_power(args).await,
-            Command::Syscalls(args) => syscalls(args).await,
-            Command::Disk(args) => break_disks(args).await,
-            Command::All(args) => all(&args).await,
-            Command::Server(_) => Ok(ExitCode::SUCCESS),
+            LabCommand::Kill(args) => kill(args).await,
+            LabCommand::Mutants(args) => mutants(args).await,
+            LabCommand::Streams(args) => storm(args).await,
+            LabCommand::Power(args) => cut_power(args).await,
+            LabCommand::Syscalls(args) => syscalls(args).await,
+            LabCommand::Disk(args) => break_disks(args).await,
+            LabCommand::All(args) => all(&args).await,
+            LabCommand::Server(_) => Ok(ExitCode::SUCCESS),
         }
     })
 }
@@ -191,7 +191,7 @@ fn campaign(common: &Common, kills: usize) -> anyhow::Result<Campaign> {
     Ok(Campaign { jobs: common.jobs, dir: common.dir.clone(), progress, ..campaign })
 }
 
-fn progress(tally: &Tally, failures: usize) {
+fn progress(tally: &KillTally, failures: usize) {
     eprintln!(
         "{:>7} kills  {:>5.0}/min  {:>6} runs  {:>6} effects  {failures} rounds with violations",
         tally.kills,
@@ -203,10 +203,10 @@ fn progress(tally: &Tally, failures: usize) {
 
 async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
     let places = match args.at {
-        Some(point) => Where::Only(point),
-        None if args.any_moment => Where::AnyMoment,
-        None if args.labels => Where::Labels,
-        None => Where::Everywhere,
+        Some(point) => LabelFilter::Only(point),
+        None if args.any_moment => LabelFilter::AnyMoment,
+        None if args.labels => LabelFilter::Labels,
+        None => LabelFilter::Everywhere,
     };
     let campaign = campaign(&args.common, args.kills)?;
     let campaign = Campaign {
@@ -217,7 +217,7 @@ async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
         calm: args.calm,
         ..campaign
     };
-    let Verdict { tally, failures } = campaign.run().await?;
+    let KillVerdict { tally, failures } = campaign.run().await?;
     println!("{tally}");
     if failures.is_empty() {
         println!("no violation");
@@ -228,14 +228,14 @@ async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn cut_power(args: PowerArgs) -> anyhow::Result<ExitCode> {
-    let cuts = Cuts {
+    let cuts = PowerCutPlan {
         syncs: args.syncs,
         jobs: args.common.jobs,
         dir: args.common.dir,
         progress: |tally| eprintln!("{:>7} losses, {} with violations", tally.losses, tally.bad),
-        ..Cuts::new(server()?, args.common.seed, args.losses)
+        ..PowerCutPlan::new(server()?, args.common.seed, args.losses)
     };
-    let power::Verdict { tally, bad } = cuts.run().await?;
+    let power::PowerVerdict { tally, bad } = cuts.run().await?;
     println!("{tally}");
     bad.iter().filter(|loss| loss.dir.is_some()).for_each(|loss| println!("{loss}"));
     println!("power cut off {} times, {} of them with violations", tally.losses, tally.bad);
@@ -248,8 +248,13 @@ async fn syscalls(args: SyscallsArgs) -> anyhow::Result<ExitCode> {
         bail!("{line}");
     }
     let dir = args.common.dir.unwrap_or_else(|| "/dev/shm".into());
-    let sweep =
-        Sweep { command: server()?, seed: args.common.seed, kills: args.kills, jobs: args.common.jobs, dir };
+    let sweep = SyscallPlan {
+        command: server()?,
+        seed: args.common.seed,
+        kills: args.kills,
+        jobs: args.common.jobs,
+        dir,
+    };
     let swept = sweep.run().await?;
     println!("{:<12}{:>8}{:>10}{:>8}", "call", "deaths", "deepest", "missed");
     for call in disk::CALLS {
@@ -266,11 +271,11 @@ async fn syscalls(args: SyscallsArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn break_disks(args: DiskArgs) -> anyhow::Result<ExitCode> {
-    if let Some(line) = disk::missing() {
+    if let Some(line) = disk::missing_disk_tools() {
         bail!("{line}");
     }
     if !args.apart {
-        let line = disk::apart();
+        let line = disk::unshare_prefix();
         let mut again = std::process::Command::new(line[0]);
         again.args(&line[1..]).arg(std::env::current_exe()?).args(std::env::args_os().skip(1)).arg("--apart");
         return Ok(if again.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
@@ -282,7 +287,7 @@ async fn break_disks(args: DiskArgs) -> anyhow::Result<ExitCode> {
     println!("{:<52}{:>9}{:>9}{:>7}  goes on after", "fault", "promised", "refused", "ended");
     for fault in faults.iter().filter(wanted) {
         let dir = tempfile::Builder::new().prefix("helve-disk-").tempdir()?;
-        let tried = Trial { command: &command, fault: *fault, dir: dir.path() }.run().await;
+        let tried = DiskTrial { command: &command, fault: *fault, dir: dir.path() }.run().await;
         let tried = tried.with_context(|| fault.to_string())?;
         let after = tried.recovered_after.map_or("a new start".to_owned(), |after| format!("{after:.1?}"));
         let ended = if tried.ended { "yes" } else { "no" };
@@ -300,7 +305,7 @@ async fn mutants(args: MutantsArgs) -> anyhow::Result<ExitCode> {
     let mut survivors = 0;
     let wanted = |seed: &&Seed| args.only.is_none_or(|only| only == seed.mutant);
     for seed in SEEDS.iter().filter(wanted) {
-        let Found { line, by_its_rule } = try_mutant(seed, &args.common, args.kills).await?;
+        let BugReport { line, by_its_rule } = try_mutant(seed, &args.common, args.kills).await?;
         println!("{line}");
         survivors += usize::from(!by_its_rule);
     }
@@ -309,12 +314,12 @@ async fn mutants(args: MutantsArgs) -> anyhow::Result<ExitCode> {
 
 async fn storm(args: StreamsArgs) -> anyhow::Result<ExitCode> {
     let StreamsArgs { seed, events, reconnects, dir, flaw } = args;
-    let progress = |tally: &streams::Tally| {
+    let progress = |tally: &streams::StreamTally| {
         let seconds = tally.time.as_secs_f64();
         eprintln!("{:>9} events  {:>7} reconnects  {seconds:>6.0} s", tally.events, tally.reconnects);
     };
-    let storm = Storm { command: server()?, seed, events, reconnects, flaw, dir, progress };
-    let streams::Verdict { tally, faults, kept } = storm.run().await?;
+    let storm = StreamPlan { command: server()?, seed, events, reconnects, flaw, dir, progress };
+    let streams::StreamVerdict { tally, faults, kept } = storm.run().await?;
     println!("{tally}");
     if faults.is_empty() {
         let (events, reconnects) = (tally.events, tally.reconnects);
@@ -327,17 +332,17 @@ async fn storm(args: StreamsArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What became of a seeded bug.
-struct Found {
+struct BugReport {
     line: String,
     by_its_rule: bool,
 }
 
-async fn try_mutant(seed: &Seed, common: &Common, kills: usize) -> anyhow::Result<Found> {
+async fn try_mutant(seed: &Seed, common: &Common, kills: usize) -> anyhow::Result<BugReport> {
     let campaign = Campaign {
         mutant: Some(seed.mutant),
         calm: seed.finder == Finder::Calm,
         until: Some(seed.rule),
-        places: Where::Labels,
+        places: LabelFilter::Labels,
         progress: |_, _| {},
         ..campaign(common, kills)?
     };
@@ -347,5 +352,5 @@ async fn try_mutant(seed: &Seed, common: &Common, kills: usize) -> anyhow::Resul
     let (name, kills, rules) = (seed.name, verdict.tally.kills, verdict.rules().join(" "));
     // What a known bug leaves behind is of no use.
     verdict.failures.iter().for_each(|failure| _ = std::fs::remove_dir_all(&failure.dir));
-    Ok(Found { line: format!("{name:<24}{kills:>6} kills  {word} by {rules}"), by_its_rule })
+    Ok(BugReport { line: format!("{name:<24}{kills:>6} kills  {word} by {rules}"), by_its_rule })
 }

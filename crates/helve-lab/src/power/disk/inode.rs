@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::Mood;
-use crate::dice::Dice;
+use super::Survival;
+use crate::rng::Rng;
 
 /// What a disk writes as a whole or not at all.
 pub(super) const SECTOR: usize = 512;
@@ -27,14 +27,14 @@ impl Change {
     }
 
     /// Some of its sectors; the file has its new length all the same.
-    fn tear(&self, content: &mut Vec<u8>, dice: &mut Dice) {
+    fn tear(&self, content: &mut Vec<u8>, rng: &mut Rng) {
         let Self::Write { at, bytes } = self else { return self.apply(content) };
         let (start, end) = (*at as usize, *at as usize + bytes.len());
         grow(content, end);
         let mut from = start;
         while from < end {
             let to = end.min((from / SECTOR + 1) * SECTOR);
-            if dice.percent(50) {
+            if rng.chance(50) {
                 content[from..to].copy_from_slice(&bytes[from - start..to - start]);
             }
             from = to;
@@ -78,7 +78,7 @@ impl Inode {
     }
 
     /// The first changes, so many, are on the disk.
-    pub(super) fn settle(&mut self, count: usize) {
+    pub(super) fn sync_changes(&mut self, count: usize) {
         let covered = count.saturating_sub(self.folded);
         for (_, state) in self.changes.iter_mut().take(covered) {
             if *state == State::Open {
@@ -101,39 +101,39 @@ impl Inode {
         }
     }
 
-    pub(super) fn seen(&self) -> Vec<u8> {
+    pub(super) fn current_bytes(&self) -> Vec<u8> {
         let mut content = self.base.clone();
         self.changes.iter().for_each(|(change, _)| change.apply(&mut content));
         content
     }
 
-    pub(super) fn after_a_cut(&self, mood: Mood, dice: &mut Dice) -> Vec<u8> {
+    pub(super) fn bytes_after_cut(&self, mood: Survival, rng: &mut Rng) -> Vec<u8> {
         let mut content = self.base.clone();
         let unsure = self.changes.iter().filter(|(_, state)| *state != State::Certain).count();
-        let mut in_order = dice.below(unsure as u64 + 1);
+        let mut in_order = rng.below(unsure as u64 + 1);
         for (change, state) in &self.changes {
             if *state == State::Certain {
                 change.apply(&mut content);
                 continue;
             }
             match mood {
-                Mood::Clean => {}
-                Mood::Lucky => change.apply(&mut content),
-                Mood::InOrder => match in_order {
+                Survival::Clean => {}
+                Survival::Lucky => change.apply(&mut content),
+                Survival::InOrder => match in_order {
                     0 => {}
                     1 => {
                         in_order = 0;
-                        change.tear(&mut content, dice);
+                        change.tear(&mut content, rng);
                     }
                     _ => {
                         in_order -= 1;
                         change.apply(&mut content);
                     }
                 },
-                Mood::Wild => match dice.below(3) {
+                Survival::Wild => match rng.below(3) {
                     0 => {}
                     1 => change.apply(&mut content),
-                    _ => change.tear(&mut content, dice),
+                    _ => change.tear(&mut content, rng),
                 },
             }
         }
@@ -142,7 +142,7 @@ impl Inode {
 
     /// One more change makes it this.
     pub(super) fn adopt(&mut self, real: &[u8]) {
-        let seen = self.seen();
+        let seen = self.current_bytes();
         if real.len() < seen.len() {
             self.change(Change::Truncate(real.len() as u64));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-const MOODS: [Mood; 4] = [Mood::Clean, Mood::Lucky, Mood::InOrder, Mood::Wild];
+const MOODS: [Survival; 4] = [Survival::Clean, Survival::Lucky, Survival::InOrder, Survival::Wild];
 
 /// A disk on which this was done. Words: `+n name` creates, `=n at text` writes, `<n length` truncates, `(n s` and `)n s`
 /// begin and end a sync, `!n` is one that fails, `*n name` opens, `/ name` makes a directory, `> from to` renames, `- name`
@@ -40,7 +40,7 @@ fn possible(disk: &Disk, name: &str) -> BTreeSet<Option<String>> {
     let mut found = BTreeSet::new();
     for seed in 0..200 {
         for mood in MOODS {
-            let image = disk.after_a_cut(mood, &mut Dice::new(seed));
+            let image = disk.image_after_cut(mood, &mut Rng::new(seed));
             let content = image.get(name).map(|content| content.clone().unwrap_or_default());
             found.insert(content.map(|bytes| String::from_utf8(bytes).unwrap().replace('\0', "0")));
         }
@@ -113,7 +113,7 @@ fn a_renamed_file_has_one_of_its_names() {
     let renamed = disk(&there(&["=1 0 ab", "(1 1", ")1 1", "> x y"]));
     for seed in 0..50 {
         for mood in MOODS {
-            let image = renamed.after_a_cut(mood, &mut Dice::new(seed));
+            let image = renamed.image_after_cut(mood, &mut Rng::new(seed));
             assert_eq!(image.values().collect::<Vec<_>>(), [&Some(b"ab".to_vec())]);
         }
     }
@@ -137,7 +137,7 @@ fn a_record_that_is_not_what_happened_is_found_out() {
     // One call may have been made and not written down.
     let mut late = known();
     late.adopt(root, &real(&[("x", "ab!"), ("y", "cd")])).unwrap();
-    assert_eq!(late.seen(), real(&[("x", "ab!"), ("y", "cd")]));
+    assert_eq!(late.current_image(), real(&[("x", "ab!"), ("y", "cd")]));
     // The record of another process is of other files.
     assert!(known().adopt(root, &real(&[("x", "AB"), ("y", "CD")])).is_err());
     assert!(known().adopt(root, &real(&[])).is_err());

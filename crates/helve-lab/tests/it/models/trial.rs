@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_lab::mock::{Mock, Protocol, Script, words};
+use helve_lab::mock::{Mock, Protocol, Script, first_words};
 use helve_model::ToolMode;
 use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
 use helve_runtime::{Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
@@ -62,7 +62,15 @@ pub(super) struct Verdict {
 
 impl Verdict {
     pub(super) fn answered(ran: usize) -> Self {
-        Self { end: Ok(words(WORDS)), questions: 2, connections: None, restarts: 0, paid: 0, ran, fat: 0 }
+        Self {
+            end: Ok(first_words(WORDS)),
+            questions: 2,
+            connections: None,
+            restarts: 0,
+            paid: 0,
+            ran,
+            fat: 0,
+        }
     }
 
     pub(super) fn failed(code: &str, questions: usize, restarts: usize) -> Self {
@@ -128,7 +136,7 @@ impl Trial {
         let input = StartInput::Message { conversation: None, text: "find it".into() };
         let request = StartRequest { stream: self.stream, ..StartRequest::new(UserId("mei".into()), input) };
         let mut started = runtime.start(request).await.unwrap();
-        let mut heard = Heard::default();
+        let mut heard = ModelReply::default();
         while let Some(frame) = started.follower.next().await {
             heard.take(frame.unwrap())?;
         }
@@ -191,7 +199,7 @@ async fn deaf() -> (std::net::SocketAddr, Vec<TcpStream>) {
 
 /// What a reader hears of a run, and whether it may hear it.
 #[derive(Default)]
-struct Heard {
+struct ModelReply {
     parts: HashMap<PartId, (PartKind, String)>,
     /// What is on record for the step, and thus cannot come again.
     finished: Vec<(u32, u32)>,
@@ -202,7 +210,7 @@ struct Heard {
     fat: usize,
 }
 
-impl Heard {
+impl ModelReply {
     fn take(&mut self, frame: Frame) -> Result<(), String> {
         match frame {
             Frame::Live(Live::PartStarted { part, kind, text, .. }) => {
@@ -223,7 +231,7 @@ impl Heard {
     fn check(&self, part: &PartId) -> Result<(), String> {
         let (kind, text) = &self.parts[part];
         let text = &without_half_characters(text);
-        let expected = if *kind == PartKind::Input { arguments().to_owned() } else { words(WORDS) };
+        let expected = if *kind == PartKind::Input { arguments().to_owned() } else { first_words(WORDS) };
         let same = match kind {
             // Some servers send an object, which has many spellings.
             PartKind::Input => {
@@ -242,7 +250,7 @@ impl Heard {
             Fact::TextFinished { text, step, .. } => {
                 let text = without_half_characters(text);
                 let said = text.trim_end_matches('x');
-                if said != words(3) && said != words(WORDS) {
+                if said != first_words(3) && said != first_words(WORDS) {
                     return Err(format!("recorded: {text:?}"));
                 }
                 self.once(*step, 0)?;

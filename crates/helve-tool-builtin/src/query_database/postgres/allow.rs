@@ -103,18 +103,18 @@ pub(super) const UNLISTED: &str = "SELECT DISTINCT p.proname::text FROM pg_catal
 
 /// What the database is asked about a statement before it is asked the statement.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Doubts {
+pub(super) struct UnlistedNames {
     pub(super) called: Vec<String>,
     pub(super) behind_dots: Vec<String>,
     pub(super) listed: Vec<String>,
 }
 
 /// The doubts about a statement, or why it is refused without a question.
-pub(super) fn doubts(sql: &str) -> Result<Doubts, String> {
+pub(super) fn find_unlisted(sql: &str) -> Result<UnlistedNames, String> {
     let names = statement::names(sql).map_err(|what| format!("`sql` has what is not read here: {what}"))?;
-    let mut doubts = Doubts::default();
+    let mut doubts = UnlistedNames::default();
     for name in names {
-        if let Some(problem) = problem(&name) {
+        if let Some(problem) = name_problem(&name) {
             return Err(problem);
         }
         let is_listed = FUNCTIONS.contains(&name.text.as_str());
@@ -128,7 +128,7 @@ pub(super) fn doubts(sql: &str) -> Result<Doubts, String> {
     Ok(doubts)
 }
 
-fn problem(name: &Name) -> Option<String> {
+fn name_problem(name: &Name) -> Option<String> {
     let text = name.text.as_str();
     // `TREAT(x AS f)` calls the function `f`, whatever follows its name.
     if text == "treat" && name.is_called {
@@ -141,7 +141,7 @@ fn problem(name: &Name) -> Option<String> {
         return None;
     }
     if name.is_called && text.starts_with("pg_") {
-        return Some(unlisted(text));
+        return Some(unlisted_message(text));
     }
     let is_catalog = text.starts_with("pg_") || text == "information_schema" || CATALOG_TYPES.contains(&text);
     is_catalog.then(|| {
@@ -151,7 +151,7 @@ fn problem(name: &Name) -> Option<String> {
     })
 }
 
-pub(super) fn unlisted(function: &str) -> String {
+pub(super) fn unlisted_message(function: &str) -> String {
     format!(
         "the function `{function}` may not be called: only PostgreSQL's own functions that compute values from values may"
     )
@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn what_is_not_on_the_list_is_a_doubt_and_catalogs_are_refused_at_once() {
-        let found = doubts("SELECT count(*), secret(1), o.total, o.date FROM public.orders AS o").unwrap();
+        let found =
+            find_unlisted("SELECT count(*), secret(1), o.total, o.date FROM public.orders AS o").unwrap();
         assert_eq!(found.called, ["secret"]);
         assert_eq!(found.behind_dots, ["total", "orders"]);
         assert_eq!(found.listed, ["count", "date"]);
@@ -184,7 +185,7 @@ mod tests {
             ("SELECT 1 OPERATOR(public.+) 1", "operators are not named"),
             ("SELECT 'x", "`sql` has what is not read here"),
         ] {
-            let problem = doubts(sql).unwrap_err();
+            let problem = find_unlisted(sql).unwrap_err();
             assert!(problem.starts_with(expected), "{sql}: {problem}");
         }
     }

@@ -70,7 +70,7 @@ impl Scanner<'_> {
                 if is_behind_backslashes {
                     return Err("a text that goes on behind one with backslashes; write it in one".into());
                 }
-                self.quoted('\'', false)?;
+                self.read_quoted('\'', false)?;
                 tokens.push(Token::Other);
             } else {
                 is_behind_backslashes = false;
@@ -85,14 +85,14 @@ impl Scanner<'_> {
                         let next = self.rest.peek().map(|(_, c)| *c);
                         match (word.as_str(), next) {
                             ("e", Some('\'')) => {
-                                self.quoted('\'', true)?;
+                                self.read_quoted('\'', true)?;
                                 is_behind_backslashes = true;
                                 Token::Other
                             }
                             ("u", Some('&')) if self.begins("&'") || self.begins("&\"") => {
                                 return Err("`U&` texts and names; write the characters themselves".into());
                             }
-                            _ => Token::Name(cut(word)),
+                            _ => Token::Name(cut_name(word)),
                         }
                     }
                     _ => self.one(Token::Other),
@@ -135,7 +135,7 @@ impl Scanner<'_> {
     }
 
     /// What is between two quotes; a quote twice is one of them.
-    fn quoted(&mut self, quote: char, has_backslashes: bool) -> Result<String, String> {
+    fn read_quoted(&mut self, quote: char, has_backslashes: bool) -> Result<String, String> {
         let mut text = String::new();
         self.rest.next();
         while let Some((_, c)) = self.rest.next() {
@@ -152,8 +152,8 @@ impl Scanner<'_> {
     }
 
     fn quoted_name(&mut self) -> Result<Token, String> {
-        let name = self.quoted('"', false)?;
-        if name.is_empty() { Err("a name without letters".into()) } else { Ok(Token::Name(cut(name))) }
+        let name = self.read_quoted('"', false)?;
+        if name.is_empty() { Err("a name without letters".into()) } else { Ok(Token::Name(cut_name(name))) }
     }
 
     /// A placeholder, or text between two of the same `$tag$`.
@@ -183,7 +183,7 @@ impl Scanner<'_> {
     }
 }
 
-fn cut(mut name: String) -> String {
+fn cut_name(mut name: String) -> String {
     let end = (0..=NAME_BYTES_MAX.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
     name.truncate(end.unwrap_or_default());
     name

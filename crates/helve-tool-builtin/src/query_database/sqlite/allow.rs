@@ -64,15 +64,15 @@ pub(super) fn is_virtual_table(name: &str) -> bool {
 
 /// The names that a database has, by what may be done with them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Names {
+pub(super) struct NamesInUse {
     /// Ordinary tables and views.
     readable: HashSet<String>,
     /// Everything else that can be named behind FROM: virtual tables of the file and of the library.
     forbidden: HashSet<String>,
 }
 
-impl Names {
-    pub(super) fn of(connection: &Connection) -> Result<Self, Error> {
+impl NamesInUse {
+    pub(super) fn read(connection: &Connection) -> Result<Self, Error> {
         let mut names = Self::default();
         let mut held = connection.prepare("SELECT name, type, rootpage, sql FROM sqlite_schema")?;
         let mut rows = held.query([])?;
@@ -117,7 +117,7 @@ impl Names {
     }
 
     /// Whether a part of a statement may be prepared: reading, and nothing else.
-    pub(super) fn judge(&self, asked: &AuthContext<'_>) -> Authorization {
+    pub(super) fn authorize(&self, asked: &AuthContext<'_>) -> Authorization {
         let may = match asked.action {
             AuthAction::Select | AuthAction::Recursive => true,
             AuthAction::Read { table_name, column_name } => {
@@ -178,8 +178,8 @@ mod tests {
         connection
             .execute_batch("CREATE TABLE t (a); CREATE VIEW v AS SELECT total_changes() FROM t")
             .unwrap();
-        let names = Names::of(&connection).unwrap();
-        connection.authorizer(Some(move |asked: AuthContext<'_>| names.judge(&asked))).unwrap();
+        let names = NamesInUse::read(&connection).unwrap();
+        connection.authorizer(Some(move |asked: AuthContext<'_>| names.authorize(&asked))).unwrap();
         for sql in [
             "SELECT total_changes()",
             "SELECT * FROM v",

@@ -21,7 +21,7 @@ const FILES: u64 = 16;
 const FILE_BYTES: u64 = 4 << 20;
 
 /// Before anything is opened.
-pub(super) fn at_the_start() -> io::Result<()> {
+pub(super) fn confine_process() -> io::Result<()> {
     #[cfg(unix)]
     {
         limit(Resource::Core, 0)?;
@@ -41,7 +41,7 @@ pub(super) fn at_the_start() -> io::Result<()> {
 }
 
 /// More than the query may take, since it looks at the clock itself between its steps.
-pub(super) fn in_time(timeout: Duration) -> io::Result<()> {
+pub(super) fn limit_time(timeout: Duration) -> io::Result<()> {
     #[cfg(unix)]
     {
         let seconds = timeout.as_secs().saturating_add(1);

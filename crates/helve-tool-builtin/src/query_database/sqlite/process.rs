@@ -21,7 +21,7 @@ pub struct QueryWorker(Program);
 
 /// How a process ended that did not answer.
 #[derive(Debug)]
-pub(super) enum Death {
+pub(super) enum ProcessEnd {
     NotStarted(io::Error),
     TimedOut,
     TooMuch,
@@ -30,7 +30,7 @@ pub(super) enum Death {
 }
 
 /// For a sentence that begins with `its process`.
-impl fmt::Display for Death {
+impl fmt::Display for ProcessEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotStarted(error) => write!(f, "cannot be started: {error}"),
@@ -63,7 +63,7 @@ impl QueryWorker {
     }
 
     /// The program that runs now, which understands these arguments.
-    pub fn of_this_program<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Self {
+    pub fn current_program<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Self {
         // This names the file that was started, also when an upgrade has put another in its place.
         let itself = PathBuf::from("/proc/self/exe");
         let program = if itself.exists() { Ok(itself) } else { std::env::current_exe() };
@@ -76,29 +76,29 @@ impl QueryWorker {
         order: &[u8],
         bytes_max: usize,
         time_max: Duration,
-    ) -> Result<Vec<u8>, Death> {
+    ) -> Result<Vec<u8>, ProcessEnd> {
         let mut answer = vec![];
         let take = |piece: &[u8]| {
             answer.extend_from_slice(piece);
-            if answer.len() > bytes_max { Err(Death::TooMuch) } else { Ok(()) }
+            if answer.len() > bytes_max { Err(ProcessEnd::TooMuch) } else { Ok(()) }
         };
         // Dropped at the end of its time, it is killed with all that it has started.
         let ended = match tokio::time::timeout(time_max, self.0.run(order, take)).await {
             Ok(Ok(ended)) => ended,
-            Ok(Err(ProcessError::Start { source, .. })) => return Err(Death::NotStarted(source)),
-            Ok(Err(ProcessError::Io(error))) => return Err(Death::Unheard(error)),
+            Ok(Err(ProcessError::Start { source, .. })) => return Err(ProcessEnd::NotStarted(source)),
+            Ok(Err(ProcessError::Io(error))) => return Err(ProcessEnd::Unheard(error)),
             Ok(Err(ProcessError::Refused(death))) => return Err(death),
-            Err(_) => return Err(Death::TimedOut),
+            Err(_) => return Err(ProcessEnd::TimedOut),
         };
         if ended.status.success() {
             return Ok(answer);
         }
         if is_out_of_time(ended.status) {
-            return Err(Death::TimedOut);
+            return Err(ProcessEnd::TimedOut);
         }
         let words = ended.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         let complaint = words.chars().take(COMPLAINT_CHARS_MAX).collect();
-        Err(Death::Ended { status: ended.status, complaint })
+        Err(ProcessEnd::Ended { status: ended.status, complaint })
     }
 }
 

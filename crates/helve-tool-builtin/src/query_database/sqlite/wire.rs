@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::query_database::Question;
+use crate::query_database::DatabaseRequest;
 use crate::query_database::table::Table;
 
 /// The largest order that a worker reads; statement and parameters have smaller bounds of their own.
@@ -14,18 +14,18 @@ pub(super) const ANSWER_BYTES_MAX: usize = 8 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Order {
+pub(super) struct WorkerRequest {
     pub(super) path: PathBuf,
     /// The only tables that may be read; all if there is no list.
     pub(super) tables: Option<Vec<String>>,
     pub(super) rows_max: usize,
     pub(super) timeout_ms: u64,
-    pub(super) question: Question,
+    pub(super) question: DatabaseRequest,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub(super) enum Answer {
+pub(super) enum WorkerAnswer {
     Table(Table),
     /// The tables and their columns, a line each.
     Described(Vec<String>),

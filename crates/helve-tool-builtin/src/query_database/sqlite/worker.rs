@@ -17,10 +17,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Statement, params};
 use serde_json::Value;
 
-use super::wire::{Answer, ORDER_BYTES_MAX, Order};
+use super::wire::{ORDER_BYTES_MAX, WorkerAnswer, WorkerRequest};
 use super::{allow, confine, model};
 use crate::query_database::table::{self, Table};
-use crate::query_database::{COLUMNS_MAX, PARAMETERS_MAX, Question};
+use crate::query_database::{COLUMNS_MAX, DatabaseRequest, PARAMETERS_MAX};
 
 /// The largest text or blob that a query may make.
 const VALUE_BYTES_MAX: i32 = 4 << 20;
@@ -43,19 +43,19 @@ pub fn run_query_worker() -> ExitCode {
 
 fn work() -> Result<(), String> {
     let limited = |error: io::Error| format!("the limits of the process cannot be set: {error}");
-    confine::at_the_start().map_err(limited)?;
+    confine::confine_process().map_err(limited)?;
     let mut order = vec![];
     let read = io::stdin().take(ORDER_BYTES_MAX).read_to_end(&mut order);
     read.map_err(|error| format!("the order cannot be read: {error}"))?;
-    let order: Order =
+    let order: WorkerRequest =
         serde_json::from_slice(&order).map_err(|error| format!("the order cannot be read: {error}"))?;
-    confine::in_time(Duration::from_millis(order.timeout_ms)).map_err(limited)?;
+    confine::limit_time(Duration::from_millis(order.timeout_ms)).map_err(limited)?;
     let answer = match open(&order.path, Duration::from_millis(order.timeout_ms)) {
         Ok(mut connection) => {
             confine::once_it_is_open().map_err(limited)?;
             answer(&mut connection, &order)
         }
-        Err(error) => Answer::NotOpened(error.to_string()),
+        Err(error) => WorkerAnswer::NotOpened(error.to_string()),
     };
     let answer =
         serde_json::to_vec(&answer).map_err(|error| format!("the answer cannot be written: {error}"))?;
@@ -115,16 +115,18 @@ fn open(path: &Path, timeout: Duration) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-fn answer(connection: &mut Connection, order: &Order) -> Answer {
+fn answer(connection: &mut Connection, order: &WorkerRequest) -> WorkerAnswer {
     let done = match &order.question {
-        Question::Describe => described(connection, order.tables.as_deref()).map(Answer::Described),
-        Question::Select { sql, parameters } => match select(connection, order, sql, parameters) {
-            Ok(table) => Ok(Answer::Table(table)),
-            Err(NoTable::Declined(message)) => Ok(Answer::Declined(message)),
+        DatabaseRequest::Describe => {
+            describe_tables(connection, order.tables.as_deref()).map(WorkerAnswer::Described)
+        }
+        DatabaseRequest::Select { sql, parameters } => match run_query(connection, order, sql, parameters) {
+            Ok(table) => Ok(WorkerAnswer::Table(table)),
+            Err(NoTable::Declined(message)) => Ok(WorkerAnswer::Declined(message)),
             Err(NoTable::Failed(error)) => Err(error),
         },
     };
-    done.unwrap_or_else(|error| told(&error))
+    done.unwrap_or_else(|error| error_answer(&error))
 }
 
 enum NoTable {
@@ -138,18 +140,18 @@ impl From<Error> for NoTable {
     }
 }
 
-fn select(
+fn run_query(
     connection: &mut Connection,
-    order: &Order,
+    order: &WorkerRequest,
     sql: &str,
     parameters: &[Value],
 ) -> Result<Table, NoTable> {
     allow::remove_other_functions(connection)?;
-    let names = allow::Names::of(connection)?;
+    let names = allow::NamesInUse::read(connection)?;
     if let Some(listed) = &order.tables {
-        model::of(connection, &names, listed)?.prepare(sql).map(drop)?;
+        model::build_model(connection, &names, listed)?.prepare(sql).map(drop)?;
     }
-    connection.authorizer(Some(move |asked: AuthContext<'_>| names.judge(&asked)))?;
+    connection.authorizer(Some(move |asked: AuthContext<'_>| names.authorize(&asked)))?;
     let mut statement = connection.prepare(sql)?;
     let columns = statement.column_count();
     if !statement.readonly() || statement.is_explain() != 0 || columns == 0 {
@@ -165,7 +167,7 @@ fn select(
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         let values = (0..columns).map(|column| row.get_ref(column).map(value)).collect::<Result<_, _>>();
-        if !table.take(values?, order.rows_max) {
+        if !table.push_row(values?, order.rows_max) {
             break;
         }
     }
@@ -201,15 +203,15 @@ fn value(held: ValueRef<'_>) -> Value {
     match held {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => table::integer(number),
-        ValueRef::Real(number) => table::real(number),
-        ValueRef::Text(text) => table::text(&String::from_utf8_lossy(text)),
+        ValueRef::Real(number) => table::float_value(number),
+        ValueRef::Text(text) => table::text_value(&String::from_utf8_lossy(text)),
         ValueRef::Blob(bytes) => table::bytes(bytes),
     }
 }
 
 /// The tables and views, a line each: `orders(id INTEGER primary key, customer TEXT)`.
-fn described(connection: &Connection, only: Option<&[String]>) -> Result<Vec<String>, Error> {
-    let readable = allow::Names::of(connection)?;
+fn describe_tables(connection: &Connection, only: Option<&[String]>) -> Result<Vec<String>, Error> {
+    let readable = allow::NamesInUse::read(connection)?;
     let mut names = connection.prepare(
         "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
          ORDER BY name LIMIT ?1",
@@ -223,7 +225,7 @@ fn described(connection: &Connection, only: Option<&[String]>) -> Result<Vec<Str
             let mark = if kind == "view" { "view " } else { "" };
             // A view may read what is not there any more; that is no reason to be silent about the others.
             let columns = columns(connection, &name);
-            let columns = columns.unwrap_or_else(|error| format!("cannot be read: {}", said(&error)));
+            let columns = columns.unwrap_or_else(|error| format!("cannot be read: {}", error_text(&error)));
             lines.push(format!("{mark}{name}({columns})"));
         }
     }
@@ -249,25 +251,25 @@ fn columns(connection: &Connection, table: &str) -> Result<String, Error> {
 }
 
 /// What the model is told: the database's own words, and where in the text they apply.
-fn told(error: &Error) -> Answer {
-    Answer::Declined(match error.sqlite_error_code() {
+fn error_answer(error: &Error) -> WorkerAnswer {
+    WorkerAnswer::Declined(match error.sqlite_error_code() {
         _ if matches!(error, Error::MultipleStatement) => "write one statement only".into(),
-        Some(ErrorCode::OperationInterrupted) => return Answer::TooSlow,
+        Some(ErrorCode::OperationInterrupted) => return WorkerAnswer::TooSlow,
         Some(ErrorCode::OutOfMemory) => {
             "the query needs more memory than it may have; ask for less: fewer or smaller values, a narrower WHERE".into()
         }
         Some(ErrorCode::AuthorizationForStatementDenied) => {
-            format!("the database is read only and this is not allowed: {}", said(error))
+            format!("the database is read only and this is not allowed: {}", error_text(error))
         }
-        _ => said(error),
+        _ => error_text(error),
     })
 }
 
-fn said(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     match error {
         // One that was taken out SQLite still knows by name.
-        Error::SqlInputError { msg, .. } if taken_out(msg).is_some() => {
-            format!("no such function: {}", taken_out(msg).unwrap_or_default())
+        Error::SqlInputError { msg, .. } if removed_function(msg).is_some() => {
+            format!("no such function: {}", removed_function(msg).unwrap_or_default())
         }
         Error::SqlInputError { msg, offset, .. } if *offset >= 0 => format!("{msg}, at byte {offset}"),
         Error::SqliteFailure(_, Some(message)) => message.clone(),
@@ -276,7 +278,7 @@ fn said(error: &Error) -> String {
     }
 }
 
-fn taken_out(message: &str) -> Option<&str> {
+fn removed_function(message: &str) -> Option<&str> {
     let name = message.strip_prefix("wrong number of arguments to function ")?.strip_suffix("()")?;
     (!allow::is_function(name)).then_some(name)
 }

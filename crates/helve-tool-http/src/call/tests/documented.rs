@@ -7,7 +7,7 @@ use super::*;
 const DOCUMENT: &str = "content-type: application/vnd.helve.result+json; charset=utf-8\r\n";
 
 async fn called(document: &Value, changes: Value) -> Result<ToolOutput, ToolError> {
-    let server = Server::saying("200 OK", DOCUMENT, document.to_string()).await;
+    let server = TestHttpServer::saying("200 OK", DOCUMENT, document.to_string()).await;
     server.call("/v1/{city}", changes, here()).await
 }
 
@@ -40,7 +40,7 @@ async fn what_it_leaves_out_is_as_always() {
 #[tokio::test]
 async fn the_same_members_are_data_in_an_answer_of_another_type_or_for_a_transform() {
     let document = json!({"text": "Drawn.", "title": "A chart"});
-    let server = Server::json(document.clone()).await;
+    let server = TestHttpServer::json(document.clone()).await;
     let output = server.call("/v1/{city}", json!({}), here()).await.unwrap();
     assert_eq!(
         (output.data, output.title.as_deref()),

@@ -10,7 +10,7 @@ use helve_types::{Fact, ToolCall, World};
 use super::*;
 
 /// The outcome of each call, how often the server was asked, and how the breaker stands then.
-async fn check(server: &Server, path: &str, changes: Value, calls: u32, expected: Expect) {
+async fn check(server: &TestHttpServer, path: &str, changes: Value, calls: u32, expected: Expect) {
     let world = World::still();
     let store = Arc::new(MemoryStore::new());
     let actor = Actor { world: world.clone(), ..Actor::new(store.clone(), "mei") };
@@ -60,14 +60,14 @@ async fn check(server: &Server, path: &str, changes: Value, calls: u32, expected
             other => format!("{other:?}\n"),
         });
     }
-    let status = registry.get("weather").unwrap().status().to_json();
-    let breaker = status["breaker"]["state"].as_str().unwrap_or_default();
+    let status = registry.get("weather").unwrap().status();
+    let breaker = status.breaker_state().unwrap_or_default();
     expected.assert_eq(&format!("{told}asked {} times, {breaker}", server.heard().len()));
 }
 
 #[tokio::test]
 async fn a_server_that_fails_is_asked_again_and_then_left_alone() {
-    let server = Server::saying("500 Internal Server Error", "", "").await;
+    let server = TestHttpServer::saying("500 Internal Server Error", "", "").await;
     check(
         &server,
         "/{city}",
@@ -85,7 +85,7 @@ async fn a_server_that_fails_is_asked_again_and_then_left_alone() {
 
 #[tokio::test]
 async fn an_effect_that_may_have_happened_is_sent_once() {
-    let server = Server::saying("500 Internal Server Error", "", "").await;
+    let server = TestHttpServer::saying("500 Internal Server Error", "", "").await;
     check(
         &server,
         "/{city}",
@@ -96,7 +96,7 @@ async fn an_effect_that_may_have_happened_is_sent_once() {
         asked 1 times, closed"#]],
     )
     .await;
-    let server = Server::saying("500 Internal Server Error", "", "").await;
+    let server = TestHttpServer::saying("500 Internal Server Error", "", "").await;
     let put = json!({"endpoint": {"method": "PUT"}, "effect": "idempotent"});
     check(
         &server,
@@ -112,7 +112,7 @@ async fn an_effect_that_may_have_happened_is_sent_once() {
 
 #[tokio::test]
 async fn a_no_is_no_outage() {
-    let server = Server::saying("404 Not Found", "", "").await;
+    let server = TestHttpServer::saying("404 Not Found", "", "").await;
     check(
         &server,
         "/{city}",
@@ -132,7 +132,8 @@ async fn a_no_is_no_outage() {
 
 #[tokio::test]
 async fn a_page_where_json_should_be_is_an_outage() {
-    let server = Server::saying("200 OK", "content-type: text/html\r\n", "<html>Sign in</html>").await;
+    let server =
+        TestHttpServer::saying("200 OK", "content-type: text/html\r\n", "<html>Sign in</html>").await;
     check(&server, "/{city}", json!({"response_transform": {"path": "t"}}), 6, expect![[r#"
         failed: the answer is a web page, not JSON. Operator: look at what its address answers. Answer without it and say so, or try again later
         failed: the answer is a web page, not JSON. Operator: look at what its address answers. Answer without it and say so, or try again later
@@ -145,7 +146,7 @@ async fn a_page_where_json_should_be_is_an_outage() {
 
 #[tokio::test]
 async fn what_must_not_be_reached_is_not_an_outage_either() {
-    let server = Server::saying("302 Found", "location: http://10.0.0.1/\r\n", "").await;
+    let server = TestHttpServer::saying("302 Found", "location: http://10.0.0.1/\r\n", "").await;
     check(&server, "/{city}", json!({}), 1, expect![[r#"
         failed: the other side says that this has moved, which is not followed (302); answer without it. Operator: correct the tool's address, or let it follow `redirects`
         asked 1 times, closed"#]]).await;
@@ -153,7 +154,7 @@ async fn what_must_not_be_reached_is_not_an_outage_either() {
 
 #[tokio::test]
 async fn a_slow_server_times_out() {
-    let server = Server::new(Reply::SayAndHang(vec![])).await;
+    let server = TestHttpServer::new(TestReply::SayAndHang(vec![])).await;
     let slow = json!({"endpoint": {"timeout_ms": 500}, "attempts": 1, "breaker": {"failures": 2}});
     check(
         &server,
@@ -171,7 +172,7 @@ async fn a_slow_server_times_out() {
 
 #[tokio::test]
 async fn a_cached_answer_is_not_asked_for_again() {
-    let server = Server::json(json!(7)).await;
+    let server = TestHttpServer::json(json!(7)).await;
     check(
         &server,
         "/{city}",

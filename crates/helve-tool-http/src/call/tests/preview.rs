@@ -4,7 +4,7 @@ use super::*;
 
 /// Shows the request, sends it, and gives what was shown and what the other side heard.
 async fn shown_and_heard(changes: Value, arguments: Value) -> (String, String) {
-    let server = Server::json(json!({})).await;
+    let server = TestHttpServer::json(json!({})).await;
     let mut definition = definition(changes);
     definition.endpoint.url_template = format!("{}{}", server.url, "/v1/{city}?fixed=1");
     let (tool, _) = tools().make(&definition, &Arc::default()).unwrap();

@@ -18,7 +18,7 @@ pub(in super::super) enum Style {
 }
 
 impl Style {
-    pub(in super::super) fn of(given: &Value, default: &str) -> Self {
+    pub(in super::super) fn read(given: &Value, default: &str) -> Self {
         let style = given.get("style").and_then(Value::as_str).unwrap_or(default);
         let explode = given.get("explode").and_then(Value::as_bool).unwrap_or(style == "form");
         match (style, explode) {
@@ -46,7 +46,7 @@ pub(in super::super) struct Field {
 
 impl Field {
     /// The only text that it can be.
-    pub(in super::super) fn constant(&self) -> Option<String> {
+    pub(in super::super) fn only_value(&self) -> Option<String> {
         let values = self.schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
         let only = match values {
             Some([only]) => only,
@@ -80,13 +80,13 @@ pub(in super::super) fn fields_of(
     needed: bool,
 ) -> Result<Vec<Field>, String> {
     if style == Style::Deep || style == Style::Repeated {
-        let object = branches(schema).into_iter().find(|branch| kind(branch) == Some("object"));
-        let plain = style == Style::Repeated && narrowed(schema, style).is_some();
+        let object = branches(schema).into_iter().find(|branch| schema_type(branch) == Some("object"));
+        let plain = style == Style::Repeated && narrow_schema(schema, style).is_some();
         if let (Some(object), false) = (object, plain) {
             return spread(name, style, object, needed);
         }
     }
-    let schema = narrowed(schema, style)
+    let schema = narrow_schema(schema, style)
         .ok_or("only plain values and lists of them can be written there in the way the document says")?;
     Ok(vec![Field { wire: name.to_owned(), schema, needed, of_object: false }])
 }
@@ -99,7 +99,8 @@ fn spread(name: &str, style: Style, object: &Value, needed: bool) -> Result<Vec<
     let mut out = vec![];
     for (field, schema) in fields.iter().take(FIELDS_MAX) {
         let needed = needed && wanted.is_some_and(|wanted| wanted.iter().any(|name| name == field));
-        let Some(schema) = narrowed(schema, Style::Repeated).filter(|schema| kind(schema) != Some("array"))
+        let Some(schema) =
+            narrow_schema(schema, Style::Repeated).filter(|schema| schema_type(schema) != Some("array"))
         else {
             if needed {
                 return Err(format!("its field `{field}` is no plain value"));
@@ -113,7 +114,7 @@ fn spread(name: &str, style: Style, object: &Value, needed: bool) -> Result<Vec<
 }
 
 /// The part of a schema that can be written: plain values, and lists of them in a style that has a way to write them.
-fn narrowed(schema: &Value, style: Style) -> Option<Value> {
+fn narrow_schema(schema: &Value, style: Style) -> Option<Value> {
     let mut fitting: Vec<Value> =
         branches(schema).into_iter().filter_map(|branch| plain(branch, style)).collect();
     let mut whole = match fitting.len() {
@@ -129,16 +130,16 @@ fn narrowed(schema: &Value, style: Style) -> Option<Value> {
 
 fn branches(schema: &Value) -> Vec<&Value> {
     match schema.get("anyOf").and_then(Value::as_array) {
-        Some(branches) => branches.iter().filter(|branch| kind(branch) != Some("null")).collect(),
+        Some(branches) => branches.iter().filter(|branch| schema_type(branch) != Some("null")).collect(),
         None => vec![schema],
     }
 }
 
 fn plain(schema: &Value, style: Style) -> Option<Value> {
-    match kind(schema) {
+    match schema_type(schema) {
         Some("object") | None if schema.get("properties").is_some() || schema.get("allOf").is_some() => None,
         Some("object" | "null") => None,
-        Some("array") => list(schema, style),
+        Some("array") => narrow_list(schema, style),
         Some(kind) => {
             let mut out = schema.as_object()?.clone();
             // Nothing is what is not there.
@@ -158,10 +159,10 @@ fn plain(schema: &Value, style: Style) -> Option<Value> {
     }
 }
 
-fn list(schema: &Value, style: Style) -> Option<Value> {
+fn narrow_list(schema: &Value, style: Style) -> Option<Value> {
     let any = Value::Object(Map::new());
-    let item =
-        narrowed(schema.get("items").unwrap_or(&any), style).filter(|item| kind(item) != Some("array"))?;
+    let item = narrow_schema(schema.get("items").unwrap_or(&any), style)
+        .filter(|item| schema_type(item) != Some("array"))?;
     match style {
         Style::Repeated => {
             let mut out = schema.as_object()?.clone();
@@ -188,7 +189,7 @@ fn list(schema: &Value, style: Style) -> Option<Value> {
 }
 
 /// What the schema's one type is, besides null.
-fn kind(schema: &Value) -> Option<&str> {
+fn schema_type(schema: &Value) -> Option<&str> {
     match schema.get("type")? {
         Value::String(kind) => Some(kind),
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),

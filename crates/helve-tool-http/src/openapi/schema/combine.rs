@@ -4,21 +4,21 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{LOOK, Place, Stop, Walk, merge};
+use super::{LOOK, SchemaPosition, SchemaProblem, SchemaTranslation, merge};
 
 /// Fields that are looked at for being read-only in all parts of an object together.
 const LOOKED_AT_MAX: usize = 4000;
 
-impl<'a> Walk<'a, '_> {
+impl<'a> SchemaTranslation<'a, '_> {
     /// `oneOf` becomes `anyOf`: in practice the branches overlap, and a call that fits two of them is no mistake.
-    pub(super) fn combined(
+    pub(super) fn translate_combinations(
         &mut self,
         members: &'a Map<String, Value>,
-        place: Place<'_>,
+        place: SchemaPosition<'_>,
         out: &mut Map<String, Value>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), SchemaProblem> {
         let list = |name: &str| members.get(name).and_then(Value::as_array).filter(|all| !all.is_empty());
-        let deeper = Place { level: place.level + 1, ..place };
+        let deeper = SchemaPosition { level: place.level + 1, ..place };
         if let Some(either) = list("anyOf").or_else(|| list("oneOf")) {
             let mut branches = vec![];
             let mut seen = HashSet::new();
@@ -33,8 +33,8 @@ impl<'a> Walk<'a, '_> {
         if let Some(parts) = list("allOf") {
             let (mut hidden, mut left) = (place.hidden.clone(), LOOKED_AT_MAX);
             self.read_only_names(members, &mut hidden, &mut left);
-            self.schemas.look((LOOKED_AT_MAX - left) as u64 * LOOK)?;
-            let deeper = Place { hidden: &hidden, ..deeper };
+            self.schemas.spend((LOOKED_AT_MAX - left) as u64 * LOOK)?;
+            let deeper = SchemaPosition { hidden: &hidden, ..deeper };
             let parts: Result<Vec<_>, _> = parts.iter().map(|part| self.any(part, deeper)).collect();
             if let Some(needed) = out.get_mut("required").and_then(Value::as_array_mut) {
                 needed.retain(|name| name.as_str().is_none_or(|name| !hidden.contains(name)));

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Edition;
+use super::SchemaEdition;
 
 /// Keywords with one schema inside.
 pub(super) const ONE_INSIDE: &[&str] = &["items", "additionalProperties", "not", "contains", "propertyNames"];
@@ -61,7 +61,7 @@ pub(super) fn restricts(name: &str) -> bool {
 
 /// Takes over what can be taken over as it is or nearly so. What has the wrong type is a slip of whoever wrote the
 /// document, and left out.
-pub(super) fn plain(members: &Map<String, Value>, edition: Edition, out: &mut Map<String, Value>) {
+pub(super) fn plain(members: &Map<String, Value>, edition: SchemaEdition, out: &mut Map<String, Value>) {
     let mut keep = |name: &str, value: Value| out.insert(name.to_owned(), value);
     if let Some(kind) = members.get("type").and_then(types) {
         keep("type", kind);
@@ -99,7 +99,7 @@ pub(super) fn plain(members: &Map<String, Value>, edition: Edition, out: &mut Ma
     if let Some(examples) = examples(members) {
         keep("examples", examples);
     }
-    if edition == Edition::V30 {
+    if edition == SchemaEdition::V30 {
         exclusive(members, out, "minimum", "exclusiveMinimum");
         exclusive(members, out, "maximum", "exclusiveMaximum");
     }

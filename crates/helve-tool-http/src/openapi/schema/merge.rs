@@ -18,7 +18,7 @@ pub(super) fn all_of(mut whole: Map<String, Value>, parts: Vec<Value>) -> Map<St
         only.extend(whole);
         return only;
     }
-    if let Some(merged) = merged(&whole, &parts) {
+    if let Some(merged) = merge_schemas(&whole, &parts) {
         return merged;
     }
     if !parts.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn all_of(mut whole: Map<String, Value>, parts: Vec<Value>) -> Map<St
     whole
 }
 
-fn merged(whole: &Map<String, Value>, parts: &[Value]) -> Option<Map<String, Value>> {
+fn merge_schemas(whole: &Map<String, Value>, parts: &[Value]) -> Option<Map<String, Value>> {
     let mut out = Map::new();
     let (mut fields, mut needed) = (Map::new(), std::collections::BTreeSet::new());
     // What the whole says of itself goes before what its parts say of themselves.

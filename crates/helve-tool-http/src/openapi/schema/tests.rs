@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn translated(edition: Edition, given: &Value) -> Value {
+fn translated(edition: SchemaEdition, given: &Value) -> Value {
     let root = json!({"components": {"schemas": {
         "Pet": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
         "Kind": {"type": "string", "enum": ["cat", "dog"]}
@@ -15,7 +15,7 @@ fn translated(edition: Edition, given: &Value) -> Value {
     schemas.walk(DETAILS[0]).schema(given).unwrap()
 }
 
-fn check(edition: Edition, table: &[(Value, Value)]) {
+fn check(edition: SchemaEdition, table: &[(Value, Value)]) {
     for (given, expected) in table {
         assert_eq!(translated(edition, given), *expected, "{given}");
     }
@@ -28,7 +28,7 @@ fn pet(name: &str) -> Value {
 #[test]
 fn what_3_0_says_in_its_own_way_is_said_in_json_schemas() {
     check(
-        Edition::V30,
+        SchemaEdition::V30,
         &[
             (json!({"type": "string", "nullable": true}), json!({"type": ["string", "null"]})),
             (
@@ -71,14 +71,14 @@ fn what_belongs_to_answers_is_no_part_of_a_request() {
         "type": "object", "required": ["name"],
         "properties": {"name": {"type": "string"}, "password": {"type": "string"}}
     });
-    check(Edition::V30, &[(given, expected)]);
+    check(SchemaEdition::V30, &[(given, expected)]);
     // Also where one part needs what another calls read-only.
     let given = json!({"allOf": [
         {"type": "object", "properties": {"id": {"type": "integer", "readOnly": true}}},
         {"type": "object", "required": ["id", "a"], "properties": {"a": {"type": "string"}}}
     ]});
     let expected = json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}});
-    check(Edition::V30, &[(given, expected)]);
+    check(SchemaEdition::V30, &[(given, expected)]);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn pointers_become_what_they_point_to() {
     let whole = json!({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}});
     let described = json!({"type": "string", "enum": ["cat", "dog"], "description": "Which."});
     check(
-        Edition::V30,
+        SchemaEdition::V30,
         &[
             (pet("Pet"), whole.clone()),
             (json!({"$ref": "#/components/schemas/Kind", "description": "Which."}), described),
@@ -97,7 +97,7 @@ fn pointers_become_what_they_point_to() {
         ],
     );
     check(
-        Edition::V31,
+        SchemaEdition::V31,
         &[
             (
                 json!({"$ref": "#/components/schemas/Pet", "required": ["age"], "properties": {"age": {"type": "integer"}}}),
@@ -118,7 +118,7 @@ fn pointers_become_what_they_point_to() {
 fn combinations_are_as_plain_as_they_can_be() {
     let either = json!({"anyOf": [{"type": "string"}, {"type": "integer"}]});
     check(
-        Edition::V30,
+        SchemaEdition::V30,
         &[
             (json!({"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "string"}]}), either),
             (
@@ -160,7 +160,7 @@ fn what_3_1_says_stays_as_it_is() {
         json!({"type": "object", "patternProperties": {"^x-": true}}),
         json!(true),
     ] {
-        assert_eq!(translated(Edition::V31, &given), given);
+        assert_eq!(translated(SchemaEdition::V31, &given), given);
     }
 }
 
@@ -172,8 +172,8 @@ fn less_detail_leaves_a_word_about_what_is_missing() {
         "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}, "c": {"enum": [1, 2, 3]}}
     });
     let root = json!({});
-    let schemas = Schemas::new(Refs::new(&root), Edition::V31);
-    let mut walk = schemas.walk(Detail { depth: 1, words: 12, fields: 9, values: 2 });
+    let schemas = Schemas::new(Refs::new(&root), SchemaEdition::V31);
+    let mut walk = schemas.walk(SchemaDetail { depth: 1, words: 12, fields: 9, values: 2 });
     let made = walk.schema(&given).unwrap();
     assert_eq!(
         made,

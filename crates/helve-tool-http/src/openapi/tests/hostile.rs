@@ -146,8 +146,8 @@ fn nothing_outside_of_the_document_is_asked_for() {
 fn too_many_operations_are_too_many() {
     let paths: serde_json::Map<_, _> =
         (0..6000).map(|number| (format!("/{number}"), json!({"get": {}}))).collect();
-    let document = Document::of_value(json!({"openapi": "3.0.0", "paths": paths}), None).unwrap();
-    assert!(matches!(import(&document, &Options::default()), Err(ImportError::Document(_))));
+    let document = Document::from_value(json!({"openapi": "3.0.0", "paths": paths}), None).unwrap();
+    assert!(matches!(import_tools(&document, &Options::default()), Err(ImportError::Document(_))));
 }
 
 /// Operations with the same body, as short as they can be written.

@@ -14,100 +14,106 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use self::steps::{Track, step};
+use self::steps::{PathTracking, step};
 use super::function::{self, Compiled};
 use super::operator::operate;
-use super::syntax::{Filter, Operator, Step};
-use super::value::{Meter, Stop, Val};
+use super::syntax::{Filter, JqOperator, PathStep};
+use super::value::{FilterStop, JqValue, StepBudget};
 
 pub(super) struct Engine {
-    pub(super) meter: Meter,
+    pub(super) meter: StepBudget,
     /// Patterns that this evaluation has met.
     patterns: RefCell<HashMap<String, Rc<Compiled>>>,
 }
 
 /// A value and, if anybody wants to know, the way to it.
 #[derive(Debug, Clone)]
-pub(super) struct At {
-    pub(super) value: Val,
-    track: Track,
+pub(super) struct TrackedValue {
+    pub(super) value: JqValue,
+    track: PathTracking,
 }
 
 /// The variables, the innermost first.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'a>(Option<&'a Variable<'a>>);
+pub(super) struct VariableScope<'a>(Option<&'a Variable<'a>>);
 
 struct Variable<'a> {
-    value: Val,
-    outer: Scope<'a>,
+    value: JqValue,
+    outer: VariableScope<'a>,
 }
 
-type Ended = Result<(), Stop>;
+type EvalResult = Result<(), FilterStop>;
 
-impl At {
-    fn plain(value: Val) -> Self {
-        Self { value, track: Track::Off }
+impl TrackedValue {
+    fn plain(value: JqValue) -> Self {
+        Self { value, track: PathTracking::Off }
     }
 
     /// The same value, and nobody asks for the way.
-    fn untracked(&self) -> Self {
+    fn without_path(&self) -> Self {
         Self::plain(self.value.clone())
     }
 
     /// A value that was made, not found: there is no way to it.
-    fn made(&self, value: Val) -> Result<Self, Stop> {
+    fn computed(&self, value: JqValue) -> Result<Self, FilterStop> {
         match self.track {
-            Track::Off => Ok(Self::plain(value)),
-            Track::On(_) => Err(Stop::error("this is no way to a place in the value")),
+            PathTracking::Off => Ok(Self::plain(value)),
+            PathTracking::On(_) => Err(FilterStop::error("this is no way to a place in the value")),
         }
     }
 }
 
-impl Scope<'_> {
-    fn get(self, index: usize) -> Val {
+impl VariableScope<'_> {
+    fn get(self, index: usize) -> JqValue {
         let mut scope = self;
         for _ in 0..index {
-            scope = scope.0.map_or(Scope(None), |variable| variable.outer);
+            scope = scope.0.map_or(VariableScope(None), |variable| variable.outer);
         }
         // The parser knows every variable, so there always is one.
-        scope.0.map_or(Val::Null, |variable| variable.value.clone())
+        scope.0.map_or(JqValue::Null, |variable| variable.value.clone())
     }
 }
 
 impl Engine {
     pub(super) fn new(steps: u64) -> Self {
-        Self { meter: Meter::new(steps), patterns: RefCell::default() }
+        Self { meter: StepBudget::new(steps), patterns: RefCell::default() }
     }
 
-    pub(super) fn run(&self, filter: &Filter, value: Val) -> Result<Vec<Val>, Stop> {
+    pub(super) fn run(&self, filter: &Filter, value: JqValue) -> Result<Vec<JqValue>, FilterStop> {
         let mut out = vec![];
-        self.eval(filter, &At::plain(value), Scope(None), &mut out)?;
+        self.eval(filter, &TrackedValue::plain(value), VariableScope(None), &mut out)?;
         Ok(out.into_iter().map(|at| at.value).collect())
     }
 
-    fn eval(&self, filter: &Filter, at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+    fn eval(
+        &self,
+        filter: &Filter,
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         self.meter.spend(1)?;
         match filter {
             Filter::Identity => out.push(at.clone()),
             Filter::Descend => self.descend(at, out)?,
-            Filter::Null => out.push(at.made(Val::Null)?),
-            Filter::Bool(bool) => out.push(at.made(Val::Bool(*bool))?),
-            Filter::Number(number) => out.push(at.made(Val::Number(number.clone()))?),
-            Filter::Variable(index) => out.push(at.made(scope.get(*index))?),
+            Filter::Null => out.push(at.computed(JqValue::Null)?),
+            Filter::Bool(bool) => out.push(at.computed(JqValue::Bool(*bool))?),
+            Filter::Number(number) => out.push(at.computed(JqValue::Number(number.clone()))?),
+            Filter::Variable(index) => out.push(at.computed(scope.get(*index))?),
             Filter::Text(pieces) => self.interpolate(pieces, at, scope, out)?,
             Filter::Steps(term, steps) => self.walk(term, steps, at, scope, out)?,
             Filter::Pipe(parts) => self.pipe(parts, at, scope, out)?,
             Filter::Comma(parts) => parts.iter().try_for_each(|part| self.eval(part, at, scope, out))?,
             Filter::Negative(inner) => self.each(inner, at, scope, &mut |value| {
-                let negative = operate(Operator::Subtract, &Val::count(0), &value, &self.meter);
-                out.push(at.made(negative?)?);
+                let negative = operate(JqOperator::Subtract, &JqValue::count(0), &value, &self.meter);
+                out.push(at.computed(negative?)?);
                 Ok(())
             })?,
             Filter::Binary(operator, left, right) => {
                 // The right side is the outer loop, as in jq.
                 self.each(right, at, scope, &mut |right| {
                     self.each(left, at, scope, &mut |left| {
-                        out.push(at.made(operate(*operator, &left, &right, &self.meter)?)?);
+                        out.push(at.computed(operate(*operator, &left, &right, &self.meter)?)?);
                         Ok(())
                     })
                 })?;
@@ -120,9 +126,9 @@ impl Engine {
             Filter::Change(how, paths, by) => self.change(*how, paths, by, at, scope, out)?,
             Filter::List(inner) => {
                 let items = inner.as_ref().map(|inner| self.values(inner, at, scope));
-                out.push(at.made(Val::list(items.transpose()?.unwrap_or_default(), &self.meter)?)?);
+                out.push(at.computed(JqValue::list(items.transpose()?.unwrap_or_default(), &self.meter)?)?);
             }
-            Filter::Object(members) => self.object(members, at, scope, out)?,
+            Filter::Object(members) => self.build_object(members, at, scope, out)?,
             Filter::If { condition, then, otherwise } => {
                 self.each(condition, at, scope, &mut |condition| match (condition.is_true(), otherwise) {
                     (true, _) => self.eval(then, at, scope, out),
@@ -134,18 +140,18 @@ impl Engine {
                 })?;
             }
             Filter::Try(body, handler) => match (self.eval(body, at, scope, out), handler) {
-                (Err(Stop::Error(error)), Some(handler)) => {
-                    self.each(handler, &At::plain(error), scope, &mut |value| {
-                        out.push(at.made(value)?);
+                (Err(FilterStop::Error(error)), Some(handler)) => {
+                    self.each(handler, &TrackedValue::plain(error), scope, &mut |value| {
+                        out.push(at.computed(value)?);
                         Ok(())
                     })?;
                 }
-                (Err(Stop::Error(_)) | Ok(()), _) => {}
+                (Err(FilterStop::Error(_)) | Ok(()), _) => {}
                 (Err(stop), _) => return Err(stop),
             },
             Filter::Bind { source, body } => self.each(source, at, scope, &mut |value| {
                 let variable = Variable { value, outer: scope };
-                self.eval(body, at, Scope(Some(&variable)), out)
+                self.eval(body, at, VariableScope(Some(&variable)), out)
             })?,
             Filter::Reduce { source, start, update } => self.reduce(source, start, update, at, scope, out)?,
             Filter::Foreach { source, start, update, extract } => {
@@ -157,7 +163,7 @@ impl Engine {
     }
 
     /// A pattern, compiled once.
-    pub(super) fn pattern(&self, pattern: &str, flags: &str) -> Result<Rc<Compiled>, Stop> {
+    pub(super) fn pattern(&self, pattern: &str, flags: &str) -> Result<Rc<Compiled>, FilterStop> {
         let key = format!("{flags}/{pattern}");
         if let Some(known) = self.patterns.borrow().get(&key) {
             return Ok(known.clone());
@@ -168,22 +174,39 @@ impl Engine {
     }
 
     /// All values, or the error that ends them.
-    fn values(&self, filter: &Filter, at: &At, scope: Scope<'_>) -> Result<Vec<Val>, Stop> {
+    fn values(
+        &self,
+        filter: &Filter,
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+    ) -> Result<Vec<JqValue>, FilterStop> {
         let mut found = vec![];
-        self.eval(filter, &at.untracked(), scope, &mut found)?;
+        self.eval(filter, &at.without_path(), scope, &mut found)?;
         Ok(found.into_iter().map(|at| at.value).collect())
     }
 
     /// Does something with each value, then ends as the filter ended.
-    fn each(&self, filter: &Filter, at: &At, scope: Scope<'_>, then: &mut dyn FnMut(Val) -> Ended) -> Ended {
+    fn each(
+        &self,
+        filter: &Filter,
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        then: &mut dyn FnMut(JqValue) -> EvalResult,
+    ) -> EvalResult {
         let mut found = vec![];
-        let ended = self.eval(filter, &at.untracked(), scope, &mut found);
+        let ended = self.eval(filter, &at.without_path(), scope, &mut found);
         found.into_iter().try_for_each(|at| then(at.value))?;
         ended
     }
 
     /// What comes out of one part goes into the next. An error waits behind the values that came before it.
-    fn pipe(&self, parts: &[Filter], at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+    fn pipe(
+        &self,
+        parts: &[Filter],
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         let (mut values, mut ended) = (vec![at.clone()], Ok(()));
         for part in parts {
             let mut next = vec![];
@@ -199,7 +222,14 @@ impl Engine {
         ended
     }
 
-    fn walk(&self, term: &Filter, steps: &[Step], at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+    fn walk(
+        &self,
+        term: &Filter,
+        steps: &[PathStep],
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         let mut values = vec![];
         let mut ended = self.eval(term, at, scope, &mut values);
         for one in steps {
@@ -217,22 +247,29 @@ impl Engine {
         ended
     }
 
-    fn take_step(&self, one: &Step, value: &At, at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+    fn take_step(
+        &self,
+        one: &PathStep,
+        value: &TrackedValue,
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         match one {
-            Step::Each => self.iterate(value, out),
-            Step::Index(by) => self.each(by, at, scope, &mut |by| {
-                out.push(step(value, steps::Way::Key(by), &self.meter)?);
+            PathStep::Each => self.iterate(value, out),
+            PathStep::Index(by) => self.each(by, at, scope, &mut |by| {
+                out.push(step(value, steps::PathElement::Key(by), &self.meter)?);
                 Ok(())
             }),
-            Step::Slice(from, to) => {
+            PathStep::Slice(from, to) => {
                 let bound = |filter: &Option<Filter>| match filter {
                     Some(filter) => self.values(filter, at, scope),
-                    None => Ok(vec![Val::Null]),
+                    None => Ok(vec![JqValue::Null]),
                 };
                 let (froms, tos) = (bound(from)?, bound(to)?);
                 for from in &froms {
                     for to in &tos {
-                        out.push(step(value, steps::Way::slice(from, to)?, &self.meter)?);
+                        out.push(step(value, steps::PathElement::slice(from, to)?, &self.meter)?);
                     }
                 }
                 Ok(())
@@ -246,17 +283,17 @@ impl Engine {
         left: &Filter,
         right: &Filter,
         decides: bool,
-        at: &At,
-        scope: Scope<'_>,
-        out: &mut Vec<At>,
-    ) -> Ended {
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         self.each(left, at, scope, &mut |left| {
             if left.is_true() != decides {
-                out.push(at.made(Val::Bool(!decides))?);
+                out.push(at.computed(JqValue::Bool(!decides))?);
                 return Ok(());
             }
             self.each(right, at, scope, &mut |right| {
-                out.push(at.made(Val::Bool(right.is_true()))?);
+                out.push(at.computed(JqValue::Bool(right.is_true()))?);
                 Ok(())
             })
         })
@@ -268,13 +305,13 @@ impl Engine {
         &self,
         left: &Filter,
         right: &Filter,
-        at: &At,
-        scope: Scope<'_>,
-        out: &mut Vec<At>,
-    ) -> Ended {
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         let mut found = vec![];
-        if let Err(Stop::Exhausted(why)) = self.eval(left, at, scope, &mut found) {
-            return Err(Stop::Exhausted(why));
+        if let Err(FilterStop::Exhausted(why)) = self.eval(left, at, scope, &mut found) {
+            return Err(FilterStop::Exhausted(why));
         }
         found.retain(|at| at.value.is_true());
         if found.is_empty() {

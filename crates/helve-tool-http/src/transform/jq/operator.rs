@@ -4,29 +4,34 @@ use std::collections::btree_map::Entry;
 
 use serde_json::Number;
 
-use super::syntax::Operator;
-use super::value::{Members, Meter, Stop, Val};
+use super::syntax::JqOperator;
+use super::value::{FilterStop, JqValue, ObjectMembers, StepBudget};
 
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-pub(super) fn operate(operator: Operator, a: &Val, b: &Val, meter: &Meter) -> Result<Val, Stop> {
+pub(super) fn operate(
+    operator: JqOperator,
+    a: &JqValue,
+    b: &JqValue,
+    meter: &StepBudget,
+) -> Result<JqValue, FilterStop> {
     match operator {
-        Operator::Add => add(a, b, meter),
-        Operator::Subtract => subtract(a, b, meter),
-        Operator::Multiply => multiply(a, b, meter),
-        Operator::Divide => divide(a, b, meter),
-        Operator::Remainder => remainder(a, b),
-        Operator::Equal => Ok(Val::Bool(a.compare(b, meter)?.is_eq())),
-        Operator::Unequal => Ok(Val::Bool(a.compare(b, meter)?.is_ne())),
-        Operator::Less => Ok(Val::Bool(a.compare(b, meter)?.is_lt())),
-        Operator::LessOrEqual => Ok(Val::Bool(a.compare(b, meter)?.is_le())),
-        Operator::Greater => Ok(Val::Bool(a.compare(b, meter)?.is_gt())),
-        Operator::GreaterOrEqual => Ok(Val::Bool(a.compare(b, meter)?.is_ge())),
+        JqOperator::Add => add(a, b, meter),
+        JqOperator::Subtract => subtract(a, b, meter),
+        JqOperator::Multiply => multiply(a, b, meter),
+        JqOperator::Divide => divide(a, b, meter),
+        JqOperator::Remainder => remainder(a, b),
+        JqOperator::Equal => Ok(JqValue::Bool(a.compare(b, meter)?.is_eq())),
+        JqOperator::Unequal => Ok(JqValue::Bool(a.compare(b, meter)?.is_ne())),
+        JqOperator::Less => Ok(JqValue::Bool(a.compare(b, meter)?.is_lt())),
+        JqOperator::LessOrEqual => Ok(JqValue::Bool(a.compare(b, meter)?.is_le())),
+        JqOperator::Greater => Ok(JqValue::Bool(a.compare(b, meter)?.is_gt())),
+        JqOperator::GreaterOrEqual => Ok(JqValue::Bool(a.compare(b, meter)?.is_ge())),
     }
 }
 
-fn unfit(a: &Val, b: &Val, verb: &str) -> Stop {
-    Stop::error(format!("{} and {} cannot be {verb}", a.sketch(), b.sketch()))
+fn type_error(a: &JqValue, b: &JqValue, verb: &str) -> FilterStop {
+    FilterStop::error(format!("{} and {} cannot be {verb}", a.sketch(), b.sketch()))
 }
 
 /// Whole numbers stay exact where they fit.
@@ -35,48 +40,48 @@ fn calculate(
     b: &Number,
     exact: fn(i64, i64) -> Option<i64>,
     rounded: fn(f64, f64) -> f64,
-) -> Val {
+) -> JqValue {
     if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64())
         && let Some(result) = exact(a, b)
     {
-        return Val::Number(Number::from(result));
+        return JqValue::Number(Number::from(result));
     }
-    Val::number(rounded(a.as_f64().unwrap_or(0.0), b.as_f64().unwrap_or(0.0)))
+    JqValue::number(rounded(a.as_f64().unwrap_or(0.0), b.as_f64().unwrap_or(0.0)))
 }
 
-pub(super) fn add(a: &Val, b: &Val, meter: &Meter) -> Result<Val, Stop> {
+pub(super) fn add(a: &JqValue, b: &JqValue, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     match (a, b) {
-        (Val::Null, other) | (other, Val::Null) => Ok(other.clone()),
-        (Val::Number(a), Val::Number(b)) => Ok(calculate(a, b, i64::checked_add, |a, b| a + b)),
-        (Val::Text(a), Val::Text(b)) => joined(&[a, b], meter),
-        (Val::List(a), Val::List(b)) => {
+        (JqValue::Null, other) | (other, JqValue::Null) => Ok(other.clone()),
+        (JqValue::Number(a), JqValue::Number(b)) => Ok(calculate(a, b, i64::checked_add, |a, b| a + b)),
+        (JqValue::Text(a), JqValue::Text(b)) => concatenate(&[a, b], meter),
+        (JqValue::List(a), JqValue::List(b)) => {
             meter.spend(a.len() + b.len())?;
-            Val::list([&a[..], &b[..]].concat(), meter)
+            JqValue::list([&a[..], &b[..]].concat(), meter)
         }
-        (Val::Object(a), Val::Object(b)) => {
+        (JqValue::Object(a), JqValue::Object(b)) => {
             meter.spend(a.len() + b.len())?;
-            let mut members: Members = (***a).clone();
+            let mut members: ObjectMembers = (***a).clone();
             members.extend(b.iter().map(|(name, value)| (name.clone(), value.clone())));
-            Val::object(members, meter)
+            JqValue::object(members, meter)
         }
-        _ => Err(unfit(a, b, "added")),
+        _ => Err(type_error(a, b, "added")),
     }
 }
 
 /// Texts one behind the other.
-pub(super) fn joined(texts: &[&str], meter: &Meter) -> Result<Val, Stop> {
+pub(super) fn concatenate(texts: &[&str], meter: &StepBudget) -> Result<JqValue, FilterStop> {
     let bytes = texts.iter().map(|text| text.len()).sum();
     if bytes > TEXT_BYTES_MAX {
-        return Err(Stop::Exhausted(format!("a text in it is larger than {TEXT_BYTES_MAX} bytes")));
+        return Err(FilterStop::Exhausted(format!("a text in it is larger than {TEXT_BYTES_MAX} bytes")));
     }
     meter.spend_bytes(bytes)?;
-    Ok(Val::text(&texts.concat()))
+    Ok(JqValue::text(&texts.concat()))
 }
 
-fn subtract(a: &Val, b: &Val, meter: &Meter) -> Result<Val, Stop> {
+fn subtract(a: &JqValue, b: &JqValue, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     match (a, b) {
-        (Val::Number(a), Val::Number(b)) => Ok(calculate(a, b, i64::checked_sub, |a, b| a - b)),
-        (Val::List(a), Val::List(b)) => {
+        (JqValue::Number(a), JqValue::Number(b)) => Ok(calculate(a, b, i64::checked_sub, |a, b| a - b)),
+        (JqValue::List(a), JqValue::List(b)) => {
             let mut kept = vec![];
             'items: for item in a.iter() {
                 for gone in b.iter() {
@@ -86,42 +91,44 @@ fn subtract(a: &Val, b: &Val, meter: &Meter) -> Result<Val, Stop> {
                 }
                 kept.push(item.clone());
             }
-            Val::list(kept, meter)
+            JqValue::list(kept, meter)
         }
-        _ => Err(unfit(a, b, "subtracted")),
+        _ => Err(type_error(a, b, "subtracted")),
     }
 }
 
-fn multiply(a: &Val, b: &Val, meter: &Meter) -> Result<Val, Stop> {
+fn multiply(a: &JqValue, b: &JqValue, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     match (a, b) {
-        (Val::Number(a), Val::Number(b)) => Ok(calculate(a, b, i64::checked_mul, |a, b| a * b)),
-        (Val::Text(text), Val::Number(times)) | (Val::Number(times), Val::Text(text)) => {
+        (JqValue::Number(a), JqValue::Number(b)) => Ok(calculate(a, b, i64::checked_mul, |a, b| a * b)),
+        (JqValue::Text(text), JqValue::Number(times)) | (JqValue::Number(times), JqValue::Text(text)) => {
             let times = times.as_f64().unwrap_or(0.0);
             if times <= 0.0 {
-                return Ok(Val::Null);
+                return Ok(JqValue::Null);
             }
             if text.len() as f64 * times > TEXT_BYTES_MAX as f64 {
-                return Err(Stop::Exhausted(format!("a text in it is larger than {TEXT_BYTES_MAX} bytes")));
+                return Err(FilterStop::Exhausted(format!(
+                    "a text in it is larger than {TEXT_BYTES_MAX} bytes"
+                )));
             }
             let repeated = text.repeat((times as usize).max(1));
             meter.spend_bytes(repeated.len())?;
-            Ok(Val::text(&repeated))
+            Ok(JqValue::text(&repeated))
         }
-        (Val::Object(a), Val::Object(b)) => merge(a, b, meter),
-        _ => Err(unfit(a, b, "multiplied")),
+        (JqValue::Object(a), JqValue::Object(b)) => merge(a, b, meter),
+        _ => Err(type_error(a, b, "multiplied")),
     }
 }
 
 /// Objects in objects are merged as well; their depth is bounded where they are made.
-fn merge(a: &Members, b: &Members, meter: &Meter) -> Result<Val, Stop> {
+fn merge(a: &ObjectMembers, b: &ObjectMembers, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     meter.spend(a.len() + b.len())?;
     let mut members = a.clone();
     for (name, new) in b {
         match (members.entry(name.clone()), new) {
-            (Entry::Occupied(mut held), Val::Object(new)) => {
+            (Entry::Occupied(mut held), JqValue::Object(new)) => {
                 let merged = match held.get() {
-                    Val::Object(old) => merge(old, new, meter)?,
-                    _ => Val::Object(new.clone()),
+                    JqValue::Object(old) => merge(old, new, meter)?,
+                    _ => JqValue::Object(new.clone()),
                 };
                 held.insert(merged);
             }
@@ -129,36 +136,36 @@ fn merge(a: &Members, b: &Members, meter: &Meter) -> Result<Val, Stop> {
             (Entry::Vacant(place), new) => _ = place.insert(new.clone()),
         }
     }
-    Val::object(members, meter)
+    JqValue::object(members, meter)
 }
 
-fn divide(a: &Val, b: &Val, meter: &Meter) -> Result<Val, Stop> {
+fn divide(a: &JqValue, b: &JqValue, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     match (a, b) {
-        (Val::Number(_), Val::Number(by)) if by.as_f64() == Some(0.0) => {
-            Err(Stop::error(format!("{} cannot be divided by zero", a.sketch())))
+        (JqValue::Number(_), JqValue::Number(by)) if by.as_f64() == Some(0.0) => {
+            Err(FilterStop::error(format!("{} cannot be divided by zero", a.sketch())))
         }
-        (Val::Number(a), Val::Number(b)) => Ok(calculate(a, b, |_, _| None, |a, b| a / b)),
-        (Val::Text(text), Val::Text(by)) => split(text, by, meter),
-        _ => Err(unfit(a, b, "divided")),
+        (JqValue::Number(a), JqValue::Number(b)) => Ok(calculate(a, b, |_, _| None, |a, b| a / b)),
+        (JqValue::Text(text), JqValue::Text(by)) => split(text, by, meter),
+        _ => Err(type_error(a, b, "divided")),
     }
 }
 
-pub(super) fn split(text: &str, by: &str, meter: &Meter) -> Result<Val, Stop> {
+pub(super) fn split(text: &str, by: &str, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     meter.spend_bytes(text.len())?;
-    let parts: Vec<Val> = match (text, by) {
+    let parts: Vec<JqValue> = match (text, by) {
         ("", _) => vec![],
-        (text, "") => text.chars().map(|c| Val::text(c.encode_utf8(&mut [0; 4]))).collect(),
-        (text, by) => text.split(by).map(Val::text).collect(),
+        (text, "") => text.chars().map(|c| JqValue::text(c.encode_utf8(&mut [0; 4]))).collect(),
+        (text, by) => text.split(by).map(JqValue::text).collect(),
     };
-    Val::list(parts, meter)
+    JqValue::list(parts, meter)
 }
 
 /// Of the whole parts, with the sign of what is divided.
-fn remainder(a: &Val, b: &Val) -> Result<Val, Stop> {
-    let (Val::Number(of), Val::Number(by)) = (a, b) else { return Err(unfit(a, b, "divided")) };
+fn remainder(a: &JqValue, b: &JqValue) -> Result<JqValue, FilterStop> {
+    let (JqValue::Number(of), JqValue::Number(by)) = (a, b) else { return Err(type_error(a, b, "divided")) };
     let whole = |number: &Number| number.as_i64().unwrap_or(number.as_f64().unwrap_or(0.0) as i64);
     match whole(by) {
-        0 => Err(Stop::error(format!("{} cannot be divided by zero", a.sketch()))),
-        by => Ok(Val::Number(Number::from(whole(of).wrapping_rem(by)))),
+        0 => Err(FilterStop::error(format!("{} cannot be divided by zero", a.sketch()))),
+        by => Ok(JqValue::Number(Number::from(whole(of).wrapping_rem(by)))),
     }
 }

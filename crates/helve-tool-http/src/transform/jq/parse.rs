@@ -3,7 +3,7 @@
 mod literal;
 mod term;
 
-use super::syntax::{Filter, Operator, depth};
+use super::syntax::{Filter, JqOperator, depth};
 
 /// A longer filter is a program, and belongs elsewhere.
 const BYTES_MAX: usize = 2 << 10;
@@ -48,39 +48,39 @@ type Parsed = Result<Filter, SyntaxError>;
 
 /// What stands between two terms.
 #[derive(Clone, Copy, PartialEq)]
-enum Joint {
+enum InfixOperator {
     Otherwise,
     Update,
     Assign,
-    Change(Option<Operator>),
+    Change(Option<JqOperator>),
     Or,
     And,
-    Binary(Operator),
+    Binary(JqOperator),
 }
 
-impl Joint {
+impl InfixOperator {
     /// The longer ones come before those that they begin with.
     const ALL: [(&str, Self); 22] = [
         ("//=", Self::Change(None)),
         ("//", Self::Otherwise),
         ("|=", Self::Update),
-        ("+=", Self::Change(Some(Operator::Add))),
-        ("-=", Self::Change(Some(Operator::Subtract))),
-        ("*=", Self::Change(Some(Operator::Multiply))),
-        ("/=", Self::Change(Some(Operator::Divide))),
-        ("%=", Self::Change(Some(Operator::Remainder))),
-        ("==", Self::Binary(Operator::Equal)),
-        ("!=", Self::Binary(Operator::Unequal)),
-        ("<=", Self::Binary(Operator::LessOrEqual)),
-        (">=", Self::Binary(Operator::GreaterOrEqual)),
+        ("+=", Self::Change(Some(JqOperator::Add))),
+        ("-=", Self::Change(Some(JqOperator::Subtract))),
+        ("*=", Self::Change(Some(JqOperator::Multiply))),
+        ("/=", Self::Change(Some(JqOperator::Divide))),
+        ("%=", Self::Change(Some(JqOperator::Remainder))),
+        ("==", Self::Binary(JqOperator::Equal)),
+        ("!=", Self::Binary(JqOperator::Unequal)),
+        ("<=", Self::Binary(JqOperator::LessOrEqual)),
+        (">=", Self::Binary(JqOperator::GreaterOrEqual)),
         ("=", Self::Assign),
-        ("<", Self::Binary(Operator::Less)),
-        (">", Self::Binary(Operator::Greater)),
-        ("+", Self::Binary(Operator::Add)),
-        ("-", Self::Binary(Operator::Subtract)),
-        ("*", Self::Binary(Operator::Multiply)),
-        ("/", Self::Binary(Operator::Divide)),
-        ("%", Self::Binary(Operator::Remainder)),
+        ("<", Self::Binary(JqOperator::Less)),
+        (">", Self::Binary(JqOperator::Greater)),
+        ("+", Self::Binary(JqOperator::Add)),
+        ("-", Self::Binary(JqOperator::Subtract)),
+        ("*", Self::Binary(JqOperator::Multiply)),
+        ("/", Self::Binary(JqOperator::Divide)),
+        ("%", Self::Binary(JqOperator::Remainder)),
         ("or", Self::Or),
         ("and", Self::And),
     ];
@@ -92,8 +92,8 @@ impl Joint {
             Self::Update | Self::Assign | Self::Change(_) => 2,
             Self::Or => 3,
             Self::And => 4,
-            Self::Binary(Operator::Add | Operator::Subtract) => 6,
-            Self::Binary(Operator::Multiply | Operator::Divide | Operator::Remainder) => 7,
+            Self::Binary(JqOperator::Add | JqOperator::Subtract) => 6,
+            Self::Binary(JqOperator::Multiply | JqOperator::Divide | JqOperator::Remainder) => 7,
             Self::Binary(_) => 5,
         }
     }
@@ -114,15 +114,15 @@ impl Joint {
 
 impl Parser<'_> {
     fn pipe(&mut self) -> Parsed {
-        self.piped(Self::comma)
+        self.parse_pipe(Self::comma)
     }
 
     /// A member's value ends at a comma.
     fn pipe_without_comma(&mut self) -> Parsed {
-        self.piped(|parser| parser.joined(0))
+        self.parse_pipe(|parser| parser.parse_infix(0))
     }
 
-    fn piped(&mut self, part: fn(&mut Self) -> Parsed) -> Parsed {
+    fn parse_pipe(&mut self, part: fn(&mut Self) -> Parsed) -> Parsed {
         self.enter()?;
         let mut parts = vec![part(self)?];
         while self.peek_pipe() {
@@ -134,15 +134,15 @@ impl Parser<'_> {
     }
 
     fn comma(&mut self) -> Parsed {
-        let mut parts = vec![self.joined(0)?];
+        let mut parts = vec![self.parse_infix(0)?];
         while self.take(",") {
-            parts.push(self.joined(0)?);
+            parts.push(self.parse_infix(0)?);
         }
         Ok(one_or(parts, Filter::Comma))
     }
 
     /// Terms joined by what binds at least as tightly as `strength`.
-    fn joined(&mut self, strength: u8) -> Parsed {
+    fn parse_infix(&mut self, strength: u8) -> Parsed {
         self.enter()?;
         let mut left = self.operand()?;
         let mut last = None;
@@ -156,20 +156,20 @@ impl Parser<'_> {
             last = Some(binds);
             self.at += length;
             // What `//` joins groups from the right, all else from the left.
-            let right = self.joined(if binds == 1 { 1 } else { binds + 1 })?;
+            let right = self.parse_infix(if binds == 1 { 1 } else { binds + 1 })?;
             left = joint.join(left, right);
         }
         self.nesting -= 1;
         Ok(left)
     }
 
-    fn peek_joint(&mut self) -> Option<(usize, Joint)> {
+    fn peek_joint(&mut self) -> Option<(usize, InfixOperator)> {
         self.skip_space();
         let rest = &self.text[self.at..];
         if rest.starts_with("?//") {
             return None;
         }
-        Joint::ALL.into_iter().find_map(|(sign, joint)| {
+        InfixOperator::ALL.into_iter().find_map(|(sign, joint)| {
             let after = rest.strip_prefix(sign)?;
             let is_word = sign.starts_with(|c: char| c.is_ascii_alphabetic());
             let goes_on = is_word && after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');

@@ -11,15 +11,15 @@ pub(super) enum Filter {
     Bool(bool),
     Number(Number),
     /// Text with what is put into it.
-    Text(Vec<Piece>),
+    Text(Vec<StringPart>),
     /// A variable, counted from the innermost.
     Variable(usize),
     /// `term.a[0][]`
-    Steps(Box<Self>, Vec<Step>),
+    Steps(Box<Self>, Vec<PathStep>),
     Pipe(Vec<Self>),
     Comma(Vec<Self>),
     Negative(Box<Self>),
-    Binary(Operator, Box<Self>, Box<Self>),
+    Binary(JqOperator, Box<Self>, Box<Self>),
     And(Box<Self>, Box<Self>),
     Or(Box<Self>, Box<Self>),
     /// `//`
@@ -29,7 +29,7 @@ pub(super) enum Filter {
     /// `paths = f`
     Assign(Box<Self>, Box<Self>),
     /// `paths += f` and its relatives; none is `//=`.
-    Change(Option<Operator>, Box<Self>, Box<Self>),
+    Change(Option<JqOperator>, Box<Self>, Box<Self>),
     List(Option<Box<Self>>),
     Object(Vec<(Self, Self)>),
     If {
@@ -57,20 +57,20 @@ pub(super) enum Filter {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Piece {
+pub(super) enum StringPart {
     Text(String),
     Filter(Filter),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     Index(Filter),
     Slice(Option<Filter>, Option<Filter>),
     Each,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(super) enum JqOperator {
     Add,
     Subtract,
     Multiply,
@@ -144,14 +144,14 @@ pub(super) fn depth(filter: &Filter) -> usize {
         | Filter::Variable(_)
         | Filter::List(None) => 0,
         Filter::Text(pieces) => deepest(&mut pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(_) => None,
-            Piece::Filter(filter) => Some(filter),
+            StringPart::Text(_) => None,
+            StringPart::Filter(filter) => Some(filter),
         })),
         Filter::Steps(term, steps) => {
             let steps = steps.iter().map(|step| match step {
-                Step::Index(by) => depth(by),
-                Step::Slice(from, to) => deepest(&mut from.iter().chain(to)),
-                Step::Each => 0,
+                PathStep::Index(by) => depth(by),
+                PathStep::Slice(from, to) => deepest(&mut from.iter().chain(to)),
+                PathStep::Each => 0,
             });
             depth(term).max(steps.max().unwrap_or(0))
         }

@@ -15,47 +15,47 @@ const DEPTH_MAX: u16 = 256;
 
 /// Why a filter gave no further value.
 #[derive(Debug, Clone)]
-pub(super) enum Stop {
+pub(super) enum FilterStop {
     /// Can be caught by `try`, `?` and `//`.
-    Error(Val),
+    Error(JqValue),
     /// Cannot.
     Exhausted(String),
 }
 
-impl Stop {
+impl FilterStop {
     /// A filter may catch and keep it, so it does not quote what is long.
     pub(super) fn error(text: impl AsRef<str>) -> Self {
         const BYTES_MAX: usize = 1000;
         let text = text.as_ref();
-        Self::Error(Val::text(&text[..text.floor_char_boundary(BYTES_MAX)]))
+        Self::Error(JqValue::text(&text[..text.floor_char_boundary(BYTES_MAX)]))
     }
 }
 
 /// What is left of the steps that a filter may take.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(super) struct StepBudget {
     left: Cell<u64>,
 }
 
-impl Meter {
+impl StepBudget {
     pub(super) fn new(steps: u64) -> Self {
         Self { left: Cell::new(steps) }
     }
 
-    pub(super) fn spend(&self, steps: usize) -> Result<(), Stop> {
+    pub(super) fn spend(&self, steps: usize) -> Result<(), FilterStop> {
         let left = self.left.get().checked_sub(steps as u64);
         self.left.set(left.unwrap_or(0));
-        left.map(|_| ()).ok_or_else(|| Stop::Exhausted("it takes too many steps".into()))
+        left.map(|_| ()).ok_or_else(|| FilterStop::Exhausted("it takes too many steps".into()))
     }
 
     /// Text is cheaper than items.
-    pub(super) fn spend_bytes(&self, bytes: usize) -> Result<(), Stop> {
+    pub(super) fn spend_bytes(&self, bytes: usize) -> Result<(), FilterStop> {
         self.spend(1 + bytes / 64)
     }
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Val {
+pub(super) enum JqValue {
     Null,
     Bool(bool),
     Number(Number),
@@ -66,35 +66,35 @@ pub(super) enum Val {
 
 #[derive(Debug)]
 pub(super) struct List {
-    items: Vec<Val>,
+    items: Vec<JqValue>,
     depth: u16,
 }
 
 #[derive(Debug)]
 pub(super) struct Object {
-    members: Members,
+    members: ObjectMembers,
     depth: u16,
 }
 
-pub(super) type Members = BTreeMap<Rc<str>, Val>;
+pub(super) type ObjectMembers = BTreeMap<Rc<str>, JqValue>;
 
 impl std::ops::Deref for List {
-    type Target = [Val];
+    type Target = [JqValue];
 
-    fn deref(&self) -> &[Val] {
+    fn deref(&self) -> &[JqValue] {
         &self.items
     }
 }
 
 impl std::ops::Deref for Object {
-    type Target = Members;
+    type Target = ObjectMembers;
 
-    fn deref(&self) -> &Members {
+    fn deref(&self) -> &ObjectMembers {
         &self.members
     }
 }
 
-impl Val {
+impl JqValue {
     pub(super) fn text(text: &str) -> Self {
         Self::Text(text.into())
     }
@@ -116,13 +116,13 @@ impl Val {
         Self::Number(Number::from(count as u64))
     }
 
-    pub(super) fn list(items: Vec<Self>, meter: &Meter) -> Result<Self, Stop> {
+    pub(super) fn list(items: Vec<Self>, meter: &StepBudget) -> Result<Self, FilterStop> {
         meter.spend(1 + items.len())?;
         let depth = deeper(items.iter())?;
         Ok(Self::List(Rc::new(List { items, depth })))
     }
 
-    pub(super) fn object(members: Members, meter: &Meter) -> Result<Self, Stop> {
+    pub(super) fn object(members: ObjectMembers, meter: &StepBudget) -> Result<Self, FilterStop> {
         meter.spend(1 + members.len())?;
         let depth = deeper(members.values())?;
         Ok(Self::Object(Rc::new(Object { members, depth })))
@@ -178,7 +178,7 @@ impl Val {
                 Self::List(Rc::new(List { items, depth }))
             }
             Value::Object(members) => {
-                let members: Members = members
+                let members: ObjectMembers = members
                     .iter()
                     .map(|(name, value)| (name.as_str().into(), Self::from_json(value)))
                     .collect();
@@ -189,7 +189,7 @@ impl Val {
     }
 
     /// Walks what sharing may have made small, so it is paid for.
-    pub(super) fn to_json(&self, meter: &Meter) -> Result<Value, Stop> {
+    pub(super) fn to_json(&self, meter: &StepBudget) -> Result<Value, FilterStop> {
         meter.spend(1)?;
         Ok(match self {
             Self::Null => Value::Null,
@@ -205,13 +205,13 @@ impl Val {
             Self::Object(object) => {
                 let members = object.iter();
                 let members = members.map(|(name, value)| Ok((name.to_string(), value.to_json(meter)?)));
-                Value::Object(members.collect::<Result<_, Stop>>()?)
+                Value::Object(members.collect::<Result<_, FilterStop>>()?)
             }
         })
     }
 
     /// The total order of jq: null, false, true, numbers, strings, arrays, objects.
-    pub(super) fn compare(&self, other: &Self, meter: &Meter) -> Result<Ordering, Stop> {
+    pub(super) fn compare(&self, other: &Self, meter: &StepBudget) -> Result<Ordering, FilterStop> {
         meter.spend(1)?;
         Ok(match (self, other) {
             (Self::Number(a), Self::Number(b)) => compare_numbers(a, b),
@@ -246,7 +246,7 @@ impl Val {
         })
     }
 
-    pub(super) fn equals(&self, other: &Self, meter: &Meter) -> Result<bool, Stop> {
+    pub(super) fn equals(&self, other: &Self, meter: &StepBudget) -> Result<bool, FilterStop> {
         Ok(self.compare(other, meter)?.is_eq())
     }
 
@@ -283,10 +283,10 @@ impl Val {
     }
 }
 
-fn deeper<'a>(values: impl Iterator<Item = &'a Val>) -> Result<u16, Stop> {
-    let depth = 1 + values.map(Val::depth).max().unwrap_or(0);
+fn deeper<'a>(values: impl Iterator<Item = &'a JqValue>) -> Result<u16, FilterStop> {
+    let depth = 1 + values.map(JqValue::depth).max().unwrap_or(0);
     if depth > DEPTH_MAX {
-        return Err(Stop::Exhausted(format!("its value is nested deeper than {DEPTH_MAX} levels")));
+        return Err(FilterStop::Exhausted(format!("its value is nested deeper than {DEPTH_MAX} levels")));
     }
     Ok(depth)
 }

@@ -1,14 +1,14 @@
 //! Who is told that a tool went down, and that it came back.
 
 use super::*;
-use crate::{Alarm, AlarmKind};
+use crate::{BreakerAlert, BreakerAlertKind};
 
 /// A lab whose alarms are written down.
-async fn watched() -> (Lab, Arc<Mutex<Vec<Alarm>>>) {
+async fn watched() -> (Lab, Arc<Mutex<Vec<BreakerAlert>>>) {
     let heard = Arc::new(Mutex::new(vec![]));
     let told = heard.clone();
     let mut lab = Lab::new().await;
-    lab.registry = Registry::new().with_alarms(Arc::new(move |alarm| told.lock().unwrap().push(alarm)));
+    lab.registry = Registry::new().with_alerts(Arc::new(move |alarm| told.lock().unwrap().push(alarm)));
     (lab, heard)
 }
 
@@ -37,8 +37,8 @@ async fn an_alarm_is_given_when_a_breaker_opens_and_when_it_closes() {
     assert_eq!(
         kinds,
         [
-            (AlarmKind::Opened, "it failed, or did not answer", "look"),
-            (AlarmKind::Closed, "it answers again", "look")
+            (BreakerAlertKind::Opened, "it failed, or did not answer", "look"),
+            (BreakerAlertKind::Closed, "it answers again", "look")
         ]
     );
     assert!(heard[0].retry_after_ms.is_some_and(|ms| (54_000..=66_000).contains(&ms)));
@@ -55,5 +55,5 @@ async fn setting_an_open_breaker_back_is_told_once() {
     look.reset_breaker();
     look.reset_breaker();
     let kinds: Vec<_> = heard.lock().unwrap().iter().map(|alarm| alarm.kind).collect();
-    assert_eq!(kinds, [AlarmKind::Opened, AlarmKind::Closed]);
+    assert_eq!(kinds, [BreakerAlertKind::Opened, BreakerAlertKind::Closed]);
 }

@@ -35,8 +35,9 @@ fn toolbox(lab: &Lab, definition: &ToolDefinition) -> (Arc<Toolbox>, Arc<AtomicU
     let spec = ToolSpec::new(name, description, parameters, definition.effect());
     let calls = Arc::new(AtomicU32::new(0));
     let tool = FakeTool { spec, calls: calls.clone(), behaviour: says("sent") };
-    let bell = lab.registry.bell(&lab.world);
-    let registered = Registered::of_row(Arc::new(tool), definition.hash(), Guards::default(), bell).unwrap();
+    let parts = lab.registry.parts(&lab.world);
+    let registered =
+        Registered::for_row(Arc::new(tool), definition.hash(), Guards::default(), &parts).unwrap();
     (Arc::new(Toolbox::new([Arc::new(registered)])), calls)
 }
 

@@ -3,10 +3,12 @@
 use serde_json::Value;
 
 use super::*;
-use crate::{ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookSettings, OnFailure, Said};
+use crate::{
+    ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookReply, HookSettings, OnFailure,
+};
 
-type Before = Box<dyn Fn(&HookCall<'_>) -> Result<Said<Value>, HookError> + Send + Sync>;
-type After = Box<dyn Fn(&ToolOutput) -> Result<Said<ChangedOutput>, HookError> + Send + Sync>;
+type Before = Box<dyn Fn(&HookCall<'_>) -> Result<HookReply<Value>, HookError> + Send + Sync>;
+type After = Box<dyn Fn(&ToolOutput) -> Result<HookReply<ChangedOutput>, HookError> + Send + Sync>;
 
 /// A hook that does what the test says, and counts how often it was asked.
 struct FakeHook {
@@ -66,25 +68,25 @@ fn hook(before: Before, after: After) -> (Arc<FakeHook>, Arc<AtomicU32>) {
 }
 
 fn before(
-    before: impl Fn(&HookCall<'_>) -> Result<Said<Value>, HookError> + Send + Sync + 'static,
+    before: impl Fn(&HookCall<'_>) -> Result<HookReply<Value>, HookError> + Send + Sync + 'static,
 ) -> Arc<FakeHook> {
-    hook(Box::new(before), Box::new(|_| Ok(Said::Nothing))).0
+    hook(Box::new(before), Box::new(|_| Ok(HookReply::Nothing))).0
 }
 
 fn after(
-    after: impl Fn(&ToolOutput) -> Result<Said<ChangedOutput>, HookError> + Send + Sync + 'static,
+    after: impl Fn(&ToolOutput) -> Result<HookReply<ChangedOutput>, HookError> + Send + Sync + 'static,
 ) -> Arc<FakeHook> {
-    hook(Box::new(|_| Ok(Said::Nothing)), Box::new(after)).0
+    hook(Box::new(|_| Ok(HookReply::Nothing)), Box::new(after)).0
 }
 
 fn one(hook: Arc<dyn Hook>) -> Arc<Hooks> {
-    Arc::new(Hooks::new().with(settings("guard", OnFailure::Refuse), hook))
+    Arc::new(Hooks::new().with_hook(settings("guard", OnFailure::Refuse), hook))
 }
 
 #[tokio::test]
 async fn changed_arguments_are_what_is_judged_asked_about_and_run() {
     let mut lab = Lab::new().await;
-    lab.hooks = one(before(|_| Ok(Said::Change(json!({"q": "y"})))));
+    lab.hooks = one(before(|_| Ok(HookReply::Change(json!({"q": "y"})))));
     lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     let call = lab.call("send", r#"{"q": "x"}"#);
     let question = asked(&lab, &call).await;
@@ -107,13 +109,13 @@ async fn a_call_that_is_on_record_is_not_asked_about_again() {
     lab.rules = Rules::new().with_layer("operator", vec![anything()]);
     let (hook, count) = hook(
         Box::new(|call| {
-            Ok(Said::Change(json!({"q": format!("{}!", call.arguments["q"].as_str().unwrap())})))
+            Ok(HookReply::Change(json!({"q": format!("{}!", call.arguments["q"].as_str().unwrap())})))
         }),
-        Box::new(|_| Ok(Said::Nothing)),
+        Box::new(|_| Ok(HookReply::Nothing)),
     );
     let points = vec![HookPoint::BeforeCall];
     let settings = HookSettings { points, ..settings("louder", OnFailure::Refuse) };
-    lab.hooks = Arc::new(Hooks::new().with(settings, hook));
+    lab.hooks = Arc::new(Hooks::new().with_hook(settings, hook));
     lab.tool(spec("put", Effect::Idempotent), Guards::default(), says("put"));
     lab.run("put", r#"{"q": "x"}"#).await;
     let log = lab.log().await;
@@ -135,7 +137,7 @@ async fn what_a_person_writes_into_a_call_passes_the_hooks_too() {
     let mut lab = Lab::new().await;
     lab.hooks = one(before(|call| {
         let is_bad = call.arguments["q"] == "eve@evil.test";
-        Ok(if is_bad { Said::Refuse("not to strangers".into()) } else { Said::Nothing })
+        Ok(if is_bad { HookReply::Refuse("not to strangers".into()) } else { HookReply::Nothing })
     }));
     let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     let call = lab.call("send", r#"{"q": "mei"}"#);
@@ -158,7 +160,7 @@ async fn what_a_hook_makes_of_a_persons_edit_is_asked_about_anew() {
     let mut lab = Lab::new().await;
     lab.hooks = one(before(|call| {
         let q = call.arguments["q"].as_str().unwrap();
-        Ok(if q == "li" { Said::Change(json!({"q": "li@example.com"})) } else { Said::Nothing })
+        Ok(if q == "li" { HookReply::Change(json!({"q": "li@example.com"})) } else { HookReply::Nothing })
     }));
     let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     let call = lab.call("send", r#"{"q": "mei"}"#);
@@ -176,7 +178,7 @@ async fn what_a_hook_makes_of_a_persons_edit_is_asked_about_anew() {
 #[tokio::test]
 async fn a_refused_call_does_not_run_and_the_model_is_told_the_reason() {
     let mut lab = Lab::new().await;
-    lab.hooks = one(before(|_| Ok(Said::Refuse("only ISO dates are allowed".into()))));
+    lab.hooks = one(before(|_| Ok(HookReply::Refuse("only ISO dates are allowed".into()))));
     let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
     lab.run("look", r#"{"q": "x"}"#).await;
     assert_eq!(runs.load(Ordering::Relaxed), 0);
@@ -191,12 +193,12 @@ async fn a_refused_call_does_not_run_and_the_model_is_told_the_reason() {
 async fn a_hook_that_fails_means_what_its_settings_say() {
     let broken = || before(|_| Err(HookError("connection refused".into())));
     let panics = || before(|_| panic!("oh"));
-    let misfit = || before(|_| Ok(Said::Change(json!({"q": 7}))));
+    let misfit = || before(|_| Ok(HookReply::Change(json!({"q": 7}))));
     let failing: [Arc<dyn Hook>; 4] = [broken(), panics(), misfit(), Arc::new(Deaf)];
     for hook in failing {
         for (on_failure, runs_expected) in [(OnFailure::Refuse, 0), (OnFailure::Continue, 1)] {
             let mut lab = Lab::new().await;
-            lab.hooks = Arc::new(Hooks::new().with(settings("guard", on_failure), hook.clone()));
+            lab.hooks = Arc::new(Hooks::new().with_hook(settings("guard", on_failure), hook.clone()));
             let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
             lab.run("look", r#"{"q": "x"}"#).await;
             assert_eq!(runs.load(Ordering::Relaxed), runs_expected, "{on_failure:?}");
@@ -209,7 +211,7 @@ async fn a_hook_that_fails_means_what_its_settings_say() {
 #[tokio::test(start_paused = true)]
 async fn a_stopped_run_does_not_wait_for_a_hook() {
     let mut lab = Lab::new().await;
-    lab.hooks = Arc::new(Hooks::new().with(settings("deaf", OnFailure::Continue), Arc::new(Deaf)));
+    lab.hooks = Arc::new(Hooks::new().with_hook(settings("deaf", OnFailure::Continue), Arc::new(Deaf)));
     let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
     lab.cancel.cancel();
     let outcome = lab.run("look", r#"{"q": "x"}"#).await;
@@ -221,7 +223,7 @@ async fn a_stopped_run_does_not_wait_for_a_hook() {
 async fn a_stopped_run_does_not_wait_for_a_hook_that_looks_at_an_output_and_the_output_is_withheld() {
     let mut lab = Lab::new().await;
     let deaf = HookSettings { timeout: Duration::from_secs(600), ..settings("deaf", OnFailure::Continue) };
-    lab.hooks = Arc::new(Hooks::new().with(deaf, Arc::new(DeafAfter)));
+    lab.hooks = Arc::new(Hooks::new().with_hook(deaf, Arc::new(DeafAfter)));
     lab.tool(spec("look", Effect::Read), Guards::default(), says("a secret"));
     let call = lab.call("look", r#"{"q": "x"}"#);
     let began = tokio::time::Instant::now();
@@ -242,7 +244,7 @@ async fn an_output_is_changed_on_every_delivery_and_the_cache_keeps_the_tools_ow
     let redact = after(|output| {
         assert_eq!(output.text, "the code is 1234");
         let text = Some(output.text.replace("1234", "****"));
-        Ok(Said::Change(ChangedOutput { text, ..ChangedOutput::default() }))
+        Ok(HookReply::Change(ChangedOutput { text, ..ChangedOutput::default() }))
     });
     lab.hooks = one(redact);
     let secret: Behaviour = Box::new(|_| {
@@ -263,7 +265,7 @@ async fn an_output_is_changed_on_every_delivery_and_the_cache_keeps_the_tools_ow
 async fn a_withheld_output_is_no_failure_since_the_call_was_made() {
     let mut lab = Lab::new().await;
     lab.rules = Rules::new().with_layer("operator", vec![anything()]);
-    lab.hooks = one(after(|_| Ok(Said::Refuse("it has names in it".into()))));
+    lab.hooks = one(after(|_| Ok(HookReply::Refuse("it has names in it".into()))));
     lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent to Mei"));
     lab.run("send", r#"{"q": "x"}"#).await;
     lab.check(expect![[r#"
@@ -299,7 +301,7 @@ async fn files_and_title_are_seen_and_changed_with_the_rest() {
         lab.hooks = one(after(move |output| {
             assert_eq!((output.files.len(), output.title.as_deref()), (2, Some("for Mei")));
             let title = Some("for somebody".into());
-            Ok(Said::Change(ChangedOutput { title, files: stay.clone(), ..ChangedOutput::default() }))
+            Ok(HookReply::Change(ChangedOutput { title, files: stay.clone(), ..ChangedOutput::default() }))
         }));
         lab.tool(spec("draw", Effect::Read), Guards::default(), draws());
         let call = lab.call("draw", r#"{"q": "x"}"#);
@@ -310,7 +312,7 @@ async fn files_and_title_are_seen_and_changed_with_the_rest() {
         );
     }
     let mut lab = Lab::new().await;
-    lab.hooks = one(after(|_| Ok(Said::Refuse("private".into()))));
+    lab.hooks = one(after(|_| Ok(HookReply::Refuse("private".into()))));
     lab.tool(spec("draw", Effect::Read), Guards::default(), draws());
     assert_eq!(names(&lab.run("draw", r#"{"q": "x"}"#).await), ("withheld".into(), vec![]));
 }
@@ -321,14 +323,14 @@ async fn nobody_sees_a_tool_at_work_whose_output_somebody_looks_at_first() {
         |tool: &str| HookSettings { tools: vec![tool.into()], ..settings("guard", OnFailure::Refuse) };
     for (asked_about, seen) in [("look", ""), ("other", "working")] {
         let mut lab = Lab::new().await;
-        lab.hooks = Arc::new(Hooks::new().with(about(asked_about), after(|_| Ok(Said::Nothing))));
+        lab.hooks = Arc::new(Hooks::new().with_hook(about(asked_about), after(|_| Ok(HookReply::Nothing))));
         lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
         lab.run("look", r#"{"q": "x"}"#).await;
         assert_eq!(*lab.said.lock().unwrap(), seen, "{asked_about}");
     }
     // Of a tool that stands in as well.
     let mut lab = Lab::new().await;
-    lab.hooks = Arc::new(Hooks::new().with(about("peek"), after(|_| Ok(Said::Nothing))));
+    lab.hooks = Arc::new(Hooks::new().with_hook(about("peek"), after(|_| Ok(HookReply::Nothing))));
     let fallback = Some(helve_types::Fallback { tool: Some("peek".into()), ..Default::default() });
     let down = fails(ToolError::NotSent("no route".into()));
     lab.tool(spec("look", Effect::Read), Guards { fallback, attempts: 1, ..Guards::default() }, down);
@@ -343,7 +345,7 @@ async fn what_a_check_tool_says_passes_the_hooks_too() {
     lab.rules = Rules::new().with_layer("operator", vec![anything()]);
     lab.hooks = one(after(|output| {
         let text = Some(output.text.replace("Mei", "somebody"));
-        Ok(Said::Change(ChangedOutput { text, ..ChangedOutput::default() }))
+        Ok(HookReply::Change(ChangedOutput { text, ..ChangedOutput::default() }))
     }));
     let send = ToolSpec { check_tool: Some("sent_mail".into()), ..spec("send", Effect::NonIdempotent) };
     lab.tool(send, Guards::default(), hangs());
@@ -359,7 +361,7 @@ async fn hooks_are_asked_in_order_and_only_about_what_they_are_for() {
     let mut lab = Lab::new().await;
     let add = |word: &'static str| {
         before(move |call| {
-            Ok(Said::Change(json!({"q": format!("{} {word}", call.arguments["q"].as_str().unwrap())})))
+            Ok(HookReply::Change(json!({"q": format!("{} {word}", call.arguments["q"].as_str().unwrap())})))
         })
     };
     let named = |name: &str, tools: &[&str], agents: &[&str]| HookSettings {
@@ -368,10 +370,10 @@ async fn hooks_are_asked_in_order_and_only_about_what_they_are_for() {
         ..settings(name, OnFailure::Refuse)
     };
     let hooks = Hooks::new()
-        .with(named("a", &["lo*"], &[]), add("one"))
-        .with(named("b", &["send"], &[]), add("never"))
-        .with(named("c", &[], &["clerk"]), add("never"))
-        .with(named("d", &[], &["default", "x*"]), add("two"));
+        .with_hook(named("a", &["lo*"], &[]), add("one"))
+        .with_hook(named("b", &["send"], &[]), add("never"))
+        .with_hook(named("c", &[], &["clerk"]), add("never"))
+        .with_hook(named("d", &[], &["default", "x*"]), add("two"));
     lab.hooks = Arc::new(hooks);
     lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
     lab.run("look", r#"{"q": "x"}"#).await;
@@ -391,7 +393,8 @@ async fn hooks_about_a_tool_hold_for_it_also_when_it_stands_in() {
     let guards = || Guards { fallback: Some(fallback()), attempts: 1, ..Guards::default() };
 
     let mut lab = Lab::new().await;
-    lab.hooks = Arc::new(Hooks::new().with(about_peek(), before(|_| Ok(Said::Refuse("not now".into())))));
+    lab.hooks =
+        Arc::new(Hooks::new().with_hook(about_peek(), before(|_| Ok(HookReply::Refuse("not now".into())))));
     lab.tool(spec("look", Effect::Read), guards(), down());
     let peeks = lab.tool(spec("peek", Effect::Read), Guards::default(), says("seen"));
     let outcome = lab.run("look", r#"{"q": "x"}"#).await;
@@ -402,7 +405,8 @@ async fn hooks_about_a_tool_hold_for_it_also_when_it_stands_in() {
     assert_eq!(peeks.load(Ordering::Relaxed), 0);
 
     let mut lab = Lab::new().await;
-    lab.hooks = Arc::new(Hooks::new().with(about_peek(), after(|_| Ok(Said::Refuse("private".into())))));
+    lab.hooks =
+        Arc::new(Hooks::new().with_hook(about_peek(), after(|_| Ok(HookReply::Refuse("private".into())))));
     lab.tool(spec("look", Effect::Read), guards(), down());
     lab.tool(spec("peek", Effect::Read), Guards::default(), says("seen"));
     lab.run("look", r#"{"q": "x"}"#).await;
@@ -414,7 +418,7 @@ async fn hooks_about_a_tool_hold_for_it_also_when_it_stands_in() {
 async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees_it() {
     let mut lab = Lab::new().await;
     lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
-    lab.hooks = one(before(|_| Ok(Said::Refuse("never".into()))));
+    lab.hooks = one(before(|_| Ok(HookReply::Refuse("never".into()))));
     let call = lab.call("send", r#"{"q": "x"}"#);
     let outcome = lab.pipeline().ask(&call, again(), &lab.context(&call)).await.unwrap();
     // The person hears that it cannot be made, and a yes is bound to nothing.
@@ -422,7 +426,7 @@ async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees
         matches!(&outcome, Outcome::Asked(question) if question.because.contains("never") && question.binding.is_empty()),
         "{outcome:?}"
     );
-    lab.hooks = one(before(|_| Ok(Said::Change(json!({"q": "y"})))));
+    lab.hooks = one(before(|_| Ok(HookReply::Change(json!({"q": "y"})))));
     let call = lab.call("send", r#"{"q": "x"}"#);
     let outcome = lab.pipeline().ask(&call, again(), &lab.context(&call)).await.unwrap();
     assert!(
@@ -436,7 +440,7 @@ struct Wordy(usize);
 
 impl Hook for Wordy {
     fn system_prompt<'a>(&'a self, _: &'a crate::HookQuestion<'a>, _: &'a str) -> HookFuture<'a, String> {
-        Box::pin(std::future::ready(Ok(Said::Change("x".repeat(self.0)))))
+        Box::pin(std::future::ready(Ok(HookReply::Change("x".repeat(self.0)))))
     }
 }
 
@@ -453,7 +457,7 @@ async fn a_system_prompt_of_more_than_a_mebibyte_is_a_failure_of_the_hook() {
     };
     let made = async |bytes: usize, on_failure| {
         let at = HookSettings { points: vec![HookPoint::SystemPrompt], ..settings("wordy", on_failure) };
-        Hooks::new().with(at, Arc::new(Wordy(bytes))).system_prompt(&question, "before").await
+        Hooks::new().with_hook(at, Arc::new(Wordy(bytes))).system_prompt(&question, "before").await
     };
     assert_eq!(made(1 << 20, OnFailure::Refuse).await.unwrap().unwrap().len(), 1 << 20);
     assert!(made((1 << 20) + 1, OnFailure::Refuse).await.is_err());

@@ -128,7 +128,7 @@ async fn with_both_flags_nothing_that_can_carry_data_out_runs_unasked_whatever_a
     for name in ["get", "post"] {
         let call = lab.call(name, r#"{"q": "x"}"#);
         let Outcome::Asked(question) = in_run(&lab, &both(), &call, None).await else { panic!("{name}") };
-        assert_eq!(question.because, helve_policy::Leaving::because().text);
+        assert_eq!(question.because, helve_policy::DataLeak::because().text);
         assert_eq!(question.cautions.len(), question.warnings.len());
         assert!(question.cautions.iter().all(|caution| caution.sentence(Language::Chinese).is_some()));
         let told = question.warnings.join("\n");

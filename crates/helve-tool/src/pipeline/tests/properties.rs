@@ -82,14 +82,14 @@ proptest! {
             let lab = Lab::new().await;
             let conversations = [None, Some(lab.world.conversation_id()), Some(lab.world.conversation_id())];
             // Both versions live on and share their guards, as they do while runs that began with the old one go on.
-            let bell = || lab.registry.bell(&lab.world);
+            let parts = lab.registry.parts(&lab.world);
             let made = |version| {
                 let tool = mirror(version);
                 let hash = tool.spec.version();
-                crate::Registered::of_row(Arc::new(tool), hash, cached(scope), bell()).unwrap()
+                crate::Registered::for_row(Arc::new(tool), hash, cached(scope), &parts).unwrap()
             };
             let first = made(0);
-            let second = made(1).following(&first);
+            let second = made(1).as_next_version(&first);
             let versions = [Arc::new(first), Arc::new(second)];
             let runs = asks.iter().map(|ask| async {
                 tokio::time::sleep(Duration::from_secs(ask.at)).await;
@@ -100,7 +100,7 @@ proptest! {
                     agent: format!("agent {}", ask.agent),
                     conversation: conversations[usize::from(ask.conversation)],
                     toolbox: Arc::new(Toolbox::new([versions[usize::from(ask.version)].clone()])),
-                    skip: crate::Skip { cache: ask.past_the_cache, limit: false },
+                    skip: crate::SkippedGuards { cache: ask.past_the_cache, limit: false },
                     ..lab.context(&call)
                 };
                 let outcome = Pipeline::new(Rules::new()).execute(&call, &cx).await.unwrap();

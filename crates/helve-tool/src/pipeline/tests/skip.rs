@@ -1,7 +1,7 @@
 //! Calls that leave a guard out.
 
 use super::*;
-use crate::Skip;
+use crate::SkippedGuards;
 
 #[tokio::test]
 async fn a_call_past_the_cache_runs_and_its_answer_is_kept() {
@@ -10,9 +10,9 @@ async fn a_call_past_the_cache_runs_and_its_answer_is_kept() {
         Box::new(|n| Box::pin(async move { Ok(ToolOutput::text(format!("answer {n}"))) }));
     lab.tool(spec("look", Effect::Read), cached(CacheScope::Everyone), counts);
     lab.run("look", r#"{"q": "x"}"#).await;
-    lab.skip = Skip { cache: true, limit: false };
+    lab.skip = SkippedGuards { cache: true, limit: false };
     lab.run("look", r#"{"q": "x"}"#).await;
-    lab.skip = Skip::default();
+    lab.skip = SkippedGuards::default();
     lab.run("look", r#"{"q": "x"}"#).await;
     lab.check(expect![[r#"
         tool.requested look {"q": "x"}
@@ -33,12 +33,12 @@ async fn a_call_past_the_limit_takes_no_slot_of_others() {
     let limit = Some(LimitSettings { per_window: Some(1), ..LimitSettings::default() });
     let guards = Guards { limits: Limits { tool: limit, user: limit }, ..Guards::default() };
     lab.tool(spec("look", Effect::Read), guards, says("found"));
-    lab.skip = Skip { cache: false, limit: true };
+    lab.skip = SkippedGuards { cache: false, limit: true };
     for _ in 0..3 {
         lab.run("look", r#"{"q": "x"}"#).await;
     }
     assert_eq!(lab.registry.get("look").unwrap().status().limit.unwrap().admitted_in_window, 0);
-    lab.skip = Skip::default();
+    lab.skip = SkippedGuards::default();
     let outcome = lab.run("look", r#"{"q": "x"}"#).await;
     assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
     let log = lab.log().await;
@@ -48,7 +48,7 @@ async fn a_call_past_the_limit_takes_no_slot_of_others() {
 #[tokio::test]
 async fn a_guard_that_is_not_there_is_not_said_to_be_skipped() {
     let mut lab = Lab::new().await;
-    lab.skip = Skip { cache: true, limit: true };
+    lab.skip = SkippedGuards { cache: true, limit: true };
     lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
     lab.run("look", r#"{"q": "x"}"#).await;
     let log = lab.log().await;

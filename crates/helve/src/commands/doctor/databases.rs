@@ -23,7 +23,7 @@ pub(super) async fn own(examined: &Examined) -> Finding {
 
 /// Those that `query_database` asks: whether they answer, and what their roles could do.
 pub(super) async fn asked(config: &Config) -> Vec<Finding> {
-    let worker = QueryWorker::of_this_program([QUERY_WORKER]);
+    let worker = QueryWorker::current_program([QUERY_WORKER]);
     let mut findings = vec![];
     for database in &config.databases {
         let name = database.name();

@@ -35,7 +35,7 @@ async fn take(directory: &Path, kept_max: usize, run: RunId, step: u32) -> Resul
     let user = UserId("mei".into());
     let about = HookQuestion { run, conversation: None, agent: "default", user: &user, model: "m", step };
     match hook.after_step(&about).await? {
-        Said::Change(id) => Ok(id.to_string()),
+        HookReply::Change(id) => Ok(id.to_string()),
         other => panic!("{other:?}"),
     }
 }

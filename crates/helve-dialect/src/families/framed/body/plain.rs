@@ -1,6 +1,7 @@
 //! Arguments that are plain text, as the body of a framed call reads them: where they end, and whether they are whole.
 
-use super::{FramedBody, FramedSign, FramedState, HEAD_MAX, text};
+use super::super::HEAD_MAX;
+use super::{FramedBody, FramedSign, FramedState, text};
 use crate::body::{BodyStep, TextChunk};
 use crate::calls::CallReport;
 use crate::dialect::{HTML_END_TOKEN, is_name};
@@ -14,7 +15,7 @@ impl FramedBody {
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
         let Some(c) = chunk.char() else { return Some(BodyStep::More) };
-        if c == '{' && !self.mark_scanner.in_sign() && !self.inked {
+        if c == '{' && !self.mark_scanner.in_sign() && !self.has_nonblank {
             self.begin_arguments(chunk, report);
             return None;
         }
@@ -39,7 +40,7 @@ impl FramedBody {
     }
 
     fn push_text(&mut self, text: &str) {
-        self.inked |= !text.trim().is_empty();
+        self.has_nonblank |= !text.trim().is_empty();
         self.text.push_str(text);
     }
 
@@ -79,8 +80,8 @@ impl FramedBody {
     ) -> Option<BodyStep> {
         self.end_before(back, chunk, report, |body, chunk, report| match body.text_arguments(report) {
             Some(arguments) => {
-                report.arguments(&arguments);
-                body.count(chunk, report);
+                report.push_arguments(&arguments);
+                body.finish_call(chunk, report);
             }
             None => body.drop_draft(chunk, report),
         })
@@ -100,12 +101,12 @@ impl FramedBody {
 
     /// Whether nothing shows that the end of the message cut the text off.
     pub(super) fn is_text_whole(&self, report: &CallReport<'_, '_>) -> bool {
-        let tool = report.named().unwrap_or("");
+        let tool = report.call_name().unwrap_or("");
         self.grammar.text.code || text::is_whole(&self.text, tool, report.tools)
     }
 
     pub(super) fn text_arguments(&self, report: &CallReport<'_, '_>) -> Option<String> {
-        let read = if self.grammar.text.code { text::code } else { text::arguments };
-        read(&self.text, report.named()?, report.tools)
+        let read = if self.grammar.text.code { text::code } else { text::text_arguments };
+        read(&self.text, report.call_name()?, report.tools)
     }
 }

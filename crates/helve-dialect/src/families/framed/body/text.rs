@@ -6,7 +6,7 @@ use crate::Tools;
 use helve_json::work::count_bytes;
 
 /// The arguments of the tool, if what is written can only be the value of one parameter, or no value at all.
-pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<String> {
+pub(super) fn text_arguments(written: &str, tool: &str, tools: &Tools) -> Option<String> {
     count_bytes(written.len());
     let written = unfenced(written.trim());
     let unquoted = serde_json::from_str::<String>(written).ok();
@@ -17,9 +17,9 @@ pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<Stri
     match tools.only_position(tool) {
         Some(_) if value.is_empty() => None,
         Some(parameter) => {
-            Some(format!("{{{}: {}}}", Value::from(parameter), tools.typed(tool, parameter, value)))
+            Some(format!("{{{}: {}}}", Value::from(parameter), tools.type_value(tool, parameter, value)))
         }
-        None if tools.positions(tool).next().is_some() => None,
+        None if tools.positional_names(tool).next().is_some() => None,
         None if matches!(value, "" | "None" | "none" | "null" | "()") => {
             tools.resolve(tool).map(|_| "{}".to_owned())
         }
@@ -84,7 +84,7 @@ mod tests {
         let tools = [("one", one), ("two", two), ("count", count), ("none", none)];
         let tools = Tools::new(tools.map(|(name, schema)| (name.to_owned(), schema)));
         let check = |tool, written, expected: Option<&str>| {
-            assert_eq!(arguments(written, tool, &tools).as_deref(), expected, "{tool}: {written}");
+            assert_eq!(text_arguments(written, tool, &tools).as_deref(), expected, "{tool}: {written}");
         };
         check("one", " rain in Rome\n", Some(r#"{"q": "rain in Rome"}"#));
         check("one", "\"rain\"", Some(r#"{"q": "rain"}"#));

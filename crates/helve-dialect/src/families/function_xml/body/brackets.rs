@@ -19,13 +19,13 @@ impl TagBody {
         let run = match self.grammar.spelling {
             Spelling::Angles if !may_quote => {
                 let named = 1 + self.namespace(&rest[1..]);
-                named + tag::run(named, &rest[named..])
+                named + tag::undecided_length(named, &rest[named..])
             }
             _ => 1,
         };
         if run > 1 && rest.as_bytes().get(run) == Some(&b'>') {
             chunk.pos += run + 1;
-            let step = self.tag(&rest[..=run], chunk, report);
+            let step = self.handle_tag(&rest[..=run], chunk, report);
             self.in_mark = false;
             return step;
         }
@@ -52,13 +52,13 @@ impl TagBody {
     ) -> Option<BodyStep> {
         if self.is_plain() {
             let rest = chunk.rest();
-            let run = tag::run(self.beginning.len(), rest);
+            let run = tag::undecided_length(self.beginning.len(), rest);
             let ends = rest.as_bytes().get(run) == Some(&b'>');
             let taken = run + ends as usize;
             self.beginning.push_str(&rest[..taken]);
             chunk.pos += taken;
             if ends {
-                return self.decided(Grows::Whole, chunk, report);
+                return self.finish_bracket(Grows::Whole, chunk, report);
             }
         }
         let Some(c) = chunk.char() else { return Some(BodyStep::More) };
@@ -68,7 +68,7 @@ impl TagBody {
             chunk.pos += c.len_utf8();
         }
         if grows != Grows::On {
-            return self.decided(grows, chunk, report);
+            return self.finish_bracket(grows, chunk, report);
         }
         if self.grammar.cdata && self.state == TagState::Value && self.beginning == CDATA {
             self.split_off(report);
@@ -79,7 +79,7 @@ impl TagBody {
     }
 
     /// It is decided what becomes of the beginning of a tag.
-    fn decided(
+    fn finish_bracket(
         &mut self,
         grows: Grows,
         chunk: &mut TextChunk<'_>,
@@ -87,7 +87,7 @@ impl TagBody {
     ) -> Option<BodyStep> {
         let mut beginning = std::mem::take(&mut self.beginning);
         let step = match grows {
-            Grows::Whole | Grows::Before => self.tag(&beginning, chunk, report),
+            Grows::Whole | Grows::Before => self.handle_tag(&beginning, chunk, report),
             _ if self.grammar.spelling == Spelling::Tokens => {
                 return self.not_a_tag_so_far(beginning, chunk, report);
             }
@@ -134,7 +134,7 @@ impl TagBody {
             }
             // No name holds a bracket.
             TagState::Word => return self.not_a_call(chunk, report),
-            TagState::Between => return self.over(raw.len(), chunk, report),
+            TagState::Between => return self.end_before_trailing(raw.len(), chunk, report),
             TagState::Call | TagState::AfterJson => {
                 // An argument whose tag went wrong must not be missing unnoticed.
                 self.call.bad |= tag::is_trace(self.grammar, raw);
@@ -143,7 +143,7 @@ impl TagBody {
             }
             _ => {}
         }
-        self.text(raw, chunk, report)
+        self.read_name_text(raw, chunk, report)
     }
 
     /// Whether only brackets and bars decide what becomes of the beginning of a tag.

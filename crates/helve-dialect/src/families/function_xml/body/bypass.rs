@@ -15,18 +15,18 @@ impl TagBody {
                 true => Bypass::Deferred(&TAG),
                 false => Bypass::Nothing,
             },
-            TagState::Value if self.split.is_some() => match self.closing() {
+            TagState::Value if self.split.is_some() => match self.closing_element() {
                 Some(_) => Bypass::Nothing,
                 None => Bypass::Deferred(&TAGGED),
             },
-            TagState::Value if self.value.flows() => Bypass::Arguments(&string_bytes::UNTAGGED),
+            TagState::Value if self.value.is_plain_text() => Bypass::Arguments(&string_bytes::UNTAGGED),
             TagState::Value if self.value.grows() => Bypass::Deferred(&TAGGED),
             TagState::Word => Bypass::Deferred(&LINE),
             TagState::Call if self.call.in_json => Bypass::Nothing,
             TagState::Call => Bypass::Deferred(&CALL),
             TagState::Key | TagState::AfterJson => Bypass::Deferred(&TAGGED),
             TagState::Between if self.calls == 0 => Bypass::Deferred(&TAGGED),
-            TagState::Json if self.json.flows() => Bypass::Arguments(&string_bytes::PLAIN),
+            TagState::Json if self.json.is_plain_text() => Bypass::Arguments(&string_bytes::PLAIN),
             TagState::Value | TagState::Between | TagState::Kind | TagState::Json => Bypass::Nothing,
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct TagCall {
 const ENCLOSERS: &[&str] = &["parameters", "arguments", "params", "args", "input"];
 
 /// The element of that name which may stand around all arguments.
-pub(super) fn encloser(element: &str) -> Option<&'static str> {
+pub(super) fn enclosing_element(element: &str) -> Option<&'static str> {
     ENCLOSERS.iter().find(|name| **name == element).copied()
 }
 

@@ -20,7 +20,7 @@ impl TagBody {
             self.value.closes_more(raw, Element::NamedByText);
             return false;
         }
-        if self.closing().is_some() && END_TOKENS.contains(&raw) {
+        if self.closing_element().is_some() && END_TOKENS.contains(&raw) {
             // Whatever the message ends with, the value was over before.
             self.wait_with(raw);
             return false;
@@ -33,14 +33,14 @@ impl TagBody {
         match self.value.is_foreign(tag) {
             false => self.inside_value(raw, tag, report),
             true if self.split.is_some() => self.value_data(raw, report),
-            true => self.value.foreign(raw, tag, report),
+            true => self.value.push_foreign_tag(raw, tag, report),
         }
         false
     }
 
     /// Whether a tag that forgot its suffix closes the call behind a value that one has closed.
     fn closes_loosely(&self, tag: &Tag<'_>) -> bool {
-        let closes = (self.closing(), tag.kind, tag.closes)
+        let closes = (self.closing_element(), tag.kind, tag.closes)
             == (Some(Element::Parameter), Some(Element::NamedByText), true);
         let foreign = self.split.is_none() && self.value.is_foreign(tag);
         closes && foreign && self.value.loosely && !self.value.is_prefixed_otherwise(tag)
@@ -49,7 +49,7 @@ impl TagBody {
     /// Whether the tag is one that stands behind a value which the tag before it may have closed.
     fn is_structural(&self, tag: &Tag<'_>, report: &CallReport<'_, '_>) -> bool {
         let foreign = self.value.is_foreign(tag);
-        match (self.closing(), tag.kind, tag.closes) {
+        match (self.closing_element(), tag.kind, tag.closes) {
             (None, ..) => false,
             _ if self.value.is_prefixed_otherwise(tag) => false,
             _ if foreign && self.split.is_some() => false,
@@ -77,8 +77,8 @@ impl TagBody {
         match (tag.kind, tag.closes) {
             (Some(Element::Wrapper | Element::Call), _) if self.value.is_prefixed_otherwise(tag) => {}
             (Some(Element::Parameter), false) if tag.label.is_some() => {
-                if self.value.quotes(Element::Call) {
-                    self.value.quote(Element::Parameter);
+                if self.value.is_quoting(Element::Call) {
+                    self.value.open_quoted(Element::Parameter);
                 } else if self.parameter_may_begin(tag, report) {
                     self.split_at(raw, tag, report);
                     return;
@@ -86,21 +86,23 @@ impl TagBody {
                     self.value.inside += 1;
                 }
             }
-            (Some(element @ (Element::Wrapper | Element::NamedByText)), false) => self.value.quote(element),
-            (Some(Element::Call), false) if tag.label.is_some() => self.value.quote(Element::Call),
-            (Some(Element::Key), false) if !self.value.quotes(Element::NamedByText) => {
+            (Some(element @ (Element::Wrapper | Element::NamedByText)), false) => {
+                self.value.open_quoted(element)
+            }
+            (Some(Element::Call), false) if tag.label.is_some() => self.value.open_quoted(Element::Call),
+            (Some(Element::Key), false) if !self.value.is_quoting(Element::NamedByText) => {
                 self.split_at(raw, tag, report);
                 return;
             }
             // The value of a call that is written out stands behind its key.
-            (Some(Element::Key), true) if self.value.quotes(Element::NamedByText) => {
-                self.value.quote(Element::Key);
+            (Some(Element::Key), true) if self.value.is_quoting(Element::NamedByText) => {
+                self.value.open_quoted(Element::Key);
             }
-            (Some(Element::Value), false) if self.value.unquote(Element::Key) => {
-                self.value.quote(Element::Value);
+            (Some(Element::Value), false) if self.value.close_quoted(Element::Key) => {
+                self.value.open_quoted(Element::Value);
             }
             (Some(element @ (Element::Parameter | Element::Value)), true)
-                if self.value.element.is_empty() && !self.value.unquote(element) =>
+                if self.value.element.is_empty() && !self.value.close_quoted(element) =>
             {
                 self.parameter_may_close(raw, tag, report);
                 return;
@@ -110,7 +112,7 @@ impl TagBody {
                 return;
             }
             (Some(element @ (Element::Call | Element::NamedByText | Element::Wrapper)), true)
-                if !self.value.unquote(element) && !tag.empty =>
+                if !self.value.close_quoted(element) && !tag.empty =>
             {
                 self.may_close(raw, element, report);
                 return;
@@ -133,7 +135,7 @@ impl TagBody {
             Some(schema) if schema.get("properties").is_some() => report.tools.has_parameter(tool, key),
             _ => report.tools.is_unknown() || self.is_at_line_start(),
         };
-        !self.has_begun(key) && report.named().is_none_or(declared)
+        !self.has_begun(key) && report.call_name().is_none_or(declared)
     }
 
     pub(super) fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
@@ -146,7 +148,7 @@ impl TagBody {
         self.state = TagState::Value;
         self.value.begin(key, tag, self.grammar, report);
         if self.call.arguments == 0 && self.may_wrap_text(key, report) {
-            self.value.wait();
+            self.value.hold_back();
         }
         if self.value.streams() {
             self.open_member(key, "\": \"", report);
@@ -159,12 +161,12 @@ impl TagBody {
     pub(super) fn end_value(&mut self, report: &mut CallReport<'_, '_>) {
         self.state = TagState::Call;
         if self.value.streams() {
-            report.arguments("\"");
+            report.push_arguments("\"");
             return;
         }
         let json = self.value.json(self.grammar, report);
         let key = std::mem::take(&mut self.value.key);
-        let written = self.value.written();
+        let written = self.value.written_text();
         if self.call.arguments == 0 && self.may_wrap(&key, report) && inspect::is_object(&json) {
             self.call.wrapped = Some(Box::new(WrappedCall { all: json, one: None }));
         } else if self.call.arguments == 0 && self.may_wrap_text(&key, report) && inspect::is_object(written)
@@ -173,7 +175,7 @@ impl TagBody {
                 Some(Box::new(WrappedCall { all: written.trim().to_owned(), one: Some(json) }));
         } else {
             self.open_member(&key, "\": ", report);
-            report.arguments(&json);
+            report.push_arguments(&json);
         }
         self.value.key = key;
     }
@@ -181,13 +183,13 @@ impl TagBody {
     /// Whether a parameter of this name may hold all others.
     fn may_wrap(&self, key: &str, report: &CallReport<'_, '_>) -> bool {
         self.grammar.wraps.contains(&key)
-            && !report.named().is_some_and(|tool| report.tools.has_parameter(tool, key))
+            && !report.call_name().is_some_and(|tool| report.tools.has_parameter(tool, key))
     }
 
     /// The same for one that says of itself that it is text. Only a list of parameters without it shows that this is wrong.
     fn may_wrap_text(&self, key: &str, report: &CallReport<'_, '_>) -> bool {
         let lists = |tool| report.tools.schema(tool).is_some_and(|schema| schema.get("properties").is_some());
-        self.may_wrap(key, report) && report.named().is_some_and(lists)
+        self.may_wrap(key, report) && report.call_name().is_some_and(lists)
     }
 
     /// What seemed to wrap the arguments is one of them.
@@ -197,7 +199,7 @@ impl TagBody {
             let key = std::mem::take(&mut self.value.key);
             self.open_member(&key, "\": ", report);
             self.value.key = key;
-            report.arguments(&json);
+            report.push_arguments(&json);
         }
     }
 
@@ -207,7 +209,7 @@ impl TagBody {
         self.member.push_str(if self.call.arguments == 0 { "{\"" } else { ", \"" });
         strings::push_text(key, &mut self.member);
         self.member.push_str(then);
-        report.arguments(&self.member);
+        report.push_arguments(&self.member);
         self.call.arguments += 1;
     }
 }

@@ -33,11 +33,11 @@ enum SplitPart {
 
 impl Split {
     /// Takes text; says whether it can still be a parameter of its own.
-    fn takes(&mut self, text: &str) -> bool {
+    fn push_text(&mut self, text: &str) -> bool {
         let goes_on = match (self.part, self.closing) {
             (SplitPart::Key, _) => self.raw.len() + text.len() < WORD_MAX,
-            (SplitPart::Gap, _) => self.gap.takes(text),
-            (SplitPart::Value, Some((closing, _))) if !self.gap.takes(text) => {
+            (SplitPart::Gap, _) => self.gap.push_text(text),
+            (SplitPart::Value, Some((closing, _))) if !self.gap.push_text(text) => {
                 self.closing = None;
                 closing != Element::Parameter
             }
@@ -50,7 +50,7 @@ impl Split {
 
 impl TagBody {
     /// What closes the value at hand if something structural follows.
-    pub(super) fn closing(&self) -> Option<Element> {
+    pub(super) fn closing_element(&self) -> Option<Element> {
         match &self.split {
             Some(split) => split.closing.map(|(element, _)| element),
             None => self.value.closing,
@@ -72,9 +72,9 @@ impl TagBody {
     /// Text inside the value.
     pub(super) fn value_text(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         match &mut self.split {
-            None => self.value.text(text, report),
+            None => self.value.push_text(text, report),
             Some(split) => {
-                if !split.takes(text) {
+                if !split.push_text(text) {
                     self.split_is_data(report);
                 }
             }
@@ -84,7 +84,7 @@ impl TagBody {
     /// A tag that is part of the value.
     pub(super) fn value_data(&mut self, raw: &str, report: &mut CallReport<'_, '_>) {
         match &self.split {
-            None => self.value.data(raw, report),
+            None => self.value.push_tag_as_data(raw, report),
             Some(_) => self.value_text(raw, report),
         }
     }
@@ -112,7 +112,7 @@ impl TagBody {
 
     /// The same for the closing tag of a parameter.
     pub(super) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
-        if self.closing() == Some(Element::Parameter) {
+        if self.closing_element() == Some(Element::Parameter) {
             // The one before it closed what stands inside the value.
             self.split_is_data(report);
         }
@@ -187,7 +187,7 @@ impl TagBody {
         self.begin_value(&split.key, &tag, report);
         if self.state == TagState::Value {
             let end = split.closing.map_or(split.raw.len(), |(_, at)| at);
-            self.value.text(&split.raw[split.value_at..end], report);
+            self.value.push_text(&split.raw[split.value_at..end], report);
         }
     }
 
@@ -199,7 +199,7 @@ impl TagBody {
             SplitPart::Value => split.value_at,
             SplitPart::Key | SplitPart::Gap => split.raw.find('>').map_or(0, |at| at + 1),
         };
-        self.value.data(&split.raw[..first], report);
-        self.value.text(&split.raw[first..], report);
+        self.value.push_tag_as_data(&split.raw[..first], report);
+        self.value.push_text(&split.raw[first..], report);
     }
 }

@@ -33,12 +33,12 @@ pub(crate) enum Typing {
 
 /// Reads a whole tag, from its first bracket to its last.
 pub(crate) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
-    plain(grammar, raw).unwrap_or_else(|| parse_any(grammar, raw))
+    parse_plain(grammar, raw).unwrap_or_else(|| parse_any(grammar, raw))
 }
 
 /// What most tags are: a name that the grammar knows in angles, and nothing else.
 #[inline]
-fn plain<'t>(grammar: &TagGrammar, raw: &'t str) -> Option<Tag<'t>> {
+fn parse_plain<'t>(grammar: &TagGrammar, raw: &'t str) -> Option<Tag<'t>> {
     let inner = raw.strip_prefix("<")?.strip_suffix(">")?;
     let closing = inner.strip_prefix("/");
     let element = closing.unwrap_or(inner);
@@ -84,7 +84,7 @@ fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
     let namespace = grammar.namespaces.iter().find(|namespace| inner.starts_with(**namespace));
     let namespace = namespace.copied().unwrap_or("");
     let inner = ascii::trim_start(&inner[namespace.len()..]);
-    let (kind, element, attributes) = element(grammar, inner);
+    let (kind, element, attributes) = parse_element(grammar, inner);
     let (element, suffix) = match grammar.suffixed {
         true => element.split_once(':').unwrap_or((element, "")),
         false => (element, ""),
@@ -92,14 +92,14 @@ fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
     let (label, assigned, typing) = (None, false, None);
     let mut tag = Tag { kind, namespace, element, suffix, closes, empty, label, assigned, typing };
     if !attributes.is_empty() {
-        tag.describe(attributes, grammar.spelling);
+        tag.read_attributes(attributes, grammar.spelling);
     }
     tag
 }
 
 /// The element that a tag begins with, its suffix included, and what stands behind it.
 #[inline(always)]
-fn element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, &'t str, &'t str) {
+fn parse_element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, &'t str, &'t str) {
     let first = inner.as_bytes().first();
     for (name, kind) in grammar.elements {
         // Mostly a name that is known stands there, and a plain separator behind it.
@@ -132,7 +132,7 @@ impl<'t> Tag<'t> {
     }
 
     /// Takes what the attributes say: a name, and what the value is.
-    fn describe(&mut self, attributes: &'t str, spelling: Spelling) {
+    fn read_attributes(&mut self, attributes: &'t str, spelling: Spelling) {
         let known = Attributes::read(attributes);
         let assigned = ascii::trim_start(attributes).strip_prefix("=");
         self.assigned = assigned.is_some();
@@ -257,7 +257,7 @@ static INSIDE: ByteSet = all_but(&[b'<', b'>', b'|', WIDE_BAR]);
 const WIDE_BAR: u8 = 0xEF;
 
 /// How much of the text a beginning of this length takes in, up to where it may be decided what becomes of it.
-pub(crate) fn run(beginning: usize, text: &str) -> usize {
+pub(crate) fn undecided_length(beginning: usize, text: &str) -> usize {
     let room = TAG_MAX.saturating_sub(beginning).min(text.len());
     let decides = text.as_bytes()[..room].iter().position(|byte| !INSIDE[*byte as usize]);
     // The last character may pass the limit, but does not begin behind it.
@@ -319,7 +319,7 @@ pub(crate) fn may_begin(grammar: &TagGrammar, beginning: &str) -> bool {
         let spaced = grammar.namespaces.iter().any(|namespace| namespace.starts_with(inner));
         let namespace = grammar.namespaces.iter().find_map(|namespace| inner.strip_prefix(namespace));
         let inner = namespace.unwrap_or(inner).trim_start();
-        let (kind, _, attributes) = element(grammar, inner);
+        let (kind, _, attributes) = parse_element(grammar, inner);
         let begun = || grammar.elements.iter().any(|(name, _)| name.starts_with(inner));
         spaced || kind.is_some() || attributes.is_empty() && begun()
     };
@@ -379,7 +379,7 @@ mod tests {
             (TAG_MAX + 1, "a", 0),
         ];
         for (beginning, text, expected) in checks {
-            assert_eq!(run(beginning, text), expected, "{text:?} behind {beginning}");
+            assert_eq!(undecided_length(beginning, text), expected, "{text:?} behind {beginning}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::families::function_xml::body::tag::{self, Tag};
 use crate::families::reasoning::think;
 
 impl TagBody {
-    pub(super) fn tag(
+    pub(super) fn handle_tag(
         &mut self,
         raw: &str,
         chunk: &mut TextChunk<'_>,
@@ -26,10 +26,10 @@ impl TagBody {
                 if !self.ends_value(raw, &tag, report) {
                     return None;
                 }
-                self.in_call(raw, &tag, chunk, report)
+                self.handle_tag_in_call(raw, &tag, chunk, report)
             }
             TagState::Word => match self.word_names(chunk.held_position(report) - raw.len(), report) {
-                true => self.in_call(raw, &tag, chunk, report),
+                true => self.handle_tag_in_call(raw, &tag, chunk, report),
                 false => {
                     self.state = TagState::Between;
                     self.call.bad = false;
@@ -38,9 +38,9 @@ impl TagBody {
             },
             TagState::Kind if matches!(self.word.trim(), "" | KIND) => {
                 self.state = TagState::Between;
-                self.between(raw, &tag, chunk, report)
+                self.handle_tag_between_calls(raw, &tag, chunk, report)
             }
-            TagState::Kind => self.over(self.word.len() + raw.len(), chunk, report),
+            TagState::Kind => self.end_before_trailing(self.word.len() + raw.len(), chunk, report),
             TagState::Key if tag.kind == Some(Element::Key) && tag.closes => {
                 self.call.has_key = true;
                 self.state = TagState::Call;
@@ -56,12 +56,12 @@ impl TagBody {
                 self.word.push_str(raw);
                 None
             }
-            TagState::Between => self.between(raw, &tag, chunk, report),
+            TagState::Between => self.handle_tag_between_calls(raw, &tag, chunk, report),
             _ => {
                 if self.call.words.may_come() {
                     self.words_end(chunk.held_position(report) - raw.len());
                 }
-                self.in_call(raw, &tag, chunk, report)
+                self.handle_tag_in_call(raw, &tag, chunk, report)
             }
         }
     }
@@ -78,7 +78,7 @@ impl TagBody {
         named
     }
 
-    fn between(
+    fn handle_tag_between_calls(
         &mut self,
         raw: &str,
         tag: &Tag<'_>,
@@ -88,7 +88,7 @@ impl TagBody {
         match (tag.kind, tag.closes) {
             // The section began with it: behind a call it is a stray, and before any it is text.
             (Some(_), true) if self.in_mark => {
-                let rest = Unclaimed::at(chunk.pos);
+                let rest = Unclaimed::from_position(chunk.pos);
                 return Some(if has_called(report) {
                     BodyStep::Done(rest)
                 } else {
@@ -99,14 +99,14 @@ impl TagBody {
             (Some(Element::End), _) if self.calls == 0 && self.is_headed(report) => {
                 self.begin_call(None, report);
                 self.end_call("", chunk, report);
-                return Some(self.done(Unclaimed::at(chunk.pos)));
+                return Some(self.section_result(Unclaimed::from_position(chunk.pos)));
             }
             (Some(Element::Wrapper), true) | (Some(Element::End), _) => {
-                return Some(self.done(Unclaimed::at(chunk.pos)));
+                return Some(self.section_result(Unclaimed::from_position(chunk.pos)));
             }
             (Some(Element::Parameter), false) if self.is_headed(report) => {
                 self.begin_call(None, report);
-                return self.in_call(raw, tag, chunk, report);
+                return self.handle_tag_in_call(raw, tag, chunk, report);
             }
             (Some(element @ (Element::Wrapper | Element::Skip)), _) => {
                 self.enclosed |= element == Element::Wrapper;
@@ -118,7 +118,7 @@ impl TagBody {
                 self.state = TagState::Kind;
             }
             (Some(Element::Call), false) => {
-                self.tell_nameless(raw, chunk, report);
+                self.report_nameless(raw, chunk, report);
                 self.begin_call(tag.label.as_deref(), report);
                 if tag.empty {
                     return self.close_call("", chunk, report);
@@ -129,15 +129,15 @@ impl TagBody {
                 self.state = TagState::Word;
             }
             (Some(Element::Call | Element::NamedByText), true) => self.take_all_waiting(chunk, report),
-            _ => return self.over(raw.len(), chunk, report),
+            _ => return self.end_before_trailing(raw.len(), chunk, report),
         }
         None
     }
 
     /// Another call begins with this tag: those that had no name were meant as such.
-    fn tell_nameless(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    fn report_nameless(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         if std::mem::take(&mut self.nameless) {
-            self.broken(raw, chunk, report);
+            self.break_call_at(raw, chunk, report);
         }
     }
 
@@ -147,7 +147,7 @@ impl TagBody {
     }
 
     /// A tag inside a call, outside its values.
-    fn in_call(
+    fn handle_tag_in_call(
         &mut self,
         raw: &str,
         tag: &Tag<'_>,
@@ -187,7 +187,7 @@ impl TagBody {
             }
             (Some(Element::Channel), _) => {
                 self.end_call(raw, chunk, report);
-                return self.over(raw.len(), chunk, report);
+                return self.end_before_trailing(raw.len(), chunk, report);
             }
             (None, false) if self.call.in_group => {
                 self.begin_value(tag.element, tag, report);
@@ -224,7 +224,7 @@ impl TagBody {
                 self.word = key;
             }
             // A call that has arguments has had its name.
-            _ if !self.has_arguments() && report.named().is_none() => self.begin_key(),
+            _ if !self.has_arguments() && report.call_name().is_none() => self.begin_key(),
             _ => self.break_call(),
         }
     }
@@ -243,7 +243,9 @@ impl TagBody {
     /// The call ends with its own tag, and perhaps the section with it.
     fn leave_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let step = self.close_call("", chunk, report);
-        step.or_else(|| self.is_over(report).then(|| self.done(Unclaimed::at(chunk.pos))))
+        step.or_else(|| {
+            self.is_over(report).then(|| self.section_result(Unclaimed::from_position(chunk.pos)))
+        })
     }
 
     /// The call ends before a tag that is not its own, and that is read as one between calls.
@@ -256,9 +258,9 @@ impl TagBody {
     ) -> Option<BodyStep> {
         let step = self.close_call(raw, chunk, report);
         if step.is_none() && self.is_over(report) && !report.calls.is_waiting() {
-            return Some(self.done(Unclaimed { back: raw.len(), pos: chunk.pos }));
+            return Some(self.section_result(Unclaimed { back: raw.len(), pos: chunk.pos }));
         }
-        step.or_else(|| self.between(raw, tag, chunk, report))
+        step.or_else(|| self.handle_tag_between_calls(raw, tag, chunk, report))
     }
 
     /// Takes a tag that no grammar knows and that can be no argument: one around all of them, a mark of reasoning, the token
@@ -281,8 +283,8 @@ impl TagBody {
             return true;
         }
         let declares = |tool| report.tools.has_parameter(tool, tag.element);
-        let Some(encloser) = call::encloser(tag.element) else { return false };
-        if tag.label.is_some() || report.named().is_some_and(declares) {
+        let Some(encloser) = call::enclosing_element(tag.element) else { return false };
+        if tag.label.is_some() || report.call_name().is_some_and(declares) {
             return false;
         }
         match tag.closes || tag.empty {

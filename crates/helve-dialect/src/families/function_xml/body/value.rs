@@ -18,7 +18,7 @@ pub(crate) fn is_residue(c: char) -> bool {
 }
 
 /// The text behind the blanks that it begins with.
-pub(crate) fn behind_blanks(text: &str) -> &str {
+pub(crate) fn skip_blanks(text: &str) -> &str {
     let text = ascii::trim_start(text);
     match text.starts_with(is_residue) {
         true => text.trim_start_matches(|c: char| c.is_whitespace() || is_residue(c)),
@@ -34,12 +34,12 @@ pub(crate) struct ValueGap {
 
 impl ValueGap {
     /// Whether the text is nothing else.
-    pub(crate) fn takes(&mut self, text: &str) -> bool {
-        self.passes(text).is_empty()
+    pub(crate) fn push_text(&mut self, text: &str) -> bool {
+        self.text_after_gap(text).is_empty()
     }
 
     /// What of the text is something else, from its first such character on.
-    pub(crate) fn passes<'t>(&mut self, text: &'t str) -> &'t str {
+    pub(crate) fn text_after_gap<'t>(&mut self, text: &'t str) -> &'t str {
         let ends = |c: char| match self.backslash {
             true => {
                 self.backslash = c != 'n';
@@ -78,7 +78,7 @@ pub(crate) struct Value {
     typing: Option<Typing>,
     one_line: bool,
     /// Goes out while it is read, as the inside of a JSON string.
-    streams: bool,
+    is_streamed: bool,
     raw: String,
     begun: bool,
     /// Read, but perhaps framing: a line break, or a closing tag and blanks after it.
@@ -144,33 +144,33 @@ impl Value {
             let by_value = grammar.entities && admits("", key, tool, report).is_some();
             report.tools.is_text(tool, key).unwrap_or(grammar.untyped == Untyped::Text) && !by_value
         };
-        let by_schema = || report.named().is_some_and(is_text).then_some(Typing::Text);
+        let by_schema = || report.call_name().is_some_and(is_text).then_some(Typing::Text);
         self.typing = tag.typing.or_else(by_schema);
-        self.streams = self.typing == Some(Typing::Text) && grammar.framing != Framing::Trimmed;
+        self.is_streamed = self.typing == Some(Typing::Text) && grammar.framing != Framing::Trimmed;
     }
 
     /// It may be more than it says, so that it goes out when it is whole.
-    pub(crate) fn wait(&mut self) {
-        self.streams = false;
+    pub(crate) fn hold_back(&mut self) {
+        self.is_streamed = false;
     }
 
     /// What was written, where it did not stream.
-    pub(crate) fn written(&self) -> &str {
+    pub(crate) fn written_text(&self) -> &str {
         &self.raw
     }
 
     pub(crate) fn streams(&self) -> bool {
-        self.streams
+        self.is_streamed
     }
 
     /// Whether plain text goes straight through.
-    pub(crate) fn flows(&self) -> bool {
-        self.streams && self.is_open()
+    pub(crate) fn is_plain_text(&self) -> bool {
+        self.is_streamed && self.is_open()
     }
 
     /// Whether plain text only makes it longer.
     pub(crate) fn grows(&self) -> bool {
-        !self.streams && self.is_open()
+        !self.is_streamed && self.is_open()
     }
 
     /// Nothing that was read waits for what follows.
@@ -178,9 +178,9 @@ impl Value {
         self.begun && self.tail.is_empty() && self.quotation == Quotation::None && self.closing.is_none()
     }
 
-    pub(crate) fn text(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
+    pub(crate) fn push_text(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         if self.closing.is_some() {
-            if self.gap.takes(text) {
+            if self.gap.push_text(text) {
                 self.tail.push_str(text);
                 return;
             }
@@ -232,7 +232,7 @@ impl Value {
     }
 
     /// A tag, or what only looked like one, that is part of the value.
-    pub(crate) fn data(&mut self, raw: &str, report: &mut CallReport<'_, '_>) {
+    pub(crate) fn push_tag_as_data(&mut self, raw: &str, report: &mut CallReport<'_, '_>) {
         self.closer_is_data(report);
         self.quotation = Quotation::None;
         self.begun = true;
@@ -266,14 +266,14 @@ impl Value {
     }
 
     /// A tag that has not the suffix which all tags here have. Mostly it is data, but models forget the suffix too.
-    pub(crate) fn foreign(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
+    pub(crate) fn push_foreign_tag(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
         let bare = tag.suffix.is_empty();
         self.quotes_others |= bare && tag.kind.is_some() && !tag.closes;
         if bare && tag.closes && tag.kind == Some(Element::Value) && !self.quotes_others {
             self.may_close(raw, Element::Parameter, report);
             self.loosely = true;
         } else {
-            self.data(raw, report);
+            self.push_tag_as_data(raw, report);
         }
     }
 
@@ -311,17 +311,17 @@ impl Value {
         self.is_long == tag.is_long() && self.prefix == tag.prefix()
     }
 
-    pub(crate) fn quote(&mut self, element: Element) {
+    pub(crate) fn open_quoted(&mut self, element: Element) {
         self.quoted.open(element);
     }
 
     /// Whether such an element is open inside the value.
-    pub(crate) fn quotes(&self, element: Element) -> bool {
+    pub(crate) fn is_quoting(&self, element: Element) -> bool {
         self.quoted.has(element)
     }
 
     /// Closes the innermost such element inside the value, and whatever is open in it.
-    pub(crate) fn unquote(&mut self, element: Element) -> bool {
+    pub(crate) fn close_quoted(&mut self, element: Element) -> bool {
         self.quoted.close(element)
     }
 
@@ -339,7 +339,7 @@ impl Value {
 
     fn commit(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         self.begun |= !text.is_empty();
-        if self.streams {
+        if self.is_streamed {
             escape(text, report);
         } else {
             self.raw.push_str(text);
@@ -353,11 +353,11 @@ impl Value {
             _ => &self.raw,
         };
         match self.typing {
-            Some(Typing::Text) => coerce::quoted(written),
-            Some(Typing::Json(python)) => coerce::by_word(written, python),
+            Some(Typing::Text) => coerce::quote_text(written),
+            Some(Typing::Json(python)) => coerce::coerce_declared_json(written, python),
             None => {
-                let tool = report.named().unwrap_or("");
-                let json = report.tools.typed(tool, &self.key, written);
+                let tool = report.call_name().unwrap_or("");
+                let json = report.tools.type_value(tool, &self.key, written);
                 match grammar.entities && json.starts_with('"') && written.contains('&') {
                     true => decoded(written, &self.key, tool, report).unwrap_or(json),
                     false => json,
@@ -407,7 +407,7 @@ impl QuotedElements {
 fn decoded(written: &str, key: &str, tool: &str, report: &CallReport<'_, '_>) -> Option<String> {
     let text = written.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
     let text = text.replace("&apos;", "'").replace("&amp;", "&");
-    let json = report.tools.typed(tool, key, &text);
+    let json = report.tools.type_value(tool, key, &text);
     let fits = || serde_json::from_str::<Json>(&json).is_ok_and(|value| !value.is_string());
     let only_so =
         admits(written, key, tool, report) == Some(false) && admits(&text, key, tool, report) == Some(true);
@@ -422,5 +422,5 @@ fn admits(text: &str, key: &str, tool: &str, report: &CallReport<'_, '_>) -> Opt
 
 /// Text on its way into a JSON string.
 fn escape(text: &str, report: &mut CallReport<'_, '_>) {
-    report.write(|arguments| strings::push_text(text, arguments));
+    report.write_arguments(|arguments| strings::push_text(text, arguments));
 }

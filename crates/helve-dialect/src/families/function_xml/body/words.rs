@@ -18,7 +18,7 @@ impl TagBody {
             self.call.words.begin_before(read, chunk, report);
             self.gap = ValueGap::default();
         }
-        let nonblank = if self.call.words.any() { text } else { self.gap.passes(text) };
+        let nonblank = if self.call.words.any() { text } else { self.gap.text_after_gap(text) };
         if self.begins_json(nonblank) {
             chunk.pos += text.len() - nonblank.len();
             self.call.words.never_came();
@@ -61,7 +61,7 @@ impl TagBody {
     pub(super) fn words_behind_name(&mut self, rest: &str, end: usize) {
         self.call.words.begin(end - rest.len());
         self.gap = ValueGap::default();
-        let nonblank = self.gap.passes(rest);
+        let nonblank = self.gap.text_after_gap(rest);
         self.words_come(nonblank);
         self.words_end(end);
     }

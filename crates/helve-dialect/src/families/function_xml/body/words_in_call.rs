@@ -44,7 +44,7 @@ impl WordsInCall {
     pub(crate) fn begin_before(&mut self, back: usize, chunk: &TextChunk<'_>, report: &CallReport<'_, '_>) {
         let at = chunk.held_position(report) - back;
         let blank = |c: char| c.is_whitespace() || is_residue(c);
-        let (held, read) = chunk.before(at, report);
+        let (held, read) = chunk.text_before(at, report);
         let nonblank = read.trim_end_matches(blank);
         self.begin(match nonblank.is_empty() {
             true => held.trim_end_matches(blank).len(),
@@ -87,8 +87,8 @@ impl WordsInCall {
     #[inline]
     pub(crate) fn tell(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         if !self.runs.is_empty() {
-            chunk.keep(report);
-            self.runs.drain(..).for_each(|run| report.words(run));
+            chunk.hold_text(report);
+            self.runs.drain(..).for_each(|run| report.note_words(run));
         }
     }
 }

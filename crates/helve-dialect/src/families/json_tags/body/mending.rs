@@ -22,7 +22,7 @@ impl JsonBody {
         let next = chunk.text[chunk.pos..].chars().next().unwrap_or(' ');
         let readable = match self.standing {
             // What nothing marks as a call is read loosely only once it has named a declared tool.
-            Evidence::Alone => report.named().is_some_and(|name| report.tools.resolve(name).is_some()),
+            Evidence::Alone => report.call_name().is_some_and(|name| report.tools.resolve(name).is_some()),
             Evidence::Marked if self.envelope.is_recognised() => true,
             Evidence::Marked => Quote::opening(next).is_some() || matches!(next, '\\' | '：' | '，'),
         };
@@ -49,7 +49,7 @@ impl JsonBody {
     /// Whether nothing stands between the brace of the object and another.
     fn is_doubled(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> bool {
         let to = chunk.held_position(report);
-        !self.doubled && chunk.between(self.object_at + 1, to, report.held).chars().all(is_blank)
+        !self.doubled && chunk.text_between(self.object_at + 1, to, report.held).chars().all(is_blank)
     }
 
     /// What seemed to be an object is text. Behind a call that ends the section.
@@ -57,9 +57,9 @@ impl JsonBody {
         // An object without markup that holds calls would be read as a section again, with the same end.
         let alone = self.standing == Evidence::Alone;
         if self.calls == 0 || alone && (self.lists > 0 || self.of_object > 0) {
-            return BodyStep::NotACall(Unclaimed::at(chunk.pos));
+            return BodyStep::NotACall(Unclaimed::from_position(chunk.pos));
         }
-        report.forget();
+        report.drop_silently();
         BodyStep::Done(self.behind.rest_from(self.object_at, chunk, report))
     }
 
@@ -97,7 +97,7 @@ impl JsonBody {
         };
         chunk.pos += c.len_utf8();
         let to = chunk.held_position(report);
-        match may_begin_with(chunk.between(from, to, report.held), '\'') {
+        match may_begin_with(chunk.text_between(from, to, report.held), '\'') {
             Fit::Yes => self.read_loosely(JsonState::Loose),
             Fit::No => return Some(self.no_object(chunk, report)),
             Fit::Unsure => {}
@@ -122,17 +122,17 @@ impl JsonBody {
             }
             loose::LooseEvent::End(pos) => {
                 chunk.pos = pos;
-                chunk.keep(report);
+                chunk.hold_text(report);
                 self.repair_object(Closing::AsWritten, 0, pos, report)
             }
             loose::LooseEvent::Tag(pos, tag) => {
                 chunk.pos = pos;
-                chunk.keep(report);
+                chunk.hold_text(report);
                 let step = self.repair_object(Closing::ByTag, tag.len(), pos, report);
                 if let JsonState::Ready { .. } = self.state {
                     self.count(report);
                 }
-                Some(step.unwrap_or_else(|| self.over(Unclaimed::at(pos), true)))
+                Some(step.unwrap_or_else(|| self.over(Unclaimed::from_position(pos), true)))
             }
         }
     }
@@ -153,7 +153,7 @@ impl JsonBody {
         let whole = repaired.is_some_and(|repaired| self.read_repaired(&repaired, report));
         if !whole {
             if self.standing == Evidence::Alone {
-                return Some(BodyStep::NotACall(Unclaimed::at(pos)));
+                return Some(BodyStep::NotACall(Unclaimed::from_position(pos)));
             }
             self.drop_draft(report);
         }
@@ -186,7 +186,7 @@ impl JsonBody {
                     }
                 }
                 EnvelopeFlow::Done(_) if passed > 0 => {
-                    report.forget();
+                    report.drop_silently();
                     self.state = JsonState::Between;
                     return true;
                 }
@@ -211,7 +211,7 @@ impl JsonBody {
 /// Whether the name or the arguments that were read are the repair's and not the model's: only what stands in a name can have
 /// swallowed what follows it, what was no list must not become a list of arguments, and a member no text.
 fn is_made_by_repair(repaired: &Repaired, report: &CallReport<'_, '_>) -> bool {
-    let swallows = report.named().is_some_and(|name| name.contains('"'));
+    let swallows = report.call_name().is_some_and(|name| name.contains('"'));
     swallows
         || match report.arguments_so_far().as_bytes().first() {
             Some(b'[') => repaired.changes.contains(&Repair::Sequences),

@@ -15,7 +15,7 @@ impl PythonBody {
             return self.broken(report);
         }
         let tools = report.tools;
-        let position = report.named().and_then(|tool| tools.positions(tool).nth(self.unnamed));
+        let position = report.call_name().and_then(|tool| tools.positional_names(tool).nth(self.unnamed));
         let Some(key) = position else {
             return self.broken(report);
         };
@@ -29,8 +29,10 @@ impl PythonBody {
 
     /// Whether the parameter was given by its place already.
     pub(super) fn has_place(&self, key: &str, report: &CallReport<'_, '_>) -> bool {
-        let tool = report.named().filter(|_| self.unnamed > 0);
-        tool.is_some_and(|tool| report.tools.positions(tool).take(self.unnamed).any(|name| name == key))
+        let tool = report.call_name().filter(|_| self.unnamed > 0);
+        tool.is_some_and(|tool| {
+            report.tools.positional_names(tool).take(self.unnamed).any(|name| name == key)
+        })
     }
 
     pub(super) fn begin_value(&mut self, key: &str, report: &mut CallReport<'_, '_>) {
@@ -38,10 +40,10 @@ impl PythonBody {
         self.value.push_str(if self.arguments == 0 { "{\"" } else { ", \"" });
         key.chars().for_each(|c| strings::push(c, &mut self.value));
         self.value.push_str("\": ");
-        report.arguments(&self.value);
+        report.push_arguments(&self.value);
         self.reported = self.value.len();
         self.arguments += 1;
-        self.literal = LiteralReader::python();
+        self.literal = LiteralReader::for_python();
         self.state = PythonState::Value;
     }
 
@@ -52,10 +54,10 @@ impl PythonBody {
     ) -> Option<BodyStep> {
         let taken = self.literal.feed(chunk.text, chunk.pos, &mut self.value);
         let certain = match taken {
-            LiteralProgress::All => self.literal.certain(self.value.len()),
+            LiteralProgress::All => self.literal.certain_bytes(self.value.len()),
             _ => self.value.len(),
         };
-        report.arguments(&self.value[self.reported..certain]);
+        report.push_arguments(&self.value[self.reported..certain]);
         self.reported = certain;
         match taken {
             LiteralProgress::All => {
@@ -72,7 +74,7 @@ impl PythonBody {
             LiteralProgress::Bad(at) => {
                 chunk.pos = at;
                 if self.broken(report) == PythonStep::Refuse {
-                    return Some(BodyStep::NotACall(Unclaimed::at(at)));
+                    return Some(BodyStep::NotACall(Unclaimed::from_position(at)));
                 }
             }
         }
@@ -80,7 +82,7 @@ impl PythonBody {
     }
 
     pub(super) fn end_call(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
-        report.arguments(if self.arguments == 0 { "{}" } else { "}" });
+        report.push_arguments(if self.arguments == 0 { "{}" } else { "}" });
         self.go_taking(PythonState::Ready)
     }
 }

@@ -1,17 +1,17 @@
 //! Filters that build a value from what others give: texts, objects and folds.
 
-use super::{At, Ended, Engine, Scope, Variable};
-use crate::transform::jq::syntax::{Filter, Piece};
-use crate::transform::jq::value::{Members, Stop, Val};
+use super::{Engine, EvalResult, TrackedValue, Variable, VariableScope};
+use crate::transform::jq::syntax::{Filter, StringPart};
+use crate::transform::jq::value::{FilterStop, JqValue, ObjectMembers};
 
 impl Engine {
     pub(super) fn interpolate(
         &self,
-        pieces: &[Piece],
-        at: &At,
-        scope: Scope<'_>,
-        out: &mut Vec<At>,
-    ) -> Ended {
+        pieces: &[StringPart],
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         let (mut texts, mut ended) = (vec![String::new()], Ok(()));
         for piece in pieces {
             let mut next = vec![];
@@ -23,42 +23,43 @@ impl Engine {
                 })
             };
             match piece {
-                Piece::Text(text) => put(text, &texts)?,
-                Piece::Filter(filter) => {
-                    let done = self.each(filter, at, scope, &mut |value| put(&self.shown(&value)?, &texts));
+                StringPart::Text(text) => put(text, &texts)?,
+                StringPart::Filter(filter) => {
+                    let done =
+                        self.each(filter, at, scope, &mut |value| put(&self.display_value(&value)?, &texts));
                     ended = ended.and(done);
                 }
             }
             texts = next;
         }
         for text in texts {
-            out.push(at.made(Val::text(&text))?);
+            out.push(at.computed(JqValue::text(&text))?);
         }
         ended
     }
 
     /// A string as it is, anything else as JSON.
-    fn shown(&self, value: &Val) -> Result<String, Stop> {
+    fn display_value(&self, value: &JqValue) -> Result<String, FilterStop> {
         match value {
-            Val::Text(text) => Ok(text.to_string()),
+            JqValue::Text(text) => Ok(text.to_string()),
             value => Ok(value.to_json(&self.meter)?.to_string()),
         }
     }
 
-    pub(super) fn object(
+    pub(super) fn build_object(
         &self,
         members: &[(Filter, Filter)],
-        at: &At,
-        scope: Scope<'_>,
-        out: &mut Vec<At>,
-    ) -> Ended {
-        let mut made = vec![Members::new()];
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
+        let mut made = vec![ObjectMembers::new()];
         for (name, value) in members {
             let mut next = vec![];
             for before in made {
                 self.each(name, at, scope, &mut |name| {
                     let name = name.as_text().cloned().ok_or_else(|| {
-                        Stop::error(format!("a member's name must be a string, not {}", name.sketch()))
+                        FilterStop::error(format!("a member's name must be a string, not {}", name.sketch()))
                     })?;
                     self.each(value, at, scope, &mut |value| {
                         self.meter.spend(1 + before.len())?;
@@ -72,7 +73,7 @@ impl Engine {
             made = next;
         }
         for members in made {
-            out.push(at.made(Val::object(members, &self.meter)?)?);
+            out.push(at.computed(JqValue::object(members, &self.meter)?)?);
         }
         Ok(())
     }
@@ -82,19 +83,20 @@ impl Engine {
         source: &Filter,
         start: &Filter,
         update: &Filter,
-        at: &At,
-        scope: Scope<'_>,
-        out: &mut Vec<At>,
-    ) -> Ended {
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         for mut state in self.values(start, at, scope)? {
             self.each(source, at, scope, &mut |value| {
                 let variable = Variable { value, outer: scope };
-                let now = At::plain(std::mem::replace(&mut state, Val::Null));
+                let now = TrackedValue::plain(std::mem::replace(&mut state, JqValue::Null));
                 // The last one counts; none leaves null.
-                state = self.values(update, &now, Scope(Some(&variable)))?.pop().unwrap_or(Val::Null);
+                state =
+                    self.values(update, &now, VariableScope(Some(&variable)))?.pop().unwrap_or(JqValue::Null);
                 Ok(())
             })?;
-            out.push(at.made(state)?);
+            out.push(at.computed(state)?);
         }
         Ok(())
     }
@@ -104,21 +106,21 @@ impl Engine {
         source: &Filter,
         start: &Filter,
         (update, extract): (&Filter, Option<&Filter>),
-        at: &At,
-        scope: Scope<'_>,
-        out: &mut Vec<At>,
-    ) -> Ended {
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         for mut state in self.values(start, at, scope)? {
             self.each(source, at, scope, &mut |value| {
                 let variable = Variable { value, outer: scope };
-                let scope = Scope(Some(&variable));
-                for next in self.values(update, &At::plain(state.clone()), scope)? {
+                let scope = VariableScope(Some(&variable));
+                for next in self.values(update, &TrackedValue::plain(state.clone()), scope)? {
                     state = next;
                     match extract {
-                        None => out.push(at.made(state.clone())?),
+                        None => out.push(at.computed(state.clone())?),
                         Some(extract) => {
-                            for shown in self.values(extract, &At::plain(state.clone()), scope)? {
-                                out.push(at.made(shown)?);
+                            for shown in self.values(extract, &TrackedValue::plain(state.clone()), scope)? {
+                                out.push(at.computed(shown)?);
                             }
                         }
                     }

@@ -1,26 +1,26 @@
 //! Functions that ask their arguments something: choosing, folding, places. The others are in `function`.
 
-use super::steps::{Track, Way, step};
-use super::{At, Ended, Engine, Scope};
+use super::steps::{PathElement, PathTracking, step};
+use super::{Engine, EvalResult, TrackedValue, VariableScope};
 use crate::transform::jq::function;
 use crate::transform::jq::syntax::{Filter, Function};
-use crate::transform::jq::value::{Stop, Val};
+use crate::transform::jq::value::{FilterStop, JqValue};
 
 impl Engine {
     pub(super) fn call(
         &self,
         function: Function,
         arguments: &[Filter],
-        at: &At,
-        scope: Scope<'_>,
-        out: &mut Vec<At>,
-    ) -> Ended {
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         use Function as F;
         match (function, arguments) {
             (F::Empty, _) => Ok(()),
-            (F::Error, _) => Err(Stop::Error(at.value.clone())),
+            (F::Error, _) => Err(FilterStop::Error(at.value.clone())),
             (F::ErrorOf, [message]) => {
-                self.each(message, at, scope, &mut |message| Err(Stop::Error(message)))
+                self.each(message, at, scope, &mut |message| Err(FilterStop::Error(message)))
             }
             (F::Recurse, _) => self.descend(at, out),
             (F::Select, [condition]) => self.each(condition, at, scope, &mut |condition| {
@@ -29,8 +29,8 @@ impl Engine {
                 }
                 Ok(())
             }),
-            (F::First, _) => self.one_step(at, Val::count(0), out),
-            (F::Last, _) => self.one_step(at, Val::number(-1.0), out),
+            (F::First, _) => self.one_step(at, JqValue::count(0), out),
+            (F::Last, _) => self.one_step(at, JqValue::number(-1.0), out),
             (F::Nth, [index]) => self.each(index, at, scope, &mut |index| self.one_step(at, index, out)),
             (F::FirstOf, [source]) => self.some(source, 0, 1, at, scope, out),
             (F::LastOf, [source]) => {
@@ -39,12 +39,12 @@ impl Engine {
                 out.extend(found.pop());
                 Ok(())
             }
-            (F::Limit, [count, source]) => {
-                self.each(count, at, scope, &mut |count| self.some(source, 0, whole(&count)?, at, scope, out))
-            }
-            (F::NthOf, [index, source]) => {
-                self.each(index, at, scope, &mut |index| self.some(source, whole(&index)?, 1, at, scope, out))
-            }
+            (F::Limit, [count, source]) => self.each(count, at, scope, &mut |count| {
+                self.some(source, 0, expect_integer(&count)?, at, scope, out)
+            }),
+            (F::NthOf, [index, source]) => self.each(index, at, scope, &mut |index| {
+                self.some(source, expect_integer(&index)?, 1, at, scope, out)
+            }),
             (F::GetPath, [path]) => self.each(path, at, scope, &mut |path| {
                 let mut found = at.clone();
                 for way in ways(&path)? {
@@ -63,7 +63,7 @@ impl Engine {
                 let mut made = vec![];
                 let ended = self.make(function, arguments, at, scope, &mut made);
                 for value in made {
-                    out.push(at.made(value)?);
+                    out.push(at.computed(value)?);
                 }
                 ended
             }
@@ -75,17 +75,17 @@ impl Engine {
         &self,
         function: Function,
         arguments: &[Filter],
-        at: &At,
-        scope: Scope<'_>,
-        made: &mut Vec<Val>,
-    ) -> Ended {
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        made: &mut Vec<JqValue>,
+    ) -> EvalResult {
         use Function as F;
         match (function, arguments) {
-            (F::Map, [by]) => made.push(Val::list(self.mapped(by, at, scope)?, &self.meter)?),
+            (F::Map, [by]) => made.push(JqValue::list(self.map_items(by, at, scope)?, &self.meter)?),
             (F::MapValues, [by]) => made.push(self.map_values(by, at, scope)?),
             (F::WithEntries, [by]) => {
-                let entries = At::plain(function::to_entries(&at.value, &self.meter)?);
-                let entries = Val::list(self.mapped(by, &entries, scope)?, &self.meter)?;
+                let entries = TrackedValue::plain(function::to_entries(&at.value, &self.meter)?);
+                let entries = JqValue::list(self.map_items(by, &entries, scope)?, &self.meter)?;
                 made.push(function::from_entries(&entries, self)?);
             }
             (F::AddOf, [source]) => {
@@ -93,30 +93,32 @@ impl Engine {
             }
             (F::IsEmpty, [source]) => {
                 let mut found = vec![];
-                let ended = self.eval(source, &at.untracked(), scope, &mut found);
+                let ended = self.eval(source, &at.without_path(), scope, &mut found);
                 if found.is_empty() {
                     ended?;
                 }
-                made.push(Val::Bool(found.is_empty()));
+                made.push(JqValue::Bool(found.is_empty()));
             }
             (F::Any | F::All, _) => {
                 let items = self.items(&at.value)?;
                 let decides = function == F::Any;
-                made.push(Val::Bool(items.iter().any(|item| item.is_true() == decides) == decides));
+                made.push(JqValue::Bool(items.iter().any(|item| item.is_true() == decides) == decides));
             }
-            (F::AnyOf, [condition]) => made.push(self.holds(true, None, condition, at, scope)?),
-            (F::AllOf, [condition]) => made.push(self.holds(false, None, condition, at, scope)?),
+            (F::AnyOf, [condition]) => made.push(self.test_condition(true, None, condition, at, scope)?),
+            (F::AllOf, [condition]) => made.push(self.test_condition(false, None, condition, at, scope)?),
             (F::AnyOfEach, [source, condition]) => {
-                made.push(self.holds(true, Some(source), condition, at, scope)?);
+                made.push(self.test_condition(true, Some(source), condition, at, scope)?);
             }
             (F::AllOfEach, [source, condition]) => {
-                made.push(self.holds(false, Some(source), condition, at, scope)?);
+                made.push(self.test_condition(false, Some(source), condition, at, scope)?);
             }
             (F::RangeTo, [to]) => {
-                self.each(to, at, scope, &mut |to| self.range(&Val::count(0), &to, &Val::count(1), made))?;
+                self.each(to, at, scope, &mut |to| {
+                    self.range(&JqValue::count(0), &to, &JqValue::count(1), made)
+                })?;
             }
             (F::Range, [from, to]) => self.each(from, at, scope, &mut |from| {
-                self.each(to, at, scope, &mut |to| self.range(&from, &to, &Val::count(1), made))
+                self.each(to, at, scope, &mut |to| self.range(&from, &to, &JqValue::count(1), made))
             })?,
             (F::RangeBy, [from, to, by]) => self.each(from, at, scope, &mut |from| {
                 self.each(to, at, scope, &mut |to| {
@@ -126,10 +128,10 @@ impl Engine {
             (F::SortBy | F::GroupBy | F::UniqueBy | F::MinBy | F::MaxBy, [by]) => {
                 let mut keyed = vec![];
                 for item in self.items(&at.value)? {
-                    let key = self.values(by, &At::plain(item.clone()), scope)?;
-                    keyed.push((Val::list(key, &self.meter)?, item));
+                    let key = self.values(by, &TrackedValue::plain(item.clone()), scope)?;
+                    keyed.push((JqValue::list(key, &self.meter)?, item));
                 }
-                made.push(function::ordered(function, keyed, &self.meter)?);
+                made.push(function::order_items(function, keyed, &self.meter)?);
             }
             (F::Del, [paths]) => {
                 made.push(self.remove(at.value.clone(), self.ways(paths, at, scope)?)?);
@@ -141,7 +143,7 @@ impl Engine {
             })?,
             (F::SetPath, [path, to]) => self.each(path, at, scope, &mut |path| {
                 self.each(to, at, scope, &mut |to| {
-                    made.push(self.set(&at.value, &ways(&path)?, to)?);
+                    made.push(self.set_path(&at.value, &ways(&path)?, to)?);
                     Ok(())
                 })
             })?,
@@ -152,9 +154,9 @@ impl Engine {
             }
             (F::Paths | F::PathsWhere, condition) => self.paths(condition.first(), at, scope, made)?,
             (F::Pick, [paths]) => {
-                let mut picked = Val::Null;
+                let mut picked = JqValue::Null;
                 for ways in self.ways(paths, at, scope)? {
-                    picked = self.set(&picked, &ways, self.get(&at.value, &ways)?)?;
+                    picked = self.set_path(&picked, &ways, self.get_path(&at.value, &ways)?)?;
                 }
                 made.push(picked);
             }
@@ -168,11 +170,11 @@ impl Engine {
         &self,
         function: Function,
         arguments: &[Filter],
-        given: &[Val],
-        at: &At,
-        scope: Scope<'_>,
-        made: &mut Vec<Val>,
-    ) -> Ended {
+        given: &[JqValue],
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        made: &mut Vec<JqValue>,
+    ) -> EvalResult {
         match arguments.split_first() {
             None => {
                 made.push(function::apply(function, &at.value, given, self)?);
@@ -184,8 +186,8 @@ impl Engine {
         }
     }
 
-    fn one_step(&self, at: &At, index: Val, out: &mut Vec<At>) -> Ended {
-        out.push(step(at, Way::Key(index), &self.meter)?);
+    fn one_step(&self, at: &TrackedValue, index: JqValue, out: &mut Vec<TrackedValue>) -> EvalResult {
+        out.push(step(at, PathElement::Key(index), &self.meter)?);
         Ok(())
     }
 
@@ -195,10 +197,10 @@ impl Engine {
         source: &Filter,
         skip: usize,
         take: usize,
-        at: &At,
-        scope: Scope<'_>,
-        out: &mut Vec<At>,
-    ) -> Ended {
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
         if take == 0 {
             return Ok(());
         }
@@ -207,30 +209,40 @@ impl Engine {
         let enough = found.len() >= skip.saturating_add(take);
         out.extend(found.into_iter().skip(skip).take(take));
         match ended {
-            Err(Stop::Error(_)) if enough => Ok(()),
+            Err(FilterStop::Error(_)) if enough => Ok(()),
             ended => ended,
         }
     }
 
-    pub(in super::super) fn items(&self, value: &Val) -> Result<Vec<Val>, Stop> {
+    pub(in super::super) fn items(&self, value: &JqValue) -> Result<Vec<JqValue>, FilterStop> {
         let mut items = vec![];
-        self.iterate(&At::plain(value.clone()), &mut items)?;
+        self.iterate(&TrackedValue::plain(value.clone()), &mut items)?;
         Ok(items.into_iter().map(|at| at.value).collect())
     }
 
-    fn mapped(&self, by: &Filter, at: &At, scope: Scope<'_>) -> Result<Vec<Val>, Stop> {
+    fn map_items(
+        &self,
+        by: &Filter,
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+    ) -> Result<Vec<JqValue>, FilterStop> {
         let mut mapped = vec![];
         for item in self.items(&at.value)? {
-            mapped.extend(self.values(by, &At::plain(item), scope)?);
+            mapped.extend(self.values(by, &TrackedValue::plain(item), scope)?);
         }
         Ok(mapped)
     }
 
     /// By the first value; an item without any goes away.
-    fn map_values(&self, by: &Filter, at: &At, scope: Scope<'_>) -> Result<Val, Stop> {
-        let first = |item: &Val| -> Result<Option<Val>, Stop> {
+    fn map_values(
+        &self,
+        by: &Filter,
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+    ) -> Result<JqValue, FilterStop> {
+        let first = |item: &JqValue| -> Result<Option<JqValue>, FilterStop> {
             let mut found = vec![];
-            let ended = self.eval(by, &At::plain(item.clone()), scope, &mut found);
+            let ended = self.eval(by, &TrackedValue::plain(item.clone()), scope, &mut found);
             let first = found.into_iter().next();
             if first.is_none() {
                 ended?;
@@ -238,66 +250,75 @@ impl Engine {
             Ok(first.map(|at| at.value))
         };
         match &at.value {
-            Val::Object(members) => {
+            JqValue::Object(members) => {
                 let mapped =
                     members.iter().map(|(name, item)| Ok(first(item)?.map(|item| (name.clone(), item))));
-                Val::object(mapped.filter_map(Result::transpose).collect::<Result<_, Stop>>()?, &self.meter)
+                JqValue::object(
+                    mapped.filter_map(Result::transpose).collect::<Result<_, FilterStop>>()?,
+                    &self.meter,
+                )
             }
             other => {
                 let items = self.items(other)?;
                 let mapped = items.iter().map(first).filter_map(Result::transpose);
-                Val::list(mapped.collect::<Result<_, Stop>>()?, &self.meter)
+                JqValue::list(mapped.collect::<Result<_, FilterStop>>()?, &self.meter)
             }
         }
     }
 
     /// `any` (decided by the first that is true) or `all` (by the first that is not).
-    fn holds(
+    fn test_condition(
         &self,
         decides: bool,
         source: Option<&Filter>,
         condition: &Filter,
-        at: &At,
-        scope: Scope<'_>,
-    ) -> Result<Val, Stop> {
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+    ) -> Result<JqValue, FilterStop> {
         let (mut found, mut ended) = (vec![], Ok(()));
         match source {
-            Some(source) => ended = self.eval(source, &at.untracked(), scope, &mut found),
-            None => self.iterate(&at.untracked(), &mut found)?,
+            Some(source) => ended = self.eval(source, &at.without_path(), scope, &mut found),
+            None => self.iterate(&at.without_path(), &mut found)?,
         }
         for item in found {
             let mut answers = vec![];
             let asked = self.eval(condition, &item, scope, &mut answers);
             if answers.iter().any(|answer| answer.value.is_true() == decides) {
-                return Ok(Val::Bool(decides));
+                return Ok(JqValue::Bool(decides));
             }
             asked?;
         }
         ended?;
-        Ok(Val::Bool(!decides))
+        Ok(JqValue::Bool(!decides))
     }
 
-    fn range(&self, from: &Val, to: &Val, by: &Val, made: &mut Vec<Val>) -> Ended {
+    fn range(&self, from: &JqValue, to: &JqValue, by: &JqValue, made: &mut Vec<JqValue>) -> EvalResult {
         let bounds = (from.as_f64(), to.as_f64(), by.as_f64());
         let (Some(from), Some(to), Some(by)) = bounds else {
-            return Err(Stop::error("the bounds of `range` are numbers"));
+            return Err(FilterStop::error("the bounds of `range` are numbers"));
         };
         if by == 0.0 {
-            return Err(Stop::error("the step of `range` is zero"));
+            return Err(FilterStop::error("the step of `range` is zero"));
         }
         let mut number = from;
         while if by > 0.0 { number < to } else { number > to } {
             self.meter.spend(1)?;
-            made.push(Val::number(number));
+            made.push(JqValue::number(number));
             number += by;
         }
         Ok(())
     }
 
     /// The ways to everything inside, or to what a condition holds for.
-    fn paths(&self, condition: Option<&Filter>, at: &At, scope: Scope<'_>, made: &mut Vec<Val>) -> Ended {
+    fn paths(
+        &self,
+        condition: Option<&Filter>,
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        made: &mut Vec<JqValue>,
+    ) -> EvalResult {
         let mut all = vec![];
-        self.descend(&At { value: at.value.clone(), track: Track::On(None) }, &mut all)?;
+        self.descend(&TrackedValue { value: at.value.clone(), track: PathTracking::On(None) }, &mut all)?;
         for at in all.iter().skip(1) {
             let wanted = match condition {
                 Some(condition) => self.values(condition, at, scope)?.iter().filter(|v| v.is_true()).count(),
@@ -310,21 +331,22 @@ impl Engine {
         Ok(())
     }
 
-    fn shown_ways(&self, ways: &[Way]) -> Result<Val, Stop> {
-        let shown = ways.iter().map(|way| way.shown(&self.meter)).collect::<Result<_, _>>()?;
-        Val::list(shown, &self.meter)
+    fn shown_ways(&self, ways: &[PathElement]) -> Result<JqValue, FilterStop> {
+        let shown = ways.iter().map(|way| way.to_value(&self.meter)).collect::<Result<_, _>>()?;
+        JqValue::list(shown, &self.meter)
     }
 }
 
-fn whole(value: &Val) -> Result<usize, Stop> {
-    let number = value.as_f64().ok_or_else(|| Stop::error(format!("{} is no count", value.sketch())))?;
+fn expect_integer(value: &JqValue) -> Result<usize, FilterStop> {
+    let number =
+        value.as_f64().ok_or_else(|| FilterStop::error(format!("{} is no count", value.sketch())))?;
     Ok(number.ceil().max(0.0) as usize)
 }
 
-fn ways(path: &Val) -> Result<Vec<Way>, Stop> {
+fn ways(path: &JqValue) -> Result<Vec<PathElement>, FilterStop> {
     match path {
-        Val::List(keys) => keys.iter().map(Way::read).collect(),
-        other => Err(Stop::error(format!("a path is an array, not {}", other.sketch()))),
+        JqValue::List(keys) => keys.iter().map(PathElement::read).collect(),
+        other => Err(FilterStop::error(format!("a path is an array, not {}", other.sketch()))),
     }
 }
 

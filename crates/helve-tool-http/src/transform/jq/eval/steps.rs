@@ -2,61 +2,63 @@
 
 use std::rc::Rc;
 
-use super::{At, Ended, Engine};
-use crate::transform::jq::value::{Members, Meter, Stop, Val};
+use super::{Engine, EvalResult, TrackedValue};
+use crate::transform::jq::value::{FilterStop, JqValue, ObjectMembers, StepBudget};
 
 /// A longer way leads nowhere.
 const LENGTH_MAX: u16 = 256;
 
 /// Whether the way is kept.
 #[derive(Debug, Clone)]
-pub(super) enum Track {
+pub(super) enum PathTracking {
     Off,
-    On(Option<Rc<Link>>),
+    On(Option<Rc<PathLink>>),
 }
 
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct PathLink {
     before: Option<Rc<Self>>,
-    way: Way,
+    way: PathElement,
     length: u16,
 }
 
 /// One step.
 #[derive(Debug, Clone)]
-pub(super) enum Way {
-    Key(Val),
+pub(super) enum PathElement {
+    Key(JqValue),
     Slice(Option<f64>, Option<f64>),
 }
 
-impl Way {
-    pub(super) fn slice(from: &Val, to: &Val) -> Result<Self, Stop> {
-        let bound = |value: &Val| match value {
-            Val::Null => Ok(None),
-            Val::Number(number) => Ok(number.as_f64()),
-            other => Err(Stop::error(format!("the bounds of a slice are numbers, not {}", other.sketch()))),
+impl PathElement {
+    pub(super) fn slice(from: &JqValue, to: &JqValue) -> Result<Self, FilterStop> {
+        let bound = |value: &JqValue| match value {
+            JqValue::Null => Ok(None),
+            JqValue::Number(number) => Ok(number.as_f64()),
+            other => {
+                Err(FilterStop::error(format!("the bounds of a slice are numbers, not {}", other.sketch())))
+            }
         };
         Ok(Self::Slice(bound(from)?, bound(to)?))
     }
 
     /// As `path(f)` shows it.
-    pub(super) fn shown(&self, meter: &Meter) -> Result<Val, Stop> {
-        let bound = |bound: Option<f64>| bound.map_or(Val::Null, Val::number);
+    pub(super) fn to_value(&self, meter: &StepBudget) -> Result<JqValue, FilterStop> {
+        let bound = |bound: Option<f64>| bound.map_or(JqValue::Null, JqValue::number);
         match self {
             Self::Key(key) => Ok(key.clone()),
             Self::Slice(from, to) => {
-                let members: Members =
+                let members: ObjectMembers =
                     [("start".into(), bound(*from)), ("end".into(), bound(*to))].into_iter().collect();
-                Val::object(members, meter)
+                JqValue::object(members, meter)
             }
         }
     }
 
     /// As `getpath`, `setpath` and `delpaths` are told it.
-    pub(super) fn read(value: &Val) -> Result<Self, Stop> {
+    pub(super) fn read(value: &JqValue) -> Result<Self, FilterStop> {
         match value {
-            Val::Object(bounds) => {
-                let bound = |name: &str| bounds.get(name).cloned().unwrap_or(Val::Null);
+            JqValue::Object(bounds) => {
+                let bound = |name: &str| bounds.get(name).cloned().unwrap_or(JqValue::Null);
                 Self::slice(&bound("start"), &bound("end"))
             }
             key => Ok(Self::Key(key.clone())),
@@ -64,17 +66,17 @@ impl Way {
     }
 }
 
-impl Track {
-    fn then(&self, way: &Way) -> Result<Self, Stop> {
+impl PathTracking {
+    fn append(&self, way: &PathElement) -> Result<Self, FilterStop> {
         let Self::On(before) = self else { return Ok(Self::Off) };
         let length = before.as_ref().map_or(0, |link| link.length) + 1;
         if length > LENGTH_MAX {
-            return Err(Stop::Exhausted(format!("a path has more than {LENGTH_MAX} steps")));
+            return Err(FilterStop::Exhausted(format!("a path has more than {LENGTH_MAX} steps")));
         }
-        Ok(Self::On(Some(Rc::new(Link { before: before.clone(), way: way.clone(), length }))))
+        Ok(Self::On(Some(Rc::new(PathLink { before: before.clone(), way: way.clone(), length }))))
     }
 
-    pub(super) fn ways(&self) -> Vec<Way> {
+    pub(super) fn ways(&self) -> Vec<PathElement> {
         let mut ways = vec![];
         let mut link = match self {
             Self::On(link) => link.as_ref(),
@@ -90,29 +92,37 @@ impl Track {
 }
 
 /// The value that a step leads to.
-pub(super) fn step(at: &At, way: Way, meter: &Meter) -> Result<At, Stop> {
+pub(super) fn step(
+    at: &TrackedValue,
+    way: PathElement,
+    meter: &StepBudget,
+) -> Result<TrackedValue, FilterStop> {
     let value = match &way {
-        Way::Key(key) => member(&at.value, key)?,
-        Way::Slice(from, to) => slice(&at.value, *from, *to, meter)?,
+        PathElement::Key(key) => member(&at.value, key)?,
+        PathElement::Slice(from, to) => slice(&at.value, *from, *to, meter)?,
     };
-    Ok(At { value, track: at.track.then(&way)? })
+    Ok(TrackedValue { value, track: at.track.append(&way)? })
 }
 
-fn member(value: &Val, key: &Val) -> Result<Val, Stop> {
+fn member(value: &JqValue, key: &JqValue) -> Result<JqValue, FilterStop> {
     match (value, key) {
-        (Val::Object(members), Val::Text(name)) => Ok(members.get(&**name).cloned().unwrap_or(Val::Null)),
-        (Val::List(items), Val::Number(_)) => {
-            let index = place(key, items.len());
-            Ok(index.and_then(|index| items.get(index)).cloned().unwrap_or(Val::Null))
+        (JqValue::Object(members), JqValue::Text(name)) => {
+            Ok(members.get(&**name).cloned().unwrap_or(JqValue::Null))
         }
-        (Val::Null, Val::Text(_) | Val::Number(_) | Val::Null) => Ok(Val::Null),
-        (value, Val::Text(name)) => Err(Stop::error(format!("{} has no member `{name}`", value.sketch()))),
-        (value, key) => Err(Stop::error(format!("{} has no place {}", value.sketch(), key.sketch()))),
+        (JqValue::List(items), JqValue::Number(_)) => {
+            let index = list_index(key, items.len());
+            Ok(index.and_then(|index| items.get(index)).cloned().unwrap_or(JqValue::Null))
+        }
+        (JqValue::Null, JqValue::Text(_) | JqValue::Number(_) | JqValue::Null) => Ok(JqValue::Null),
+        (value, JqValue::Text(name)) => {
+            Err(FilterStop::error(format!("{} has no member `{name}`", value.sketch())))
+        }
+        (value, key) => Err(FilterStop::error(format!("{} has no place {}", value.sketch(), key.sketch()))),
     }
 }
 
 /// The index that a number means in a list of this length; negative ones count from the end.
-pub(super) fn place(key: &Val, length: usize) -> Option<usize> {
+pub(super) fn list_index(key: &JqValue, length: usize) -> Option<usize> {
     let index = key.as_f64()?.floor();
     let index = if index < 0.0 { index + length as f64 } else { index };
     (index >= 0.0 && index < usize::MAX as f64).then_some(index as usize)
@@ -127,51 +137,56 @@ pub(super) fn bounds(from: Option<f64>, to: Option<f64>, length: usize) -> (usiz
     (from, to.max(from))
 }
 
-fn slice(value: &Val, from: Option<f64>, to: Option<f64>, meter: &Meter) -> Result<Val, Stop> {
+fn slice(
+    value: &JqValue,
+    from: Option<f64>,
+    to: Option<f64>,
+    meter: &StepBudget,
+) -> Result<JqValue, FilterStop> {
     match value {
-        Val::Null => Ok(Val::Null),
-        Val::List(items) => {
+        JqValue::Null => Ok(JqValue::Null),
+        JqValue::List(items) => {
             let (from, to) = bounds(from, to, items.len());
-            Val::list(items[from..to].to_vec(), meter)
+            JqValue::list(items[from..to].to_vec(), meter)
         }
-        Val::Text(text) => {
+        JqValue::Text(text) => {
             meter.spend_bytes(text.len())?;
             let (from, to) = bounds(from, to, text.chars().count());
             let part: String = text.chars().skip(from).take(to - from).collect();
-            Ok(Val::text(&part))
+            Ok(JqValue::text(&part))
         }
-        other => Err(Stop::error(format!("{} has no slices", other.sketch()))),
+        other => Err(FilterStop::error(format!("{} has no slices", other.sketch()))),
     }
 }
 
 impl Engine {
-    pub(super) fn iterate(&self, at: &At, out: &mut Vec<At>) -> Ended {
+    pub(super) fn iterate(&self, at: &TrackedValue, out: &mut Vec<TrackedValue>) -> EvalResult {
         match &at.value {
-            Val::List(items) => {
+            JqValue::List(items) => {
                 self.meter.spend(items.len())?;
                 for (index, item) in items.iter().enumerate() {
-                    let track = at.track.then(&Way::Key(Val::count(index)))?;
-                    out.push(At { value: item.clone(), track });
+                    let track = at.track.append(&PathElement::Key(JqValue::count(index)))?;
+                    out.push(TrackedValue { value: item.clone(), track });
                 }
                 Ok(())
             }
-            Val::Object(members) => {
+            JqValue::Object(members) => {
                 self.meter.spend(members.len())?;
                 for (name, member) in members.iter() {
-                    let track = at.track.then(&Way::Key(Val::Text(name.clone())))?;
-                    out.push(At { value: member.clone(), track });
+                    let track = at.track.append(&PathElement::Key(JqValue::Text(name.clone())))?;
+                    out.push(TrackedValue { value: member.clone(), track });
                 }
                 Ok(())
             }
-            other => Err(Stop::error(format!("{} has no items", other.sketch()))),
+            other => Err(FilterStop::error(format!("{} has no items", other.sketch()))),
         }
     }
 
     /// The value and all that is in it. Depth is bounded where values are made.
-    pub(super) fn descend(&self, at: &At, out: &mut Vec<At>) -> Ended {
+    pub(super) fn descend(&self, at: &TrackedValue, out: &mut Vec<TrackedValue>) -> EvalResult {
         self.meter.spend(1)?;
         out.push(at.clone());
-        if matches!(at.value, Val::List(_) | Val::Object(_)) {
+        if matches!(at.value, JqValue::List(_) | JqValue::Object(_)) {
             let mut inner = vec![];
             self.iterate(at, &mut inner)?;
             inner.iter().try_for_each(|at| self.descend(at, out))?;

@@ -3,25 +3,25 @@
 use std::cmp::Ordering;
 
 use crate::transform::jq::syntax::Function;
-use crate::transform::jq::value::{Meter, Stop, Val};
+use crate::transform::jq::value::{FilterStop, JqValue, StepBudget};
 
 /// `sort`, `group`, `unique`, `min` and `max` of items that come with the keys they are ordered by.
-pub(in super::super) fn ordered(
+pub(in super::super) fn order_items(
     function: Function,
-    mut keyed: Vec<(Val, Val)>,
-    meter: &Meter,
-) -> Result<Val, Stop> {
+    mut keyed: Vec<(JqValue, JqValue)>,
+    meter: &StepBudget,
+) -> Result<JqValue, FilterStop> {
     match function {
         Function::Min | Function::MinBy => return extreme(keyed, Ordering::is_lt, meter),
         // Of several largest the last one, as in jq.
         Function::Max | Function::MaxBy => return extreme(keyed, Ordering::is_ge, meter),
         _ => {}
     }
-    keyed = sorted(keyed, |(a, _), (b, _)| a.compare(b, meter))?;
+    keyed = sort_stable(keyed, |(a, _), (b, _)| a.compare(b, meter))?;
     if matches!(function, Function::Sort | Function::SortBy) {
-        return Val::list(keyed.into_iter().map(|(_, item)| item).collect(), meter);
+        return JqValue::list(keyed.into_iter().map(|(_, item)| item).collect(), meter);
     }
-    let mut groups: Vec<(Val, Vec<Val>)> = vec![];
+    let mut groups: Vec<(JqValue, Vec<JqValue>)> = vec![];
     for (key, item) in keyed {
         match groups.last_mut() {
             Some((last, group)) if last.equals(&key, meter)? => group.push(item),
@@ -29,15 +29,19 @@ pub(in super::super) fn ordered(
         }
     }
     let grouped = groups.into_iter().map(|(_, mut group)| match function {
-        Function::GroupBy => Val::list(group, meter),
+        Function::GroupBy => JqValue::list(group, meter),
         _ => Ok(group.swap_remove(0)),
     });
-    Val::list(grouped.collect::<Result<_, _>>()?, meter)
+    JqValue::list(grouped.collect::<Result<_, _>>()?, meter)
 }
 
 /// The item whose key beats those before it.
-fn extreme(keyed: Vec<(Val, Val)>, beats: fn(Ordering) -> bool, meter: &Meter) -> Result<Val, Stop> {
-    let mut best: Option<(Val, Val)> = None;
+fn extreme(
+    keyed: Vec<(JqValue, JqValue)>,
+    beats: fn(Ordering) -> bool,
+    meter: &StepBudget,
+) -> Result<JqValue, FilterStop> {
+    let mut best: Option<(JqValue, JqValue)> = None;
     for (key, item) in keyed {
         let better = match &best {
             Some((held, _)) => beats(key.compare(held, meter)?),
@@ -47,15 +51,15 @@ fn extreme(keyed: Vec<(Val, Val)>, beats: fn(Ordering) -> bool, meter: &Meter) -
             best = Some((key, item));
         }
     }
-    Ok(best.map_or(Val::Null, |(_, item)| item))
+    Ok(best.map_or(JqValue::Null, |(_, item)| item))
 }
 
 /// The items in their order, equal ones as they were. The library's sort may panic where a comparison gives up in the middle;
 /// this one ends.
-pub(in super::super) fn sorted<T>(
+pub(in super::super) fn sort_stable<T>(
     items: Vec<T>,
-    compare: impl Fn(&T, &T) -> Result<Ordering, Stop>,
-) -> Result<Vec<T>, Stop> {
+    compare: impl Fn(&T, &T) -> Result<Ordering, FilterStop>,
+) -> Result<Vec<T>, FilterStop> {
     let mut runs: Vec<Vec<T>> = items.into_iter().map(|item| vec![item]).collect();
     while runs.len() > 1 {
         let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
@@ -74,8 +78,8 @@ pub(in super::super) fn sorted<T>(
 fn merge<T>(
     first: Vec<T>,
     second: Vec<T>,
-    compare: impl Fn(&T, &T) -> Result<Ordering, Stop>,
-) -> Result<Vec<T>, Stop> {
+    compare: impl Fn(&T, &T) -> Result<Ordering, FilterStop>,
+) -> Result<Vec<T>, FilterStop> {
     let mut merged = Vec::with_capacity(first.len() + second.len());
     let (mut first, mut second) = (first.into_iter().peekable(), second.into_iter().peekable());
     while let (Some(a), Some(b)) = (first.peek(), second.peek()) {

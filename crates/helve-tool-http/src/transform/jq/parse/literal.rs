@@ -3,12 +3,12 @@
 use serde_json::Number;
 
 use super::{Parsed, Parser, SyntaxError};
-use crate::transform::jq::syntax::{Filter, Piece, Step};
-use crate::transform::jq::value::Val;
+use crate::transform::jq::syntax::{Filter, PathStep, StringPart};
+use crate::transform::jq::value::JqValue;
 
 impl Filter {
     pub(super) fn text(text: &str) -> Self {
-        Self::Text(vec![Piece::Text(text.to_owned())])
+        Self::Text(vec![StringPart::Text(text.to_owned())])
     }
 }
 
@@ -29,8 +29,8 @@ impl Parser<'_> {
         }
         let written = &rest[..end];
         let whole = written.parse().ok().map(|number: u64| Number::from(number));
-        let number = whole.or_else(|| match Val::number(written.parse().ok()?) {
-            Val::Number(number) => Some(number),
+        let number = whole.or_else(|| match JqValue::number(written.parse().ok()?) {
+            JqValue::Number(number) => Some(number),
             _ => None,
         });
         let number = number.ok_or_else(|| self.wrong("this is no number"))?;
@@ -52,16 +52,16 @@ impl Parser<'_> {
                 '"' => break,
                 '\\' if self.text[self.at..].starts_with('(') => {
                     self.at += 1;
-                    pieces.push(Piece::Text(std::mem::take(&mut text)));
-                    pieces.push(Piece::Filter(self.pipe()?));
+                    pieces.push(StringPart::Text(std::mem::take(&mut text)));
+                    pieces.push(StringPart::Filter(self.pipe()?));
                     self.expect(")")?;
                 }
                 '\\' => text.push(self.escape()?),
                 c => text.push(c),
             }
         }
-        pieces.push(Piece::Text(text));
-        pieces.retain(|piece| *piece != Piece::Text(String::new()));
+        pieces.push(StringPart::Text(text));
+        pieces.retain(|piece| *piece != StringPart::Text(String::new()));
         Ok(Filter::Text(pieces))
     }
 
@@ -148,7 +148,7 @@ impl Parser<'_> {
         if self.take(":") {
             return Ok((name, self.pipe_without_comma()?));
         }
-        let same = Filter::Steps(Box::new(Filter::Identity), vec![Step::Index(name.clone())]);
+        let same = Filter::Steps(Box::new(Filter::Identity), vec![PathStep::Index(name.clone())]);
         Ok((name, same))
     }
 }

@@ -1,7 +1,7 @@
 //! Terms: what operators join.
 
 use super::{Parsed, Parser, SyntaxError};
-use crate::transform::jq::syntax::{Filter, Function, Step};
+use crate::transform::jq::syntax::{Filter, Function, PathStep};
 
 /// Words of jq that this subset does without, and what to do instead.
 const ABSENT: &[(&str, &str)] = &[
@@ -53,12 +53,12 @@ impl Parser<'_> {
                 self.at += 1;
                 term = Filter::Try(Box::new(with_steps(term, std::mem::take(&mut steps))), None);
             } else if rest.starts_with('[') {
-                steps.push(self.bracket()?);
+                steps.push(self.parse_bracket()?);
             } else if rest.starts_with('.') && !rest.starts_with("..") {
                 self.at += 1;
                 match self.field()? {
                     Some(step) => steps.push(step),
-                    None if self.text[self.at..].starts_with('[') => steps.push(self.bracket()?),
+                    None if self.text[self.at..].starts_with('[') => steps.push(self.parse_bracket()?),
                     None => return Err(self.wrong("a name was expected behind `.`")),
                 }
             } else {
@@ -113,38 +113,38 @@ impl Parser<'_> {
     }
 
     /// The name behind a dot, if one is there.
-    fn field(&mut self) -> Result<Option<Step>, SyntaxError> {
+    fn field(&mut self) -> Result<Option<PathStep>, SyntaxError> {
         let rest = &self.text[self.at..];
         if rest.starts_with('"') {
-            return Ok(Some(Step::Index(self.string()?)));
+            return Ok(Some(PathStep::Index(self.string()?)));
         }
         if !rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             return Ok(None);
         }
         let name = self.peek_word().to_owned();
         self.at += name.len();
-        Ok(Some(Step::Index(Filter::text(&name))))
+        Ok(Some(PathStep::Index(Filter::text(&name))))
     }
 
     /// `[]`, `[index]`, `[from:to]`.
-    fn bracket(&mut self) -> Result<Step, SyntaxError> {
+    fn parse_bracket(&mut self) -> Result<PathStep, SyntaxError> {
         self.expect("[")?;
         if self.take("]") {
-            return Ok(Step::Each);
+            return Ok(PathStep::Each);
         }
         if self.take(":") {
             let to = self.pipe()?;
             self.expect("]")?;
-            return Ok(Step::Slice(None, Some(to)));
+            return Ok(PathStep::Slice(None, Some(to)));
         }
         let from = self.pipe()?;
         if self.take(":") {
-            let to = if self.take("]") { return Ok(Step::Slice(Some(from), None)) } else { self.pipe()? };
+            let to = if self.take("]") { return Ok(PathStep::Slice(Some(from), None)) } else { self.pipe()? };
             self.expect("]")?;
-            return Ok(Step::Slice(Some(from), Some(to)));
+            return Ok(PathStep::Slice(Some(from), Some(to)));
         }
         self.expect("]")?;
-        Ok(Step::Index(from))
+        Ok(PathStep::Index(from))
     }
 
     fn variable_name(&mut self) -> Result<String, SyntaxError> {
@@ -260,7 +260,7 @@ impl Parser<'_> {
     }
 }
 
-fn with_steps(term: Filter, steps: Vec<Step>) -> Filter {
+fn with_steps(term: Filter, steps: Vec<PathStep>) -> Filter {
     match (term, steps) {
         (term, steps) if steps.is_empty() => term,
         (Filter::Steps(term, mut before), steps) => {

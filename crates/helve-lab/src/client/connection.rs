@@ -1,0 +1,234 @@
+//! One server, as a client talks to it: requests, and frames from a stream of events.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use helve_types::{CallId, MessageId, RunId};
+use reqwest::{Client, Response, StatusCode};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::requested_run::RequestedRun;
+use crate::tools::CLIENT_TOOL;
+
+/// Whoever is told to come again comes again soon, and not for ever.
+const COME_AGAIN: Duration = Duration::from_millis(20);
+const TRIES_MAX: usize = 100;
+
+/// The server is gone, or as good as gone.
+#[derive(Debug)]
+pub(crate) struct ServerGone;
+
+impl From<reqwest::Error> for ServerGone {
+    fn from(_: reqwest::Error) -> Self {
+        Self
+    }
+}
+
+pub(super) struct ServerConnection<'a> {
+    pub(super) http: &'a Client,
+    pub(super) base: &'a str,
+    pub(super) wire: Wire,
+}
+
+/// What lies between the server and a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Clean,
+    /// The bug "an id on everything": frames without a number get the next one.
+    NumbersEverything,
+}
+
+/// What came of a request to start a run.
+pub(super) enum Started {
+    Run {
+        run: RunId,
+        conversation: Option<String>,
+    },
+    /// The conversation has a run that is not over.
+    Busy,
+    Refused(String),
+}
+
+impl ServerConnection<'_> {
+    pub(super) async fn start(
+        &self,
+        wish: &RequestedRun,
+        conversation: Option<&str>,
+    ) -> Result<Started, ServerGone> {
+        let tool = json!({"name": CLIENT_TOOL, "description": "Runs on the user's side.", "parameters": {
+            "type": "object",
+            "properties": {"note": {"type": "string"}, "then": {"type": "string"}},
+            "required": ["note"],
+        }});
+        let mut body = json!({"message": wish.message, "user": wish.user, "tools": [tool]});
+        if let Some(agent) = wish.agent {
+            body["agent"] = agent.into();
+        }
+        if let Some(conversation) = conversation {
+            body["conversation"] = conversation.into();
+        }
+        let mut request = self.http.post(format!("{}/api/runs", self.base)).json(&body);
+        if let Some(key) = &wish.key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let response = request.send().await?;
+        let status = response.status();
+        let text = response.text().await?;
+        let said: Value = serde_json::from_str(&text).unwrap_or_default();
+        let run = said["run"].as_str().and_then(|run| run.parse().ok());
+        Ok(match (status, run) {
+            (StatusCode::CREATED, Some(run)) => {
+                Started::Run { run, conversation: said["conversation"].as_str().map(str::to_owned) }
+            }
+            (StatusCode::CONFLICT, _) => Started::Busy,
+            _ => Started::Refused(format!("{status}: {text}")),
+        })
+    }
+
+    pub(super) async fn answer_approval(
+        &self,
+        approval: Uuid,
+        answer: &Value,
+    ) -> Result<StatusCode, ServerGone> {
+        self.post(&format!("approvals/{approval}"), answer).await.map(|(status, _)| status)
+    }
+
+    pub(super) async fn cancel(&self, run: RunId) -> Result<StatusCode, ServerGone> {
+        self.post(&format!("runs/{run}/cancel"), &json!({})).await.map(|(status, _)| status)
+    }
+
+    /// Says something to a run; the same message may come again.
+    pub(super) async fn send_message(
+        &self,
+        run: RunId,
+        message: MessageId,
+        text: &str,
+    ) -> Result<StatusCode, ServerGone> {
+        let body = json!({"text": text, "id": message});
+        self.post(&format!("runs/{run}/messages"), &body).await.map(|(status, _)| status)
+    }
+
+    pub(super) async fn claim(
+        &self,
+        run: RunId,
+        call: &CallId,
+        client: &str,
+    ) -> Result<(StatusCode, Value), ServerGone> {
+        self.post(&format!("runs/{run}/calls/{call}/claim"), &json!({"client": client})).await
+    }
+
+    pub(super) async fn deliver_result(
+        &self,
+        run: RunId,
+        call: &CallId,
+        body: &Value,
+    ) -> Result<StatusCode, ServerGone> {
+        self.post(&format!("runs/{run}/calls/{call}/result"), body).await.map(|(status, _)| status)
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Result<(StatusCode, Value), ServerGone> {
+        for _ in 0..TRIES_MAX {
+            let response = self.http.post(format!("{}/api/{path}", self.base)).json(body).send().await?;
+            let status = response.status();
+            // An answer that broke off was not given.
+            let text = response.text().await?;
+            if status != StatusCode::SERVICE_UNAVAILABLE {
+                return Ok((status, serde_json::from_str(&text).unwrap_or_default()));
+            }
+            tokio::time::sleep(COME_AGAIN).await;
+        }
+        Ok((StatusCode::SERVICE_UNAVAILABLE, Value::Null))
+    }
+
+    /// The run's events after this one.
+    pub(super) async fn follow(&self, run: RunId, after: u64) -> Result<Response, ServerGone> {
+        let mut request = self.http.get(format!("{}/api/runs/{run}/events", self.base));
+        if after > 0 {
+            request = request.header("Last-Event-ID", after);
+        }
+        Ok(request.send().await?)
+    }
+}
+
+/// The frames of a stream.
+pub(crate) struct Frames {
+    bytes: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
+    held: Vec<u8>,
+    wire: Wire,
+    last: u64,
+}
+
+/// One frame: its id, if it has one, and its data.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) id: Option<u64>,
+    pub(crate) data: String,
+}
+
+impl Frames {
+    pub(crate) fn new(response: Response, wire: Wire, after: u64) -> Self {
+        Self { bytes: response.bytes_stream().boxed(), held: vec![], wire, last: after }
+    }
+
+    /// The frame as the wire brings it.
+    fn distort(&mut self, mut frame: Frame) -> Frame {
+        if self.wire == Wire::NumbersEverything {
+            self.last = frame.id.unwrap_or(self.last + 1);
+            frame.id = Some(self.last);
+        }
+        frame
+    }
+
+    /// The next frame with data, or none at the stream's proper end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Frame>, ServerGone> {
+        loop {
+            while let Some(end) = self.held.windows(2).position(|pair| pair == b"\n\n") {
+                let frame: Vec<u8> = self.held.drain(..end + 2).collect();
+                if let Some(frame) = parse(&String::from_utf8_lossy(&frame)) {
+                    return Ok(Some(self.distort(frame)));
+                }
+            }
+            match self.bytes.next().await {
+                Some(bytes) => self.held.extend_from_slice(&bytes?),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Comments and `retry:` are no frames.
+pub(crate) fn parse(text: &str) -> Option<Frame> {
+    let mut id = None;
+    let mut data: Option<String> = None;
+    for line in text.lines() {
+        if let Some(value) = line.strip_prefix("id:") {
+            id = value.trim().parse().ok();
+        } else if let Some(value) = line.strip_prefix("data:") {
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match &mut data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                None => data = Some(value.to_owned()),
+            }
+        }
+    }
+    Some(Frame { id, data: data? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_has_data_and_perhaps_an_id() {
+        let frame = |id, data: &str| Some(Frame { id, data: data.into() });
+        assert_eq!(parse("id: 7\ndata: {\"a\": 1}\n\n"), frame(Some(7), "{\"a\": 1}"));
+        assert_eq!(parse("data: a\ndata: b\n\n"), frame(None, "a\nb"));
+        assert_eq!(parse("retry: 1000\n\n"), None);
+        assert_eq!(parse(":\n\n"), None);
+    }
+}

@@ -1,0 +1,34 @@
+//! The bug "whoever comes may write": every batch is written under the newest claim, whoever brings it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use helve_store::{Append, Claimed, Store, StoreFuture, Urgency};
+use helve_types::RunId;
+
+use super::StoreFault;
+
+#[derive(Default)]
+pub(crate) struct IgnoredEpoch {
+    newest: Mutex<HashMap<RunId, u64>>,
+}
+
+impl StoreFault for IgnoredEpoch {
+    fn append(
+        &self,
+        inner: &Arc<dyn Store>,
+        mut batch: Append,
+        urgency: Urgency,
+    ) -> StoreFuture<'static, ()> {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(epoch) = newest.get(&batch.run) {
+            batch.epoch = *epoch;
+        }
+        inner.append(batch, urgency)
+    }
+
+    fn claimed(&self, _: &Arc<dyn Store>, claimed: &mut Claimed) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.insert(claimed.record.run, claimed.epoch);
+    }
+}
