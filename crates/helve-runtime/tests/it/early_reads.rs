@@ -195,7 +195,7 @@ async fn a_call_that_a_hook_has_a_say_in_does_not_start_early() {
         timeout: Duration::from_secs(1),
         on_failure: OnFailure::Continue,
     };
-    let hooks = Arc::new(Hooks::new().with(settings, Arc::new(Silent)));
+    let hooks = Arc::new(Hooks::new().with_hook(settings, Arc::new(Silent)));
     let Paused { reply: message, goes_on } = paused(&[("look", X)]);
     let settings = RuntimeSettings { hooks, ..RuntimeSettings::default() };
     let lab = lab(settings, [message.done(), reply("say Found.")]);
