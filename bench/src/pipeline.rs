@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-use helve_store::contract::Actor;
+use helve_store_contract::Actor;
 use helve_store::{MemoryStore, RunJournal, Store};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answer, ask, card, finished, openAgain, openPage, shows } from './browser';
 import { type OddWorld, startOddWorld } from './odd-world';
@@ -14,6 +14,16 @@ async function openQuestion(): Promise<Page> {
 
 function question(page: Page) {
   return page.getByRole('group', { name: 'Allow “Save a note”?' });
+}
+
+/** Whether all of it is in the part of the page that a person sees now. */
+function isInView(locator: Locator): Promise<boolean> {
+  return locator.evaluate(
+    (element) =>
+      new Promise<boolean>((resolve) => {
+        new IntersectionObserver(([entry]) => resolve((entry?.intersectionRatio ?? 0) > 0.99)).observe(element);
+      }),
+  );
 }
 
 /** Clicks once the decision may be taken; Playwright waits until the button is active. */
@@ -193,6 +203,25 @@ test.each(PHONES)('a field that is long is seen to be cut on a phone held $held'
   await finished(page);
 });
 
+test('what is decided about is never out of sight without a word beside the buttons', async () => {
+  const page = await openPage('/', { viewport: { width: 844, height: 390 }, isMobile: true, hasTouch: true });
+  await ask(page, QUESTION);
+  await shows(question(page));
+  const allow = page.getByRole('button', { name: 'Allow', exact: true });
+  const said = question(page).getByText('There is more above. Look at it before you decide.');
+  const shown = question(page).getByText('Saves a note on the server', { exact: false });
+  await allow.scrollIntoViewIfNeeded();
+  await page.locator('[data-dwell="ready"]').waitFor({ state: 'attached' });
+  await expect.poll(() => said.isVisible()).toBe(true);
+  await question(page).getByRole('button', { name: 'Show it' }).click();
+  await expect.poll(() => said.isVisible()).toBe(false);
+  expect(await isInView(shown)).toBe(true);
+  // Where there is no room for both, the buttons wait until they are in view again.
+  await allow.scrollIntoViewIfNeeded();
+  await click(page, 'Allow');
+  await finished(page);
+});
+
 describe('the inbox', () => {
   test('answers questions of conversations that are not open', async () => {
     const page = await openQuestion();
@@ -250,7 +279,8 @@ describe('odd questions', () => {
     // This window hears of the questions, and of nothing after them: the other one answers meanwhile.
     let hasHeard = false;
     await page.route('**/events', async (route) => {
-      if (hasHeard) return route.abort();
+      // The next connection is open and says nothing.
+      if (hasHeard) return;
       hasHeard = true;
       const body = await untilAsked(route.request().url(), 2);
       return route.fulfill({ contentType: 'text/event-stream', body });
@@ -258,18 +288,21 @@ describe('odd questions', () => {
     await ask(page, 'two notes');
     await shows(question(page).nth(1));
     const { approvals } = (await (await fetch(`${odd.server.url}/api/approvals?state=pending`)).json()) as {
-      approvals: { approval: string }[];
+      approvals: { approval: string; arguments: string }[];
     };
-    for (const { approval } of approvals) {
-      await fetch(`${odd.server.url}/api/approvals/${approval}`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
-      });
-    }
+    // The other question stays open, so that the run goes on waiting.
+    const first = approvals.find((open) => open.arguments.includes('first'))?.approval ?? '';
+    await fetch(`${odd.server.url}/api/approvals/${first}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
+    });
     await question(page).first().getByRole('button', { name: 'Allow', exact: true }).click();
     await shows(page.getByText(/^Somebody else answered first\. Rejected by/));
     await page.unroute('**/events');
+    await page.reload();
+    await page.getByRole('button', { name: 'Allow', exact: true }).scrollIntoViewIfNeeded();
+    await click(page, 'Allow');
     await finished(page);
   });
 

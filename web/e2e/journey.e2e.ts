@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answer, ask, card, finished, openPage, shows } from './browser';
-import { type Outside, startModel, startOutside } from './outside';
-import { type TestServer, binary, startServer } from './server';
+import { type ScriptedServer, startOutside, startScriptedServer } from './outside';
+import { binary } from './server';
 
 interface Payment {
   to: string;
@@ -16,14 +16,10 @@ interface Payment {
 describe('three payments at once', () => {
   /** What really happened, outside of everything that Helve says. */
   const ledger: Payment[] = [];
-  let outsides: Outside[];
-  let server: TestServer;
+  let server: ScriptedServer;
 
   beforeAll(async () => {
     const pay = (to: string, amount: number) => ({ name: 'pay', arguments: { to, amount } });
-    const model = await startModel((text) =>
-      text.includes('pay everybody') ? [pay('ann', 100), pay('bob', 200), pay('eve', 300)] : [],
-    );
     const bank = await startOutside((request, response) => {
       let body = '';
       request.on('data', (piece: Buffer) => (body += piece.toString()));
@@ -32,37 +28,22 @@ describe('three payments at once', () => {
         response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"paid": true}');
       });
     });
-    outsides = [model, bank];
-    const config = `
-      default_model = "scripted"
-      [[models]]
-      name = "scripted"
-      protocol = "openai_chat"
-      base_url = "http://${model.host}/v1"
-      model = "m"
-      tools = "native"
-      probe = false
-      [egress]
-      allow = ["${bank.host}"]`;
-    server = await startServer({ config });
-    const made = await fetch(`${server.url}/api/tools`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        name: 'pay',
-        description: 'Pays somebody.',
-        endpoint: { url: `http://${bank.host}/payments`, method: 'POST' },
-        parameters: {
-          type: 'object',
-          properties: { to: { type: 'string' }, amount: { type: 'number' } },
-          required: ['to', 'amount'],
-        },
-      }),
+    server = await startScriptedServer(bank, (text) =>
+      text.includes('pay everybody') ? [pay('ann', 100), pay('bob', 200), pay('eve', 300)] : [],
+    );
+    await server.addTool({
+      name: 'pay',
+      description: 'Pays somebody.',
+      endpoint: { url: `http://${bank.host}/payments`, method: 'POST' },
+      parameters: {
+        type: 'object',
+        properties: { to: { type: 'string' }, amount: { type: 'number' } },
+        required: ['to', 'amount'],
+      },
     });
-    expect(made.status, await made.text()).toBe(201);
   });
 
-  afterAll(() => Promise.all([server, ...outsides].map((one) => one.close())));
+  afterAll(() => server.close());
 
   /** The terminal of the same person, on the same machine. */
   async function helve(...words: string[]): Promise<string> {

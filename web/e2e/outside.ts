@@ -2,6 +2,7 @@
 
 import { type RequestListener, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type TestServer, startServer } from './server';
 
 export interface Outside {
   host: string;
@@ -54,4 +55,40 @@ export function startModel(means: (text: string) => Wanted[] = named): Promise<O
       response.end(`${chunk({}, calls.length === 0 ? 'stop' : 'tool_calls')}data: [DONE]\n\n`);
     });
   });
+}
+
+export interface ScriptedServer extends TestServer {
+  /** Adds a row of the tool table. */
+  addTool: (definition: object) => Promise<void>;
+}
+
+/** A real server whose model does what the person's words mean, and whose tools may call one service. */
+export async function startScriptedServer(
+  service: Outside,
+  means?: (text: string) => Wanted[],
+): Promise<ScriptedServer> {
+  const model = await startModel(means);
+  const config = `
+    default_model = "scripted"
+    [[models]]
+    name = "scripted"
+    protocol = "openai_chat"
+    base_url = "http://${model.host}/v1"
+    model = "m"
+    tools = "native"
+    probe = false
+    [egress]
+    allow = ["${service.host}"]`;
+  const server = await startServer({ config });
+  const close = async () => void (await Promise.all([server.close(), model.close(), service.close()]));
+  return { ...server, addTool: (definition) => addTool(server, definition), close };
+}
+
+export async function addTool(server: TestServer, definition: object): Promise<void> {
+  const made = await fetch(`${server.url}/api/tools`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(definition),
+  });
+  if (made.status !== 201) throw new Error(await made.text());
 }

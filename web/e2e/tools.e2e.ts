@@ -3,8 +3,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answer, ask, card, finished, openPage, shows } from './browser';
-import { type Outside, startModel, startOutside } from './outside';
-import { type TestServer, startServer } from './server';
+import { type ScriptedServer, startOutside, startScriptedServer } from './outside';
 
 const REPORT = '%PDF-1.4 a report\n';
 /** Longer than what a model reads, and than what a person takes in at once. */
@@ -13,64 +12,40 @@ const LINES = Array.from({ length: 6000 }, (_, n) => `line ${n + 1} of the long 
 /** What a tool calls: everything is well until the service is told to be ill. */
 function service(ill: () => boolean) {
   return startOutside((request, response) => {
-    const say = (status: number, type: string, body: string | Buffer) =>
+    const translate = (status: number, type: string, body: string | Buffer) =>
       response.writeHead(status, { 'Content-Type': type }).end(body);
     switch (request.url) {
       case '/chart.png':
-        return say(200, 'image/png', picture(480, 240));
+        return translate(200, 'image/png', picture(480, 240));
       case '/report.pdf':
-        return say(200, 'application/pdf', REPORT);
+        return translate(200, 'application/pdf', REPORT);
       case '/story':
-        return say(200, 'text/plain', LINES);
+        return translate(200, 'text/plain', LINES);
       default:
         return ill()
-          ? say(500, 'application/json', '{"error": "the barometer fell down"}')
-          : say(200, 'text/plain', '7 °C');
+          ? translate(500, 'application/json', '{"error": "the barometer fell down"}')
+          : translate(200, 'text/plain', '7 °C');
     }
   });
 }
 
 describe('a tool of one’s own', () => {
   let isIll = false;
-  let outsides: Outside[];
-  let server: TestServer;
+  let server: ScriptedServer;
 
   beforeAll(async () => {
-    const [model, place] = await Promise.all([startModel(), service(() => isIll)]);
-    outsides = [model, place];
-    const config = `
-      default_model = "scripted"
-      [[models]]
-      name = "scripted"
-      protocol = "openai_chat"
-      base_url = "http://${model.host}/v1"
-      model = "m"
-      tools = "native"
-      probe = false
-      [egress]
-      allow = ["${place.host}"]`;
-    server = await startServer({ config });
-    await add('chart', { url: `http://${place.host}/chart.png` });
-    await add('report', { url: `http://${place.host}/report.pdf` });
-    await add('story', { url: `http://${place.host}/story` });
-    await add(
-      'barometer',
-      { url: `http://${place.host}/pressure` },
-      { attempts: 1, fallback: { last_good_ms: 3_600_000 } },
-    );
-    await add('thermometer', { url: `http://${place.host}/degrees` }, { attempts: 1 });
+    const place = await service(() => isIll);
+    server = await startScriptedServer(place);
+    const add = (name: string, path: string, more: object = {}) =>
+      server.addTool({ name, description: `The ${name}.`, endpoint: { url: `http://${place.host}/${path}` }, ...more });
+    await add('chart', 'chart.png');
+    await add('report', 'report.pdf');
+    await add('story', 'story');
+    await add('barometer', 'pressure', { attempts: 1, fallback: { last_good_ms: 3_600_000 } });
+    await add('thermometer', 'degrees', { attempts: 1 });
   });
 
-  afterAll(() => Promise.all([server, ...outsides].map((one) => one.close())));
-
-  async function add(name: string, endpoint: object, more: object = {}) {
-    const made = await fetch(`${server.url}/api/tools`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name, description: `The ${name}.`, endpoint, ...more }),
-    });
-    expect(made.status, await made.text()).toBe(201);
-  }
+  afterAll(() => server.close());
 
   /** Somebody asks for it, and it is over. */
   async function called(name: string, locale = 'en-US'): Promise<Page> {

@@ -4,24 +4,27 @@
 #[cfg(test)]
 const ARROWS: &[(&str, &[&str])] = &[
     ("types", &[]),
+    ("wire", &[]),
     ("json", &[]),
     ("dialect", &["json"]),
     ("policy", &[]),
     ("guard", &[]),
     ("model", &["dialect"]),
     // Of the way out it knows only what takes secrets out of answers.
-    ("model-http", &["model", "egress"]),
+    ("model-http", &["model", "egress", "wire"]),
     ("store", &[]),
+    ("store-contract", &["store"]),
     ("store-sql", &["store"]),
-    ("tool", &["policy", "guard", "store"]),
+    ("rows", &["store"]),
+    ("tool", &["policy", "guard", "store", "rows"]),
     ("egress", &[]),
     ("process", &[]),
     ("tool-builtin", &["tool", "egress", "process"]),
-    ("tool-http", &["tool", "egress"]),
+    ("tool-http", &["tool", "egress", "wire"]),
     ("tool-code", &["tool", "process"]),
     ("agent", &["model", "dialect", "json", "tool", "store", "guard"]),
     ("runtime", &["agent", "model", "tool", "store", "guard"]),
-    ("server", &["runtime", "tool", "store", "guard"]),
+    ("server", &["runtime", "tool", "store", "guard", "wire"]),
 ];
 
 #[cfg(test)]

@@ -92,6 +92,7 @@ impl DrivenRun {
             call: call.clone(),
             user: self.origin.user.clone(),
             agent: self.run.setup().agent.clone(),
+            request_id: self.run.setup().request_id.clone(),
             language: self.run.language(),
             attempts_before,
             grant,

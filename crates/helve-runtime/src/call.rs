@@ -31,6 +31,8 @@ pub struct CallOptions {
     pub skip_limit: bool,
     /// The same order again finds the call that the first one made.
     pub key: Option<IdempotencyKey>,
+    /// Of the HTTP request, for tools that tell it to their servers.
+    pub request_id: Option<String>,
 }
 
 /// A call that was made, and what came of it.
@@ -83,7 +85,8 @@ impl Runtime {
             let journal = shared.env().journal(run, epoch, 1);
             shared.env().feed(run).publish(&[started]);
             let spans = (error_span!("run", %run), call_span(&call.id, &tool));
-            let open = Open { run, reply, user, order: options.order, journal, call };
+            let CallOptions { order, request_id, .. } = options;
+            let open = Open { run, reply, user, order, request_id, journal, call };
             let skip = SkippedGuards { cache: options.skip_cache, limit: options.skip_limit };
             let call = open.execute(&shared, slot, skip, progress);
             call.instrument(spans.1).instrument(spans.0).await
@@ -117,7 +120,7 @@ fn new_run(
         run,
         user: user.clone(),
         owner: shared.owner.clone(),
-        setup: setup(agent),
+        setup: RunSetup { request_id: options.request_id.clone(), ..setup(agent) },
         place: Place::Nowhere,
         message: None,
         started: Arc::new(Recorded::new(1, shared.env().world.now(), fact)),
@@ -131,6 +134,7 @@ struct Open {
     reply: MessageId,
     user: UserId,
     order: Order,
+    request_id: Option<String>,
     journal: RunJournal,
     call: ToolCall,
 }
@@ -146,6 +150,7 @@ impl Open {
             call: self.call.id.clone(),
             user: self.user.clone(),
             agent: self.order.agent().into(),
+            request_id: self.request_id.clone(),
             language: language_of(&self.call.arguments),
             attempts_before: 0,
             grant: None,
@@ -242,6 +247,7 @@ fn setup(agent: &str) -> RunSetup {
         stream: false,
         pre_search: false,
         end_when_refused: false,
+        request_id: None,
         input: RunInput::Call,
     }
 }

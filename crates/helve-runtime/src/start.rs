@@ -42,6 +42,8 @@ pub struct StartRequest {
     /// Whether anybody wants the answer in pieces.
     pub stream: bool,
     pub key: Option<IdempotencyKey>,
+    /// Of the HTTP request, for tools that tell it to their servers.
+    pub request_id: Option<String>,
 }
 
 impl StartRequest {
@@ -61,6 +63,7 @@ impl StartRequest {
             mode: None,
             stream: true,
             key: None,
+            request_id: None,
         }
     }
 }
@@ -248,6 +251,7 @@ impl Runtime {
             agent_params: settings.params.clone(),
             mode: request.mode,
             stream: request.stream,
+            request_id: request.request_id,
             pre_search,
             end_when_refused: settings.end_when_refused,
             input,

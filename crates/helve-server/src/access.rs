@@ -34,7 +34,7 @@ pub(crate) use self::session::{COOKIE, no_cookie};
 use self::visitor::Trust;
 pub(crate) use self::visitor::Visitor;
 use crate::app::App;
-use crate::input::parameter;
+use crate::input::query_parameter;
 use crate::problem::Problem;
 
 /// Who a request comes from.
@@ -91,7 +91,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        // `need` runs before every handler and adds it.
+        // `require_right` runs before every handler and adds it.
         parts.extensions.get::<Self>().cloned().ok_or_else(|| AccessError::NoToken.into())
     }
 }
@@ -305,7 +305,7 @@ impl Access {
             return Ok(Principal { user, rights, act_for, is_named: false, token: None, signed_in_at: None });
         }
         let mut signed_in_at = None;
-        let token = match bearer(headers) {
+        let token = match bearer_token(headers) {
             Some(shown) => self.authenticate(shown, visitor)?,
             None => {
                 let cookie = session::shown(headers, visitor.https).ok_or(AccessError::NoToken)?;
@@ -353,7 +353,7 @@ fn fixed_id(secret: &str, key: &[u8; 32]) -> String {
     format!("config_{}", hex(&hash.as_bytes()[..8]))
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
@@ -374,7 +374,7 @@ pub(crate) struct Guard {
 }
 
 /// Middleware of a route: authenticates the request and checks the right.
-pub(crate) async fn need(
+pub(crate) async fn require_right(
     State((app, Guard { right, for_user })): State<(App, Guard)>,
     request: Request,
     next: Next,
@@ -396,7 +396,7 @@ pub(crate) async fn need(
         .into_response();
     }
     let (mut parts, body) = request.into_parts();
-    let named = parameter(&parts, "user").filter(|_| for_user);
+    let named = query_parameter(&parts, "user").filter(|_| for_user);
     match principal.acting_as(named.as_deref()) {
         Ok(principal) => parts.extensions.insert(principal),
         Err(problem) => return problem.into_response(),

@@ -36,14 +36,14 @@ pub struct Inner {
     pub(crate) limits: ServerLimits,
     /// Limits open streams.
     pub(crate) streams: Admission,
+    pub(crate) model_problems: Box<ModelProblems>,
+    pub(crate) declare: Option<Box<Declare>>,
+    pub(crate) importer: Option<Box<Importer>>,
+    pub(crate) doctor: Option<Box<Doctor>>,
+    pub(crate) links: Option<ApprovalLinks>,
+    secrets_withheld: Option<Arc<AtomicU64>>,
+    notices_lost: Option<Arc<AtomicU64>>,
     ready: AtomicBool,
-    problems: Box<ModelProblems>,
-    declare: OnceLock<Box<Declare>>,
-    importer: OnceLock<Box<Importer>>,
-    doctor: OnceLock<Box<Doctor>>,
-    withheld: OnceLock<Arc<AtomicU64>>,
-    links: OnceLock<ApprovalLinks>,
-    untold: OnceLock<Arc<AtomicU64>>,
     /// The OpenAPI document, once the routes are known.
     pub(crate) document: OnceLock<String>,
 }
@@ -54,19 +54,47 @@ pub type ModelProblems = dyn Fn(&str) -> Option<Reason> + Send + Sync;
 /// Tools in a vendor's request format, by the name of the format; none if the format is unknown.
 pub type Declare = dyn Fn(&str, &[&ToolSpec]) -> Option<Value> + Send + Sync;
 
-impl App {
-    /// The OpenAPI document, once `router` was called.
-    pub fn openapi_document(&self) -> Option<&str> {
-        self.document.get().map(String::as_str)
-    }
+/// What an `App` is made of.
+pub struct AppParts {
+    pub runtime: Runtime,
+    pub access: AccessSettings,
+    pub limits: ServerLimits,
+    pub model_problems: Box<ModelProblems>,
+    /// Exports tools in vendors' formats.
+    pub declare: Option<Box<Declare>>,
+    /// Imports OpenAPI documents; without it they are refused.
+    pub importer: Option<Box<Importer>>,
+    /// Examines the server for `/api/doctor`.
+    pub doctor: Option<Box<Doctor>>,
+    /// Signs links to approvals; without it no link is valid.
+    pub links: Option<ApprovalLinks>,
+    /// Counts refused requests for secrets.
+    pub secrets_withheld: Option<Arc<AtomicU64>>,
+    /// Counts webhook deliveries that failed.
+    pub notices_lost: Option<Arc<AtomicU64>>,
+}
 
-    pub fn new(
-        runtime: Runtime,
-        access: AccessSettings,
-        limits: ServerLimits,
-        problems: Box<ModelProblems>,
-    ) -> Self {
-        let access = Access::new(access);
+impl AppParts {
+    /// A server without the optional parts.
+    pub fn new(runtime: Runtime, access: AccessSettings, limits: ServerLimits) -> Self {
+        Self {
+            runtime,
+            access,
+            limits,
+            model_problems: Box::new(|_| None),
+            declare: None,
+            importer: None,
+            doctor: None,
+            links: None,
+            secrets_withheld: None,
+            notices_lost: None,
+        }
+    }
+}
+
+impl App {
+    pub fn new(parts: AppParts) -> Self {
+        let AppParts { runtime, limits, .. } = parts;
         Self(Arc::new(Inner {
             started_at: runtime.world().now(),
             started_steady: runtime.world().clock.steady(),
@@ -75,18 +103,23 @@ impl App {
             streams: Admission::new(limits.streams()),
             limits,
             runtime,
-            access,
+            access: Access::new(parts.access),
             store_check: StoreCheck::default(),
+            model_problems: parts.model_problems,
+            declare: parts.declare,
+            importer: parts.importer,
+            doctor: parts.doctor,
+            links: parts.links,
+            secrets_withheld: parts.secrets_withheld,
+            notices_lost: parts.notices_lost,
             ready: AtomicBool::new(false),
-            problems,
-            declare: OnceLock::new(),
-            importer: OnceLock::new(),
-            doctor: OnceLock::new(),
-            withheld: OnceLock::new(),
-            links: OnceLock::new(),
-            untold: OnceLock::new(),
             document: OnceLock::new(),
         }))
+    }
+
+    /// The OpenAPI document, once `router` was called.
+    pub fn openapi_document(&self) -> Option<&str> {
+        self.document.get().map(String::as_str)
     }
 
     /// Interrupted runs are being recovered; requests are accepted.
@@ -98,62 +131,14 @@ impl App {
         self.ready.load(Ordering::Acquire) && !self.runtime.is_closing()
     }
 
-    /// Sets the export of tools in vendor formats; the first call counts.
-    pub fn declare_with(&self, declare: Box<Declare>) {
-        _ = self.declare.set(declare);
+    /// How many requests for secrets were refused.
+    pub(crate) fn secrets_withheld(&self) -> Option<u64> {
+        self.secrets_withheld.as_ref().map(|count| count.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn declared(&self, format: &str, tools: &[&ToolSpec]) -> Option<Value> {
-        self.declare.get()?(format, tools)
-    }
-
-    pub(crate) fn model_problems(&self) -> &ModelProblems {
-        &*self.problems
-    }
-
-    /// Sets the importer of OpenAPI documents; the first call counts.
-    pub fn set_importer(&self, importer: Box<Importer>) {
-        _ = self.importer.set(importer);
-    }
-
-    pub(crate) fn importer(&self) -> Option<&Importer> {
-        self.importer.get().map(|importer| &**importer)
-    }
-
-    /// The server is examined by this; the first one counts.
-    pub fn set_doctor(&self, doctor: Box<Doctor>) {
-        _ = self.doctor.set(doctor);
-    }
-
-    pub(crate) fn doctor(&self) -> Option<&Doctor> {
-        self.doctor.get().map(|doctor| &**doctor)
-    }
-
-    /// Sets the counter of refused requests for secrets; the first call counts.
-    pub fn count_withheld(&self, count: Arc<AtomicU64>) {
-        _ = self.withheld.set(count);
-    }
-
-    pub(crate) fn withheld(&self) -> Option<u64> {
-        self.withheld.get().map(|count| count.load(Ordering::Relaxed))
-    }
-
-    /// Sets the signer of approval links; the first call counts. Without it no link is valid.
-    pub fn set_links(&self, links: ApprovalLinks) {
-        _ = self.links.set(links);
-    }
-
-    pub(crate) fn links(&self) -> Option<&ApprovalLinks> {
-        self.links.get()
-    }
-
-    /// Sets the counter of webhook deliveries that failed; the first call counts.
-    pub fn count_untold(&self, count: Arc<AtomicU64>) {
-        _ = self.untold.set(count);
-    }
-
-    pub(crate) fn untold(&self) -> Option<u64> {
-        self.untold.get().map(|count| count.load(Ordering::Relaxed))
+    /// How many webhook deliveries failed.
+    pub(crate) fn notices_lost(&self) -> Option<u64> {
+        self.notices_lost.as_ref().map(|count| count.load(Ordering::Relaxed))
     }
 
     /// Reads the tokens again.

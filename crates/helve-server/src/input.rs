@@ -44,7 +44,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for Json<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let Body { value, bytes, .. } =
-            read(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Refuse).await?;
+            read_json(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Refuse).await?;
         // Fields that we know cannot stand twice; what stands in one of free form could.
         refuse_key_twice(&bytes)?;
         Ok(Self { value, bytes })
@@ -90,7 +90,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for ForeignJso
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let Body { value, bytes, unknown } =
-            read(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Note).await?;
+            read_json(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Note).await?;
         refuse_key_twice(&bytes)?;
         let ignored = Ignored(unknown.into_iter().map(|unknown| unknown.field).collect());
         Ok(Self { value, bytes, ignored })
@@ -126,7 +126,7 @@ impl Ignored {
 
 /// The largest document that is imported, with what stands around it. A document inside of a text is escaped.
 const LARGE_BODY_BYTES_MAX: usize = 24 << 20;
-/// Whoever reads the document has bounds of its own.
+/// The importer, which reads the document, has bounds of its own.
 const LARGE_JSON: JsonBounds = JsonBounds { depth_max: 120, values_max: 2_000_000 };
 
 /// A JSON body that may hold a whole document.
@@ -136,7 +136,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for LargeJson<
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let body = read(request, app, LARGE_BODY_BYTES_MAX, LARGE_JSON, OnUnknown::Refuse).await?;
+        let body = read_json(request, app, LARGE_BODY_BYTES_MAX, LARGE_JSON, OnUnknown::Refuse).await?;
         Ok(Self(body.value))
     }
 }
@@ -162,7 +162,7 @@ impl FromRequest<App> for Rows {
             let Json { value, .. } = Json::<Value>::from_request(request, app).await?;
             return Ok(Self::Document(value));
         }
-        let bytes = collect(request, app, app.limits.body_bytes_max).await?;
+        let bytes = read_body(request, app, app.limits.body_bytes_max).await?;
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| Problem::bad_request("bad_body", "the body is no UTF-8 text"))?;
         let rows = rows_of_text(text).map_err(|wrong| Problem::bad_request("bad_body", wrong.problem))?;
@@ -214,7 +214,7 @@ fn unknown_field(code: &'static str, what: &str, unknown: &UnknownField) -> Prob
     Problem::bad_request(code, detail).with("field", field.clone())
 }
 
-async fn read<T: DeserializeOwned + JsonSchema + 'static>(
+async fn read_json<T: DeserializeOwned + JsonSchema + 'static>(
     request: Request,
     app: &App,
     bytes_max: usize,
@@ -229,7 +229,7 @@ async fn read<T: DeserializeOwned + JsonSchema + 'static>(
             "the body must be JSON: send Content-Type: application/json",
         ));
     }
-    let bytes = collect(request, app, bytes_max).await?;
+    let bytes = read_body(request, app, bytes_max).await?;
     // Before anything is made of it.
     json.check(&bytes)
         .map_err(|what| Problem::bad_request("body_too_complex", format!("the body {what}")))?;
@@ -256,7 +256,7 @@ async fn read<T: DeserializeOwned + JsonSchema + 'static>(
 }
 
 /// The bytes of a body, as many and as soon as they may be.
-async fn collect(request: Request, app: &App, bytes_max: usize) -> Result<bytes::Bytes, Problem> {
+async fn read_body(request: Request, app: &App, bytes_max: usize) -> Result<bytes::Bytes, Problem> {
     let body = Limited::new(request.into_body(), bytes_max).collect();
     match tokio::time::timeout(app.limits.body_time, body).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
@@ -383,10 +383,10 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestPart
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let schema = schema_of::<T>();
-        let given: Map<String, Value> = parameters(parts)
+        let given: Map<String, Value> = query_parameters(parts)
             .into_iter()
             .map(|(name, text)| {
-                let value = typed(schema.pointer(&format!("/properties/{name}/type")), &text);
+                let value = parse_as(schema.pointer(&format!("/properties/{name}/type")), &text);
                 (name, value)
             })
             .collect();
@@ -416,14 +416,14 @@ impl<T: JsonSchema> Input for Query<T> {
 }
 
 /// What stands behind the `?`, as it is written.
-fn parameters(parts: &Parts) -> Vec<(String, String)> {
+fn query_parameters(parts: &Parts) -> Vec<(String, String)> {
     axum::extract::Query::try_from_uri(&parts.uri)
         .map(|axum::extract::Query(given)| given)
         .unwrap_or_default()
 }
 
 /// The value that a text stands for where such a type is wanted.
-fn typed(kind: Option<&Value>, text: &str) -> Value {
+fn parse_as(kind: Option<&Value>, text: &str) -> Value {
     let wants = |word: &str| match kind {
         Some(Value::String(kind)) => kind == word,
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == word),
@@ -449,7 +449,7 @@ pub(crate) struct Parameters {
     pub(crate) takes_body: bool,
 }
 
-/// The most that is read of a body that nobody wants.
+/// How much of a body is read for an operation that takes none.
 const UNWANTED_BODY_BYTES_MAX: usize = 16 << 10;
 
 /// Refuses a body that says something to an operation that reads none.
@@ -475,8 +475,8 @@ async fn refuse_body(body: axum::body::Body) -> Result<(), Problem> {
 }
 
 /// The value of a parameter in an address.
-pub(crate) fn parameter(parts: &Parts, name: &str) -> Option<String> {
-    parameters(parts).into_iter().find(|(given, _)| given == name).map(|(_, text)| text)
+pub(crate) fn query_parameter(parts: &Parts, name: &str) -> Option<String> {
+    query_parameters(parts).into_iter().find(|(given, _)| given == name).map(|(_, text)| text)
 }
 
 /// Stands before the handler of an operation that changes something: none of its parameters is passed over in silence.
@@ -486,7 +486,7 @@ pub(crate) async fn check_parameters(
     next: axum::middleware::Next,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let unknown: Vec<UnknownField> = parameters(&parts)
+    let unknown: Vec<UnknownField> = query_parameters(&parts)
         .into_iter()
         .filter(|(name, _)| !taken.known.contains(name))
         .map(|(name, _)| UnknownField::new("", &name, taken.known.iter()))
@@ -527,10 +527,10 @@ pub(crate) struct ListQuery {
 
 impl ListQuery {
     pub(crate) fn page(&self) -> Page {
-        page(self.limit, self.offset)
+        page_of(self.limit, self.offset)
     }
 }
 
-pub(crate) fn page(limit: Option<usize>, offset: Option<usize>) -> Page {
+pub(crate) fn page_of(limit: Option<usize>, offset: Option<usize>) -> Page {
     Page { offset: offset.unwrap_or(0), limit: limit.unwrap_or(50).min(200) }
 }

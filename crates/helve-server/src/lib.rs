@@ -36,7 +36,7 @@ pub use api::import::{
 };
 pub use api::links::ApprovalLinks;
 pub use api::models::{ModelList, ModelView, PriceView, model_list};
-pub use app::{App, Declare, ModelProblems};
+pub use app::{App, AppParts, Declare, ModelProblems};
 pub use connections::{ListenSettings, serve};
 pub use limits::ServerLimits;
 
@@ -49,7 +49,7 @@ pub fn router(app: App) -> Router {
     app.document.get_or_init(|| document.to_string());
     routes
         .method_not_allowed_fallback(page::wrong_method)
-        .fallback(page::page)
+        .fallback(page::serve_page)
         .layer(from_fn_with_state(app.clone(), keep_foreign_pages_out))
         .layer(from_fn_with_state(app.clone(), request_id::name_requests))
         .with_state(app)

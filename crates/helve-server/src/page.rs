@@ -27,7 +27,7 @@ const SANDBOX_POLICY: &str = "sandbox allow-scripts; default-src 'none'; \
     script-src 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:; connect-src 'none'; frame-ancestors 'self'";
 
 /// Answers whatever no other route does: with the page at its own addresses, and otherwise with a no.
-pub(crate) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+pub(crate) async fn serve_page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().strip_prefix('/').unwrap_or_default();
     let name = if is_address_of_page(path) { "index.html" } else { path };
     let file = Files::get(name).filter(|_| path != "index.html" && !is_packed(path));
@@ -70,7 +70,7 @@ fn is_packed(path: &str) -> bool {
 }
 
 /// Whether the client takes an encoding, in the terms of `Accept-Encoding`. An encoding with a weight of zero is refused.
-fn takes(asked: &HeaderMap, encoding: &str) -> bool {
+fn accepts_encoding(asked: &HeaderMap, encoding: &str) -> bool {
     let values = asked.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut offers = values.flat_map(|value| value.split(','));
     offers.any(|offer| {
@@ -83,9 +83,13 @@ fn takes(asked: &HeaderMap, encoding: &str) -> bool {
 }
 
 /// The file in the smallest form that the client takes, and what that form is called.
-fn packed(path: &str, file: EmbeddedFile, asked: &HeaderMap) -> (EmbeddedFile, Option<&'static str>) {
+fn compressed_file(
+    path: &str,
+    file: EmbeddedFile,
+    asked: &HeaderMap,
+) -> (EmbeddedFile, Option<&'static str>) {
     for (encoding, ending) in PACKINGS {
-        if takes(asked, encoding)
+        if accepts_encoding(asked, encoding)
             && let Some(packed) = Files::get(&format!("{path}{ending}"))
         {
             return (packed, Some(encoding));
@@ -95,7 +99,7 @@ fn packed(path: &str, file: EmbeddedFile, asked: &HeaderMap) -> (EmbeddedFile, O
 }
 
 /// Without a copy where the bytes are in the binary.
-fn body(bytes: Cow<'static, [u8]>) -> Bytes {
+fn body_of(bytes: Cow<'static, [u8]>) -> Bytes {
     match bytes {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => Bytes::from(bytes),
@@ -104,12 +108,12 @@ fn body(bytes: Cow<'static, [u8]>) -> Bytes {
 
 fn serve(path: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {
     let kind = file.metadata.mimetype().to_owned();
-    let (file, encoding) = packed(path, file, asked);
+    let (file, encoding) = compressed_file(path, file, asked);
     let hash = file.metadata.sha256_hash();
     let tag = format!("\"{}\"", hex(&hash[..12]));
     let same = asked.get(header::IF_NONE_MATCH).is_some_and(|held| held.as_bytes() == tag.as_bytes());
     let mut response =
-        if same { StatusCode::NOT_MODIFIED.into_response() } else { body(file.data).into_response() };
+        if same { StatusCode::NOT_MODIFIED.into_response() } else { body_of(file.data).into_response() };
     let kind = if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind };
     let headers = response.headers_mut();
     for (name, value) in [(header::CONTENT_TYPE, kind.as_str()), (header::ETAG, &tag)] {
@@ -169,12 +173,12 @@ mod tests {
             HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(offer))])
         };
         for offer in ["gzip, deflate, br, zstd", "BR;q=0.5", "identity, br ; q=1"] {
-            assert!(takes(&asked(offer), "br"), "{offer}");
+            assert!(accepts_encoding(&asked(offer), "br"), "{offer}");
         }
         for offer in ["", "gzip", "br;q=0", "br; q=0.000", "brotli", "*"] {
-            assert!(!takes(&asked(offer), "br"), "{offer}");
+            assert!(!accepts_encoding(&asked(offer), "br"), "{offer}");
         }
-        assert!(!takes(&HeaderMap::new(), "gzip"));
+        assert!(!accepts_encoding(&HeaderMap::new(), "gzip"));
         assert!(is_packed("assets/index-1.js.br") && is_packed("x.gz") && !is_packed("assets/index-1.js"));
     }
 

@@ -113,7 +113,7 @@ impl From<StoreError> for Problem {
             StoreError::Changed(version) => Self::new(
                 StatusCode::CONFLICT,
                 "changed",
-                "somebody has changed it meanwhile; read it again and decide anew",
+                "it was changed meanwhile; read it again and decide anew",
             )
             .with("version", version),
             StoreError::Fenced(_) => Self::new(
@@ -122,7 +122,7 @@ impl From<StoreError> for Problem {
                 "another server has taken the run over; ask it again",
             ),
             StoreError::Unavailable(reason) => {
-                tracing::error!(%reason, "the store is unavailable");
+                tracing::error!(%reason, "store unavailable");
                 Self::new(
                     StatusCode::SERVICE_UNAVAILABLE,
                     "storage_unavailable",

@@ -1,4 +1,5 @@
-//! The protocols in which clients ask for an answer: one module for each, and what they share.
+//! The protocols in which clients ask for an answer. Each has the same parts: its handler, `request` (what it takes) and
+//! `render` (how a run looks on its stream); the modules beside them are what protocols share.
 
 pub(crate) mod accumulated_text;
 pub(crate) mod agent;

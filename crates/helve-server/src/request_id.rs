@@ -23,22 +23,22 @@ const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const BYTES_MAX: usize = 64;
 const PATH_CHARS_MAX: usize = 200;
 
-/// What machines ask for every few seconds is not worth a line.
+/// Probes request these every few seconds; a log line for each is too much.
 const WATCHED: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The one that the request brings, if it is fit to be logged and sent on.
-    fn brought(headers: &HeaderMap) -> Option<Self> {
+    /// The id in the request's header, if it can be logged and sent on.
+    fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let text = headers.get(HEADER)?.to_str().ok()?;
         let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'=');
         let is_sane = !text.is_empty() && text.len() <= BYTES_MAX && text.bytes().all(fits);
         is_sane.then(|| Self(text.into()))
     }
 
-    fn made(world: &World) -> Self {
+    fn generate(world: &World) -> Self {
         Self(hex(&world.secret()[20..]).into())
     }
 }
@@ -47,6 +47,11 @@ impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// The id of a request that passed `name_requests`.
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+    headers.get(HEADER)?.to_str().ok().map(str::to_owned)
 }
 
 /// How many requests were answered, by the first digit of the status.
@@ -68,14 +73,19 @@ impl AnswerCounters {
     }
 }
 
-/// Stands before everything else.
+/// The outermost layer: gives each request its id, logs its answer and counts it.
 pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let id = RequestId::brought(request.headers()).unwrap_or_else(|| RequestId::made(app.runtime.world()));
+    let id = RequestId::from_headers(request.headers())
+        .unwrap_or_else(|| RequestId::generate(app.runtime.world()));
     request.extensions_mut().insert(id.clone());
+    // Handlers read it from there, whether it was given or generated.
+    if let Ok(value) = HeaderValue::try_from(&*id.0) {
+        request.headers_mut().insert(HEADER, value);
+    }
     let span = error_span!("request", request = %id);
     let answered = async move {
         let method = request.method().clone();
-        // Without what stands behind the `?`.
+        // Without the query, which may hold a secret.
         let path: String = request.uri().path().chars().take(PATH_CHARS_MAX).collect();
         let began = Instant::now();
         let response = next.run(request).await;
@@ -94,11 +104,11 @@ pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, 
         }
         response
     };
-    named(answered.instrument(span).await, &id)
+    add_id(answered.instrument(span).await, &id)
 }
 
 /// The answer with the id in its head and, if it is a problem document, in its body.
-fn named(mut response: Response, id: &RequestId) -> Response {
+fn add_id(mut response: Response, id: &RequestId) -> Response {
     if let Some(ProblemDocument(mut document)) = response.extensions_mut().remove::<ProblemDocument>() {
         document.insert("request_id".into(), id.to_string().into());
         *response.body_mut() = Body::from(serde_json::Value::Object(document).to_string());
@@ -109,7 +119,7 @@ fn named(mut response: Response, id: &RequestId) -> Response {
     response
 }
 
-/// What strangers can cause as often as they like, so that it is not worth a line each.
+/// Statuses that any client can cause as often as it likes; their log lines are sampled.
 fn is_refused(status: StatusCode) -> bool {
     matches!(
         status,
@@ -128,13 +138,13 @@ mod tests {
 
     #[test]
     fn only_an_id_that_can_be_logged_is_taken_over() {
-        let brought = |text: &'static str| {
+        let id_of = |text: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(HEADER, HeaderValue::from_static(text));
-            RequestId::brought(&headers).map(|id| id.to_string())
+            RequestId::from_headers(&headers).map(|id| id.to_string())
         };
-        assert_eq!(brought("a1-b2_c3.d4").as_deref(), Some("a1-b2_c3.d4"));
-        assert_eq!(brought("Root=1-67891233-abcdef012345678912345678").as_deref().map(str::len), Some(40));
+        assert_eq!(id_of("a1-b2_c3.d4").as_deref(), Some("a1-b2_c3.d4"));
+        assert_eq!(id_of("Root=1-67891233-abcdef012345678912345678").as_deref().map(str::len), Some(40));
         for text in [
             "",
             "two words",
@@ -142,8 +152,8 @@ mod tests {
             "<script>",
             "0123456789012345678901234567890123456789012345678901234567890123x",
         ] {
-            assert_eq!(brought(text), None, "{text}");
+            assert_eq!(id_of(text), None, "{text}");
         }
-        assert_eq!(RequestId::brought(&HeaderMap::new()), None);
+        assert_eq!(RequestId::from_headers(&HeaderMap::new()), None);
     }
 }

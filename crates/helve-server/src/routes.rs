@@ -1,7 +1,7 @@
 //! The table of routes: one entry makes the route, its guard and its page in the OpenAPI document.
 //!
 //! What an operation takes is read off its handler's types (`inputs`), and its id is the handler's name, so neither can
-//! be told otherwise. What it answers is declared here, and the tests compare every answer they get with it.
+//! differ from them. What it answers is declared here, and the tests compare every answer they get with it.
 //! So no route of the API exists without a right, and the document, which lists itself, cannot drift from what is
 //! served. The page's files are no routes: see `page`.
 
@@ -17,7 +17,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, on};
 use serde_json::{Map, Value, json};
 
-use crate::access::{Guard, Right, need};
+use crate::access::{Guard, Right, require_right};
 use crate::app::App;
 use crate::input::{Parameters, check_parameters};
 
@@ -47,7 +47,7 @@ impl Routes {
         T::describe_all(&mut operation);
         let method_router: MethodRouter<App> = on(operation.method.filter(), handler);
         let guard = Guard { right: operation.right, for_user: operation.for_user };
-        let guard = from_fn_with_state((self.app.clone(), guard), need);
+        let guard = from_fn_with_state((self.app.clone(), guard), require_right);
         let method_router = if operation.method == Method::Get {
             method_router
         } else {
@@ -105,7 +105,7 @@ impl Routes {
         }));
         let mut described = json!({
             "summary": operation.summary,
-            "tags": [area(operation.path)],
+            "tags": [area_of(operation.path)],
             "parameters": parameters,
             "responses": {
                 operation.status.to_string(): self.answer(operation),
@@ -170,7 +170,7 @@ fn name_of<H>() -> &'static str {
 }
 
 /// The area of the API that a path belongs to, as in `tools` of `/api/tools/{tool}`.
-fn area(path: &str) -> &str {
+fn area_of(path: &str) -> &str {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     match parts.next() {
         Some("api") => parts.next().unwrap_or("server"),

@@ -17,6 +17,7 @@ use helve_guard::{AdmissionPermit, Rejected};
 use helve_runtime::{Follower, Frame};
 use helve_store::StoreError;
 use helve_types::{Ending, Question};
+use helve_wire::sse::COMMENT as COMMENT_EVENT;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Sleep};
 
@@ -201,7 +202,7 @@ where
             if this.comment.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
-            out.extend_from_slice(b":\n\n");
+            out.extend_from_slice(COMMENT_EVENT);
         }
         this.comment.as_mut().reset(Instant::now() + COMMENT);
         // Registers the waker with the timer.
@@ -210,25 +211,16 @@ where
     }
 }
 
-/// Writes one event without an id.
-pub(crate) fn data(out: &mut Vec<u8>, json: &[u8]) {
-    out.extend_from_slice(b"data: ");
-    out.extend_from_slice(json);
-    out.extend_from_slice(b"\n\n");
-}
-
-/// Writes a value as an event without an id.
-pub(crate) fn data_of(out: &mut Vec<u8>, value: &impl serde::Serialize) {
+/// Writes a value as an event without an id. JSON has no line ends, so it is written in place.
+pub(crate) fn write_value(out: &mut Vec<u8>, value: &impl serde::Serialize) {
     out.extend_from_slice(b"data: ");
     if let Err(error) = serde_json::to_writer(&mut *out, value) {
-        tracing::error!(%error, "an event could not be written");
+        tracing::error!(%error, "event not written");
     }
     out.extend_from_slice(b"\n\n");
 }
 
-pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
-
-/// ProblemDocument where a stream ends because the server does: the answer is not complete, and the run is not over.
+/// What a stream that ends because the server stops says last: the answer is not complete, and the run is not over.
 pub(crate) fn server_stopping() -> Value {
     json!({"error": {
         "code": "closing",
@@ -284,7 +276,7 @@ mod tests {
 
         fn failed(&mut self, _: StoreError, out: &mut Vec<u8>) {
             out.extend_from_slice(b" failed ");
-            out.extend_from_slice(DONE);
+            out.extend_from_slice(helve_wire::sse::DONE);
         }
     }
 

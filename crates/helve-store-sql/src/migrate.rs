@@ -59,6 +59,11 @@ const SQLITE: &[Migration] = &[
         name: "tool_grants",
         sql: include_str!("../migrations/sqlite/0016_tool_grants.sql"),
     },
+    Migration {
+        number: 17,
+        name: "definitions",
+        sql: include_str!("../migrations/sqlite/0017_definitions.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +84,11 @@ pub enum MigrateError {
 }
 
 pub(crate) fn migrate(connection: &mut Connection, now_ms: i64) -> Result<(), MigrateError> {
+    apply_new(connection, SQLITE, now_ms)
+}
+
+/// Applies those of the known migrations that the database does not have yet.
+fn apply_new(connection: &mut Connection, known: &[Migration], now_ms: i64) -> Result<(), MigrateError> {
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS migrations (
              number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, at INTEGER NOT NULL
@@ -86,7 +96,7 @@ pub(crate) fn migrate(connection: &mut Connection, now_ms: i64) -> Result<(), Mi
     )?;
     let applied = applied(connection)?;
     for (number, checksum) in &applied {
-        match SQLITE.iter().find(|known| known.number == *number) {
+        match known.iter().find(|known| known.number == *number) {
             None => return Err(MigrateError::Newer(*number)),
             Some(known) if checksum_of(known.sql) != *checksum => {
                 return Err(MigrateError::Changed { number: *number });
@@ -98,7 +108,7 @@ pub(crate) fn migrate(connection: &mut Connection, now_ms: i64) -> Result<(), Mi
     let is_new = |migration: &&Migration| applied.iter().all(|(number, _)| *number != migration.number);
     // All or none: a crash leaves the old layout, and a new database waits for the disk once.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for migration in SQLITE.iter().filter(is_new) {
+    for migration in known.iter().filter(is_new) {
         let Migration { number, name, sql } = *migration;
         transaction.execute_batch(sql).map_err(|source| MigrateError::Failed { number, name, source })?;
         transaction.execute(
@@ -122,7 +132,13 @@ fn checksum_of(sql: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use helve_store::{RowGrant, RowKind, RowOffer, RowRecord, Rows};
+    use helve_types::{RowId, Timestamp};
+
     use super::*;
+    use crate::{DataDir, SqliteStore};
 
     #[test]
     fn an_up_to_date_database_is_left_alone() {
@@ -260,6 +276,90 @@ mod tests {
                 (mei(), Some("failed".into()), Some("no".into()), None),
                 (mei(), None, None, None),
             ]
+        );
+    }
+
+    /// A database of layout 16, in which tools had tables of their own.
+    fn old_tools(path: &Path) {
+        let mut connection = Connection::open(path).unwrap();
+        let last = SQLITE.iter().position(|known| known.number == 17).unwrap();
+        apply_new(&mut connection, &SQLITE[..last], 1).unwrap();
+        connection
+            .execute_batch(
+                r#"INSERT INTO tool_versions VALUES
+                     ('weather', 1, x'00000000000000000000000000000007', 'h1',
+                      '{"name":"weather","description":"梅雨","enabled":true,"limit":1.50}', 1, 1),
+                     ('weather', 2, x'00000000000000000000000000000007', 'h1',
+                      '{"name":"weather","description":"梅雨","enabled":false,"limit":1.50}', 1, 2),
+                     ('gone', 1, x'00000000000000000000000000000008', 'h2', '{"name":"gone"}', 3, 3);
+                   INSERT INTO tools VALUES ('weather', 2);
+                   INSERT INTO tool_offers VALUES
+                     ('weather', 'openapi:w', '{"name":"weather","enabled":true}', 'h1', 4);
+                   INSERT INTO tool_grants VALUES ('weather', '{"kind":"host","place":"p:1"}', 'mei', 5);
+                   INSERT INTO tool_switches VALUES ('time', 0), ('calculator', 1);
+                   INSERT INTO settings VALUES ('tool_changes', '41');
+                   INSERT INTO audit (at, by, action, detail) VALUES (1, 'mei', 'tool.created', 'weather h1');"#,
+            )
+            .unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_database_in_which_tools_had_tables_of_their_own_is_opened_with_every_row() {
+        let dir = tempfile::tempdir().unwrap();
+        let held = DataDir::hold(dir.path()).unwrap();
+        let path = held.database();
+        old_tools(&path);
+        let store = SqliteStore::open(held, Timestamp(9)).unwrap();
+
+        let kind = RowKind::new("tool");
+        let row = |name: &str, id, version, hash: &str, enabled, body: &str, (created, updated)| RowRecord {
+            kind,
+            name: name.into(),
+            id: RowId(uuid::Uuid::from_u128(id)),
+            version,
+            hash: hash.into(),
+            enabled,
+            body: body.into(),
+            created_at: Timestamp(created),
+            updated_at: Timestamp(updated),
+        };
+        let body = r#"{"name":"weather","description":"梅雨","limit":1.50}"#;
+        let first = row("weather", 7, 1, "h1", true, body, (1, 1));
+        let second = row("weather", 7, 2, "h1", false, body, (1, 2));
+        assert_eq!(store.rows(kind).await.unwrap(), std::slice::from_ref(&second));
+        assert_eq!(store.row_versions(kind, "weather".into()).await.unwrap(), [first, second]);
+        let gone = row("gone", 8, 1, "h2", true, r#"{"name":"gone"}"#, (3, 3));
+        assert_eq!(store.row_versions(kind, "gone".into()).await.unwrap(), [gone]);
+        let offer = RowOffer {
+            kind,
+            name: "weather".into(),
+            origin: "openapi:w".into(),
+            body: r#"{"name":"weather"}"#.into(),
+            over: "h1".into(),
+            at: Timestamp(4),
+        };
+        assert_eq!(store.offers(kind).await.unwrap(), [offer]);
+        let grant = RowGrant {
+            kind,
+            name: "weather".into(),
+            grant: r#"{"kind":"host","place":"p:1"}"#.into(),
+            by: "mei".into(),
+            at: Timestamp(5),
+        };
+        assert_eq!(store.grants(kind).await.unwrap(), [grant]);
+        let switches = [("calculator".to_owned(), true), ("time".to_owned(), false)];
+        assert_eq!(store.switches(kind).await.unwrap(), switches);
+        assert_eq!(store.row_changes(kind).await.unwrap(), 41);
+
+        let reader = Connection::open(&path).unwrap();
+        let number = |sql: &str| reader.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(number("SELECT count(*) FROM audit WHERE action = 'tool.created'"), 1);
+        assert_eq!(
+            number(
+                "SELECT count(*) FROM sqlite_master WHERE name IN
+             ('tools', 'tool_versions', 'tool_offers', 'tool_grants', 'tool_switches')"
+            ),
+            0
         );
     }
 

@@ -3,6 +3,7 @@
 mod access;
 mod allowances;
 mod approvals;
+mod bus;
 mod calls;
 mod conversations;
 mod delayed;
@@ -23,13 +24,11 @@ use helve_types::{ApprovalId, CallId, ConversationId, ModelProfile, RunId, Times
 use self::conversations::ConversationShelf;
 use self::delayed::Delayed;
 use self::plans::PlanShelf;
+use self::rows::RowShelf;
 use self::runs::RunShelf;
-use crate::grants::GrantShelf;
-use crate::offers::OfferShelf;
-use crate::tools::ToolShelf;
 use crate::{
-    Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, Page, Store, StoreError, StoreFuture,
-    Token,
+    Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, LocalBus, Page, RowKind, Store,
+    StoreError, StoreFuture, Token,
 };
 
 #[derive(Default)]
@@ -39,6 +38,7 @@ pub struct MemoryStore {
     looks_to_fail: AtomicU32,
     barriers: AtomicU32,
     delayed: Delayed,
+    bus: LocalBus,
 }
 
 #[derive(Default)]
@@ -61,9 +61,7 @@ struct Shelves {
     audit: Vec<AuditEntry>,
     signing_key: Option<[u8; 32]>,
     profiles: BTreeMap<String, ModelProfile>,
-    tools: ToolShelf,
-    offers: OfferShelf,
-    grants: GrantShelf,
+    rows: BTreeMap<RowKind, RowShelf>,
 }
 
 impl MemoryStore {
@@ -128,10 +126,10 @@ impl MemoryStore {
     fn look<T: Send + 'static>(&self, look: impl FnOnce(&mut Shelves) -> T) -> StoreFuture<'static, T> {
         let fails = is_next(&self.looks_to_fail);
         let failure = || StoreError::Unavailable("the disk cannot be read".into());
-        self.with(|all| if fails { Err(failure()) } else { Ok(look(all)) })
+        self.with_shelves(|all| if fails { Err(failure()) } else { Ok(look(all)) })
     }
 
-    fn with<T: Send + 'static>(
+    fn with_shelves<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Shelves) -> Result<T, StoreError>,
     ) -> StoreFuture<'static, T> {
@@ -155,23 +153,10 @@ fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
 
 impl Store for MemoryStore {
     fn check(&self) -> StoreFuture<'_, ()> {
-        self.with(|_| Ok(()))
+        self.with_shelves(|_| Ok(()))
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {
-        self.with(|_| Ok(()))
+        self.with_shelves(|_| Ok(()))
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    async fn empty() -> Arc<dyn Store> {
-        Arc::new(MemoryStore::new())
-    }
-
-    crate::store_contract!(empty());
 }

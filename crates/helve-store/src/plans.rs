@@ -41,7 +41,7 @@ pub enum PlanStatus {
 
 /// A plan as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UserPlan {
+pub struct PlanRecord {
     /// Counts from 1 for each user.
     pub number: u32,
     /// Counts its changes, from 1.
@@ -75,14 +75,14 @@ pub trait Plans: Send + Sync + 'static {
         by: CallId,
         body: PlanBody,
         at: Timestamp,
-    ) -> StoreFuture<'_, UserPlan>;
+    ) -> StoreFuture<'_, PlanRecord>;
 
     /// Changes a plan that is still at the version that the change was made for. The same call again finds the plan
     /// as it is.
-    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan>;
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, PlanRecord>;
 
-    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan>;
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, PlanRecord>;
 
     /// Those that were changed last first.
-    fn plans(&self, user: UserId, page: Page) -> StoreFuture<'_, Vec<UserPlan>>;
+    fn plans(&self, user: UserId, page: Page) -> StoreFuture<'_, Vec<PlanRecord>>;
 }

@@ -1,64 +1,153 @@
-//! Definitions that people write and Helve keeps, each in all its versions.
+//! Definitions that people write and Helve keeps, each in all its versions, whatever they define.
+//!
+//! A kind of definition is a name: a new one needs no method and no table. What is in a body, only its kind knows.
 
-use helve_types::{ModelProfile, ToolGrant};
+use helve_types::{ModelProfile, RowId, Timestamp};
 
-use crate::{AuditEntry, StoreFuture, ToolGrantRow, ToolOffer, ToolRow};
+use crate::{AuditEntry, StoreFuture};
 
-/// Versioned definitions, with their offers, grants and switches.
+/// What rows define: tools, and whatever comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RowKind(&'static str);
+
+impl RowKind {
+    pub const fn new(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+/// One version of a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowRecord {
+    pub kind: RowKind,
+    /// One kind has a name once.
+    pub name: String,
+    pub id: RowId,
+    /// 1, 2, …: never twice under one name, so that it says which of all definitions is meant.
+    pub version: u32,
+    /// Of the body, as its kind computes it: runs and approvals are bound to it.
+    pub hash: String,
+    pub enabled: bool,
+    /// JSON.
+    pub body: String,
+    /// When the first version was made.
+    pub created_at: Timestamp,
+    /// When this version was.
+    pub updated_at: Timestamp,
+}
+
+/// A body that a row's origin offers in the place of the one that a person agreed to. As long as it is there, the row
+/// is in quarantine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowOffer {
+    pub kind: RowKind,
+    pub name: String,
+    /// Where it is from.
+    pub origin: String,
+    /// JSON.
+    pub body: String,
+    /// The hash of the body that it was compared with.
+    pub over: String,
+    pub at: Timestamp,
+}
+
+/// What the operator lets one row have. It ends when it is revoked or when the row is deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowGrant {
+    pub kind: RowKind,
+    pub name: String,
+    /// JSON, by which the grant is found again.
+    pub grant: String,
+    pub by: String,
+    pub at: Timestamp,
+}
+
+/// What becomes of the offer about a row when its next version is saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OfferUse {
+    /// It stays what it is.
+    #[default]
+    Untouched,
+    /// There is one, and the version is what it offered: it is deleted.
+    Accepted,
+}
+
+/// A row's next version, and all that is written with it or not at all.
+#[derive(Debug, Clone)]
+pub struct RowChange {
+    pub row: RowRecord,
+    /// The version that it replaces; 0 for a new row.
+    pub expected: u32,
+    pub offer: OfferUse,
+    pub grants: Vec<(RowGrant, AuditEntry)>,
+    pub audit: AuditEntry,
+}
+
+/// Versioned definitions of any kind, with their offers, grants and switches. Each change is one transaction with its
+/// line of the audit.
 pub trait Rows: Send + Sync + 'static {
-    /// All tools as they are now, by their names.
-    fn tools(&self) -> StoreFuture<'_, Vec<ToolRow>>;
+    /// All rows of a kind as they are now, by their names.
+    fn rows(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowRecord>>;
 
-    fn tool(&self, name: String) -> StoreFuture<'_, ToolRow>;
+    fn row(&self, kind: RowKind, name: String) -> StoreFuture<'_, RowRecord>;
 
-    /// Keeps a tool in place of its version `expected`, which is 0 for a new one, and returns it with its number: one
-    /// more than any that its name ever had. With it goes the line of the audit.
-    fn keep_tool(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow>;
+    /// Everything that rows of this name ever were, oldest first: runs go on with what they were started with.
+    fn row_versions(&self, kind: RowKind, name: String) -> StoreFuture<'_, Vec<RowRecord>>;
 
-    /// Forgets a tool, if it is at the version `expected` or none is given. Its versions stay.
-    fn delete_tool(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()>;
+    /// Saves a row in place of its version `expected` and returns it with its number: one more than any that its name
+    /// ever had.
+    fn save_row(&self, change: RowChange) -> StoreFuture<'_, RowRecord>;
 
-    /// Everything that tools of this name ever were, oldest first: runs go on with what they were started with.
-    fn tool_versions(&self, name: String) -> StoreFuture<'_, Vec<ToolRow>>;
-
-    /// Switches a tool that is no row on or off.
-    fn switch_tool(&self, name: String, enabled: bool, audit: AuditEntry) -> StoreFuture<'_, ()>;
-
-    /// Which of the tools that are no rows were switched, by their names.
-    fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>>;
-
-    /// What tools from outside have become, by their names: none of it holds before a person agrees.
-    fn tool_offers(&self) -> StoreFuture<'_, Vec<ToolOffer>>;
-
-    /// Keeps what a tool has become, in the place of what was offered about it before.
-    fn offer_tool(&self, offer: ToolOffer, audit: AuditEntry) -> StoreFuture<'_, ()>;
-
-    /// Forgets what was offered about a tool.
-    fn drop_offer(&self, name: String, audit: AuditEntry) -> StoreFuture<'_, ()>;
-
-    /// As `keep_tool`, with what was offered about the tool, which is then no offer any more.
-    fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow>;
-
-    /// What the operator lets single tools have, by their names.
-    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>>;
-
-    /// As `keep_tool`, together with what the tool is allowed.
-    fn keep_granted_tool(
+    /// Deletes a row with its offer and its grants, if it is at the version `expected` or none is given. Its versions
+    /// stay.
+    fn delete_row(
         &self,
-        row: ToolRow,
-        expected: u32,
+        kind: RowKind,
+        name: String,
+        expected: Option<u32>,
         audit: AuditEntry,
-        grants: Vec<(ToolGrantRow, AuditEntry)>,
-    ) -> StoreFuture<'_, ToolRow>;
+    ) -> StoreFuture<'_, ()>;
 
-    /// Lets a tool have something; it ends with the tool.
-    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()>;
+    /// What rows from outside have become, by their names: none of it holds before a person agrees.
+    fn offers(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowOffer>>;
 
-    /// Takes back what a tool was allowed.
-    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()>;
+    /// Saves what a row has become, in the place of what was offered about it before.
+    fn save_offer(&self, offer: RowOffer, audit: AuditEntry) -> StoreFuture<'_, ()>;
 
-    /// Grows with every change of a tool, an offer, a grant or a switch, whoever makes it.
-    fn tool_changes(&self) -> StoreFuture<'_, u64>;
+    fn delete_offer(&self, kind: RowKind, name: String, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// What the operator lets rows of a kind have, by their names.
+    fn grants(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowGrant>>;
+
+    fn save_grant(&self, grant: RowGrant, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// Takes back a grant, which is found by its JSON.
+    fn delete_grant(
+        &self,
+        kind: RowKind,
+        name: String,
+        grant: String,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, ()>;
+
+    /// Switches something of this kind that is no row on or off.
+    fn save_switch(
+        &self,
+        kind: RowKind,
+        name: String,
+        enabled: bool,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, ()>;
+
+    /// What of this kind is no row and was switched, by its name.
+    fn switches(&self, kind: RowKind) -> StoreFuture<'_, Vec<(String, bool)>>;
+
+    /// Grows with every change of a row, an offer, a grant or a switch of this kind, whoever makes it.
+    fn row_changes(&self, kind: RowKind) -> StoreFuture<'_, u64>;
 
     /// Keeps what a model was found to do, in place of what was known of the model with that name.
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()>;

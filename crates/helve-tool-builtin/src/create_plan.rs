@@ -43,7 +43,7 @@ impl Tool for CreatePlan {
         Box::pin(async move {
             let body = body(request.parse()?).map_err(ToolError::Declined)?;
             let body = PlanBody { taint: Some((*cx.taint).clone()), ..body };
-            let made = cx.desk().create_plan(cx.call.clone(), body, cx.world.now()).await;
+            let made = cx.user_store().create_plan(cx.call.clone(), body, cx.world.now()).await;
             Ok(plans::show(&self.spec, &made.map_err(|error| plans::store_error(error, 0))?))
         })
     }

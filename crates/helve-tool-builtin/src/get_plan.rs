@@ -36,7 +36,8 @@ impl Tool for GetPlan {
         Box::pin(async move {
             let Arguments { plan_id } = request.parse()?;
             let number = plan_id as u32;
-            let plan = cx.desk().plan(number).await.map_err(|error| plans::store_error(error, number))?;
+            let plan =
+                cx.user_store().plan(number).await.map_err(|error| plans::store_error(error, number))?;
             Ok(plans::show(&self.spec, &plan))
         })
     }

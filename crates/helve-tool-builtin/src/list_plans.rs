@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use helve_tool::{CallContext, Guards, PLANS_MAX, Page, Request, Tool, ToolFuture, UserPlan, schema_of};
+use helve_tool::{CallContext, Guards, PLANS_MAX, Page, PlanRecord, Request, Tool, ToolFuture, schema_of};
 use helve_types::{Effect, Example, Notice, OnUnknown, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,7 +35,7 @@ impl Tool for ListPlans {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let Arguments { status } = request.parse()?;
-            let all = cx.desk().plans(Page::first(PLANS_MAX as usize)).await;
+            let all = cx.user_store().plans(Page::first(PLANS_MAX as usize)).await;
             let mut all = all.map_err(|error| plans::store_error(error, 0))?;
             if let Some(status) = status {
                 all.retain(|plan| plan.body.status == status.into());
@@ -45,7 +45,7 @@ impl Tool for ListPlans {
     }
 }
 
-fn render_list(all: &[UserPlan]) -> ToolOutput {
+fn render_list(all: &[PlanRecord]) -> ToolOutput {
     let shown = &all[..all.len().min(LISTED_MAX)];
     let mut lines: Vec<String> = shown.iter().map(plans::headline).collect();
     if all.is_empty() {

@@ -6,8 +6,8 @@ mod tests;
 use std::time::Duration;
 
 use helve_tool::{
-    CachePolicy, CacheScope, Guards, LimitSettings, Limits, PlanBody, PlanStatus, PlanStep, StoreError,
-    ToolError, UserPlan,
+    CachePolicy, CacheScope, Guards, LimitSettings, Limits, PlanBody, PlanRecord, PlanStatus, PlanStep,
+    StoreError, ToolError,
 };
 use helve_types::{Labels, Notice, Taint, Timestamp, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
@@ -109,9 +109,9 @@ fn line(text: &str) -> String {
 
 /// What is written on what a tool tells of plans: they hold what those had read who wrote them. Where that was not kept,
 /// nobody can say what is in them.
-pub(crate) fn labels<'a>(spec: &ToolSpec, plans: impl IntoIterator<Item = &'a UserPlan>) -> Labels {
+pub(crate) fn labels<'a>(spec: &ToolSpec, plans: impl IntoIterator<Item = &'a PlanRecord>) -> Labels {
     let mut labels = Labels { source: spec.name.clone(), ..Labels::default() };
-    for UserPlan { body, .. } in plans {
+    for PlanRecord { body, .. } in plans {
         let both = (true, true);
         let read = |taint: &Taint| (!taint.private.is_empty(), !taint.untrusted.is_empty());
         let (private, untrusted) = body.taint.as_ref().map_or(both, read);
@@ -122,8 +122,8 @@ pub(crate) fn labels<'a>(spec: &ToolSpec, plans: impl IntoIterator<Item = &'a Us
 }
 
 /// One plan, whole.
-pub(crate) fn show(spec: &ToolSpec, plan: &UserPlan) -> ToolOutput {
-    let UserPlan { number, version, body, .. } = plan;
+pub(crate) fn show(spec: &ToolSpec, plan: &PlanRecord) -> ToolOutput {
+    let PlanRecord { number, version, body, .. } = plan;
     let mut text = format!("Plan {number} (version {version}, {}): {}", word(body.status), body.title);
     if !body.content.is_empty() {
         text.push('\n');
@@ -138,15 +138,15 @@ pub(crate) fn show(spec: &ToolSpec, plan: &UserPlan) -> ToolOutput {
 }
 
 /// A line for a list, and for the person.
-pub(crate) fn headline(plan: &UserPlan) -> String {
-    let UserPlan { number, body, .. } = plan;
+pub(crate) fn headline(plan: &PlanRecord) -> String {
+    let PlanRecord { number, body, .. } = plan;
     let done = body.steps.iter().filter(|step| step.done).count();
     let steps = if body.steps.is_empty() { String::new() } else { format!(", {done}/{}", body.steps.len()) };
     format!("Plan {number} ({}{steps}): {}", word(body.status), body.title)
 }
 
-pub(crate) fn data(plan: &UserPlan) -> Value {
-    let UserPlan { number, version, body, created_at, updated_at, .. } = plan;
+pub(crate) fn data(plan: &PlanRecord) -> Value {
+    let PlanRecord { number, version, body, created_at, updated_at, .. } = plan;
     let steps = (1..).zip(&body.steps);
     let steps: Vec<Value> = steps
         .map(|(place, step): (u32, _)| json!({"step": place, "text": step.text, "done": step.done}))

@@ -1,6 +1,6 @@
 //! `read_output`: reads in pieces what was too long for the model to get at once, or is no longer shown to it.
 //!
-//! The whole of an output is kept with the record of its call; the desk gives it out to the same user in the same
+//! The whole of an output is kept with the record of its call; the user store gives it out to the same user in the same
 //! conversation and to nobody else. Here is only the choice of the piece: by bytes, by lines, or by what stands in it.
 
 mod find;
@@ -63,7 +63,7 @@ impl Tool for ReadOutput {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
             let call: CallId = arguments.call.trim().parse().map_err(|_| not_found(&arguments.call))?;
-            let whole = cx.desk().whole_output(&call).await.map_err(|error| match error {
+            let whole = cx.user_store().whole_output(&call).await.map_err(|error| match error {
                 StoreError::NotFound(_) => not_found(&arguments.call),
                 other => ToolError::NotSent(other.to_string()),
             })?;

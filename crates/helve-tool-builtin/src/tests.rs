@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use helve_policy::Rules;
-use helve_store::contract::Actor;
 use helve_store::{MemoryStore, RunJournal};
+use helve_store_contract::Actor;
 use helve_tool::{CacheScope, CallContext, Outcome, Pipeline, Registry, Toolbox};
 use helve_types::{CallId, Effect, Fact, FailureKind, ToolCall, World};
 use serde_json::{Value, json};

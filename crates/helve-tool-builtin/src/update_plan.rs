@@ -67,11 +67,11 @@ impl Tool for UpdatePlan {
             let arguments: Arguments = request.parse()?;
             let number = arguments.plan_id as u32;
             let refused = |error| plans::store_error(error, number);
-            let desk = cx.desk();
+            let store = cx.user_store();
             let mut rounds = 0;
             loop {
                 rounds += 1;
-                let plan = desk.plan(number).await.map_err(refused)?;
+                let plan = store.plan(number).await.map_err(refused)?;
                 if plan.changed_by.as_ref() == Some(&cx.call) {
                     return Ok(plans::show(&self.spec, &plan));
                 }
@@ -83,7 +83,7 @@ impl Tool for UpdatePlan {
                 let body = apply_change(plan.body, &arguments).map_err(ToolError::Declined)?;
                 let body = PlanBody { taint, ..body };
                 let change = PlanChange { number, over, body, by: cx.call.clone(), at: cx.world.now() };
-                match desk.change_plan(change).await {
+                match store.change_plan(change).await {
                     Ok(plan) => return Ok(plans::show(&self.spec, &plan)),
                     Err(StoreError::Changed(_)) if arguments.version.is_none() && rounds < ROUNDS_MAX => {}
                     Err(error) => return Err(refused(error)),

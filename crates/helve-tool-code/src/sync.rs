@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_process::Program;
-use helve_tool::{Catalogue, DefinitionError, Made};
+use helve_tool::{BuiltTool, Catalogue, DefinitionError};
 use tokio::sync::Mutex;
 
 use crate::definition::LifecycleStep;
@@ -156,7 +156,7 @@ impl ToolFolder {
     async fn prepare(
         &self,
         source: Result<CodeSource, DefinitionError>,
-    ) -> Result<(Made, Option<Program>), DefinitionError> {
+    ) -> Result<(BuiltTool, Option<Program>), DefinitionError> {
         let source = source?;
         let (made, program) = make(&source, &self.path, &self.variables)?;
         let knows = |step| self.lifecycle == Lifecycle::Run && source.definition.lifecycle.contains(&step);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use helve_process::{ProcessError, Program, ProgramEnd, ResourceLimits};
 use helve_tool::{
-    BreakerSettings, CallContext, DefinitionError, Guards, LimitSettings, Limits, Made, Request, Tool,
+    BreakerSettings, BuiltTool, CallContext, DefinitionError, Guards, LimitSettings, Limits, Request, Tool,
     ToolError, ToolFuture,
 };
 use helve_types::{Effect, Flow, Notice, ToolOutput, ToolSpec};
@@ -39,7 +39,7 @@ pub(crate) fn make(
     source: &CodeSource,
     folder: &Path,
     variables: &Variables,
-) -> Result<(Made, Program), DefinitionError> {
+) -> Result<(BuiltTool, Program), DefinitionError> {
     let row = source.definition.as_row(&source.name);
     let guards = guards().with_definition(&row, source.definition.effect).map_err(|error| {
         DefinitionError { field: error.field.trim_start_matches("endpoint.").to_owned(), ..error }

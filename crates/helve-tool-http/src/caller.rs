@@ -18,6 +18,8 @@ const FIELDS: [(CallerField, &str); 5] = [
     (CallerField::Run, "x-helve-run"),
     (CallerField::Call, "x-helve-call"),
 ];
+/// The id of the request may have been made up by whoever sent it, so that it is not signed.
+const REQUEST: (CallerField, &str) = (CallerField::Request, "x-request-id");
 const TIMESTAMP: &str = "x-helve-timestamp";
 const SIGNATURE: &str = "x-helve-signature";
 
@@ -51,13 +53,15 @@ impl CallerIdentity {
 
     /// The ids that the definition asks for. What a call does not have, such as a conversation, has no header.
     pub(crate) fn put_ids(&self, headers: &mut HeaderMap, cx: &CallContext) {
-        for (field, name) in FIELDS {
+        for (field, name) in FIELDS.into_iter().chain([REQUEST]) {
             let name = HeaderName::from_static(name);
+            let is_sent = self.fields.contains(&field);
             // Only these are ours to say, whatever the row's own headers say.
-            if !self.fields.is_empty() || self.key.is_some() {
+            let is_ours = field != REQUEST.0 && (!self.fields.is_empty() || self.key.is_some());
+            if is_sent || is_ours {
                 headers.remove(&name);
             }
-            let value = id_of(field, cx).filter(|_| self.fields.contains(&field));
+            let value = id_of(field, cx).filter(|_| is_sent);
             if let Some(value) = value.and_then(|text| HeaderValue::try_from(text).ok()) {
                 headers.insert(name, value);
             }
@@ -109,6 +113,7 @@ fn id_of(field: CallerField, cx: &CallContext) -> Option<String> {
         CallerField::Message => cx.message.map(|id| id.to_string()),
         CallerField::Run => Some(cx.run.to_string()),
         CallerField::Call => Some(cx.call.to_string()),
+        CallerField::Request => cx.request_id.clone(),
     }
 }
 

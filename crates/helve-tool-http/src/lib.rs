@@ -19,7 +19,7 @@ mod transform;
 use helve_egress::Egress;
 use std::sync::Arc;
 
-use helve_tool::{DefinitionError, Made, SecretNeed, ToolGrants};
+use helve_tool::{BuiltTool, DefinitionError, SecretNeed, ToolGrants};
 use helve_types::ToolDefinition;
 
 /// Reads an environment variable.
@@ -55,7 +55,7 @@ impl HttpTools {
         &self,
         definition: &ToolDefinition,
         grants: &Arc<ToolGrants>,
-    ) -> Result<Made, DefinitionError> {
+    ) -> Result<BuiltTool, DefinitionError> {
         make::make(self, definition, grants)
     }
 

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, HeaderName};
 use helve_egress::{Credential, Egress, EgressError, Host, Secret, Url, header_refused, place_of};
-use helve_tool::{BreakerSettings, DefinitionError, Guards, Made, Registered, RegistryError, ToolGrants};
+use helve_tool::{
+    BreakerSettings, BuiltTool, DefinitionError, Guards, Registered, RegistryError, ToolGrants,
+};
 use helve_types::{
     Auth, CacheSharing, CallerField, Effect, Endpoint, Flow, KeyPlace, Method, ToolDefinition, ToolKind,
     ToolSpec,
@@ -30,7 +32,7 @@ pub(crate) fn make(
     tools: &HttpTools,
     definition: &ToolDefinition,
     grants: &Arc<ToolGrants>,
-) -> Result<Made, DefinitionError> {
+) -> Result<BuiltTool, DefinitionError> {
     let guards = guards().with_definition(definition, definition.effect())?;
     let tool = http(tools, definition, grants, guards.timeout)?;
     Ok((Arc::new(tool), guards))

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use helve_egress::{Egress, EgressSettings, Secret, Secrets};
-use helve_tool::{CallContext, DefinitionError, Made, Request, ToolError};
+use helve_tool::{BuiltTool, CallContext, DefinitionError, Request, ToolError};
 use helve_types::{ToolDefinition, ToolOutput};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn merge(into: &mut Value, changes: Value) {
     }
 }
 
-pub(crate) fn make(changes: Value) -> Result<Made, DefinitionError> {
+pub(crate) fn make(changes: Value) -> Result<BuiltTool, DefinitionError> {
     tools().make(&definition(changes), &Arc::default())
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use helve_store::{Desk, MemoryStore, RunJournal};
+use helve_store::{MemoryStore, RunJournal, UserStore};
 use helve_types::{CallId, ConversationId, Language, MessageId, RunId, Taint, Timestamp, UserId, World};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,8 @@ pub struct CallContext {
     pub call: CallId,
     pub user: UserId,
     pub agent: String,
+    /// The `X-Request-Id` of the HTTP request that started the run.
+    pub request_id: Option<String>,
     /// Of the people in the conversation; what a tool writes around its results is in it.
     pub language: Language,
     /// How often the call was started before.
@@ -52,6 +54,7 @@ impl CallContext {
             call: CallId::new(run, 1, 0),
             user: UserId(user.into()),
             agent: "default".into(),
+            request_id: None,
             language: Language::default(),
             attempts_before: 0,
             grant: None,
@@ -67,8 +70,8 @@ impl CallContext {
     }
 
     /// What is kept for the user that the call is made for.
-    pub fn desk(&self) -> Desk {
-        self.journal.desk(self.user.clone(), self.conversation)
+    pub fn user_store(&self) -> UserStore {
+        self.journal.user_store(self.user.clone(), self.conversation)
     }
 }
 

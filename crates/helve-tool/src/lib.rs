@@ -35,18 +35,18 @@ mod trust;
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Action, CallAccess, Pattern, Rule, Rules, Verdict, conditions, fits, fits_all};
-// What tools find on their user's desk.
+// What tools may reach of the store.
 pub use helve_store::{
-    Desk, PLANS_MAX, Page, PlanBody, PlanChange, PlanStatus, PlanStep, StoreError, UserPlan,
+    PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, StoreError, UserStore,
 };
 
 pub use bound::READ_OUTPUT;
 pub use breaker_alerts::{AlertReceiver, BreakerAlert, BreakerAlertKind};
 pub use catalogue::{
-    Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, FindNeed, IMPORT_BYTES_MAX,
-    IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, Listed, Made, Maker, MappedRow, Offered,
-    Over, RESERVED_NAMES, SecretNeed, ToolGrants, ToolSource, differences, map_row, read_definition, rows_in,
-    rows_of_text,
+    BuiltTool, Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, FindNeed,
+    GuardOverrides, IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, Listed,
+    MappedRow, OfferOutcome, RESERVED_NAMES, SecretNeed, ToolBuilder, ToolGrantRow, ToolGrants, ToolOffer,
+    ToolRow, ToolRowKind, ToolSource, differences, map_row, read_definition, rows_in, rows_of_text,
 };
 pub use context::{CallContext, Grant, Progress, SentBefore, SkippedGuards};
 pub use early::{Early, EarlyRead, HeldFacts};

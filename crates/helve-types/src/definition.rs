@@ -141,6 +141,8 @@ pub enum CallerField {
     /// The run, which is one request to Helve.
     Run,
     Call,
+    /// The HTTP request that started the run, by its `X-Request-Id`; not part of what is signed.
+    Request,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -76,9 +76,9 @@ uuid_id!(
     "approval"
 );
 uuid_id!(
-    /// A tool that is a row; it keeps its id however often its definition changes.
-    ToolId,
-    "tool"
+    /// A definition that is kept; it keeps its id however often it changes.
+    RowId,
+    "row"
 );
 
 /// A person or program that uses Helve.

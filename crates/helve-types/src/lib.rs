@@ -50,7 +50,7 @@ pub use fingerprint::Fingerprint;
 pub use grant::ToolGrant;
 pub use hex::hex;
 pub use histogram::{BOUNDS_US, Distribution, Histogram};
-pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, ToolId, UserId};
+pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RowId, RunId, UserId};
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
 pub use language::{ConversationLanguage, Language, language_of};
 pub use live::{Live, PartKind};

@@ -155,6 +155,9 @@ pub struct RunSetup {
     /// Whether the run ends when a person refuses one of its calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub end_when_refused: bool,
+    /// The `X-Request-Id` of the HTTP request that started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
     pub input: RunInput,
 }
 

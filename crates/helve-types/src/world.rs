@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::{Builder, Uuid};
 
-use crate::{ApprovalId, ConversationId, MessageId, RunId, ToolId};
+use crate::{ApprovalId, ConversationId, MessageId, RowId, RunId};
 
 /// Milliseconds since 1970.
 #[derive(
@@ -188,8 +188,8 @@ impl World {
         MessageId(self.ids.time_ordered(self.now()))
     }
 
-    pub fn tool_id(&self) -> ToolId {
-        ToolId(self.ids.time_ordered(self.now()))
+    pub fn row_id(&self) -> RowId {
+        RowId(self.ids.time_ordered(self.now()))
     }
 
     pub fn approval_id(&self) -> ApprovalId {

@@ -11,7 +11,7 @@ use anyhow::Context;
 use helve_egress::{Egress, EgressSettings, Url};
 use helve_model_http::HttpModel;
 use helve_runtime::{Runtime, RuntimeSettings};
-use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems, Network};
+use helve_server::{AccessSettings, App, AppParts, ApprovalLinks, Doctor, ModelProblems, Network};
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};
 use helve_tool::{Action, CallAccess, Guards, Registry, Rule, Rules, Tool};
@@ -294,8 +294,13 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
     Rules::new().with_layer("rule", vec![rule]).forbids(&access)
 }
 
-/// The application that serves requests, over the parts.
-pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyhow::Result<App> {
+/// The application that serves requests.
+pub fn application(
+    config: &Config,
+    assembly: &Assembly,
+    world: &World,
+    doctor: Box<Doctor>,
+) -> anyhow::Result<App> {
     let access = AccessSettings {
         token: config.token.clone(),
         hosts: hosts(config),
@@ -307,15 +312,17 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
         trusted_proxies: trusted_proxies(config),
         session_key: session_key(&config.data, world)?,
     };
-    let app = App::new(assembly.runtime.clone(), access, config.limits.server, problems(assembly));
-    app.declare_with(Box::new(declarations));
-    app.count_withheld(assembly.withheld.clone());
-    if let Some(notices) = &assembly.notices {
-        app.set_links(notices.links().clone());
-        app.count_untold(notices.lost().clone());
-    }
-    app.set_importer(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone()));
-    Ok(app)
+    let notices = assembly.notices.as_ref();
+    Ok(App::new(AppParts {
+        model_problems: problems(assembly),
+        declare: Some(Box::new(declarations)),
+        importer: Some(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone())),
+        doctor: Some(doctor),
+        links: notices.map(|notices| notices.links().clone()),
+        secrets_withheld: Some(assembly.withheld.clone()),
+        notices_lost: notices.map(|notices| notices.lost().clone()),
+        ..AppParts::new(assembly.runtime.clone(), access, config.limits.server)
+    }))
 }
 
 /// The proxies whose word counts.

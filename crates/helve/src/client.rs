@@ -27,7 +27,7 @@ pub(crate) use self::reach::{Reach, Reached};
 pub(crate) use self::running::{answering, leave_note};
 pub(crate) use self::views::{Approval, ApprovalState, Run, when};
 pub(crate) use self::visible::{in_gutter, line, prose_in_gutter, text};
-use crate::i18n::{Language, language, tr};
+use crate::i18n::{Language, language, tr, words};
 
 /// How long an answer that is no stream may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -245,11 +245,11 @@ impl Client {
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        ClientError::Gone { server: self.server(), why: line(&cause.to_string()) }
+        ClientError::Gone { server: self.server(), why: line(&words(&cause)) }
     }
 
     fn odd(&self, why: &dyn std::fmt::Display) -> ClientError {
-        ClientError::Odd { server: self.server(), why: line(&why.to_string()) }
+        ClientError::Odd { server: self.server(), why: line(&words(&why)) }
     }
 }
 

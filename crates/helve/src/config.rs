@@ -40,6 +40,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use self::reach::Ways;
 use crate::hooks::ConfiguredHook;
+use crate::i18n::{tr, words};
 use crate::webhook::WebhookSettings;
 
 pub use self::approvals::ApprovalSettings;
@@ -127,7 +128,7 @@ impl Config {
         let path = path.or_else(|| Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.exists()));
         let text = match &path {
             Some(path) => std::fs::read_to_string(path)
-                .with_context(|| format!("the configuration `{}` cannot be read", path.display()))?,
+                .with_context(|| tr!("the configuration `{path}` cannot be read", path = path.display()))?,
             None => String::new(),
         };
         let readable = path.as_deref().and_then(|path| readable::told(path, &text));
@@ -162,7 +163,7 @@ impl Config {
             && !models.iter().any(|model| model.lists)
         {
             let known = file::names_of(&models);
-            let what = format!("there is no model `{name}`; the models are: {known}");
+            let what = tr!("there is no model `{name}`; the models are: {known}", name = name, known = known);
             return Err(places.wrong(&["default_model"], what));
         }
         let default_model = configured.unwrap_or_else(|| models::default_model(&models));
@@ -258,18 +259,21 @@ impl Config {
             return None;
         }
         let place = self.places.of(&cause.path);
-        Some(format!(
+        Some(tr!(
             "{place}: a proxy passes requests on, and all clients behind it count as one address, so ten wrong tokens of \
-             one lock all others out for a minute; set `trusted_proxies` in [server] to the proxy's address"
+             one lock all others out for a minute; set `trusted_proxies` in [server] to the proxy's address",
+            place = place
         ))
     }
 
     /// Why the server must not start without a token, if it must not: what is wrong, where, and what to do.
     pub fn needs_token(&self) -> Option<anyhow::Error> {
         let Reach::Others(Cause { path, what }) = self.reach() else { return None };
-        let what = format!(
+        let what = tr!(
             "{what}, and without a token everybody who does would have all rights; make a token with \
-             `helve token create --admin`, or set HELVE_TOKEN to at least {TOKEN_CHARS_MIN} characters"
+             `helve token create --admin`, or set HELVE_TOKEN to at least {token_chars_min} characters",
+            what = what,
+            token_chars_min = TOKEN_CHARS_MIN
         );
         Some(self.places.wrong(&path, what))
     }
@@ -288,9 +292,10 @@ pub fn local_address(mut listen: SocketAddr) -> String {
 /// A token that could be guessed is none, wherever the server listens: what is loopback today is behind a proxy tomorrow.
 fn check_token(token: Option<&SecretString>) -> Result<(), String> {
     match token {
-        Some(token) if token.expose_secret().trim().chars().count() < TOKEN_CHARS_MIN => Err(format!(
-            "the token has fewer than {TOKEN_CHARS_MIN} characters and could be guessed; take a longer one, such as \
-             `openssl rand -hex 16` prints"
+        Some(token) if token.expose_secret().trim().chars().count() < TOKEN_CHARS_MIN => Err(tr!(
+            "the token has fewer than {token_chars_min} characters and could be guessed; take a longer one, such as \
+             `openssl rand -hex 16` prints",
+            token_chars_min = TOKEN_CHARS_MIN
         )),
         _ => Ok(()),
     }
@@ -298,15 +303,24 @@ fn check_token(token: Option<&SecretString>) -> Result<(), String> {
 
 fn socket_address(text: &str) -> Result<SocketAddr, String> {
     let mut found = text.to_socket_addrs().map_err(|error| {
-        format!("`{text}` is no address to listen on; use HOST:PORT, as in {DEFAULT_LISTEN} ({error})")
+        tr!(
+            "`{text}` is no address to listen on; use HOST:PORT, as in {default_listen} ({error})",
+            text = text,
+            default_listen = DEFAULT_LISTEN,
+            error = words(&error)
+        )
     })?;
-    found.next().ok_or_else(|| format!("`{text}` names no address"))
+    found.next().ok_or_else(|| tr!("`{text}` names no address", text = text))
 }
 
 fn check_log(filter: &str) -> Result<(), String> {
     let parsed = tracing_subscriber::EnvFilter::builder().parse(filter);
     parsed.map(drop).map_err(|error| {
-        format!("`{filter}` is no filter for logs; use levels such as `helve=info,warn` ({error})")
+        tr!(
+            "`{filter}` is no filter for logs; use levels such as `helve=info,warn` ({error})",
+            filter = filter,
+            error = words(&error)
+        )
     })
 }
 
@@ -314,12 +328,15 @@ fn check_zone(zone: Option<&str>) -> Result<(), String> {
     let Some(zone) = zone else { return Ok(()) };
     match jiff::tz::db().get(zone.trim()) {
         Ok(found) if !found.is_unknown() => Ok(()),
-        _ => Err(format!("there is no time zone `{zone}`; use an IANA name, as in `Asia/Shanghai`")),
+        _ => Err(tr!("there is no time zone `{zone}`; use an IANA name, as in `Asia/Shanghai`", zone = zone)),
     }
 }
 
 fn unread(variable: &str) -> String {
-    format!("the environment variable {variable} is set, but nothing in Helve is called that")
+    tr!(
+        "the environment variable {variable} is set, but nothing in Helve is called that",
+        variable = variable
+    )
 }
 
 /// Where programs keep their data on this system.

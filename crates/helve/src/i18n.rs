@@ -4,6 +4,7 @@
 //! the table (`texts`). Tests hold that every text has one.
 
 mod clap_error;
+mod foreign;
 mod help;
 mod texts;
 
@@ -13,6 +14,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use self::clap_error::print_clap_error;
+pub(crate) use self::foreign::{error_words, words};
 pub use self::help::localized;
 
 /// A text for people, in their language: `tr!("there is no model `{name}`", name = line(&name))`.
@@ -155,5 +157,7 @@ fn chinese(english: &str) -> Option<&'static str> {
     TABLE.get_or_init(|| texts::ALL.iter().copied().flatten().copied().collect()).get(english).copied()
 }
 
+#[cfg(test)]
+mod literals;
 #[cfg(test)]
 mod tests;

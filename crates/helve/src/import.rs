@@ -11,7 +11,7 @@ use helve_server::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportReport, ImportSecret, ImportedTool,
     Importer, SkippedOperation,
 };
-use helve_tool::{Catalogue, Consent, Offered};
+use helve_tool::{Catalogue, Consent, OfferOutcome};
 use helve_tool_http::openapi::{
     Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, TOOLS_MAX, diff, import_tools,
 };
@@ -257,10 +257,10 @@ async fn keep(
         }
         let seen = versions.get(&tool.name).copied();
         // Also what is unchanged: it may be back to what was agreed to.
-        match catalogue.offered(&report.tag, tool.definition.clone(), consent, seen, by).await {
-            Ok(Offered::Made(_) | Offered::Changed(_)) => report.made = true,
-            Ok(Offered::Quarantined(_)) => (report.made, tool.quarantined) = (true, true),
-            Ok(Offered::Same(_)) => {}
+        match catalogue.receive_offer(&report.tag, tool.definition.clone(), consent, seen, by).await {
+            Ok(OfferOutcome::Created(_) | OfferOutcome::Changed(_)) => report.made = true,
+            Ok(OfferOutcome::Quarantined(_)) => (report.made, tool.quarantined) = (true, true),
+            Ok(OfferOutcome::Same(_)) => {}
             Err(error) => (tool.problem, tool.quarantined) = (Some(error.to_string()), false),
         }
     }

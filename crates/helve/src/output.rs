@@ -41,7 +41,7 @@ pub(crate) fn padded(text: &str, columns: usize) -> String {
 
 /// One line, with the reasons behind it.
 pub fn print_error(error: &anyhow::Error) {
-    write_err(format_args!("helve: {error:#}\n"));
+    write_err(format_args!("helve: {}\n", crate::i18n::error_words(error)));
 }
 
 /// Like `print!`, for standard output.

@@ -41,7 +41,7 @@ export class Unreachable extends Error {
 }
 
 /** The code by which the sentence of an error is found, and what varies in it; empty where there is none. */
-export function toldByError(error: Error): { code: string; params?: Record<string, unknown> } {
+export function messageOfError(error: Error): { code: string; params?: Record<string, unknown> } {
   if (error instanceof Unreachable) return { code: 'unreachable' };
   if (!(error instanceof ApiError)) return { code: '' };
   const { code, params = {} } = error.problem;

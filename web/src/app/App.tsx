@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useSession } from '@/features/session/use-session';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
 import { lazyPart } from '@/ui/lazy-part';
@@ -12,7 +12,7 @@ const SignIn = lazyPart(async () => (await import('@/features/session/SignIn')).
 
 /** Lets in who may come in, and says why not otherwise. */
 export function App(): ReactNode {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { state, refresh, leave } = useSession();
   switch (state.status) {
     case 'unknown':

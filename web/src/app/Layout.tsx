@@ -1,6 +1,6 @@
 import { type ReactNode, useState, useSyncExternalStore } from 'react';
 import { getReach, subscribeReach } from '@/api/reachability';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { IconButton } from '@/ui/Button';
 import { Drawer } from '@/ui/Drawer';
 import { Notice } from '@/ui/Notice';
@@ -19,7 +19,7 @@ interface Props {
 
 /** The frame of the page: conversations at the side, or in a drawer where there is no room. */
 export function Layout({ side, title, picker, tools, children }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const isNarrow = useMediaQuery('(max-width: 820px)');
   const [isOpen, setOpen] = useState(false);
   const reach = useSyncExternalStore(subscribeReach, getReach);

@@ -11,7 +11,7 @@ import { useCatalog } from '@/features/chat/use-catalog';
 import { useChoice } from '@/features/chat/use-choice';
 import { ConversationList } from '@/features/conversations/ConversationList';
 import { useConversations } from '@/features/conversations/use-conversations';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { IconButton } from '@/ui/Button';
 import { lazyPart } from '@/ui/lazy-part';
 import { useMediaQuery } from '@/ui/use-media-query';
@@ -31,7 +31,7 @@ interface Props {
 
 /** Joins the features: conversations at the side, one of them in the middle, approvals on top. */
 export function Page({ session, onSignOut }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [route, go] = useRoute();
   const me = session.user ?? null;
   const id = route.page === 'conversation' ? route.id : null;

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { LOCALES, useSpeech } from '@/lib/i18n/locale';
+import { LOCALES, useI18n } from '@/lib/i18n/locale';
 import { IconButton } from '@/ui/Button';
 import { Menu, MenuHeading, MenuItem } from '@/ui/Menu';
 import { lazyPart } from '@/ui/lazy-part';
@@ -9,7 +9,7 @@ const AllowanceList = lazyPart(async () => (await import('@/features/approvals/A
 
 /** Language, appearance, what is allowed without asking, and the way out. */
 export function Settings({ onSignOut }: { onSignOut: (() => void) | null }) {
-  const { t, locale, choose } = useSpeech();
+  const { t, locale, choose } = useI18n();
   const [theme, setTheme] = useTheme();
   const [isListing, setListing] = useState(false);
   return (

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { IconButton } from '@/ui/Button';
 import { Icon } from '@/ui/Icon';
 import styles from './Sidebar.module.css';
@@ -16,7 +16,7 @@ interface Props {
 }
 
 export function Sidebar({ user, children, settings, onNew, onClose }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   return (
     <>
       <div className={styles.head}>

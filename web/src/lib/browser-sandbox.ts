@@ -17,7 +17,6 @@ export async function runInSandbox(code: string): Promise<SandboxResult> {
   frame.setAttribute('allow', '');
   frame.setAttribute('referrerpolicy', 'no-referrer');
   frame.hidden = true;
-  frame.title = 'sandbox';
   frame.src = '/sandbox.html';
   const timer = new AbortController();
   try {

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { draftOf, forgetDrafts, keepDraft } from './drafts';
+import { loadDraft, deleteDrafts, saveDraft } from './drafts';
 
 beforeEach(() => {
   const kept = new Map<string, string>();
@@ -11,20 +11,20 @@ beforeEach(() => {
 });
 
 test('every conversation keeps its own draft, and a new one too', () => {
-  keepDraft(null, 'a new thought');
-  keepDraft('c1', 'to the first');
-  expect([draftOf(null), draftOf('c1'), draftOf('c2')]).toEqual(['a new thought', 'to the first', '']);
-  keepDraft('c1', '');
-  expect([draftOf(null), draftOf('c1')]).toEqual(['a new thought', '']);
-  forgetDrafts();
-  expect(draftOf(null)).toBe('');
+  saveDraft(null, 'a new thought');
+  saveDraft('c1', 'to the first');
+  expect([loadDraft(null), loadDraft('c1'), loadDraft('c2')]).toEqual(['a new thought', 'to the first', '']);
+  saveDraft('c1', '');
+  expect([loadDraft(null), loadDraft('c1')]).toEqual(['a new thought', '']);
+  deleteDrafts();
+  expect(loadDraft(null)).toBe('');
 });
 
 test('only the latest are kept, and what somebody else has written there is no draft', () => {
-  for (let n = 0; n < 60; n += 1) keepDraft(`c${n}`, `text ${n}`);
-  expect([draftOf('c9'), draftOf('c10'), draftOf('c59')]).toEqual(['', 'text 10', 'text 59']);
+  for (let n = 0; n < 60; n += 1) saveDraft(`c${n}`, `text ${n}`);
+  expect([loadDraft('c9'), loadDraft('c10'), loadDraft('c59')]).toEqual(['', 'text 10', 'text 59']);
   localStorage.setItem('helve.drafts', '[1, {');
-  expect(draftOf('c59')).toBe('');
+  expect(loadDraft('c59')).toBe('');
   localStorage.setItem('helve.drafts', '{"c1": 7}');
-  expect(draftOf('c1')).toBe('');
+  expect(loadDraft('c1')).toBe('');
 });

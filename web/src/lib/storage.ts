@@ -1,6 +1,6 @@
 // What this browser remembers. Storage may be forbidden or full, and then nothing is remembered.
 
-export function recall(name: string): string | null {
+export function loadSetting(name: string): string | null {
   try {
     return localStorage.getItem(`helve.${name}`);
   } catch {
@@ -8,7 +8,7 @@ export function recall(name: string): string | null {
   }
 }
 
-export function remember(name: string, value: string | null): void {
+export function saveSetting(name: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(`helve.${name}`);
     else localStorage.setItem(`helve.${name}`, value);

@@ -4,7 +4,8 @@ export function formatDuration(ms: number, locale: string): string {
     new Intl.NumberFormat(locale, {
       style: 'unit',
       unit: name,
-      unitDisplay: 'narrow',
+      // A narrow unit is not translated everywhere.
+      unitDisplay: locale.startsWith('en') ? 'narrow' : 'short',
       maximumFractionDigits: digits,
     }).format(value);
   if (ms < 1_000) return unit(Math.max(0, Math.round(ms)), 'millisecond');

@@ -1,11 +1,11 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from './Button';
 import styles from './Clip.module.css';
 
 /** Shows the beginning of what is long, so that it is seen that there is more, and all of it on demand. */
 export function Clip({ children }: { children: ReactNode }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const ref = useRef<HTMLDivElement>(null);
   const [isLong, setLong] = useState(false);
   const [isOpen, setOpen] = useState(false);

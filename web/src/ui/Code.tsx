@@ -1,5 +1,5 @@
 import { type ReactNode, memo } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { type Surroundings, visiblePieces } from '@/lib/visible-text';
 import styles from './Code.module.css';
 import { useHighlighter } from './use-highlighter';
@@ -38,7 +38,7 @@ export const VisibleText = memo(function VisibleText({ text }: { text: string })
 
 /** What shows itself as it is, and what does not by its name. */
 export function Pieces({ text, inside }: { text: string; inside: Surroundings }): ReactNode {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   return visiblePieces(text, inside).map((piece, index) =>
     piece.hidden ? (
       <span key={index} className={styles.hidden} title={t.code.hiddenCharacter}>

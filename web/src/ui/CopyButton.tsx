@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { IconButton } from './Button';
 
 const SHOWN_MS = 1_500;
 
 export function CopyButton({ text, label }: { text: string; label?: string }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;

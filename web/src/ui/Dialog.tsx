@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { IconButton } from './Button';
 import styles from './Dialog.module.css';
 
@@ -11,7 +11,7 @@ interface Props {
 
 /** A modal window. The browser keeps the focus inside, closes it on Escape and gives the focus back. */
 export function Dialog({ title, onClose, children }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => ref.current?.showModal(), []);

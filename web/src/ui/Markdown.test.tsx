@@ -1,14 +1,14 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
 import { en } from '@/lib/i18n/en';
-import { SpeechProvider } from '@/lib/i18n/locale';
+import { I18nProvider } from '@/lib/i18n/locale';
 import { Markdown } from './Markdown';
 
 function html(text: string): string {
   return renderToStaticMarkup(
-    <SpeechProvider first={{ locale: 'en', t: en }}>
+    <I18nProvider first={{ locale: 'en', t: en }}>
       <Markdown text={text} />
-    </SpeechProvider>,
+    </I18nProvider>,
   );
 }
 

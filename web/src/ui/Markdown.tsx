@@ -2,7 +2,7 @@
 // ever made from text, and nothing is loaded from anywhere.
 
 import { Fragment, type ReactNode, memo, useState } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { growingReader } from '@/lib/markdown/document';
 import type { Align, Block, Inline, ListItem } from '@/lib/markdown/tree';
 import { destination, namesDestination } from '@/lib/markdown/urls';
@@ -24,6 +24,7 @@ export const Markdown = memo(function Markdown({ text, growing = false }: Props)
     <div
       className={growing ? `${styles.markdown} ${styles.growing}` : styles.markdown}
       lang={/\p{Script=Han}/u.test(text) ? 'zh' : undefined}
+      data-written-by="model"
     >
       {document.blocks.map(({ start, block }) => (
         <BlockView key={start} block={block} />
@@ -60,7 +61,7 @@ function blocks(list: Block[]): ReactNode {
 }
 
 function CodeBlock({ text, language }: { text: string; language: string }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   return (
     <div className={styles.codeBlock}>
       <div className={styles.codeHead}>
@@ -87,7 +88,7 @@ function ListView({ start, tight, items }: Extract<Block, { type: 'list' }>) {
 }
 
 function ItemView({ item, tight }: { item: ListItem; tight: boolean }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const content = item.blocks.map((block, index) =>
     tight && block.type === 'paragraph' ? (
       <Fragment key={index}>{inline(block.children)}</Fragment>
@@ -188,7 +189,7 @@ function Emphasis({ words }: { words: Inline[] }) {
 
 /** The words are the model's, so they could name another place than the one where the link leads. */
 function Link({ href, children }: Extract<Inline, { type: 'link' }>) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const host = destination(href);
   return (
     <a
@@ -215,7 +216,7 @@ function wordsOf(nodes: Inline[]): string {
 
 /** An image would tell its server that, when and what somebody reads; so it is only named. */
 function ImageChip({ href, alt }: { href: string | null; alt: string }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const words = (
     <>
       <Icon name="image" size={14} />

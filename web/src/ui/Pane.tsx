@@ -21,7 +21,7 @@ export function Pane({ title, text, whole = false, children }: Props) {
       </div>
       {/* It scrolls, so it must be reachable by the keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre className={whole ? `${styles.body} ${styles.whole}` : styles.body} tabIndex={0}>
+      <pre className={whole ? `${styles.body} ${styles.whole}` : styles.body} tabIndex={0} data-written-by="tool">
         {children}
       </pre>
     </div>

@@ -193,6 +193,7 @@ fn replay(facts: &[Fact]) -> Run {
         stream: true,
         pre_search: false,
         end_when_refused: false,
+        request_id: None,
         input: RunInput::Conversation,
     };
     Run::replay(RUN, setup, facts.iter().map(|fact| (Timestamp(0), fact))).unwrap()

@@ -60,6 +60,7 @@ impl Story {
             stream: true,
             pre_search: false,
             end_when_refused: false,
+            request_id: None,
             input: RunInput::Conversation,
         };
         let row = Run {

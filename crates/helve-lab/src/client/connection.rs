@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use helve_types::{CallId, MessageId, RunId};
+use helve_wire::sse::{SseEvent, SseReader};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -155,7 +156,7 @@ impl ServerConnection<'_> {
 /// The frames of a stream.
 pub(crate) struct Frames {
     bytes: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
-    held: Vec<u8>,
+    reader: SseReader,
     wire: Wire,
     last: u64,
 }
@@ -169,7 +170,7 @@ pub(crate) struct Frame {
 
 impl Frames {
     pub(crate) fn new(response: Response, wire: Wire, after: u64) -> Self {
-        Self { bytes: response.bytes_stream().boxed(), held: vec![], wire, last: after }
+        Self { bytes: response.bytes_stream().boxed(), reader: reader(), wire, last: after }
     }
 
     /// The frame as the wire brings it.
@@ -184,39 +185,34 @@ impl Frames {
     /// The next frame with data, or none at the stream's proper end.
     pub(crate) async fn next(&mut self) -> Result<Option<Frame>, ServerGone> {
         loop {
-            while let Some(end) = self.held.windows(2).position(|pair| pair == b"\n\n") {
-                let frame: Vec<u8> = self.held.drain(..end + 2).collect();
-                if let Some(frame) = parse(&String::from_utf8_lossy(&frame)) {
-                    return Ok(Some(self.distort(frame)));
-                }
+            if let Some(Ok(event)) = self.reader.next_event() {
+                return Ok(Some(self.distort(event.into())));
             }
             match self.bytes.next().await {
-                Some(bytes) => self.held.extend_from_slice(&bytes?),
+                Some(bytes) => self.reader.push(&bytes?),
                 None => return Ok(None),
             }
         }
     }
 }
 
-/// Comments and `retry:` are no frames.
-pub(crate) fn parse(text: &str) -> Option<Frame> {
-    let mut id = None;
-    let mut data: Option<String> = None;
-    for line in text.lines() {
-        if let Some(value) = line.strip_prefix("id:") {
-            id = value.trim().parse().ok();
-        } else if let Some(value) = line.strip_prefix("data:") {
-            let value = value.strip_prefix(' ').unwrap_or(value);
-            match &mut data {
-                Some(data) => {
-                    data.push('\n');
-                    data.push_str(value);
-                }
-                None => data = Some(value.to_owned()),
-            }
-        }
+impl From<SseEvent> for Frame {
+    fn from(event: SseEvent) -> Self {
+        Self { id: event.id.and_then(|id| id.parse().ok()), data: event.data }
     }
-    Some(Frame { id, data: data? })
+}
+
+/// No event of a server in the lab is larger.
+fn reader() -> SseReader {
+    SseReader::new(64 << 20)
+}
+
+/// The frame that a text is; none for a comment or `retry:`.
+pub(crate) fn parse(text: &str) -> Option<Frame> {
+    let mut reader = reader();
+    reader.push(text.as_bytes());
+    reader.finish();
+    reader.next_event()?.ok().map(Frame::from)
 }
 
 #[cfg(test)]

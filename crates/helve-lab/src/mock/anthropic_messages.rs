@@ -25,7 +25,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     route: |path| (path == "/v1/messages").then(Route::default),
     read,
     frames,
-    whole,
+    whole: whole_answer,
     error,
     too_long: |asked, fits| error(400, &format!("prompt is too long: {asked} tokens > {fits} maximum")),
 };

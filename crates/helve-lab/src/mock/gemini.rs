@@ -23,7 +23,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     route,
     read,
     frames,
-    whole,
+    whole: whole_answer,
     error: |code, message| json!({"error": {"code": code, "message": message, "status": "UNAVAILABLE"}}),
     too_long: |asked, fits| {
         let message =

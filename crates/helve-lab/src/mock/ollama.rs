@@ -21,7 +21,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     route: |path| (path == "/api/chat").then_some(Route { model: None, stream: Some(true) }),
     read,
     frames,
-    whole,
+    whole: whole_answer,
     error: |_, message| json!({"error": message}),
     too_long: |asked, fits| json!({"error": format!("the input length {asked} exceeds the context length of {fits}")}),
 };

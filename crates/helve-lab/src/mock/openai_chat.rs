@@ -24,7 +24,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     route: |path| path.ends_with("/chat/completions").then(Route::default),
     read,
     frames,
-    whole,
+    whole: whole_answer,
     error: |_, message| json!({"error": {"message": message, "type": "overloaded_error"}}),
     too_long: |asked, fits| {
         let message = format!(

@@ -1,14 +1,12 @@
 //! The parts of the store that the lab leaves alone: all but the log.
 
 use helve_store::{
-    Access, Allowance, AllowanceFilter, AllowanceKey, Approval, ApprovalFilter, AuditEntry, CallRecord,
+    Access, Allowance, AllowanceFilter, AllowanceKey, Approval, ApprovalFilter, AuditEntry, Bus, CallRecord,
     Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, Page, PlanBody, PlanChange,
-    Plans, Rows, RunFilter, RunRecord, Scope, Share, Store, StoreFuture, Token, ToolGrantRow, ToolOffer,
-    ToolRow, UserPlan, Views,
+    PlanRecord, Plans, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, RunFilter, RunRecord, Scope,
+    Share, Store, StoreFuture, Token, Views, Wakeups,
 };
-use helve_types::{
-    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, ToolGrant, UserId,
-};
+use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
 use super::{FaultyStore, StoreFault};
 
@@ -46,31 +44,29 @@ unchanged! {Views {
 }}
 
 unchanged! {Rows {
-    fn tools() -> Vec<ToolRow>;
-    fn tool(name: String) -> ToolRow;
-    fn keep_tool(row: ToolRow, expected: u32, audit: AuditEntry) -> ToolRow;
-    fn delete_tool(name: String, expected: Option<u32>, audit: AuditEntry) -> ();
-    fn tool_versions(name: String) -> Vec<ToolRow>;
-    fn switch_tool(name: String, enabled: bool, audit: AuditEntry) -> ();
-    fn tool_switches() -> Vec<(String, bool)>;
-    fn tool_offers() -> Vec<ToolOffer>;
-    fn offer_tool(offer: ToolOffer, audit: AuditEntry) -> ();
-    fn drop_offer(name: String, audit: AuditEntry) -> ();
-    fn take_offer(row: ToolRow, expected: u32, audit: AuditEntry) -> ToolRow;
-    fn tool_grants() -> Vec<ToolGrantRow>;
-    fn keep_granted_tool(row: ToolRow, expected: u32, audit: AuditEntry, grants: Vec<(ToolGrantRow, AuditEntry)>) -> ToolRow;
-    fn grant_tool(grant: ToolGrantRow, audit: AuditEntry) -> ();
-    fn revoke_tool_grant(tool: String, grant: ToolGrant, audit: AuditEntry) -> ();
-    fn tool_changes() -> u64;
+    fn rows(kind: RowKind) -> Vec<RowRecord>;
+    fn row(kind: RowKind, name: String) -> RowRecord;
+    fn row_versions(kind: RowKind, name: String) -> Vec<RowRecord>;
+    fn save_row(change: RowChange) -> RowRecord;
+    fn delete_row(kind: RowKind, name: String, expected: Option<u32>, audit: AuditEntry) -> ();
+    fn offers(kind: RowKind) -> Vec<RowOffer>;
+    fn save_offer(offer: RowOffer, audit: AuditEntry) -> ();
+    fn delete_offer(kind: RowKind, name: String, audit: AuditEntry) -> ();
+    fn grants(kind: RowKind) -> Vec<RowGrant>;
+    fn save_grant(grant: RowGrant, audit: AuditEntry) -> ();
+    fn delete_grant(kind: RowKind, name: String, grant: String, audit: AuditEntry) -> ();
+    fn save_switch(kind: RowKind, name: String, enabled: bool, audit: AuditEntry) -> ();
+    fn switches(kind: RowKind) -> Vec<(String, bool)>;
+    fn row_changes(kind: RowKind) -> u64;
     fn keep_model_profile(model: String, profile: ModelProfile) -> ();
     fn model_profiles() -> Vec<(String, ModelProfile)>;
 }}
 
 unchanged! {Plans {
-    fn create_plan(user: UserId, by: CallId, body: PlanBody, at: Timestamp) -> UserPlan;
-    fn change_plan(user: UserId, change: PlanChange) -> UserPlan;
-    fn plan(user: UserId, number: u32) -> UserPlan;
-    fn plans(user: UserId, page: Page) -> Vec<UserPlan>;
+    fn create_plan(user: UserId, by: CallId, body: PlanBody, at: Timestamp) -> PlanRecord;
+    fn change_plan(user: UserId, change: PlanChange) -> PlanRecord;
+    fn plan(user: UserId, number: u32) -> PlanRecord;
+    fn plans(user: UserId, page: Page) -> Vec<PlanRecord>;
 }}
 
 unchanged! {Access {
@@ -83,6 +79,12 @@ unchanged! {Access {
     fn revoke_allowance(scope: Scope, id: ApprovalId, audit: AuditEntry) -> Allowance;
     fn audit(entry: AuditEntry) -> ();
 }}
+
+impl<B: StoreFault> Bus for FaultyStore<B> {
+    fn subscribe(&self) -> Wakeups {
+        self.inner.subscribe()
+    }
+}
 
 impl<B: StoreFault> Store for FaultyStore<B> {
     fn check(&self) -> StoreFuture<'_, ()> {

@@ -4,10 +4,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt, stream};
-use sse_stream::SseByteStream;
+use futures_util::{Stream, StreamExt};
+use helve_wire::sse::SseReader;
 
-use super::root_cause;
 use super::timed_stream::ReadError;
 use crate::protocol::Framing;
 
@@ -16,9 +15,12 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ReadError>> + Send>>;
 
 pub(super) enum Frames {
-    Events(Box<SseByteStream<ByteStream>>),
+    Events(Events),
     Lines(Lines),
 }
+
+/// The limit on one event. Whole answers have a smaller one (`AnswerBounds`).
+const EVENT_BYTES_MAX: usize = 16 << 20;
 
 impl Frames {
     pub(super) fn new(
@@ -26,33 +28,58 @@ impl Frames {
         bytes: impl Stream<Item = Result<Bytes, ReadError>> + Send + 'static,
     ) -> Self {
         match framing {
-            Framing::Events => {
-                // Without the empty line at its end the last frame would be lost.
-                let ended = bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
-                let bytes: ByteStream = Box::pin(ended);
-                Self::Events(Box::new(SseByteStream::new(bytes)))
-            }
+            Framing::Events => Self::Events(Events {
+                bytes: Box::pin(bytes),
+                reader: SseReader::new(EVENT_BYTES_MAX),
+                ended: false,
+            }),
             Framing::Lines => Self::Lines(Lines::new(Box::pin(bytes))),
         }
     }
 
     /// The next frame that is not empty, or the reason why the stream failed.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<String, String>>> {
-        match self {
-            Self::Lines(lines) => {
-                lines.poll_next(cx).map(|line| line.map(|line| line.map(replace_lone_surrogates)))
-            }
-            Self::Events(events) => loop {
-                match ready!(events.poll_next_unpin(cx)) {
-                    Some(Ok(event)) => {
-                        if let Some(data) = event.data.filter(|data| !data.trim().is_empty()) {
-                            return Poll::Ready(Some(Ok(replace_lone_surrogates(data))));
-                        }
-                    }
-                    Some(Err(error)) => return Poll::Ready(Some(Err(root_cause(&error)))),
-                    None => return Poll::Ready(None),
+        let frame = match self {
+            Self::Lines(lines) => lines.poll_next(cx),
+            Self::Events(events) => events.poll_next(cx),
+        };
+        frame.map(|frame| frame.map(|frame| frame.map(replace_lone_surrogates)))
+    }
+}
+
+pub(super) struct Events {
+    bytes: ByteStream,
+    reader: SseReader,
+    ended: bool,
+}
+
+impl Events {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<String, String>>> {
+        loop {
+            match self.reader.next_event() {
+                Some(Ok(event)) if event.data.trim().is_empty() => continue,
+                Some(event) => {
+                    return Poll::Ready(Some(
+                        event.map(|event| event.data).map_err(|error| error.to_string()),
+                    ));
                 }
-            },
+                None => {}
+            }
+            if self.ended {
+                return Poll::Ready(None);
+            }
+            match ready!(self.bytes.poll_next_unpin(cx)) {
+                Some(Ok(chunk)) => self.reader.push(&chunk),
+                Some(Err(error)) => {
+                    self.ended = true;
+                    return Poll::Ready(Some(Err(error.to_string())));
+                }
+                None => {
+                    self.ended = true;
+                    // Some servers leave out the empty line behind the last event.
+                    self.reader.finish();
+                }
+            }
         }
     }
 }
@@ -157,6 +184,8 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::stream;
+
     use super::*;
 
     async fn frames(framing: Framing, pieces: Vec<Result<Vec<u8>, &str>>) -> Vec<Result<String, String>> {

@@ -70,6 +70,7 @@ impl Shared {
                     reply: machine.message().id,
                     user: record.user.clone(),
                     order: Order::of(&record.setup),
+                    request_id: record.setup.request_id.clone(),
                     journal: journal.clone(),
                     call,
                 };

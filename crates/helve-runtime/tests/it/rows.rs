@@ -6,8 +6,8 @@ use helve_model::{Reply, ScriptedModel};
 use helve_runtime::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest, Started};
 use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
 use helve_tool::{
-    CallContext, Catalogue, Change, Consent, Guards, Maker, Outcome, Registry, Request, Tool, ToolFuture,
-    read_definition,
+    CallContext, Catalogue, Change, Consent, Guards, Outcome, Registry, Request, Tool, ToolBuilder,
+    ToolFuture, read_definition,
 };
 use helve_types::{Answer, Fact, Question, RunId, ToolDefinition, ToolOutput, ToolSpec, World};
 use serde_json::json;
@@ -27,7 +27,7 @@ impl Tool for Post {
     }
 }
 
-fn maker() -> Maker {
+fn maker() -> ToolBuilder {
     Arc::new(|definition: &ToolDefinition, _| {
         let ToolDefinition { name, description, parameters, .. } = definition.clone();
         let spec = ToolSpec::new(name, description, parameters, definition.effect());
@@ -164,7 +164,8 @@ async fn a_tool_in_quarantine_is_kept_by_runs_that_have_it_and_new_ones_get_none
     let office = Office::open(&Arc::default(), &model).await;
     let from = |url: &str| ToolDefinition { tags: vec!["openapi:post".into()], ..letter(url) };
     let offer = async |url: &str| {
-        let offered = office.catalogue.offered("openapi:post", from(url), Consent::Wanted, None, "mei").await;
+        let offered =
+            office.catalogue.receive_offer("openapi:post", from(url), Consent::Wanted, None, "mei").await;
         offered.map(drop).unwrap();
     };
     offer("https://old.example").await;
@@ -189,7 +190,7 @@ async fn a_tool_in_quarantine_is_kept_by_runs_that_have_it_and_new_ones_get_none
     assert_eq!(settle(&mut second.follower).await, "run.finished");
     assert_eq!(office.outputs(second.run).await, ["there is no tool `letter`; the tools are: none"]);
 
-    office.catalogue.reject("letter", "mei").await.unwrap();
+    office.catalogue.reject_offer("letter", "mei").await.unwrap();
     assert!(matches!(ordered().await.unwrap().outcome, Outcome::Finished(_)));
 }
 

@@ -1,4 +1,4 @@
-//! Wrong credentials, counted by address: whoever has shown too many is not compared with anything for a while.
+//! Wrong credentials, counted by address: credentials from an address with too many are not checked for a while.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;

@@ -27,13 +27,13 @@ impl Network {
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         let length = u32::from(self.length) + if self.first.is_ipv4() { 96 } else { 0 };
-        let differing = number(self.first) ^ number(address);
+        let differing = to_number(self.first) ^ to_number(address);
         self.first.is_ipv4() == address.is_ipv4() && differing.leading_zeros() >= length
     }
 }
 
 /// An address as a number of 128 bits; those of version 4 have zeros in front.
-fn number(address: IpAddr) -> u128 {
+fn to_number(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(address.to_bits()),
         IpAddr::V6(address) => address.to_bits(),

@@ -29,7 +29,7 @@ pub(crate) async fn keep_foreign_pages_out(
         https: visitor.https,
     };
     let from_link = is_followed_link(request.method(), request.uri(), request.headers());
-    match check(request.headers(), request.uri(), names, from_link) {
+    match check_origin(request.headers(), request.uri(), names, from_link) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
@@ -44,31 +44,31 @@ struct OwnNames<'a> {
     https: bool,
 }
 
-fn check(headers: &HeaderMap, uri: &Uri, names: OwnNames<'_>, from_link: bool) -> Result<(), Problem> {
-    let host = single(headers, header::HOST).ok_or_else(misdirected)?;
+fn check_origin(headers: &HeaderMap, uri: &Uri, names: OwnNames<'_>, from_link: bool) -> Result<(), Problem> {
+    let host = single_header(headers, header::HOST).ok_or_else(misdirected_problem)?;
     let is_ours = is_ours(host, names.configured, names.local);
     if uri.authority().is_some_and(|authority| authority.as_str() != host) || !is_ours {
-        return Err(misdirected());
+        return Err(misdirected_problem());
     }
     if headers.contains_key(header::ORIGIN) {
-        let origin = single(headers, header::ORIGIN).unwrap_or_default();
+        let origin = single_header(headers, header::ORIGIN).unwrap_or_default();
         let (own, other) = if names.https { ("https://", "http://") } else { ("http://", "https://") };
         if origin.strip_prefix(other) == Some(host) {
             return Err(other_scheme(names.https));
         }
         if origin.strip_prefix(own) != Some(host) {
-            return Err(foreign());
+            return Err(foreign_problem());
         }
     }
     let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
     match site {
-        Some("cross-site" | "same-site") if !from_link => Err(foreign()),
+        Some("cross-site" | "same-site") if !from_link => Err(foreign_problem()),
         _ => Ok(()),
     }
 }
 
-/// Whether somebody followed a link in a message to the page of a question (`links`). That page shows itself to whoever
-/// has the link, in a window of its own, and changes nothing by being shown.
+/// Whether a browser followed a link in a message to the page of a question (`links`). The link is the credential of
+/// that page, and showing it changes nothing.
 fn is_followed_link(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
     let says = |name: &str, word: &str| headers.get(name).is_some_and(|value| value == word);
     matches!(*method, Method::GET | Method::HEAD)
@@ -77,7 +77,7 @@ fn is_followed_link(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
         && says("sec-fetch-dest", "document")
 }
 
-fn single(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(first)
@@ -103,7 +103,7 @@ fn is_ours(host: &str, names: &[String], local: Option<(IpAddr, u16)>) -> bool {
     name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]" || is_own_ip()
 }
 
-fn misdirected() -> Problem {
+fn misdirected_problem() -> Problem {
     Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "unknown_host",
@@ -111,7 +111,7 @@ fn misdirected() -> Problem {
     )
 }
 
-fn foreign() -> Problem {
+fn foreign_problem() -> Problem {
     Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "requests from other sites' pages are refused")
 }
 
@@ -143,7 +143,7 @@ mod tests {
         }
         let local = Some((IpAddr::from([127, 0, 0, 1]), 8890));
         let names = OwnNames { configured: &["helve.example".into()], local, https };
-        match check(&headers, &Uri::from_static("/api/runs"), names, false) {
+        match check_origin(&headers, &Uri::from_static("/api/runs"), names, false) {
             Ok(()) => 200,
             Err(problem) => problem.into_response().status().as_u16(),
         }
@@ -201,7 +201,7 @@ mod tests {
         let local = Some((IpAddr::from([127, 0, 0, 1]), 8890));
         let other = Uri::from_static("http://evil.test/api/runs");
         let names = OwnNames { configured: &[], local, https: false };
-        assert!(check(&headers, &other, names, false).is_err());
+        assert!(check_origin(&headers, &other, names, false).is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use helve_types::Timestamp;
 use subtle::ConstantTimeEq;
 
 pub(crate) const COOKIE: &str = "helve_session";
-/// A browser takes a cookie of this name by https only, for exactly this host, and from nobody else.
+/// A browser accepts a cookie of this name only by https and only from this exact host.
 const HTTPS_COOKIE: &str = "__Host-helve_session";
 /// A cookie counts only together with this header, which a foreign page cannot send.
 pub(crate) const PAGE_HEADER: &str = "x-helve-page";

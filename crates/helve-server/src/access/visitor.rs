@@ -1,6 +1,6 @@
 //! Where a request comes from: the client's address, and whether it came by https. Pure.
 //!
-//! What a header says about that counts only from a proxy that the operator named; anybody can write headers.
+//! Headers about that count only from a proxy that the operator named, since any client can send them.
 
 use std::net::IpAddr;
 
@@ -43,7 +43,7 @@ impl Visitor {
         let is_trusted = |address: IpAddr| trust.proxies.iter().any(|proxy| proxy.contains(address));
         let by_proxy = is_trusted(peer);
         let address = if by_proxy { client_of(headers, is_trusted).unwrap_or(peer) } else { peer };
-        let told = by_proxy.then(|| last(headers, "x-forwarded-proto")).flatten();
+        let told = by_proxy.then(|| last_entry(headers, "x-forwarded-proto")).flatten();
         let https = match told {
             Some(scheme) => scheme.eq_ignore_ascii_case("https"),
             None => is_named_by(headers, trust.https_hosts),
@@ -59,7 +59,7 @@ fn client_of(headers: &HeaderMap, is_trusted: impl Fn(IpAddr) -> bool) -> Option
     let texts = lines.flat_map(|line| line.to_str().unwrap_or("?").rsplit(','));
     let mut nearest = None;
     for text in texts.take(HOPS_MAX) {
-        // What is no address ends the chain: nobody knows who wrote what stands before it.
+        // An entry that is no address ends the chain: the author of the entries before it is unknown.
         let Some(address) = address_of(text.trim()) else { break };
         nearest = Some(address);
         if !is_trusted(address) {
@@ -76,7 +76,7 @@ fn address_of(text: &str) -> Option<IpAddr> {
     bare.parse().ok().or_else(with_port)
 }
 
-fn last<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn last_entry<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get_all(name).iter().next_back()?.to_str().ok()?.rsplit(',').next().map(str::trim)
 }
 

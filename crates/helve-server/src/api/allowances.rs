@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Query, page};
+use crate::input::{Id, Query, page_of};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
@@ -107,12 +107,12 @@ async fn list_allowances(
         Some(ListFilter::All) => AllowanceFilter::All,
         None | Some(ListFilter::InForce) => AllowanceFilter::InForce(now),
     };
-    let held = app.runtime.store().allowances(scope, filter, page(query.limit, query.offset)).await?;
+    let held = app.runtime.store().allowances(scope, filter, page_of(query.limit, query.offset)).await?;
     let mut allowances = Vec::with_capacity(held.len());
     for held in held {
         let is_over = held.within == Within::Run
             && app.runtime.store().run(Scope::Everyone, held.run).await?.state.is_final();
-        allowances.push(view(&app, held, is_over, now));
+        allowances.push(allowance_view(&app, held, is_over, now));
     }
     Ok(axum::Json(AllowanceList { allowances }))
 }
@@ -132,7 +132,7 @@ async fn revoke_allowance(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn view(app: &App, held: Allowance, is_over: bool, now: Timestamp) -> AllowanceView {
+fn allowance_view(app: &App, held: Allowance, is_over: bool, now: Timestamp) -> AllowanceView {
     // A tool that is not registered may be a client's.
     let today = app.runtime.registry().get(&held.tool);
     let state = match held.revoked_at {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Json, Query, page};
+use crate::input::{Id, Json, Query, page_of};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
@@ -113,11 +113,11 @@ pub(crate) async fn list_approvals(
     Query(query): Query<ApprovalQuery>,
 ) -> Result<axum::Json<ApprovalList>, Problem> {
     let scope = match &query.user {
-        // Whoever answers for everybody sees everybody's questions.
+        // Administrators see the questions of all users.
         None => principal.scope(),
         Some(user) => Scope::User(principal.acting_for(Some(user))?),
     };
-    let page = page(query.limit, query.offset);
+    let page = page_of(query.limit, query.offset);
     let store = app.runtime.store();
     let held = match query.state {
         Some(ListFilter::All) => store.approvals(scope, ApprovalFilter::All(page)).await?,
@@ -164,7 +164,7 @@ pub(crate) async fn settle(
     let answered = app.runtime.answer(scope.clone(), id, answer.clone(), by).await;
     let after = store.approval(scope, id).await?;
     match answered {
-        // Somebody was quicker by a moment.
+        // Another answer was recorded first.
         Err(
             CommandError::NotOpen | CommandError::Over | CommandError::Store(StoreError::AlreadyAnswered),
         ) => {

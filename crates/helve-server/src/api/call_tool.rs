@@ -20,6 +20,7 @@ use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::{Json, Path};
 use crate::problem::Problem;
+use crate::request_id::request_id;
 use crate::routes::{Operation, Routes};
 use crate::start_run::{self, RunHeaders, must_be_ready};
 
@@ -57,13 +58,13 @@ pub(crate) struct CallBody {
 pub(crate) struct CallView {
     run: String,
     call: String,
-    /// `finished`, `failed`, `refused` by a guard, or `unknown` if nobody knows whether it happened.
+    /// `finished`, `failed`, `refused` by a guard, or `unknown` if its effect may have happened.
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<ToolOutput>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failure>,
-    /// Why nobody knows.
+    /// Why the outcome is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<String>,
     /// What the tool's check tool says about it.
@@ -91,13 +92,19 @@ pub(crate) async fn call_tool(
     if skip_cache || skip_limit {
         may_skip(&app, &principal, &name, skip_cache, skip_limit).await?;
     }
-    let options = CallOptions { order: order(&principal), skip_cache, skip_limit, key };
-    let called = call(&app, user, &name, arguments, options).await?;
+    let options = CallOptions {
+        order: order_of(&principal),
+        skip_cache,
+        skip_limit,
+        key,
+        request_id: request_id(&headers),
+    };
+    let called = call_for(&app, user, &name, arguments, options).await?;
     let names = RunHeaders::of_call(&called);
-    Ok(names.on(view(called).map(axum::Json)))
+    Ok(names.on(call_view(called).map(axum::Json)))
 }
 
-/// Guards are left out by those who answer for them, and on record first.
+/// Skipping guards needs the right `admin` and leaves a line in the audit.
 async fn may_skip(
     app: &App,
     principal: &Principal,
@@ -115,15 +122,15 @@ async fn may_skip(
         action: "tool.skip_guards".into(),
         detail: format!("{tool} skip_cache={skip_cache} skip_limit={skip_limit}"),
     };
-    tracing::warn!(by = %principal.user, tool, skip_cache, skip_limit, "guards are left out of a call");
+    tracing::warn!(by = %principal.user, tool, skip_cache, skip_limit, "call skips guards");
     Ok(app.runtime.store().audit(entry).await?)
 }
 
-fn order(principal: &Principal) -> Order {
+fn order_of(principal: &Principal) -> Order {
     if principal.is_admin() { Order::Admin } else { Order::User }
 }
 
-async fn call(
+async fn call_for(
     app: &App,
     user: UserId,
     name: &str,
@@ -138,7 +145,7 @@ async fn call(
     Ok(app.runtime.call_tool(user, name, &arguments, options, Progress::default()).await?)
 }
 
-/// Whoever may only chat calls what they could have called in a conversation.
+/// Without the right `admin` only tools that some agent offers to the user can be called.
 fn must_be_offered(app: &App, user: &UserId, name: &str) -> Result<(), Problem> {
     match app.runtime.registry().get(name) {
         Some(tool) if !app.runtime.offers(user, tool.spec()) => {
@@ -153,7 +160,7 @@ fn must_be_offered(app: &App, user: &UserId, name: &str) -> Result<(), Problem> 
     }
 }
 
-fn view(called: Called) -> Result<CallView, Problem> {
+fn call_view(called: Called) -> Result<CallView, Problem> {
     let Called { run, call, outcome, trail, .. } = called;
     let view = CallView {
         run: run.to_string(),
@@ -194,6 +201,6 @@ fn callers_fault(kind: FailureKind) -> Option<(StatusCode, &'static str)> {
 }
 
 fn only_in_a_run() -> Problem {
-    let detail = "this tool needs somebody to act; have it called in a conversation";
+    let detail = "this tool needs a person or a client to act; have it called in a conversation";
     Problem::new(StatusCode::CONFLICT, "needs_a_run", detail)
 }

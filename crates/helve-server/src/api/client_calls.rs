@@ -1,4 +1,4 @@
-//! Calls that clients run: claim one, then bring its result.
+//! Calls that clients run: claim one, then send its result.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -31,7 +31,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             Operation::post(
                 "/api/runs/{run}/calls/{call}/result",
                 Right::Chat,
-                "Bring the result of a client's tool",
+                "Send the result of a client's tool",
             )
             .for_user()
             .example(json!({"result_token": "6ec137c097e7", "result": {"clipboard": "hello"}}))
@@ -50,7 +50,7 @@ pub(crate) struct ClaimBody {
 pub(crate) struct ClaimView {
     /// Goes back with the result, which counts only with it.
     result_token: String,
-    /// Whoever is not heard for this long loses the call. To claim it again is to be heard.
+    /// A client that sends nothing for this long loses the call. Claiming it again renews the lease.
     lease_ms: u64,
     tool: String,
     /// What is to be run, as JSON text.

@@ -96,7 +96,7 @@ async fn examine(
     State(app): State<App>,
     Query(query): Query<DoctorQuery>,
 ) -> Result<axum::Json<DoctorReport>, Problem> {
-    let doctor = app.doctor().ok_or_else(|| Problem::not_found("doctor"))?;
+    let doctor = app.doctor.as_ref().ok_or_else(|| Problem::not_found("doctor"))?;
     let language = match query.lang {
         FindingLanguage::En => Language::English,
         FindingLanguage::Zh => Language::Chinese,

@@ -39,7 +39,7 @@ const LOG_BYTES: usize = 64 << 10;
 pub(crate) struct ExecutionQuery {
     /// The name of a tool.
     tool: Option<String>,
-    /// Another user's, for those with the right `admin`, who get everybody's if nobody is named.
+    /// Another user's, for those with the right `admin`, who get those of all users if none is named.
     user: Option<String>,
     /// `planned`, `asked`, `approved`, `started`, `delegated`, `claimed`, `succeeded`, `failed`, `denied`, `expired` or `unknown`.
     state: Option<String>,
@@ -128,11 +128,11 @@ impl ExecutionView {
             state: record.state.as_str().into(),
             attempts: record.attempt,
             arguments_bytes: record.call.arguments.len(),
-            arguments: beginning(record.call.arguments, chars_max),
+            arguments: truncate(record.call.arguments, chars_max),
             from_cache: record.trail.from_cache(),
             trail: record.trail,
             failure: record.failure,
-            problem: record.problem.map(|problem| beginning(problem, chars_max)),
+            problem: record.problem.map(|problem| truncate(problem, chars_max)),
             output: None,
             output_at: record.output_bytes.map(|_| format!("/api/executions/{}", record.call.id)),
             output_bytes: record.output_bytes,
@@ -144,7 +144,7 @@ impl ExecutionView {
     }
 }
 
-fn beginning(text: String, chars_max: usize) -> String {
+fn truncate(text: String, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         None => text,
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -181,7 +181,7 @@ pub(crate) async fn get_execution(
     if view.output_bytes.is_some()
         && let Some(output) = output_of(&**store, run, &call).await?
     {
-        let shown = beginning(output.text.clone(), SHOWN_CHARS_MAX);
+        let shown = truncate(output.text.clone(), SHOWN_CHARS_MAX);
         // What was cut for the model is kept beside the log.
         let is_whole = shown == output.text && output.whole_bytes.is_none();
         view.output_at = (!is_whole).then(|| match output.whole_bytes {
@@ -216,27 +216,28 @@ impl ExecutionQuery {
             tool: self.tool,
             // Part of the scope.
             user: None,
-            state: self.state.as_deref().map(state).transpose()?,
+            state: self.state.as_deref().map(parse_state).transpose()?,
             from: self.from.map(Timestamp),
             to: self.to.map(Timestamp),
-            run: self.run.as_deref().map(run).transpose()?,
+            run: self.run.as_deref().map(parse_run).transpose()?,
         };
         let before = self.before.map(|text| text.parse::<Mark>()).transpose();
-        let before = before.map_err(|error| wrong(&format!("`before`: {error}; take `next` of a page")))?;
+        let before =
+            before.map_err(|error| bad_query(&format!("`before`: {error}; take `next` of a page")))?;
         Ok((filter, before))
     }
 }
 
-fn state(text: &str) -> Result<CallState, Problem> {
+fn parse_state(text: &str) -> Result<CallState, Problem> {
     let known = || CallState::ALL.map(|state| format!("`{}`", state.as_str())).join(", ");
     CallState::parse(text)
-        .ok_or_else(|| wrong(&format!("`state`: there is no `{text}`; use one of {}", known())))
+        .ok_or_else(|| bad_query(&format!("`state`: there is no `{text}`; use one of {}", known())))
 }
 
-fn run(text: &str) -> Result<RunId, Problem> {
-    text.parse().map_err(|error| wrong(&format!("`run`: {error}")))
+fn parse_run(text: &str) -> Result<RunId, Problem> {
+    text.parse().map_err(|error| bad_query(&format!("`run`: {error}")))
 }
 
-fn wrong(what: &str) -> Problem {
+fn bad_query(what: &str) -> Problem {
     Problem::bad_request("bad_query", format!("the address does not fit: {what}"))
 }

@@ -76,10 +76,10 @@ pub(crate) async fn get_file(
 ) -> Result<Response, Problem> {
     let run: RunId = run.parse().map_err(|_| Problem::not_found("file"))?;
     let file = app.runtime.store().file(principal.scope(), run, file).await?;
-    Ok(serve(&file, &asked))
+    Ok(file_response(&file, &asked))
 }
 
-fn serve(file: &KeptFile, asked: &HeaderMap) -> Response {
+fn file_response(file: &KeptFile, asked: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", file.id);
     let is_held = asked.get(header::IF_NONE_MATCH).is_some_and(|held| held.as_bytes() == tag.as_bytes());
     let mut response = StatusCode::NOT_MODIFIED.into_response();
@@ -87,7 +87,7 @@ fn serve(file: &KeptFile, asked: &HeaderMap) -> Response {
         response = file.bytes.to_vec().into_response();
         describe_file(&mut response, file);
     }
-    set(
+    set_headers(
         &mut response,
         [
             (header::ETAG, tag.as_str()),
@@ -105,8 +105,11 @@ fn describe_file(response: &mut Response, file: &KeptFile) {
     let kind = served_type(&file.media_type);
     let how = if PICTURES.contains(&kind) { "inline" } else { "attachment" };
     let kind = if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind.to_owned() };
-    let disposition = format!("{how}; filename*=UTF-8''{}", percent(&file.name));
-    set(response, [(header::CONTENT_TYPE, kind.as_str()), (header::CONTENT_DISPOSITION, &disposition)]);
+    let disposition = format!("{how}; filename*=UTF-8''{}", percent_encode(&file.name));
+    set_headers(
+        response,
+        [(header::CONTENT_TYPE, kind.as_str()), (header::CONTENT_DISPOSITION, &disposition)],
+    );
 }
 
 /// The type as it is known here, or plain bytes.
@@ -117,7 +120,7 @@ fn served_type(media_type: &str) -> &'static str {
 }
 
 /// A name as RFC 8187 wants it.
-fn percent(name: &str) -> String {
+fn percent_encode(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
@@ -162,7 +165,7 @@ pub(crate) async fn get_output(
     })?;
     let part = piece(&whole, query.offset, query.limit.unwrap_or(usize::MAX));
     let mut response = part.text.to_owned().into_response();
-    set(
+    set_headers(
         &mut response,
         [
             (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
@@ -173,12 +176,12 @@ pub(crate) async fn get_output(
         ],
     );
     if part.end < whole.len() {
-        set(&mut response, [(NEXT_OFFSET, part.end.to_string().as_str())]);
+        set_headers(&mut response, [(NEXT_OFFSET, part.end.to_string().as_str())]);
     }
     Ok(response)
 }
 
-fn set<const N: usize>(response: &mut Response, headers: [(HeaderName, &str); N]) {
+fn set_headers<const N: usize>(response: &mut Response, headers: [(HeaderName, &str); N]) {
     for (name, value) in headers {
         if let Ok(value) = HeaderValue::try_from(value) {
             response.headers_mut().insert(name, value);
@@ -209,6 +212,6 @@ mod tests {
 
     #[test]
     fn a_name_cannot_leave_its_header() {
-        assert_eq!(percent("猫 \"x\"\r\n.png"), "%E7%8C%AB%20%22x%22%0D%0A.png");
+        assert_eq!(percent_encode("猫 \"x\"\r\n.png"), "%E7%8C%AB%20%22x%22%0D%0A.png");
     }
 }

@@ -30,15 +30,15 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
 }
 
-/// So long an answer of the store is good enough.
+/// How long a check is valid.
 const CHECK_KEPT: Duration = Duration::from_secs(1);
 
-/// Whether the store worked when it was last looked at.
+/// The result of the latest check of the store.
 #[derive(Default)]
 pub(crate) struct StoreCheck(Mutex<Option<(Instant, bool)>>);
 
 impl StoreCheck {
-    /// Whoever asks while somebody looks waits for what is seen.
+    /// Concurrent callers wait for one check and share its result.
     async fn works<F>(&self, check: impl FnOnce() -> F) -> bool
     where
         F: Future<Output = Result<(), StoreError>>,
@@ -51,7 +51,7 @@ impl StoreCheck {
         }
         let checked = check().await;
         if let Err(error) = &checked {
-            tracing::error!(%error, "the store does not work");
+            tracing::error!(%error, "store check failed");
         }
         *last = Some((Instant::now(), checked.is_ok()));
         checked.is_ok()

@@ -47,7 +47,7 @@ pub struct ImportBody {
     #[serde(default)]
     pub remove_gone: bool,
     /// Agree to what the document has made of tools that it made before. Without this, a tool that it changes is put in
-    /// quarantine until somebody agrees.
+    /// quarantine until an administrator agrees.
     #[serde(default)]
     pub agree: bool,
     /// The `document_hash` of a preview: nothing is kept if the document is another one by now.
@@ -99,7 +99,7 @@ pub struct ImportedTool {
     /// What is odd about it: look before you agree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// It was there and has changed; no new run gets it until somebody agrees. In a preview: it would be so.
+    /// It was there and has changed; no new run gets it until an administrator agrees. In a preview: it would be so.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quarantined: bool,
     /// Why it cannot be, or was not, kept.
@@ -197,7 +197,7 @@ async fn import_openapi(
     principal: Principal,
     body: LargeJson<ImportBody>,
 ) -> Result<axum::Json<ImportReport>, Problem> {
-    let importer = app.importer().ok_or_else(|| {
+    let importer = app.importer.as_ref().ok_or_else(|| {
         Problem::new(StatusCode::NOT_IMPLEMENTED, "no_importer", "this server imports no documents")
     })?;
     if body.0.document.is_some() == body.0.url.is_some() {

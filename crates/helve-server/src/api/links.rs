@@ -1,6 +1,6 @@
 //! Signed links: one question, shown and answered without signing in.
 //!
-//! Whoever has a link may answer its one question, until it expires or the question is settled; it shows and opens
+//! The holder of a link may answer its one question, until it expires or the question is settled; it shows and opens
 //! nothing else. The mark in it is made with the installation's key over the question, the end and the user, so none can
 //! be made up and none fits another question. Looking at a link changes nothing, since mail scanners do; only the form on
 //! the page acts, and what it says is on record as said by `link:<user>`, never as the user.
@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::page::{Frame, card, settled, told};
+use self::page::{Frame, message_page, question_page, settled_page};
 use self::words::Words;
 use crate::access::{Right, Visitor};
 use crate::api::approvals::{ApprovalView, settle};
@@ -141,7 +141,7 @@ impl AnswerForm {
 
 /// The question of a link that is good, or the page that says that it is not. A link that was not made here and one to a
 /// question that does not exist are told the same.
-async fn question(
+async fn find_question(
     app: &App,
     visitor: Visitor,
     id: ApprovalId,
@@ -149,30 +149,30 @@ async fn question(
     frame: &Frame,
 ) -> Result<Approval, Response> {
     let words = frame.words;
-    // A wrong mark is not counted: nobody guesses one, and any page can send its readers to a wrong link.
+    // A wrong mark is not counted: it cannot be guessed, and any page can send its readers to a wrong link.
     if app.access.may_try(visitor).is_err() {
-        return Err(told(frame, StatusCode::TOO_MANY_REQUESTS, words.too_many_guesses));
+        return Err(message_page(frame, StatusCode::TOO_MANY_REQUESTS, words.too_many_guesses));
     }
-    let unknown = || told(frame, StatusCode::NOT_FOUND, words.bad_link);
-    let links = app.links().ok_or_else(unknown)?;
+    let unknown = || message_page(frame, StatusCode::NOT_FOUND, words.bad_link);
+    let links = app.links.as_ref().ok_or_else(unknown)?;
     let held = match app.runtime.store().approval(Scope::Everyone, id).await {
         Ok(held) => held,
         Err(helve_store::StoreError::NotFound(_)) => return Err(unknown()),
         Err(error) => {
-            tracing::error!(%error, "the question of a link cannot be read");
-            return Err(told(frame, StatusCode::SERVICE_UNAVAILABLE, words.unavailable));
+            tracing::error!(%error, "approval link: question not read");
+            return Err(message_page(frame, StatusCode::SERVICE_UNAVAILABLE, words.unavailable));
         }
     };
     if !links.knows(&held, asked) {
         return Err(unknown());
     }
     if app.runtime.world().now().0 >= asked.until {
-        return Err(told(frame, StatusCode::GONE, words.expired_link));
+        return Err(message_page(frame, StatusCode::GONE, words.expired_link));
     }
     Ok(held)
 }
 
-fn frame(app: &App, headers: &HeaderMap, asked: Option<&LinkQuery>) -> Frame {
+fn page_frame(app: &App, headers: &HeaderMap, asked: Option<&LinkQuery>) -> Frame {
     let words = Words::of(headers, asked.and_then(|asked| asked.lang.as_deref()));
     // A mark is hexadecimal; anything else is no link of ours and not worth repeating.
     let query = asked
@@ -189,13 +189,13 @@ async fn show_question_page(
     asked: Result<Query<LinkQuery>, Problem>,
     headers: HeaderMap,
 ) -> Response {
-    let frame = frame(&app, &headers, asked.as_ref().ok().map(|Query(asked)| asked));
+    let frame = page_frame(&app, &headers, asked.as_ref().ok().map(|Query(asked)| asked));
     let (Ok(Id(id)), Ok(Query(asked))) = (id, asked) else {
-        return told(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
+        return message_page(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
     };
-    match question(&app, visitor, id, &asked, &frame).await {
-        Ok(held) if held.state == ApprovalState::Pending => card(&frame, &held),
-        Ok(held) => settled(&frame, StatusCode::OK, &held),
+    match find_question(&app, visitor, id, &asked, &frame).await {
+        Ok(held) if held.state == ApprovalState::Pending => question_page(&frame, &held),
+        Ok(held) => settled_page(&frame, StatusCode::OK, &held),
         Err(page) => page,
     }
 }
@@ -210,29 +210,29 @@ async fn answer_by_link(
 ) -> Response {
     let headers = request.headers().clone();
     let uri = request.uri().clone();
-    let frame = frame(&app, &headers, asked.as_ref().ok().map(|Query(asked)| asked));
+    let frame = page_frame(&app, &headers, asked.as_ref().ok().map(|Query(asked)| asked));
     let (Ok(Id(id)), Ok(Query(asked))) = (id, asked) else {
-        return told(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
+        return message_page(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
     };
-    let held = match question(&app, visitor, id, &asked, &frame).await {
+    let held = match find_question(&app, visitor, id, &asked, &frame).await {
         Ok(held) => held,
         Err(page) => return page,
     };
     if !is_from_our_page(&headers) {
-        return told(&frame, StatusCode::FORBIDDEN, frame.words.not_from_here);
+        return message_page(&frame, StatusCode::FORBIDDEN, frame.words.not_from_here);
     }
     let said: AnswerForm = match read_form(&app, request).await {
         Ok(said) => said,
-        Err(status) => return told(&frame, status, frame.words.not_understood),
+        Err(status) => return message_page(&frame, status, frame.words.not_understood),
     };
     let answer = said.answer();
     if !answer.fits(held.question.kind) {
-        return told(&frame, StatusCode::BAD_REQUEST, frame.words.not_understood);
+        return message_page(&frame, StatusCode::BAD_REQUEST, frame.words.not_understood);
     }
-    answered(&app, &frame, &held, answer, &uri).await
+    record_answer(&app, &frame, &held, answer, &uri).await
 }
 
-async fn answered(app: &App, frame: &Frame, held: &Approval, answer: Answer, uri: &Uri) -> Response {
+async fn record_answer(app: &App, frame: &Frame, held: &Approval, answer: Answer, uri: &Uri) -> Response {
     let scope = Scope::User(held.user.clone());
     let by = format!("link:{}", held.user);
     match settle(app, scope.clone(), held.id(), answer, by).await {
@@ -240,14 +240,16 @@ async fn answered(app: &App, frame: &Frame, held: &Approval, answer: Answer, uri
         Ok(_) => frame.see_other(uri),
         Err(CommandError::NotOpen | CommandError::Expired | CommandError::Over) => {
             match app.runtime.store().approval(scope, held.id()).await {
-                Ok(now) => settled(frame, StatusCode::CONFLICT, &now),
-                Err(_) => told(frame, StatusCode::SERVICE_UNAVAILABLE, frame.words.unavailable),
+                Ok(now) => settled_page(frame, StatusCode::CONFLICT, &now),
+                Err(_) => message_page(frame, StatusCode::SERVICE_UNAVAILABLE, frame.words.unavailable),
             }
         }
-        Err(CommandError::DoesNotFit) => told(frame, StatusCode::BAD_REQUEST, frame.words.not_understood),
+        Err(CommandError::DoesNotFit) => {
+            message_page(frame, StatusCode::BAD_REQUEST, frame.words.not_understood)
+        }
         Err(error) => {
-            tracing::error!(%error, approval = %held.id(), "the answer of a link could not be kept");
-            told(frame, StatusCode::SERVICE_UNAVAILABLE, frame.words.unavailable)
+            tracing::error!(%error, approval = %held.id(), "approval link: answer not recorded");
+            message_page(frame, StatusCode::SERVICE_UNAVAILABLE, frame.words.unavailable)
         }
     }
 }

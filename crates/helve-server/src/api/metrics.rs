@@ -1,7 +1,6 @@
 //! `/metrics`: what everything counts anyway, written as Prometheus reads it.
 //!
-//! Tools, models and runs count in plain atomics whose handles they hold, so watching costs nothing until somebody looks;
-//! this reads them when it is asked to. Labels are names of registered tools and configured models and fixed words,
+//! Tools, models and runs count in plain atomics; this module reads them for each request. Labels are names of registered tools and configured models and fixed words,
 //! so there are no more series than there are things.
 
 mod exposition;
@@ -26,17 +25,17 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 
 pub(crate) async fn metrics(State(app): State<App>) -> ([(HeaderName, &'static str); 1], String) {
     let mut page = Exposition::default();
-    process(&app, &mut page);
-    runs(&app, &mut page);
-    streams(&app, &mut page);
-    disk(&app, &mut page);
-    tools(&app, &mut page);
-    guards(&app, &mut page);
-    models(&app, &mut page);
+    write_process(&app, &mut page);
+    write_runs(&app, &mut page);
+    write_streams(&app, &mut page);
+    write_disk(&app, &mut page);
+    write_tools(&app, &mut page);
+    write_guards(&app, &mut page);
+    write_models(&app, &mut page);
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.finish())
 }
 
-fn process(app: &App, page: &mut Exposition) {
+fn write_process(app: &App, page: &mut Exposition) {
     page.family("helve_build_info", Kind::Gauge, "Which Helve this is.");
     page.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     page.family("process_start_time_seconds", Kind::Gauge, "When the server started, since 1970.");
@@ -49,7 +48,7 @@ fn process(app: &App, page: &mut Exposition) {
     for (class, count) in app.answers.read() {
         page.sample(&[("status", class)], count as f64);
     }
-    if let Some(count) = app.withheld() {
+    if let Some(count) = app.secrets_withheld() {
         page.family(
             "helve_secrets_withheld_total",
             Kind::Counter,
@@ -57,7 +56,7 @@ fn process(app: &App, page: &mut Exposition) {
         );
         page.sample(&[], count as f64);
     }
-    if let Some(count) = app.untold() {
+    if let Some(count) = app.notices_lost() {
         page.family(
             "helve_approval_notices_lost_total",
             Kind::Counter,
@@ -75,14 +74,14 @@ fn resident_bytes() -> Option<u64> {
     Some(kib * 1_024)
 }
 
-fn runs(app: &App, page: &mut Exposition) {
+fn write_runs(app: &App, page: &mut Exposition) {
     let counts = app.runtime.run_metrics();
     let admission = app.runtime.admission();
     page.family("helve_runs_active", Kind::Gauge, "Runs that are at work now.");
     page.sample(&[], admission.inside as f64);
     page.family("helve_runs_queued", Kind::Gauge, "Runs that wait for their turn.");
     page.sample(&[], admission.waiting as f64);
-    rejected(page, "helve_runs_refused_total", "Runs that were not begun, by whose bound.", admission);
+    write_rejected(page, "helve_runs_refused_total", "Runs that were not begun, by whose bound.", admission);
     page.family("helve_runs_started_total", Kind::Counter, "Runs that were started.");
     page.sample(&[], counts.started as f64);
     page.family("helve_runs_resumed_total", Kind::Counter, "Runs that were taken up again.");
@@ -101,22 +100,27 @@ fn runs(app: &App, page: &mut Exposition) {
     }
 }
 
-fn streams(app: &App, page: &mut Exposition) {
+fn write_streams(app: &App, page: &mut Exposition) {
     let streams = app.streams.status();
     page.family("helve_streams_open", Kind::Gauge, "Streams of events that are open.");
     page.sample(&[], streams.inside as f64);
-    rejected(page, "helve_streams_refused_total", "Streams that were not opened, by whose bound.", streams);
+    write_rejected(
+        page,
+        "helve_streams_refused_total",
+        "Streams that were not opened, by whose bound.",
+        streams,
+    );
 }
 
-fn rejected(page: &mut Exposition, family: &'static str, help: &str, status: AdmissionStatus) {
+fn write_rejected(page: &mut Exposition, family: &'static str, help: &str, status: AdmissionStatus) {
     page.family(family, Kind::Counter, help);
     for (bound, count) in ["user", "all"].into_iter().zip(status.rejected) {
         page.sample(&[("bound", bound)], count as f64);
     }
 }
 
-/// Of a disk that nobody has measured there is nothing to tell.
-fn disk(app: &App, page: &mut Exposition) {
+/// Writes nothing where the disk is not measured.
+fn write_disk(app: &App, page: &mut Exposition) {
     let Some(disk) = app.runtime.disk().status() else { return };
     page.family("helve_disk_free_bytes", Kind::Gauge, "Room on the disk of the data directory.");
     page.sample(&[], disk.room.free as f64);
@@ -126,7 +130,7 @@ fn disk(app: &App, page: &mut Exposition) {
     page.sample(&[], f64::from(u8::from(disk.low)));
 }
 
-fn tools(app: &App, page: &mut Exposition) {
+fn write_tools(app: &App, page: &mut Exposition) {
     let tools: Vec<_> = app.runtime.registry().all().into_iter().map(|tool| (tool.metrics(), tool)).collect();
     page.family("helve_tool_calls_total", Kind::Counter, "Calls that are over, by tool and outcome.");
     for (counts, tool) in &tools {
@@ -137,33 +141,33 @@ fn tools(app: &App, page: &mut Exposition) {
             ("unknown", counts.unknown),
             ("fallback", counts.from_fallback),
         ] {
-            page.sample(&[("tool", name(tool)), ("outcome", outcome)], count as f64);
+            page.sample(&[("tool", tool_name(tool)), ("outcome", outcome)], count as f64);
         }
     }
     page.family("helve_tool_cached_total", Kind::Counter, "Calls answered without running the tool, by how.");
     for (counts, tool) in &tools {
         let hits = counts.from_cache - counts.shared;
-        page.sample(&[("tool", name(tool)), ("found", "hit")], hits as f64);
-        page.sample(&[("tool", name(tool)), ("found", "shared")], counts.shared as f64);
+        page.sample(&[("tool", tool_name(tool)), ("found", "hit")], hits as f64);
+        page.sample(&[("tool", tool_name(tool)), ("found", "shared")], counts.shared as f64);
     }
     page.family("helve_tool_call_seconds", Kind::Histogram, "How long calls took, cached ones included.");
     for (_, tool) in &tools {
-        page.distribution(&[("tool", name(tool))], &tool.latency());
+        page.distribution(&[("tool", tool_name(tool))], &tool.latency());
     }
     page.family("helve_tool_enabled", Kind::Gauge, "Whether the tool may be called.");
     for (_, tool) in &tools {
-        page.sample(&[("tool", name(tool))], f64::from(u8::from(tool.is_enabled())));
+        page.sample(&[("tool", tool_name(tool))], f64::from(u8::from(tool.is_enabled())));
     }
 }
 
-fn name(tool: &Registered) -> &str {
+fn tool_name(tool: &Registered) -> &str {
     &tool.spec().name
 }
 
 /// Tools without a limit or a breaker have no series for it.
-fn guards(app: &App, page: &mut Exposition) {
+fn write_guards(app: &App, page: &mut Exposition) {
     let tools: Vec<_> = app.runtime.registry().all().into_iter().map(|tool| (tool.status(), tool)).collect();
-    let limits = || tools.iter().filter_map(|(status, tool)| Some((status.limit?, name(tool))));
+    let limits = || tools.iter().filter_map(|(status, tool)| Some((status.limit?, tool_name(tool))));
     page.family("helve_tool_in_use", Kind::Gauge, "Calls that hold a place of the tool's limit.");
     for (limit, tool) in limits() {
         page.sample(&[("tool", tool)], f64::from(limit.in_use));
@@ -176,17 +180,17 @@ fn guards(app: &App, page: &mut Exposition) {
     for (status, tool) in &tools {
         let Some(held) = status.breaker_state() else { continue };
         for state in ["closed", "half_open", "open"] {
-            let labels = [("tool", name(tool)), ("state", state)];
+            let labels = [("tool", tool_name(tool)), ("state", state)];
             page.sample(&labels, f64::from(u8::from(state == held)));
         }
     }
     page.family("helve_tool_cache_bytes", Kind::Gauge, "What the cache of the tool holds.");
-    for (cache, tool) in tools.iter().filter_map(|(status, tool)| Some((status.cache?, name(tool)))) {
+    for (cache, tool) in tools.iter().filter_map(|(status, tool)| Some((status.cache?, tool_name(tool)))) {
         page.sample(&[("tool", tool)], cache.bytes as f64);
     }
 }
 
-fn models(app: &App, page: &mut Exposition) {
+fn write_models(app: &App, page: &mut Exposition) {
     let all = app.runtime.models();
     let names = all.names();
     let read = |name: &'_ String| Some((name.clone(), all.counters(name)?.read()));

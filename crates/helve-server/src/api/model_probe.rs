@@ -24,7 +24,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     )
 }
 
-/// The questions go on if whoever asked for them leaves: what they find out is kept all the same.
+/// The probe goes on if the client disconnects: its result is kept in any case.
 pub(crate) async fn probe_model(
     State(app): State<App>,
     principal: Principal,

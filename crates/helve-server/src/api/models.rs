@@ -59,7 +59,7 @@ pub struct ModelView {
     pub profile: Option<ModelProfile>,
     /// Whether it is asked as small models want to be asked.
     pub small: bool,
-    /// None where nobody knows it.
+    /// None where it is not configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceView>,
     /// Named sets of parameters that a request can choose from.
@@ -85,7 +85,7 @@ pub struct PriceView {
 }
 
 pub(crate) async fn list_models(State(app): State<App>, principal: Principal) -> axum::Json<ModelList> {
-    axum::Json(model_list(&app.runtime, app.model_problems(), &principal.user))
+    axum::Json(model_list(&app.runtime, &*app.model_problems, &principal.user))
 }
 
 /// The models of a runtime, as everybody may know them, with the default of a user.
@@ -96,7 +96,7 @@ pub fn model_list(runtime: &Runtime, problem_of: &ModelProblems, user: &UserId) 
         let mode = models.mode(&**model, runtime.default_profile());
         ModelView {
             default: default == model.name(),
-            ..view(models, &**model, mode, problem_of(model.name()))
+            ..model_view(models, &**model, mode, problem_of(model.name()))
         }
     };
     ModelList {
@@ -106,7 +106,7 @@ pub fn model_list(runtime: &Runtime, problem_of: &ModelProblems, user: &UserId) 
     }
 }
 
-fn view(models: &Models, model: &dyn Model, mode: Mode, problem: Option<Reason>) -> ModelView {
+fn model_view(models: &Models, model: &dyn Model, mode: Mode, problem: Option<Reason>) -> ModelView {
     let name = model.name();
     let options = models.options(name).map(|options| (*options).clone()).unwrap_or_default();
     let origin = options.origin.as_ref();

@@ -156,7 +156,7 @@ pub(crate) struct SystemView {
     refused_runs: u64,
     open_streams: usize,
     refused_streams: u64,
-    /// None where nobody measures it.
+    /// None where the disk is not measured.
     disk: Option<DiskView>,
     /// Of the server.
     version: String,
@@ -323,7 +323,7 @@ pub(crate) async fn reset_tools(
         None => app.runtime.registry().all(),
     };
     let what = what.unwrap_or_else(|| vec![ResetScope::Cache, ResetScope::Metrics, ResetScope::Breaker]);
-    // On record first: whoever resets a guard answers for it.
+    // The audit line is written before the reset, so that no reset is without one.
     let entry = AuditEntry {
         at: app.runtime.world().now(),
         by: principal.user.to_string(),

@@ -6,18 +6,20 @@ use axum::response::{IntoResponse, Response};
 use helve_runtime::{Frame, StartInput, StartRequest};
 use helve_store::{RunFilter, RunRecord, Scope, StoreError};
 use helve_types::{RunId, RunState, Spent};
+use helve_wire::sse::write_event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Json, Query, page};
+use crate::input::{Id, Json, Query, page_of};
 use crate::problem::Problem;
 use crate::protocols::client_tools::{ClientToolDeclaration, client_tools, tool_choice};
 use crate::protocols::request_params::{RequestParams, ToolSwitches, disabled_tools, system_prompt};
+use crate::request_id::request_id;
 use crate::routes::{Operation, Routes};
-use crate::sse::{Render, Subscriber, data, data_of};
+use crate::sse::{Render, Subscriber, write_value};
 use crate::start_run::{self, RunHeaders, parse_conversation};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -60,7 +62,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             Operation::post(
                 "/api/runs/{run}/resume",
                 Right::Chat,
-                "Take up a run that was left alone, or that nobody drives",
+                "Resume a run that needs attention or has no driver",
             )
             .for_user()
             .status(202),
@@ -226,6 +228,7 @@ pub(crate) async fn create_run(
         pre_search,
         tool_choice: tool_choice(choice.as_ref())?,
         key,
+        request_id: request_id(&headers),
         ..StartRequest::new(user, StartInput::Message { conversation, text: message })
     };
     let started = start_run::start(&app, request).await?;
@@ -243,7 +246,7 @@ pub(crate) async fn list_runs(
 ) -> Result<axum::Json<RunList>, Problem> {
     let user = principal.acting_for(query.user.as_deref())?;
     let filter = RunFilter { state: query.state };
-    let page = page(query.limit, query.offset);
+    let page = page_of(query.limit, query.offset);
     let runs = app.runtime.store().runs(Scope::User(user), filter, page).await?;
     Ok(axum::Json(RunList { runs: runs.into_iter().map(RunView::from).collect() }))
 }
@@ -329,15 +332,14 @@ impl Render for EventRender {
     fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
         match frame {
             Frame::Event(recorded) => {
-                out.extend_from_slice(format!("id: {}\n", recorded.event.seq).as_bytes());
-                data(out, recorded.json.as_bytes());
+                write_event(out, recorded.event.seq, recorded.json.as_bytes());
             }
-            Frame::Live(live) => data_of(out, live),
+            Frame::Live(live) => write_value(out, live),
         }
     }
 
     fn failed(&mut self, error: StoreError, out: &mut Vec<u8>) {
         // Of the connection, not of the run: without an id, and the reader comes back.
-        data_of(out, &json!({"type": "stream.failed", "error": Problem::from(error).to_json()}));
+        write_value(out, &json!({"type": "stream.failed", "error": Problem::from(error).to_json()}));
     }
 }

@@ -1,7 +1,7 @@
 //! Tools: what there is, and making, changing, switching and deleting those that are rows.
 //!
-//! A row's version is its `ETag`; a change that names the version it was made for (`If-Match`) never overwrites
-//! somebody else's.
+//! A row's version is its `ETag`; a change that names the version it was made for (`If-Match`) never overwrites another
+//! one.
 
 mod agree;
 mod export;
@@ -154,7 +154,11 @@ async fn get_tool(
     let catalogue = app.runtime.catalogue();
     let tool = catalogue.get(&catalogue.name_of(&name)).ok_or_else(|| Problem::not_found("tool"))?;
     // How a tool is made is for those who make them.
-    Ok(if principal.is_admin() { shown(&tool) } else { tagged(&tool, ToolView::for_everybody(&tool)) })
+    Ok(if principal.is_admin() {
+        tool_response(&tool)
+    } else {
+        with_etag(&tool, ToolView::for_everybody(&tool))
+    })
 }
 
 async fn replace_tool(
@@ -171,8 +175,8 @@ async fn replace_tool(
     let change = Change::Whole(Box::new(definition));
     let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
     let name = catalogue.name_of(&address);
-    let tool = catalogue.update_granted(&name, change, expected(&headers)?, allow_host, by).await?;
-    Ok(tagged(&tool, ToolView::whole(&tool).mapped(mapped)))
+    let tool = catalogue.update_granted(&name, change, expected_version(&headers)?, allow_host, by).await?;
+    Ok(with_etag(&tool, ToolView::whole(&tool).mapped(mapped)))
 }
 
 async fn change_tool(
@@ -198,10 +202,10 @@ async fn change_tool(
         Some(enabled) if !is_row => catalogue.set_enabled(&name, enabled, by).await?,
         _ => {
             let change = Change::Patch(body.value);
-            catalogue.update_granted(&name, change, expected(&headers)?, allow_host, by).await?
+            catalogue.update_granted(&name, change, expected_version(&headers)?, allow_host, by).await?
         }
     };
-    Ok(shown(&tool))
+    Ok(tool_response(&tool))
 }
 
 async fn delete_tool(
@@ -211,7 +215,7 @@ async fn delete_tool(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let catalogue = app.runtime.catalogue();
-    catalogue.remove(&catalogue.name_of(&name), expected(&headers)?, &principal.user.0).await?;
+    catalogue.remove(&catalogue.name_of(&name), expected_version(&headers)?, &principal.user.0).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -240,11 +244,11 @@ fn only_switch(patch: &Value) -> Option<bool> {
     members.get("enabled")?.as_bool()
 }
 
-fn shown(tool: &Listed) -> Response {
-    tagged(tool, ToolView::whole(tool))
+fn tool_response(tool: &Listed) -> Response {
+    with_etag(tool, ToolView::whole(tool))
 }
 
-fn tagged(tool: &Listed, view: ToolView) -> Response {
+fn with_etag(tool: &Listed, view: ToolView) -> Response {
     let mut response = Answer(view).into_response();
     if let Some(row) = &tool.row
         && let Ok(tag) = HeaderValue::try_from(format!("\"{}\"", row.version))
@@ -255,7 +259,7 @@ fn tagged(tool: &Listed, view: ToolView) -> Response {
 }
 
 /// The version that a request wants to change; any if it does not say.
-fn expected(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
+fn expected_version(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
     let Some(given) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let text = given.to_str().unwrap_or_default().trim();
     if text == "*" {

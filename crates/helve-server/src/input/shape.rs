@@ -60,8 +60,8 @@ pub(super) struct UnknownField {
 impl UnknownField {
     pub(super) fn new<'a>(place: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Self {
         let known: Vec<String> = known.cloned().collect();
-        let meant = closest(name, &known).map(str::to_owned);
-        Self { field: join(place, &cut(name)), known, meant }
+        let meant = closest_name(name, &known).map(str::to_owned);
+        Self { field: join_place(place, &truncate(name)), known, meant }
     }
 }
 
@@ -100,20 +100,22 @@ impl ShapeErrors {
         if let Some(wanted) = terms.get("const")
             && wanted != value
         {
-            return self.refuse(place, format!("{} must be {wanted}", named(place)));
+            return self.refuse(place, format!("{} must be {wanted}", name_place(place)));
         }
         if let Some(Value::Array(words)) = terms.get("enum")
             && !words.contains(value)
         {
-            return self.refuse(place, format!("{} must be {}", named(place), listed(words)));
+            return self.refuse(place, format!("{} must be {}", name_place(place), list_words(words)));
         }
-        let kinds = kinds(terms);
+        let kinds = kinds_of(terms);
         if !kinds.is_empty() && !kinds.iter().any(|kind| is_of(kind, value)) {
             let given = kind_of(value);
             let wanted: Vec<&str> = kinds.iter().map(|kind| with_article(kind)).collect();
             let wanted = wanted.join(" or ");
-            return self
-                .refuse(place, format!("{} must be {wanted}, not {}", named(place), with_article(given)));
+            return self.refuse(
+                place,
+                format!("{} must be {wanted}, not {}", name_place(place), with_article(given)),
+            );
         }
         match value {
             Value::Object(members) => self.visit_members(terms, members, place),
@@ -138,9 +140,11 @@ impl ShapeErrors {
             None => properties.is_none(),
         };
         for (name, value) in members {
-            match (properties.and_then(|properties| member(properties, name)), others) {
-                (Some(schema), _) => self.visit(schema, value, &join(place, name)),
-                (None, Some(schema)) if is_open => self.visit(schema, value, &join(place, &cut(name))),
+            match (properties.and_then(|properties| find_member(properties, name)), others) {
+                (Some(schema), _) => self.visit(schema, value, &join_place(place, name)),
+                (None, Some(schema)) if is_open => {
+                    self.visit(schema, value, &join_place(place, &truncate(name)))
+                }
                 (None, _) if is_open => {}
                 (None, _) if self.unknown.len() < UNKNOWN_MAX => {
                     let known = properties.into_iter().flat_map(Map::keys);
@@ -151,7 +155,7 @@ impl ShapeErrors {
         }
         for name in terms.get("required").and_then(Value::as_array).into_iter().flatten() {
             if let Some(name) = name.as_str().filter(|name| !members.contains_key(*name)) {
-                self.refuse(&join(place, name), format!("`{}` is missing", join(place, name)));
+                self.refuse(&join_place(place, name), format!("`{}` is missing", join_place(place, name)));
             }
         }
     }
@@ -168,9 +172,9 @@ impl ShapeErrors {
             _ => None,
         });
         if let Some(least) = bound("minimum").filter(|least| given < *least) {
-            self.refuse(place, format!("{} must be {least} or more, not {number}", named(place)));
+            self.refuse(place, format!("{} must be {least} or more, not {number}", name_place(place)));
         } else if let Some(most) = most.filter(|most| given > *most) {
-            self.refuse(place, format!("{} must be {most} or less, not {number}", named(place)));
+            self.refuse(place, format!("{} must be {most} or less, not {number}", name_place(place)));
         }
     }
 
@@ -179,24 +183,24 @@ impl ShapeErrors {
         if let Value::Object(members) = value
             && let Some((tag, words)) = tag_of(several)
         {
-            let at = join(place, tag);
+            let at = join_place(place, tag);
             let Some(given) = members.get(tag) else {
-                return self.refuse(&at, format!("`{at}` is missing: it must be {}", listed(&words)));
+                return self.refuse(&at, format!("`{at}` is missing: it must be {}", list_words(&words)));
             };
             let Some(chosen) = words.iter().position(|word| word == given) else {
-                return self.refuse(&at, format!("`{at}` must be {}", listed(&words)));
+                return self.refuse(&at, format!("`{at}` must be {}", list_words(&words)));
             };
             return self.visit(&several[chosen], value, place);
         }
         if let Some(words) = words_of(several) {
             if !words.contains(value) {
-                self.refuse(place, format!("{} must be {}", named(place), listed(&words)));
+                self.refuse(place, format!("{} must be {}", name_place(place), list_words(&words)));
             }
             return;
         }
         let of_kind: Vec<&Value> = several.iter().filter(|schema| may_be(schema, value)).collect();
         if of_kind.is_empty() {
-            let kinds: Vec<&str> = several.iter().filter_map(Value::as_object).flat_map(kinds).collect();
+            let kinds: Vec<&str> = several.iter().filter_map(Value::as_object).flat_map(kinds_of).collect();
             let mut wanted: Vec<&str> = vec![];
             for kind in kinds.into_iter().map(with_article) {
                 if !wanted.contains(&kind) {
@@ -204,7 +208,7 @@ impl ShapeErrors {
                 }
             }
             let (wanted, given) = (wanted.join(" or "), with_article(kind_of(value)));
-            return self.refuse(place, format!("{} must be {wanted}, not {given}", named(place)));
+            return self.refuse(place, format!("{} must be {wanted}, not {given}", name_place(place)));
         }
         let tried = of_kind.into_iter().map(|schema| {
             let mut findings = Self::default();
@@ -218,7 +222,7 @@ impl ShapeErrors {
 }
 
 /// The schema of a member, by its name or by another one that means the same.
-fn member<'a>(properties: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+fn find_member<'a>(properties: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     let has_alias =
         |schema: &Value| schema["x-aliases"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
     properties.get(name).or_else(|| properties.values().find(|schema| has_alias(schema)))
@@ -254,7 +258,7 @@ fn words_of(several: &[Value]) -> Option<Vec<Value>> {
     Some(words)
 }
 
-fn kinds(terms: &Map<String, Value>) -> Vec<&str> {
+fn kinds_of(terms: &Map<String, Value>) -> Vec<&str> {
     match terms.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
@@ -263,7 +267,7 @@ fn kinds(terms: &Map<String, Value>) -> Vec<&str> {
 }
 
 fn may_be(schema: &Value, value: &Value) -> bool {
-    let kinds = schema.as_object().map(kinds).unwrap_or_default();
+    let kinds = schema.as_object().map(kinds_of).unwrap_or_default();
     kinds.is_empty() || kinds.iter().any(|kind| is_of(kind, value))
 }
 
@@ -298,11 +302,11 @@ fn with_article(kind: &str) -> &'static str {
     }
 }
 
-fn named(place: &str) -> String {
+fn name_place(place: &str) -> String {
     if place.is_empty() { "the body".into() } else { format!("`{place}`") }
 }
 
-fn listed(words: &[Value]) -> String {
+fn list_words(words: &[Value]) -> String {
     let words = words.iter().filter(|word| !word.is_null());
     let mut words: Vec<String> = words
         .map(|word| word.as_str().map_or_else(|| word.to_string(), |word| format!("`{word}`")))
@@ -311,11 +315,11 @@ fn listed(words: &[Value]) -> String {
     if words.is_empty() { last } else { format!("{} or {last}", words.join(", ")) }
 }
 
-fn join(place: &str, name: &str) -> String {
+fn join_place(place: &str, name: &str) -> String {
     if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
 }
 
-fn cut(name: &str) -> String {
+fn truncate(name: &str) -> String {
     match name.char_indices().nth(NAME_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_owned(),
@@ -323,19 +327,19 @@ fn cut(name: &str) -> String {
 }
 
 /// The name that differs least, where that is little.
-fn closest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+fn closest_name<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     let plain = |text: &str| -> Vec<char> {
         let letters = text.chars().filter(|c| *c != '_' && *c != '-').take(NAME_CHARS_MAX);
         letters.flat_map(char::to_lowercase).collect()
     };
     let given = plain(name);
-    let distances = known.iter().map(|known| (distance(&given, &plain(known)), known));
+    let distances = known.iter().map(|known| (edit_distance(&given, &plain(known)), known));
     let (least, known) = distances.min_by_key(|(distance, _)| *distance)?;
     (least <= 1 + given.len() / 4).then_some(known)
 }
 
 /// How many letters have to be put in, taken out or replaced.
-fn distance(from: &[char], to: &[char]) -> usize {
+fn edit_distance(from: &[char], to: &[char]) -> usize {
     let mut above: Vec<usize> = (0..=to.len()).collect();
     for (row, letter) in from.iter().enumerate() {
         let mut current = vec![row + 1];

@@ -56,22 +56,22 @@ impl Schemas {
     pub(super) fn write_into(mut self, document: &mut Value) {
         let mut schemas = self.bodies.take_definitions(true);
         let answers = self.answers.take_definitions(true);
-        let renamed = different(&schemas, &answers);
+        let renamed = find_different(&schemas, &answers);
         let rename = |name: &str| match renamed.contains(name) {
             true => format!("{name}Answer"),
             false => name.to_owned(),
         };
         for (name, mut schema) in answers {
-            redirect(&mut schema, &rename);
+            redirect_refs(&mut schema, &rename);
             schemas.insert(rename(&name), schema);
         }
-        redirect(document, &rename);
+        redirect_refs(document, &rename);
         document["components"]["schemas"] = Value::Object(schemas);
     }
 }
 
 /// The names of schemas that are not the same for bodies and for answers, themselves or in what they point to.
-fn different(bodies: &Map<String, Value>, answers: &Map<String, Value>) -> BTreeSet<String> {
+fn find_different(bodies: &Map<String, Value>, answers: &Map<String, Value>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     loop {
         let rename = |name: &str| match found.contains(name) {
@@ -83,7 +83,7 @@ fn different(bodies: &Map<String, Value>, answers: &Map<String, Value>) -> BTree
             .filter(|(name, _)| !found.contains(*name))
             .filter(|(name, schema)| {
                 let mut schema = (*schema).clone();
-                redirect(&mut schema, &rename);
+                redirect_refs(&mut schema, &rename);
                 bodies.get(*name).is_some_and(|body| *body != schema)
             })
             .map(|(name, _)| name.clone())
@@ -96,7 +96,7 @@ fn different(bodies: &Map<String, Value>, answers: &Map<String, Value>) -> BTree
 }
 
 /// Renames the schemas of answers wherever something points to them.
-fn redirect(value: &mut Value, rename: &impl Fn(&str) -> String) {
+fn redirect_refs(value: &mut Value, rename: &impl Fn(&str) -> String) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
@@ -105,11 +105,11 @@ fn redirect(value: &mut Value, rename: &impl Fn(&str) -> String) {
                     .flatten();
                 match answer.map(rename) {
                     Some(name) => *member = Value::String(format!("#{SCHEMAS}/{name}")),
-                    None => redirect(member, rename),
+                    None => redirect_refs(member, rename),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, rename)),
+        Value::Array(items) => items.iter_mut().for_each(|item| redirect_refs(item, rename)),
         _ => {}
     }
 }

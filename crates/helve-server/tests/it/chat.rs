@@ -417,3 +417,25 @@ async fn what_a_running_tool_reports_is_in_the_stream_while_it_runs() {
         assert!(text.contains("It is built.") && text.ends_with("[DONE]\n\n"), "{path}: {text}");
     }
 }
+
+#[tokio::test]
+async fn a_failed_call_is_told_with_its_code_in_both_protocols() {
+    let replies = || [reply("call nothing {}"), reply("say I could not.")];
+    let is_told = |tool: &Value| {
+        assert_eq!((&tool["state"], &tool["code"]), (&json!("failed"), &json!("no_such_tool")), "{tool}");
+        assert_eq!(tool["params"]["tool"], "nothing", "{tool}");
+        assert!(tool["error"].as_str().is_some_and(|error| !error.is_empty()), "{tool}");
+    };
+    let server = TestServer::new(replies()).await;
+    for (path, body) in [("/api/chat", json!({"message": "go"})), ("/api/agent", json!({"message": "go"}))] {
+        let server = TestServer::new(replies()).await;
+        let stream = server.post_text(path, body).await;
+        let events = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+        let events = events.filter_map(|event| serde_json::from_str::<Value>(event).ok());
+        let failed: Vec<Value> = events.filter(|event| event["tool"]["state"] == "failed").collect();
+        assert_eq!(failed.len(), 1, "{path}: {stream}");
+        is_told(&failed[0]["tool"]);
+    }
+    let whole = server.post("/api/agent", json!({"message": "go", "stream": false})).await;
+    is_told(&whole.json::<Value>().await.unwrap()["tools"][0]);
+}

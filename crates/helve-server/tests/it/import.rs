@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use helve_server::{ImportFailure, ImportReport};
+use helve_server::{ImportFailure, ImportReport, Importer};
 use reqwest::StatusCode;
 use serde_json::json;
 
-use crate::test_server::TestServer;
+use crate::test_server::{ServerOptions, TestServer};
 
 fn report() -> ImportReport {
     ImportReport {
@@ -29,17 +29,21 @@ fn report() -> ImportReport {
 
 #[tokio::test]
 async fn what_is_asked_reaches_the_importer_and_its_report_comes_back() {
-    let server = TestServer::new(vec![]).await;
     let heard = Arc::new(Mutex::new(vec![]));
     let hears = heard.clone();
-    server.app.set_importer(Box::new(move |asked, by| {
+    let importer: Box<Importer> = Box::new(move |asked, by| {
         hears.lock().unwrap().push((asked.preview, asked.select.tags.clone(), by));
         let failure = asked.url.map(|url| match url.as_str() {
             "nowhere" => ImportFailure::Fetch("nobody there".into()),
             _ => ImportFailure::Wrong("no document".into()),
         });
         Box::pin(async move { failure.map_or(Ok(report()), Err) })
-    }));
+    });
+    let options = ServerOptions {
+        change_parts: Some(Box::new(|parts, _| parts.importer = Some(importer))),
+        ..ServerOptions::default()
+    };
+    let server = TestServer::with_options(options, []).await;
     let path = "/api/tools/import-openapi";
     // A document may be larger than other bodies.
     let large =

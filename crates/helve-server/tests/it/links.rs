@@ -9,7 +9,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::test_server::{Lost, ServerOptions, TestServer, reply};
+use crate::test_server::{ChangeParts, Lost, ServerOptions, TestServer, reply};
 
 const HOURS: u32 = 24;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -26,6 +26,14 @@ struct Door {
     client: Client,
 }
 
+fn links(url: &str) -> ApprovalLinks {
+    ApprovalLinks::new(Seal::new([3; 32]), url, HOURS)
+}
+
+fn with_links() -> Option<ChangeParts> {
+    Some(Box::new(|parts, url| parts.links = Some(links(url))))
+}
+
 impl Door {
     /// A server where one question waits for each of these.
     async fn new(arguments: &[&str]) -> Self {
@@ -36,9 +44,9 @@ impl Door {
         let calls: Vec<_> =
             arguments.iter().map(|text| format!("call send {}", json!({"q": text}))).collect();
         let token = plan.token;
+        let plan = ServerOptions { change_parts: with_links(), ..plan };
         let server = TestServer::with_options(plan, [reply(&calls.join(" | ")), reply("say Done.")]).await;
-        let links = ApprovalLinks::new(Seal::new([3; 32]), &server.url, HOURS);
-        server.app.set_links(links.clone());
+        let links = links(&server.url);
         let client = Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
         let mut start = server.request(Method::POST, "/api/runs").json(&json!({"message": "send"}));
         if let Some(token) = token {
@@ -276,12 +284,12 @@ async fn a_link_also_says_what_became_of_a_call_that_was_cut_off() {
     let plan = ServerOptions {
         tools: vec![Arc::new(Lost::checked_by("look"))],
         rules: vec![rule],
+        change_parts: with_links(),
         ..ServerOptions::default()
     };
     let server =
         TestServer::with_options(plan, [reply(r#"call lose {"q": "x"}"#), reply("say I see.")]).await;
-    let links = ApprovalLinks::new(Seal::new([3; 32]), &server.url, HOURS);
-    server.app.set_links(links.clone());
+    let links = links(&server.url);
     let (run, _) = server.start("lose x").await;
     assert_eq!(server.settled(&run).await, "needs_attention");
     let client = Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();

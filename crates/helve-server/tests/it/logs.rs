@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::{Arc, Once};
 
 use helve_tool::{Action, CallContext, Request, Rule, Tool, ToolError, ToolFuture};
-use helve_types::{Effect, ToolSpec};
+use helve_types::{Effect, ToolOutput, ToolSpec};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tracing::Level;
@@ -159,6 +159,39 @@ async fn on_info_the_other_sides_words_are_not_logged() {
     assert!(log.text().contains("the breaker opened"), "{}", log.text());
     assert!(log.text().contains("nobody knows what became of the call"), "{}", log.text());
     assert!(!log.text().contains("CANARY"), "{}", log.text());
+}
+
+/// Answers with the id of the HTTP request.
+struct TellRequest(ToolSpec);
+
+impl Tool for TellRequest {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
+        let id = cx.request_id.clone().unwrap_or_default();
+        Box::pin(async move { Ok(ToolOutput::text(format!("request {id}"))) })
+    }
+}
+
+#[tokio::test]
+async fn a_tool_learns_the_id_of_the_http_request_that_its_call_comes_from() {
+    let tool: Arc<dyn Tool> = Arc::new(TellRequest(spec("tell", Effect::Read)));
+    let options = ServerOptions { tools: vec![tool], ..ServerOptions::default() };
+    let server =
+        TestServer::with_options(options, [reply("call tell {\"q\": \"x\"}"), reply("say Done.")]).await;
+    let send = async |path: &str, body: Value| {
+        let request = server.request(Method::POST, path).header("x-request-id", "mine-7");
+        request.json(&body).send().await.unwrap().text().await.unwrap()
+    };
+    let chat = send("/api/chat", json!({"message": "who asks?"})).await;
+    assert!(chat.contains("request mine-7"), "{chat}");
+    let call = send("/api/tools/tell/call", json!({"arguments": {"q": "x"}})).await;
+    assert!(call.contains("request mine-7"), "{call}");
+    let made = server.post("/api/tools/execute", json!({"tool": "tell", "q": "x"})).await;
+    let id = made.headers()["x-request-id"].to_str().unwrap().to_owned();
+    assert_eq!(made.text().await.unwrap(), format!("request {id}"));
 }
 
 #[tokio::test]

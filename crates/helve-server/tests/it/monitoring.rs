@@ -7,7 +7,7 @@ use helve_store::TokenRights;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::test_server::{TestServer, reply};
+use crate::test_server::{ChangeParts, ServerOptions, TestServer, reply};
 
 async fn value_of(server: &TestServer, series: &str) -> Option<f64> {
     let page = server.get("/metrics").await.text().await.unwrap();
@@ -47,8 +47,11 @@ async fn what_happened_can_be_scraped() {
     }
     assert!(value_of(&server, "helve_http_answers_total{status=\"2xx\"}").await.unwrap() >= 2.0);
     assert_eq!(value_of(&server, "helve_secrets_withheld_total").await, None);
-    server.app.count_withheld(Arc::new(AtomicU64::new(3)));
-    assert_eq!(value_of(&server, "helve_secrets_withheld_total").await, Some(3.0));
+    let count_three: ChangeParts =
+        Box::new(|parts, _| parts.secrets_withheld = Some(Arc::new(AtomicU64::new(3))));
+    let options = ServerOptions { change_parts: Some(count_three), ..ServerOptions::default() };
+    let counting = TestServer::with_options(options, []).await;
+    assert_eq!(value_of(&counting, "helve_secrets_withheld_total").await, Some(3.0));
 }
 
 #[tokio::test]

@@ -9,11 +9,13 @@ use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMo
 use helve_runtime::{
     AdmissionSettings, AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, ShareSettings,
 };
-use helve_server::{AccessSettings, App, ListenSettings, Network, ServerLimits, new_token, router, serve};
+use helve_server::{
+    AccessSettings, App, AppParts, ListenSettings, Network, ServerLimits, new_token, router, serve,
+};
 use helve_store::{Access, ActFor, Disk, MemoryStore, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
-    Limits, Maker, Registry, Request, Rule, Tool, ToolError, ToolFuture,
+    Limits, Registry, Request, Rule, Tool, ToolBuilder, ToolError, ToolFuture,
 };
 use helve_types::{
     Auth, Effect, ModelParams, Notice, Reason, ToolDefinition, ToolOutput, ToolSpec, UserId, World,
@@ -49,7 +51,7 @@ pub(crate) fn spec(name: &str, effect: Effect) -> ToolSpec {
 }
 
 /// Makes everything but what needs the secret `gone`.
-fn maker() -> Maker {
+fn maker() -> ToolBuilder {
     Arc::new(|definition: &ToolDefinition, _| {
         if matches!(&definition.endpoint.auth, Auth::Bearer { secret, .. } if secret == "gone") {
             return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));
@@ -128,7 +130,11 @@ pub(crate) struct ServerOptions {
     /// The host names of the server, and those reached by https.
     pub(crate) https_hosts: Vec<String>,
     pub(crate) proxies: Vec<Network>,
+    /// Changes the parts of the application; gets the server's address.
+    pub(crate) change_parts: Option<ChangeParts>,
 }
+
+pub(crate) type ChangeParts = Box<dyn FnOnce(&mut AppParts, &str) + Send>;
 
 impl Default for ServerOptions {
     fn default() -> Self {
@@ -148,6 +154,7 @@ impl Default for ServerOptions {
             share: ShareSettings::default(),
             https_hosts: vec![],
             proxies: vec![],
+            change_parts: None,
         }
     }
 }
@@ -215,15 +222,20 @@ impl TestServer {
             trusted_proxies: plan.proxies.clone(),
             session_key: [7; 32],
         };
-        let app = App::new(
-            runtime.clone(),
-            access,
-            plan.limits,
-            Box::new(move |_| plan.problem.map(|text| Reason::new(text, Notice::model_without_key("KEY")))),
-        );
-        app.set_ready();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
+        let problem = plan.problem;
+        let mut parts = AppParts {
+            model_problems: Box::new(move |_| {
+                problem.map(|text| Reason::new(text, Notice::model_without_key("KEY")))
+            }),
+            ..AppParts::new(runtime.clone(), access, plan.limits)
+        };
+        if let Some(change) = plan.change_parts {
+            change(&mut parts, &url);
+        }
+        let app = App::new(parts);
+        app.set_ready();
         let stop = CancellationToken::new();
         let listening = ListenSettings { limits: plan.limits, proxies: plan.proxies };
         let misfits = Misfits::default();

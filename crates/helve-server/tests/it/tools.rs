@@ -1,6 +1,6 @@
 //! Tools over HTTP: listed, made, changed, switched, deleted.
 
-use helve_store::{Rows, TokenRights};
+use helve_store::{RowKind, Rows, TokenRights};
 use helve_tool::{Consent, read_definition};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -197,8 +197,8 @@ async fn a_wrong_definition_is_told_its_field_and_nothing_is_kept() {
             assert!(problem["detail"].as_str().unwrap().starts_with(&format!("`{field}`: ")), "{problem}");
         }
     }
-    assert_eq!(server.store.tools().await, Ok(vec![]));
-    assert_eq!(server.store.tool_changes().await, Ok(0));
+    assert_eq!(server.store.rows(RowKind::new("tool")).await, Ok(vec![]));
+    assert_eq!(server.store.row_changes(RowKind::new("tool")).await, Ok(0));
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn a_dry_run_says_what_is_odd_and_keeps_nothing() {
     assert_eq!(checked.status(), StatusCode::OK);
     let checked: Value = checked.json().await.unwrap();
     assert!(checked["warnings"][0].as_str().unwrap().contains("U+200B"), "{checked}");
-    assert_eq!(server.store.tools().await, Ok(vec![]));
+    assert_eq!(server.store.rows(RowKind::new("tool")).await, Ok(vec![]));
 
     let made: Value = server.post("/api/tools", odd).await.json().await.unwrap();
     assert_eq!((&made["warnings"], &made["hash"]), (&checked["warnings"], &checked["hash"]));
@@ -263,7 +263,7 @@ async fn offer(server: &TestServer, description: &str) {
     let definition = read_definition(given).unwrap();
     server
         .catalogue
-        .offered("openapi:sky", definition, Consent::Wanted, None, "importer")
+        .receive_offer("openapi:sky", definition, Consent::Wanted, None, "importer")
         .await
         .map(drop)
         .unwrap();

@@ -2,7 +2,7 @@
 
 pub(crate) mod tokens;
 
-use helve_store::{Access, Allowance, AuditEntry, Scope, StoreFuture, Token};
+use helve_store::{Access, Allowance, AuditEntry, Scope, StoreFuture, Token, Wakeup};
 use helve_types::{ApprovalId, Timestamp};
 
 use super::SqliteStore;
@@ -10,7 +10,7 @@ use super::views::allowances;
 
 impl Access for SqliteStore {
     fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| tokens::create(connection, &token))
+        self.change(Wakeup::Access, move |connection| tokens::create(connection, &token))
     }
 
     fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
@@ -18,11 +18,11 @@ impl Access for SqliteStore {
     }
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| tokens::revoke(connection, &id, at))
+        self.change(Wakeup::Access, move |connection| tokens::revoke(connection, &id, at))
     }
 
     fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| tokens::end_session(connection, &token, issued_at))
+        self.change(Wakeup::Access, move |connection| tokens::end_session(connection, &token, issued_at))
     }
 
     fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {

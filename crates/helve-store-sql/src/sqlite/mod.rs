@@ -1,6 +1,7 @@
 //! One file, one writer, a few readers.
 
 mod access;
+mod bus;
 mod columns;
 mod log;
 mod open;
@@ -14,7 +15,7 @@ mod writer;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use helve_store::{Store, StoreError, StoreFuture, Urgency};
+use helve_store::{LocalBus, Store, StoreError, StoreFuture, Urgency};
 use helve_types::{ConversationId, Message, Timestamp};
 use rusqlite::Connection;
 
@@ -29,6 +30,7 @@ pub struct SqliteStore {
     writer: Mutex<Option<Writer>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     readers: Readers,
+    bus: LocalBus,
     was_closed: bool,
     _dir: DataDir,
 }
@@ -43,12 +45,13 @@ impl SqliteStore {
     pub fn open_syncing(dir: DataDir, now: Timestamp, syncs: Syncs) -> Result<Self, OpenError> {
         let path = dir.database();
         let open::Opened { connection, was_closed } = open::database(&dir, now, syncs)?;
-        let log = Wal::beside(&path);
+        let log = Wal::for_database(&path);
         let (writer, thread) = Writer::spawn(connection, dir.watch(), log).map_err(OpenError::Thread)?;
         Ok(Self {
             writer: Mutex::new(Some(writer)),
             thread: Mutex::new(Some(thread)),
             readers: Readers::new(path),
+            bus: LocalBus::default(),
             was_closed,
             _dir: dir,
         })

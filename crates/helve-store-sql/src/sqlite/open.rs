@@ -89,7 +89,7 @@ pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Op
     keep_private(path)?;
     // A log that is in use by another process is not one that was left behind.
     if dir.is_held() {
-        Wal::beside(path)
+        Wal::for_database(path)
             .write_again()
             .map_err(|source| OpenError::Log { path: path.display().to_string(), source })?;
     }

@@ -1,6 +1,6 @@
 //! Users' own plans.
 
-use helve_store::{PLANS_MAX, Page, PlanBody, PlanChange, Plans, StoreError, StoreFuture, UserPlan};
+use helve_store::{PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, Plans, StoreError, StoreFuture};
 use helve_types::{CallId, Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
@@ -15,19 +15,19 @@ impl Plans for SqliteStore {
         by: CallId,
         body: PlanBody,
         at: Timestamp,
-    ) -> StoreFuture<'_, UserPlan> {
+    ) -> StoreFuture<'_, PlanRecord> {
         self.write_now(move |connection| insert_plan(connection, &user, &by, &body, at))
     }
 
-    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan> {
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, PlanRecord> {
         self.write_now(move |connection| apply_change(connection, &user, &change))
     }
 
-    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan> {
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, PlanRecord> {
         self.read(move |connection| read_plan(connection, &user, number))
     }
 
-    fn plans(&self, user: UserId, page: Page) -> StoreFuture<'_, Vec<UserPlan>> {
+    fn plans(&self, user: UserId, page: Page) -> StoreFuture<'_, Vec<PlanRecord>> {
         self.read(move |connection| list_plans(connection, &user, page))
     }
 }
@@ -38,7 +38,7 @@ fn insert_plan(
     by: &CallId,
     body: &PlanBody,
     at: Timestamp,
-) -> Result<UserPlan, StoreError> {
+) -> Result<PlanRecord, StoreError> {
     let made = "SELECT * FROM plans WHERE user = ?1 AND made_by = ?2";
     if let Some(plan) = first(connection, made, params![user.0, by.to_string()], read)? {
         return Ok(plan);
@@ -60,7 +60,11 @@ fn insert_plan(
     .ok_or(StoreError::NotFound("plan"))
 }
 
-fn apply_change(connection: &Connection, user: &UserId, change: &PlanChange) -> Result<UserPlan, StoreError> {
+fn apply_change(
+    connection: &Connection,
+    user: &UserId,
+    change: &PlanChange,
+) -> Result<PlanRecord, StoreError> {
     let held = read_plan(connection, user, change.number)?;
     if held.changed_by.as_ref() == Some(&change.by) {
         return Ok(held);
@@ -77,12 +81,12 @@ fn apply_change(connection: &Connection, user: &UserId, change: &PlanChange) -> 
     read_plan(connection, user, change.number)
 }
 
-fn read_plan(connection: &Connection, user: &UserId, number: u32) -> Result<UserPlan, StoreError> {
+fn read_plan(connection: &Connection, user: &UserId, number: u32) -> Result<PlanRecord, StoreError> {
     let sql = "SELECT * FROM plans WHERE user = ?1 AND number = ?2";
     first(connection, sql, params![user.0, number], read)?.ok_or(StoreError::NotFound("plan"))
 }
 
-fn list_plans(connection: &Connection, user: &UserId, page: Page) -> Result<Vec<UserPlan>, StoreError> {
+fn list_plans(connection: &Connection, user: &UserId, page: Page) -> Result<Vec<PlanRecord>, StoreError> {
     let (limit, offset) = limits(page);
     all(
         connection,
@@ -92,8 +96,8 @@ fn list_plans(connection: &Connection, user: &UserId, page: Page) -> Result<Vec<
     )
 }
 
-fn read(row: &Row<'_>) -> Result<UserPlan, StoreError> {
-    Ok(UserPlan {
+fn read(row: &Row<'_>) -> Result<PlanRecord, StoreError> {
+    Ok(PlanRecord {
         number: column(row, "number")?,
         version: column(row, "version")?,
         body: json_column(row, "body")?,

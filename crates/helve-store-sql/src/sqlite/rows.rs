@@ -1,88 +1,98 @@
 //! Definitions.
 
+pub(crate) mod definitions;
 pub(crate) mod grants;
 pub(crate) mod offers;
 pub(crate) mod profiles;
-pub(crate) mod tools;
 
-use helve_store::{AuditEntry, Rows, StoreFuture, ToolGrantRow, ToolOffer, ToolRow};
-use helve_types::{ModelProfile, ToolGrant};
+use helve_store::{AuditEntry, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreFuture, Wakeup};
+use helve_types::ModelProfile;
 
 use super::SqliteStore;
 
 impl Rows for SqliteStore {
-    fn tools(&self) -> StoreFuture<'_, Vec<ToolRow>> {
-        self.read(tools::all_tools)
+    fn rows(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowRecord>> {
+        self.read(move |connection| definitions::list(connection, kind))
     }
 
-    fn tool(&self, name: String) -> StoreFuture<'_, ToolRow> {
-        self.read(move |connection| tools::tool(connection, &name))
+    fn row(&self, kind: RowKind, name: String) -> StoreFuture<'_, RowRecord> {
+        self.read(move |connection| definitions::find(connection, kind, &name))
     }
 
-    fn keep_tool(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
-        self.write_now(move |connection| tools::keep(connection, &row, expected, &audit))
+    fn row_versions(&self, kind: RowKind, name: String) -> StoreFuture<'_, Vec<RowRecord>> {
+        self.read(move |connection| definitions::versions(connection, kind, &name))
     }
 
-    fn delete_tool(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| tools::delete(connection, &name, expected, &audit))
+    fn save_row(&self, change: RowChange) -> StoreFuture<'_, RowRecord> {
+        self.change(Wakeup::Rows(change.row.kind), move |connection| definitions::save(connection, &change))
     }
 
-    fn tool_versions(&self, name: String) -> StoreFuture<'_, Vec<ToolRow>> {
-        self.read(move |connection| tools::versions(connection, &name))
-    }
-
-    fn switch_tool(&self, name: String, enabled: bool, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| tools::switch(connection, &name, enabled, &audit))
-    }
-
-    fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>> {
-        self.read(tools::switches)
-    }
-
-    fn tool_offers(&self) -> StoreFuture<'_, Vec<ToolOffer>> {
-        self.read(offers::all_offers)
-    }
-
-    fn offer_tool(&self, offer: ToolOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| offers::put(connection, &offer, &audit))
-    }
-
-    fn drop_offer(&self, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| offers::drop(connection, &name, &audit))
-    }
-
-    fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
-        self.write_now(move |connection| offers::take(connection, &row, expected, &audit))
-    }
-
-    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
-        self.read(grants::all_grants)
-    }
-
-    fn keep_granted_tool(
+    fn delete_row(
         &self,
-        row: ToolRow,
-        expected: u32,
+        kind: RowKind,
+        name: String,
+        expected: Option<u32>,
         audit: AuditEntry,
-        grants: Vec<(ToolGrantRow, AuditEntry)>,
-    ) -> StoreFuture<'_, ToolRow> {
-        self.write_now(move |connection| grants::keep_tool(connection, &row, expected, &audit, &grants))
+    ) -> StoreFuture<'_, ()> {
+        self.change(Wakeup::Rows(kind), move |connection| {
+            definitions::delete(connection, kind, &name, expected, &audit)
+        })
     }
 
-    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| grants::put(connection, &grant, &audit))
+    fn offers(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowOffer>> {
+        self.read(move |connection| offers::list(connection, kind))
     }
 
-    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| grants::revoke(connection, &tool, &grant, &audit))
+    fn save_offer(&self, offer: RowOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.change(Wakeup::Rows(offer.kind), move |connection| offers::save(connection, &offer, &audit))
     }
 
-    fn tool_changes(&self) -> StoreFuture<'_, u64> {
-        self.read(tools::changes)
+    fn delete_offer(&self, kind: RowKind, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.change(Wakeup::Rows(kind), move |connection| offers::delete(connection, kind, &name, &audit))
+    }
+
+    fn grants(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowGrant>> {
+        self.read(move |connection| grants::list(connection, kind))
+    }
+
+    fn save_grant(&self, grant: RowGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.change(Wakeup::Rows(grant.kind), move |connection| grants::save(connection, &grant, &audit))
+    }
+
+    fn delete_grant(
+        &self,
+        kind: RowKind,
+        name: String,
+        grant: String,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, ()> {
+        self.change(Wakeup::Rows(kind), move |connection| {
+            grants::delete(connection, kind, &name, &grant, &audit)
+        })
+    }
+
+    fn save_switch(
+        &self,
+        kind: RowKind,
+        name: String,
+        enabled: bool,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, ()> {
+        self.change(Wakeup::Rows(kind), move |connection| {
+            definitions::save_switch(connection, kind, &name, enabled, &audit)
+        })
+    }
+
+    fn switches(&self, kind: RowKind) -> StoreFuture<'_, Vec<(String, bool)>> {
+        self.read(move |connection| definitions::switches(connection, kind))
+    }
+
+    fn row_changes(&self, kind: RowKind) -> StoreFuture<'_, u64> {
+        self.read(move |connection| definitions::changes(connection, kind))
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| profiles::keep(connection, &model, &profile))
+        self.write_now(move |connection| profiles::save(connection, &model, &profile))
     }
 
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {

@@ -101,7 +101,7 @@ impl Views for SqliteStore {
     }
 
     fn allowances_of(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>> {
-        self.read(move |connection| allowances::of(connection, &key, now))
+        self.read(move |connection| allowances::list_in_force(connection, &key, now))
     }
 
     fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
@@ -111,6 +111,6 @@ impl Views for SqliteStore {
 
     fn share_of(&self, user: UserId) -> StoreFuture<'_, Share> {
         // Where the appends are made, so that all of them are counted.
-        self.write_now(move |connection| shares::of(connection, &user))
+        self.write_now(move |connection| shares::read_share(connection, &user))
     }
 }

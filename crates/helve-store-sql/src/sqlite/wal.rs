@@ -24,7 +24,7 @@ pub(super) struct Wal {
 
 impl Wal {
     /// The log of this database.
-    pub(super) fn beside(database: &Path) -> Self {
+    pub(super) fn for_database(database: &Path) -> Self {
         let mut path = database.as_os_str().to_owned();
         path.push("-wal");
         Self { path: path.into(), alarm: Alarm::default() }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn writing_a_log_again_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let log = Wal::beside(&dir.path().join("helve.db"));
+        let log = Wal::for_database(&dir.path().join("helve.db"));
         log.write_again().unwrap();
         assert!(!log.path.exists());
         let bytes: Vec<u8> = (0..PIECE_BYTES + 5_000).map(|n| (n % 251) as u8).collect();
@@ -132,6 +132,6 @@ mod tests {
         let database = dir.path().join("helve.db");
         let connection = rusqlite::Connection::open(&database).unwrap();
         connection.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x)").unwrap();
-        assert!(Wal::beside(&database).path.metadata().unwrap().len() > 0);
+        assert!(Wal::for_database(&database).path.metadata().unwrap().len() > 0);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use helve_store::contract::Actor;
 use helve_store::{Place, Urgency};
+use helve_store_contract::Actor;
 use helve_types::{
     CallId, Effect, Ending, Fact, Message, Mode, Part, PartId, RunInput, RunState, StopReason, ToolOutput,
     Trail, Usage,

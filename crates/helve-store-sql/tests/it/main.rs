@@ -26,4 +26,4 @@ async fn fresh() -> Arc<dyn Store> {
     open(&scratch())
 }
 
-helve_store::store_contract!(fresh());
+helve_store_contract::store_contract!(fresh());

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use helve_store::contract::Actor;
 use helve_store::{Scope, StoreError, Urgency};
+use helve_store_contract::Actor;
 use helve_store_sql::{DataDir, OpenError, SqliteStore};
 use helve_types::{Fact, PartId, Timestamp};
 

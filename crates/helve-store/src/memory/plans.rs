@@ -3,10 +3,10 @@
 use helve_types::{CallId, Timestamp, UserId};
 
 use super::{MemoryStore, Shelves, page};
-use crate::{PLANS_MAX, Page, PlanBody, PlanChange, Plans, StoreError, StoreFuture, UserPlan};
+use crate::{PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, Plans, StoreError, StoreFuture};
 
 pub(super) struct PlanShelf {
-    plan: UserPlan,
+    plan: PlanRecord,
     made_by: CallId,
 }
 
@@ -17,7 +17,7 @@ impl Shelves {
         by: CallId,
         body: PlanBody,
         at: Timestamp,
-    ) -> Result<UserPlan, StoreError> {
+    ) -> Result<PlanRecord, StoreError> {
         let shelves = self.plans.entry(user).or_default();
         if let Some(made) = shelves.iter().find(|shelf| shelf.made_by == by) {
             return Ok(made.plan.clone());
@@ -26,12 +26,16 @@ impl Shelves {
         if number > PLANS_MAX {
             return Err(StoreError::Full("plan"));
         }
-        let plan = UserPlan { number, version: 1, body, changed_by: None, created_at: at, updated_at: at };
+        let plan = PlanRecord { number, version: 1, body, changed_by: None, created_at: at, updated_at: at };
         shelves.push(PlanShelf { plan: plan.clone(), made_by: by });
         Ok(plan)
     }
 
-    pub(super) fn change_plan(&mut self, user: &UserId, change: PlanChange) -> Result<UserPlan, StoreError> {
+    pub(super) fn change_plan(
+        &mut self,
+        user: &UserId,
+        change: PlanChange,
+    ) -> Result<PlanRecord, StoreError> {
         let mut shelves = self.plans.get_mut(user).into_iter().flatten();
         let shelf = shelves.find(|shelf| shelf.plan.number == change.number);
         let shelf = shelf.ok_or(StoreError::NotFound("plan"))?;
@@ -47,7 +51,7 @@ impl Shelves {
         Ok(shelf.plan.clone())
     }
 
-    pub(super) fn plans_of(&self, user: &UserId) -> impl Iterator<Item = &UserPlan> {
+    pub(super) fn plans_of(&self, user: &UserId) -> impl Iterator<Item = &PlanRecord> {
         self.plans.get(user).into_iter().flatten().map(|shelf| &shelf.plan)
     }
 }
@@ -59,23 +63,23 @@ impl Plans for MemoryStore {
         by: CallId,
         body: PlanBody,
         at: Timestamp,
-    ) -> StoreFuture<'_, UserPlan> {
-        self.with(|all| all.create_plan(user, by, body, at))
+    ) -> StoreFuture<'_, PlanRecord> {
+        self.with_shelves(|all| all.create_plan(user, by, body, at))
     }
 
-    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan> {
-        self.with(|all| all.change_plan(&user, change))
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, PlanRecord> {
+        self.with_shelves(|all| all.change_plan(&user, change))
     }
 
-    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan> {
-        self.with(|all| {
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, PlanRecord> {
+        self.with_shelves(|all| {
             let found = all.plans_of(&user).find(|plan| plan.number == number);
             found.cloned().ok_or(StoreError::NotFound("plan"))
         })
     }
 
-    fn plans(&self, user: UserId, at: Page) -> StoreFuture<'_, Vec<UserPlan>> {
-        self.with(|all| {
+    fn plans(&self, user: UserId, at: Page) -> StoreFuture<'_, Vec<PlanRecord>> {
+        self.with_shelves(|all| {
             let mut plans: Vec<_> = all.plans_of(&user).cloned().collect();
             plans.sort_by_key(|plan| std::cmp::Reverse((plan.updated_at, plan.number)));
             Ok(page(plans.into_iter(), at))

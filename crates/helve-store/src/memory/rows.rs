@@ -1,138 +1,205 @@
 //! Definitions.
 
-use helve_types::{ModelProfile, ToolGrant};
+use std::collections::BTreeMap;
+
+use helve_types::ModelProfile;
 
 use super::MemoryStore;
-use crate::{AuditEntry, Rows, StoreError, StoreFuture, ToolGrantRow, ToolOffer, ToolRow};
+use crate::{
+    AuditEntry, OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows, StoreError, StoreFuture,
+    Wakeup,
+};
+
+/// What is kept of one kind.
+#[derive(Default)]
+pub(super) struct RowShelf {
+    /// All that was ever kept under a name.
+    versions: BTreeMap<String, Vec<RowRecord>>,
+    /// The version that holds now; none for a row that was deleted.
+    current: BTreeMap<String, u32>,
+    offers: BTreeMap<String, RowOffer>,
+    /// By name and grant.
+    grants: BTreeMap<(String, String), RowGrant>,
+    switches: BTreeMap<String, bool>,
+    changes: u64,
+}
+
+impl RowShelf {
+    fn rows(&self) -> Vec<RowRecord> {
+        self.current.keys().filter_map(|name| self.row(name)).cloned().collect()
+    }
+
+    fn row(&self, name: &str) -> Option<&RowRecord> {
+        let version = self.current.get(name)?;
+        self.versions(name).iter().find(|row| row.version == *version)
+    }
+
+    fn versions(&self, name: &str) -> &[RowRecord] {
+        self.versions.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    fn save(&mut self, change: RowChange) -> Result<RowRecord, StoreError> {
+        let RowChange { row, expected, offer, grants, .. } = change;
+        let name = row.name.clone();
+        if offer == OfferUse::Accepted && !self.offers.contains_key(&name) {
+            return Err(StoreError::NotFound("offer"));
+        }
+        let now = self.current.get(&name).copied().unwrap_or(0);
+        if now != expected {
+            return Err(StoreError::Changed(now));
+        }
+        if offer == OfferUse::Accepted {
+            self.offers.remove(&name);
+        }
+        let versions = self.versions.entry(name.clone()).or_default();
+        let saved = RowRecord { version: versions.last().map_or(0, |last| last.version) + 1, ..row };
+        versions.push(saved.clone());
+        self.current.insert(name, saved.version);
+        for (grant, _) in grants {
+            self.grants.insert((grant.name.clone(), grant.grant.clone()), grant);
+        }
+        Ok(saved)
+    }
+
+    fn delete(&mut self, kind: RowKind, name: &str, expected: Option<u32>) -> Result<(), StoreError> {
+        let now = *self.current.get(name).ok_or(StoreError::NotFound(kind.as_str()))?;
+        if expected.is_some_and(|expected| expected != now) {
+            return Err(StoreError::Changed(now));
+        }
+        self.current.remove(name);
+        self.offers.remove(name);
+        self.grants.retain(|(of, _), _| of != name);
+        Ok(())
+    }
+}
+
+impl MemoryStore {
+    fn read_rows<T: Send + 'static>(
+        &self,
+        kind: RowKind,
+        read: impl FnOnce(&RowShelf) -> T,
+    ) -> StoreFuture<'_, T> {
+        self.with_shelves(|all| Ok(read(all.rows.entry(kind).or_default())))
+    }
+
+    /// Counts the change and writes its lines into the audit, unless it fails.
+    fn change_rows<T: Send + 'static>(
+        &self,
+        kind: RowKind,
+        lines: Vec<AuditEntry>,
+        change: impl FnOnce(&mut RowShelf) -> Result<T, StoreError>,
+    ) -> StoreFuture<'_, T> {
+        self.change(Wakeup::Rows(kind), |all| {
+            let shelf = all.rows.entry(kind).or_default();
+            let changed = change(shelf)?;
+            shelf.changes += 1;
+            all.audit.extend(lines);
+            Ok(changed)
+        })
+    }
+}
 
 impl Rows for MemoryStore {
-    fn tools(&self) -> StoreFuture<'_, Vec<ToolRow>> {
-        self.with(|all| Ok(all.tools.rows()))
+    fn rows(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowRecord>> {
+        self.read_rows(kind, RowShelf::rows)
     }
 
-    fn tool(&self, name: String) -> StoreFuture<'_, ToolRow> {
-        self.with(|all| all.tools.row(&name).cloned().ok_or(StoreError::NotFound("tool")))
-    }
-
-    fn keep_tool(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
-        self.with(|all| {
-            let kept = all.tools.keep(row, expected)?;
-            all.audit.push(audit);
-            Ok(kept)
+    fn row(&self, kind: RowKind, name: String) -> StoreFuture<'_, RowRecord> {
+        self.with_shelves(|all| {
+            let found = all.rows.get(&kind).and_then(|shelf| shelf.row(&name));
+            found.cloned().ok_or(StoreError::NotFound(kind.as_str()))
         })
     }
 
-    fn delete_tool(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.with(|all| {
-            all.tools.delete(&name, expected)?;
-            all.offers.drop(&name);
-            all.grants.forget(&name);
-            all.audit.push(audit);
-            Ok(())
-        })
+    fn row_versions(&self, kind: RowKind, name: String) -> StoreFuture<'_, Vec<RowRecord>> {
+        self.read_rows(kind, |shelf| shelf.versions(&name).to_vec())
     }
 
-    fn tool_versions(&self, name: String) -> StoreFuture<'_, Vec<ToolRow>> {
-        self.with(|all| Ok(all.tools.versions(&name).to_vec()))
+    fn save_row(&self, change: RowChange) -> StoreFuture<'_, RowRecord> {
+        let granted = change.grants.iter().map(|(_, line)| line.clone());
+        let lines = std::iter::once(change.audit.clone()).chain(granted).collect();
+        self.change_rows(change.row.kind, lines, |shelf| shelf.save(change))
     }
 
-    fn switch_tool(&self, name: String, enabled: bool, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.with(|all| {
-            all.tools.switch(name, enabled);
-            all.audit.push(audit);
-            Ok(())
-        })
-    }
-
-    fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>> {
-        self.with(|all| Ok(all.tools.switches()))
-    }
-
-    fn tool_offers(&self) -> StoreFuture<'_, Vec<ToolOffer>> {
-        self.with(|all| Ok(all.offers.all()))
-    }
-
-    fn offer_tool(&self, offer: ToolOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.with(|all| {
-            all.offers.put(offer);
-            all.tools.count_change();
-            all.audit.push(audit);
-            Ok(())
-        })
-    }
-
-    fn drop_offer(&self, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.with(|all| {
-            all.offers.has(&name)?;
-            all.offers.drop(&name);
-            all.tools.count_change();
-            all.audit.push(audit);
-            Ok(())
-        })
-    }
-
-    fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
-        self.with(|all| {
-            all.offers.has(row.name())?;
-            let kept = all.tools.keep(row, expected)?;
-            all.offers.drop(kept.name());
-            all.audit.push(audit);
-            Ok(kept)
-        })
-    }
-
-    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
-        self.with(|all| Ok(all.grants.all()))
-    }
-
-    fn keep_granted_tool(
+    fn delete_row(
         &self,
-        row: ToolRow,
-        expected: u32,
+        kind: RowKind,
+        name: String,
+        expected: Option<u32>,
         audit: AuditEntry,
-        grants: Vec<(ToolGrantRow, AuditEntry)>,
-    ) -> StoreFuture<'_, ToolRow> {
-        self.with(|all| {
-            let kept = all.tools.keep(row, expected)?;
-            all.audit.push(audit);
-            for (grant, entry) in grants {
-                all.grants.put(grant);
-                all.audit.push(entry);
-            }
-            Ok(kept)
-        })
+    ) -> StoreFuture<'_, ()> {
+        self.change_rows(kind, vec![audit], |shelf| shelf.delete(kind, &name, expected))
     }
 
-    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.with(|all| {
-            all.grants.put(grant);
-            all.tools.count_change();
-            all.audit.push(audit);
+    fn offers(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowOffer>> {
+        self.read_rows(kind, |shelf| shelf.offers.values().cloned().collect())
+    }
+
+    fn save_offer(&self, offer: RowOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.change_rows(offer.kind, vec![audit], |shelf| {
+            shelf.offers.insert(offer.name.clone(), offer);
             Ok(())
         })
     }
 
-    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.with(|all| {
-            all.grants.revoke(&tool, &grant)?;
-            all.tools.count_change();
-            all.audit.push(audit);
+    fn delete_offer(&self, kind: RowKind, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.change_rows(kind, vec![audit], |shelf| {
+            shelf.offers.remove(&name).map(drop).ok_or(StoreError::NotFound("offer"))
+        })
+    }
+
+    fn grants(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowGrant>> {
+        self.read_rows(kind, |shelf| shelf.grants.values().cloned().collect())
+    }
+
+    fn save_grant(&self, grant: RowGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.change_rows(grant.kind, vec![audit], |shelf| {
+            shelf.grants.insert((grant.name.clone(), grant.grant.clone()), grant);
             Ok(())
         })
     }
 
-    fn tool_changes(&self) -> StoreFuture<'_, u64> {
-        self.with(|all| Ok(all.tools.changes()))
+    fn delete_grant(
+        &self,
+        kind: RowKind,
+        name: String,
+        grant: String,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, ()> {
+        self.change_rows(kind, vec![audit], |shelf| {
+            shelf.grants.remove(&(name, grant)).map(drop).ok_or(StoreError::NotFound("grant"))
+        })
+    }
+
+    fn save_switch(
+        &self,
+        kind: RowKind,
+        name: String,
+        enabled: bool,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, ()> {
+        self.change_rows(kind, vec![audit], |shelf| {
+            shelf.switches.insert(name, enabled);
+            Ok(())
+        })
+    }
+
+    fn switches(&self, kind: RowKind) -> StoreFuture<'_, Vec<(String, bool)>> {
+        self.read_rows(kind, |shelf| shelf.switches.clone().into_iter().collect())
+    }
+
+    fn row_changes(&self, kind: RowKind) -> StoreFuture<'_, u64> {
+        self.read_rows(kind, |shelf| shelf.changes)
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             all.profiles.insert(model, profile);
             Ok(())
         })
     }
 
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
-        self.with(|all| Ok(all.profiles.clone().into_iter().collect()))
+        self.with_shelves(|all| Ok(all.profiles.clone().into_iter().collect()))
     }
 }

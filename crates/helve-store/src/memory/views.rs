@@ -11,14 +11,14 @@ use crate::{
 
 impl Views for MemoryStore {
     fn run(&self, scope: Scope, run: RunId) -> StoreFuture<'_, RunRecord> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let shelf = all.runs.get(&run).filter(|shelf| scope.sees(&shelf.record.user));
             shelf.map(|shelf| shelf.record.clone()).ok_or(StoreError::NotFound("run"))
         })
     }
 
     fn runs(&self, scope: Scope, filter: RunFilter, at: Page) -> StoreFuture<'_, Vec<RunRecord>> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let seen = all.runs.values().rev().map(|shelf| &shelf.record);
             let seen = seen.filter(|record| scope.sees(&record.user) && filter.fits(record));
             Ok(page(seen.cloned(), at))
@@ -33,7 +33,7 @@ impl Views for MemoryStore {
     }
 
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let mut calls: Vec<_> = all.calls.values().filter(|call| call.run == run).cloned().collect();
             calls.sort_by_key(|call| (call.step, call.requested_at));
             Ok(calls)
@@ -50,7 +50,7 @@ impl Views for MemoryStore {
     }
 
     fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {
-        self.with(|all| all.execution(&scope, &call))
+        self.with_shelves(|all| all.execution(&scope, &call))
     }
 
     fn sends(
@@ -64,11 +64,11 @@ impl Views for MemoryStore {
     }
 
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {
-        self.with(|all| all.wholes.get(&call).cloned().ok_or(StoreError::NotFound("output")))
+        self.with_shelves(|all| all.wholes.get(&call).cloned().ok_or(StoreError::NotFound("output")))
     }
 
     fn file(&self, scope: Scope, run: RunId, id: String) -> StoreFuture<'_, KeptFile> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let is_seen = all.runs.get(&run).is_some_and(|shelf| scope.sees(&shelf.record.user));
             let file = all.files.get(&(run, id)).filter(|_| is_seen);
             file.cloned().ok_or(StoreError::NotFound("file"))
@@ -76,7 +76,7 @@ impl Views for MemoryStore {
     }
 
     fn conversations(&self, scope: Scope, at: Page) -> StoreFuture<'_, Vec<Conversation>> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let mut seen: Vec<_> = all.conversations.values().map(|shelf| &shelf.row).collect();
             seen.retain(|row| scope.sees(&row.user));
             seen.sort_by_key(|row| std::cmp::Reverse((row.updated_at, row.id)));
@@ -85,19 +85,19 @@ impl Views for MemoryStore {
     }
 
     fn conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Conversation> {
-        self.with(|all| all.conversation(&scope, conversation).map(|shelf| shelf.row.clone()))
+        self.with_shelves(|all| all.conversation(&scope, conversation).map(|shelf| shelf.row.clone()))
     }
 
     fn messages(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Vec<Message>> {
-        self.with(|all| all.conversation(&scope, conversation).map(|shelf| shelf.messages.clone()))
+        self.with_shelves(|all| all.conversation(&scope, conversation).map(|shelf| shelf.messages.clone()))
     }
 
     fn approval(&self, scope: Scope, approval: ApprovalId) -> StoreFuture<'_, Approval> {
-        self.with(|all| all.approval(&scope, approval))
+        self.with_shelves(|all| all.approval(&scope, approval))
     }
 
     fn approvals(&self, scope: Scope, filter: ApprovalFilter) -> StoreFuture<'_, Vec<Approval>> {
-        self.with(|all| Ok(all.approvals(&scope, filter)))
+        self.with_shelves(|all| Ok(all.approvals(&scope, filter)))
     }
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
@@ -110,15 +110,15 @@ impl Views for MemoryStore {
         filter: AllowanceFilter,
         page: Page,
     ) -> StoreFuture<'_, Vec<Allowance>> {
-        self.with(|all| Ok(all.allowances(&scope, filter, page)))
+        self.with_shelves(|all| Ok(all.allowances(&scope, filter, page)))
     }
 
     fn allowances_of(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>> {
-        self.with(|all| Ok(all.allowances_of(&key, now)))
+        self.with_shelves(|all| Ok(all.allowances_of(&key, now)))
     }
 
     fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
-        self.with(|all| {
+        self.with_shelves(|all| {
             let mut used = DayUsed::default();
             for ((_, who, by), sum) in all.days.iter().filter(|((on, ..), _)| *on == day) {
                 used.all = used.all.plus(*sum);
@@ -130,6 +130,6 @@ impl Views for MemoryStore {
     }
 
     fn share_of(&self, user: UserId) -> StoreFuture<'_, Share> {
-        self.with(|all| Ok(all.share_of(&user)))
+        self.with_shelves(|all| Ok(all.share_of(&user)))
     }
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use expect_test::{Expect, expect};
 use helve_policy::Rules;
-use helve_store::contract::Actor;
 use helve_store::{MemoryStore, Place, Plans, RunJournal};
+use helve_store_contract::Actor;
 use helve_tool::{CallContext, Outcome, Page, Pipeline, Registry, Toolbox};
 use helve_types::{CallId, RunId, ToolCall, UserId, World};
 

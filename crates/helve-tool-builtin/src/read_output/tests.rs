@@ -2,8 +2,8 @@
 
 use expect_test::{Expect, expect};
 use helve_policy::Rules;
-use helve_store::contract::Actor;
 use helve_store::{Entry, MemoryStore, Place, RunJournal, Whole};
+use helve_store_contract::Actor;
 use helve_tool::{Outcome, Pipeline, Registry, Toolbox};
 use helve_types::{Fact, ToolCall, World};
 use proptest::prelude::*;

@@ -29,6 +29,21 @@ async fn a_tool_tells_the_ids_that_its_definition_asks_for_and_no_others() {
     assert!(!heard[1].contains("x-helve"), "{}", heard[1]);
 }
 
+#[tokio::test]
+async fn a_tool_tells_the_id_of_the_http_request_where_its_definition_asks_for_it() {
+    let server = Server::json(json!("ok")).await;
+    let cx = CallContext { request_id: Some("Root=1-67".into()), ..context() };
+    let own = json!({"X-Request-Id": "of-the-row"});
+    for send in [json!(["request"]), json!(["run"])] {
+        let changes = json!({"endpoint": {"caller": {"send": send}, "headers": own}});
+        server.call_in(&cx, "/{city}", changes, json!({"city": "Oslo"})).await.unwrap();
+    }
+    let heard = server.heard();
+    assert!(heard[0].contains("x-request-id: Root=1-67\r\n"), "{}", heard[0]);
+    assert!(!heard[0].contains("of-the-row"), "{}", heard[0]);
+    assert!(heard[1].contains("x-request-id: of-the-row\r\n"), "{}", heard[1]);
+}
+
 #[test]
 fn what_cannot_be_signed_is_refused_when_it_is_made() {
     let refused = |endpoint: Value| make(json!({"endpoint": endpoint})).err().map(|error| error.field);

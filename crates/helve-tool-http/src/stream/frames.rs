@@ -5,14 +5,17 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use helve_egress::{EgressError, Incoming};
-use sse_stream::SseByteStream;
+use helve_wire::sse::SseReader;
 
 use crate::answer::ContentKind;
 
 type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, EgressError>> + Send>>;
 
+/// What the names of fields and comments of one event may have in addition to its data.
+const FIELD_BYTES_MAX: usize = 64 << 10;
+
 pub(super) enum FrameReader {
-    Events { events: Box<SseByteStream<ByteStream>>, bytes: usize, bytes_max: usize },
+    Events { bytes: ByteStream, reader: SseReader, ended: bool, read: usize, bytes_max: usize },
     Text { bytes: ByteStream, buffer: Vec<u8>, lines: bool, ended: bool, read: usize, bytes_max: usize },
 }
 
@@ -31,10 +34,8 @@ impl FrameReader {
 
     pub(super) fn from_bytes(kind: &ContentKind, bytes: ByteStream, bytes_max: usize) -> Self {
         if *kind == ContentKind::Events {
-            // A last event without its empty line would be lost.
-            let ended = bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
-            let events = Box::new(SseByteStream::new(ended.boxed()));
-            return Self::Events { events, bytes: 0, bytes_max };
+            let reader = SseReader::new(bytes_max.saturating_add(FIELD_BYTES_MAX));
+            return Self::Events { bytes, reader, ended: false, read: 0, bytes_max };
         }
         let lines = *kind == ContentKind::Lines;
         Self::Text { bytes, buffer: vec![], lines, ended: false, read: 0, bytes_max }
@@ -43,28 +44,33 @@ impl FrameReader {
     /// How much text came.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::Events { bytes, .. } => *bytes,
-            Self::Text { read, .. } => *read,
+            Self::Events { read, .. } | Self::Text { read, .. } => *read,
         }
     }
 
     /// The next frame that has anything in it.
     pub(super) async fn next(&mut self) -> Result<Option<String>, EgressError> {
         match self {
-            Self::Events { events, bytes, bytes_max } => loop {
-                match events.next().await {
-                    None => return Ok(None),
-                    Some(Err(sse_stream::Error::Body(error))) => return Err(stream_error(&*error)),
-                    Some(Err(error)) => {
-                        return Err(EgressError::Lost(format!("the stream is broken: {error}")));
-                    }
+            Self::Events { bytes, reader, ended, read, bytes_max } => loop {
+                match reader.next_event() {
+                    Some(Err(_)) => return Err(too_large(*bytes_max)),
                     Some(Ok(event)) => {
-                        let data = event.data.unwrap_or_default();
-                        *bytes += data.len();
-                        check_bytes(*bytes, *bytes_max)?;
-                        if !data.trim().is_empty() {
-                            return Ok(Some(data));
+                        *read += event.data.len();
+                        check_bytes(*read, *bytes_max)?;
+                        if !event.data.trim().is_empty() {
+                            return Ok(Some(event.data));
                         }
+                        continue;
+                    }
+                    None if *ended => return Ok(None),
+                    None => {}
+                }
+                match bytes.next().await {
+                    Some(chunk) => reader.push(&chunk?),
+                    None => {
+                        *ended = true;
+                        // Some servers leave out the empty line behind the last event.
+                        reader.finish();
                     }
                 }
             },
@@ -112,17 +118,9 @@ fn frame_end(buffer: &[u8], lines: bool, ended: bool) -> Option<usize> {
 }
 
 fn check_bytes(bytes: usize, bytes_max: usize) -> Result<(), EgressError> {
-    if bytes <= bytes_max {
-        return Ok(());
-    }
-    Err(EgressError::TooLarge(format!(
-        "the stream is larger than {bytes_max} bytes and was not read to its end"
-    )))
+    if bytes <= bytes_max { Ok(()) } else { Err(too_large(bytes_max)) }
 }
 
-fn stream_error(error: &(dyn std::error::Error + 'static)) -> EgressError {
-    match error.downcast_ref::<EgressError>() {
-        Some(error) => error.clone(),
-        None => EgressError::Lost("the stream broke off".into()),
-    }
+fn too_large(bytes_max: usize) -> EgressError {
+    EgressError::TooLarge(format!("the stream is larger than {bytes_max} bytes and was not read to its end"))
 }

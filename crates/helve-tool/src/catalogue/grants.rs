@@ -1,32 +1,31 @@
 //! What the operator lets single tools have: a host on this machine, or an environment variable as their secret.
-//!
-//! A tool is made with what it is allowed. When that changes, the tool is made again; what was made before and had more
-//! than it may have now refuses every call, also in runs that go on with it.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use helve_store::{StoreError, ToolGrantRow};
+use helve_rows::GrantSet;
 use helve_types::{ToolDefinition, ToolGrant};
 
+use super::kind::ToolGrantRow;
 use super::{Catalogue, CatalogueError, Listed};
 
-/// What one tool was allowed when it was made.
+/// What one tool was allowed when it was built.
 #[derive(Debug, Default)]
-pub struct ToolGrants {
-    all: Vec<ToolGrant>,
-    is_revoked: AtomicBool,
+pub struct ToolGrants(Arc<GrantSet<ToolGrant>>);
+
+impl From<Arc<GrantSet<ToolGrant>>> for ToolGrants {
+    fn from(set: Arc<GrantSet<ToolGrant>>) -> Self {
+        Self(set)
+    }
 }
 
 impl ToolGrants {
     pub fn new(all: Vec<ToolGrant>) -> Self {
-        Self { all, is_revoked: AtomicBool::new(false) }
+        Self(Arc::new(GrantSet::new(all)))
     }
 
     /// The places that the tool may reach although they are not public.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.all.iter().filter_map(|grant| match grant {
+        self.0.iter().filter_map(|grant| match grant {
             ToolGrant::Host { place } => Some(place.as_str()),
             ToolGrant::Secret { .. } => None,
         })
@@ -34,7 +33,7 @@ impl ToolGrants {
 
     /// The variable that holds this secret for this place.
     pub fn variable(&self, secret: &str, place: &str) -> Option<&str> {
-        self.all.iter().find_map(|grant| match grant {
+        self.0.iter().find_map(|grant| match grant {
             ToolGrant::Secret { secret: name, env, place: of } if name == secret && of == place => {
                 Some(env.as_str())
             }
@@ -44,11 +43,7 @@ impl ToolGrants {
 
     /// Whether something of it was taken back since.
     pub fn is_revoked(&self) -> bool {
-        self.is_revoked.load(Ordering::Relaxed)
-    }
-
-    fn covers(&self, other: &Self) -> bool {
-        other.all.iter().all(|grant| self.all.contains(grant))
+        self.0.is_revoked()
     }
 }
 
@@ -67,35 +62,26 @@ pub struct SecretNeed {
 /// Says which secret a tool cannot send now.
 pub type FindNeed = Arc<dyn Fn(&ToolDefinition, &ToolGrants) -> Option<SecretNeed> + Send + Sync>;
 
-/// What each tool is allowed, by its name.
-pub(super) type HeldGrants = RwLock<BTreeMap<String, (Arc<ToolGrants>, Vec<ToolGrantRow>)>>;
-
 impl Catalogue {
     /// What a tool is allowed, with who allowed it and when.
     pub fn grants(&self, tool: &str) -> Vec<ToolGrantRow> {
-        let held = self.grants.read().unwrap_or_else(PoisonError::into_inner);
-        held.get(tool).map(|(_, rows)| rows.clone()).unwrap_or_default()
+        self.rows.grants(tool)
     }
 
     /// What all tools are allowed.
     pub fn all_grants(&self) -> Vec<ToolGrantRow> {
-        let held = self.grants.read().unwrap_or_else(PoisonError::into_inner);
-        held.values().flat_map(|(_, rows)| rows.clone()).collect()
+        self.rows.all_grants()
     }
 
     /// The secret that a tool cannot send now.
     pub fn secret_need(&self, definition: &ToolDefinition) -> Option<SecretNeed> {
-        (self.find_need)(definition, &self.granted(&definition.name))
+        (self.find_need)(definition, &ToolGrants::from(self.rows.grant_set(&definition.name)))
     }
 
     /// Lets a tool read its secret from a variable and send it to one host.
     pub async fn bind(&self, tool: &str, grant: ToolGrant, by: &str) -> Result<Listed, CatalogueError> {
-        let _alone = self.seen.lock().await;
-        let row = self.row(tool, None).await?;
-        let (grant, line) = self.grant_row(tool, grant, by);
-        self.store.grant_tool(grant, line).await?;
-        self.take_grants(self.store.tool_grants().await?);
-        Ok(self.take(row))
+        let held = self.rows.grant(self, tool, grant, by).await.map_err(|error| self.explain(error))?;
+        Ok(self.listed(&held))
     }
 
     /// Takes back what a tool is allowed, all of it or what is about one place, and returns what that was.
@@ -105,76 +91,6 @@ impl Catalogue {
         place: Option<&str>,
         by: &str,
     ) -> Result<Vec<ToolGrant>, CatalogueError> {
-        let _alone = self.seen.lock().await;
-        let kept = self.store.tool_grants().await?;
-        let of_tool = kept.into_iter().filter(|row| row.tool == tool).map(|row| row.grant);
-        let revoked: Vec<_> =
-            of_tool.filter(|grant| place.is_none_or(|place| grant.place() == place)).collect();
-        for grant in &revoked {
-            let line = self.line("tool.revoked", &format!("{tool} {grant}"), by);
-            match self.store.revoke_tool_grant(tool.into(), grant.clone(), line).await {
-                // Another process was faster.
-                Ok(()) | Err(StoreError::NotFound(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.take_grants(self.store.tool_grants().await?);
-        Ok(revoked)
-    }
-
-    pub(super) fn grant_row(
-        &self,
-        tool: &str,
-        grant: ToolGrant,
-        by: &str,
-    ) -> (ToolGrantRow, helve_store::AuditEntry) {
-        let line = self.line("tool.granted", &format!("{tool} {grant}"), by);
-        (ToolGrantRow { tool: tool.into(), grant, by: by.into(), at: self.world.now() }, line)
-    }
-
-    pub(super) fn granted(&self, tool: &str) -> Arc<ToolGrants> {
-        let held = self.grants.read().unwrap_or_else(PoisonError::into_inner);
-        held.get(tool).map(|(grants, _)| grants.clone()).unwrap_or_default()
-    }
-
-    /// Takes up what is kept, and makes those tools again that are allowed something else now.
-    pub(super) fn take_grants(&self, rows: Vec<ToolGrantRow>) {
-        let mut kept: BTreeMap<String, Vec<ToolGrantRow>> = BTreeMap::new();
-        for row in rows {
-            kept.entry(row.tool.clone()).or_default().push(row);
-        }
-        for tool in self.set_grants(kept) {
-            let row = self.rows().get(&tool).map(|held| held.row.clone());
-            if let Some(row) = row {
-                let made = self.make(&row.definition).map(Arc::new);
-                self.hold((*row).clone(), made);
-            }
-        }
-    }
-
-    /// Returns the tools that are allowed something else than before.
-    fn set_grants(&self, mut kept: BTreeMap<String, Vec<ToolGrantRow>>) -> Vec<String> {
-        let mut held = self.grants.write().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = vec![];
-        held.retain(|tool, (grants, rows)| {
-            let now = kept.remove(tool).unwrap_or_default();
-            if now == *rows {
-                return true;
-            }
-            changed.push(tool.clone());
-            let next = ToolGrants::new(now.iter().map(|row| row.grant.clone()).collect());
-            if !next.covers(grants) {
-                grants.is_revoked.store(true, Ordering::Relaxed);
-            }
-            let is_left = !now.is_empty();
-            (*grants, *rows) = (Arc::new(next), now);
-            is_left
-        });
-        for (tool, rows) in kept {
-            let grants = ToolGrants::new(rows.iter().map(|row| row.grant.clone()).collect());
-            held.insert(tool.clone(), (Arc::new(grants), rows));
-            changed.push(tool);
-        }
-        changed
+        self.rows.revoke(self, tool, by, |grant| place.is_none_or(|place| grant.place() == place)).await
     }
 }

@@ -1,6 +1,6 @@
 //! Rows that are imported: each is mapped, checked and kept by itself, so that a wrong one does not lose the others.
 
-use helve_types::{ToolDefinition, ToolGrant};
+use helve_types::ToolDefinition;
 use serde_json::Value;
 
 use super::mapped::map_row;
@@ -146,7 +146,7 @@ impl Catalogue {
     }
 
     fn kept_row(&self, name: &str) -> Option<ToolDefinition> {
-        self.rows().get(name).map(|held| held.row.definition.clone())
+        self.rows.get(name).map(|held| held.row.definition.clone())
     }
 
     /// As `check`, with the consent to a host on this machine that the tool would be kept with.
@@ -156,7 +156,7 @@ impl Catalogue {
         allow_host: bool,
     ) -> Result<Vec<String>, CatalogueError> {
         self.check_id_is_free(definition)?;
-        self.make_granted(definition, allow_host)?;
+        self.rows.build_granted(self, definition, allow_host)?;
         Ok(self.warnings(definition))
     }
 }
@@ -165,6 +165,3 @@ impl Catalogue {
 pub(super) fn kept_id(definition: ToolDefinition, kept: &ToolDefinition) -> ToolDefinition {
     ToolDefinition { id: definition.id.or_else(|| kept.id.clone()), ..definition }
 }
-
-/// The host that the operator agreed to with the definition; nothing where none is needed.
-pub(super) type NewGrant = Option<ToolGrant>;

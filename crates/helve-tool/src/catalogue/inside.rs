@@ -7,7 +7,7 @@ use std::sync::Arc;
 use helve_types::{Auth, BodyFormat, Effect, Endpoint, Flow, Method, ToolDefinition, ToolKind, ToolSpec};
 use serde_json::Value;
 
-use super::{DefinitionError, Made};
+use super::{BuiltTool, DefinitionError};
 use crate::{CacheScope, CallContext, Registered, Request, Tool, ToolError, ToolFuture};
 
 pub(super) const SCHEME: &str = "internal://";
@@ -43,7 +43,10 @@ impl Tool for Inside {
 }
 
 /// The target under the definition's name, with its own guards and what the definition says about them.
-pub(super) fn make(definition: &ToolDefinition, target: &Arc<Registered>) -> Result<Made, DefinitionError> {
+pub(super) fn make(
+    definition: &ToolDefinition,
+    target: &Arc<Registered>,
+) -> Result<BuiltTool, DefinitionError> {
     let Some(inner) = target.tool.clone() else {
         let problem = "it is run by a program outside of Helve, so nothing else can lead to it";
         return Err(DefinitionError::new("endpoint.url_template", problem));

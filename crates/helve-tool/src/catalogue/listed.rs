@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use helve_store::{ToolOffer, ToolRow};
 use helve_types::ToolDefinition;
 
 use super::check::warnings;
-use super::rows::Held;
+use super::kind::{HeldTool, ToolOffer, ToolRow};
 use super::{Catalogue, DefinitionError, FieldChange, differences};
 use crate::Registered;
 
@@ -82,15 +81,12 @@ impl Listed {
 }
 
 impl Catalogue {
-    /// All tools, those that cannot be made among them, in the order of their names.
+    /// All tools, those that cannot be built among them, in the order of their names.
     pub fn all(&self) -> Vec<Listed> {
-        let rows = self.rows();
-        let mut all: Vec<_> = rows.values().map(|held| self.listed(held)).collect();
-        let built_in = self.registry.all();
-        let built_in = built_in
-            .into_iter()
-            .filter(|tool| rows.get(&tool.spec().name).is_none_or(|held| held.made.is_err()));
-        all.extend(built_in.map(|tool| self.listed_without_row(tool)));
+        let mut all: Vec<_> = self.rows.all().iter().map(|held| self.listed(held)).collect();
+        let others = self.registry.all();
+        let others = others.into_iter().filter(|tool| !self.rows.is_built(&tool.spec().name));
+        all.extend(others.map(|tool| self.listed_without_row(tool)));
         all.extend(self.broken_placed());
         all.sort_by(|one, other| one.name().cmp(other.name()));
         all
@@ -105,22 +101,23 @@ impl Catalogue {
 
     /// The tool of this name; a row that lost its name to a tool of ours is found by its problem only.
     pub fn get(&self, name: &str) -> Option<Listed> {
-        let rows = self.rows();
-        match (rows.get(name), self.registry.get(name)) {
-            (Some(held), registered) if held.made.is_ok() || registered.is_none() => Some(self.listed(held)),
+        match (self.rows.get(name), self.registry.get(name)) {
+            (Some(held), registered) if held.built.is_ok() || registered.is_none() => {
+                Some(self.listed(&held))
+            }
             (_, Some(tool)) => Some(self.listed_without_row(tool)),
-            (Some(held), None) => Some(self.listed(held)),
+            (Some(held), None) => Some(self.listed(&held)),
             (None, None) => self.broken_placed().into_iter().find(|listed| listed.name == name),
         }
     }
 
-    pub(super) fn listed(&self, held: &Held) -> Listed {
-        let offer = self.kept(held.row.name());
+    pub(super) fn listed(&self, held: &HeldTool) -> Listed {
+        let offer = self.rows.offer(held.row.name());
         Listed {
             offer_warnings: offer.as_ref().map(|offer| self.warnings(&offer.definition)).unwrap_or_default(),
             row: Some(held.row.clone()),
-            registered: held.made.clone().ok(),
-            problem: held.made.as_ref().err().cloned(),
+            registered: held.built.clone().ok(),
+            problem: held.built.as_ref().err().cloned(),
             warnings: self.warnings(&held.row.definition),
             offer,
             ..Listed::new(held.row.name(), ToolSource::Row)

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use helve_store::StoreError;
 
-use super::{Catalogue, DefinitionError, Listed, Made};
+use super::{BuiltTool, Catalogue, DefinitionError, Listed};
 use crate::Registered;
 
 /// A tool that was found outside the store.
@@ -27,11 +27,11 @@ impl Catalogue {
         &self,
         name: &str,
         version: String,
-        made: Result<Made, DefinitionError>,
+        made: Result<BuiltTool, DefinitionError>,
     ) -> Result<(), StoreError> {
-        let _alone = self.seen.lock().await;
+        let _lock = self.rows.lock().await;
         let made = made.and_then(|made| self.registered(name, version, made));
-        let switches = self.store.tool_switches().await?;
+        let switches = self.rows.table().switches().await?;
         let on = switches.iter().find(|(named, _)| named == name).is_none_or(|(_, on)| *on);
         match &made {
             Ok(tool) => {
@@ -48,7 +48,7 @@ impl Catalogue {
 
     /// Takes away a tool that was placed; runs that use it keep it until they end.
     pub async fn displace(&self, name: &str) {
-        let _alone = self.seen.lock().await;
+        let _lock = self.rows.lock().await;
         if let Some(Placed { made: Ok(_) }) = self.placed_mut().remove(name) {
             _ = self.registry.unregister(name);
         }
@@ -58,21 +58,14 @@ impl Catalogue {
         &self,
         name: &str,
         version: String,
-        (tool, guards): Made,
+        built: BuiltTool,
     ) -> Result<Arc<Registered>, DefinitionError> {
         let before = self.registry.get(name);
         if !self.is_placed(name) {
             self.check_name_is_free(name)
                 .map_err(|problem| DefinitionError::new("name", problem.to_string()))?;
         }
-        let guards = (self.over)(name, guards);
-        let made = Registered::for_row(tool, version, guards, &self.registry.parts(&self.world));
-        let made = made.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
-        let made = self.registry.attach(made);
-        Ok(Arc::new(match before {
-            Some(before) => made.as_next_version(&before),
-            None => made,
-        }))
+        self.guarded(name, version, built, before.as_deref())
     }
 
     /// Whether the registered tool of this name was placed.

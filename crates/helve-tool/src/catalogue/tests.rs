@@ -5,12 +5,13 @@ mod import;
 mod inside;
 mod offered;
 
-use helve_store::{MemoryStore, Rows};
+use helve_rows::SaveOptions;
+use helve_store::MemoryStore;
 use helve_types::{Auth, Effect, ToolOutput, ToolSpec};
 use serde_json::json;
 
 use super::*;
-use crate::{CallContext, Request, ToolFuture};
+use crate::{CallContext, Registered, Request, ToolFuture};
 
 /// Says where its calls would go.
 struct Echo(ToolSpec, String);
@@ -26,7 +27,7 @@ impl Tool for Echo {
 }
 
 /// Makes everything but what needs the secret `gone`.
-fn maker() -> Maker {
+fn maker() -> ToolBuilder {
     Arc::new(|definition: &ToolDefinition, _: &Arc<ToolGrants>| {
         if matches!(&definition.endpoint.auth, Auth::Bearer { secret, .. } if secret == "gone") {
             return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));
@@ -111,25 +112,25 @@ async fn a_tool_that_is_made_is_kept_registered_and_there_after_a_restart() {
 
 #[tokio::test]
 async fn what_cannot_be_made_is_not_kept() {
-    let Shop { store, catalogue } = new_shop().await;
+    let Shop { catalogue, .. } = new_shop().await;
     let wrong = catalogue.create(needing_what_is_gone(), "mei").await.err().unwrap();
     assert_eq!(wrong.to_string(), "`endpoint.auth.secret`: there is no secret `gone`");
-    assert_eq!(store.tools().await, Ok(vec![]));
+    assert_eq!(catalogue.rows.table().list().await, Ok(vec![]));
 
     catalogue.create(weather("https://a.example/{city}"), "mei").await.unwrap();
     let wrong = catalogue.update("weather", whole(needing_what_is_gone()), None, "mei").await;
     assert!(matches!(wrong, Err(CatalogueError::Definition(_))));
-    assert_eq!(store.tool("weather".into()).await.unwrap().version, 1);
+    assert_eq!(catalogue.rows.table().get("weather").await.unwrap().version, 1);
     assert!(catalogue.registry().get("weather").is_some());
 }
 
 #[tokio::test]
 async fn what_cannot_be_kept_is_not_registered() {
-    let Shop { store, catalogue } = new_shop().await;
+    let Shop { catalogue, .. } = new_shop().await;
     // Another process was faster.
-    let theirs = ToolRow::new(World::still().tool_id(), weather("https://b.example"), World::still().now());
-    let line = catalogue.line("tool.created", "weather", "other");
-    store.keep_tool(theirs, 0, line).await.unwrap();
+    let theirs = ToolRow::new(World::still().row_id(), weather("https://b.example"), World::still().now());
+    let line = catalogue.rows.audit_line("created", "weather", "other");
+    catalogue.rows.table().save(theirs, 0, line, SaveOptions::default()).await.unwrap();
     let taken = catalogue.create(weather("https://a.example"), "mei").await.err();
     assert_eq!(taken, Some(CatalogueError::Exists("weather".into())));
     assert!(catalogue.registry().get("weather").is_none());
@@ -286,8 +287,9 @@ async fn what_the_configuration_switches_off_is_not_switched_on_elsewhere() {
 #[tokio::test]
 async fn a_row_that_can_no_longer_be_made_is_listed_with_its_problem_and_can_be_put_right() {
     let Shop { store, catalogue } = new_shop().await;
-    let row = ToolRow::new(World::still().tool_id(), needing_what_is_gone(), World::still().now());
-    store.keep_tool(row, 0, catalogue.line("tool.created", "weather", "mei")).await.unwrap();
+    let row = ToolRow::new(World::still().row_id(), needing_what_is_gone(), World::still().now());
+    let line = catalogue.rows.audit_line("created", "weather", "mei");
+    catalogue.rows.table().save(row, 0, line, SaveOptions::default()).await.unwrap();
     let catalogue = opened(&store).await;
     let listed = catalogue.get("weather").unwrap();
     assert_eq!(listed.problem.unwrap().problem, "there is no secret `gone`");
@@ -305,8 +307,9 @@ async fn a_row_that_can_no_longer_be_made_is_listed_with_its_problem_and_can_be_
 async fn a_row_whose_name_a_tool_of_ours_took_stays_out_of_its_way() {
     let Shop { store, catalogue } = new_shop().await;
     let definition = ToolDefinition { name: "time".into(), ..weather("https://a.example") };
-    let row = ToolRow::new(World::still().tool_id(), definition, World::still().now());
-    store.keep_tool(row, 0, catalogue.line("tool.created", "time", "mei")).await.unwrap();
+    let row = ToolRow::new(World::still().row_id(), definition, World::still().now());
+    let line = catalogue.rows.audit_line("created", "time", "mei");
+    catalogue.rows.table().save(row, 0, line, SaveOptions::default()).await.unwrap();
     let catalogue = opened(&store).await;
     let ours = catalogue.registry().get("time").unwrap();
     assert_eq!(ours.spec().description, "Comes with Helve.");
@@ -392,7 +395,8 @@ fn an_error_in_a_definition_names_its_field() {
         (with("/check_tool", json!("weather")), "check_tool"),
     ];
     for (given, field) in table {
-        let wrong = read_definition(given.clone()).and_then(|definition| check(&definition)).unwrap_err();
+        let wrong =
+            read_definition(given.clone()).and_then(|definition| check::check(&definition)).unwrap_err();
         assert_eq!(wrong.field, field, "{given}: {wrong}");
         assert!(!wrong.problem.is_empty());
     }

@@ -16,8 +16,8 @@ use std::time::Duration;
 use expect_test::{Expect, expect};
 use helve_guard::{BreakerSettings, LimitSettings};
 use helve_policy::{Action, Rule};
-use helve_store::contract::Actor;
 use helve_store::{Log, MemoryStore, RunJournal, Views};
+use helve_store_contract::Actor;
 use helve_types::{Effect, Fact, FailureKind, OutputFile, RunId, Timestamp, ToolSpec, World};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -157,6 +157,7 @@ impl Lab {
             call: call.id.clone(),
             user: helve_types::UserId("mei".into()),
             agent: "default".into(),
+            request_id: None,
             language: Default::default(),
             attempts_before: 0,
             grant: None,

@@ -8,6 +8,7 @@ use helve_model_http::{AnswerBounds, HttpModel, HttpModelSettings, SettingsError
 use helve_runtime::{ModelOptions, Models};
 
 use crate::config::{Config, ModelSettings, Prices, Source};
+use crate::i18n::tr;
 
 /// Makes models, at the start and when a server lists new ones.
 pub(crate) struct ModelMaker {
@@ -20,7 +21,7 @@ pub(crate) struct ModelMaker {
 impl ModelMaker {
     pub(super) fn new(config: &Config) -> anyhow::Result<Self> {
         Ok(Self {
-            client: helve_model_http::client().context("the HTTP client cannot be made")?,
+            client: helve_model_http::client().with_context(|| tr!("the HTTP client cannot be made"))?,
             timeouts: Timeouts { idle: config.limits.model_silence, ..Timeouts::default() },
             bounds: config.limits.answers,
             prices: config.prices.clone(),
@@ -57,7 +58,7 @@ pub(super) fn models(config: &Config, maker: &ModelMaker) -> anyhow::Result<(Mod
             }
             Source::Http(settings) => {
                 let made = maker.make(model, settings);
-                let (made, known) = made.with_context(|| format!("the model `{}`", model.name))?;
+                let (made, known) = made.with_context(|| tr!("the model `{name}`", name = model.name))?;
                 over_http.push(made.clone());
                 models.add(made, known);
             }

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
+use crate::i18n::tr;
 use anyhow::Context;
 use helve_types::World;
 
@@ -19,7 +20,7 @@ pub(super) fn session_key(data: &Path, world: &World) -> anyhow::Result<Key> {
         return Ok(key);
     }
     let key = world.secret();
-    write_private(&path, &key).with_context(|| format!("`{}` cannot be written", path.display()))?;
+    write_private(&path, &key).with_context(|| tr!("`{path}` cannot be written", path = path.display()))?;
     Ok(key)
 }
 

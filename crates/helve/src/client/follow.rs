@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use helve_types::{EventBody, Live};
+use helve_wire::sse::{SseEvent, SseReader};
 use reqwest::header::ACCEPT;
 use reqwest::{Method, StatusCode};
-use sse_stream::{Sse, SseByteStream};
 
 use super::{Client, ClientError};
 
@@ -17,7 +18,28 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Before one that ended a stream is asked again.
 const AGAIN: Duration = Duration::from_millis(200);
 
-type Frames = Pin<Box<dyn Stream<Item = Result<Sse, sse_stream::Error>> + Send>>;
+/// The limit on one event. A server's own are smaller by far: outputs in them are cut.
+const EVENT_BYTES_MAX: usize = 64 << 20;
+
+type ByteStream = Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>;
+
+/// One connection to a run's events.
+struct Connection {
+    bytes: ByteStream,
+    reader: SseReader,
+}
+
+impl Connection {
+    /// The next event; none if the connection ended, broke, or told what no server of ours tells.
+    async fn next(&mut self) -> Option<SseEvent> {
+        loop {
+            match self.reader.next_event() {
+                Some(event) => return event.ok(),
+                None => self.reader.push(&self.bytes.next().await?.ok()?),
+            }
+        }
+    }
+}
 
 /// A reader of one run.
 pub(crate) struct Following {
@@ -25,7 +47,7 @@ pub(crate) struct Following {
     run: String,
     /// The last event that was read.
     after: u64,
-    frames: Option<Frames>,
+    connection: Option<Connection>,
     /// To be given out before the stream is read again.
     waiting: VecDeque<Seen>,
     gone: bool,
@@ -53,7 +75,7 @@ impl Following {
             client,
             run,
             after,
-            frames: None,
+            connection: None,
             waiting: VecDeque::new(),
             gone: false,
             pause: Duration::ZERO,
@@ -71,18 +93,18 @@ impl Following {
             if let Some(seen) = self.waiting.pop_front() {
                 return Ok(seen);
             }
-            let Some(frames) = &mut self.frames else {
+            let Some(connection) = &mut self.connection else {
                 match self.connect().await? {
                     Connected::Streaming => continue,
                     Connected::Over => return Ok(Seen::End),
                     Connected::Gone => return Ok(Seen::Gone),
                 }
             };
-            match frames.next().await {
-                Some(Ok(frame)) => self.take(&frame),
+            match connection.next().await {
+                Some(event) => self.take(&event),
                 // The server goes down, or the connection broke: asking again tells what there is.
-                Some(Err(_)) | None => {
-                    self.frames = None;
+                None => {
+                    self.connection = None;
                     self.pause = AGAIN;
                 }
             }
@@ -106,7 +128,10 @@ impl Following {
                     if response.status() == StatusCode::NO_CONTENT {
                         return Ok(Connected::Over);
                     }
-                    self.frames = Some(Box::pin(SseByteStream::new(Box::pin(response.bytes_stream()))));
+                    self.connection = Some(Connection {
+                        bytes: Box::pin(response.bytes_stream()),
+                        reader: SseReader::new(EVENT_BYTES_MAX),
+                    });
                     return Ok(Connected::Streaming);
                 }
                 Err(ClientError::Gone { .. } | ClientError::Refused { status: 502..=504, .. }) => {
@@ -121,11 +146,11 @@ impl Following {
         }
     }
 
-    /// Takes in a frame. What another version writes and this one does not know is left out: it can be no answer, no
+    /// Takes in an event. What another version writes and this one does not know is left out: it can be no answer, no
     /// call and no end of them.
-    fn take(&mut self, frame: &Sse) {
-        let Some(data) = frame.data.as_deref().filter(|data| !data.trim().is_empty()) else { return };
-        let Some(seq) = frame.id.as_deref().and_then(|id| id.parse::<u64>().ok()) else {
+    fn take(&mut self, sse: &SseEvent) {
+        let data = &sse.data;
+        let Some(seq) = sse.id.as_deref().and_then(|id| id.parse::<u64>().ok()) else {
             self.waiting.extend(serde_json::from_str(data).map(Seen::Live));
             return;
         };

@@ -110,8 +110,8 @@ impl Reach {
                 errln!(
                     "{}",
                     tr!(
-                        "no server is running; this command looks itself, with its own environment variables and the data \
-                         directory {data}",
+                        "no server is running; this command checks with its own environment variables and the data directory \
+                         {data}",
                         data = data
                     )
                 );

@@ -37,6 +37,8 @@ use crate::i18n::tr;
 const MESSAGE_PROMPT: &str = "> ";
 /// Before a server that is gone is asked again.
 const PAUSE: Duration = Duration::from_secs(1);
+/// A server with room for a run answers sooner.
+const SLOW: Duration = Duration::from_secs(2);
 /// A call waits for a person and nobody is there.
 const WAITS: u8 = 3;
 /// Ended with Ctrl-C, as shells have it.
@@ -211,7 +213,10 @@ impl Chat {
                     body[name] = value.as_str().into();
                 }
             }
-            match self.client.post("/api/runs", Some(&body), Some(&key)).await {
+            let Some(answer) = self.start_run(&body, &key, &mut told).await? else {
+                return Ok(Left::Interrupted);
+            };
+            match answer {
                 Ok(started) => {
                     self.conversation = started["conversation"].as_str().map(str::to_owned);
                     let run = started["run"].as_str().unwrap_or_default().to_owned();
@@ -241,6 +246,29 @@ impl Chat {
                     self.flush()?;
                     return Ok(Left::Refused);
                 }
+            }
+        }
+    }
+
+    /// Asks for a run; nothing if the person does not want to wait for it any more. A full server answers only when it
+    /// is this run's turn, which the person is told.
+    async fn start_run(
+        &mut self,
+        body: &Value,
+        key: &str,
+        told: &mut bool,
+    ) -> anyhow::Result<Option<Result<Value, ClientError>>> {
+        let client = self.client.clone();
+        let mut answer = std::pin::pin!(client.post("/api/runs", Some(body), Some(key)));
+        loop {
+            tokio::select! {
+                answer = &mut answer => return Ok(Some(answer)),
+                () = tokio::time::sleep(SLOW), if !*told => {
+                    *told = true;
+                    self.screen.note(&tr!("the server is busy; your message waits for its turn, Ctrl-C leaves"));
+                    self.flush()?;
+                }
+                _ = self.stops.recv() => return Ok(None),
             }
         }
     }

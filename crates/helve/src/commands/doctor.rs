@@ -63,7 +63,7 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         Ok(_) => block_on(report(&args.reach))?,
         Err(error) => {
             let file = args.reach.common.config.clone().unwrap_or_else(|| "helve.toml".into());
-            let finding = Finding::bad(tr!("configuration: {error}", error = format!("{:#}", error)));
+            let finding = Finding::bad(tr!("configuration: {error}", error = i18n::error_words(&error)));
             let edit = format!("${{EDITOR:-vi}} {}", quoted(&file.display().to_string()));
             let finding = if file.exists() { finding.run(edit) } else { finding };
             Report::new(None, Asked::Command, vec![finding])
@@ -120,7 +120,7 @@ async fn report(reach: &Reach) -> anyhow::Result<Report> {
                 "the server at {server} did not examine itself ({why}); what follows is what this command sees with its own \
                  environment, which may not be the server's",
                 server = server,
-                why = format!("{:#}", why)
+                why = i18n::error_words(&why)
             );
             let mut findings = vec![Finding::note(what)];
             findings.extend(look(&config).await);
@@ -146,7 +146,7 @@ async fn look(config: &Config) -> Vec<Finding> {
     let mut findings = examine::before(config);
     findings.extend(match assemble(config, &World::real(), Hold::Shared, vec![]).await {
         Ok(assembly) => Examined::new(config, &assembly, None).findings().await,
-        Err(error) => vec![Finding::bad(format!("{error:#}"))],
+        Err(error) => vec![Finding::bad(i18n::error_words(&error))],
     });
     findings
 }

@@ -14,7 +14,7 @@ use helve_tool_http::openapi::DOCUMENT_BYTES_MAX;
 use helve_types::Selection;
 use serde_json::{Value, json};
 
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 use crate::import::import_document;
 use crate::output::{out, outln, padded};
 
@@ -222,7 +222,7 @@ fn one(tool: &ImportedTool, width: usize, common: &BTreeMap<&str, usize>, out: &
         .chain(&tool.notes)
         .filter(|text| !common.contains_key(text.as_str()));
     for text in own {
-        out.push_str(&format!("             {text}\n"));
+        out.push_str(&format!("             {}\n", words(text)));
     }
 }
 
@@ -244,7 +244,7 @@ fn outcome(report: &ImportReport) -> String {
     let wrong = report.tools.iter().filter(|tool| tool.problem.is_some()).count();
     let wrong = if wrong == 0 { String::new() } else { tr!("; {wrong} cannot be made", wrong = wrong) };
     match &report.held_back {
-        Some(why) => tr!("Nothing was made: {why} (`--all`).\n", why = why),
+        Some(why) => tr!("Nothing was made: {why} (`--all`).\n", why = words(why)),
         None if report.made => {
             tr!("Made: {counts}{wrong}.\n{held}", counts = counts, wrong = wrong, held = held(report))
         }

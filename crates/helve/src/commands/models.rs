@@ -14,7 +14,7 @@ use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, install_tls, problems};
 use crate::client::{Client, Reach, line};
 use crate::config::Config;
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 use crate::output::{out, outln, padded};
 
 #[derive(Debug, Args)]
@@ -145,7 +145,7 @@ fn table(list: &ModelList) -> String {
     for (model, row) in list.models.iter().zip(&rows) {
         text.push_str(&line(row));
         if let Some(problem) = &model.problem {
-            text.push_str(&format!("   {:>width$}  {problem}\n", "", width = widths[1]));
+            text.push_str(&format!("   {:>width$}  {}\n", "", words(problem), width = widths[1]));
         }
     }
     text
@@ -162,10 +162,10 @@ fn origin(model: &ModelView) -> String {
 /// Everything about one model, a line each.
 fn sheet(model: &ModelView, currency: &str) -> String {
     let words = |list: &[String]| if list.is_empty() { tr!("none") } else { list.join(", ") };
-    let state = model
-        .problem
-        .as_ref()
-        .map_or_else(|| tr!("ready"), |problem| tr!("problem: {problem}", problem = problem));
+    let state = model.problem.as_ref().map_or_else(
+        || tr!("ready"),
+        |problem| tr!("problem: {problem}", problem = crate::i18n::words(problem)),
+    );
     let price = model.price.as_ref().map_or_else(|| tr!("not known"), |price| priced(price, currency));
     let lines = [
         (tr!("name"), Some(model.name.clone())),

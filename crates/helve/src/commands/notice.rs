@@ -17,19 +17,6 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
     notice.sentence(language).map(|text| line(&text))
 }
 
-/// The sentences of notices one after the other, or another text where none of them is known here.
-pub(crate) fn sentences(notices: &[Notice], otherwise: &str) -> String {
-    let told: Vec<String> = notices.iter().filter_map(sentence).collect();
-    if told.is_empty() {
-        return line(otherwise);
-    }
-    let between = match language() {
-        Language::English => " ",
-        Language::Chinese => "",
-    };
-    told.join(between)
-}
-
 /// Notices that say no more than that something failed: what it was is in the tool's own words.
 const BARE: &[&str] = &["tool_declined", "tool_unwell", "program_failed"];
 

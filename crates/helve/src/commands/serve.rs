@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use helve_server::{App, ListenSettings};
+use helve_store::Wakeup;
 use helve_store_sql::DataDir;
 use helve_types::World;
 use tokio::net::TcpListener;
@@ -108,19 +109,19 @@ impl Serving {
         for warning in &assembly.warnings {
             tracing::warn!(problem = warning, "configuration needs attention");
         }
-        let app = application(config, &assembly, world)?;
+        let listener = TcpListener::bind(config.listen).await.with_context(|| {
+            tr!("cannot listen on {listen}; is another Helve running there?", listen = config.listen)
+        })?;
+        let address = listener.local_addr()?;
+        let doctor = Examined::new(config, &assembly, Some(address)).doctor();
+        let app = application(config, &assembly, world, doctor)?;
         app.refresh_access().await?;
         if let Some(error) = config.needs_token()
             && !app.has_token()
         {
             return Err(error);
         }
-        let listener = TcpListener::bind(config.listen).await.with_context(|| {
-            tr!("cannot listen on {listen}; is another Helve running there?", listen = config.listen)
-        })?;
-        let address = listener.local_addr()?;
         let stop = CancellationToken::new();
-        app.set_doctor(Examined::new(config, &assembly, Some(address)).doctor());
         let router = helve_server::router(app.clone());
         let other = other_loopback(address).await;
         let server = tokio::spawn(helve_server::serve(
@@ -194,8 +195,11 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
     let (disk_watch, tool_folder) = (assembly.watch.clone(), assembly.tool_folder.clone());
     tokio::spawn(async move {
         let tokens = async {
+            let mut wakeups = store.subscribe();
             loop {
-                tokio::time::sleep(TOKENS).await;
+                // A wake-up may be lost, so the tokens are also read from time to time without one.
+                let changed = wakeups.wait_for(|wakeup| wakeup == Wakeup::Access);
+                _ = tokio::time::timeout(TOKENS, changed).await;
                 if let Err(error) = app.refresh_access().await {
                     tracing::warn!(%error, "tokens not refreshed; those known before hold");
                 }

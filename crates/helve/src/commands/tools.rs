@@ -22,7 +22,7 @@ use crate::assemble::{Assembly, Hold, assemble, declarations};
 use crate::client::Reach;
 use crate::client::line;
 use crate::commands::suggest::similar;
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 use crate::output::outln;
 
 #[derive(Debug, Args)]
@@ -184,9 +184,9 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
         let shown = described(tool);
         let first = shown["description"].as_str().unwrap_or_default();
         let first = first.trim().lines().next().unwrap_or_default();
-        let first = first.split_inclusive(". ").next().unwrap_or_default().trim();
+        let first = words(first.split_inclusive(". ").next().unwrap_or_default().trim());
         let state = match (&tool.problem, tool.is_enabled()) {
-            (Some(problem), _) => tr!(" (cannot be used: {problem})", problem = problem),
+            (Some(problem), _) => tr!(" (cannot be used: {problem})", problem = words(problem)),
             (None, _) if tool.is_quarantined() => {
                 tr!(" (quarantined: it has changed; see `helve tools show {name}`)", name = tool.name())
             }

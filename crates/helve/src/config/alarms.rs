@@ -4,6 +4,7 @@ use helve_egress::Url;
 use serde::Deserialize;
 
 use super::places::Places;
+use crate::i18n::{tr, words};
 use crate::webhook::WebhookSettings;
 
 #[derive(Debug, Default, Deserialize)]
@@ -28,7 +29,7 @@ pub(super) fn told(
     match (webhook, secret) {
         (None, None) => Ok(None),
         (None, Some(_)) => {
-            let what = "there is no `webhook` that would get the secret";
+            let what = tr!("there is no `webhook` that would get the secret");
             Err(places.wrong(&[table, "secret"], what))
         }
         (Some(text), secret) => {
@@ -40,11 +41,18 @@ pub(super) fn told(
 
 /// An address to send to, or what is wrong with it.
 pub(super) fn web_address(text: &str) -> Result<Url, String> {
-    let wrong =
-        |problem: &str| format!("`{text}` {problem}; use an address such as `https://ops.example.com/helve`");
-    let url: Url = text.parse().map_err(|error| wrong(&format!("is no web address ({error})")))?;
+    let url: Url = text.parse().map_err(|error| {
+        tr!(
+            "`{text}` is no web address ({error}); use an address such as `https://ops.example.com/helve`",
+            text = text,
+            error = words(&format!("{error}"))
+        )
+    })?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
-        _ => Err(wrong("is no address for HTTP")),
+        _ => Err(tr!(
+            "`{text}` is no address for HTTP; use an address such as `https://ops.example.com/helve`",
+            text = text
+        )),
     }
 }

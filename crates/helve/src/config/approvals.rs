@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::alarms::{told, web_address};
 use super::places::Places;
+use crate::i18n::tr;
 use crate::webhook::WebhookSettings;
 
 /// As long as a question stays open.
@@ -45,7 +46,7 @@ pub(super) fn approvals(
     let idle = [("public_url", public_url.is_some()), ("link_hours", link_hours.is_some())];
     let Some(webhook) = told("approvals", webhook, secret, places)? else {
         return match idle.into_iter().find(|(_, given)| *given) {
-            Some((key, _)) => Err(wrong(key, "there is no `webhook` that would be told".into())),
+            Some((key, _)) => Err(wrong(key, tr!("there is no `webhook` that would be told"))),
             None => Ok(None),
         };
     };
@@ -53,9 +54,10 @@ pub(super) fn approvals(
         (Some(text), _) => web_address(&text).map_err(|what| wrong("public_url", what))?,
         (None, Some(url)) => url.clone(),
         (None, None) if listen.ip().is_unspecified() => {
-            let what = format!(
+            let what = tr!(
                 "`public_url` is missing: {listen} is no address for a link; say where people reach the server, as in \
-                 `public_url = \"https://helve.example.com\"` in [server]"
+                 `public_url = \"https://helve.example.com\"` in [server]",
+                listen = listen
             );
             return Err(wrong("webhook", what));
         }
@@ -63,7 +65,11 @@ pub(super) fn approvals(
     };
     let link_hours = link_hours.unwrap_or(HOURS_MAX);
     if !(1..=HOURS_MAX).contains(&link_hours) {
-        let what = format!("`{link_hours}` must be between 1 and {HOURS_MAX}: no link outlives its question");
+        let what = tr!(
+            "`{link_hours}` must be between 1 and {hours_max}: no link outlives its question",
+            link_hours = link_hours,
+            hours_max = HOURS_MAX
+        );
         return Err(wrong("link_hours", what));
     }
     Ok(Some(ApprovalSettings { webhook, public_url, link_hours }))

@@ -4,6 +4,7 @@ use helve_runtime::{Budgets, Limits};
 use serde::Deserialize;
 
 use super::places::Places;
+use crate::i18n::tr;
 
 const NANOS: f64 = 1e9;
 const MINUTE_MS: f64 = 60_000.0;
@@ -68,7 +69,10 @@ fn scaled(key: &'static str, amount: Option<f64>, unit: f64) -> Result<Option<u6
     let Some(amount) = amount else { return Ok(None) };
     let scaled = (amount * unit).round();
     if !(0.0..=MOST).contains(&scaled) {
-        return Err((key, format!("`{amount}` is no limit; use a number above 0, or 0 for none")));
+        return Err((
+            key,
+            tr!("`{amount}` is no limit; use a number above 0, or 0 for none", amount = amount),
+        ));
     }
     #[expect(
         clippy::cast_possible_truncation,
@@ -82,7 +86,8 @@ fn scaled(key: &'static str, amount: Option<f64>, unit: f64) -> Result<Option<u6
 /// The share in percent; nought asks never, as 100 does, since the limit itself is reached first.
 fn percent(share: f64) -> Result<u8, (&'static str, String)> {
     if !(0.0..1.0).contains(&share) {
-        let what = format!("`{share}` is no share of a limit; use a number from 0 to below 1, as in 0.8");
+        let what =
+            tr!("`{share}` is no share of a limit; use a number from 0 to below 1, as in 0.8", share = share);
         return Err(("ask_at", what));
     }
     // However small a share is, it asks.

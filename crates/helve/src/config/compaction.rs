@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::file::names_of;
 use super::models::ModelSettings;
 use super::places::Places;
+use crate::i18n::tr;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -27,13 +28,16 @@ pub(super) fn compaction(
     let default = CompactionSettings::default();
     let at = table.at.unwrap_or(default.at);
     if !(0.1..=1.0).contains(&at) {
-        return Err(wrong("at", format!("`{at}` is no share of what a model can read; use 0.1 to 1")));
+        return Err(wrong("at", tr!("`{at}` is no share of what a model can read; use 0.1 to 1", at = at)));
     }
     if let Some(name) = &table.model
         && !models.iter().any(|model| model.name == *name)
     {
         let known = names_of(models);
-        return Err(wrong("model", format!("there is no model `{name}`; the models are: {known}")));
+        return Err(wrong(
+            "model",
+            tr!("there is no model `{name}`; the models are: {known}", name = name, known = known),
+        ));
     }
     Ok(CompactionSettings {
         enabled: table.enabled.unwrap_or(default.enabled),

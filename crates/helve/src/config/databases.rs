@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::Environment;
 use super::places::Places;
+use crate::i18n::tr;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -40,13 +41,11 @@ pub(super) fn databases(
                 Some(url) => ("url_env", url),
                 None => {
                     let place = places.of(&["databases", &name, "url_env"]);
-                    warnings.push(format!(
-                        "{place}: the environment variable {variable} is not set, so the database is left out"
-                    ));
+                    warnings.push(tr!("{place}: the environment variable {variable} is not set, so the database is left out", place = place, variable = variable));
                     continue;
                 }
             },
-            _ => return Err(wrong("", "either `url` or `url_env` says where the database is".into())),
+            _ => return Err(wrong("", tr!("either `url` or `url_env` says where the database is"))),
         };
         let mut database = Database::new(&name, &url).map_err(|what| wrong(key, what))?;
         database = database.with_description(&table.description);

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::Environment;
 use super::places::Places;
+use crate::i18n::{tr, words};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -47,7 +48,7 @@ pub(super) fn egress(
     for (name, table) in secrets {
         let (secret, odd) = secret(&name, table, environment)
             .map_err(|(key, what)| places.wrong(&["secrets", &name, key], what))?;
-        let at = |what| format!("{}: {what}", places.of(&["secrets", &name, "env"]));
+        let at = |what| tr!("{place}: {what}", place = places.of(&["secrets", &name, "env"]), what = what);
         warnings.extend(odd.map(at));
         all.push(secret);
     }
@@ -66,7 +67,7 @@ fn check_places(texts: &[String]) -> Result<(), String> {
 fn proxy(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok();
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some());
-    url.ok_or_else(|| "this is no address of a proxy; write it as `http://proxy.example.com:3128`".into())
+    url.ok_or_else(|| tr!("this is no address of a proxy; write it as `http://proxy.example.com:3128`"))
 }
 
 fn secret(
@@ -76,11 +77,14 @@ fn secret(
 ) -> Result<(Secret, Option<String>), Wrong> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || !name.chars().all(is_plain) {
-        return Err(("", format!("`{name}` is no name of a secret; use letters, digits, `_` and `-`")));
+        return Err((
+            "",
+            tr!("`{name}` is no name of a secret; use letters, digits, `_` and `-`", name = name),
+        ));
     }
     if table.hosts.is_empty() {
-        let what = "a secret needs the hosts that may have it, as in `hosts = [\"api.example.com\"]`";
-        return Err(("hosts", what.into()));
+        let what = tr!("a secret needs the hosts that may have it, as in `hosts = [\"api.example.com\"]`");
+        return Err(("hosts", what));
     }
     check_hosts(&table.hosts).map_err(|what| ("hosts", what))?;
     let (value, odd) = value(&table, environment)?;
@@ -91,7 +95,9 @@ fn check_hosts(hosts: &[String]) -> Result<(), String> {
     check_places(hosts)?;
     let network = |text: &&String| text.parse::<Place>().is_ok_and(|place| place.is_network());
     match hosts.iter().find(network) {
-        Some(text) => Err(format!("`{text}` is a network; a secret is for hosts, each of them named")),
+        Some(text) => {
+            Err(tr!("`{text}` is a network; a secret is for hosts, each of them named", text = text))
+        }
         None => Ok(()),
     }
 }
@@ -102,21 +108,29 @@ fn value(table: &SecretTable, environment: &Environment) -> Result<(SecretString
         (Some(variable), None) => match environment.text(variable) {
             Some(value) => ("env", value),
             None => {
-                let odd =
-                    format!("the environment variable {variable} is not set, so the secret has no value");
+                let odd = tr!(
+                    "the environment variable {variable} is not set, so the secret has no value",
+                    variable = variable
+                );
                 return Ok((SecretString::default(), Some(odd)));
             }
         },
         (None, Some(path)) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| ("file", format!("`{}` cannot be read: {error}", path.display())))?;
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                (
+                    "file",
+                    tr!("`{path}` cannot be read: {error}", path = path.display(), error = words(&error)),
+                )
+            })?;
             ("file", text.trim().to_owned())
         }
-        _ => return Err(("", "either `env` or `file` says where the secret is".into())),
+        _ => return Err(("", tr!("either `env` or `file` says where the secret is"))),
     };
     if value.len() < SECRET_BYTES_MIN {
-        let what =
-            format!("a secret of fewer than {SECRET_BYTES_MIN} characters cannot be kept out of answers");
+        let what = tr!(
+            "a secret of fewer than {secret_bytes_min} characters cannot be kept out of answers",
+            secret_bytes_min = SECRET_BYTES_MIN
+        );
         return Err((key, what));
     }
     Ok((SecretString::from(value), None))

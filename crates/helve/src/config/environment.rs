@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::i18n::tr;
 use anyhow::bail;
 use secrecy::SecretString;
 
@@ -93,10 +94,11 @@ impl Environment {
     pub(super) fn refuse_other_stores(&self) -> anyhow::Result<()> {
         for variable in ["HELVE_DATABASE_URL", "HELVE_REDIS_URL"] {
             if self.text(variable).is_some() {
-                bail!(
+                bail!(tr!(
                     "the environment variable {variable} is set, but this version keeps its data in SQLite only; \
-                     unset it, and choose the directory with HELVE_DATA"
-                );
+                     unset it, and choose the directory with HELVE_DATA",
+                    variable = variable
+                ));
             }
         }
         Ok(())

@@ -30,6 +30,7 @@ use super::limits::LimitsTable;
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
 use super::prices::PricesTable;
+use crate::i18n::{tr, words};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -167,8 +168,10 @@ impl File {
         let mut table: Table = toml::from_str(places.text()).map_err(|error| places.unreadable(&error))?;
         add_models(&mut table, environment);
         for setting in environment.settings() {
-            let setter = format!("the environment variable {}", setting.variable);
-            let (path, laid) = setting.over(&table).map_err(|what| anyhow!("{setter}: {what}"))?;
+            let setter = tr!("the environment variable {variable}", variable = setting.variable);
+            let (path, laid) = setting
+                .over(&table)
+                .map_err(|what| anyhow!(tr!("{place}: {what}", place = setter, what = what)))?;
             places.set_by(setter, path);
             (table, file) = laid;
         }
@@ -185,7 +188,7 @@ impl Setting<'_> {
             put(&mut root, &self.path, value, &mut path)?;
             let Value::Table(laid) = root else { unreachable!("a table stays a table") };
             let file: File =
-                laid.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+                laid.clone().try_into().map_err(|error: toml::de::Error| words(error.message()))?;
             Ok((path, (laid, file)))
         };
         let text = || Value::String(self.text.to_owned());
@@ -222,16 +225,16 @@ fn put(at: &mut Value, path: &[String], value: Value, put_at: &mut Vec<String>) 
             let item = number.and_then(|number| items.get_mut(number));
             let item = item.ok_or_else(|| {
                 let hint = if put_at == &["models"] {
-                    format!("; a new model needs HELVE_MODELS__{}__MODEL too", step.to_uppercase())
+                    tr!("; a new model needs HELVE_MODELS__{step}__MODEL too", step = step.to_uppercase())
                 } else {
                     String::new()
                 };
-                format!("there is nothing named `{step}` in the file{hint}")
+                tr!("there is nothing named `{step}` in the file{hint}", step = step, hint = hint)
             })?;
             put_at.extend(number.map(|number| number.to_string()));
             put(item, rest, value, put_at)
         }
-        _ => Err(format!("`{}` has no keys of its own", put_at.join("."))),
+        _ => Err(tr!("`{put_at}` has no keys of its own", put_at = put_at.join("."))),
     }
 }
 
@@ -245,13 +248,16 @@ pub(super) fn agents(
     for (number, table) in tables.into_iter().enumerate() {
         let wrong = |key: &str, what: String| places.wrong(&["agents", &number.to_string(), key], what);
         if agents.iter().any(|agent| agent.name == table.name) {
-            return Err(wrong("name", format!("there are two agents named `{}`", table.name)));
+            return Err(wrong("name", tr!("there are two agents named `{name}`", name = table.name)));
         }
         if let Some(model) = &table.model
             && !models.iter().any(|known| known.answers_to(model))
         {
             let known = names_of(models);
-            return Err(wrong("model", format!("there is no model `{model}`; the models are: {known}")));
+            return Err(wrong(
+                "model",
+                tr!("there is no model `{model}`; the models are: {known}", model = model, known = known),
+            ));
         }
         let default = AgentSettings::default();
         agents.push(AgentSettings {

@@ -12,6 +12,7 @@ use super::alarms::web_address;
 use super::environment::Environment;
 use super::places::Places;
 use crate::hooks::{ConfiguredHook, GitSnapshots, HookKind, HttpHook};
+use crate::i18n::tr;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// How many snapshots of a run keep their refs.
@@ -49,7 +50,7 @@ pub(super) fn hooks(
     for (number, table) in tables.into_iter().enumerate() {
         let wrong = |(key, what): Wrong| places.wrong(&["hooks", &number.to_string(), key], what);
         if hooks.iter().any(|hook| hook.settings.name == table.name) {
-            return Err(wrong(("name", format!("there are two hooks named `{}`", table.name))));
+            return Err(wrong(("name", tr!("there are two hooks named `{name}`", name = table.name))));
         }
         hooks.push(hook(table, environment).map_err(wrong)?);
     }
@@ -60,62 +61,72 @@ pub(super) fn hooks(
 type Wrong = (&'static str, String);
 
 fn hook(table: HookTable, environment: &Environment) -> Result<ConfiguredHook, Wrong> {
-    let wrong = |key, what: &str| Err((key, what.to_owned()));
+    let wrong = |key, what: String| Err((key, what));
     if table.name.trim().is_empty() {
-        return wrong("name", "a hook needs a name, by which the record of a call speaks of it");
+        return wrong("name", tr!("a hook needs a name, by which the record of a call speaks of it"));
     }
     let only_steps = table.on.iter().all(|point| point.is_step());
     if table.on.is_empty() {
         return wrong(
             "on",
-            "say when it is asked: before_call, after_call, system_prompt, params, before_step, after_step",
+            tr!(
+                "say when it is asked: before_call, after_call, system_prompt, params, before_step, after_step"
+            ),
         );
     }
     let on_failure = match table.on_failure {
         Some(OnFailure::Refuse) if only_steps => {
-            return wrong("on_failure", "a step cannot be refused: leave this out, a failure is recorded");
+            return wrong(
+                "on_failure",
+                tr!("a step cannot be refused: leave this out, a failure is recorded"),
+            );
         }
         Some(on_failure) => on_failure,
         None if only_steps => OnFailure::Continue,
-        None => return wrong("on_failure", "say what it means that the hook fails: `refuse` or `continue`"),
+        None => {
+            return wrong("on_failure", tr!("say what it means that the hook fails: `refuse` or `continue`"));
+        }
     };
     let about_calls =
         table.on.iter().any(|point| matches!(point, HookPoint::BeforeCall | HookPoint::AfterCall));
     if !table.tools.is_empty() && !about_calls {
-        return wrong("tools", "questions to a model are about no tool; leave this out or use `agents`");
+        return wrong("tools", tr!("questions to a model are about no tool; leave this out or use `agents`"));
     }
     if table.git.is_none() && (table.directory.is_some() || table.keep.is_some()) {
-        return wrong("name", "`directory` and `keep` belong to `git`, the full path of the program");
+        return wrong("name", tr!("`directory` and `keep` belong to `git`, the full path of the program"));
     }
     let kind = match (table.url, table.command, table.git) {
         (None, None, Some(program)) => {
             if !only_steps {
-                return wrong("on", "git takes snapshots: before_step, after_step");
+                return wrong("on", tr!("git takes snapshots: before_step, after_step"));
             }
             if table.secret.is_some() || !table.env.is_empty() {
-                return wrong("git", "git gets no `secret` and no variables");
+                return wrong("git", tr!("git gets no `secret` and no variables"));
             }
             HookKind::Git(git_snapshots(program, table.directory, table.keep)?)
         }
         (Some(url), None, None) => {
             if !table.env.is_empty() {
-                return wrong("env", "only a command gets variables");
+                return wrong("env", tr!("only a command gets variables"));
             }
             let url = web_address(&url).map_err(|what| ("url", what))?;
             HookKind::Http(HttpHook { url, secret: table.secret })
         }
         (None, Some(command), None) => {
             if table.secret.is_some() {
-                return wrong("secret", "only a `url` gets a secret; a command gets variables, with `env`");
+                return wrong(
+                    "secret",
+                    tr!("only a `url` gets a secret; a command gets variables, with `env`"),
+                );
             }
             HookKind::Command(parse_command(command, &table.env, environment)?)
         }
         (None, None, None) => {
-            return wrong("name", "say how the hook is reached: with `url`, `command` or `git`");
+            return wrong("name", tr!("say how the hook is reached: with `url`, `command` or `git`"));
         }
         (url, _, _) => {
             let key = if url.is_some() { "url" } else { "command" };
-            return wrong(key, "a hook has a `url`, a `command` or `git`, not several of them");
+            return wrong(key, tr!("a hook has a `url`, a `command` or `git`, not several of them"));
         }
     };
     let settings = HookSettings {
@@ -135,10 +146,10 @@ fn git_snapshots(
     keep: Option<NonZeroU16>,
 ) -> Result<GitSnapshots, Wrong> {
     if !program.is_absolute() {
-        return Err(("git", "this is the full path of the program".into()));
+        return Err(("git", tr!("this is the full path of the program")));
     }
     let Some(directory) = directory.filter(|directory| directory.is_absolute()) else {
-        return Err(("git", "say with `directory` which work tree is meant, as a full path".into()));
+        return Err(("git", tr!("say with `directory` which work tree is meant, as a full path")));
     };
     let kept_max = keep.map_or(KEPT_MAX, |keep| usize::from(keep.get()));
     Ok(GitSnapshots { program, directory, kept_max })
@@ -152,13 +163,13 @@ fn parse_command(
     let mut words = command.into_iter();
     let program = PathBuf::from(words.next().unwrap_or_default());
     if !program.is_absolute() {
-        let what = "this is a list: the full path of a program, then its arguments; no shell reads it";
-        return Err(("command", what.into()));
+        let what = tr!("this is a list: the full path of a program, then its arguments; no shell reads it");
+        return Err(("command", what));
     }
     let mut variables = vec![];
     for name in names {
         let Some(value) = environment.text(name) else {
-            return Err(("env", format!("the environment variable {name} is not set")));
+            return Err(("env", tr!("the environment variable {name} is not set", name = name)));
         };
         variables.push((name.clone(), value.into()));
     }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::Environment;
 use super::egress::place_of;
 use super::places::Places;
+use crate::i18n::tr;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -24,15 +25,15 @@ pub(super) fn images(
     environment: &Environment,
     places: &Places,
 ) -> anyhow::Result<(Option<Images>, Option<String>)> {
-    let wrong = |key: &'static str, what: &str| places.wrong(&["images", key], what.to_owned());
+    let wrong = |key: &'static str, what: String| places.wrong(&["images", key], what);
     let (base_url, model) = match (table.base_url, table.model) {
         (None, None) => return Ok((None, None)),
         (Some(base_url), Some(model)) => (base_url, model),
-        _ => return Err(wrong("", "`base_url` and `model` are both needed to draw pictures")),
+        _ => return Err(wrong("", tr!("`base_url` and `model` are both needed to draw pictures"))),
     };
     let place = place_of(&base_url);
     let (Ok(url), Some(place)) = (Url::parse(&base_url), place) else {
-        return Err(wrong("base_url", "this is no address; write it as `https://api.openai.com/v1`"));
+        return Err(wrong("base_url", tr!("this is no address; write it as `https://api.openai.com/v1`")));
     };
     let key = match &table.api_key_env {
         None => None,
@@ -40,8 +41,10 @@ pub(super) fn images(
             Some(key) => Some(key),
             None => {
                 let place = places.of(&["images", "api_key_env"]);
-                let warning = format!(
-                    "{place}: the environment variable {variable} is not set, so `image_gen` is left out"
+                let warning = tr!(
+                    "{place}: the environment variable {variable} is not set, so `image_gen` is left out",
+                    place = place,
+                    variable = variable
                 );
                 return Ok((None, Some(warning)));
             }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::file::GuardsTable;
 use super::places::Places;
+use crate::i18n::tr;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -22,16 +23,14 @@ pub(super) fn trust(
     places: &Places,
 ) -> anyhow::Result<Trust> {
     let host = |text: &String| {
-        let wrong = |what: &str| {
-            let what = format!(
-                "`{text}` {what}; use a name such as `api.example.com`, or `*.example.com` for all below it"
-            );
-            places.wrong(&["labels", "trusted_hosts"], what)
-        };
+        let wrong = |what: String| places.wrong(&["labels", "trusted_hosts"], what);
         let name = text.strip_prefix("*.").unwrap_or(text);
         let is_below = name.len() < text.len();
         if is_below && !name.contains('.') {
-            return Err(wrong("would trust everybody"));
+            return Err(wrong(tr!(
+                "`{text}` would trust everybody; use a name such as `api.example.com`, or `*.example.com` for all below it",
+                text = text
+            )));
         }
         // The same reading as of the addresses that it is compared with; of nothing but the host.
         let has_port = if name.starts_with('[') { !name.ends_with(']') } else { name.contains(':') };
@@ -40,7 +39,10 @@ pub(super) fn trust(
         match read.as_ref().and_then(Url::host_str) {
             Some(host) if is_below => Ok(format!("*.{host}")),
             Some(host) => Ok(host.to_owned()),
-            None => Err(wrong("is no host")),
+            None => Err(wrong(tr!(
+                "`{text}` is no host; use a name such as `api.example.com`, or `*.example.com` for all below it",
+                text = text
+            ))),
         }
     };
     let said = tools.iter().map(|(name, table)| (name.clone(), table.labels()));

@@ -13,6 +13,7 @@ use helve_tool::JsonBounds;
 use serde::Deserialize;
 
 use super::places::Places;
+use crate::i18n::tr;
 
 const COUNT: RangeInclusive<u64> = 1..=1_000_000;
 const BYTES: RangeInclusive<u64> = 1_024..=1 << 30;
@@ -189,7 +190,7 @@ fn bytes(key: &'static str, said: Option<&Amount>, usual: u64) -> Result<u64, Wr
     match said.map(Amount::free_min).transpose().map_err(|what| (key, what))? {
         None => Ok(usual),
         Some(FreeMin::Bytes(bytes)) => Ok(bytes),
-        Some(_) => Err((key, "a share of the disk means nothing here; use bytes, as in \"16 MiB\"".into())),
+        Some(_) => Err((key, tr!("a share of the disk means nothing here; use bytes, as in \"16 MiB\""))),
     }
 }
 
@@ -203,7 +204,15 @@ fn number(
     if range.contains(&said) {
         return Ok(said);
     }
-    Err((key, format!("`{said}` is no bound; use {} to {}", range.start(), range.end())))
+    Err((
+        key,
+        tr!(
+            "`{said}` is no bound; use {start} to {end}",
+            start = range.start(),
+            end = range.end(),
+            said = said
+        ),
+    ))
 }
 
 fn size(
@@ -213,7 +222,7 @@ fn size(
     range: RangeInclusive<u64>,
 ) -> Result<usize, Wrong> {
     let size = number(key, said, usual as u64, range)?;
-    usize::try_from(size).map_err(|_| (key, format!("`{size}` is more than this machine can count")))
+    usize::try_from(size).map_err(|_| (key, tr!("`{size}` is more than this machine can count", size = size)))
 }
 
 fn time(key: &'static str, said: Option<u64>, usual: Duration) -> Result<Duration, Wrong> {
@@ -224,7 +233,10 @@ fn time(key: &'static str, said: Option<u64>, usual: Duration) -> Result<Duratio
 impl Amount {
     fn free_min(&self) -> Result<FreeMin, String> {
         let wrong = |text: &str| {
-            format!("`{text}` is no amount of room; use a number of bytes, \"256 MiB\", \"2 GiB\" or \"5 %\"")
+            tr!(
+                "`{text}` is no amount of room; use a number of bytes, \"256 MiB\", \"2 GiB\" or \"5 %\"",
+                text = text
+            )
         };
         let (text, number, unit) = match self {
             Self::Bytes(bytes) => (bytes.to_string(), Some(*bytes), ""),

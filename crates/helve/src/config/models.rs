@@ -15,6 +15,7 @@ use super::Environment;
 use super::places::Places;
 use super::prices::PriceTable;
 use super::prompts::Prompts;
+use crate::i18n::{tr, words};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table")]
@@ -172,10 +173,10 @@ pub(super) fn models(
         let number = number.to_string();
         let wrong = |key: &str, what: String| places.wrong(&["models", &number, key], what);
         if table.name == "demo" {
-            return Err(wrong("name", "`demo` is the model inside the program; choose another name".into()));
+            return Err(wrong("name", tr!("`demo` is the model inside the program; choose another name")));
         }
         if models.iter().any(|model| model.name == table.name) {
-            return Err(wrong("name", format!("there are two models named `{}`", table.name)));
+            return Err(wrong("name", tr!("there are two models named `{name}`", name = table.name)));
         }
         models.push(from_table(table, environment, prompts).map_err(|(key, what)| wrong(key, what))?);
     }
@@ -201,12 +202,16 @@ fn check_fallbacks(models: &[ModelSettings], places: &Places) -> anyhow::Result<
         let fallbacks = &model.options.fallbacks;
         for (number, name) in fallbacks.iter().enumerate() {
             let what = if *name == model.name {
-                format!("`{name}` cannot stand in for itself")
+                tr!("`{name}` cannot stand in for itself", name = name)
             } else if fallbacks[..number].contains(name) {
-                format!("`{name}` is named twice")
+                tr!("`{name}` is named twice", name = name)
             } else if !models.iter().any(|other| other.name == *name) {
                 let known: Vec<_> = models.iter().map(|model| format!("`{}`", model.name)).collect();
-                format!("there is no model `{name}`; the models are: {}", known.join(", "))
+                tr!(
+                    "there is no model `{name}`; the models are: {known}",
+                    known = known.join(", "),
+                    name = name
+                )
             } else {
                 continue;
             };
@@ -238,18 +243,18 @@ fn from_table(
     let name = table.name;
     let model_is_named = !table.model.trim().is_empty();
     if name.trim().is_empty() {
-        return Err(("name", "a model needs a name, by which requests call it".into()));
+        return Err(("name", tr!("a model needs a name, by which requests call it")));
     }
     // An Ollama is asked which it has.
     if table.model.trim().is_empty() && table.vendor.as_deref() != Some("ollama") {
-        return Err(("model", "say what the vendor calls the model".into()));
+        return Err(("model", tr!("say what the vendor calls the model")));
     }
     let is_name = |text: &String| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if table.api_key_env.as_ref().is_some_and(|variable| variable.is_empty() || !is_name(variable)) {
         // Not repeated: it may be the key itself.
         return Err((
             "api_key_env",
-            "this is the name of an environment variable, never the key itself".into(),
+            tr!("this is the name of an environment variable, never the key itself"),
         ));
     }
     let tool_mode = table.tools.as_deref().map_or(Ok(ToolMode::Auto), |text| prompts.tool_mode(text));
@@ -259,7 +264,7 @@ fn from_table(
     if let Some(name) = table.variants.keys().find(|name| name.is_empty() || name.contains(':')) {
         return Err((
             "variants",
-            format!("`{name}` cannot name a variant; it must be a word without a colon"),
+            tr!("`{name}` cannot name a variant; it must be a word without a colon", name = name),
         ));
     }
     let row = table.vendor.as_deref().and_then(vendor);
@@ -377,7 +382,13 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
     };
     // Only the address can be wrong here.
     let variable = known.url_env.unwrap_or_default();
-    settings.check().map_err(|error| anyhow!("the environment variable {variable}: {error}"))?;
+    settings.check().map_err(|error| {
+        anyhow!(tr!(
+            "the environment variable {variable}: {error}",
+            variable = variable,
+            error = words(&error)
+        ))
+    })?;
     let model = ModelSettings::new(known.name, Source::Http(Box::new(settings)));
     Ok(Some(ModelSettings { lists: true, model_is_named, ..model }))
 }

@@ -6,6 +6,8 @@ use std::ops::Range;
 use anyhow::anyhow;
 use toml::de::{DeTable, DeValue};
 
+use crate::i18n::{tr, words};
+
 /// The file's text, and the keys that were set elsewhere.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
@@ -31,13 +33,15 @@ impl Places {
 
     /// What is wrong with the value at a path, and where it stands. An item of a list goes by its number or its name.
     pub fn wrong(&self, path: &[&str], what: impl Display) -> anyhow::Error {
-        anyhow!("{}: {what}", self.of(path))
+        anyhow!(tr!("{place}: {what}", place = self.of(path), what = words(&what)))
     }
 
     /// An error of the parser, with its line and the key it is about.
     pub(super) fn unreadable(&self, error: &toml::de::Error) -> anyhow::Error {
-        let what = error.message().replace('\n', "; ");
-        let Some(span) = error.span() else { return anyhow!("{}: {what}", self.name) };
+        let what = words(&error.message().replace('\n', "; "));
+        let Some(span) = error.span() else {
+            return anyhow!(tr!("{place}: {what}", place = self.name, what = what));
+        };
         let key = DeTable::parse(&self.text).ok().and_then(|document| {
             let mut nearest = None;
             keys_at(document.get_ref(), &span, &mut nearest);
@@ -45,7 +49,7 @@ impl Places {
         });
         // Where the text is no TOML there are no keys yet.
         let shown = key.or_else(|| Some(self.text.get(span.clone())?.trim().lines().next()?.to_owned()));
-        anyhow!("{}: {what}", self.at(&span, shown.as_deref()))
+        anyhow!(tr!("{place}: {what}", place = self.at(&span, shown.as_deref()), what = what))
     }
 
     /// Where the value at a path comes from: the last that set it, or the nearest key of the file.
@@ -66,14 +70,17 @@ impl Places {
         }
         match &found.nearest {
             Some((span, key)) => self.at(span, Some(key)),
-            None => format!("{} at `{}`", self.name, path.join(".")),
+            None => tr!("{file} at `{key}`", file = self.name, key = path.join(".")),
         }
     }
 
     fn at(&self, span: &Range<usize>, shown: Option<&str>) -> String {
         let line = self.text.as_bytes()[..span.start.min(self.text.len())].iter().filter(|b| **b == b'\n');
-        let shown = shown.filter(|shown| !shown.is_empty()).map(|shown| format!(" at `{shown}`"));
-        format!("{}, line {}{}", self.name, line.count() + 1, shown.unwrap_or_default())
+        let line = line.count() + 1;
+        match shown.filter(|shown| !shown.is_empty()) {
+            Some(key) => tr!("{file}, line {line} at `{key}`", file = self.name, line = line, key = key),
+            None => tr!("{file}, line {line}", file = self.name, line = line),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use helve_runtime::{PerMillion, Price, PriceSource};
 use serde::Deserialize;
 
 use super::places::Places;
+use crate::i18n::tr;
 
 const SHIPPED: &str = include_str!("prices.toml");
 
@@ -52,11 +53,14 @@ pub struct Prices {
 
 impl Prices {
     pub(super) fn read(table: PricesTable, places: &Places) -> anyhow::Result<Self> {
-        let List { currency: ours, price } =
-            toml::from_str(SHIPPED).context("the list of prices that comes with Helve is broken")?;
+        let List { currency: ours, price } = toml::from_str(SHIPPED)
+            .with_context(|| tr!("the list of prices that comes with Helve is broken"))?;
         let currency = table.currency.unwrap_or_else(|| ours.clone());
         if currency.len() != 3 || !currency.bytes().all(|b| b.is_ascii_uppercase()) {
-            let what = format!("`{currency}` is no currency; use three capital letters, as in USD or CNY");
+            let what = tr!(
+                "`{currency}` is no currency; use three capital letters, as in USD or CNY",
+                currency = currency
+            );
             return Err(places.wrong(&["prices", "currency"], what));
         }
         let rows = if currency == ours { price } else { vec![] };
@@ -79,8 +83,9 @@ impl PriceTable {
     fn price(&self, from: PriceSource) -> Result<Price, String> {
         let units = |units: f64| {
             let max = PerMillion::UNITS_MAX;
-            PerMillion::units(units)
-                .ok_or_else(|| format!("`{units}` is no price for a million tokens; use 0 to {max}"))
+            PerMillion::units(units).ok_or_else(|| {
+                tr!("`{units}` is no price for a million tokens; use 0 to {max}", units = units, max = max)
+            })
         };
         Ok(Price {
             input: units(self.input)?,

@@ -11,6 +11,7 @@ use helve_types::Mode;
 
 use super::file::PromptTable;
 use super::places::Places;
+use crate::i18n::{error_words, tr, words};
 
 #[derive(Clone)]
 pub struct Prompts {
@@ -24,7 +25,7 @@ impl Prompts {
         let mut own = vec![];
         for path in &table.profiles {
             let profile =
-                read(path).map_err(|error| places.wrong(&["prompt", "profiles"], format!("{error:#}")))?;
+                read(path).map_err(|error| places.wrong(&["prompt", "profiles"], error_words(&error)))?;
             own.push(Arc::new(profile));
         }
         let default_profile = table.default_profile.unwrap_or_else(|| "json_strict".into());
@@ -40,9 +41,9 @@ impl Prompts {
         let mode = match text {
             "auto" => return Ok(ToolMode::Auto),
             "prompt" => Mode::Prompt(self.default_profile.clone()),
-            other => other
-                .parse()
-                .map_err(|_| format!("`{other}` is none of: auto, native, prompt, prompt:<profile>"))?,
+            other => other.parse().map_err(|_| {
+                tr!("`{other}` is none of: auto, native, prompt, prompt:<profile>", other = other)
+            })?,
         };
         Ok(ToolMode::Fixed(match mode {
             Mode::Prompt(profile) => Mode::Prompt(self.resolve(&profile)?),
@@ -57,7 +58,11 @@ impl Prompts {
         let shipped = || Profile::named(name).map(|profile| profile.name().to_owned());
         let found = known.contains(&name).then(|| name.to_owned()).or_else(shipped);
         found.ok_or_else(|| {
-            format!("there is no prompt profile `{name}`; the profiles are: {}", known.join(", "))
+            tr!(
+                "there is no prompt profile `{name}`; the profiles are: {known}",
+                known = known.join(", "),
+                name = name
+            )
         })
     }
 }
@@ -65,10 +70,12 @@ impl Prompts {
 /// A profile of the operator's own; what is wrong in it has its place there.
 fn read(path: &Path) -> anyhow::Result<Profile> {
     let text = std::fs::read_to_string(path)
-        .with_context(|| format!("the prompt profile `{}` cannot be read", path.display()))?;
+        .with_context(|| tr!("the prompt profile `{path}` cannot be read", path = path.display()))?;
     Profile::parse(&text).map_err(|error| match error {
         ProfileError::File(error) => Places::new(path.display().to_string(), text).unreadable(&error),
-        error => anyhow!("the prompt profile `{}`: {error}", path.display()),
+        error => {
+            anyhow!(tr!("the prompt profile `{path}`: {error}", path = path.display(), error = words(&error)))
+        }
     })
 }
 

@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::i18n::tr;
 use helve_egress::Url;
 
 /// Who can reach the server, as the configuration says.
@@ -38,12 +39,14 @@ impl Ways<'_> {
     pub(crate) fn reach(&self) -> Reach {
         let because = |path, what| Reach::Others(Cause { path, what });
         if !self.listen.ip().to_canonical().is_loopback() {
-            let what = format!("{} can be reached from other machines", self.listen);
+            let what = tr!("{listen} can be reached from other machines", listen = self.listen);
             return because(["server", "listen"], what);
         }
         if let Some(name) = self.hosts.iter().find(|name| !is_loopback_name(name)) {
-            let what =
-                format!("the name `{name}` is not this machine's alone, so others can reach the server");
+            let what = tr!(
+                "the name `{name}` is not this machine's alone, so others can reach the server",
+                name = name
+            );
             return because(["server", "hosts"], what);
         }
         let urls =
@@ -51,13 +54,16 @@ impl Ways<'_> {
         for (path, url) in urls {
             let host = url.and_then(Url::host_str);
             if let Some(host) = host.filter(|host| !is_loopback_name(host)) {
-                return because(path, format!("people reach the server as `{host}`, so others can reach it"));
+                return because(
+                    path,
+                    tr!("people reach the server as `{host}`, so others can reach it", host = host),
+                );
             }
         }
         match self.trusted_proxies.first() {
             Some(proxy) => because(
                 ["server", "trusted_proxies"],
-                format!("the proxy {proxy} passes on requests of others"),
+                tr!("the proxy {proxy} passes on requests of others", proxy = proxy),
             ),
             None => Reach::ThisMachine,
         }

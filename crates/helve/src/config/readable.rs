@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::i18n::tr;
 use helve_egress::Url;
 use toml::{Table, Value};
 
@@ -12,9 +13,11 @@ pub(super) fn told(path: &Path, text: &str) -> Option<String> {
         return None;
     }
     let (path, keys) = (path.display(), secrets.join("`, `"));
-    Some(format!(
+    Some(tr!(
         "the configuration {path} can be read by every user of this machine, and there is a secret at `{keys}`; take the \
-         rights of others away (chmod 600 {path}), or move the secret into the environment"
+         rights of others away (chmod 600 {path}), or move the secret into the environment",
+        path = path,
+        keys = keys
     ))
 }
 

@@ -1,6 +1,8 @@
 //! The table: every English text with its Chinese, by the part of the command line that it belongs to.
 
 mod arguments;
+mod configuration;
+mod foreign;
 mod help;
 mod messages;
 mod operating;
@@ -8,4 +10,7 @@ mod operating;
 /// Texts of one part: the English as it stands in the code, and the Chinese.
 pub(super) type Texts = &'static [(&'static str, &'static str)];
 
-pub(super) const ALL: &[Texts] = &[arguments::TEXTS, help::TEXTS, messages::TEXTS, operating::TEXTS];
+pub(super) const ALL: &[Texts] =
+    &[arguments::TEXTS, configuration::TEXTS, help::TEXTS, messages::TEXTS, operating::TEXTS];
+
+pub(super) use foreign::FOREIGN;

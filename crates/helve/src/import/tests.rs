@@ -2,7 +2,7 @@
 
 use helve_egress::EgressSettings;
 use helve_store::MemoryStore;
-use helve_tool::{CallContext, DefinitionError, Guards, Maker, Registry, Request, Tool, ToolFuture};
+use helve_tool::{CallContext, DefinitionError, Guards, Registry, Request, Tool, ToolBuilder, ToolFuture};
 use helve_types::{Auth, Effect, ToolOutput, ToolSpec, World};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,7 +22,7 @@ impl Tool for Echo {
 }
 
 /// Makes everything but what needs a secret.
-fn maker() -> Maker {
+fn maker() -> ToolBuilder {
     Arc::new(|definition: &ToolDefinition, _| {
         if let Auth::Bearer { secret, .. } = &definition.endpoint.auth {
             return Err(DefinitionError::new("endpoint.auth", format!("there is no secret `{secret}`")));

@@ -173,6 +173,24 @@ fn a_lost_server_is_waited_for_and_nothing_is_doubled_or_lost() {
 }
 
 #[test]
+fn a_message_that_waits_for_its_turn_at_a_full_server_says_so() {
+    let home = Home::with(Outside::speaking(|last| match last["content"] == "think for long" {
+        true => Spoken::Nothing,
+        false => Spoken::Words("here I am".into()),
+    }));
+    let served = home.serve(&[("HELVE_LIMITS__RUNS_MAX", "1")]);
+    let started = served.ask("POST", "/api/runs", "", r#"{"message": "think for long"}"#);
+    let started: Value = serde_json::from_str(started.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let mut typing = Typing::start(&home, &["--interactive"]);
+    typing.say("hello");
+    typing.until(Side::Out, "the server is busy; your message waits for its turn");
+    served.ask("POST", &format!("/api/runs/{}/cancel", started["run"].as_str().unwrap()), "", "");
+    typing.until(Side::Out, "here I am");
+    assert!(typing.leave().success());
+    assert_eq!(typing.seen.matches("the server is busy").count(), 1, "{}", typing.seen);
+}
+
+#[test]
 fn a_connection_that_breaks_in_the_middle_of_a_text_doubles_and_loses_nothing() {
     let words: Vec<String> = (0..40).map(|n| format!("word{n} ")).collect();
     let home = Home::with(Outside::drawling(words.clone()));

@@ -187,7 +187,7 @@ fn models_are_listed_and_shown_with_price_and_variants_and_without_secrets() {
     let unknown = models(&["show", "horse"]);
     assert!(!unknown.status.success());
     let told = err(&unknown);
-    assert!(told.starts_with("no server is running; this command looks itself"), "{told}");
+    assert!(told.starts_with("no server is running; this command checks with its own"), "{told}");
     assert_eq!(told.lines().last(), Some("helve: there is no model `horse`; `helve models list` shows them"));
 }
 

@@ -47,6 +47,41 @@ fn messages_and_errors_are_in_the_language_of_the_environment() {
 }
 
 #[test]
+fn what_is_wrong_with_a_configuration_is_told_in_the_language_of_the_environment() {
+    let cases = [
+        ("[serber]", "第 1 行的 `serber`：没有 `serber` 这个键；可用的键："),
+        ("[server]\nlisten = 5", "第 2 行的 `listen`：类型不对：得到 整数 `5`，应为 文本"),
+        ("[server]\nlisten = \"x\"", "第 2 行的 `listen`：`x` 不是可以监听的地址"),
+        ("[server]\nlog = \"\"\nlog = \"\"", "这个键写了两次"),
+        ("a = b", "文本要加引号"),
+        (
+            "default_model = \"none\"\n[[models]]\nname = \"a\"\nvendor = \"openai\"\nmodel = \"m\"\nfallbacks = [\"b\"]",
+            "没有模型 `b`",
+        ),
+        ("[[models]]\nname = \"a\"\nvendor = \"nobody\"\nmodel = \"m\"", "没有供应商 `nobody`；已知的有："),
+        ("[egress]\nproxy = \"x\"", "这不是代理的地址"),
+        ("[tools.time]\nper_minute = 1\nper_window = 1", "同时设置了 `per_minute`；请去掉其中一个"),
+        ("[[hooks]]\nname = \"a\"\non = []", "请写明何时调用"),
+        ("[server]\ntoken = \"short\"", "令牌少于 16 个字符"),
+    ];
+    let data = scratch();
+    let file = data.join("wrong.toml");
+    for (text, expected) in cases {
+        std::fs::write(&file, text).unwrap();
+        let (code, _, told) =
+            said(&["serve", "--config", file.to_str().unwrap()], &[("LANG", "zh_CN.UTF-8")]);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(told.contains(expected), "{text}\n{told}");
+    }
+    let taken = data.join("file");
+    std::fs::write(&taken, "").unwrap();
+    let inside = taken.join("data");
+    let (_, _, told) = said(&["serve", "--data", inside.to_str().unwrap()], &[("LANG", "zh_CN.UTF-8")]);
+    assert!(told.contains("无法使用数据目录") && told.contains("不是目录（系统错误"), "{told}");
+    assert_eq!(told.matches("系统错误").count(), 1, "said once: {told}");
+}
+
+#[test]
 fn a_reader_who_has_enough_ends_the_command_without_a_panic() {
     let data = scratch();
     for arguments in [&["tools", "list", "--json"][..], &["models", "list"], &["--help"]] {

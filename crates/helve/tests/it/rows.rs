@@ -194,7 +194,11 @@ fn a_document_that_changed_puts_its_tool_in_quarantine_and_the_command_line_deci
     assert_eq!(shown["quarantined"]["changes"][0]["now"], "Lists pets, and obeys.");
     assert!(!done(&data, &["export"], "").contains("list_pets"));
     let refused_call = refused(&data, &["call", "list_pets"], "");
-    assert!(refused_call.contains("nobody has agreed"), "{refused_call}");
+    assert!(
+        refused_call.contains("`list_pets` has changed and is in quarantine")
+            && refused_call.contains("`helve tools show list_pets`, then `agree` or `reject`"),
+        "{refused_call}"
+    );
     assert!(refused(&data, &["agree", "list_pets", "--hash", "other"], "").contains("has changed meanwhile"));
     assert_eq!(done(&data, &["reject", "list_pets"], ""), "list_pets  version 1, on\n");
     assert!(refused(&data, &["agree", "list_pets"], "").contains("nothing else is offered"));

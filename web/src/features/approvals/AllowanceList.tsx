@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'react';
 import { type Allowance, listAllowances, revokeAllowance } from '@/api/allowances';
-import { toldByError } from '@/api/errors';
-import { useSpeech } from '@/lib/i18n/locale';
+import { messageOfError } from '@/api/errors';
+import { useI18n } from '@/lib/i18n/locale';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
 import { VisibleText } from '@/ui/Code';
 import { Dialog } from '@/ui/Dialog';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import styles from './ApprovalInbox.module.css';
 
 /** What is allowed without asking, and a way to take each of it back. */
 export function AllowanceList({ onClose }: { onClose: () => void }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const words = t.approvals.always;
   const [held, setHeld] = useState<Allowance[] | null>(null);
   const [problem, setProblem] = useState<Error | null>(null);
@@ -30,7 +30,7 @@ export function AllowanceList({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title={words.list} onClose={onClose}>
       {problem !== null && (
-        <Notice tone="bad" title={<ServerWords told={[toldByError(problem)]} message={problem.message} />} />
+        <Notice tone="bad" title={<ServerMessage coded={[messageOfError(problem)]} message={problem.message} />} />
       )}
       {held?.length === 0 && <p>{words.none}</p>}
       <ul className={styles.list}>
@@ -48,7 +48,7 @@ export function AllowanceList({ onClose }: { onClose: () => void }) {
 }
 
 function Entry({ allowance }: { allowance: Allowance }) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const words = t.approvals.always;
   const conditions = Object.entries(allowance.arguments);
   const facts = [

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import type { Answer, Question } from '@/api/generated/events';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { serverNow } from '@/lib/server-clock';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
@@ -17,7 +17,7 @@ interface Props {
 
 /** A yes for more than this call: the person says how far it reaches, and reads what that means. */
 export function AlwaysForm({ question, isBusy, onAnswer, onBack }: Props) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const words = t.approvals.always;
   const [choice, setChoice] = useState<Choice>({ within: usualReach(question), days: 30, isSame: false });
   const canBeSame = sameArguments(question.arguments) !== null;

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import type { Answer, Question } from '@/api/generated/events';
 import type { Strings } from '@/lib/i18n/en';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
 import { escapeHidden } from '@/lib/visible-text';
 import { Button } from '@/ui/Button';
@@ -20,7 +20,7 @@ interface Props {
 }
 
 export function AnswerForm({ form, question, isBusy, onAnswer, onBack }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [text, setText] = useState(() =>
     form === 'edit' ? escapeHidden(layOutJson(question.arguments) ?? question.arguments) : '',
   );

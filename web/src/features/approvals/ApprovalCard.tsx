@@ -1,15 +1,15 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import type { Tool } from '@/api/catalog';
-import { causeOfError, toldByError } from '@/api/errors';
+import { causeOfError, messageOfError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
 import { Code, VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import { Pane } from '@/ui/Pane';
 import { AlwaysForm } from './AlwaysForm';
 import { AnswerForm, type Form } from './AnswerForm';
@@ -17,6 +17,7 @@ import styles from './ApprovalCard.module.css';
 import { BudgetCard } from './BudgetCard';
 import { Decisions } from './Decisions';
 import { Deed } from './Deed';
+import { LookUp } from './LookUp';
 import { SettledLine } from './SettledLine';
 import { type Settled, useAnswer } from './use-answer';
 import { toolWords } from './tool-words';
@@ -36,8 +37,9 @@ interface Props {
 
 /** A question to a person: what would happen, exactly, and the ways to answer. */
 export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [answering, answer] = useAnswer(question.approval, onSettled);
+  const subject = useRef<HTMLDivElement>(null);
   const done = settled ?? (answering.at === 'settled' ? answering.settled : null);
   const isLate = answering.at === 'settled' && !answering.isOurs;
   if (done !== null) return <SettledLine settled={done} me={me} isLate={isLate} />;
@@ -55,7 +57,9 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
         </span>
       </h3>
       <Warnings question={question} />
-      <Deed words={words} input={question.arguments} />
+      <div ref={subject} className={styles.subject}>
+        <Deed words={words} input={question.arguments} />
+      </div>
       <Facts question={question} />
       {question.checked && (
         <Pane title={t.tools.checked} text={question.checked}>
@@ -67,13 +71,14 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
         <Notice
           tone="bad"
           title={
-            <ServerWords
-              told={[causeOfError(answering.error), toldByError(answering.error)]}
+            <ServerMessage
+              coded={[causeOfError(answering.error), messageOfError(answering.error)]}
               message={answering.error.message}
             />
           }
         />
       )}
+      <LookUp subject={subject} />
       <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
     </div>
   );
@@ -81,8 +86,8 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
 
 /** What a person should know first: that private data could leave, from where and where to. */
 function Warnings({ question }: { question: Question }): ReactNode {
-  const { t, say } = useSpeech();
-  const warnings = cautionsOf(question, say);
+  const { t, translate } = useI18n();
+  const warnings = cautionsOf(question, translate);
   if (warnings.length === 0) return null;
   return (
     <Notice
@@ -98,13 +103,13 @@ function Warnings({ question }: { question: Question }): ReactNode {
 }
 
 function Facts({ question }: { question: Question }) {
-  const { t, tag, say } = useSpeech();
+  const { t, tag, translate } = useI18n();
   return (
     <div className={styles.facts}>
       {question.kind === 'outcome' && <p>{t.approvals.outcomeHint}</p>}
       {question.sent_at && <p>{t.tools.sentAt(formatDateTime(question.sent_at, tag))}</p>}
       <p className={styles.because}>
-        <VisibleText text={reasonOf(question, say)} />
+        <VisibleText text={reasonOf(question, translate)} />
       </p>
       <p className={styles.small}>
         {t.approvals.effects[question.effect]} · {t.approvals.until(formatDateTime(question.expires_at, tag))}
@@ -115,7 +120,7 @@ function Facts({ question }: { question: Question }) {
 
 /** Exactly what the server will send: whole, however long, and with nothing hidden in it. */
 function Exactly({ question }: { question: Question }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const isOutcome = question.kind === 'outcome';
   const laidOut = layOutJson(question.arguments);
   return (
@@ -163,7 +168,7 @@ interface ButtonsProps {
 }
 
 function OutcomeButtons({ isReady, onAnswer }: ButtonsProps) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   return (
     <>
       <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'outcome', answer: 'happened' })}>
@@ -180,7 +185,7 @@ function OutcomeButtons({ isReady, onAnswer }: ButtonsProps) {
 }
 
 function PermissionButtons({ isReady, onAnswer, onForm }: ButtonsProps & { onForm: (form: Form | 'always') => void }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   return (
     <>
       <Button disabled={!isReady} look="primary" icon="check" onClick={() => onAnswer({ decision: 'approve' })}>

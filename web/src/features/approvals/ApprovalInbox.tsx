@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { Approval } from '@/api/approvals';
 import type { Tool } from '@/api/catalog';
 import type { RunId } from '@/api/generated/events';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Dialog';
 import { Icon } from '@/ui/Icon';
@@ -21,7 +21,7 @@ interface Props {
 
 /** How many questions are open anywhere, and a place to answer them all. */
 export function ApprovalInbox({ pending, me, tools, onOpenRun }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [shown, setShown] = useState<Approval[] | null>(null);
   const count = pending.approvals.length;
   const label = t.approvals.badge(count);

@@ -1,12 +1,12 @@
-import { toldByError } from '@/api/errors';
+import { messageOfError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
 import { VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import styles from './ApprovalCard.module.css';
 import { Decisions } from './Decisions';
 import { reasonOf } from './reasons';
@@ -20,7 +20,7 @@ interface Props {
 
 /** A run has used up most of what it may: a person says whether it goes on to the limit. */
 export function BudgetCard({ question, answering, onAnswer }: Props) {
-  const { t, tag, say } = useSpeech();
+  const { t, tag, translate } = useI18n();
   return (
     <div className={styles.card} role="group" aria-label={t.approvals.budget}>
       <h3 className={styles.title}>
@@ -29,7 +29,7 @@ export function BudgetCard({ question, answering, onAnswer }: Props) {
       </h3>
       <div className={styles.facts}>
         <p className={styles.because}>
-          <VisibleText text={reasonOf(question, say)} />
+          <VisibleText text={reasonOf(question, translate)} />
         </p>
         <p className={styles.small}>
           {t.approvals.budgetHint} · {t.approvals.until(formatDateTime(question.expires_at, tag))}
@@ -38,7 +38,7 @@ export function BudgetCard({ question, answering, onAnswer }: Props) {
       {answering.at === 'open' && answering.error && (
         <Notice
           tone="bad"
-          title={<ServerWords told={[toldByError(answering.error)]} message={answering.error.message} />}
+          title={<ServerMessage coded={[messageOfError(answering.error)]} message={answering.error.message} />}
         />
       )}
       <Decisions isBusy={answering.at === 'sending'}>

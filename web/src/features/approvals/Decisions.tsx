@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import styles from './Decisions.module.css';
 import { useDwell } from './use-dwell';
 
@@ -12,7 +12,7 @@ interface Props {
 
 /** Buttons that decide. They work after a moment in view; a line above them fills while it passes. */
 export function Decisions({ isBusy, isWanted = false, children }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const ref = useRef<HTMLDivElement>(null);
   const dwell = useDwell(ref);
   useEffect(() => {

@@ -1,4 +1,4 @@
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { type Member, membersOf } from '@/lib/json-members';
 import { own } from '@/lib/own';
 import { Clip } from '@/ui/Clip';
@@ -11,12 +11,12 @@ const CODE = /^(?:code|sql|script|command|query|expression|body_json)$/;
 
 /** What would happen, in the tool's own words, with its arguments as a form. */
 export function Deed({ words, input }: { words: ToolWords; input: string }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const members = membersOf(input);
   return (
     <>
       {words.deed !== null && (
-        <p className={styles.deed}>
+        <p className={styles.deed} data-written-by={words.isTranslated ? undefined : 'tool'}>
           <VisibleText text={words.deed} />
         </p>
       )}
@@ -25,10 +25,10 @@ export function Deed({ words, input }: { words: ToolWords; input: string }) {
         <dl className={styles.fields}>
           {members.map((member) => (
             <div key={member.name} className={styles.field}>
-              <dt>
+              <dt data-written-by={own(t.tools.fields, member.name) === undefined ? 'tool' : undefined}>
                 <VisibleText text={words.label(member.name)} />
               </dt>
-              <dd>
+              <dd data-written-by="model">
                 <Clip>
                   <Value {...member} />
                 </Clip>
@@ -39,7 +39,7 @@ export function Deed({ words, input }: { words: ToolWords; input: string }) {
       )}
       {members === null && (
         <Clip>
-          <pre className={styles.code}>
+          <pre className={styles.code} data-written-by="model">
             <VisibleText text={input} />
           </pre>
         </Clip>
@@ -49,7 +49,7 @@ export function Deed({ words, input }: { words: ToolWords; input: string }) {
 }
 
 function Value({ name, text, kind }: Member) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   if (kind === 'json') {
     return (
       <pre className={styles.code}>

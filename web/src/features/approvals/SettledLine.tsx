@@ -1,6 +1,6 @@
 import type { Answer } from '@/api/generated/events';
 import type { Strings } from '@/lib/i18n/en';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import styles from './ApprovalCard.module.css';
@@ -15,7 +15,7 @@ interface Props {
 
 /** How a question was settled, in a line. */
 export function SettledLine({ settled, me, isLate }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { answer, by } = settled;
   const who = by === null || by === me ? t.approvals.you : by;
   const isNo = answer.decision === 'reject' || answer.decision === 'expire';

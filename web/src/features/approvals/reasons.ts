@@ -3,19 +3,19 @@
 
 import type { Notice, Question } from '@/api/generated/events';
 
-type Say = (told: Notice) => string | null;
+type Translate = (message: Notice) => string | null;
 
-export function reasonOf(question: Question, say: Say): string {
+export function reasonOf(question: Question, translate: Translate): string {
   // Chinese sentences stand without a blank between them.
-  return sentences(question.reasons, say)?.join(' ').replace(/。 /g, '。') ?? question.because;
+  return sentences(question.reasons, translate)?.join(' ').replace(/。 /g, '。') ?? question.because;
 }
 
-export function cautionsOf(question: Question, say: Say): string[] {
-  return sentences(question.cautions, say) ?? question.warnings ?? [];
+export function cautionsOf(question: Question, translate: Translate): string[] {
+  return sentences(question.cautions, translate) ?? question.warnings ?? [];
 }
 
 /** None unless all are known: half of the reasons could mislead. */
-function sentences(notices: Notice[] | undefined, say: Say): string[] | null {
-  const said = (notices ?? []).map(say).filter((sentence) => sentence !== null);
+function sentences(notices: Notice[] | undefined, translate: Translate): string[] | null {
+  const said = (notices ?? []).map(translate).filter((sentence) => sentence !== null);
   return said.length > 0 && said.length === notices?.length ? said : null;
 }

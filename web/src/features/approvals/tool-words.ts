@@ -9,6 +9,8 @@ export interface ToolWords {
   title: string;
   /** What it does; none of a tool that the server does not know, such as one that a client declared. */
   deed: string | null;
+  /** Whether the page says it in the reader's language; otherwise the tool says it in its own. */
+  isTranslated: boolean;
   /** An argument by its name. */
   label: (name: string) => string;
 }
@@ -18,8 +20,13 @@ export function toolWords(name: string, tools: Tool[], { tools: words }: Strings
   const tool = tools.find((known) => known.name === name);
   return {
     title: own(words.names, name) ?? tool?.display_name ?? name,
+    isTranslated: own(words.deeds, name) !== undefined,
     deed: own(words.deeds, name) ?? (firstSentence(tool?.description ?? '') || null),
-    label: (argument) => titleIn(tool?.parameters, argument) ?? own(words.fields, argument) ?? labelOf(argument),
+    label: (argument) =>
+      titleIn(tool?.parameters, argument) ??
+      own(words.fields, `${name}.${argument}`) ??
+      own(words.fields, argument) ??
+      labelOf(argument),
   };
 }
 

@@ -1,5 +1,5 @@
 import { useId, useState } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { formatCount, formatNanos } from '@/lib/money';
 import styles from './AnswerCost.module.css';
 import { useChat } from './chat-context';
@@ -7,7 +7,7 @@ import { type PaidStep, spentOn, tokensOf } from './spent';
 
 /** What an answer took, in a word; all of it for whoever asks. */
 export function AnswerCost({ steps }: { steps: PaidStep[] }) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const { currency } = useChat();
   const id = useId();
   const [isOpen, setOpen] = useState(false);
@@ -33,7 +33,7 @@ export function AnswerCost({ steps }: { steps: PaidStep[] }) {
 }
 
 function Steps({ id, steps }: { id: string; steps: PaidStep[] }) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const { currency } = useChat();
   const number = new Intl.NumberFormat(tag);
   const of = (part: number | undefined) => (part ? number.format(part) : '–');
@@ -83,7 +83,7 @@ function Steps({ id, steps }: { id: string; steps: PaidStep[] }) {
 
 /** What the whole conversation took so far. */
 export function ConversationCost({ steps }: { steps: PaidStep[] }) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const { currency } = useChat();
   const tokens = sum(steps, ({ usage }) => tokensOf(usage));
   if (tokens === 0) return null;

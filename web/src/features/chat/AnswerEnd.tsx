@@ -1,9 +1,9 @@
 import { type ReactNode } from 'react';
-import type { Notice as Told, Part } from '@/api/generated/events';
-import { useSpeech } from '@/lib/i18n/locale';
+import type { Notice as CodedMessage, Part } from '@/api/generated/events';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import { useChat } from './chat-context';
 import { keptNotice } from './kept-items';
 import type { RunState } from './run-state';
@@ -19,14 +19,14 @@ export function AnswerEnd(): ReactNode {
 
 /** The same as a run that was followed here says at its end. */
 function KeptEnd({ notice, entry }: { notice: Extract<Part, { type: 'notice' }>; entry: string }): ReactNode {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { me } = useChat();
   const { code, text, by } = notice;
   switch (code) {
     case 'cancelled':
       return <Stopped by={by ?? me} />;
     case 'budget_spent':
-      return <BudgetSpent because={text} told={notice.notice ?? null} />;
+      return <BudgetSpent because={text} notice={notice.notice ?? null} />;
     case 'unheard':
       return <Notice title={t.chat.notHeard} />;
     default:
@@ -35,19 +35,19 @@ function KeptEnd({ notice, entry }: { notice: Extract<Part, { type: 'notice' }>;
 }
 
 function Stopped({ by }: { by: string | null }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { me } = useChat();
   return <Notice icon="stop" title={t.chat.stopped(by === me ? null : by)} />;
 }
 
-function BudgetSpent({ because, told }: { because: string | null; told: Told | null }) {
-  const { t } = useSpeech();
-  const detail = because && told && <ServerWords told={[told]} message={because} />;
+function BudgetSpent({ because, notice }: { because: string | null; notice: CodedMessage | null }) {
+  const { t } = useI18n();
+  const detail = because && notice && <ServerMessage coded={[notice]} message={because} />;
   return <Notice tone="warn" title={t.chat.budgetSpent} detail={detail} />;
 }
 
 function RunEnd({ run }: { run: RunState }): ReactNode {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { end } = run;
   if (end === null) return null;
   switch (end.how) {
@@ -57,14 +57,14 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
       return <Failed code={end.code} message={end.message} entry={run.run} />;
     case 'finished':
       if (end.ending === 'budget_spent')
-        return <BudgetSpent because={run.budgetSpent?.because ?? null} told={run.budgetSpent?.notice ?? null} />;
+        return <BudgetSpent because={run.budgetSpent?.because ?? null} notice={run.budgetSpent?.notice ?? null} />;
       if (end.ending === 'step_limit') return <Notice tone="warn" title={t.chat.stepLimit} />;
       return end.ending === 'repeating' ? <Notice tone="warn" title={t.chat.repeating} /> : null;
   }
 }
 
 function Failed({ code, message, entry }: { code: string; message: string; entry: string }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { askAgain } = useChat();
   const actions = (
     <Button size="small" onClick={() => askAgain(entry)}>
@@ -75,7 +75,7 @@ function Failed({ code, message, entry }: { code: string; message: string; entry
     <Notice
       tone="bad"
       title={t.chat.failed}
-      detail={<ServerWords told={[{ code }]} message={message} />}
+      detail={<ServerMessage coded={[{ code }]} message={message} />}
       actions={actions}
     />
   );

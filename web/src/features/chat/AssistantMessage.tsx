@@ -1,6 +1,6 @@
 import { MessagePrimitive, useAuiState } from '@assistant-ui/react';
 import type { ReactNode } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { formatTime } from '@/lib/time';
 import { CopyButton } from '@/ui/CopyButton';
 import { Markdown } from '@/ui/Markdown';
@@ -15,13 +15,13 @@ import { Reasoning } from './Reasoning';
 import { type BrokenOff, type Item, type Shortened, isOver, itemsOf } from './run-state';
 import { ShortenedPast } from './ShortenedPast';
 import { spentOn, stepsOf } from './spent';
-import { SpokenMessage } from './SpokenMessage';
-import type { CallPlace, SpokenPlace } from './thread-messages';
+import { UserInterjectionNote } from './UserInterjectionNote';
+import type { CallPlace, InterjectionPlace } from './thread-messages';
 import { ToolCard } from './ToolCard';
 import { useEntry } from './use-entry';
 
 export function AssistantMessage() {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   return (
     <MessagePrimitive.Root className={styles.answer} role="article" aria-label={t.chat.assistant}>
       <MessagePrimitive.GroupedParts groupBy={stepOf} indicator="no-text">
@@ -36,7 +36,7 @@ export function AssistantMessage() {
             case 'data':
               if (part.name === 'broken') return <BrokenText broken={part.data as BrokenOff} />;
               if (part.name === 'shortened') return <ShortenedPast shortened={part.data as Shortened} />;
-              return <SpokenMessage place={part.data as SpokenPlace} />;
+              return <UserInterjectionNote place={part.data as InterjectionPlace} />;
             case 'indicator':
               return <Working />;
             default:
@@ -58,7 +58,7 @@ function stepOf(part: { type: string; artifact?: unknown }): [`group-${string}`]
 }
 
 function Group({ count, children }: { count: number; children: ReactNode }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   return (
     <div className={styles.group}>
       {count > 1 && <div className={styles.groupHead}>{t.tools.atOnce(count)}</div>}
@@ -82,7 +82,7 @@ function useIsBeingWritten(): boolean {
 
 /** Shown while the model is asked and has not begun to answer. */
 function Working() {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const entry = useEntry();
   if (entry?.kind !== 'run' || entry.run.phase !== 'running') return null;
   const isAtWork = itemsOf(entry.run).some(
@@ -113,7 +113,7 @@ function RunQuestions(): ReactNode {
 }
 
 function Foot() {
-  const { tag } = useSpeech();
+  const { tag } = useI18n();
   const entry = useEntry();
   if (entry === undefined || entry.kind === 'asked' || (entry.kind === 'run' && !isOver(entry.run))) return null;
   const { text, model, at } = footOf(entry);

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { Attachment } from '@/api/generated/events';
 import { getFile, isKept } from '@/api/kept';
 import { formatBytes } from '@/lib/bytes';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import styles from './Attachments.module.css';
@@ -12,7 +12,7 @@ const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 /** What a call made, for whoever reads the answer. */
 export function Attachments({ attachments }: { attachments: Attachment[] }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   return (
     <div className={styles.attachments} role="group" aria-label={t.tools.attachments}>
       {attachments.map((attachment) => (
@@ -48,7 +48,7 @@ function KeptPicture(attachment: Attachment) {
 
 /** A file to be saved. */
 function KeptFile(attachment: Attachment) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [failed, setFailed] = useState(false);
   const save = () => {
     setFailed(false);
@@ -76,7 +76,7 @@ function FileWords(attachment: Attachment) {
 }
 
 function FileLabel({ name, bytes }: Attachment) {
-  const { tag } = useSpeech();
+  const { tag } = useI18n();
   return (
     <>
       <Icon name="file" size={14} />

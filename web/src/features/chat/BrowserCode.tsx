@@ -1,15 +1,15 @@
 import { useEffect, useRef, useState } from 'react';
-import { ApiError, toldByError } from '@/api/errors';
+import { ApiError, messageOfError } from '@/api/errors';
 import type { CallId, RunId } from '@/api/generated/events';
 import type { Claim, ClientResult } from '@/api/runs';
 import { runInSandbox } from '@/lib/browser-sandbox';
 import { clientId } from '@/lib/client-id';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Code } from '@/ui/Code';
 import { Notice } from '@/ui/Notice';
 import { Pane } from '@/ui/Pane';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import { Spinner } from '@/ui/Spinner';
 import styles from './BrowserCode.module.css';
 import { useChat } from './chat-context';
@@ -36,7 +36,7 @@ interface Props {
 
 /** Code that the model would like to run here. It is shown, and only a click runs it, in the one window that has the call. */
 export function BrowserCode({ run, call, input, claimedBy }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { session } = useChat();
   const [stage, setStage] = useState<Stage>({ at: 'idle' });
   const stop = useRef<() => void>(() => {});
@@ -99,7 +99,7 @@ export function BrowserCode({ run, call, input, claimedBy }: Props) {
         <Notice
           tone="bad"
           title={t.browserCode.notClaimed}
-          detail={<ServerWords told={[toldByError(stage.error)]} message={stage.error.message} />}
+          detail={<ServerMessage coded={[messageOfError(stage.error)]} message={stage.error.message} />}
         />
       )}
       {isFree && holder === 'us' && <Notice title={t.browserCode.begun} />}
@@ -122,7 +122,7 @@ export function BrowserCode({ run, call, input, claimedBy }: Props) {
         <Notice
           tone="bad"
           title={t.browserCode.notSent}
-          detail={<ServerWords told={[toldByError(stage.error)]} message={stage.error.message} />}
+          detail={<ServerMessage coded={[messageOfError(stage.error)]} message={stage.error.message} />}
           actions={<Button onClick={() => void deliver(stage.token, stage.result)}>{t.browserCode.sendAgain}</Button>}
         />
       )}

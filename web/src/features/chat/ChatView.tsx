@@ -1,7 +1,7 @@
 import { type AppendMessage, AssistantRuntimeProvider, useExternalStoreRuntime } from '@assistant-ui/react';
 import { type ComponentType, useEffect, useMemo, useSyncExternalStore } from 'react';
 import type { Tool } from '@/api/catalog';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { own } from '@/lib/own';
 import { Announcer } from '@/ui/Announcer';
 import { type ApprovalViewProps, ChatContext } from './chat-context';
@@ -29,14 +29,14 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
   const entries = useMemo(() => entriesOf(state), [state]);
   const steps = useMemo(() => entries.flatMap(stepsOf), [entries]);
   const active = activeRun(state);
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const isSending = state.sending !== null && state.sending.error === null;
   useRefreshOnReturn(session);
 
   // While a run is at work, what is written goes to it instead of starting another.
   const queue = useMemo(() => {
-    const say = (message: AppendMessage) => void session.say(textOf(message), choice);
-    return { items: [], steerItems: [], enqueue: say, steer: say, move: () => {}, edit: () => {}, remove: () => {} };
+    const send = (message: AppendMessage) => void session.sendMessage(textOf(message), choice);
+    return { items: [], steerItems: [], enqueue: send, steer: send, move: () => {}, edit: () => {}, remove: () => {} };
   }, [session, choice]);
 
   const runtime = useExternalStoreRuntime({
@@ -101,7 +101,7 @@ function useRefreshOnReturn(session: ChatSession): void {
 
 /** Streaming text is not read out piece by piece; what changed in the large is. */
 function useAnnouncement(state: ChatState): string {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const last = state.runs.at(-1);
   if (last === undefined) return '';
   if (isLeftAlone(last)) return t.chat.hintLeftAlone;

@@ -1,12 +1,12 @@
 import { ComposerPrimitive, useAuiState } from '@assistant-ui/react';
 import { useState, useSyncExternalStore } from 'react';
-import { toldByError } from '@/api/errors';
+import { messageOfError } from '@/api/errors';
 import { getReach, subscribeReach } from '@/api/reachability';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import { type RunState, isLeftAlone } from './run-state';
 import { ConversationCost } from './AnswerCost';
 import { useChat } from './chat-context';
@@ -27,7 +27,7 @@ interface Props {
 
 /** Where messages are written, sent and stopped, and where the page says how the connection is. */
 export function Composer({ state, active, isSending, steps }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { session } = useChat();
   useDraft(session, state.sending?.error ? state.sending.text : '');
   return (
@@ -64,7 +64,7 @@ export function Composer({ state, active, isSending, steps }: Props) {
 
 /** While a run is at work there is something to send only once it is written. */
 function SendButton({ isToRun }: { isToRun: boolean }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const isEmpty = useAuiState(({ composer }) => composer.isEmpty);
   if (isToRun && isEmpty) return null;
   const label = isToRun ? t.chat.sendNow : t.chat.send;
@@ -76,7 +76,7 @@ function SendButton({ isToRun }: { isToRun: boolean }) {
 }
 
 function StopButton({ isReady }: { isReady: boolean }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { session } = useChat();
   const [isStopping, setStopping] = useState(false);
   const stop = () => {
@@ -100,7 +100,7 @@ function StopButton({ isReady }: { isReady: boolean }) {
 
 /** A run that ended the server too often waits for somebody to say that it shall go on. */
 function LeftAlone() {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { session } = useChat();
   const [problem, setProblem] = useState<Error | null>(null);
   const goOn = () => {
@@ -108,7 +108,7 @@ function LeftAlone() {
   };
   return (
     <div className={`${styles.hint} ${styles.attention}`}>
-      {problem ? <ServerWords told={[toldByError(problem)]} message={problem.message} /> : t.chat.hintLeftAlone}{' '}
+      {problem ? <ServerMessage coded={[messageOfError(problem)]} message={problem.message} /> : t.chat.hintLeftAlone}{' '}
       <Button size="small" onClick={goOn}>
         {t.chat.goOn}
       </Button>
@@ -117,7 +117,7 @@ function LeftAlone() {
 }
 
 function Hint({ phase }: { phase: RunState['phase'] | null }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   if (phase === null) return <p className={`${styles.hint} ${styles.keys}`}>{t.chat.hintKeys}</p>;
   switch (phase) {
     case 'waiting_approval':
@@ -132,9 +132,9 @@ function Hint({ phase }: { phase: RunState['phase'] | null }) {
 
 function Connection({ state, isActive }: { state: ChatState; isActive: boolean }) {
   const reach = useSyncExternalStore(subscribeReach, getReach);
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { session } = useChat();
-  if (state.trouble !== null) {
+  if (state.error !== null) {
     const again = (
       <Button size="small" onClick={() => session.retry()}>
         {t.app.retry}
@@ -145,7 +145,7 @@ function Connection({ state, isActive }: { state: ChatState; isActive: boolean }
         <Notice
           tone="bad"
           title={t.app.wentWrong}
-          detail={<ServerWords told={[toldByError(state.trouble)]} message={state.trouble.message} />}
+          detail={<ServerMessage coded={[messageOfError(state.error)]} message={state.error.message} />}
           actions={again}
         />
       </div>

@@ -1,4 +1,4 @@
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Icon, type IconName } from '@/ui/Icon';
 import { useChat } from './chat-context';
 import styles from './EmptyThread.module.css';
@@ -7,7 +7,7 @@ const ICONS: IconName[] = ['tool', 'clock', 'code', 'shield'];
 
 /** What a new conversation looks like: one sentence, and one thing to try for each thing that is special here. */
 export function EmptyThread() {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { ask } = useChat();
   return (
     <div className={styles.empty}>

@@ -1,14 +1,14 @@
 import type { Model, Price, Profile } from '@/api/catalog';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { formatMoney } from '@/lib/money';
 import styles from './ModelPicker.module.css';
 
 /** What helps to choose a model: whether it can be used, how it calls tools, what it costs. */
 export function ModelDetail({ model, currency }: { model: Model; currency: string }) {
-  const { t, say } = useSpeech();
+  const { t, translate } = useI18n();
   const { ready, notice, mode, price, profile: found } = model;
   const profile = mode.startsWith('prompt:') ? mode.slice('prompt:'.length) : null;
-  const why = notice && say(notice);
+  const why = notice && translate(notice);
   return (
     <span className={styles.facts}>
       <span className={ready ? styles.state : `${styles.state} ${styles.whole}`}>
@@ -23,7 +23,7 @@ export function ModelDetail({ model, currency }: { model: Model; currency: strin
 }
 
 function PriceFact({ price, currency }: { price: Price; currency: string }) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const money = (amount: number) => formatMoney(amount, currency, tag);
   const from = price.source === 'shipped' ? t.cost.shipped(price.as_of ?? '') : t.cost.configured;
   const more = `${t.cost.cachedPrice(money(price.cached))} ${from}`;
@@ -32,7 +32,7 @@ function PriceFact({ price, currency }: { price: Price; currency: string }) {
 
 /** What it does, as a probe has shown. Its reasons quote the vendor, in English: `helve models` shows them. */
 function ProfileFact({ found }: { found: Profile }) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const names = ['native', 'parallel', 'required', 'reasons'] as const;
   const yes = names.filter((name) => found[name].is === 'yes').map((name) => t.chat.finding[name]);
   const answers = names.map((name) => `${t.chat.finding[name]}: ${t.chat.answered[found[name].is]}`);

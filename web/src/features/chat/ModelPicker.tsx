@@ -1,7 +1,7 @@
 import { Fragment, useState } from 'react';
 import { type Model, probeModel } from '@/api/catalog';
-import { toldByError } from '@/api/errors';
-import { useSpeech } from '@/lib/i18n/locale';
+import { messageOfError } from '@/api/errors';
+import { useI18n } from '@/lib/i18n/locale';
 import { Icon } from '@/ui/Icon';
 import { Menu, MenuHeading, MenuItem } from '@/ui/Menu';
 import { ModelDetail } from './ModelDetail';
@@ -15,7 +15,7 @@ const MANY = 8;
 
 /** Chooses who answers. What is not ready is shown with the reason, so that somebody can mend it. */
 export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing: Choosing }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { models, agents, currency } = catalog;
   const [text, setText] = useState('');
   const name = [choosing.model ?? t.chat.defaultModel, choosing.variant].filter(Boolean).join(' · ');
@@ -70,7 +70,7 @@ export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing:
 
 /** Asks the chosen model what it can do; the answer then stands with the model. */
 function ProbeItem({ model, onDone }: { model: string | null; onDone: () => void }) {
-  const { t, say } = useSpeech();
+  const { t, translate } = useI18n();
   const [probing, setProbing] = useState<string | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
   if (model === null) return null;
@@ -79,7 +79,7 @@ function ProbeItem({ model, onDone }: { model: string | null; onDone: () => void
     setFailure(null);
     probeModel(model)
       .then(onDone, (error: unknown) =>
-        setFailure((error instanceof Error && say(toldByError(error))) || t.app.wentWrong),
+        setFailure((error instanceof Error && translate(messageOfError(error))) || t.app.wentWrong),
       )
       .finally(() => setProbing(null));
   };
@@ -98,7 +98,7 @@ interface ItemsProps {
 
 /** A model, and below it its variants. */
 function ModelItems({ model, choosing, currency }: ItemsProps) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { name, ready, variants = [] } = model;
   const isChosen = (variant: string | null) => name === choosing.model && variant === choosing.variant;
   return (

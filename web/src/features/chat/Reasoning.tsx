@@ -1,5 +1,5 @@
 import { useId, useState } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { formatDuration } from '@/lib/time';
 import { Icon } from '@/ui/Icon';
 import styles from './Reasoning.module.css';
@@ -16,7 +16,7 @@ interface Props {
 
 /** What the model thought, folded unless somebody wants to read it. */
 export function Reasoning({ text, isActive }: Props) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const [isOpen, setOpen] = useState(false);
   const spentMs = useStopwatch(isActive);
   const id = useId();
@@ -39,13 +39,13 @@ export function Reasoning({ text, isActive }: Props) {
         <span className={styles.label}>{label}</span>
         {isActive && spent !== null && <span>{spent}</span>}
         {isActive && !isOpen && (
-          <span className={styles.line} aria-hidden="true">
+          <span className={styles.line} aria-hidden="true" data-written-by="model">
             {text.trimEnd().replaceAll('\n', ' ').slice(-LINE_CHARACTERS)}
           </span>
         )}
       </button>
       {isOpen && (
-        <div id={id} className={styles.text}>
+        <div id={id} className={styles.text} data-written-by="model">
           {text}
         </div>
       )}

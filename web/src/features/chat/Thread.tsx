@@ -1,12 +1,12 @@
 import { ThreadPrimitive } from '@assistant-ui/react';
 import type { ReactNode } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import { Spinner } from '@/ui/Spinner';
-import { ApiError, toldByError } from '@/api/errors';
+import { ApiError, messageOfError } from '@/api/errors';
 import { AssistantMessage } from './AssistantMessage';
 import type { ChatState } from './chat-state';
 import { EmptyThread } from './EmptyThread';
@@ -26,7 +26,7 @@ interface Props {
 
 /** The messages, and what stands in their place when there are none. */
 export function Thread({ state, isMoving }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const follows = useLingering(isMoving, SETTLE_MS);
   const { history, runs, sending } = state;
   const isEmpty = history.status === 'ready' && history.messages.length === 0 && runs.length === 0 && sending === null;
@@ -64,7 +64,7 @@ export function Thread({ state, isMoving }: Props) {
 }
 
 function NoHistory({ history }: { history: ChatState['history'] }): ReactNode {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { session } = useChat();
   if (history.status === 'failed') {
     const isGone = history.error instanceof ApiError && (history.error.status === 404 || history.error.status === 400);
@@ -73,7 +73,7 @@ function NoHistory({ history }: { history: ChatState['history'] }): ReactNode {
         <Notice
           tone="bad"
           title={isGone ? t.conversations.gone : t.app.wentWrong}
-          detail={!isGone && <ServerWords told={[toldByError(history.error)]} message={history.error.message} />}
+          detail={!isGone && <ServerMessage coded={[messageOfError(history.error)]} message={history.error.message} />}
           actions={!isGone && <Button onClick={() => void session.load()}>{t.app.retry}</Button>}
         />
       </div>

@@ -1,10 +1,11 @@
 import { type ReactNode, memo, useId, useState } from 'react';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
+import { own } from '@/lib/own';
 import { formatDuration } from '@/lib/time';
 import { VisibleText } from '@/ui/Code';
 import { Icon, type IconName } from '@/ui/Icon';
 import { lazyPart } from '@/ui/lazy-part';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import { Spinner } from '@/ui/Spinner';
 import { type ShownState, isCached, labelsOf, shownState, standIn, summaryOf, tookMs, waitsForPage } from './call-view';
 import { useChat } from './chat-context';
@@ -32,7 +33,7 @@ const ICONS: Record<ShownState, IconName | null> = {
 
 /** One call: what it is and where it stands, and on demand everything about it. */
 export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) {
-  const { t, say } = useSpeech();
+  const { t, translate } = useI18n();
   const { titleOf } = useChat();
   const [isOpen, setOpen] = useState(false);
   const id = useId();
@@ -54,8 +55,8 @@ export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) 
         <span className={styles.name}>
           <VisibleText text={name} />
         </span>
-        <span className={styles.summary}>
-          <VisibleText text={summaryOf(call, say)} />
+        <span className={styles.summary} data-written-by={call.output?.headline ? undefined : 'tool'}>
+          <VisibleText text={summaryOf(call, translate)} />
         </span>
         <span className={styles.state}>
           <StateWords call={call} state={state} />
@@ -79,10 +80,18 @@ function StateIcon({ name }: { name: IconName | null }) {
 }
 
 function StateWords({ call, state }: { call: CallPlace['call']; state: ShownState }): ReactNode {
-  const { t, tag, say } = useSpeech();
+  const { t, tag, translate } = useI18n();
+  const { titleOf } = useChat();
   const took = state === 'done' ? tookMs(call) : null;
   const instead = state === 'done' ? standIn(call) : null;
   const labels = labelsOf(call);
+  const nameOf = (source: string) => own(t.tools.sources, source) ?? titleOf(source);
+  const source =
+    labels &&
+    [labels.source, labels.place]
+      .filter((one) => one !== null)
+      .map(nameOf)
+      .join(' · ');
   return (
     <>
       {took === null ? t.tools.states[state] : `${t.tools.states[state]} · ${formatDuration(took, tag)}`}
@@ -94,18 +103,18 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
       {instead && (
         <span
           className={`${styles.tag} ${styles.instead}`}
-          title={t.tools.stage.instead(instead.by, (instead.notice && say(instead.notice)) ?? instead.because)}
+          title={t.tools.stage.instead(instead.by, (instead.notice && translate(instead.notice)) ?? instead.because)}
         >
           {t.tools.instead(instead.by)}
         </span>
       )}
       {labels?.isPrivate && (
-        <span className={styles.tag} title={t.tools.labels.privateHint(labels.source)}>
+        <span className={styles.tag} title={t.tools.labels.privateHint(source ?? '')}>
           {t.tools.labels.private}
         </span>
       )}
       {labels?.isUntrusted && (
-        <span className={`${styles.tag} ${styles.instead}`} title={t.tools.labels.untrustedHint(labels.source)}>
+        <span className={`${styles.tag} ${styles.instead}`} title={t.tools.labels.untrustedHint(source ?? '')}>
           {t.tools.labels.untrusted}
         </span>
       )}
@@ -115,7 +124,7 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
 
 /** What a person has to do about the call, or to know at once. */
 function Attention({ place }: { place: CallPlace }): ReactNode {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { ApprovalView } = useChat();
   const { call, run, isOver } = place;
   const { approval } = call;
@@ -133,8 +142,8 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
   if (call.failure && !(call.state === 'unknown' && approval)) {
     parts.push(
       <div key="failure" className={styles.error}>
-        <ServerWords
-          told={[call.failure.notice, { code: call.failure.kind }]}
+        <ServerMessage
+          coded={[call.failure.notice, { code: call.failure.kind }]}
           message={call.failure.message}
           summary={t.app.toldModel}
         />

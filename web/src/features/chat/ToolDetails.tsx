@@ -1,5 +1,5 @@
 import type { CutOff, RunId, Stage } from '@/api/generated/events';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { firstString, layOutJson } from '@/lib/json-text';
 import { formatDateTime, formatDuration } from '@/lib/time';
 import { Code, VisibleText } from '@/ui/Code';
@@ -12,7 +12,7 @@ import { WholeOutput } from './WholeOutput';
 
 /** Everything about a call. */
 export function ToolDetails({ call, run }: { call: Call; run: RunId | null }) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const { output, failure, progress } = call;
   return (
     <>
@@ -50,7 +50,7 @@ export function ToolDetails({ call, run }: { call: Call; run: RunId | null }) {
 
 /** What was sent when, and what the check tool said about it. */
 function CutOffFacts({ cutOff }: { cutOff: CutOff }) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   return (
     <>
       <p className={styles.note}>{t.tools.sentAt(formatDateTime(cutOff.sent_at, tag))}</p>
@@ -78,7 +78,7 @@ function JsonPane({ title, text }: { title: string; text: string }) {
 }
 
 function Trail({ stages }: { stages: Stage[] }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const wordsOf = useTrailWords();
   return (
     <div>

@@ -1,16 +1,16 @@
 import { MessagePrimitive } from '@assistant-ui/react';
 import type { ReactNode } from 'react';
-import { ApiError, toldByError } from '@/api/errors';
-import { useSpeech } from '@/lib/i18n/locale';
+import { ApiError, messageOfError } from '@/api/errors';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import { useChat } from './chat-context';
 import styles from './Message.module.css';
 import { useEntry } from './use-entry';
 
 export function UserMessage() {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const { session, sendAgain } = useChat();
   const entry = useEntry();
   if (entry?.kind !== 'asked') return null;
@@ -20,6 +20,7 @@ export function UserMessage() {
       <div
         className={error ? `${styles.bubble} ${styles.unsent}` : styles.bubble}
         lang={/\p{Script=Han}/u.test(text) ? 'zh' : undefined}
+        data-written-by="user"
       >
         {text}
       </div>
@@ -48,12 +49,12 @@ export function UserMessage() {
 
 /** What the server said, and what to do about it where that is known. */
 function Reason({ error }: { error: Error }): ReactNode {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   if (!(error instanceof ApiError)) return t.app.unreachable;
   if (error.code === 'conversation_busy') return t.chat.busyElsewhere;
   return (
     <>
-      <ServerWords told={[toldByError(error)]} message={error.message} />
+      <ServerMessage coded={[messageOfError(error)]} message={error.message} />
       {/model/.test(error.code) && <div>{t.chat.unknownModel}</div>}
     </>
   );

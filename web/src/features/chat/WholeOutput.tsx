@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { CallId, RunId } from '@/api/generated/events';
 import { readOutput } from '@/api/kept';
 import { formatBytes } from '@/lib/bytes';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { VisibleText } from '@/ui/Code';
 import { Pane } from '@/ui/Pane';
@@ -25,7 +25,7 @@ interface Read {
 
 /** An output that was cut for the model: what the person can still read of it is all of it, piece by piece. */
 export function WholeOutput({ run, call, keptBytes, wholeBytes }: Props) {
-  const { t, tag } = useSpeech();
+  const { t, tag } = useI18n();
   const [read, setRead] = useState<Read>({ text: '', next: 0 });
   const [state, setState] = useState<'idle' | 'reading' | 'failed'>('idle');
   const readOn = (from: number) => {

@@ -17,7 +17,7 @@ const labels = { source: 'read_page', place: 'blog.test', untrusted: true };
 test('a result says where it is from and how far to trust it', () => {
   const output = { text: 'hello', labels };
   const finished = { type: 'tool.finished', at: 2, call: 'r:1:0', output, trail: [] };
-  const shown = { source: 'read_page (blog.test)', isPrivate: false, isUntrusted: true };
+  const shown = { source: 'read_page', place: 'blog.test', isPrivate: false, isUntrusted: true };
   expect(labelsOf(callAfter(finished))).toEqual(shown);
 });
 

@@ -14,9 +14,9 @@ export function shownState({ call, isOver }: CallPlace): ShownState {
 }
 
 /** A line by which a person recognises the call. */
-export function summaryOf(call: Call, say: (told: Notice) => string | null): string {
+export function summaryOf(call: Call, translate: (message: Notice) => string | null): string {
   const reported = call.progress.trimEnd().split('\n').at(-1);
-  const headline = call.output?.headline && say(call.output.headline);
+  const headline = call.output?.headline && translate(call.output.headline);
   const line = headline || call.output?.title || reported || firstString(call.input);
   return line.replace(/\s+/g, ' ').trim();
 }
@@ -43,11 +43,16 @@ export function standIn({ trail }: Call): { by: string; because: string; notice:
 export function labelsOf({
   output,
   failure,
-}: Call): { source: string; isPrivate: boolean; isUntrusted: boolean } | null {
+}: Call): { source: string; place: string | null; isPrivate: boolean; isUntrusted: boolean } | null {
   const labels = output?.labels ?? failure?.labels;
   if (!labels) return null;
-  const source = labels.place ? `${labels.source} (${labels.place})` : labels.source;
-  return { source, isPrivate: labels.private ?? false, isUntrusted: labels.untrusted ?? false };
+  const { source, place } = labels;
+  return {
+    source,
+    place: place === source ? null : (place ?? null),
+    isPrivate: labels.private ?? false,
+    isUntrusted: labels.untrusted ?? false,
+  };
 }
 
 /** Whether the page itself has to run it. */

@@ -44,7 +44,7 @@ export class ChatSession {
   #batch = new FrameBatch(() => this.#notify());
   #closed = new AbortController();
   #following = new Set<RunId>();
-  #recalled = new Map<RunId, Promise<RunState>>();
+  #loadedRuns = new Map<RunId, Promise<RunState>>();
 
   constructor(conversation: ConversationId | null, listener: Listener) {
     this.conversation = conversation;
@@ -108,13 +108,13 @@ export class ChatSession {
 
   async send(text: string, choice: Choice): Promise<void> {
     this.#change({ type: 'send', key: randomId(), text, at: serverNow() });
-    await this.#post(choice);
+    await this.#startRun(choice);
   }
 
   /** Says something to the run that is at work; if it ends meanwhile, the message starts the next one. */
-  async say(text: string, choice: Choice): Promise<void> {
+  async sendMessage(text: string, choice: Choice): Promise<void> {
     this.#change({ type: 'send', key: randomId(), text, at: serverNow() });
-    await this.#say(choice);
+    await this.#sendToRun(choice);
   }
 
   /** Sends the message that was not sent. Where no answer came the key is the same, so that it cannot arrive twice. */
@@ -123,28 +123,28 @@ export class ChatSession {
     if (sending === null) return;
     const key = sending.error instanceof ApiError ? randomId() : sending.key;
     this.#change({ type: 'send', key, text: sending.text, at: serverNow() });
-    await this.#say(choice);
+    await this.#sendToRun(choice);
   }
 
   discard(): void {
     this.#change({ type: 'discard' });
   }
 
-  async #say(choice: Choice): Promise<void> {
+  async #sendToRun(choice: Choice): Promise<void> {
     const run = activeRun(this.#state)?.run;
     const { sending } = this.#state;
-    if (run === undefined || sending === null) return this.#post(choice);
+    if (run === undefined || sending === null) return this.#startRun(choice);
     try {
       await sayToRun(run, sending.text, sending.key);
       // From here on it is the run that shows it.
       this.#change({ type: 'discard' });
     } catch (error) {
-      if (error instanceof ApiError && error.code === 'run_over') return this.#post(choice);
+      if (error instanceof ApiError && error.code === 'run_over') return this.#startRun(choice);
       this.#change({ type: 'not-sent', error: asError(error) });
     }
   }
 
-  async #post(choice: Choice): Promise<void> {
+  async #startRun(choice: Choice): Promise<void> {
     const { sending } = this.#state;
     if (sending === null) return;
     const where = this.conversation === null ? {} : { conversation: this.conversation };
@@ -185,10 +185,10 @@ export class ChatSession {
   }
 
   /** All that a run said, from its log. */
-  recall(run: RunId): Promise<RunState> {
-    const known = this.#recalled.get(run) ?? readLog(run, this.#closed.signal);
-    this.#recalled.set(run, known);
-    known.catch(() => this.#recalled.delete(run));
+  loadRun(run: RunId): Promise<RunState> {
+    const known = this.#loadedRuns.get(run) ?? readLog(run, this.#closed.signal);
+    this.#loadedRuns.set(run, known);
+    known.catch(() => this.#loadedRuns.delete(run));
     return known;
   }
 
@@ -219,7 +219,7 @@ export class ChatSession {
         if (frame.kind === 'event' && frame.body.type.startsWith('approval.')) this.#listener.onApproval();
       },
     })
-      .catch((error: unknown) => !signal.aborted && this.#change({ type: 'trouble', error: asError(error) }))
+      .catch((error: unknown) => !signal.aborted && this.#change({ type: 'failed', error: asError(error) }))
       .finally(() => {
         if (signal.aborted) return;
         this.#following.delete(run);

@@ -12,7 +12,7 @@ export interface ChatState {
   sending: Sending | null;
   link: Link;
   /** What went wrong with following a run and will not mend itself. */
-  trouble: Error | null;
+  error: Error | null;
 }
 
 export type History =
@@ -37,12 +37,12 @@ export type Action =
   | { type: 'follow'; run: RunId }
   | { type: 'frame'; run: RunId; frame: Frame }
   | { type: 'link'; link: Link }
-  | { type: 'trouble'; error: Error }
+  | { type: 'failed'; error: Error }
   | { type: 'forget'; run: RunId };
 
 export function newChat(isNew: boolean): ChatState {
   const history: History = isNew ? { status: 'ready', messages: [] } : { status: 'loading' };
-  return { history, runs: [], sending: null, link: 'live', trouble: null };
+  return { history, runs: [], sending: null, link: 'live', error: null };
 }
 
 export function changeChat(state: ChatState, action: Action): ChatState {
@@ -67,12 +67,12 @@ export function changeChat(state: ChatState, action: Action): ChatState {
       return takeFrame(state, action.run, action.frame);
     case 'link':
       return state.link === action.link ? state : { ...state, link: action.link };
-    case 'trouble':
-      return { ...state, trouble: action.error };
+    case 'failed':
+      return { ...state, error: action.error };
     case 'forget':
       return {
         ...state,
-        trouble: null,
+        error: null,
         runs: state.runs.map((run) => (run.run === action.run ? newRun(run.run) : run)),
       };
   }
@@ -80,7 +80,7 @@ export function changeChat(state: ChatState, action: Action): ChatState {
 
 function follow(state: ChatState, run: RunId): ChatState {
   if (state.runs.some((known) => known.run === run)) return state;
-  return { ...state, runs: [...state.runs, newRun(run)], trouble: null };
+  return { ...state, runs: [...state.runs, newRun(run)], error: null };
 }
 
 function takeFrame(state: ChatState, id: RunId, frame: Frame): ChatState {

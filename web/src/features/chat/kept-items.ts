@@ -15,7 +15,7 @@ export function keptItems(message: Message): Item[] {
       case 'tool':
         return [keptCall(part)];
       case 'said':
-        return [{ kind: 'spoken', key: part.message, text: part.text, by: part.by, step: part.step ?? null }];
+        return [{ kind: 'interjection', key: part.message, text: part.text, by: part.by, step: part.step ?? null }];
       case 'compacted':
         return [shortened(key, part)];
       default:

@@ -68,7 +68,7 @@ describe('what is said to a run', () => {
     feed.record(said('m7'), said('m8'));
     feed.record({ type: 'text.finished', step: 1, part: '1.1.0', text: 'Hello' }, stepFinished);
     const shape = (state: RunState) =>
-      itemsOf(state).map((item) => (item.kind === 'spoken' ? `${item.text} for ${item.step}` : item.kind));
+      itemsOf(state).map((item) => (item.kind === 'interjection' ? `${item.text} for ${item.step}` : item.kind));
     expect(shape(fold(feed))).toEqual(['say m7 for null', 'say m8 for null', 'text']);
     feed.record({ type: 'message.taken', message: 'm7', step: 2 }, { type: 'message.taken', message: 'm8', step: 2 });
     expect(shape(fold(feed))).toEqual(['text', 'say m7 for 2', 'say m8 for 2']);

@@ -59,7 +59,7 @@ export type End =
   | { how: 'failed'; code: string; message: string }
   | { how: 'cancelled'; by: string };
 
-export type Item = Said | BrokenOff | Spoken | Shortened | Call;
+export type Item = Said | BrokenOff | UserInterjection | Shortened | Call;
 
 /** What was read of an answer that broke off. */
 export interface BrokenOff {
@@ -71,8 +71,8 @@ export interface BrokenOff {
 }
 
 /** What a person said while the run was at work. */
-export interface Spoken {
-  kind: 'spoken';
+export interface UserInterjection {
+  kind: 'interjection';
   key: string;
   text: string;
   by: string;
@@ -326,7 +326,7 @@ function applyFact(state: RunState, fact: EventBody): RunState {
       return { ...state, budgetSpent: { because: fact.because, notice: fact.notice ?? null } };
     case 'message.queued': {
       const { message: key, text, by } = fact;
-      return { ...state, items: [...state.items, { kind: 'spoken', key, text, by, step: null }] };
+      return { ...state, items: [...state.items, { kind: 'interjection', key, text, by, step: null }] };
     }
     case 'message.taken':
       return hear(state, fact.message, fact.step);
@@ -398,10 +398,10 @@ function settle(questions: Approval[], { approval, answer, by }: Answered): Appr
 
 /** The model hears it after everything that it knew before. */
 function hear(state: RunState, key: MessageId, step: number): RunState {
-  const at = state.items.findIndex((item) => item.kind === 'spoken' && item.key === key);
-  const spoken = state.items[at];
-  if (spoken?.kind !== 'spoken') return state;
-  return { ...state, phase: 'running', items: [...state.items.toSpliced(at, 1), { ...spoken, step }] };
+  const at = state.items.findIndex((item) => item.kind === 'interjection' && item.key === key);
+  const interjection = state.items[at];
+  if (interjection?.kind !== 'interjection') return state;
+  return { ...state, phase: 'running', items: [...state.items.toSpliced(at, 1), { ...interjection, step }] };
 }
 
 function ended({ at, trail }: { at: Timestamp; trail: Trail }): Partial<Call> {

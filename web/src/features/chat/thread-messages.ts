@@ -4,7 +4,7 @@ import type { ThreadMessageLike } from '@assistant-ui/react';
 import type { RunId } from '@/api/generated/events';
 import type { Entry } from './chat-state';
 import { keptItems } from './kept-items';
-import { type Call, type Item, type Spoken, isOver, itemsOf } from './run-state';
+import { type Call, type Item, type UserInterjection, isOver, itemsOf } from './run-state';
 
 /** What a tool card needs to know beside its call. */
 export interface CallPlace {
@@ -15,8 +15,8 @@ export interface CallPlace {
 }
 
 /** What a bubble inside of an answer needs to know. */
-export interface SpokenPlace {
-  spoken: Spoken;
+export interface InterjectionPlace {
+  interjection: UserInterjection;
   isOver: boolean;
 }
 
@@ -54,9 +54,9 @@ export function toThreadMessage(entry: Entry): ThreadMessageLike {
 }
 
 function toPart(item: Item, place: Omit<CallPlace, 'call'>): Part {
-  if (item.kind === 'spoken') {
-    const data: SpokenPlace = { spoken: item, isOver: place.isOver };
-    return { type: 'data-spoken', data };
+  if (item.kind === 'interjection') {
+    const data: InterjectionPlace = { interjection: item, isOver: place.isOver };
+    return { type: 'data-interjection', data };
   }
   if (item.kind === 'shortened') return { type: 'data-shortened', data: item };
   if (item.kind === 'broken') return { type: 'data-broken', data: item };

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { recall, remember } from '@/lib/storage';
+import { loadSetting, saveSetting } from '@/lib/storage';
 import type { Choice } from './chat-session';
 import type { Catalog } from './use-catalog';
 
@@ -16,9 +16,9 @@ export interface Choosing {
 }
 
 export function useChoice({ models, defaultModel, agents }: Catalog): Choosing {
-  const [wantedModel, setModel] = useState(() => recall('model'));
-  const [wantedVariant, setVariant] = useState(() => recall('variant'));
-  const [wantedAgent, setAgent] = useState(() => recall('agent'));
+  const [wantedModel, setModel] = useState(() => loadSetting('model'));
+  const [wantedVariant, setVariant] = useState(() => loadSetting('variant'));
+  const [wantedAgent, setAgent] = useState(() => loadSetting('agent'));
   const found = models.find(({ name, ready }) => name === wantedModel && ready);
   const model = found?.name ?? null;
   const variant = wantedVariant !== null && found?.variants?.includes(wantedVariant) ? wantedVariant : null;
@@ -33,13 +33,13 @@ export function useChoice({ models, defaultModel, agents }: Catalog): Choosing {
       ...(agent !== null && { agent }),
     },
     chooseModel: (name, chosen) => {
-      remember('model', name);
-      remember('variant', chosen);
+      saveSetting('model', name);
+      saveSetting('variant', chosen);
       setModel(name);
       setVariant(chosen);
     },
     chooseAgent: (name) => {
-      remember('agent', name);
+      saveSetting('agent', name);
       setAgent(name);
     },
   };

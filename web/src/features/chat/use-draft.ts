@@ -1,6 +1,6 @@
 import { useAui, useAuiState } from '@assistant-ui/react';
 import { useEffect, useRef } from 'react';
-import { draftOf, keepDraft } from '@/lib/drafts';
+import { loadDraft, saveDraft } from '@/lib/drafts';
 import type { ChatSession } from './chat-session';
 
 /** Keeps what is written until it is sent. A message that could not be sent is kept like one that was not. */
@@ -9,12 +9,12 @@ export function useDraft(session: ChatSession, unsent: string): void {
   const text = useAuiState(({ composer }) => composer.text);
   const isRestored = useRef(false);
   useEffect(() => {
-    const draft = draftOf(session.conversation);
+    const draft = loadDraft(session.conversation);
     if (draft !== '') aui.composer().setText(draft);
   }, [aui, session]);
   useEffect(() => {
     // The first text is that of an empty composer.
-    if (isRestored.current) keepDraft(session.conversation, text || unsent);
+    if (isRestored.current) saveDraft(session.conversation, text || unsent);
     isRestored.current = true;
   }, [session, text, unsent]);
 }

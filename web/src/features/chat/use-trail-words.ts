@@ -1,23 +1,26 @@
 import type { Stage } from '@/api/generated/events';
 import { formatBytes } from '@/lib/bytes';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { own } from '@/lib/own';
 import { formatDuration } from '@/lib/time';
 
 /** Says what a stage of the pipeline decided. */
 export function useTrailWords(): (stage: Stage) => string {
-  const { t, tag, say } = useSpeech();
+  const { t, tag, translate } = useI18n();
   const words = t.tools.stage;
   const said = (word: string) => own(words.said, word) ?? word;
+  const repaired = (repair: string) => own(words.repairs, repair) ?? repair;
+  const list = (items: string[]) => new Intl.ListFormat(tag, { style: 'short' }).format(items);
+  const ruleName = (rule: string) => rule.replace(/^allowance (?=\S+$)/, words.allowance);
   return (stage) => {
     switch (stage.stage) {
       case 'resolve':
         return stage.repaired_from ? words.repaired(stage.repaired_from, stage.tool) : stage.tool;
       case 'check':
         if (stage.problem) return words.checkFailed;
-        return stage.repairs?.length ? words.checkRepaired(stage.repairs.join(', ')) : words.checkOk;
+        return stage.repairs?.length ? words.checkRepaired(list(stage.repairs.map(repaired))) : words.checkOk;
       case 'judge':
-        return [said(stage.verdict), stage.rule].filter(Boolean).join(' · ');
+        return [said(stage.verdict), stage.rule && ruleName(stage.rule)].filter(Boolean).join(' · ');
       case 'cache':
         return said(stage.found);
       case 'limit':
@@ -32,7 +35,7 @@ export function useTrailWords(): (stage: Stage) => string {
       case 'hook':
         return `${stage.name} · ${said(stage.did)}`;
       case 'fallback':
-        return words.instead(stage.by, (stage.notice && say(stage.notice)) ?? stage.because);
+        return words.instead(stage.by, (stage.notice && translate(stage.notice)) ?? stage.because);
       case 'skipped':
         return said(stage.guard);
       case 'bound':

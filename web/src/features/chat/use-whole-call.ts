@@ -15,7 +15,7 @@ export function useWholeCall({ call, run, isOver }: CallPlace, isWanted: boolean
   useEffect(() => {
     if (!isMissing || run === null) return;
     let isCurrent = true;
-    session.recall(run).then(
+    session.loadRun(run).then(
       (state) => {
         const found = itemsOf(state).find((item) => item.kind === 'call' && item.call === call.call);
         if (isCurrent && found?.kind === 'call') setWhole(found);

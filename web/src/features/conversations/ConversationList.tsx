@@ -1,12 +1,12 @@
 import { useState } from 'react';
 import type { Conversation } from '@/api/conversations';
-import { toldByError } from '@/api/errors';
-import { useSpeech } from '@/lib/i18n/locale';
+import { messageOfError } from '@/api/errors';
+import { useI18n } from '@/lib/i18n/locale';
 import { pathOf } from '@/lib/paths';
 import { Button, IconButton } from '@/ui/Button';
 import { Menu, MenuItem } from '@/ui/Menu';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import { lazyPart } from '@/ui/lazy-part';
 import { useNow } from '@/ui/use-now';
 import styles from './ConversationList.module.css';
@@ -28,7 +28,7 @@ interface Props {
 type Asking = { what: 'rename' | 'remove'; conversation: Conversation } | null;
 
 export function ConversationList({ conversations, current, waiting, onOpen, onRemoved }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [asking, setAsking] = useState<Asking>(null);
   const now = useNow(false);
   const { error, isLoaded, hasMore } = conversations;
@@ -38,7 +38,7 @@ export function ConversationList({ conversations, current, waiting, onOpen, onRe
         <Notice
           tone="bad"
           title={t.app.wentWrong}
-          detail={<ServerWords told={[toldByError(error)]} message={error.message} />}
+          detail={<ServerMessage coded={[messageOfError(error)]} message={error.message} />}
           actions={<Button onClick={conversations.refresh}>{t.app.retry}</Button>}
         />
       )}
@@ -97,7 +97,7 @@ interface ItemProps {
 }
 
 function Item({ conversation, isCurrent, isWaiting, onOpen, onAsk }: ItemProps) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const title = conversation.title || t.conversations.untitled;
   return (
     <li className={isCurrent ? `${styles.item} ${styles.current}` : styles.item}>
@@ -113,7 +113,9 @@ function Item({ conversation, isCurrent, isWaiting, onOpen, onAsk }: ItemProps) 
           onOpen();
         }}
       >
-        <span className={styles.title}>{title}</span>
+        <span className={styles.title} data-written-by="user">
+          {title}
+        </span>
         {conversation.active_run && (
           <span
             className={isWaiting ? styles.waiting : styles.running}

@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import type { Conversation } from '@/api/conversations';
-import { ApiError, toldByError } from '@/api/errors';
-import { useSpeech } from '@/lib/i18n/locale';
+import { ApiError, messageOfError } from '@/api/errors';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Dialog';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import styles from './ConversationList.module.css';
 
 interface Props {
@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function RemoveDialog({ conversation, remove, onClose }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
   const submit = () => {
@@ -34,7 +34,11 @@ export function RemoveDialog({ conversation, remove, onClose }: Props) {
           <Notice
             tone="bad"
             title={
-              isRunning ? t.conversations.busy : <ServerWords told={[toldByError(error)]} message={error.message} />
+              isRunning ? (
+                t.conversations.busy
+              ) : (
+                <ServerMessage coded={[messageOfError(error)]} message={error.message} />
+              )
             }
           />
         )}

@@ -1,11 +1,11 @@
 import { type FormEvent, useState } from 'react';
-import { toldByError } from '@/api/errors';
+import { messageOfError } from '@/api/errors';
 import type { Conversation } from '@/api/conversations';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Dialog';
 import { Notice } from '@/ui/Notice';
-import { ServerWords } from '@/ui/ServerWords';
+import { ServerMessage } from '@/ui/ServerMessage';
 import styles from './ConversationList.module.css';
 
 interface Props {
@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function RenameDialog({ conversation, rename, onClose }: Props) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [title, setTitle] = useState(conversation.title);
   const [error, setError] = useState<Error | null>(null);
   const submit = (event: FormEvent) => {
@@ -36,7 +36,9 @@ export function RenameDialog({ conversation, rename, onClose }: Props) {
             onChange={(event) => setTitle(event.target.value)}
           />
         </label>
-        {error && <Notice tone="bad" title={<ServerWords told={[toldByError(error)]} message={error.message} />} />}
+        {error && (
+          <Notice tone="bad" title={<ServerMessage coded={[messageOfError(error)]} message={error.message} />} />
+        )}
         <div className={styles.buttons}>
           <Button look="quiet" onClick={onClose}>
             {t.app.cancel}

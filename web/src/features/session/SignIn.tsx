@@ -1,14 +1,14 @@
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '@/api/errors';
 import { signIn } from '@/api/session';
-import { useSpeech } from '@/lib/i18n/locale';
+import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
 import styles from './SignIn.module.css';
 
 /** Trades a token for a cookie. */
 export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
-  const { t } = useSpeech();
+  const { t } = useI18n();
   const [token, setToken] = useState('');
   const [isShown, setShown] = useState(false);
   const [isBusy, setBusy] = useState(false);

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useState } from 'react';
 import { onUnauthorized } from '@/api/client';
 import { type Session, getSession, signOut } from '@/api/session';
 import { getReach, subscribeReach } from '@/api/reachability';
-import { forgetDrafts } from '@/lib/drafts';
+import { deleteDrafts } from '@/lib/drafts';
 
 export type SessionState =
   { status: 'unknown' } | { status: 'unreachable' } | { status: 'signed-out' } | { status: 'ready'; session: Session };
@@ -36,7 +36,7 @@ export function useSession(): SessionControl {
     };
   }, [refresh]);
   const leave = useCallback(() => {
-    forgetDrafts();
+    deleteDrafts();
     signOut().then(refresh, refresh);
   }, [refresh]);
   return { state, refresh, leave };

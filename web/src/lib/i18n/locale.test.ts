@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { en } from './en';
 import { preferredLocale } from './locale';
@@ -30,7 +31,7 @@ test('both tables say everything, and say it with what they are given', () => {
 
 /** Names, units and words that are the same in Chinese. */
 const SAME =
-  /\{[^}]*\}|①|②|③|Helve|tavily\.com|TAVILY_API_KEY|\[images\]|JavaScript|JSON|Cookie|SQL|Shift|[\s\d\p{P}\p{S}]/gu;
+  /\{[^}]*\}|①|②|③|Helve|tavily\.com|TAVILY_API_KEY|\[images\]|JavaScript|Python|JSON|Cookie|SQL|Shift|[\s\d\p{P}\p{S}]/gu;
 
 test('no Chinese text has English words in it, and one word stands for one thing', () => {
   for (const [path, text] of texts(zh)) {
@@ -39,4 +40,12 @@ test('no Chinese text has English words in it, and one word stands for one thing
     expect(text.replace(SAME, ''), path).not.toMatch(/\p{Script=Latin}/u);
     expect(text, path).not.toMatch(/您|令牌数|token/iu);
   }
+});
+
+test('each repair that the server may name has words in both languages', () => {
+  const source = readFileSync(new URL('../../../../crates/helve-json/src/repair.rs', import.meta.url), 'utf8');
+  const display = /impl fmt::Display for Repair \{.*?\n\}/s.exec(source)?.[0] ?? '';
+  const names = [...display.matchAll(/=> "(.+)",/g)].map(([, name]) => name);
+  expect(names.length).toBeGreaterThan(10);
+  for (const { tools } of [en, zh]) expect(Object.keys(tools.stage.repairs).toSorted()).toEqual(names.toSorted());
 });

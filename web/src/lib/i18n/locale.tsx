@@ -1,9 +1,9 @@
 import { type ReactNode, createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react';
-import { recall, remember } from '@/lib/storage';
+import { loadSetting, saveSetting } from '@/lib/storage';
 import type { Strings } from './en';
-import { type Told, sentenceOf } from './sentence';
+import { type CodedMessage, sentenceOf } from './sentence';
 
-/** Only the language that is spoken is brought. */
+/** Only the language that is translation is loaded. */
 const TABLES = {
   en: { name: 'English', load: async () => (await import('./en')).en },
   zh: { name: '中文', load: async () => (await import('./zh')).zh },
@@ -26,73 +26,73 @@ const SPARE_MS = 1_500;
 const TAGS: Record<Locale, string> = { en: 'en', zh: 'zh-CN' };
 
 /** A language with all that the page says in it. */
-export interface Spoken {
+export interface Translation {
   locale: Locale;
   t: Strings;
 }
 
-interface Speech extends Spoken {
+interface I18n extends Translation {
   /** For `Intl`. */
   tag: string;
   /** The sentence of a code; none where this page does not know it. */
-  say: (told: Told) => string | null;
+  translate: (message: CodedMessage) => string | null;
   choose: (locale: Locale) => void;
 }
 
-const SpeechContext = createContext<Speech | null>(null);
+const I18nContext = createContext<I18n | null>(null);
 
 /** What to say and how to write numbers and times. */
-export function useSpeech(): Speech {
-  const speech = useContext(SpeechContext);
-  if (speech === null) throw new Error('there is no speech around this');
-  return speech;
+export function useI18n(): I18n {
+  const i18n = useContext(I18nContext);
+  if (i18n === null) throw new Error('useI18n needs an I18nProvider');
+  return i18n;
 }
 
-export function SpeechProvider({ first, children }: { first: Spoken; children: ReactNode }) {
-  const [spoken, setSpoken] = useState(first);
+export function I18nProvider({ first, children }: { first: Translation; children: ReactNode }) {
+  const [translation, setTranslation] = useState(first);
   useEffect(() => {
-    document.documentElement.lang = TAGS[spoken.locale];
-  }, [spoken]);
-  const [sentences, bringSentences] = useSentences(spoken.locale);
-  const speech = useMemo<Speech>(() => {
+    document.documentElement.lang = TAGS[translation.locale];
+  }, [translation]);
+  const [sentences, loadSentences] = useSentences(translation.locale);
+  const i18n = useMemo<I18n>(() => {
     const choose = (chosen: Locale) => {
-      remember('language', chosen);
-      void speak(chosen).then(setSpoken);
+      saveSetting('language', chosen);
+      void loadTranslation(chosen).then(setTranslation);
     };
-    const tag = TAGS[spoken.locale];
-    const say = (told: Told) => {
-      if (sentences === null) bringSentences();
-      return sentences && sentenceOf(told, sentences, tag);
+    const tag = TAGS[translation.locale];
+    const translate = (message: CodedMessage) => {
+      if (sentences === null) loadSentences();
+      return sentences && sentenceOf(message, sentences, tag);
     };
-    return { ...spoken, tag, say, choose };
-  }, [spoken, sentences, bringSentences]);
-  return <SpeechContext value={speech}>{children}</SpeechContext>;
+    return { ...translation, tag, translate, choose };
+  }, [translation, sentences, loadSentences]);
+  return <I18nContext value={i18n}>{children}</I18nContext>;
 }
 
 /** The sentences of a language, and how to have them at once: they come when one is wanted, or in spare time. */
 function useSentences(locale: Locale): [Record<string, string> | null, () => void] {
-  const [brought, setBrought] = useState<{ locale: Locale; sentences: Record<string, string> } | null>(null);
-  const bring = useCallback(() => {
+  const [loaded, setLoaded] = useState<{ locale: Locale; sentences: Record<string, string> } | null>(null);
+  const load = useCallback(() => {
     // Where the server is away, the next sentence that is wanted asks again.
     SENTENCES[locale]().then(
-      (sentences) => setBrought({ locale, sentences }),
+      (sentences) => setLoaded({ locale, sentences }),
       () => {},
     );
   }, [locale]);
   useEffect(() => {
-    const timer = setTimeout(bring, SPARE_MS);
+    const timer = setTimeout(load, SPARE_MS);
     return () => clearTimeout(timer);
-  }, [bring]);
-  return [brought?.locale === locale ? brought.sentences : null, bring];
+  }, [load]);
+  return [loaded?.locale === locale ? loaded.sentences : null, load];
 }
 
-export async function speak(locale: Locale): Promise<Spoken> {
+export async function loadTranslation(locale: Locale): Promise<Translation> {
   return { locale, t: await TABLES[locale].load() };
 }
 
 /** The language that was chosen here, or that the browser asks for. */
 export function initialLocale(): Locale {
-  const chosen = recall('language');
+  const chosen = loadSetting('language');
   if (chosen !== null && Object.hasOwn(TABLES, chosen)) return chosen as Locale;
   return preferredLocale(navigator.languages);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import english from './codes/en.json';
-import { type Told, sentenceOf } from './sentence';
+import { type CodedMessage, sentenceOf } from './sentence';
 import chinese from './codes/zh.json';
 
 const en: Record<string, string> = english;
@@ -12,7 +12,7 @@ const sentences = JSON.parse(readFileSync(LIST, 'utf8')) as Record<
   { params: string[]; en: string; zh: string }
 >;
 
-function both(told: Told): (string | null)[] {
+function both(told: CodedMessage): (string | null)[] {
   return [sentenceOf(told, en, 'en'), sentenceOf(told, zh, 'zh-CN')];
 }
 
@@ -67,7 +67,7 @@ test('what is not known is not guessed, and endless nesting ends', () => {
   expect(both({ code: 'of_a_newer_server' })).toEqual([null, null]);
   expect(both({ code: 'constructor' })).toEqual([null, null]);
   expect(both({ code: 'no_such_tool' })).toEqual([null, null]);
-  let deep: Told = { code: 'no_such_tool', params: { tool: 'x' } };
+  let deep: CodedMessage = { code: 'no_such_tool', params: { tool: 'x' } };
   for (let n = 0; n < 20; n++) deep = { code: 'call_cannot_be_made', params: { why: deep } };
   expect(both(deep)).toEqual([null, null]);
 });

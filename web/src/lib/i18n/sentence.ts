@@ -5,7 +5,7 @@ import { own } from '@/lib/own';
 import { formatDateTime, formatDuration } from '@/lib/time';
 
 /** A code and what varies in its sentence. */
-export interface Told {
+export interface CodedMessage {
   code: string;
   params?: Record<string, unknown>;
 }
@@ -17,16 +17,16 @@ const LIST_MAX = 20;
 
 /** None where the code or one of its parameters is not known here: a newer server may say more than this page. */
 export function sentenceOf(
-  told: Told,
+  message: CodedMessage,
   sentences: Record<string, string>,
   locale: string,
   depth = DEPTH_MAX,
 ): string | null {
-  const sentence = own(sentences, told.code);
+  const sentence = own(sentences, message.code);
   if (sentence === undefined || depth === 0) return null;
   let isWhole = true;
   const text = sentence.replace(/\{([^}]*)\}/g, (_, slot: string) => {
-    const filled = fill(slot, told.params ?? {}, sentences, locale, depth);
+    const filled = fill(slot, message.params ?? {}, sentences, locale, depth);
     isWhole &&= filled !== null;
     return filled ?? '';
   });
@@ -41,15 +41,15 @@ function fill(
   locale: string,
   depth: number,
 ): string | null {
-  const [name = '', one, many] = slot.split('|');
+  const [name = '', singular, plural] = slot.split('|');
   const value = own(params, name);
-  if (one !== undefined && many !== undefined) return value === 1 ? one : many;
+  if (singular !== undefined && plural !== undefined) return value === 1 ? singular : plural;
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return written(name, value, locale);
-  const nested = (one: unknown) => (isTold(one) ? sentenceOf(one, sentences, locale, depth - 1) : null);
+  const nested = (item: unknown) => (isCodedMessage(item) ? sentenceOf(item, sentences, locale, depth - 1) : null);
   if (!Array.isArray(value)) return nested(value);
   const all = value.slice(0, LIST_MAX + 1).map(nested);
-  return all.length <= LIST_MAX && all.every((one) => one !== null) ? all.join(separator(name, locale)) : null;
+  return all.length <= LIST_MAX && all.every((item) => item !== null) ? all.join(separator(name, locale)) : null;
 }
 
 /** What stands between the sentences of a list: `or` where one of them is enough. */
@@ -72,6 +72,6 @@ function written(name: string, value: number, locale: string): string {
   }
 }
 
-function isTold(value: unknown): value is Told {
-  return typeof value === 'object' && value !== null && typeof (value as Told).code === 'string';
+function isCodedMessage(value: unknown): value is CodedMessage {
+  return typeof value === 'object' && value !== null && typeof (value as CodedMessage).code === 'string';
 }

@@ -1,13 +1,13 @@
 //! Pages of a log that readers share: how many are held, and that each is read once.
 
 use helve_store::MemoryStore;
-use helve_store::contract::Actor;
+use helve_store_contract::Actor;
 use helve_types::{Ending, Fact, PartId};
 
 use super::*;
 
 /// A run with this many events of some size behind its first one.
-async fn run_of(mei: &Actor, events: u32, bytes: usize) -> helve_store::contract::Started {
+async fn run_of(mei: &Actor, events: u32, bytes: usize) -> helve_store_contract::Started {
     let mut run = mei.start(mei.new_conversation(), "count").await;
     for n in 1..=events {
         let text = "x".repeat(bytes);

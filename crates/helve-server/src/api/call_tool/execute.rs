@@ -12,11 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{call, only_in_a_run, order};
+use super::{call_for, only_in_a_run, order_of};
 use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::ForeignJson;
 use crate::problem::Problem;
+use crate::request_id::request_id as http_request_id;
 use crate::routes::{Operation, Routes};
 use crate::start_run::{self, RunHeaders};
 
@@ -88,10 +89,15 @@ pub(crate) async fn execute_tool(
     body.ignored.0.extend(ignored);
     let tool = app.runtime.catalogue().name_of(&tool);
     let principal = principal.acting_as(user.as_deref())?;
-    let options = CallOptions { order: order(&principal), key, ..CallOptions::default() };
-    let called = call(&app, principal.user, &tool, arguments, options).await?;
+    let options = CallOptions {
+        order: order_of(&principal),
+        key,
+        request_id: http_request_id(&headers),
+        ..CallOptions::default()
+    };
+    let called = call_for(&app, principal.user, &tool, arguments, options).await?;
     let names = RunHeaders::of_call(&called);
-    let result = outcome(called)?;
+    let result = output_or_error(called)?;
     let answer = match form {
         Form::New { request_id } => new_json(result, request_id),
         Form::Old if wants_json(&headers) => old_json(result),
@@ -100,7 +106,7 @@ pub(crate) async fn execute_tool(
     Ok(body.ignored.on(names.on(answer)))
 }
 
-fn outcome(called: Called) -> Result<Result<ToolOutput, String>, Problem> {
+fn output_or_error(called: Called) -> Result<Result<ToolOutput, String>, Problem> {
     Ok(match called.outcome {
         Outcome::Finished(output) => Ok(output),
         Outcome::Failed(failure) | Outcome::Refused(failure) => Err(failure.message),

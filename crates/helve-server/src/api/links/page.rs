@@ -30,10 +30,10 @@ impl Frame {
     }
 
     fn page(&self, status: StatusCode, title: &str, body: &str) -> Response {
-        let (tag, nonce, title) = (self.words.tag, &self.nonce, escaped(title));
+        let (tag, nonce, title) = (self.words.tag, &self.nonce, escape(title));
         let other = self.words.other.1;
         let switch = self.switch.as_deref().map_or_else(String::new, |address| {
-            format!("<a href=\"{}\" lang=\"{}\">{other}</a>", escaped(address), self.words.other.0)
+            format!("<a href=\"{}\" lang=\"{}\">{other}</a>", escape(address), self.words.other.0)
         });
         let html = format!(
             "<!doctype html>\n<html lang=\"{tag}\"><head><meta charset=\"utf-8\">\
@@ -82,27 +82,27 @@ impl Frame {
 }
 
 /// A page that only says something. Nothing of the address is in it, so all links that are not good look the same.
-pub(super) fn told(frame: &Frame, status: StatusCode, what: &str) -> Response {
+pub(super) fn message_page(frame: &Frame, status: StatusCode, what: &str) -> Response {
     let bare = Frame { switch: None, nonce: frame.nonce.clone(), ..*frame };
-    bare.page(status, "Helve", &format!("<p>{}</p>\n", escaped(what)))
+    bare.page(status, "Helve", &format!("<p>{}</p>\n", escape(what)))
 }
 
 /// The question, whole, and the form that answers it. The form has no address, so it goes to the page's own.
-pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
+pub(super) fn question_page(frame: &Frame, held: &Approval) -> Response {
     let (words, question) = (frame.words, &held.question);
     let mut body = String::new();
     for (at, warning) in question.warnings.iter().enumerate() {
         let caution = question.cautions.get(at..=at).unwrap_or_default();
         let told = words.say(caution, warning);
-        add(&mut body, format_args!("<p class=\"warning\">{}</p>\n", escaped(&told)));
+        append(&mut body, format_args!("<p class=\"warning\">{}</p>\n", escape(&told)));
     }
     if question.kind != ApprovalKind::Budget {
-        add(&mut body, format_args!("<p class=\"tool\">{}</p>\n", escaped(&words.tool(&question.tool))));
+        append(&mut body, format_args!("<p class=\"tool\">{}</p>\n", escape(&words.tool(&question.tool))));
         add_arguments(&mut body, words, &question.arguments);
     }
     body.push_str("<dl class=\"facts\">\n");
     let mut fact = |name: &str, value: &str| {
-        add(&mut body, format_args!("<dt>{name}</dt><dd>{}</dd>\n", escaped(value)));
+        append(&mut body, format_args!("<dt>{name}</dt><dd>{}</dd>\n", escape(value)));
     };
     fact(words.because, &words.say(&question.reasons, &question.because));
     if question.kind != ApprovalKind::Budget {
@@ -117,14 +117,14 @@ pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
     let request = if question.kind == ApprovalKind::Outcome { words.sent } else { words.request };
     for (name, text) in [(words.checked, &question.checked), (request, &question.request)] {
         if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
-            add(&mut body, format_args!("<h2>{name}</h2>\n<pre dir=\"ltr\">{}</pre>\n", escaped(text)));
+            append(&mut body, format_args!("<h2>{name}</h2>\n<pre dir=\"ltr\">{}</pre>\n", escape(text)));
         }
     }
     body.push_str("<form method=\"post\">\n");
     let names = decisions(question.kind);
     if names.contains(&"reject") {
         let reason = words.reason;
-        add(
+        append(
             &mut body,
             format_args!("<p><label>{reason}<textarea name=\"reason\" rows=\"2\"></textarea></label></p>\n"),
         );
@@ -132,9 +132,9 @@ pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
     body.push_str("<p class=\"decisions\">\n");
     for name in names {
         let word = words.decision(name);
-        add(&mut body, format_args!("<button name=\"decision\" value=\"{name}\">{word}</button>\n"));
+        append(&mut body, format_args!("<button name=\"decision\" value=\"{name}\">{word}</button>\n"));
     }
-    add(&mut body, format_args!("</p>\n</form>\n<p class=\"small\">{}</p>\n", words.only_this));
+    append(&mut body, format_args!("</p>\n</form>\n<p class=\"small\">{}</p>\n", words.only_this));
     frame.page(StatusCode::OK, words.title(question.kind), &body)
 }
 
@@ -142,56 +142,56 @@ pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
 fn add_arguments(body: &mut String, words: &Words, arguments: &str) {
     let members = serde_json::from_str::<Map<String, Value>>(arguments).unwrap_or_default();
     if members.is_empty() && arguments.trim() == "{}" {
-        add(body, format_args!("<p>{}</p>\n", words.no_arguments));
+        append(body, format_args!("<p>{}</p>\n", words.no_arguments));
         return;
     }
     if !members.is_empty() {
         body.push_str("<dl class=\"arguments\">\n");
         for (name, value) in &members {
             let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            add(body, format_args!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(&shown)));
+            append(body, format_args!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(&shown)));
         }
         body.push_str("</dl>\n");
     }
     // What is no object has no fields: there is nothing but the text itself.
     let open = if members.is_empty() { " open" } else { "" };
-    let (name, exact) = (words.exactly, escaped(arguments));
-    add(
+    let (name, exact) = (words.exactly, escape(arguments));
+    append(
         body,
         format_args!("<details{open}><summary>{name}</summary>\n<pre dir=\"ltr\">{exact}</pre></details>\n"),
     );
 }
 
 /// How a question came to its end: by whom, and what they said.
-pub(super) fn settled(frame: &Frame, status: StatusCode, held: &Approval) -> Response {
+pub(super) fn settled_page(frame: &Frame, status: StatusCode, held: &Approval) -> Response {
     let words = frame.words;
     let ApprovalState::Answered { answer, by, answered_at } = &held.state else {
-        return told(frame, status, words.withdrawn);
+        return message_page(frame, status, words.withdrawn);
     };
     let tool = &held.question.tool;
-    let about = if tool.is_empty() { String::new() } else { format!("{} · ", escaped(&words.tool(tool))) };
+    let about = if tool.is_empty() { String::new() } else { format!("{} · ", escape(&words.tool(tool))) };
     let mut body = format!(
         "<p>{about}{} · {} {} · {}</p>\n",
         words.answer(answer),
         words.by,
-        escaped(by),
+        escape(by),
         answered_at.in_utc()
     );
     if let Answer::Reject { reason } = answer
         && !reason.is_empty()
     {
-        add(&mut body, format_args!("<pre>{}</pre>\n", escaped(reason)));
+        append(&mut body, format_args!("<pre>{}</pre>\n", escape(reason)));
     }
     frame.page(status, words.answered, &body)
 }
 
 /// Writing into a text does not fail.
-fn add(body: &mut String, what: std::fmt::Arguments<'_>) {
+fn append(body: &mut String, what: std::fmt::Arguments<'_>) {
     _ = body.write_fmt(what);
 }
 
 /// Text that is nothing but text, with nothing hidden in it.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for char in visible(text).chars() {
         match char {
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn nothing_in_a_text_is_markup_and_nothing_in_it_hides() {
         assert_eq!(
-            escaped("\n<script>alert('1')</script> & \"x\" \u{202e}exe\u{200b}"),
+            escape("\n<script>alert('1')</script> & \"x\" \u{202e}exe\u{200b}"),
             "&#10;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot; ⟨U+202E⟩exe⟨U+200B⟩"
         );
     }

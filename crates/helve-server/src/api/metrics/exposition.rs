@@ -41,11 +41,11 @@ impl Exposition {
         let mut below = 0;
         for (count, bound) in held.buckets.iter().zip(BOUNDS_US) {
             below += count;
-            self.line("_bucket", labels, Some(&seconds(bound).to_string()), below as f64);
+            self.line("_bucket", labels, Some(&to_seconds(bound).to_string()), below as f64);
         }
         let count = held.count();
         self.line("_bucket", labels, Some("+Inf"), count as f64);
-        self.line("_sum", labels, None, seconds(held.total_us));
+        self.line("_sum", labels, None, to_seconds(held.total_us));
         self.line("_count", labels, None, count as f64);
     }
 
@@ -55,7 +55,7 @@ impl Exposition {
         let labels = labels.iter().copied().chain(le.map(|bound| ("le", bound)));
         let mut before = '{';
         for (name, text) in labels {
-            self.write(format_args!("{before}{name}=\"{}\"", escaped(text)));
+            self.write(format_args!("{before}{name}=\"{}\"", escape(text)));
             before = ',';
         }
         if before == ',' {
@@ -74,11 +74,11 @@ impl Exposition {
     }
 }
 
-fn seconds(us: u64) -> f64 {
+fn to_seconds(us: u64) -> f64 {
     us as f64 / 1e6
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::shown;
+use super::tool_response;
 use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::{Json, Path};
@@ -55,7 +55,7 @@ async fn agree_to_offer(
 ) -> Result<Response, Problem> {
     let hash = body.value.hash.as_deref();
     let catalogue = app.runtime.catalogue();
-    Ok(shown(&catalogue.agree(&catalogue.name_of(&name), hash, &principal.user.0).await?))
+    Ok(tool_response(&catalogue.accept_offer(&catalogue.name_of(&name), hash, &principal.user.0).await?))
 }
 
 async fn reject_offer(
@@ -64,5 +64,5 @@ async fn reject_offer(
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
     let catalogue = app.runtime.catalogue();
-    Ok(shown(&catalogue.reject(&catalogue.name_of(&name), &principal.user.0).await?))
+    Ok(tool_response(&catalogue.reject_offer(&catalogue.name_of(&name), &principal.user.0).await?))
 }

@@ -30,7 +30,7 @@ pub(super) async fn export_tools(
         None => registry.all(),
     };
     let specs: Vec<_> = tools.iter().filter(|tool| tool.is_usable()).map(|tool| &**tool.spec()).collect();
-    let declared = app.declared(&query.format, &specs).ok_or_else(|| {
+    let declared = app.declare.as_ref().and_then(|declare| declare(&query.format, &specs)).ok_or_else(|| {
         let known = "`openai`, `anthropic`, `gemini` and `ollama`";
         Problem::bad_request(
             "unknown_format",

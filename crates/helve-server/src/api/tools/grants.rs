@@ -2,7 +2,7 @@
 
 use axum::Json as Answer;
 use axum::extract::State;
-use helve_store::ToolGrantRow;
+use helve_tool::ToolGrantRow;
 use helve_types::ToolGrant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::view::{CheckedView, ToolView};
-use super::{tagged, take_consent};
+use super::{take_consent, with_etag};
 use crate::access::{Principal, Visitor};
 use crate::app::App;
 use crate::input::{Query, Rows};
@@ -126,7 +126,7 @@ pub(super) async fn make_tools(
     make_many(&app, &principal, rows, options).await
 }
 
-/// Only who sits at this machine can say what may be reached on it.
+/// Only requests from this machine can allow tools to reach it.
 pub(super) fn may_consent(visitor: Visitor, allow_host: bool) -> Result<(), Problem> {
     if !allow_host || visitor.address.to_canonical().is_loopback() && !visitor.through_proxy {
         return Ok(());
@@ -147,7 +147,7 @@ async fn make_one(
     let Some(tool) = listed else {
         return Ok(Answer(CheckedView { hash: definition.hash(), warnings, mapped }).into_response());
     };
-    let view = tagged(&tool, ToolView::whole(&tool).mapped(mapped));
+    let view = with_etag(&tool, ToolView::whole(&tool).mapped(mapped));
     if outcome != ImportOutcome::Created {
         return Ok(view);
     }
@@ -167,7 +167,7 @@ async fn make_many(
     let (mut views, mut names) = (vec![], BTreeSet::new());
     for (number, row) in (1..).zip(rows) {
         let name = row.as_ref().ok().and_then(|row| row.get("name")?.as_str().map(str::to_owned));
-        // What is only checked is in nobody's way afterwards, so that a second row of its name must be found here.
+        // A dry run keeps nothing, so a second row of the same name is found here.
         let is_twice = options.dry_run && name.as_ref().is_some_and(|name| !names.insert(name.clone()));
         let imported = match (row, &name) {
             (Ok(_), Some(name)) if is_twice => Err(CatalogueError::Exists(name.clone())),

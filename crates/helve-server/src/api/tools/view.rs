@@ -1,7 +1,6 @@
 //! Tools as people and programs see them.
 
-use helve_store::ToolRow;
-use helve_tool::{Listed, ToolSource};
+use helve_tool::{Listed, ToolRow, ToolSource};
 use helve_types::{Auth, Effect, Flow, Method, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,7 +39,7 @@ pub(super) struct ToolView {
     state: State,
     /// What it brings into a run and can carry out of it.
     labels: FlowView,
-    /// What it has become where it is from, which nobody has agreed to; for those with the right `admin`.
+    /// A changed version from its source that no administrator has agreed to; for those with the right `admin`.
     #[serde(skip_serializing_if = "Option::is_none")]
     offer: Option<OfferView>,
     /// Changes when the definition does; runs and approvals are bound to it.
@@ -55,7 +54,7 @@ pub(super) struct ToolView {
     created_at: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<i64>,
-    /// Why it cannot be used; nobody is offered it until that is put right. The reason is for those with the right
+    /// Why it cannot be used; no run gets it until that is fixed. The reason is for those with the right
     /// `admin`.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -84,7 +83,7 @@ enum Source {
 enum State {
     On,
     Off,
-    /// It has changed where it is from: no new run gets it until somebody agrees to that or rejects it.
+    /// Its source has changed it: no new run gets it until an administrator agrees to the change or rejects it.
     Quarantined,
     /// It cannot be made.
     Broken,
@@ -158,7 +157,7 @@ impl ToolView {
     pub(super) fn for_everybody(tool: &Listed) -> Self {
         let definition = tool.row.as_ref().map(|row| &row.definition);
         Self {
-            endpoint: definition.map(|tool| EndpointView::with(tool, place(&tool.endpoint.url_template))),
+            endpoint: definition.map(|tool| EndpointView::with(tool, place_of(&tool.endpoint.url_template))),
             problem: tool.problem.as_ref().map(|_| "it cannot be used now".into()),
             offer: None,
             ..Self::of(tool)
@@ -292,7 +291,7 @@ impl EndpointView {
 }
 
 /// The scheme and the host of an address.
-fn place(url: &str) -> String {
+fn place_of(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
     let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -332,7 +331,7 @@ mod tests {
         let listed = Listed {
             name: "post".into(),
             source: ToolSource::Row,
-            row: Some(Arc::new(ToolRow::new(world.tool_id(), definition.unwrap(), world.now()))),
+            row: Some(Arc::new(ToolRow::new(world.row_id(), definition.unwrap(), world.now()))),
             registered: None,
             problem: Some(DefinitionError::new("endpoint.auth.secret", "known: payroll, crm")),
             warnings: vec![],
@@ -358,7 +357,7 @@ mod tests {
             ("internal://dice", "internal://dice"),
             ("hush", ""),
         ] {
-            assert_eq!(place(url), expected, "{url}");
+            assert_eq!(place_of(url), expected, "{url}");
         }
     }
 }

@@ -33,7 +33,7 @@ struct RecordedCall {
 }
 
 /// The history with what is on record of the server's own calls.
-pub(super) async fn complete(
+pub(super) async fn complete_history(
     store: &dyn Store,
     user: &UserId,
     history: Vec<ChatMessage>,
@@ -92,7 +92,7 @@ pub(super) async fn complete(
                     calls.iter().filter(missing).filter(|known| known.step == of).collect();
                 whole.push(ChatMessage {
                     calls: left_out.iter().map(|known| known.call()).collect(),
-                    ..spoken(ChatRole::Assistant, "")
+                    ..message_of(ChatRole::Assistant, "")
                 });
                 whole.extend(left_out.iter().map(|known| known.result()));
             }
@@ -142,13 +142,13 @@ async fn calls_of(store: &dyn Store, user: &UserId, run: RunId) -> Result<Vec<Re
         after = last.event.seq;
         for recorded in page {
             bytes += recorded.json.len();
-            note(&mut calls, recorded.event.fact);
+            note_fact(&mut calls, recorded.event.fact);
         }
     }
     Ok(calls)
 }
 
-fn note(calls: &mut Vec<RecordedCall>, fact: Fact) {
+fn note_fact(calls: &mut Vec<RecordedCall>, fact: Fact) {
     let (call, told) = match fact {
         Fact::ToolRequested { step, call, tool, arguments, .. } => {
             calls.push(RecordedCall { id: call, step, tool, arguments, is_clients: false, told: None });
@@ -188,10 +188,10 @@ impl RecordedCall {
 
     fn result(&self) -> ChatMessage {
         let told = self.told.as_deref().unwrap_or(NO_OUTCOME);
-        ChatMessage { call_id: Some(self.id.to_string()), ..spoken(ChatRole::Tool, told) }
+        ChatMessage { call_id: Some(self.id.to_string()), ..message_of(ChatRole::Tool, told) }
     }
 }
 
-fn spoken(role: ChatRole, content: &str) -> ChatMessage {
+fn message_of(role: ChatRole, content: &str) -> ChatMessage {
     ChatMessage { role, content: content.into(), reasoning: String::new(), calls: vec![], call_id: None }
 }

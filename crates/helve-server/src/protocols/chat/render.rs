@@ -3,15 +3,16 @@
 use helve_runtime::Frame;
 use helve_store::StoreError;
 use helve_types::{CallId, ConversationId, Ending, Fact, FailureKind, Live, PartKind, RunId, ToolOutput};
+use helve_wire::sse::DONE;
 use serde_json::{Map, Value, json};
 
-use super::CallFormat;
 use super::messages::NewMessages;
+use super::request::CallFormat;
 use crate::problem::Problem;
 use crate::protocols::accumulated_text::AccumulatedText;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
-use crate::sse::{DONE, Render, data_of, ending_sentence, run_question, server_stopping};
+use crate::sse::{Render, ending_sentence, run_question, server_stopping, write_value};
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -61,7 +62,7 @@ impl ChatRender {
         if let Value::Object(members) = members {
             event.extend(members);
         }
-        data_of(out, &event);
+        write_value(out, &event);
     }
 
     fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
@@ -108,7 +109,7 @@ impl ChatRender {
                 }
             }
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
-            Fact::ToolFinished { call, output, .. } => self.tool(call, "done", shown(output), out),
+            Fact::ToolFinished { call, output, .. } => self.tool(call, "done", output_members(output), out),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
                 let mut more = json!(ToolFailure::from(failure));
                 if let (FailureKind::UnknownTool, Some(held)) =
@@ -192,7 +193,7 @@ impl ChatRender {
     }
 }
 
-fn shown(output: &ToolOutput) -> Value {
+fn output_members(output: &ToolOutput) -> Value {
     let mut shown = json!({"output": output.text});
     if let Some(title) = &output.title {
         shown["title"] = json!(title);

@@ -1,67 +1,60 @@
-//! What the operator lets single tools have.
+//! What the operator lets single definitions have.
 
-use helve_store::{AuditEntry, StoreError, ToolGrantRow, ToolRow};
-use helve_types::{Timestamp, ToolGrant};
+use helve_store::{AuditEntry, RowGrant, RowKind, StoreError};
+use helve_types::Timestamp;
 use rusqlite::{Connection, Row, params};
 
+use super::definitions::count_change;
 use crate::sqlite::access::tokens::audit;
-use crate::sqlite::columns::{all, column, execute, json_column, to_json};
-use crate::sqlite::rows::tools;
+use crate::sqlite::columns::{all, column, execute};
 
-pub(crate) fn all_grants(connection: &Connection) -> Result<Vec<ToolGrantRow>, StoreError> {
-    all(connection, "SELECT * FROM tool_grants ORDER BY tool, grant_json", [], read)
+pub(crate) fn list(connection: &Connection, kind: RowKind) -> Result<Vec<RowGrant>, StoreError> {
+    let sql = "SELECT * FROM definition_grants WHERE kind = ?1 ORDER BY name, grant_json";
+    all(connection, sql, [kind.as_str()], |row| read(row, kind))
 }
 
-pub(crate) fn put(
-    connection: &Connection,
-    grant: &ToolGrantRow,
-    entry: &AuditEntry,
-) -> Result<(), StoreError> {
+pub(crate) fn save(connection: &Connection, grant: &RowGrant, line: &AuditEntry) -> Result<(), StoreError> {
+    insert(connection, grant, line)?;
+    count_change(connection, grant.kind)
+}
+
+/// Writes a grant and its line of the audit, as a part of a change that is counted elsewhere.
+pub(crate) fn insert(connection: &Connection, grant: &RowGrant, line: &AuditEntry) -> Result<(), StoreError> {
     execute(
         connection,
-        "INSERT OR REPLACE INTO tool_grants (tool, grant_json, by, at) VALUES (?1, ?2, ?3, ?4)",
-        params![grant.tool, to_json(&grant.grant)?, grant.by, grant.at.0],
+        "INSERT OR REPLACE INTO definition_grants (kind, name, grant_json, by, at)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![grant.kind.as_str(), grant.name, grant.grant, grant.by, grant.at.0],
     )?;
-    audit(connection, entry)?;
-    tools::changed(connection)
+    audit(connection, line)
 }
 
-/// A tool together with what it is allowed: both or neither.
-pub(crate) fn keep_tool(
+pub(crate) fn delete(
     connection: &Connection,
-    row: &ToolRow,
-    expected: u32,
-    entry: &AuditEntry,
-    grants: &[(ToolGrantRow, AuditEntry)],
-) -> Result<ToolRow, StoreError> {
-    let kept = tools::keep(connection, row, expected, entry)?;
-    grants.iter().try_for_each(|(grant, entry)| put(connection, grant, entry))?;
-    Ok(kept)
-}
-
-pub(crate) fn revoke(
-    connection: &Connection,
-    tool: &str,
-    grant: &ToolGrant,
-    entry: &AuditEntry,
+    kind: RowKind,
+    name: &str,
+    grant: &str,
+    line: &AuditEntry,
 ) -> Result<(), StoreError> {
-    let sql = "DELETE FROM tool_grants WHERE tool = ?1 AND grant_json = ?2";
-    if execute(connection, sql, params![tool, to_json(grant)?])? == 0 {
+    let sql = "DELETE FROM definition_grants WHERE kind = ?1 AND name = ?2 AND grant_json = ?3";
+    if execute(connection, sql, [kind.as_str(), name, grant])? == 0 {
         return Err(StoreError::NotFound("grant"));
     }
-    audit(connection, entry)?;
-    tools::changed(connection)
+    audit(connection, line)?;
+    count_change(connection, kind)
 }
 
-pub(crate) fn forget(connection: &Connection, tool: &str) -> Result<(), StoreError> {
-    execute(connection, "DELETE FROM tool_grants WHERE tool = ?1", [tool])?;
+pub(crate) fn forget(connection: &Connection, kind: RowKind, name: &str) -> Result<(), StoreError> {
+    let sql = "DELETE FROM definition_grants WHERE kind = ?1 AND name = ?2";
+    execute(connection, sql, [kind.as_str(), name])?;
     Ok(())
 }
 
-fn read(row: &Row<'_>) -> Result<ToolGrantRow, StoreError> {
-    Ok(ToolGrantRow {
-        tool: column(row, "tool")?,
-        grant: json_column(row, "grant_json")?,
+fn read(row: &Row<'_>, kind: RowKind) -> Result<RowGrant, StoreError> {
+    Ok(RowGrant {
+        kind,
+        name: column(row, "name")?,
+        grant: column(row, "grant_json")?,
         by: column(row, "by")?,
         at: Timestamp(column(row, "at")?),
     })

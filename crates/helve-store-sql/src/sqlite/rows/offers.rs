@@ -1,63 +1,59 @@
-//! What tools from outside have become, until a person says what is to become of that.
+//! What definitions from outside have become, until a person says what is to become of that.
 
-use helve_store::{AuditEntry, StoreError, ToolOffer, ToolRow};
+use helve_store::{AuditEntry, RowKind, RowOffer, StoreError};
 use helve_types::Timestamp;
 use rusqlite::{Connection, Row, params};
 
+use super::definitions::count_change;
 use crate::sqlite::access::tokens::audit;
-use crate::sqlite::columns::{all, column, execute, first, json_column, to_json};
-use crate::sqlite::rows::tools;
+use crate::sqlite::columns::{all, column, execute, first};
 
-pub(crate) fn all_offers(connection: &Connection) -> Result<Vec<ToolOffer>, StoreError> {
-    all(connection, "SELECT * FROM tool_offers ORDER BY name", [], read)
+pub(crate) fn list(connection: &Connection, kind: RowKind) -> Result<Vec<RowOffer>, StoreError> {
+    let sql = "SELECT * FROM definition_offers WHERE kind = ?1 ORDER BY name";
+    all(connection, sql, [kind.as_str()], |row| read(row, kind))
 }
 
-pub(crate) fn put(connection: &Connection, offer: &ToolOffer, entry: &AuditEntry) -> Result<(), StoreError> {
+pub(crate) fn save(connection: &Connection, offer: &RowOffer, line: &AuditEntry) -> Result<(), StoreError> {
     execute(
         connection,
-        "INSERT OR REPLACE INTO tool_offers (name, origin, definition, over_hash, at) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![offer.name(), offer.origin, to_json(&offer.definition)?, offer.over, offer.at.0],
+        "INSERT OR REPLACE INTO definition_offers (kind, name, origin, body, over_hash, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![offer.kind.as_str(), offer.name, offer.origin, offer.body, offer.over, offer.at.0],
     )?;
-    audit(connection, entry)?;
-    tools::changed(connection)
+    audit(connection, line)?;
+    count_change(connection, offer.kind)
 }
 
-pub(crate) fn drop(connection: &Connection, name: &str, entry: &AuditEntry) -> Result<(), StoreError> {
-    check(connection, name)?;
-    forget(connection, name)?;
-    audit(connection, entry)?;
-    tools::changed(connection)
-}
-
-/// The tool's next version in the place of what was offered about it. What refuses it looks before anything is written.
-pub(crate) fn take(
+pub(crate) fn delete(
     connection: &Connection,
-    row: &ToolRow,
-    expected: u32,
-    entry: &AuditEntry,
-) -> Result<ToolRow, StoreError> {
-    check(connection, row.name())?;
-    let kept = tools::keep(connection, row, expected, entry)?;
-    forget(connection, row.name())?;
-    Ok(kept)
+    kind: RowKind,
+    name: &str,
+    line: &AuditEntry,
+) -> Result<(), StoreError> {
+    check(connection, kind, name)?;
+    forget(connection, kind, name)?;
+    audit(connection, line)?;
+    count_change(connection, kind)
 }
 
-pub(crate) fn forget(connection: &Connection, name: &str) -> Result<(), StoreError> {
-    execute(connection, "DELETE FROM tool_offers WHERE name = ?1", [name])?;
+/// Fails unless there is an offer.
+pub(crate) fn check(connection: &Connection, kind: RowKind, name: &str) -> Result<(), StoreError> {
+    let sql = "SELECT name FROM definition_offers WHERE kind = ?1 AND name = ?2";
+    first(connection, sql, [kind.as_str(), name], |_| Ok(()))?.ok_or(StoreError::NotFound("offer"))
+}
+
+pub(crate) fn forget(connection: &Connection, kind: RowKind, name: &str) -> Result<(), StoreError> {
+    let sql = "DELETE FROM definition_offers WHERE kind = ?1 AND name = ?2";
+    execute(connection, sql, [kind.as_str(), name])?;
     Ok(())
 }
 
-fn check(connection: &Connection, name: &str) -> Result<(), StoreError> {
-    let found = first(connection, "SELECT name FROM tool_offers WHERE name = ?1", [name], |row| {
-        column::<String>(row, "name")
-    })?;
-    found.map(std::mem::drop).ok_or(StoreError::NotFound("offer"))
-}
-
-fn read(row: &Row<'_>) -> Result<ToolOffer, StoreError> {
-    Ok(ToolOffer {
+fn read(row: &Row<'_>, kind: RowKind) -> Result<RowOffer, StoreError> {
+    Ok(RowOffer {
+        kind,
+        name: column(row, "name")?,
         origin: column(row, "origin")?,
-        definition: json_column(row, "definition")?,
+        body: column(row, "body")?,
         over: column(row, "over_hash")?,
         at: Timestamp(column(row, "at")?),
     })

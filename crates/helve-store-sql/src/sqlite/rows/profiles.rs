@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::sqlite::columns::{all, column, execute, json_column, to_json};
 
-pub(crate) fn keep(connection: &Connection, model: &str, profile: &ModelProfile) -> Result<(), StoreError> {
+pub(crate) fn save(connection: &Connection, model: &str, profile: &ModelProfile) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT OR REPLACE INTO model_profiles (model, at, body) VALUES (?1, ?2, ?3)",

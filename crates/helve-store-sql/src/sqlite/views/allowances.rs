@@ -87,7 +87,7 @@ pub(crate) fn list(
     )
 }
 
-pub(crate) fn of(
+pub(crate) fn list_in_force(
     connection: &Connection,
     key: &AllowanceKey,
     now: Timestamp,

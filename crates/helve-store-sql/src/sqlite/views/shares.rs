@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::sqlite::columns::{column, execute, first, to_json};
 
-pub(crate) fn of(connection: &Connection, user: &UserId) -> Result<Share, StoreError> {
+pub(crate) fn read_share(connection: &Connection, user: &UserId) -> Result<Share, StoreError> {
     let share = first(
         connection,
         "SELECT (SELECT coalesce(sum(bytes), 0) FROM run_bytes WHERE user = ?1) AS bytes,

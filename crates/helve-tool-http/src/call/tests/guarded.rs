@@ -2,8 +2,8 @@
 //! makes of it.
 
 use helve_policy::{Action, Rule, Rules};
-use helve_store::contract::Actor;
 use helve_store::{MemoryStore, RunJournal};
+use helve_store_contract::Actor;
 use helve_tool::{Outcome, Pipeline, Registry, Toolbox, Unknown};
 use helve_types::{Fact, ToolCall, World};
 

@@ -12,7 +12,7 @@ use crate::{Limits, Outcome};
 /// A catalogue with a tool `weather`, of which so many calls a minute are let in, altogether and for each user.
 async fn limited(per_minute: &Arc<AtomicU32>) -> Catalogue {
     let per_minute = per_minute.clone();
-    let over: Over = Arc::new(move |_, guards| {
+    let overrides: GuardOverrides = Arc::new(move |_, guards| {
         let limit = LimitSettings {
             per_window: Some(per_minute.load(Ordering::Relaxed)),
             window: Duration::from_secs(60),
@@ -22,7 +22,7 @@ async fn limited(per_minute: &Arc<AtomicU32>) -> Catalogue {
         let breaker = Some(BreakerSettings { failures_in_row: 1, ..BreakerSettings::default() });
         Guards { limits: Limits { tool: Some(limit), user: Some(limit) }, breaker, ..guards }
     });
-    let catalogue = new_shop().await.catalogue.guarding(over);
+    let catalogue = new_shop().await.catalogue.guarding(overrides);
     catalogue.create(weather("https://a.example/{city}"), "mei").await.unwrap();
     catalogue
 }

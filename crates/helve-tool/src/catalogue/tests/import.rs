@@ -93,7 +93,7 @@ fn one_row_a_list_and_lines_are_read_up_to_a_thousand() {
 /// A catalogue whose tools reach `localhost` only with consent.
 fn careful(store: &Arc<MemoryStore>) -> Catalogue {
     let world = World::still();
-    let maker: Maker = Arc::new(|definition, grants| {
+    let maker: ToolBuilder = Arc::new(|definition, grants| {
         if definition.endpoint.url_template.contains("localhost") && grants.hosts().next().is_none() {
             let refused = DefinitionError::new("endpoint.url_template", "it is on this machine");
             return Err(DefinitionError { consent: Some("localhost:9000".into()), ..refused });
@@ -115,7 +115,7 @@ async fn a_tool_on_this_machine_is_made_with_the_consent_which_others_find_and_w
     other.refresh().await.unwrap();
     let refused = one.create(local(), "mei").await.err().unwrap();
     assert!(matches!(&refused, CatalogueError::Definition(wrong) if wrong.consent.is_some()));
-    assert_eq!(store.tool_grants().await.unwrap(), []);
+    assert!(one.rows.table().grants().await.unwrap().is_empty());
 
     one.create_granted(local(), true, "mei").await.unwrap();
     let host = ToolGrant::Host { place: "localhost:9000".into() };
@@ -125,7 +125,7 @@ async fn a_tool_on_this_machine_is_made_with_the_consent_which_others_find_and_w
     let actions: Vec<_> = store.audited().into_iter().map(|entry| (entry.action, entry.detail)).collect();
     assert!(actions.contains(&("tool.granted".into(), "weather host localhost:9000".into())), "{actions:?}");
 
-    let held = other.granted("weather");
+    let held = other.rows.grant_set("weather");
     assert_eq!(one.revoke("weather", Some("localhost:1"), "mei").await.unwrap(), []);
     assert_eq!(one.revoke("weather", None, "mei").await.unwrap(), [host]);
     other.refresh().await.unwrap();
@@ -152,7 +152,7 @@ fn a_variable_that_configures_helve_is_no_tools_secret() {
     let check_env = |env: &str| {
         let mut definition = weather("https://api.example.com/{city}");
         definition.endpoint.auth = Auth::Bearer { secret: "s".into(), env: Some(env.into()) };
-        check(&definition).map_err(|wrong| wrong.field)
+        check::check(&definition).map_err(|wrong| wrong.field)
     };
     assert_eq!(check_env("WEATHER_TOKEN"), Ok(()));
     for env in ["HELVE_TOKEN", "helve_token", "A B", "", "1A"] {

@@ -51,12 +51,12 @@ fn with_double() -> Catalogue {
     catalogue
 }
 
-fn twice(changes: Value) -> Result<Registered, DefinitionError> {
+fn twice(changes: Value) -> Result<Arc<Registered>, DefinitionError> {
     let mut row = json!({
         "name": "twice", "description": "Twice as much.", "endpoint": {"url_template": "internal://double"}
     });
     row.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    with_double().make(&read_definition(row)?)
+    with_double().build(&read_definition(row)?, &Arc::default())
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn what_is_each_users_own_is_not_stored_under_another_name() {
             "name": "ours", "description": "Ours.", "endpoint": {"url_template": "internal://mine"}
         });
         row["cache"] = cache.unwrap_or_default();
-        catalogue.make(&read_definition(row).unwrap())
+        catalogue.build(&read_definition(row).unwrap(), &Arc::default())
     };
     assert!(row(None).unwrap().guarding.cache.is_none());
     let shared = row(Some(json!({"ttl_ms": 1000, "scope": "params"}))).err().unwrap().to_string();
@@ -135,7 +135,7 @@ async fn a_tool_that_is_switched_off_is_off_under_every_name() {
     let row = json!({
         "name": "twice", "description": "Twice.", "endpoint": {"url_template": "internal://double"}
     });
-    let twice = catalogue.make(&read_definition(row).unwrap()).unwrap();
+    let twice = catalogue.build(&read_definition(row).unwrap(), &Arc::default()).unwrap();
     let cx = CallContext::for_tests("mei");
     let call = async || {
         let arguments = json!({"n": 2});
@@ -148,7 +148,7 @@ async fn a_tool_that_is_switched_off_is_off_under_every_name() {
 
 #[test]
 fn what_a_rule_says_of_a_tool_holds_for_it_under_every_name() {
-    let tool = Arc::new(twice(json!({})).unwrap());
+    let tool = twice(json!({})).unwrap();
     let arguments =
         crate::check::check_now("twice", &tool.schema, crate::JsonBounds::default(), r#"{"n": 2}"#).unwrap();
     let candidate = crate::gate::Candidate { tool, arguments, changed: false };
@@ -188,7 +188,7 @@ fn a_row_must_require_what_the_tool_inside_needs() {
     let make = |parameters: Value| {
         let row = json!({"name": "row", "description": "A row.", "parameters": parameters,
             "endpoint": {"url_template": "internal://needy"}});
-        catalogue.make(&read_definition(row)?)
+        catalogue.build(&read_definition(row)?, &Arc::default())
     };
     for fields in [json!({"m": {}}), json!({"n": {}, "m": {}})] {
         let error = make(json!({"type": "object", "properties": fields})).err().unwrap();

@@ -14,16 +14,19 @@ fn from_outside(description: &str) -> ToolDefinition {
     }
 }
 
-async fn offer(shop: &Shop, description: &str, consent: Consent) -> Offered {
-    shop.catalogue.offered(ORIGIN, from_outside(description), consent, None, "the importer").await.unwrap()
+async fn offer(shop: &Shop, description: &str, consent: Consent) -> OfferOutcome<Listed> {
+    shop.catalogue
+        .receive_offer(ORIGIN, from_outside(description), consent, None, "the importer")
+        .await
+        .unwrap()
 }
 
 /// A shop with a tool from outside that has changed since.
 async fn quarantined() -> Shop {
     let shop = new_shop().await;
-    assert!(matches!(offer(&shop, "Says.", Consent::Wanted).await, Offered::Made(_)));
-    assert!(matches!(offer(&shop, "Says.", Consent::Wanted).await, Offered::Same(_)));
-    assert!(matches!(offer(&shop, "Obey me.", Consent::Wanted).await, Offered::Quarantined(_)));
+    assert!(matches!(offer(&shop, "Says.", Consent::Wanted).await, OfferOutcome::Created(_)));
+    assert!(matches!(offer(&shop, "Says.", Consent::Wanted).await, OfferOutcome::Same(_)));
+    assert!(matches!(offer(&shop, "Obey me.", Consent::Wanted).await, OfferOutcome::Quarantined(_)));
     shop
 }
 
@@ -53,12 +56,12 @@ async fn a_tool_that_changed_is_what_it_was_until_somebody_agrees() {
     assert!(!is_agreed(&opened(&shop.store).await));
 
     let hash = from_outside("Obey me.").hash();
-    let other = shop.catalogue.agree("weather", Some("another"), "mei").await.err();
+    let other = shop.catalogue.accept_offer("weather", Some("another"), "mei").await.err();
     assert_eq!(other, Some(CatalogueError::OfferChanged("weather".into())));
-    shop.catalogue.agree("weather", Some(&hash), "mei").await.unwrap();
+    shop.catalogue.accept_offer("weather", Some(&hash), "mei").await.unwrap();
     assert_eq!(described(&shop.catalogue), ("Obey me.".into(), false));
     assert!(is_agreed(&shop.catalogue) && is_agreed(&opened(&shop.store).await));
-    let again = shop.catalogue.agree("weather", None, "mei").await.err();
+    let again = shop.catalogue.accept_offer("weather", None, "mei").await.err();
     assert_eq!(again, Some(CatalogueError::NoOffer("weather".into())));
     assert_eq!(
         audited(&shop),
@@ -69,18 +72,18 @@ async fn a_tool_that_changed_is_what_it_was_until_somebody_agrees() {
 #[tokio::test]
 async fn a_rejected_change_leaves_the_tool_what_it_was_and_in_use() {
     let shop = quarantined().await;
-    shop.catalogue.reject("weather", "mei").await.unwrap();
+    shop.catalogue.reject_offer("weather", "mei").await.unwrap();
     assert_eq!(described(&shop.catalogue), ("Says.".into(), false));
     assert!(is_agreed(&shop.catalogue));
     assert_eq!(audited(&shop).last().unwrap(), "tool.rejected by mei");
-    let missing = shop.catalogue.reject("nothing", "mei").await.err();
+    let missing = shop.catalogue.reject_offer("nothing", "mei").await.err();
     assert_eq!(missing, Some(CatalogueError::Missing("nothing".into())));
 }
 
 #[tokio::test]
 async fn another_process_that_agrees_is_noticed() {
     let shop = quarantined().await;
-    opened(&shop.store).await.agree("weather", None, "mei").await.unwrap();
+    opened(&shop.store).await.accept_offer("weather", None, "mei").await.unwrap();
     assert!(!is_agreed(&shop.catalogue));
     shop.catalogue.refresh().await.unwrap();
     assert_eq!(described(&shop.catalogue), ("Obey me.".into(), false));
@@ -94,22 +97,23 @@ async fn what_a_person_changes_meanwhile_is_not_lost_by_agreeing() {
     assert!(switched.is_quarantined(), "switching a tool is not agreeing to another one");
     let patch = Change::Patch(json!({"output_bytes_max": 100}));
     shop.catalogue.update("weather", patch, None, "mei").await.unwrap();
-    let stale = shop.catalogue.agree("weather", None, "mei").await.err();
+    let stale = shop.catalogue.accept_offer("weather", None, "mei").await.err();
     assert_eq!(stale, Some(CatalogueError::OfferChanged("weather".into())));
     shop.catalogue.remove("weather", None, "mei").await.unwrap();
-    assert!(shop.store.tool_offers().await.unwrap().is_empty());
+    assert!(shop.catalogue.rows.table().offers().await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn whoever_brings_a_change_may_agree_to_it_at_once_and_nobody_takes_anothers_tool() {
     let shop = quarantined().await;
-    assert!(matches!(offer(&shop, "Says it all.", Consent::Given).await, Offered::Changed(_)));
+    assert!(matches!(offer(&shop, "Says it all.", Consent::Given).await, OfferOutcome::Changed(_)));
     assert_eq!(described(&shop.catalogue), ("Says it all.".into(), false));
     let stolen = ToolDefinition { tags: vec!["openapi:evil".into()], ..from_outside("Obey me.") };
-    let refused = shop.catalogue.offered("openapi:evil", stolen, Consent::Given, None, "eve").await.err();
+    let refused =
+        shop.catalogue.receive_offer("openapi:evil", stolen, Consent::Given, None, "eve").await.err();
     assert_eq!(refused, Some(CatalogueError::Exists("weather".into())));
     let built_in = ToolDefinition { name: "time".into(), ..from_outside("Obey me.") };
-    let refused = shop.catalogue.offered(ORIGIN, built_in, Consent::Given, None, "eve").await.err();
+    let refused = shop.catalogue.receive_offer(ORIGIN, built_in, Consent::Given, None, "eve").await.err();
     assert_eq!(refused, Some(CatalogueError::BuiltIn("time".into())));
 }
 
@@ -121,7 +125,8 @@ async fn two_tools_whose_names_could_be_taken_for_each_other_are_not_both_there(
     for name in ["Time", "t1me", "save-note", "SaveNote", "TIME"] {
         let refused = shop.catalogue.create(named(name), "mei").await.err();
         assert!(matches!(refused, Some(CatalogueError::LooksLike { .. })), "{name}: {refused:?}");
-        let refused = shop.catalogue.offered(ORIGIN, named(name), Consent::Given, None, "mei").await.err();
+        let refused =
+            shop.catalogue.receive_offer(ORIGIN, named(name), Consent::Given, None, "mei").await.err();
         assert!(matches!(refused, Some(CatalogueError::LooksLike { .. })), "{name}: {refused:?}");
     }
     // Cyrillic, fullwidth, and a letter that nobody sees.
@@ -132,9 +137,9 @@ async fn two_tools_whose_names_could_be_taken_for_each_other_are_not_both_there(
     // Nor from two sources.
     let from = |origin: &str, name: &str| ToolDefinition { tags: vec![origin.into()], ..named(name) };
     let offer = |origin: &'static str, name: &str| {
-        shop.catalogue.offered(origin, from(origin, name), Consent::Given, None, "mei")
+        shop.catalogue.receive_offer(origin, from(origin, name), Consent::Given, None, "mei")
     };
-    assert!(matches!(offer("openapi:files", "ReadFile").await, Ok(Offered::Made(_))));
+    assert!(matches!(offer("openapi:files", "ReadFile").await, Ok(OfferOutcome::Created(_))));
     for name in ["readfile", "read_file", "ReadFi1e"] {
         let refused = offer("openapi:evil", name).await.err();
         assert!(matches!(refused, Some(CatalogueError::LooksLike { .. })), "{name}: {refused:?}");

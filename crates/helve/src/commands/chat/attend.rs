@@ -286,7 +286,7 @@ impl Chat {
         match edited.and_then(|text| object(&text)) {
             Ok(arguments) => Asking::Edited(arguments),
             Err(error) => {
-                self.screen.note(&line(&format!("{error:#}")));
+                self.screen.note(&line(&crate::i18n::error_words(&error)));
                 Asking::Choice
             }
         }

@@ -13,7 +13,7 @@ use helve_server::Finding;
 use super::examine::Examined;
 use super::finding::{ask_for_variable, quoted};
 use crate::config::{Config, Environment, Source};
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 
 /// As many names as people read.
 const NAMES_SHOWN: usize = 5;
@@ -50,7 +50,7 @@ pub(super) async fn all(examined: &Examined) -> Vec<Finding> {
                 ))
                 .run(ask_for_variable(variable)),
             (None, Ok(listed)) => asked.finding(listed),
-            (None, Err(error)) => asked.missing(error.to_string()),
+            (None, Err(error)) => asked.missing(words(&error)),
         });
         let offered = examined.discovery.listed(model.name());
         if !offered.is_empty() {
@@ -144,9 +144,9 @@ impl Asked<'_> {
                 ),
             },
             ModelErrorKind::Unavailable => {
-                tr!("{message} (start the server, or change base_url)", message = error.message)
+                tr!("{message} (start the server, or change base_url)", message = words(&error.message))
             }
-            _ => tr!("{message} ({host}); check base_url", message = error.message, host = host),
+            _ => tr!("{message} ({host}); check base_url", message = words(&error.message), host = host),
         }
     }
 

@@ -220,17 +220,19 @@ fn stage(stage: &Stage) -> String {
         }
         Stage::Cache { found } => format!("cache: {}", line(found)),
         Stage::Limit { refused: Some(refused), .. } => format!("limit: {}", line(refused)),
-        Stage::Limit { waited_ms, .. } => format!("limit: waited {waited_ms} ms"),
+        Stage::Limit { waited_ms, .. } => tr!("limit: waited {ms} ms", ms = waited_ms),
         Stage::Breaker { state } => format!("breaker: {}", line(state)),
         Stage::Run { attempt, ms } => format!("run {attempt}: {ms} ms"),
         Stage::Hook { name, did } => format!("hook {}: {}", line(name), line(did)),
         Stage::Fallback { by, .. } => format!("fallback: {}", line(by)),
-        Stage::Skipped { guard } => format!("{} left out", line(guard)),
+        Stage::Skipped { guard } => tr!("{guard} left out", guard = line(guard)),
         Stage::Check { problem: Some(problem), .. } => format!("check: {}", line(problem)),
         Stage::Check { repairs, .. } if !repairs.is_empty() => {
-            format!("check: repaired {}", line(&repairs.join(", ")))
+            tr!("check: repaired {what}", what = line(&repairs.join(", ")))
         }
-        Stage::Bound { whole_bytes, kept_bytes } => format!("cut: {kept_bytes} of {whole_bytes} bytes"),
+        Stage::Bound { whole_bytes, kept_bytes } => {
+            tr!("cut: {kept} of {whole} bytes", kept = kept_bytes, whole = whole_bytes)
+        }
         // What passed without a word is named and no more.
         other => {
             let name = serde_json::to_value(other).unwrap_or_default();

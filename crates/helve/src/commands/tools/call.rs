@@ -74,7 +74,7 @@ async fn call_there(client: &Client, given: CallArgs) -> anyhow::Result<ExitCode
     match (called.outcome.as_str(), called.output, called.failure) {
         ("finished", Some(output), _) => print(output, given.json),
         ("unknown", ..) => bail!(unknown_outcome(&called.because)),
-        (_, _, Some(failure)) => bail!("{}", failure_words(&failure)),
+        (_, _, Some(failure)) => bail!("{}", refusal(&failure)),
         (outcome, ..) => bail!(tr!("the call ended as `{outcome}`", outcome = line(outcome))),
     }
 }
@@ -101,7 +101,7 @@ pub(super) async fn call_here(assembly: &Assembly, given: CallArgs) -> anyhow::R
     let options = CallOptions::default();
     match assembly.runtime.call_tool(user, &name, &arguments, options, progress).await?.outcome {
         Outcome::Finished(output) => print(output, given.json),
-        Outcome::Failed(failure) | Outcome::Refused(failure) => bail!("{}", failure_words(&failure)),
+        Outcome::Failed(failure) | Outcome::Refused(failure) => bail!("{}", refusal(&failure)),
         Outcome::Unknown(Unknown { because, .. }) => bail!(unknown_outcome(&because)),
         Outcome::Asked(_) | Outcome::Delegated { .. } => {
             bail!(tr!("this call cannot be made from the command line"))
@@ -127,5 +127,18 @@ fn unknown_outcome(because: &str) -> String {
             because = line(because)
         ),
         Language::Chinese => tr!("nobody can say whether it happened; check before you repeat it"),
+    }
+}
+
+/// What the person at the terminal is told of a failed call. The notice about a tool in quarantine is for users; the
+/// operator is told what to do.
+fn refusal(failure: &Failure) -> String {
+    let notice = failure.notice.as_deref().filter(|notice| notice.code == "tool_not_agreed");
+    match notice.and_then(|notice| notice.params.get("tool")).and_then(Value::as_str) {
+        Some(name) => tr!(
+            "tool `{name}` has changed and is in quarantine; see `helve tools show {name}`, then `agree` or `reject`",
+            name = line(name)
+        ),
+        None => failure_words(failure),
     }
 }

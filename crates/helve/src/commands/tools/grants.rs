@@ -87,7 +87,7 @@ pub(super) fn list(catalogue: &Catalogue, name: Option<&str>) -> anyhow::Result<
             "{}",
             tr!(
                 "{tool}  {grant}  {at} by {by}",
-                tool = row.tool,
+                tool = row.name,
                 grant = row.grant,
                 at = at.unwrap_or_default(),
                 by = row.by

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::confirm::Consents;
 use super::rows::BY;
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 use crate::output::{errln, outln};
 
 /// Keeps the rows of a text. Fails at the end if one of them could not be kept.
@@ -29,7 +29,10 @@ pub(super) async fn import(
             Err(error) => {
                 wrong += 1;
                 let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
-                errln!("{}", tr!("row {number}{name}: {error}", number = number, name = name, error = error));
+                errln!(
+                    "{}",
+                    tr!("row {number}{name}: {error}", number = number, name = name, error = words(&error))
+                );
             }
         }
     }
@@ -63,7 +66,7 @@ async fn import_row(
 fn print_row(row: &ImportedRow) {
     let name = &row.definition.name;
     for note in row.mapped.iter().chain(&row.warnings) {
-        errln!("{name}: {note}");
+        errln!("{name}: {}", words(note));
     }
     let outcome = match row.outcome {
         ImportOutcome::Checked => tr!("can be imported"),

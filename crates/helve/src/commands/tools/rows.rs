@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 use crate::output::{errln, outln};
 use anyhow::{Context, bail};
 use helve_tool::{Catalogue, CatalogueError, Change, ImportOptions, Listed};
@@ -35,7 +35,7 @@ pub(super) async fn add(
         let (warnings, allow_host) = check(catalogue, definition, &mut consents)
             .with_context(|| tr!("the tool `{name}`", name = name))?;
         for warning in warnings {
-            errln!("{name}: {warning}");
+            errln!("{name}: {}", words(&warning));
         }
         allowed.push(allow_host);
     }
@@ -83,12 +83,12 @@ pub(super) async fn remove(catalogue: &Catalogue, name: &str) -> anyhow::Result<
 }
 
 pub(super) async fn agree(catalogue: &Catalogue, name: &str, hash: Option<&str>) -> anyhow::Result<ExitCode> {
-    told(&catalogue.agree(name, hash, BY).await.map_err(with_hint)?);
+    told(&catalogue.accept_offer(name, hash, BY).await.map_err(with_hint)?);
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) async fn reject(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
-    told(&catalogue.reject(name, BY).await.map_err(with_hint)?);
+    told(&catalogue.reject_offer(name, BY).await.map_err(with_hint)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -15,6 +15,14 @@ pub(super) const TEXTS: Texts = &[
         "the conversation has a run that has not ended; it comes first",
         "这个会话有一次运行还没有结束，先处理它",
     ),
+    (
+        "the server is busy; your message waits for its turn, Ctrl-C leaves",
+        "服务器正忙；你的消息正在排队，按 Ctrl-C 离开",
+    ),
+    ("limit: waited {ms} ms", "限流：等了 {ms} 毫秒"),
+    ("{guard} left out", "略过 {guard}"),
+    ("check: repaired {what}", "检查：修正了 {what}"),
+    ("cut: {kept} of {whole} bytes", "截断：保留 {whole} 字节中的 {kept} 字节"),
     ("{error}; trying again", "{error}；正在重试"),
     ("another conversation", "新的会话"),
     ("model {name} from now on", "从现在起使用模型 {name}"),
@@ -301,7 +309,7 @@ pub(super) const TEXTS: Texts = &[
     ("valid", "有效"),
     (" for {users}", "，可代表 {users}"),
     (
-        "no server is running; this command looks itself, with its own environment variables and the data directory {data}",
+        "no server is running; this command checks with its own environment variables and the data directory {data}",
         "没有正在运行的服务器；这条命令自己查看，使用自己的环境变量和数据目录 {data}",
     ),
 ];

@@ -1,0 +1,138 @@
+//! The answer of `POST /api/agent` in one piece.
+
+use futures_util::StreamExt;
+use helve_runtime::{Frame, Started};
+use helve_store::Scope;
+use helve_types::{CallId, Ending, Fact, Question, RunState, Spent};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::protocols::tool_failure::ToolFailure;
+
+/// The whole answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AgentAnswer {
+    content: String,
+    thinking: String,
+    run: String,
+    conversation: Option<String>,
+    state: RunState,
+    #[serde(flatten)]
+    spent: Spent,
+    tools: Vec<AgentToolView>,
+    /// Why a completed run ended: with `step_limit` the steps ran out and the last answer was given without tools;
+    /// with `without_call` a call was required and the model answered in words; with `repeating` the run went round in
+    /// circles and a person ended it; with `refused` a person refused a call and the agent has `end_when_refused`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ending: Option<Ending>,
+    /// The questions that a waiting run waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    approvals: Vec<Question>,
+    /// Why the run failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// The same as a code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_code: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AgentToolView {
+    #[serde(skip)]
+    call: Option<CallId>,
+    name: String,
+    /// `requested`, `done`, `failed` or `unknown`.
+    state: &'static str,
+    /// Why there is no output.
+    #[serde(flatten)]
+    failure: Option<ToolFailure>,
+}
+
+/// Follows the run until it is over or waits for a person or a client.
+pub(super) async fn read_answer(app: &App, started: Started) -> Result<AgentAnswer, Problem> {
+    let mut whole = AgentAnswer::new(&started);
+    let Started { run, mut follower, .. } = started;
+    let add = |all: &mut String, more: &str| {
+        if !all.is_empty() {
+            all.push_str("\n\n");
+        }
+        all.push_str(more);
+    };
+    while let Some(frame) = follower.next().await {
+        let Frame::Event(recorded) = frame? else { continue };
+        match &recorded.event.fact {
+            Fact::TextFinished { text, .. } => add(&mut whole.content, text),
+            Fact::ReasoningFinished { text, .. } => add(&mut whole.thinking, text),
+            fact @ (Fact::StepFinished { .. } | Fact::StepRestarted { .. }) => {
+                whole.spent = whole.spent.plus(Spent::of(fact).unwrap_or_default());
+            }
+            Fact::ToolRequested { call, tool, .. } => whole.tools.push(AgentToolView {
+                call: Some(call.clone()),
+                name: tool.clone(),
+                state: "requested",
+                failure: None,
+            }),
+            Fact::ToolFinished { call, .. } => whole.settle(call, "done", None),
+            Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
+                whole.settle(call, "failed", Some(failure.into()));
+            }
+            Fact::ToolUnknown { call, because, .. } => {
+                whole.settle(call, "unknown", Some(ToolFailure::unknown(because)));
+            }
+            Fact::ApprovalAsked(question) => whole.approvals.push(question.clone()),
+            Fact::ApprovalAnswered { approval, .. } => {
+                whole.approvals.retain(|question| question.approval != *approval);
+            }
+            Fact::RunWaiting { state } => {
+                whole.state = *state;
+                // The log of an older run may go on from here.
+                if app.runtime.store().run(Scope::Everyone, run).await?.last_seq == recorded.event.seq {
+                    break;
+                }
+            }
+            Fact::RunFinished { ending } => {
+                whole.state = RunState::Completed;
+                whole.ending = Some(*ending);
+            }
+            Fact::RunCancelled(_) => whole.state = RunState::Cancelled,
+            Fact::RunFailed { code, message } => {
+                whole.state = RunState::Failed;
+                whole.error_code = Some(code.clone());
+                whole.error = Some(message.clone());
+            }
+            _ => {}
+        }
+    }
+    if whole.state.is_final() {
+        whole.approvals.clear();
+    }
+    Ok(whole)
+}
+
+impl AgentAnswer {
+    /// Before the first event.
+    fn new(started: &Started) -> Self {
+        Self {
+            content: String::new(),
+            thinking: String::new(),
+            run: started.run.to_string(),
+            conversation: started.conversation.map(|id| id.to_string()),
+            state: RunState::Running,
+            spent: Spent::default(),
+            tools: vec![],
+            ending: None,
+            approvals: vec![],
+            error: None,
+            error_code: None,
+        }
+    }
+
+    fn settle(&mut self, call: &CallId, state: &'static str, failure: Option<ToolFailure>) {
+        if let Some(tool) = self.tools.iter_mut().find(|tool| tool.call.as_ref() == Some(call)) {
+            tool.state = state;
+            tool.failure = failure;
+        }
+    }
+}

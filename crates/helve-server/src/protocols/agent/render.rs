@@ -1,0 +1,132 @@
+//! How a run looks on `POST /api/agent`: the answer in pieces, questions, and calls that failed.
+
+use helve_runtime::Frame;
+use helve_store::StoreError;
+use helve_types::{CallId, Fact, Live, PartKind};
+use helve_wire::sse::DONE;
+use serde_json::{Value, json};
+
+use crate::problem::Problem;
+use crate::protocols::accumulated_text::AccumulatedText;
+use crate::protocols::tool_failure::ToolFailure;
+use crate::protocols::tool_progress::ToolProgress;
+use crate::sse::{Render, ending_sentence, run_question, server_stopping, write_value};
+
+/// Writes pieces of the answer as they come.
+#[derive(Default)]
+pub(super) struct AgentRender {
+    text: AccumulatedText,
+    /// How much of it was sent.
+    sent: usize,
+    progress: ToolProgress,
+    /// The names of the tools that were called.
+    calls: Vec<(CallId, String)>,
+    /// Why the run ends before its answer, where that is known.
+    because: Option<String>,
+}
+
+impl AgentRender {
+    fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
+        match fact {
+            Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
+            Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
+            Fact::ApprovalAsked(question) if question.call.is_none() => {
+                self.send(run_question(question), out)
+            }
+            Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
+            Fact::ApprovalAsked(question) => {
+                let input: Value = serde_json::from_str(&question.arguments).unwrap_or_default();
+                let tool = json!({
+                    "id": question.call,
+                    "name": question.tool,
+                    "state": "waiting",
+                    "for": "approval",
+                    "approvalId": question.approval,
+                    "input": input
+                });
+                self.send(json!({"tool": tool}), out);
+            }
+            Fact::ToolRequested { call, tool, .. } => self.calls.push((call.clone(), tool.clone())),
+            Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
+                self.failed_call(call, json!(ToolFailure::from(failure)), out);
+            }
+            Fact::ToolUnknown { call, because, .. } => {
+                let mut failure = json!(ToolFailure::unknown(because));
+                failure["outcome"] = json!("unknown");
+                self.failed_call(call, failure, out);
+            }
+            Fact::RunFinished { ending } => {
+                if let Some(message) = ending_sentence(*ending) {
+                    let message = self.because.as_deref().unwrap_or(message);
+                    self.send(json!({"ending": ending, "message": message}), out);
+                }
+            }
+            Fact::RunFailed { code, message } => self.error(code, message, out),
+            Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
+            _ => {}
+        }
+    }
+
+    fn failed_call(&mut self, call: &CallId, mut tool: Value, out: &mut Vec<u8>) {
+        let name = self.calls.iter().find(|(id, _)| id == call).map(|(_, name)| name);
+        tool["id"] = json!(call);
+        tool["name"] = json!(name);
+        tool["state"] = json!("failed");
+        self.send(json!({"tool": tool}), out);
+    }
+
+    fn error(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
+        self.send(json!({"error": {"code": code, "message": message}}), out);
+    }
+
+    fn send(&mut self, event: Value, out: &mut Vec<u8>) {
+        self.flush(out);
+        write_value(out, &event);
+    }
+}
+
+impl Render for AgentRender {
+    fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
+        if let Frame::Live(live) = frame {
+            self.progress.take(live);
+        }
+        match frame {
+            Frame::Event(recorded) => self.fact(&recorded.event.fact, out),
+            Frame::Live(Live::PartStarted { part, kind: PartKind::Text, text, .. }) => {
+                self.text.set(part, text);
+            }
+            Frame::Live(Live::PartDelta { part, text }) => _ = self.text.push(part, text),
+            Frame::Live(Live::ServerDraining) => {
+                self.flush(out);
+                write_value(out, &server_stopping());
+            }
+            Frame::Live(_) => {}
+        }
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        for tool in self.progress.take_unsent() {
+            write_value(out, &json!({"tool": tool}));
+        }
+        let Some(changed_from) = self.text.take_change() else { return };
+        // What was sent cannot be taken back, but it can be said to be void and what holds of it sent again.
+        if changed_from < self.sent {
+            write_value(out, &json!({"restart": true}));
+            self.sent = 0;
+        }
+        let piece = &self.text.text()[self.sent..];
+        if !piece.is_empty() {
+            write_value(out, &json!({"content": piece}));
+        }
+        self.sent = self.text.text().len();
+    }
+
+    fn failed(&mut self, error: StoreError, out: &mut Vec<u8>) {
+        write_value(out, &json!({"error": Problem::from(error).to_json()}));
+        out.extend_from_slice(DONE);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(DONE);
+    }
+}

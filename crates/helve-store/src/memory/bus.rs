@@ -1,0 +1,25 @@
+//! Wake-ups.
+
+use super::{MemoryStore, Shelves};
+use crate::{Bus, StoreError, StoreFuture, Wakeup, Wakeups};
+
+impl Bus for MemoryStore {
+    fn subscribe(&self) -> Wakeups {
+        self.bus.subscribe()
+    }
+}
+
+impl MemoryStore {
+    /// Makes a change that subscribers are told of.
+    pub(super) fn change<T: Send + 'static>(
+        &self,
+        wakeup: Wakeup,
+        work: impl FnOnce(&mut Shelves) -> Result<T, StoreError>,
+    ) -> StoreFuture<'static, T> {
+        let result = work(&mut self.shelves());
+        if result.is_ok() {
+            self.bus.wake(wakeup);
+        }
+        Box::pin(std::future::ready(result))
+    }
+}
