@@ -1,7 +1,7 @@
 //! The look-ahead behind a mark: what must follow it to make it one.
 //!
-//! `fits` judges character by character, and is what holds. The other looks are quicker: what one of them is sure of is what
-//! `fits` comes to say, and where it is unsure, `fits` is asked.
+//! `judge` judges character by character, and is what holds. The other looks are quicker: what one of them is sure of is what
+//! `judge` comes to say, and where it is unsure, `judge` is asked.
 
 use crate::dialect::is_name;
 use crate::envelope;

@@ -1,6 +1,6 @@
 //! `calculator`: exact arithmetic, without an `eval`.
 //!
-//! Text → tokens (`read`) → a number (`solve`, over `number` and `functions`) → text (`show`). A number is an
+//! Text → tokens (`tokens`) → a number (`solve`, over `number` and `functions`) → text (`render`). A number is an
 //! exact fraction as long as it can be one; what is irrational is a ball that knows its error. Everything is
 //! bounded before it begins: 1 KB of text, 64 levels, 4,096 bits.
 

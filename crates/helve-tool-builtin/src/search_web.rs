@@ -1,6 +1,6 @@
 //! `search_web`: the web through Tavily's search.
 //!
-//! Arguments → one POST (`tavily`) → text for a model (`show`). Knows what a status means and how large an answer
+//! Arguments → one POST (`tavily`) → text for a model (`render`). Knows what a status means and how large an answer
 //! may be. Never retries, never follows a redirect, and never says the key.
 
 mod render;

@@ -1,7 +1,7 @@
 //! One call: fill → send → answer.
 //!
 //! What a status means is `status`'s business, what a body means `answer`'s and `stream`'s. What is told to the model
-//! never holds a secret: the egress takes them out of answers, and `cleaned` out of whatever else is said.
+//! never holds a secret: the egress takes them out of answers, and `redact_output` out of whatever else is said.
 
 mod status;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The right to run one call, and the guards around running it: cache → limit → breaker → timeout → run.
 //!
-//! A permit is made by the gate and by nobody else. What may follow a failed attempt is decided by `after`, a
-//! pure table over the effect class; this file acts on it. `cached` gives and keeps answers, `entrance` is the limit and
+//! A permit is made by the gate and by nobody else. What may follow a failed attempt is decided by `retry`, a
+//! pure table over the effect class; this file acts on it. `cached` gives and keeps answers, `limits` is the limit and
 //! the breaker.
 
 mod cached;

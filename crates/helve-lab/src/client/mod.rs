@@ -1,7 +1,7 @@
 //! The load: clients that start runs, follow them, answer questions, change their minds, and never give up.
 //!
 //! Clients talk to the server over real HTTP and know nothing of it but what the documentation says. Each keeps a
-//! log of what it was promised and shown. When the server dies they wait at the `Door`, and go on with the next
+//! log of what it was promised and shown. When the server dies they wait at the `ServerSwitch`, and go on with the next
 //! one as a page would: the same request under the same key, the same stream after the last event.
 
 mod client_call;

@@ -1,7 +1,7 @@
 //! A model server that answers as it is told, for tests and as the floor of benchmarks.
 //!
-//! Speaks the protocols in `PROTOCOLS`, in pieces and whole. A question is read into an `Asked`; the script says
-//! what is `Said`; the protocol gives it a form; `answer` puts in what goes wrong; `line` plays it. It holds no
+//! Speaks the protocols in `PROTOCOLS`, in pieces and whole. A question is read into an `ModelRequest`; the script says
+//! what is `ScriptedText`; the protocol gives it a form; `answer` puts in what goes wrong; `connection` plays it. It holds no
 //! script of its own beyond a default: see `Script`. Frames are made beforehand, so that what is measured through
 //! it is not the mock.
 

@@ -1,7 +1,7 @@
 //! Seeded bugs: a checker that cannot find them has not shown anything by finding nothing.
 //!
 //! The product is never switched into a bug. Each one is put around it: around the store (`store_fault`), into the lab's tools
-//! (`Flaw`), or between the server and its clients. A bug is a row of `SEEDS`, with the rule that is there for it.
+//! (`SeededBug`), or between the server and its clients. A bug is a row of `SEEDS`, with the rule that is there for it.
 
 mod seeded_bug;
 

@@ -2,8 +2,8 @@
 //!
 //! A killed process cannot tell a synced page from one that the system still holds; a disk can. So the server runs with
 //! `preload/record.c` loaded into it, which writes down (`record`) what it does to its files and what it says, in one
-//! order. `disk` follows the record and says what is left at any moment of it; `heard` says what clients and ledger had
-//! been told at that moment. `life` makes the records; `world` puts an image on a disk, judges it, starts the real server
+//! order. `disk` follows the record and says what is left at any moment of it; `observations` says what clients and ledger had
+//! been told at that moment. `server_record` makes the records; `restart_judge` puts an image on a disk, judges it, starts the real server
 //! on it, lets everything come to its end, and judges it again; `campaign` does so many times and counts.
 
 mod campaign;

@@ -3,7 +3,7 @@
 //!
 //! `model` makes runs whose logs grow while they are read. A `watcher` follows one run over as many connections as it
 //! takes, through `wire`, and folds what it gets (`reader`). `round` starts the real server, ends it in between, and
-//! holds every reader against the database file. `flaw`s are bugs put between server and reader, which must be found.
+//! holds every reader against the database file. `stream_bug`s are bugs put between server and reader, which must be found.
 
 mod model;
 mod reader;

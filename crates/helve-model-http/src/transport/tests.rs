@@ -56,7 +56,7 @@ fn settings(base_url: String) -> HttpModelSettings {
     }
 }
 
-fn test_client() -> Client {
+fn http_client() -> Client {
     _ = rustls::crypto::ring::default_provider().install_default();
     client().unwrap()
 }
@@ -79,7 +79,7 @@ async fn ask_model(settings: HttpModelSettings, stream: bool) -> (String, Option
 }
 
 async fn events(settings: HttpModelSettings, stream: bool) -> Vec<Result<ModelEvent, ModelError>> {
-    let model = HttpModel::new(settings, test_client()).unwrap();
+    let model = HttpModel::new(settings, http_client()).unwrap();
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
@@ -331,7 +331,7 @@ async fn the_usage_of_a_failed_answer_is_reported_before_the_error() {
 
 #[tokio::test]
 async fn the_models_of_a_server_are_listed() {
-    let model = |server: String| HttpModel::new(ollama(server), test_client()).unwrap();
+    let model = |server: String| HttpModel::new(ollama(server), http_client()).unwrap();
     let tags = r#"{"models":[{"name":"qwen3:8b","size":1},{"name":"llama3.2:latest"}]}"#;
     let listing = model(start_server(vec![say(HEAD), say(tags)]).await).list_models().await.unwrap().unwrap();
     assert!(listing.complete && listing.has("llama3.2") && !listing.has("gemma"));
@@ -362,7 +362,7 @@ async fn an_echoed_key_is_removed_from_answers_and_lists() {
         let list = format!(r#"{{"data":[{{"id":"m-{form}"}},{{"id":"m"}}]}}"#);
         let server = start_server(vec![say(HEAD), say(&list)]).await;
         let listing =
-            HttpModel::new(settings(server), test_client()).unwrap().list_models().await.unwrap().unwrap();
+            HttpModel::new(settings(server), http_client()).unwrap().list_models().await.unwrap().unwrap();
         assert_eq!(listing.names, ["m-[secret]", "m"]);
     }
 }
@@ -379,7 +379,7 @@ async fn endless_interim_responses_end_in_an_error() {
         while socket.write_all(line.as_bytes()).await.is_ok() {}
     });
     let idle = Duration::from_millis(200);
-    let model = HttpModel::new(settings(url), test_client()).unwrap();
+    let model = HttpModel::new(settings(url), http_client()).unwrap();
     let model = model.with_timeouts(Timeouts { idle, ..Timeouts::default() });
     let params = ModelParams::default();
     let request = ModelRequest {

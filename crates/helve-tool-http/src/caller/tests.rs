@@ -31,7 +31,7 @@ async fn a_tool_tells_the_ids_that_its_definition_asks_for_and_no_others() {
 
 #[tokio::test]
 async fn a_tool_tells_the_id_of_the_http_request_where_its_definition_asks_for_it() {
-    let server = Server::json(json!("ok")).await;
+    let server = TestHttpServer::json(json!("ok")).await;
     let cx = CallContext { request_id: Some("Root=1-67".into()), ..context() };
     let own = json!({"X-Request-Id": "of-the-row"});
     for send in [json!(["request"]), json!(["run"])] {

@@ -1,7 +1,7 @@
 //! A call of which nobody knows whether it took effect: what can be found out about it, and who is told.
 //!
 //! What was sent is shown as it was, the tool's check tool is asked, and both go with the outcome to whoever decides: a
-//! person, or the model. What may be sent again at all is decided elsewhere (`permit/after`).
+//! person, or the model. What may be sent again at all is decided elsewhere (`permit/retry`).
 
 use std::sync::Arc;
 

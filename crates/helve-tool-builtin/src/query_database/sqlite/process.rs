@@ -1,6 +1,6 @@
 //! The process of one query, as the server sees it: started, given an order, heard, and always ended.
 //!
-//! It gets nothing of the server's environment but the time zone. Whatever becomes of it is an answer or a `Death`; the server goes on. It
+//! It gets nothing of the server's environment but the time zone. Whatever becomes of it is an answer or a `ProcessEnd`; the server goes on. It
 //! sets its limits itself (`confine`), before it opens anything.
 
 use std::ffi::OsString;

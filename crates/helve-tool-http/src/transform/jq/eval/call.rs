@@ -104,13 +104,13 @@ impl Engine {
                 let decides = function == F::Any;
                 made.push(JqValue::Bool(items.iter().any(|item| item.is_true() == decides) == decides));
             }
-            (F::AnyOf, [condition]) => made.push(self.test_condition(true, None, condition, at, scope)?),
-            (F::AllOf, [condition]) => made.push(self.test_condition(false, None, condition, at, scope)?),
+            (F::AnyOf, [condition]) => made.push(self.check_condition(true, None, condition, at, scope)?),
+            (F::AllOf, [condition]) => made.push(self.check_condition(false, None, condition, at, scope)?),
             (F::AnyOfEach, [source, condition]) => {
-                made.push(self.test_condition(true, Some(source), condition, at, scope)?);
+                made.push(self.check_condition(true, Some(source), condition, at, scope)?);
             }
             (F::AllOfEach, [source, condition]) => {
-                made.push(self.test_condition(false, Some(source), condition, at, scope)?);
+                made.push(self.check_condition(false, Some(source), condition, at, scope)?);
             }
             (F::RangeTo, [to]) => {
                 self.each(to, at, scope, &mut |to| {
@@ -267,7 +267,7 @@ impl Engine {
     }
 
     /// `any` (decided by the first that is true) or `all` (by the first that is not).
-    fn test_condition(
+    fn check_condition(
         &self,
         decides: bool,
         source: Option<&Filter>,
