@@ -52,24 +52,26 @@ pub struct Agent {
     pub settings: AgentSettings,
     pub pipeline: Arc<Pipeline>,
     /// The tools of a run without extras, and the registry's generation they are from.
-    kit: Mutex<Option<(u64, Arc<Kit>)>>,
+    tools: Mutex<Option<(u64, Arc<RunTools>)>>,
 }
 
 /// The tools of a run, in every form that is needed.
-pub struct Kit {
+pub struct RunTools {
     pub toolbox: Arc<Toolbox>,
     /// As far as reading a model's text needs them.
     pub words: helve_dialect::Tools,
     /// What answers that call them have to look like.
     pub forms: Forms,
+    /// What every call passes.
+    pub pipeline: Arc<Pipeline>,
 }
 
-impl Kit {
-    pub fn new(tools: impl IntoIterator<Item = Arc<Registered>>) -> Self {
+impl RunTools {
+    pub fn new(tools: impl IntoIterator<Item = Arc<Registered>>, pipeline: Arc<Pipeline>) -> Self {
         let toolbox = Toolbox::new(tools);
         let words = toolbox.specs().map(|spec| (spec.name.clone(), spec.parameters.clone()));
         let words = helve_dialect::Tools::new(words);
-        Self { words, toolbox: Arc::new(toolbox), forms: Forms::default() }
+        Self { words, toolbox: Arc::new(toolbox), forms: Forms::default(), pipeline }
     }
 
     /// For a call without a model: nothing is read in a model's text.
@@ -82,7 +84,7 @@ impl Kit {
         self.toolbox.find(SEARCH_WEB).is_some_and(|tool| tool.is_configured())
     }
 
-    /// The server's tools of the kit, with their versions.
+    /// The server's tools of the run, with their versions.
     pub fn pinned(&self) -> Vec<PinnedTool> {
         let servers = self.toolbox.tools().iter().filter(|tool| !tool.spec().client);
         servers
@@ -103,27 +105,27 @@ impl Agent {
             .with_layer("agent", settings.permissions.clone());
         let pipeline =
             Pipeline::new(rules.clone()).with_hooks(hooks.clone()).with_stand_ins(registry.clone(), rules);
-        Self { settings, pipeline: Arc::new(pipeline), kit: Mutex::default() }
+        Self { settings, pipeline: Arc::new(pipeline), tools: Mutex::default() }
     }
 
     /// All tools the agent may use for this user. What is switched off or can never be allowed is not even shown to
     /// the model.
-    pub fn kit(&self, registry: &Registry, user: &UserId) -> Arc<Kit> {
+    pub fn tools(&self, registry: &Registry, user: &UserId) -> Arc<RunTools> {
         let generation = registry.generation();
-        let mut cached = self.kit.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((from, kit)) = &*cached
+        let mut cached = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((from, tools)) = &*cached
             && *from == generation
         {
-            return kit.clone();
+            return tools.clone();
         }
         let all = registry.all();
         let usable = |tool: &Arc<Registered>| tool.is_usable() && self.may_use(tool.spec(), user);
-        let kit = Arc::new(Kit::new(all.into_iter().filter(usable)));
-        // Rules about single users make kits of single users.
+        let tools = Arc::new(RunTools::new(all.into_iter().filter(usable), self.pipeline.clone()));
+        // Rules about single users make tools of single users.
         if !self.pipeline.rules().mention_users() {
-            *cached = Some((generation, kit.clone()));
+            *cached = Some((generation, tools.clone()));
         }
-        kit
+        tools
     }
 
     /// The tools that a client brings, but for those that can never be allowed.

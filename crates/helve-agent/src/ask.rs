@@ -10,7 +10,7 @@ use helve_model::fleet::prompt_mode::{joined, said, supported_form, system_with_
 use helve_model::{Form, FormSupport, ModelRequest, Needs, Turn};
 use helve_types::{Message, ModelParams, ToolChoice, ToolSpec};
 
-use crate::agents::Kit;
+use crate::agents::RunTools;
 use crate::run::{Run, Tools};
 use crate::transcript::{Reader, transcript};
 
@@ -21,7 +21,7 @@ pub(crate) struct Asking<'a> {
     pub(crate) system: &'a str,
     pub(crate) reader: Reader<'a>,
     pub(crate) history: &'a [Message],
-    pub(crate) kit: &'a Kit,
+    pub(crate) run_tools: &'a RunTools,
     pub(crate) tools: Tools,
     pub(crate) params: &'a ModelParams,
     pub(crate) needs: Needs,
@@ -50,7 +50,7 @@ impl<'a> Asking<'a> {
         let setup = self.run.setup();
         let specs: Vec<&'a ToolSpec> = match self.tools {
             Tools::Withheld => vec![],
-            Tools::Offered => self.kit.toolbox.specs().map(|spec| &**spec).collect(),
+            Tools::Offered => self.run_tools.toolbox.specs().map(|spec| &**spec).collect(),
         };
         let demand = self.demand(&specs);
         self.remind(&specs, &mut turns);
@@ -109,7 +109,7 @@ impl<'a> Asking<'a> {
     pub(crate) fn reading(&self) -> Reading {
         let tools = match self.tools {
             Tools::Withheld => helve_dialect::Tools::new([]),
-            Tools::Offered => self.kit.words.clone(),
+            Tools::Offered => self.run_tools.words.clone(),
         };
         if !self.reads_calls() {
             return Reading::without_calls(tools).reasoning_open(self.reasoning_open);
@@ -150,7 +150,7 @@ impl<'a> Asking<'a> {
 
     /// What the answer has to look like, where the server can make use of it.
     fn form(&self, profile: &Profile, specs: &[&ToolSpec], choice: &ToolChoice) -> Option<Form> {
-        supported_form(self.holds, || self.kit.forms.get(profile, specs, choice))
+        supported_form(self.holds, || self.run_tools.forms.get(profile, specs, choice))
     }
 
     fn language(&self) -> Language {

@@ -146,9 +146,9 @@ impl Command {
     /// What becomes of it when the run is over: a message that was taken before is taken.
     pub(crate) fn late(&self, run: &Run) -> Result<(), CommandError> {
         match self {
-            Self::Say { message, text, .. } => match run.judge_message(*message, text) {
+            Self::Say { message, text, .. } => match run.enqueue(*message, text) {
                 Enqueue::Known => Ok(()),
-                Enqueue::No(error) => Err(error),
+                Enqueue::Rejected(error) => Err(error),
                 Enqueue::Queue => Err(CommandError::Over),
             },
             _ => Err(CommandError::Over),

@@ -2,8 +2,8 @@
 //!
 //! First outputs of old calls are left out, oldest first; if that is not enough, a summary stands for the oldest part,
 //! up to a point where nothing that belongs together is torn. Each time much is made room for at once, since whatever
-//! changes at the beginning of a question costs the vendor's cache. What would not shrink is left alone. `drive/room`
-//! does what is decided here, and `transcript` shows the result.
+//! changes at the beginning of a question costs the vendor's cache. What would not shrink is left alone.
+//! `step/compaction` does what is decided here, and `transcript` shows the result.
 
 pub(crate) mod prompt;
 #[cfg(test)]

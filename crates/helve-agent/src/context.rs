@@ -8,10 +8,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::client_results::{ClientResult, judge, keep_late};
 use crate::command::{Command, CommandError};
-use crate::drive::Rests;
 use crate::environment::Environment;
 use crate::leases::Leases;
 use crate::run::{Delivery, Run};
+use crate::step::SummaryPauses;
 
 /// What a driver works with that is not its run's own.
 pub struct DriverContext {
@@ -20,7 +20,7 @@ pub struct DriverContext {
     /// Decides whose turn it is to be at work.
     pub admission: Admission,
     pub leases: Leases,
-    pub(crate) rests: Rests,
+    pub(crate) summary_pauses: SummaryPauses,
     pub tasks: TaskTracker,
     pub shutdown: Shutdown,
 }
@@ -41,7 +41,7 @@ impl DriverContext {
             env,
             models,
             leases: Leases::default(),
-            rests: Rests::default(),
+            summary_pauses: SummaryPauses::default(),
             tasks: TaskTracker::new(),
             shutdown: Shutdown::default(),
         }

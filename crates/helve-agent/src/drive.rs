@@ -2,44 +2,30 @@
 //!
 //! The machine decides (`run.next_step`), the driver acts, and whatever happens becomes a fact before it counts.
 //! One driver owns a run at a time; it ends when the run is over, or when nothing can go on until somebody acts,
-//! and another takes the run up from its log.
+//! and another takes the run up from its log. `driven` is the run, `step` asks the model, `calls` sees to calls.
 
-mod answer;
-mod budget;
-mod calls;
-mod client;
-mod early;
-mod model;
-mod room;
-mod speech;
-mod spending;
-mod step_hooks;
+mod commands;
+mod hooks;
 mod turn;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use futures_util::stream::FuturesUnordered;
 use helve_guard::AdmissionPermit;
-use helve_store::{Entry, RunJournal, StoreError, resets_crash_count};
-use helve_tool::{Fault, Pipeline, Progress, SkippedGuards};
-use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunInput, RunState, Timestamp, UserId};
+use helve_store::{Entry, RunJournal, StoreError};
+use helve_tool::Fault;
+use helve_types::{ConversationId, Fact, Message, RunInput, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error_span};
 
-use self::budget::Allowed;
-use self::calls::SeenTo;
-pub use self::calls::call_span;
-use self::early::BegunRead;
-pub(crate) use self::room::Rests;
-use self::spending::Lost;
-use crate::agents::Kit;
+use crate::agents::RunTools;
 use crate::budget::Before;
+use crate::calls::Calls;
 use crate::command::Command;
 use crate::context::DriverContext;
-use crate::feed::Feed;
-use crate::run::{Run, Step, pre_search_requested};
+use crate::driven::{Allowed, DrivenRun, RunOrigin, StopRequest};
+pub use crate::driven::{DirectCall, StepHold};
+use crate::run::{CallAction, Run, Step, pre_search_requested};
+use crate::step::{ModelStep, UnrecordedCost};
 
 /// Why a driver leaves its run.
 #[derive(Debug, PartialEq)]
@@ -67,50 +53,25 @@ impl From<Fault> for DriveError {
     }
 }
 
-/// Held by a run that was interrupted until the step in which it was is done.
-pub type StepHold = Box<dyn Send>;
-
-/// What the caller of a direct call wants of it.
-#[derive(Debug, Clone, Default)]
-pub struct DirectCall {
-    /// Guards that are left out.
-    pub skip: SkippedGuards,
-    /// Where its output goes while it runs, besides the feed.
-    pub progress: Progress,
-}
-
 /// Drives one run.
 pub struct Driver {
-    pub(crate) shared: Arc<DriverContext>,
-    pub(crate) run: Run,
-    pub(crate) user: UserId,
-    pub(crate) conversation: Option<ConversationId>,
-    /// The conversation before the run.
-    pub(crate) history: Vec<Message>,
-    pub(crate) journal: RunJournal,
-    pub(crate) feed: Arc<Feed>,
-    pub(crate) kit: Arc<Kit>,
-    pub(crate) pipeline: Arc<Pipeline>,
-    pub(crate) commands: mpsc::UnboundedReceiver<Command>,
+    pub(crate) driven: DrivenRun,
+    pub(crate) calls: Calls,
+    commands: mpsc::UnboundedReceiver<Command>,
     /// Its turn to work, if it has one.
-    pub(crate) pass: Option<AdmissionPermit>,
-    /// Held until the step in which it was interrupted is done.
-    pub(crate) trial: Option<StepHold>,
-    pub(crate) direct: DirectCall,
-    /// Stops the model and the tools.
-    pub(crate) cancel: CancellationToken,
-    /// Who stopped the run.
-    pub(crate) cancelled_by: Option<String>,
-    pub(crate) in_flight: FuturesUnordered<SeenTo>,
-    pub(crate) in_flight_calls: HashSet<CallId>,
-    /// Calls that were begun before their message was complete, and that nothing has used yet.
-    pub(crate) early_reads: Vec<BegunRead>,
-    /// Spent on the step that is being asked for, and not on record yet.
-    pub(crate) lost: Option<Lost>,
+    pass: Option<AdmissionPermit>,
+    pub(crate) memory: StepMemory,
+}
+
+/// What is known of the latest steps and is not on record.
+#[derive(Default)]
+pub(crate) struct StepMemory {
+    /// Spent on the step that is being asked for.
+    pub(crate) cost: UnrecordedCost,
     /// A question of so many tokens could not be made shorter.
-    pub(crate) no_room_at: Option<u64>,
+    pub(crate) not_shortened_at: Option<u64>,
     /// The last step whose `after_step` hooks were asked.
-    pub(crate) closed_step: u32,
+    closed_step: u32,
 }
 
 /// What a driver is made of.
@@ -120,53 +81,30 @@ pub struct DriverParts {
     pub conversation: Option<ConversationId>,
     pub history: Vec<Message>,
     pub journal: RunJournal,
-    pub kit: Arc<Kit>,
-    pub pipeline: Arc<Pipeline>,
+    pub tools: Arc<RunTools>,
     pub commands: mpsc::UnboundedReceiver<Command>,
     pub pass: Option<AdmissionPermit>,
-    pub trial: Option<StepHold>,
+    pub hold: Option<StepHold>,
     /// Where the run is one call without a model.
     pub direct: DirectCall,
 }
 
 impl Driver {
     pub fn new(shared: &Arc<DriverContext>, parts: DriverParts) -> Self {
-        let DriverParts {
-            run,
-            user,
-            conversation,
-            history,
-            journal,
-            kit,
-            pipeline,
-            commands,
-            pass,
-            trial,
-            direct,
-        } = parts;
-        Self {
+        let DriverParts { run, user, conversation, history, journal, tools, commands, pass, hold, direct } =
+            parts;
+        let driven = DrivenRun {
             shared: shared.clone(),
             feed: shared.env.feed(run.id()),
             run: run.after(&history).making(shared.env.settings.calls_per_message_max),
-            user,
-            conversation,
-            history,
             journal,
-            kit,
-            pipeline,
-            commands,
-            pass,
-            trial,
+            origin: RunOrigin { user, conversation, history },
+            tools,
+            stop: StopRequest::default(),
+            hold,
             direct,
-            cancel: CancellationToken::new(),
-            cancelled_by: None,
-            in_flight: FuturesUnordered::new(),
-            in_flight_calls: HashSet::new(),
-            early_reads: vec![],
-            lost: None,
-            no_room_at: None,
-            closed_step: 0,
-        }
+        };
+        Self { driven, calls: Calls::default(), commands, pass, memory: StepMemory::default() }
     }
 
     /// What others want of the run and was not looked at yet.
@@ -174,119 +112,116 @@ impl Driver {
         &self.commands
     }
 
+    /// Does what the machine says, until the run is over or nothing can go on.
     pub async fn drive(&mut self) -> Result<Left, DriveError> {
         loop {
-            self.absorb();
+            self.driven.apply_written();
             // What somebody has already said is heard before anything else is begun.
             while let Ok(command) = self.commands.try_recv() {
-                self.obey(command).await?;
+                self.handle_command(command).await?;
             }
-            if let Some(by) = self.cancelled_by.clone() {
-                self.finish_in_flight().await?;
-                return self.end(self.run.cancelled(&by), RunState::Cancelled).await;
+            if let Some(by) = self.driven.stop.by.clone() {
+                self.calls.finish_in_flight(&mut self.driven).await?;
+                return self.end(self.driven.run.cancelled(&by), RunState::Cancelled).await;
             }
             if self.lacks_turn() {
                 self.await_turn().await?;
                 continue;
             }
-            match self.run.next_step() {
-                Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. } if self.must_close_step() => {
-                    self.close_step().await?;
-                }
-                Step::AskModel { .. } if self.afford(Before::Asking).await? == Allowed::LookAgain => {}
-                Step::AskModel { step, .. } if self.hear(step).await? => {}
-                Step::AskModel { step, attempt, tools } => {
-                    self.ask_model(step, attempt, tools).instrument(error_span!("step", step)).await?;
-                }
-                // From here on it is a call like any other.
-                Step::PreSearch(search) => self.journal.record(pre_search_requested(search)).await?,
-                Step::CallTools(actions) => self.begin_within_budget(actions).await?,
-                Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
-                Step::Wait(_) if !self.early_reads.is_empty() => self.discard_early_reads().await?,
-                // Somebody spoke in vain.
-                Step::Wait(state) if self.run.waits_on_record(state) => {
-                    self.journal.flush().await?;
-                    return Ok(Left::Waiting);
-                }
-                Step::Wait(state) => {
-                    self.journal
-                        .commit(Entry { state: Some(state), ..Fact::RunWaiting { state }.into() })
-                        .await?;
-                    return Ok(Left::Waiting);
-                }
-                Step::Finish(ending) => return self.finish(ending).await,
-                Step::Fail { code, message } => {
-                    let facts = self.run.failed(code, message);
-                    return self.end(facts, RunState::Failed).await;
-                }
-                Step::Over => return Ok(Left::Over),
+            if let Some(left) = self.take_step(self.driven.run.next_step()).await? {
+                return Ok(left);
             }
         }
     }
 
-    /// Takes in what was written, so that the machine knows what the log says.
-    fn absorb(&mut self) {
-        for recorded in self.journal.take_written() {
-            self.run.apply(recorded.event.at, &recorded.event.fact);
-            if resets_crash_count(&recorded.event.fact) {
-                self.trial = None;
+    /// Does one step; says why the driver leaves, if it does.
+    async fn take_step(&mut self, step: Step) -> Result<Option<Left>, DriveError> {
+        match step {
+            Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. } if self.must_close_step() => {
+                self.close_step().await?;
             }
+            Step::AskModel { .. }
+                if self.driven.check_budgets(Before::Asking).await? == Allowed::LookAgain => {}
+            Step::AskModel { step, .. } if self.driven.show_pending_messages(step).await? => {}
+            Step::AskModel { step, attempt, tools } => {
+                ModelStep::run(self, step, attempt, tools).instrument(error_span!("step", step)).await?;
+            }
+            // From here on it is a call like any other.
+            Step::PreSearch(search) => self.driven.journal.record(pre_search_requested(search)).await?,
+            Step::CallTools(actions) => self.see_to_calls(actions).await?,
+            Step::Wait(_) if !self.calls.is_idle() => self.await_call_or_command().await?,
+            Step::Wait(_) if self.calls.has_early_reads() => {
+                self.calls.discard_early_reads(&mut self.driven).await?
+            }
+            // Somebody spoke in vain.
+            Step::Wait(state) if self.driven.run.waits_on_record(state) => {
+                self.driven.journal.flush().await?;
+                return Ok(Some(Left::Waiting));
+            }
+            Step::Wait(state) => {
+                let waiting = Entry { state: Some(state), ..Fact::RunWaiting { state }.into() };
+                self.driven.journal.commit(waiting).await?;
+                return Ok(Some(Left::Waiting));
+            }
+            Step::Finish(ending) => {
+                return self.end(vec![Fact::RunFinished { ending }], RunState::Completed).await.map(Some);
+            }
+            Step::Fail { code, message } => {
+                let facts = self.driven.run.failed(code, message);
+                return self.end(facts, RunState::Failed).await.map(Some);
+            }
+            Step::Over => return Ok(Some(Left::Over)),
         }
+        Ok(None)
     }
 
-    async fn finish(&mut self, ending: Ending) -> Result<Left, DriveError> {
-        self.end(vec![Fact::RunFinished { ending }], RunState::Completed).await
+    /// Begins calls as far as the budgets allow, and waits until something happens.
+    async fn see_to_calls(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
+        if !self.calls.has_new(&actions) {
+            self.calls.begin(&self.driven, actions);
+            return self.await_call_or_command().await;
+        }
+        let Allowed::Calls(left) = self.driven.check_budgets(Before::Calling).await? else { return Ok(()) };
+        let affordable = self.calls.affordable(&self.driven, actions, left);
+        self.calls.begin(&self.driven, affordable);
+        self.await_call_or_command().await
+    }
+
+    /// Waits until a call has been seen to, or somebody speaks.
+    async fn await_call_or_command(&mut self) -> Result<(), DriveError> {
+        tokio::select! {
+            Some(seen_to) = self.calls.next() => seen_to?,
+            Some(command) = self.commands.recv() => self.handle_command(command).await?,
+            () = self.driven.shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
+            else => {}
+        }
+        Ok(())
     }
 
     /// Writes the last facts together with the finished message.
-    async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
-        let fate = self.shared.env.world.fate.clone();
-        let discarded = self.take_discarded(|_| true);
-        let facts = discarded.into_iter().chain(self.lost_step()).chain(facts).collect();
-        let entry = ending(&self.run, facts, state, self.journal.now());
+    pub(crate) async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
+        let fate = self.driven.shared.env.world.fate.clone();
+        let discarded = self.calls.take_discarded(|_| true);
+        let facts = discarded.into_iter().chain(self.memory.cost.take_fact()).chain(facts).collect();
+        let entry = ending(&self.driven.run, facts, state, self.driven.journal.now());
         fate.at("run.before_end");
-        self.journal.commit(entry).await?;
-        if self.run.setup().input != RunInput::Call {
-            self.shared.env.run_counters.ended(state);
+        self.driven.journal.commit(entry).await?;
+        if self.driven.run.setup().input != RunInput::Call {
+            self.driven.shared.env.run_counters.ended(state);
         }
-        self.shared.leases.end_all(self.run.id());
+        self.driven.shared.leases.end_all(self.driven.run.id());
         fate.at("run.after_end");
         self.answer_late().await;
         Ok(Left::Over)
     }
 
-    /// Tells whoever spoke to a run that is over that it is.
+    /// Answers commands for a run that is over.
     pub async fn answer_late(&mut self) {
         while let Ok(command) = self.commands.try_recv() {
-            self.absorb();
-            self.shared.answer_over(&self.run, &self.journal, command).await;
+            self.driven.apply_written();
+            let DrivenRun { shared, run, journal, .. } = &self.driven;
+            shared.answer_over(run, journal, command).await;
         }
-    }
-
-    /// Does what somebody asks for, if it can be done.
-    async fn obey(&mut self, command: Command) -> Result<(), DriveError> {
-        self.absorb();
-        match command {
-            Command::Answer { approval, answer, by, reply } => {
-                _ = reply.send(self.answer(approval, answer, by).await?);
-            }
-            Command::Claim { call, client, by, reply } => {
-                _ = reply.send(self.claim(&call, &client, &by).await?);
-            }
-            Command::Say { message, text, by, reply } => {
-                let said = self.queue(message, text, by).await?;
-                _ = reply.send(said);
-            }
-            Command::Deliver { delivered, reply } => self.deliver(*delivered, reply).await?,
-            Command::Overdue { call } => self.overdue(&call).await?,
-            Command::Cancel { by, reply } => {
-                self.cancelled_by.get_or_insert(by);
-                self.cancel.cancel();
-                _ = reply.send(Ok(()));
-            }
-        }
-        self.absorb();
-        Ok(())
     }
 }
 

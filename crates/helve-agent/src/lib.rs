@@ -1,35 +1,38 @@
 //! One run: the pure machine that decides, and the driver that gives it hands.
 //!
-//! `run` decides and `drive` acts. `transcript` and `ask` say what the model is shown, `listen` what it said; `feed` and
-//! `follow` let any number of readers watch. `environment` and `context` are what drivers share. Which runs have a driver
+//! `run` decides and `drive` acts: `step` asks the model, `calls` sees to calls, `driven` is the run that both work on.
+//! `transcript` and `ask` say what the model is shown; `feed` and `follow` let any number of readers watch. `environment` and `context` are what drivers share. Which runs have a driver
 //! is known to `helve-runtime`. Knows the ports, not what is behind them: no vendor, no SQL, no HTTP.
 
 mod agents;
 mod ask;
 mod budget;
+mod calls;
 mod client_results;
 mod command;
 mod compact;
 mod context;
 mod drive;
+mod driven;
 mod environment;
 mod feed;
 mod follow;
 mod leases;
-mod listen;
 mod metrics;
 mod probe;
 mod run;
 mod settings;
+mod step;
 mod transcript;
 
-pub use agents::{Agent, AgentSettings, Kit};
+pub use agents::{Agent, AgentSettings, RunTools};
 pub use budget::{Account, Budgets, Limits, Whose, nothing_left};
+pub use calls::call_span;
 pub use client_results::{ClientClaim, ClientResult};
 pub use command::{BY_TIME, Command, CommandError, Reply};
 pub use compact::CompactionSettings;
 pub use context::{DriverContext, Shutdown};
-pub use drive::{DirectCall, DriveError, Driver, DriverParts, Left, StepHold, call_span, ending};
+pub use drive::{DirectCall, DriveError, Driver, DriverParts, Left, StepHold, ending};
 pub use environment::Environment;
 pub use feed::{Feed, Feeds, Frame};
 pub use follow::Follower;

@@ -28,11 +28,13 @@ use serde::{Deserialize, Serialize};
 
 use self::budget_state::BudgetState;
 pub(crate) use self::call::{Call, CallData};
+use self::choice::{choice_now, owes_call};
 use self::claims::Claims;
 pub(crate) use self::claims::{Claim, Delivery};
 pub(crate) use self::loops::LoopDetector;
 use self::loops::LoopVerdict;
 pub use self::model_message::{Flaw, ModelMessage, ModelMessageCall, ModelMessagePart};
+use self::pre_search::pre_search;
 pub(crate) use self::pre_search::{PRE_SEARCH_STEP, pre_search_requested};
 pub(crate) use self::speech::Enqueue;
 pub use self::speech::SAID_BYTES_MAX;
@@ -189,6 +191,11 @@ impl Run {
         !is_one_too_many && matches!(self.loops.verdict(step, call), LoopVerdict::Continue)
     }
 
+    /// What the model is to do about tools now.
+    pub fn choice(&self) -> &ToolChoice {
+        choice_now(self)
+    }
+
     pub fn id(&self) -> RunId {
         self.id
     }
@@ -331,7 +338,7 @@ impl Run {
         if self.stopped_by_refusal && !self.is_spoken_to() {
             return Step::Finish(Ending::Refused);
         }
-        if let Some(search) = self.pre_search() {
+        if let Some(search) = pre_search(self) {
             return Step::PreSearch(search);
         }
         let asked_enough = self.step > self.setup.max_steps;
@@ -339,7 +346,7 @@ impl Run {
             || (self.step > 0 && self.calls.is_empty() && !self.is_spoken_to())
             || asked_enough
         {
-            return Step::Finish(match (asked_enough, self.stopped_for_loop, self.owes_call()) {
+            return Step::Finish(match (asked_enough, self.stopped_for_loop, owes_call(self)) {
                 (true, ..) => Ending::StepLimit,
                 (false, true, _) => Ending::Repeating,
                 (false, false, true) => Ending::WithoutCall,

@@ -1,10 +1,10 @@
 //! Who may begin.
 //!
 //! A run that does not exist yet is let in or refused before anything of it is on record, so whatever was acknowledged
-//! goes on. Runs that are on record wait for their turn like all others (`drive/turn.rs`, `recover.rs`), but are never
+//! goes on. Runs that are on record wait for their turn like all others (`helve-agent/drive/turn.rs`, `recover.rs`), but are never
 //! refused.
 
-use helve_agent::ShareSettings;
+use helve_agent::{ShareSettings, nothing_left};
 use helve_guard::{AdmissionPermit, Rejected};
 use helve_store::{IdempotencyKey, StoreError};
 use helve_types::{RunId, UserId};
@@ -34,6 +34,19 @@ impl Shared {
             return Err(StartError::UserStorageFull { bytes: share.bytes, max: bytes_max });
         }
         Ok(())
+    }
+
+    /// Refuses what would begin with nothing left to use.
+    pub(super) async fn must_have_budget(&self, user: &UserId, agent: &str) -> Result<(), StartError> {
+        let accounts = self.env().day_accounts(user, agent).await?;
+        let Some(because) = nothing_left(&accounts, &self.env().settings.budgets.currency) else {
+            return Ok(());
+        };
+        self.env().budget_counters.refused();
+        let now = self.env().world.now();
+        let renews_at = now.next_day();
+        let after_s = u32::try_from(renews_at.since_ms(now).div_ceil(1_000)).unwrap_or(u32::MAX);
+        Err(StartError::BudgetSpent { because: Box::new(because), renews_at, after_s })
     }
 
     /// Waits for the user's turn, as long as the settings allow.

@@ -20,21 +20,22 @@ use std::time::Duration;
 
 pub use helve_agent::{
     Account, AdmissionSettings, AgentSettings, BudgetCounters, BudgetMetrics, Budgets, ChooseError,
-    ClientClaim, ClientResult, CommandError, CompactionSettings, Flaw, Follower, Frame, Limits, Model,
-    ModelCounters, ModelMessage, ModelMessageCall, ModelMessagePart, ModelMetrics, ModelOptions, Models,
-    OnAsked, Origin, PerMillion, Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics,
-    RuntimeSettings, ShareSettings, Step, Tools, Whose, transcript,
+    ClientClaim, ClientResult, CommandError, CompactionSettings, Follower, Frame, Limits, Model,
+    ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource,
+    ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings, Step, Tools, Whose,
+    transcript,
 };
 use helve_agent::{Command, DriveError, Driver, DriverContext, Environment, Left, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;
 use helve_store::{Disk, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Registry};
-use helve_types::{MessageId, RunId, RunInput, RunState, World};
+use helve_types::{CallId, MessageId, ModelProfile, RunId, RunInput, RunState, ToolSpec, UserId, World};
 use tokio::sync::oneshot;
 use tracing::{Instrument, error_span};
 
 pub use self::budget::BudgetReport;
 pub use self::call::{CallOptions, Called};
+use self::client::is_client_name;
 pub use self::origin::CallOrigin;
 use self::recover::Recovery;
 use self::slots::{DriverSlot, DriverSlots};
@@ -183,6 +184,65 @@ impl Runtime {
             Err(CommandError::Over) => Ok(self.shared.env().store.run(scope, run).await?.state),
             done => done.map(|()| state),
         }
+    }
+
+    /// Gives a call to a client. The same client gets the same again, which tells that it is still at it.
+    pub async fn claim(
+        &self,
+        scope: Scope,
+        run: RunId,
+        call: CallId,
+        client: String,
+        by: UserId,
+    ) -> Result<ClientClaim, CommandError> {
+        if !is_client_name(&client) {
+            return Err(CommandError::BadClient);
+        }
+        if let Some(given) = self.shared.context.leases.renew(&call, &client, &by.0) {
+            return Ok(given);
+        }
+        self.shared.env().store.run(scope, run).await?;
+        self.command(run, |reply| Command::Claim { call, client, by, reply }).await
+    }
+
+    /// Brings the client's result of a call that it has claimed.
+    pub async fn deliver(
+        &self,
+        scope: Scope,
+        run: RunId,
+        delivered: ClientResult,
+    ) -> Result<(), CommandError> {
+        self.shared.env().store.run(scope, run).await?;
+        self.command(run, |reply| Command::Deliver { delivered: Box::new(delivered), reply }).await
+    }
+
+    /// Asks a model what it can do, keeps the answer, and goes by it from now on.
+    pub async fn probe(
+        &self,
+        model: &str,
+        progress: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<ModelProfile, ProbeError> {
+        self.shared.context.probe(model, progress).await
+    }
+
+    /// Reads what is known of the models from earlier, and from other processes.
+    pub async fn recall_profiles(&self) -> Result<(), StoreError> {
+        probe::recall_profiles(&self.shared).await
+    }
+
+    /// Finds in the latest runs which model each user chose last. A model that an agent brings was nobody's choice.
+    pub async fn recall_choices(&self) -> Result<(), StoreError> {
+        probe::recall_choices(&self.shared).await
+    }
+
+    /// How a user's budgets stand, and those that all share.
+    pub async fn budgets(&self, user: &UserId) -> Result<BudgetReport, StoreError> {
+        budget::budget_report(&self.shared, user).await
+    }
+
+    /// Whether a user without all rights can order this tool: some agent offers it to them.
+    pub fn offers(&self, user: &UserId, spec: &ToolSpec) -> bool {
+        self.shared.env().agents.iter().any(|agent| agent.may_use(spec, user))
     }
 
     /// Passes a command to the run's driver; a run without one gets one.

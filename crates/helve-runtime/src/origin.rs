@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use helve_agent::{Agent, AgentSettings};
 use helve_tool::{Action, CallAccess, Registered, Rule, Rules, Toolbox, Verdict, fits};
-use helve_types::{RunSetup, ToolCall, ToolSpec, UserId};
+use helve_types::{RunSetup, ToolCall, UserId};
 use serde_json::Value;
 
-use crate::{Runtime, Shared};
+use crate::Shared;
 
 /// Who orders a call. To order it is the consent it needs, as far as that is theirs to give.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl CallPermissions {
                     stand_ins,
                 };
             }
-            CallOrigin::User => shared.agent_for(user, call),
+            CallOrigin::User => agent_for(shared, user, call),
         };
         let permissions = agent.map(|agent| permissions(&agent.settings)).unwrap_or_default();
         let offered = |tool: &Arc<Registered>| agent.is_some_and(|agent| agent.may_use(tool.spec(), user));
@@ -73,39 +73,30 @@ impl CallPermissions {
     }
 }
 
-impl Runtime {
-    /// Whether somebody without all rights can order this tool: some agent offers it to them.
-    pub fn offers(&self, user: &UserId, spec: &ToolSpec) -> bool {
-        self.shared.env().agents.iter().any(|agent| agent.may_use(spec, user))
-    }
-}
-
-impl Shared {
-    /// The agent on whose terms the call is made: the first that allows it, else the first that has the tool. A name
-    /// that no agent has may be a misspelling of one of the first agent's.
-    fn agent_for(&self, user: &UserId, call: &ToolCall) -> Option<&Agent> {
-        let tool = self.env().catalogue.registry().get(&call.name);
-        let Some(tool) = tool else { return self.env().agents.first() };
-        let spec = tool.spec();
-        let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
-        let access = CallAccess {
-            tool: &spec.name,
-            leads_to: spec.leads_to.as_deref(),
-            tags: &spec.tags,
-            effect: spec.effect,
-            client: spec.client,
-            agent: CallOrigin::User.agent(),
-            user: &user.0,
-            arguments: &arguments,
-        };
-        let allows = |agent: &&Agent| {
-            let rules =
-                ordered(&self.env().settings.rules, Some(&permissions(&agent.settings)), CallOrigin::User);
-            rules.judge(&access).verdict == Verdict::Allow
-        };
-        let having = || self.env().agents.iter().filter(|agent| agent.may_use(spec, user));
-        having().find(allows).or_else(|| having().next())
-    }
+/// The agent on whose terms the call is made: the first that allows it, else the first that has the tool. A name
+/// that no agent has may be a misspelling of one of the first agent's.
+fn agent_for<'a>(shared: &'a Shared, user: &UserId, call: &ToolCall) -> Option<&'a Agent> {
+    let tool = shared.env().catalogue.registry().get(&call.name);
+    let Some(tool) = tool else { return shared.env().agents.first() };
+    let spec = tool.spec();
+    let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
+    let access = CallAccess {
+        tool: &spec.name,
+        leads_to: spec.leads_to.as_deref(),
+        tags: &spec.tags,
+        effect: spec.effect,
+        client: spec.client,
+        agent: CallOrigin::User.agent(),
+        user: &user.0,
+        arguments: &arguments,
+    };
+    let allows = |agent: &&Agent| {
+        let rules =
+            ordered(&shared.env().settings.rules, Some(&permissions(&agent.settings)), CallOrigin::User);
+        rules.judge(&access).verdict == Verdict::Allow
+    };
+    let having = || shared.env().agents.iter().filter(|agent| agent.may_use(spec, user));
+    having().find(allows).or_else(|| having().next())
 }
 
 /// The agent's own rules, for a call that is not in its name.

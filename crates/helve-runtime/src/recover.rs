@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use helve_agent::{
-    Agent, BY_TIME, CallAction, Command, CommandError, DirectCall, Driver, DriverParts, Kit, Run, Step,
+    Agent, BY_TIME, CallAction, Command, CommandError, DirectCall, Driver, DriverParts, Run, RunTools, Step,
     StepHold, ending,
 };
 use helve_guard::AdmissionPermit;
 use helve_store::{ApprovalFilter, Claimed, Entry, RunJournal, RunRecord, Scope, StoreError};
-use helve_tool::Pipeline;
 use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
 
+use crate::client::sweep_clients;
 use crate::slots::DriverSlot;
 use crate::trials::{CRASHES_MAX, Trial, Trials};
 use crate::{CallOrigin, Runtime, Shared};
@@ -174,7 +174,7 @@ impl Runtime {
     /// One round of the watch. Each part is done even if another fails.
     pub async fn sweep(&self) -> Result<(), StoreError> {
         let expired = self.let_expire().await;
-        let silent = self.sweep_clients().await;
+        let silent = sweep_clients(&self.shared).await;
         let left_behind = self.recover().await;
         expired.and(silent).and(left_behind.map(drop))
     }
@@ -273,10 +273,9 @@ impl Shared {
         }
         let plan = self.plan_resume(&run, &record, reason, journal.now());
         self.record_resume(plan, &record, &journal).await?;
-        let (kit, pipeline) = self.tools_of_run(&record, &run).await?;
+        let tools = self.tools_of_run(&record, &run).await?;
         let parts = DriverParts {
-            kit,
-            pipeline,
+            tools,
             run,
             user: record.user,
             conversation: record.conversation,
@@ -284,7 +283,7 @@ impl Shared {
             journal,
             commands,
             pass: permits.pass,
-            trial: permits.trial.map(|trial| Box::new(trial) as StepHold),
+            hold: permits.trial.map(|trial| Box::new(trial) as StepHold),
             direct: DirectCall::default(),
         };
         Some(Driver::new(&self.context, parts))
@@ -346,15 +345,15 @@ impl Shared {
         }
     }
 
-    /// The tools that the run goes on with, and the pipeline for their calls.
-    async fn tools_of_run(&self, record: &RunRecord, run: &Run) -> Option<(Arc<Kit>, Arc<Pipeline>)> {
+    /// The tools that the run goes on with.
+    async fn tools_of_run(&self, record: &RunRecord, run: &Run) -> Option<Arc<RunTools>> {
         if record.setup.input == RunInput::Call {
             let origin = CallOrigin::of(&record.setup);
             return Some(self.direct_call_tools(origin, &record.user, &run.direct_call()));
         }
         let agent = self.env().agent(&record.setup.agent)?;
-        match self.pinned_kit(agent, record).await {
-            Ok(kit) => Some((Arc::new(kit), agent.pipeline.clone())),
+        match self.pinned_tools(agent, record).await {
+            Ok(tools) => Some(Arc::new(tools)),
             Err(error) => {
                 tracing::error!(run = %record.run, %error, "run not resumed: its tools cannot be read");
                 None
@@ -393,7 +392,7 @@ impl Shared {
     }
 
     /// The tools that the run was started with: a row as it was then, a tool that comes with Helve as it is now.
-    async fn pinned_kit(&self, agent: &Agent, record: &RunRecord) -> Result<Kit, StoreError> {
+    async fn pinned_tools(&self, agent: &Agent, record: &RunRecord) -> Result<RunTools, StoreError> {
         let RunRecord { setup, user, .. } = record;
         let mut tools = vec![];
         for pinned in &setup.tools {
@@ -401,7 +400,7 @@ impl Shared {
         }
         // Those that cannot be read were not there at the start either.
         tools.extend(agent.client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok));
-        Ok(Kit::new(tools))
+        Ok(RunTools::new(tools, agent.pipeline.clone()))
     }
 }
 

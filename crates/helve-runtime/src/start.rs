@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use helve_agent::{Agent, AgentSettings, DirectCall, Driver, DriverParts, Follower, Kit, Run};
+use helve_agent::{Agent, AgentSettings, DirectCall, Driver, DriverParts, Follower, Run, RunTools};
 use helve_model::fleet::prompt_mode::{joined, profile_of};
 use helve_model::fleet::{ChooseError, Chosen, choose, list};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
@@ -42,8 +42,6 @@ pub struct StartRequest {
     /// Whether anybody wants the answer in pieces.
     pub stream: bool,
     pub key: Option<IdempotencyKey>,
-    /// Of the HTTP request, for tools that tell it to their servers.
-    pub request_id: Option<String>,
 }
 
 impl StartRequest {
@@ -63,7 +61,6 @@ impl StartRequest {
             mode: None,
             stream: true,
             key: None,
-            request_id: None,
         }
     }
 }
@@ -145,14 +142,14 @@ impl Runtime {
             return self.replayed(run).await;
         }
         let agent = self.agent(request.agent.as_deref())?;
-        let kit = self.kit(agent, &request).await?;
+        let tools = self.tools(agent, &request).await?;
         shared.must_have_budget(&request.user, &agent.settings.name).await?;
-        check_choice(&request.tool_choice, &kit)?;
+        check_choice(&request.tool_choice, &tools)?;
         let definite = self.definite(&agent.settings, &request)?;
         request.mode = request.mode.map(|mode| self.resolve_mode(mode)).transpose()?;
         // In front of the record: what is on record is never refused.
         let pass = shared.admit(&request.user).await?;
-        let (new, reply) = self.new_run(agent, &kit, request, definite);
+        let (new, reply) = self.new_run(agent, &tools, request, definite);
         let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
         let conversation = new.place.conversation();
         // Before it is on record, so that nobody takes it for one that was left behind.
@@ -173,7 +170,6 @@ impl Runtime {
         let mut machine = Run::new(run, setup, reply, started.event.at);
         machine.apply(started.event.at, &started.event.fact);
         let journal = shared.env().journal(run, epoch, 1);
-        let pipeline = agent.pipeline.clone();
         let pass = Some(pass);
         let parts = DriverParts {
             run: machine,
@@ -181,11 +177,10 @@ impl Runtime {
             conversation,
             history,
             journal,
-            kit,
-            pipeline,
+            tools,
             commands,
             pass,
-            trial: None,
+            hold: None,
             direct: DirectCall::default(),
         };
         shared.spawn(slot, Driver::new(&shared.context, parts));
@@ -210,7 +205,7 @@ impl Runtime {
     fn new_run(
         &self,
         agent: &Agent,
-        kit: &Kit,
+        tools: &RunTools,
         request: StartRequest,
         (Chosen { model, variant }, text): (Chosen, String),
     ) -> (NewRun, MessageId) {
@@ -238,7 +233,7 @@ impl Runtime {
             text,
         });
         let pre_search = request.tool_choice != ToolChoice::None
-            && kit.can_pre_search()
+            && tools.can_pre_search()
             && self.wants_pre_search(settings, &model, request.pre_search);
         let setup = RunSetup {
             agent: settings.name.clone(),
@@ -247,14 +242,13 @@ impl Runtime {
             system: joined(&settings.system, request.system.as_deref().unwrap_or_default()),
             max_steps: settings.max_steps,
             tool_choice: request.tool_choice,
-            tools: kit.pinned(),
+            tools: tools.pinned(),
             client_tools: request.client_tools,
             params: request.params,
             variant,
             agent_params: settings.params.clone(),
             mode: request.mode,
             stream: request.stream,
-            request_id: request.request_id,
             pre_search,
             end_when_refused: settings.end_when_refused,
             input,
@@ -317,8 +311,8 @@ impl Runtime {
         Ok(Mode::Prompt(profile.name().into()))
     }
 
-    async fn kit(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<Kit>, StartError> {
-        let plain = agent.kit(self.registry(), &request.user);
+    async fn tools(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<RunTools>, StartError> {
+        let plain = agent.tools(self.registry(), &request.user);
         if request.client_tools.is_empty() && request.without_tools.is_empty() {
             return Ok(plain);
         }
@@ -327,16 +321,16 @@ impl Runtime {
         for tool in agent.client_tools(&request.client_tools, &request.user).await {
             tools.push(tool?);
         }
-        Ok(Arc::new(Kit::new(tools)))
+        Ok(Arc::new(RunTools::new(tools, agent.pipeline.clone())))
     }
 }
 
 /// A tool that must be called has to be there.
-fn check_choice(choice: &ToolChoice, kit: &Kit) -> Result<(), StartError> {
+fn check_choice(choice: &ToolChoice, tools: &RunTools) -> Result<(), StartError> {
     match choice {
-        ToolChoice::Named(name) if kit.toolbox.find(name).is_none() => Err(StartError::UnknownTool {
+        ToolChoice::Named(name) if tools.toolbox.find(name).is_none() => Err(StartError::UnknownTool {
             name: name.clone(),
-            known: list(kit.toolbox.specs().map(|spec| spec.name.as_str())),
+            known: list(tools.toolbox.specs().map(|spec| spec.name.as_str())),
         }),
         _ => Ok(()),
     }

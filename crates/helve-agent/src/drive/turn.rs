@@ -9,16 +9,16 @@ use crate::run::Step;
 impl Driver {
     /// Waits until it is this run's turn, or until there is nothing to wait for any more.
     pub(super) async fn await_turn(&mut self) -> Result<(), DriveError> {
-        let (turns, user) = (self.shared.admission.clone(), self.user.0.clone());
+        let (turns, user) = (self.driven.shared.admission.clone(), self.driven.origin.user.0.clone());
         let mut turn = std::pin::pin!(turns.enter_unbounded(&user));
-        let closing = self.shared.shutdown.closing.clone();
+        let closing = self.driven.shared.shutdown.closing.clone();
         while self.has_work() {
             tokio::select! {
                 pass = turn.as_mut() => {
                     self.pass = Some(pass);
                     break;
                 }
-                Some(command) = self.commands.recv() => self.obey(command).await?,
+                Some(command) = self.commands.recv() => self.handle_command(command).await?,
                 // What has not begun is the next server's.
                 () = closing.cancelled() => return Err(DriveError::Halted),
             }
@@ -27,8 +27,8 @@ impl Driver {
     }
 
     fn has_work(&self) -> bool {
-        let works = matches!(self.run.next_step(), Step::AskModel { .. } | Step::CallTools(_));
-        works && self.cancelled_by.is_none()
+        let works = matches!(self.driven.run.next_step(), Step::AskModel { .. } | Step::CallTools(_));
+        works && !self.driven.is_stopped()
     }
 
     /// Whether there is work that only a run whose turn it is may do.

@@ -28,30 +28,28 @@ pub(crate) fn pre_search_requested(search: ToolCall) -> Fact {
     }
 }
 
-impl Run {
-    /// The search that is to be made now, if one is.
-    pub(super) fn pre_search(&self) -> Option<ToolCall> {
-        if !self.setup.pre_search || self.pre_searched || self.step > 0 || !self.is_question() {
-            return None;
-        }
-        let query: String = self.text.trim().chars().take(QUERY_CHARS_MAX).collect();
-        Some(ToolCall {
-            id: CallId::new(self.id, PRE_SEARCH_STEP, 0),
-            provider_id: None,
-            name: SEARCH_WEB.into(),
-            arguments: json!({"query": query, "preset": "quick"}).to_string(),
-            repairs: vec![],
-        })
+/// The search that is to be made now, if one is.
+pub(super) fn pre_search(run: &Run) -> Option<ToolCall> {
+    if !run.setup.pre_search || run.pre_searched || run.step > 0 || !is_question(run) {
+        return None;
     }
+    let query: String = run.text.trim().chars().take(QUERY_CHARS_MAX).collect();
+    Some(ToolCall {
+        id: CallId::new(run.id, PRE_SEARCH_STEP, 0),
+        provider_id: None,
+        name: SEARCH_WEB.into(),
+        arguments: json!({"query": query, "preset": "quick"}).to_string(),
+        repairs: vec![],
+    })
+}
 
-    /// Whether it begins with what a person says, and not with the result of a call that a client brings.
-    fn is_question(&self) -> bool {
-        match &self.setup.input {
-            RunInput::Conversation => true,
-            RunInput::Client { messages } => messages
-                .last()
-                .is_some_and(|last| last.role == ChatRole::User && !brings_results(&last.content)),
-            RunInput::Call => false,
+/// Whether it begins with what a person says, and not with the result of a call that a client brings.
+fn is_question(run: &Run) -> bool {
+    match &run.setup.input {
+        RunInput::Conversation => true,
+        RunInput::Client { messages } => {
+            messages.last().is_some_and(|last| last.role == ChatRole::User && !brings_results(&last.content))
         }
+        RunInput::Call => false,
     }
 }

@@ -1,6 +1,6 @@
-//! What people say while a run is at work: kept when it comes, heard before the model's next message.
+//! What people say while a run is at work: kept when it comes, shown to the model before its next message.
 //!
-//! The record is the run's message, where each saying has its place; here is decided what may be said and what the
+//! The record is the run's message, where each queued_text has its place; here is decided what may be said and what the
 //! model is to hear next.
 
 use helve_types::{Fact, MessageId, Part};
@@ -10,33 +10,35 @@ use crate::command::CommandError;
 
 /// A message during a run is not longer than this.
 pub const SAID_BYTES_MAX: usize = 64 * 1_024;
-/// So many may wait to be heard.
+/// So many may wait to be shown.
 const PENDING_MAX: usize = 32;
 
-/// How something is received that a person says.
+/// What becomes of a message that a person sends.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Enqueue {
     /// It is new.
     Queue,
     /// The same message has come before.
     Known,
-    No(CommandError),
+    Rejected(CommandError),
 }
 
 impl Run {
     /// What to do about a message that comes now. The same one twice is one.
-    pub(crate) fn judge_message(&self, id: MessageId, text: &str) -> Enqueue {
+    pub(crate) fn enqueue(&self, id: MessageId, text: &str) -> Enqueue {
         match self.queued_text(id) {
             Some(before) if before == text => Enqueue::Known,
-            Some(_) => Enqueue::No(CommandError::OtherText),
-            None if self.over => Enqueue::No(CommandError::Over),
-            None if self.pending_messages().count() >= PENDING_MAX => Enqueue::No(CommandError::TooMuchSaid),
+            Some(_) => Enqueue::Rejected(CommandError::OtherText),
+            None if self.over => Enqueue::Rejected(CommandError::Over),
+            None if self.pending_messages().count() >= PENDING_MAX => {
+                Enqueue::Rejected(CommandError::TooMuchSaid)
+            }
             None => Enqueue::Queue,
         }
     }
 
-    /// What is put on record when the model is asked for `step`: it hears what was said since it last listened.
-    pub(crate) fn take_messages(&self, step: u32) -> Vec<Fact> {
+    /// What is put on record when the model is asked for `step`: it show_pending what was said since it last listened.
+    pub(crate) fn show_pending(&self, step: u32) -> Vec<Fact> {
         self.pending_messages().map(|message| Fact::MessageTaken { message, step }).collect()
     }
 

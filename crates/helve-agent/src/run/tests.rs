@@ -28,7 +28,6 @@ fn setup(max_steps: u32) -> RunSetup {
         stream: true,
         pre_search: false,
         end_when_refused: false,
-        request_id: None,
         input: RunInput::Conversation,
     }
 }
@@ -487,11 +486,11 @@ fn whoever_speaks_when_the_steps_are_used_up_gets_the_last_answer_and_no_more() 
 fn everything_that_was_said_is_heard_in_order_and_once() {
     let log: Vec<Fact> = [started()].into_iter().chain([says(9), says(3), hears(9, 1), says(5)]).collect();
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    assert_eq!(run.take_messages(2), [hears(3, 2), hears(5, 2)]);
+    assert_eq!(run.show_pending(2), [hears(3, 2), hears(5, 2)]);
     let message = |n| MessageId(Uuid::from_u128(n));
-    assert_eq!(run.judge_message(message(9), "saying 9"), Enqueue::Known);
-    assert_eq!(run.judge_message(message(9), "something else"), Enqueue::No(crate::CommandError::OtherText));
-    assert_eq!(run.judge_message(message(1), "saying 9"), Enqueue::Queue);
+    assert_eq!(run.enqueue(message(9), "saying 9"), Enqueue::Known);
+    assert_eq!(run.enqueue(message(9), "something else"), Enqueue::Rejected(crate::CommandError::OtherText));
+    assert_eq!(run.enqueue(message(1), "saying 9"), Enqueue::Queue);
 }
 
 #[test]

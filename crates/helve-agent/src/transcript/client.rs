@@ -39,9 +39,9 @@ pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, t
                 let is_next = |message: &ChatMessage| message.role == ChatRole::Assistant;
                 let (between, next) = rest.split_at(rest.iter().position(is_next).unwrap_or(rest.len()));
                 rest = next;
-                let mut heard: Vec<Heard<'_>> = between.iter().map(Heard::new).collect();
+                let mut heard: Vec<SpokenBetween<'_>> = between.iter().map(SpokenBetween::new).collect();
                 turns.extend(message.calls.iter().map(|call| result(call, &mut heard, place, shown)));
-                turns.extend(heard.iter().filter_map(Heard::left).map(Turn::User).map(placed));
+                turns.extend(heard.iter().filter_map(SpokenBetween::left).map(Turn::User).map(placed));
             }
         }
     }
@@ -67,7 +67,7 @@ fn assistant(message: &ChatMessage) -> Turn<'_> {
 /// The result of a call, which is used up.
 fn result<'a>(
     call: &'a ChatCall,
-    heard: &mut [Heard<'a>],
+    heard: &mut [SpokenBetween<'a>],
     place: Place<'a>,
     shown: &Shown<'_>,
 ) -> Placed<'a> {
@@ -84,14 +84,14 @@ fn result<'a>(
 }
 
 /// What was said between two messages of the model.
-enum Heard<'a> {
+enum SpokenBetween<'a> {
     Text(&'a str),
     Tool { id: Option<&'a str>, text: &'a str },
     Results { all: &'a str, given: Vec<Given<'a>>, is_used: bool },
     Used,
 }
 
-impl<'a> Heard<'a> {
+impl<'a> SpokenBetween<'a> {
     fn new(message: &'a ChatMessage) -> Self {
         let all = message.content.as_str();
         match message.role {

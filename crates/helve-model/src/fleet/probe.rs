@@ -11,7 +11,7 @@ use crate::{Model, ModelError, ModelErrorKind, ModelRequest, Needs, Turn, TurnCa
 use helve_dialect::Profile;
 use helve_types::{Finding, ModelProfile, Timestamp, ToolChoice, ToolSpec};
 
-use self::ask::{Answer, Reply};
+use self::ask::{ProbeAnswer, Reply};
 use super::prompt_mode;
 
 /// A model that is being asked.
@@ -71,7 +71,7 @@ impl<'a> Probe<'a> {
     }
 
     /// Whether it calls a tool at all. Gives the message in which it did.
-    async fn native(&mut self, clock: &ToolSpec) -> Result<Option<Answer>, ModelError> {
+    async fn native(&mut self, clock: &ToolSpec) -> Result<Option<ProbeAnswer>, ModelError> {
         (self.progress)("does it call tools natively?");
         for question in [NATIVE, AGAIN] {
             match self.ask(question, clock, ToolChoice::Auto).await {
@@ -102,7 +102,7 @@ impl<'a> Probe<'a> {
     }
 
     /// A question with tools was refused: was it because of the tools?
-    async fn refused_with_tools(&mut self, error: ModelError) -> Result<Option<Answer>, ModelError> {
+    async fn refused_with_tools(&mut self, error: ModelError) -> Result<Option<ProbeAnswer>, ModelError> {
         // Only a server that says no has said anything about tools; one that is down has not.
         if error.kind != ModelErrorKind::Refused {
             return Err(error);
@@ -139,7 +139,7 @@ impl<'a> Probe<'a> {
     }
 
     /// Whether the conversation may go on without what the model thought before its call.
-    async fn reasoning(&mut self, clock: &ToolSpec, said: &Answer) {
+    async fn reasoning(&mut self, clock: &ToolSpec, said: &ProbeAnswer) {
         if !self.profile.reasons.is_yes() {
             self.profile.wants_reasoning_back = Finding::no("it shows no reasoning");
             return;
@@ -251,7 +251,7 @@ enum Back {
 }
 
 /// The same conversation one step later: the call was made, here is the result.
-fn after_the_call<'a>(clock: &'a ToolSpec, said: &'a Answer, back: Back) -> Question<'a> {
+fn after_the_call<'a>(clock: &'a ToolSpec, said: &'a ProbeAnswer, back: Back) -> Question<'a> {
     let (reasoning, echo) = match &back {
         Back::Nothing => ("", None),
         Back::Reasoning => (&*said.reasoning, said.echo.as_ref()),

@@ -70,8 +70,8 @@ impl<'a> World<'a> {
         match self.run.next_step() {
             Step::AskModel { .. } => {
                 self.compact()?;
-                let heard = self.heard();
-                self.write(self.run.record_message(heard))
+                let message = self.model_message();
+                self.write(self.run.record_message(message))
             }
             Step::PreSearch(search) => self.write([pre_search_requested(search)]),
             Step::CallTools(actions) => {
@@ -96,7 +96,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn heard(&mut self) -> ModelMessage {
+    fn model_message(&mut self) -> ModelMessage {
         let calls = usize::from(self.chance.of(4));
         let call = |index: usize, flawed: bool| ModelMessageCall {
             repairs: vec![],

@@ -17,13 +17,13 @@ const PAUSE_MAX: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
 pub(super) enum Reply {
-    Answer(Answer),
+    Answer(ProbeAnswer),
     /// There is no answer, and asking again would not help.
     Refused(ModelError),
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct ProbeAnswer {
     pub(super) text: String,
     pub(super) reasoning: String,
     pub(super) calls: Vec<AnswerCall>,
@@ -66,8 +66,8 @@ fn is_passing(kind: ModelErrorKind) -> bool {
     matches!(kind, ModelErrorKind::Unavailable | ModelErrorKind::Broken)
 }
 
-async fn once(model: &dyn Model, request: &ModelRequest<'_>) -> Result<Answer, ModelError> {
-    let mut said = Answer::default();
+async fn once(model: &dyn Model, request: &ModelRequest<'_>) -> Result<ProbeAnswer, ModelError> {
+    let mut said = ProbeAnswer::default();
     let mut events = model.ask(request);
     while let Some(event) = events.next().await {
         match event? {

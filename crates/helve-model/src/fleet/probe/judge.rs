@@ -5,7 +5,7 @@ use helve_dialect::{Profile, Reading, Tools, read};
 use helve_types::{Finding, StopReason, ToolSpec};
 use serde_json::Value;
 
-use super::ask::{Answer, AnswerCall, Reply};
+use super::ask::{AnswerCall, ProbeAnswer, Reply};
 
 /// Whether it called natively, and the dialect if it wrote the call into its text instead.
 pub(super) struct Native {
@@ -15,7 +15,7 @@ pub(super) struct Native {
     pub(super) dialect: Option<&'static str>,
 }
 
-pub(super) fn native(said: &Answer, clock: &ToolSpec) -> Native {
+pub(super) fn native(said: &ProbeAnswer, clock: &ToolSpec) -> Native {
     if let Some(call) = said.calls.first() {
         let sound = call.tool == clock.name && arguments(call).is_some();
         let shown = shorten(&format!("{} {}", call.tool, call.arguments));
@@ -36,7 +36,11 @@ pub(super) fn native(said: &Answer, clock: &ToolSpec) -> Native {
 }
 
 /// The dialect of a sound call of the tool in the text, after the model was told to write as the profile shows.
-pub(super) fn written(said: &Answer, clock: &ToolSpec, profile: Option<&Profile>) -> Option<&'static str> {
+pub(super) fn written(
+    said: &ProbeAnswer,
+    clock: &ToolSpec,
+    profile: Option<&Profile>,
+) -> Option<&'static str> {
     let tools = Tools::new([(clock.name.clone(), clock.parameters.clone())]);
     let found = read(&said.text, Reading::expecting(profile.map(Profile::dialect), tools), None);
     let sound = found.calls.iter().any(|call| {
@@ -47,7 +51,7 @@ pub(super) fn written(said: &Answer, clock: &ToolSpec, profile: Option<&Profile>
 }
 
 /// Whether it thinks, be it told by its server or left in the text.
-pub(super) fn reasons(said: &Answer) -> Finding {
+pub(super) fn reasons(said: &ProbeAnswer) -> Finding {
     if !said.reasoning.is_empty() || said.echo.is_some() {
         return Finding::yes(format!("it thought: {}", shorten(&said.reasoning)));
     }
@@ -59,7 +63,7 @@ pub(super) fn reasons(said: &Answer) -> Finding {
 }
 
 /// Whether the prompt has opened the reasoning, so that only its end is in the text.
-pub(super) fn reasoning_open(said: &Answer) -> Finding {
+pub(super) fn reasoning_open(said: &ProbeAnswer) -> Finding {
     if begins_inside_reasoning(said) {
         Finding::yes("it closed reasoning that nothing in its answer had opened")
     } else if said.stop == Some(StopReason::Length) {
@@ -69,11 +73,11 @@ pub(super) fn reasoning_open(said: &Answer) -> Finding {
     }
 }
 
-fn begins_inside_reasoning(said: &Answer) -> bool {
+fn begins_inside_reasoning(said: &ProbeAnswer) -> bool {
     said.reasoning.is_empty() && read(&said.text, Reading::default(), None).reasoning_open
 }
 
-pub(super) fn streams_arguments(said: &Answer) -> Finding {
+pub(super) fn streams_arguments(said: &ProbeAnswer) -> Finding {
     let pieces = said.calls.iter().map(|call| call.pieces).max().unwrap_or_default();
     match pieces {
         0 => Finding::unknown("its call had no arguments"),
@@ -82,7 +86,7 @@ pub(super) fn streams_arguments(said: &Answer) -> Finding {
     }
 }
 
-pub(super) fn names_its_end(said: &Answer) -> Finding {
+pub(super) fn names_its_end(said: &ProbeAnswer) -> Finding {
     match said.stop {
         Some(StopReason::ToolCalls) => Finding::yes("a message with a call ends with `tool_calls`"),
         Some(other) => Finding::no(format!("a message with a call ends with `{other:?}`")),
@@ -90,7 +94,7 @@ pub(super) fn names_its_end(said: &Answer) -> Finding {
     }
 }
 
-pub(super) fn parallel(said: &Answer) -> Finding {
+pub(super) fn parallel(said: &ProbeAnswer) -> Finding {
     match said.calls.iter().filter(|call| arguments(call).is_some()).count() {
         0 => Finding::unknown("it made no call"),
         1 => Finding::no("it made one call where two were wanted"),
@@ -98,7 +102,7 @@ pub(super) fn parallel(said: &Answer) -> Finding {
     }
 }
 
-pub(super) fn required(said: &Answer) -> Finding {
+pub(super) fn required(said: &ProbeAnswer) -> Finding {
     if said.calls.is_empty() {
         no_call(said)
     } else {
@@ -118,7 +122,7 @@ pub(super) fn wants_reasoning_back(without: &Reply, with: Option<&Reply>) -> Fin
 }
 
 /// What it means that there was no call: one that was cut off in its thoughts might have made one.
-fn no_call(said: &Answer) -> Finding {
+fn no_call(said: &ProbeAnswer) -> Finding {
     if said.stop == Some(StopReason::Length) {
         return Finding::unknown("its answer was cut before it came to a call");
     }

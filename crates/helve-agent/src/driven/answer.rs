@@ -3,12 +3,13 @@
 use helve_store::Entry;
 use helve_types::{Answer, ApprovalId, Fact, Question, RunState};
 
-use super::{DriveError, Driver};
+use super::DrivenRun;
 use crate::command::{BY_TIME, CommandError};
+use crate::drive::DriveError;
 
-impl Driver {
+impl DrivenRun {
     /// Puts the answer on record, if it counts.
-    pub(super) async fn answer(
+    pub(crate) async fn answer(
         &mut self,
         approval: ApprovalId,
         answer: Answer,
@@ -37,12 +38,12 @@ impl Driver {
         let fits = answer.fits(question.kind());
         let edit = match (question.call(), answer) {
             (Some(call), Answer::Approve { arguments: Some(edited), .. }) if fits => {
-                Some((self.context(&call.id, 0, None), call.tool.clone(), edited.clone()))
+                Some((self.call_context(&call.id, 0, None), call.tool.clone(), edited.clone()))
             }
             _ => None,
         };
         let in_vain = question.repeats() && question.binding.is_empty();
-        let pipeline = self.pipeline.clone();
+        let pipeline = self.tools.pipeline.clone();
         async move {
             if !fits {
                 return Err(CommandError::DoesNotFit);

@@ -4,16 +4,17 @@ use helve_model::Model;
 use helve_tool::{HookQuestion, HookRefusal};
 use helve_types::ModelParams;
 
+use super::fail;
 use crate::drive::{DriveError, Driver};
 
 /// What hooks have made of a step's question.
 #[derive(Debug, Default)]
-pub(super) struct Hooked {
+pub(super) struct HookedRequest {
     pub(super) system: Option<String>,
     pub(super) params: Option<ModelParams>,
 }
 
-impl Hooked {
+impl HookedRequest {
     /// The parameters with those of the hooks over them, whichever model is asked.
     pub(super) fn over(&self, params: ModelParams) -> ModelParams {
         match &self.params {
@@ -21,49 +22,45 @@ impl Hooked {
             None => params,
         }
     }
-}
 
-impl Driver {
     /// Asks the hooks. None if somebody stopped the run meanwhile, or if a hook did, and then it has failed.
-    pub(super) async fn hooked(
-        &mut self,
+    pub(super) async fn ask(
+        driver: &mut Driver,
         model: &dyn Model,
         step: u32,
-    ) -> Result<Option<Hooked>, DriveError> {
-        let shared = self.shared.clone();
-        let setup = self.run.setup().clone();
-        if !shared.env.settings.hooks.wait_for_questions(&setup.agent) {
-            return Ok(Some(Hooked::default()));
+    ) -> Result<Option<Self>, DriveError> {
+        let shared = driver.driven.shared.clone();
+        let hooks = &shared.env.settings.hooks;
+        let setup = driver.driven.run.setup().clone();
+        if !hooks.wait_for_questions(&setup.agent) {
+            return Ok(Some(Self::default()));
         }
-        let user = self.user.clone();
+        let user = driver.driven.origin.user.clone();
         let question = HookQuestion {
-            run: self.run.id(),
-            conversation: self.conversation,
+            run: driver.driven.run.id(),
+            conversation: driver.driven.origin.conversation,
             agent: &setup.agent,
             user: &user,
             model: model.name(),
             step,
         };
-        let hooks = &shared.env.settings.hooks;
-        let mut asked: Option<Result<Hooked, HookRefusal>> = None;
+        let mut asked: Option<Result<Self, HookRefusal>> = None;
         let ask = async {
             let params = shared.models.params(model, &setup);
-            asked = Some(
-                async {
-                    Ok(Hooked {
-                        system: hooks.system_prompt(&question, &setup.system).await?,
-                        params: hooks.params(&question, &params).await?,
-                    })
-                }
-                .await,
-            );
+            let hooked = async {
+                Ok(Self {
+                    system: hooks.system_prompt(&question, &setup.system).await?,
+                    params: hooks.params(&question, &params).await?,
+                })
+            };
+            asked = Some(hooked.await);
         };
-        self.unless_stopped(ask).await?;
+        driver.wait_unless_stopped(ask).await?;
         match asked {
             None => Ok(None),
             Some(Ok(hooked)) => Ok(Some(hooked)),
             Some(Err(refusal)) => {
-                self.fail("hook_refused", refusal.to_string()).await?;
+                fail(driver, "hook_refused", refusal.to_string()).await?;
                 Ok(None)
             }
         }

@@ -1,23 +1,24 @@
-//! Listening to people who speak to the model of a run.
+//! What people say to the model of a run while it works.
 
 use helve_store::Entry;
 use helve_types::{Fact, MessageId, RunState};
 
-use super::{DriveError, Driver};
+use super::DrivenRun;
 use crate::command::CommandError;
+use crate::drive::DriveError;
 use crate::run::{Enqueue, Step};
 
-impl Driver {
-    /// Keeps what a person says; whoever waits for an answer goes on waiting.
-    pub(super) async fn queue(
+impl DrivenRun {
+    /// Keeps what a person says. A run that waits for an answer goes on waiting.
+    pub(crate) async fn queue_message(
         &mut self,
         message: MessageId,
         text: String,
         by: String,
     ) -> Result<Result<(), CommandError>, DriveError> {
-        match self.run.judge_message(message, &text) {
+        match self.run.enqueue(message, &text) {
             Enqueue::Known => return Ok(Ok(())),
-            Enqueue::No(error) => return Ok(Err(error)),
+            Enqueue::Rejected(error) => return Ok(Err(error)),
             Enqueue::Queue => {}
         }
         let queued = Fact::MessageQueued { message, text, by };
@@ -31,12 +32,12 @@ impl Driver {
         Ok(Ok(()))
     }
 
-    /// Lets the model hear what was said, before it is asked; says whether there was anything.
-    pub(super) async fn hear(&mut self, step: u32) -> Result<bool, DriveError> {
-        let heard = self.run.take_messages(step);
-        let any = !heard.is_empty();
+    /// Records that the model is shown what was said, before it is asked; says whether there was anything.
+    pub(crate) async fn show_pending_messages(&mut self, step: u32) -> Result<bool, DriveError> {
+        let shown = self.run.show_pending(step);
+        let any = !shown.is_empty();
         if any {
-            self.journal.record(heard).await?;
+            self.journal.record(shown).await?;
         }
         Ok(any)
     }

@@ -13,32 +13,32 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 const KEPT_MAX: usize = 1_024;
 
 #[derive(Debug, Default)]
-pub(crate) struct Rests(Mutex<HashMap<ConversationId, Rest>>);
+pub(crate) struct SummaryPauses(Mutex<HashMap<ConversationId, Pause>>);
 
 #[derive(Debug, Clone, Copy)]
-struct Rest {
+struct Pause {
     until: Instant,
     pause: Duration,
 }
 
-impl Rests {
+impl SummaryPauses {
     pub(super) fn is_over(&self, of: Option<ConversationId>, now: Instant) -> bool {
-        let rests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        of.and_then(|of| rests.get(&of)).is_none_or(|rest| rest.until <= now)
+        let pauses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        of.and_then(|of| pauses.get(&of)).is_none_or(|held| held.until <= now)
     }
 
     /// No summary came; the next is asked for after a pause, twice as long each time.
     pub(super) fn failed(&self, of: Option<ConversationId>, now: Instant) {
         let Some(of) = of else { return };
-        let mut rests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let pause = rests.get(&of).map_or(FIRST, |rest| (rest.pause * 2).min(LONGEST));
-        if rests.len() >= KEPT_MAX && !rests.contains_key(&of) {
-            rests.retain(|_, rest| rest.until > now);
-            if rests.len() >= KEPT_MAX {
-                rests.clear();
+        let mut pauses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = pauses.get(&of).map_or(FIRST, |held| (held.pause * 2).min(LONGEST));
+        if pauses.len() >= KEPT_MAX && !pauses.contains_key(&of) {
+            pauses.retain(|_, held| held.until > now);
+            if pauses.len() >= KEPT_MAX {
+                pauses.clear();
             }
         }
-        rests.insert(of, Rest { until: now + pause, pause });
+        pauses.insert(of, Pause { until: now + pause, pause });
     }
 
     pub(super) fn succeeded(&self, of: Option<ConversationId>) {
@@ -54,18 +54,18 @@ mod tests {
 
     #[test]
     fn the_pause_doubles_until_a_summary_comes_and_what_is_kept_is_bounded() {
-        let (rests, now) = (Rests::default(), Instant::now());
+        let (pauses, now) = (SummaryPauses::default(), Instant::now());
         let id = |n: u128| Some(ConversationId(uuid::Uuid::from_u128(n)));
-        assert!(rests.is_over(id(1), now) && rests.is_over(None, now));
-        rests.failed(id(1), now);
-        assert!(!rests.is_over(id(1), now + FIRST / 2) && rests.is_over(id(1), now + FIRST));
-        rests.failed(id(1), now);
-        assert!(!rests.is_over(id(1), now + FIRST) && rests.is_over(id(1), now + FIRST * 2));
-        rests.succeeded(id(1));
-        assert!(rests.is_over(id(1), now));
+        assert!(pauses.is_over(id(1), now) && pauses.is_over(None, now));
+        pauses.failed(id(1), now);
+        assert!(!pauses.is_over(id(1), now + FIRST / 2) && pauses.is_over(id(1), now + FIRST));
+        pauses.failed(id(1), now);
+        assert!(!pauses.is_over(id(1), now + FIRST) && pauses.is_over(id(1), now + FIRST * 2));
+        pauses.succeeded(id(1));
+        assert!(pauses.is_over(id(1), now));
         for n in 0..5_000 {
-            rests.failed(id(n), now);
-            assert!(rests.0.lock().unwrap().len() <= KEPT_MAX);
+            pauses.failed(id(n), now);
+            assert!(pauses.0.lock().unwrap().len() <= KEPT_MAX);
         }
     }
 }

@@ -10,9 +10,10 @@ use helve_model::fleet::{Window, num_ctx};
 use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Needs, Turn};
 use helve_types::{ModelParams, Spent, StopReason, ToolChoice, Usage};
 
-use super::prompt;
-use crate::compact::{Cut, summary_tokens};
-use crate::drive::{DriveError, Driver};
+use super::ModelStep;
+use super::cost::count_cost;
+use crate::compact::{Cut, prompt, summary_tokens};
+use crate::drive::DriveError;
 use crate::transcript::Placed;
 
 /// A question that was lost on the way is asked again, so often.
@@ -28,7 +29,7 @@ const PART_TOKENS_MIN: u64 = 256;
 const HALVINGS_MAX: u32 = 2;
 
 /// What is to be summed up.
-pub(super) struct Task {
+pub(super) struct SummaryTask {
     pieces: Vec<String>,
     /// So much of it is asked about at once.
     tokens_max: u64,
@@ -37,17 +38,23 @@ pub(super) struct Task {
 }
 
 /// What came of it, and what that took, also where there is no text.
-pub(super) struct Written {
+pub(super) struct SummaryResult {
     pub(super) text: Option<String>,
     pub(super) model: String,
     pub(super) spent: Spent,
 }
 
-impl Driver {
+impl ModelStep<'_> {
     /// The turns before the cut, as a task for whoever writes summaries.
-    pub(super) fn task(&self, model: &dyn Model, turns: &[Placed<'_>], cut: &Cut, whole: u64) -> Task {
+    pub(super) fn summary_task(
+        &self,
+        model: &dyn Model,
+        turns: &[Placed<'_>],
+        cut: &Cut,
+        whole: u64,
+    ) -> SummaryTask {
         // Whoever writes it may read less than the model that is asked.
-        let models = &self.shared.models;
+        let models = &self.driven().shared.models;
         let writer = self.writer_name().unwrap_or(model.name());
         let reads = models.get(writer).and_then(|writer| models.window(writer.name(), writer.params()));
         let tokens_max = match reads.map(Window::for_question) {
@@ -59,42 +66,41 @@ impl Driver {
             // Nobody knows; but what is summed up is shorter than the whole.
             None => models.ratio(model.name()).estimated(whole),
         };
-        let effect = |tool: &str| self.kit.toolbox.find(tool).map(|tool| tool.spec().effect);
-        Task {
+        let effect = |tool: &str| self.driven().tools.toolbox.find(tool).map(|tool| tool.spec().effect);
+        SummaryTask {
             pieces: prompt::pieces(turns, effect),
             tokens_max: tokens_max.max(PART_TOKENS_MIN),
-            language: self.run.language(),
+            language: self.driven().run.language(),
             words_max: summary_tokens(cut.tokens) * 3 / 4,
         }
     }
 
     fn writer_name(&self) -> Option<&str> {
-        self.shared.env.settings.compaction.model.as_deref()
+        self.driven().shared.env.settings.compaction.model.as_deref()
     }
 
     /// Has it written. There is no text if somebody stops the run, if time runs out or if nobody writes one.
-    pub(super) async fn summary(
+    pub(super) async fn write_summary(
         &mut self,
-        task: Task,
+        task: SummaryTask,
         model: &Arc<dyn Model>,
         window: Option<Window>,
         patience: Duration,
-    ) -> Result<Written, DriveError> {
-        let own = self.writer_name().and_then(|name| self.shared.models.get(name));
+    ) -> Result<SummaryResult, DriveError> {
+        let own = self.writer_name().and_then(|name| self.driven().shared.models.get(name));
         let writer = own.unwrap_or_else(|| model.clone());
-        let needs = self.shared.models.needs(writer.name());
-        let params = params(&*writer, &self.run.setup().params, window);
+        let needs = self.driven().shared.models.needs(writer.name());
+        let params = params(&*writer, &self.driven().run.setup().params, window);
         let (mut usage, mut text) = (Usage::default(), None);
         let writing = async {
             match written(&task, &*writer, &params, needs, &mut usage).await {
                 Ok(said) => text = Some(said),
-                Err(error) => tracing::warn!(model = writer.name(), %error, "the summary cannot be had"),
+                Err(error) => tracing::warn!(model = writer.name(), %error, "summary failed"),
             }
         };
-        self.unless_stopped(async { _ = tokio::time::timeout(patience, writing).await }).await?;
-        let spent = self.spent(&*writer, usage);
-        self.count(&*writer, &spent);
-        Ok(Written { text, model: writer.name().to_owned(), spent })
+        self.driver.wait_unless_stopped(async { _ = tokio::time::timeout(patience, writing).await }).await?;
+        let spent = count_cost(&self.driven().shared.models, &*writer, usage);
+        Ok(SummaryResult { text, model: writer.name().to_owned(), spent })
     }
 }
 
@@ -111,7 +117,7 @@ fn params(writer: &dyn Model, asked: &ModelParams, window: Option<Window>) -> Mo
 
 /// The whole of it, part after part, in smaller parts if they turn out to be too long.
 async fn written(
-    task: &Task,
+    task: &SummaryTask,
     writer: &dyn Model,
     params: &ModelParams,
     needs: Needs,

@@ -1,4 +1,4 @@
-//! Hears one message of the model: shows it as it comes, and tells what it was when it is complete.
+//! Collects one message of the model: shows it as it comes, and gives it as a whole when it is complete.
 //!
 //! Native calls arrive as such; calls and reasoning that the model writes into its text are found by the dialect
 //! parser. Both end up as the same thing, so nothing later needs to know which it was.
@@ -25,7 +25,7 @@ const REPAIRED_BYTES_MAX: usize = 1 << 20;
 
 /// Why there is no complete message.
 #[derive(Debug)]
-pub(crate) struct Broken {
+pub(crate) struct BrokenAnswer {
     pub(crate) error: ModelError,
     /// Whether readers have seen anything of it.
     pub(crate) shown: bool,
@@ -43,7 +43,7 @@ pub(crate) struct WrittenCall {
     pub(crate) repairs: Vec<String>,
 }
 
-pub(crate) struct Listener<'a> {
+pub(crate) struct StreamCollector<'a> {
     feed: &'a Feed,
     step: u32,
     attempt: u32,
@@ -52,7 +52,7 @@ pub(crate) struct Listener<'a> {
     tools: helve_dialect::Tools,
     /// How the text is read if the server tells the reasoning by itself, as long as nothing has come.
     without_reasoning: Option<Reading>,
-    hearing: Hearing,
+    collected: Collected,
     usage: Usage,
     /// When the first piece of the answer came.
     first_at: Option<Instant>,
@@ -63,8 +63,8 @@ pub(crate) struct Listener<'a> {
     written_calls: VecDeque<WrittenCall>,
 }
 
-/// What has been heard so far.
-struct Hearing {
+/// What has been collected so far.
+struct Collected {
     parts: u32,
     /// The part that text or reasoning goes to, by its kind and number in the feed.
     current: Option<(PartKind, u64)>,
@@ -72,7 +72,7 @@ struct Hearing {
     previewed: Option<(PartKind, u64)>,
     calls: Vec<Call>,
     /// The calls that the last event completed.
-    completed: Vec<From>,
+    completed: Vec<CallSource>,
     /// What a result begins with that the model makes up, without blanks.
     results: Vec<String>,
     /// The end of the text behind a call in the text, without blanks; none before there is one.
@@ -82,7 +82,7 @@ struct Hearing {
 }
 
 struct Call {
-    from: From,
+    source: CallSource,
     part: PartId,
     number: u64,
     /// What was written to before it.
@@ -94,19 +94,18 @@ struct Call {
     flaw: Option<Flaw>,
 }
 
-/// Who found the call, with its number there.
+/// Where the call was found, with its number there.
 #[derive(Clone, Copy, PartialEq)]
-enum From {
+enum CallSource {
     Vendor(u32),
     Text(u32),
 }
 
-impl<'a> Listener<'a> {
+impl<'a> StreamCollector<'a> {
     /// `after_seq` is the last event that may not be durable yet, `results` are the texts with which a model begins a result that it makes up.
     pub(crate) fn new(
         feed: &'a Feed,
-        step: u32,
-        attempt: u32,
+        (step, attempt): (u32, u32),
         after_seq: u64,
         reading: Reading,
         results: Vec<String>,
@@ -121,7 +120,7 @@ impl<'a> Listener<'a> {
             parser: Parser::new(reading.clone()),
             tools: reading.tools().clone(),
             without_reasoning: Some(reading.reasoning_open(false)),
-            hearing: Hearing {
+            collected: Collected {
                 parts: 0,
                 current: None,
                 previewed: None,
@@ -142,7 +141,7 @@ impl<'a> Listener<'a> {
 
     /// The dialect of the calls in the text, if there were any.
     pub(crate) fn dialect(&self) -> Option<&'static str> {
-        let in_text = self.hearing.calls.iter().any(|call| matches!(call.from, From::Text(_)));
+        let in_text = self.collected.calls.iter().any(|call| matches!(call.source, CallSource::Text(_)));
         self.dialect.filter(|_| in_text)
     }
 
@@ -157,7 +156,10 @@ impl<'a> Listener<'a> {
 
     /// Reads the stream until it pauses after a call that is complete, and gives that call; none at its end. Dropping the
     /// future loses nothing: what was read stays here.
-    pub(crate) async fn read_on(&mut self, stream: &mut ModelStream) -> Result<Option<WrittenCall>, Broken> {
+    pub(crate) async fn read_on(
+        &mut self,
+        stream: &mut ModelStream,
+    ) -> Result<Option<WrittenCall>, BrokenAnswer> {
         std::future::poll_fn(|cx| {
             loop {
                 let event = match stream.poll_next_unpin(cx) {
@@ -185,53 +187,55 @@ impl<'a> Listener<'a> {
     }
 
     /// Nothing more will come. A message that was complete stays so, whatever happened to its stream afterwards.
-    pub(crate) fn cut_off(&self, error: ModelError) -> Result<(), Broken> {
+    pub(crate) fn cut_off(&self, error: ModelError) -> Result<(), BrokenAnswer> {
         if self.stopped.is_some() {
             return Ok(());
         }
-        Err(Broken { error, shown: self.hearing.parts > 0 })
+        Err(BrokenAnswer { error, shown: self.collected.parts > 0 })
     }
 
     fn take(&mut self, event: ModelEvent) {
-        let Self { feed, step, attempt, parser, tools, without_reasoning, hearing, .. } = self;
+        let Self { feed, step, attempt, parser, tools, without_reasoning, collected, .. } = self;
         let reading = without_reasoning.take();
-        let place = Place { feed, step: *step, attempt: *attempt };
+        let place = Display { feed, step: *step, attempt: *attempt };
         match event {
-            ModelEvent::Text(text) => parser.feed(&text, &mut |piece| hearing.take(place, piece)),
+            ModelEvent::Text(text) => parser.feed(&text, &mut |piece| collected.take(place, piece)),
             ModelEvent::Reasoning(text) => {
                 // Then none of it is in the text, whatever the prompt has opened.
                 if let Some(reading) = reading {
                     *parser = Parser::new(reading);
                 }
-                hearing.write(place, PartKind::Reasoning, &text);
+                collected.write(place, PartKind::Reasoning, &text);
             }
             ModelEvent::CallStarted { index, id, tool } => {
-                hearing.begin(place, From::Vendor(index), id, tool)
+                collected.begin(place, CallSource::Vendor(index), id, tool)
             }
-            ModelEvent::CallArguments { index, text } => hearing.extend(place, From::Vendor(index), &text),
-            ModelEvent::CallFinished { index } => hearing.completed.push(From::Vendor(index)),
+            ModelEvent::CallArguments { index, text } => {
+                collected.extend(place, CallSource::Vendor(index), &text)
+            }
+            ModelEvent::CallFinished { index } => collected.completed.push(CallSource::Vendor(index)),
             ModelEvent::Usage(usage) => self.usage = usage,
             ModelEvent::Echo(echo) => self.echo = Some(echo),
             ModelEvent::Finished(reason) => {
                 self.stopped = Some(reason);
                 let end = if reason == StopReason::Length { End::Cut } else { End::Normal };
-                self.dialect = parser.finish(end, &mut |piece| hearing.take(place, piece)).dialect;
+                self.dialect = parser.finish(end, &mut |piece| collected.take(place, piece)).dialect;
                 match end {
-                    End::Cut => hearing.cut_native_calls(),
-                    End::Normal => hearing.repair_native_calls(tools),
+                    End::Cut => collected.cut_native_calls(),
+                    End::Normal => collected.repair_native_calls(tools),
                 }
             }
         }
-        hearing.preview(place, parser.waiting());
-        for from in std::mem::take(&mut hearing.completed) {
-            self.written_calls.extend(hearing.written_call(from, tools));
+        collected.preview(place, parser.waiting());
+        for source in std::mem::take(&mut collected.completed) {
+            self.written_calls.extend(collected.written_call(source, tools));
         }
     }
 
     /// The complete message.
-    pub(crate) fn heard(self, mode: Mode, tools: Tools) -> ModelMessage {
+    pub(crate) fn message(self, mode: Mode, tools: Tools) -> ModelMessage {
         let parts = self.parts();
-        let calls = if tools == Tools::Offered { self.hearing.calls } else { vec![] };
+        let calls = if tools == Tools::Offered { self.collected.calls } else { vec![] };
         let mut reason = self.stopped.unwrap_or(StopReason::Other);
         if reason == StopReason::Stop && !calls.is_empty() {
             reason = StopReason::ToolCalls;
@@ -291,46 +295,54 @@ impl<'a> Listener<'a> {
 
 /// Where parts are shown.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Display<'a> {
     feed: &'a Feed,
     step: u32,
     attempt: u32,
 }
 
-impl Hearing {
-    fn take(&mut self, place: Place<'_>, piece: Piece<'_>) {
+impl Collected {
+    fn take(&mut self, place: Display<'_>, piece: Piece<'_>) {
         match piece {
             // A quotation comes out as text; nothing was meant to run.
-            Piece::CallDropped { index, why: Dropped::Quoted, .. } => self.discard(place, From::Text(index)),
+            Piece::CallDropped { index, why: Dropped::Quoted, .. } => {
+                self.discard(place, CallSource::Text(index))
+            }
             _ if self.made_up => {
                 if let Piece::CallFinished { index, .. } | Piece::CallDropped { index, .. } = piece {
-                    self.discard(place, From::Text(index));
+                    self.discard(place, CallSource::Text(index));
                 }
             }
             Piece::Text(text) if self.behind.is_some() => self.pass_over(text),
             Piece::Text(text) => self.write(place, PartKind::Text, text),
             Piece::Reasoning(text) => self.write(place, PartKind::Reasoning, text),
-            Piece::CallStarted { index, name } => self.begin(place, From::Text(index), None, name.into()),
-            Piece::CallArguments { index, text } => self.extend(place, From::Text(index), text),
+            Piece::CallStarted { index, name } => {
+                self.begin(place, CallSource::Text(index), None, name.into())
+            }
+            Piece::CallArguments { index, text } => self.extend(place, CallSource::Text(index), text),
             Piece::CallFinished { index, call } => {
-                if !self.calls.iter().any(|known| known.from == From::Text(index)) {
-                    self.begin(place, From::Text(index), None, call.name.clone());
+                if !self.calls.iter().any(|known| known.source == CallSource::Text(index)) {
+                    self.begin(place, CallSource::Text(index), None, call.name.clone());
                 }
-                if let Some(known) = self.calls.iter_mut().find(|known| known.from == From::Text(index)) {
+                if let Some(known) =
+                    self.calls.iter_mut().find(|known| known.source == CallSource::Text(index))
+                {
                     known.provider_id = call.id;
                     known.tool = bounded(call.name);
                     known.arguments = call.arguments;
                     known.repairs = call.repairs;
                 }
-                self.completed.push(From::Text(index));
+                self.completed.push(CallSource::Text(index));
                 self.behind = Some(String::new());
             }
             // What was meant as a call and cannot be read is kept as one that never runs, so that the model is told.
             Piece::CallDropped { index, name, text, why } => {
-                if !self.calls.iter().any(|known| known.from == From::Text(index)) {
-                    self.begin(place, From::Text(index), None, name.unwrap_or_default().into());
+                if !self.calls.iter().any(|known| known.source == CallSource::Text(index)) {
+                    self.begin(place, CallSource::Text(index), None, name.unwrap_or_default().into());
                 }
-                if let Some(known) = self.calls.iter_mut().find(|known| known.from == From::Text(index)) {
+                if let Some(known) =
+                    self.calls.iter_mut().find(|known| known.source == CallSource::Text(index))
+                {
                     known.arguments = text.to_owned();
                     known.flaw = Some(if why == Dropped::Cut { Flaw::Cut } else { Flaw::Broken });
                 }
@@ -352,8 +364,8 @@ impl Hearing {
     }
 
     /// A call that is none. The text goes on where it was.
-    fn discard(&mut self, place: Place<'_>, from: From) {
-        let Some(at) = self.calls.iter().position(|known| known.from == from) else { return };
+    fn discard(&mut self, place: Display<'_>, source: CallSource) {
+        let Some(at) = self.calls.iter().position(|known| known.source == source) else { return };
         let call = self.calls.remove(at);
         place.feed.discard(call.number);
         self.current = self.current.or(call.before);
@@ -361,7 +373,7 @@ impl Hearing {
 
     /// The message reached its limit: a native call is whole only if its arguments are.
     fn cut_native_calls(&mut self) {
-        for call in self.calls.iter_mut().filter(|call| matches!(call.from, From::Vendor(_))) {
+        for call in self.calls.iter_mut().filter(|call| matches!(call.source, CallSource::Vendor(_))) {
             if serde_json::from_str::<IgnoredAny>(&call.arguments).is_err() {
                 call.flaw = Some(Flaw::Cut);
             }
@@ -369,16 +381,16 @@ impl Hearing {
     }
 
     /// The call as it will be in the complete message, if nothing else becomes of it.
-    fn written_call(&self, from: From, tools: &helve_dialect::Tools) -> Option<WrittenCall> {
-        let (index, call) = (0..).zip(&self.calls).find(|(_, call)| call.from == from)?;
+    fn written_call(&self, source: CallSource, tools: &helve_dialect::Tools) -> Option<WrittenCall> {
+        let (index, call) = (0..).zip(&self.calls).find(|(_, call)| call.source == source)?;
         // Where nothing has come, more may.
         let is_blank = call.arguments.trim().is_empty();
         if call.flaw.is_some() || is_blank || call.arguments.len() > REPAIRED_BYTES_MAX {
             return None;
         }
-        let repaired = match from {
-            From::Vendor(_) => repair_arguments(&call.arguments, &call.tool, tools),
-            From::Text(_) => None,
+        let repaired = match source {
+            CallSource::Vendor(_) => repair_arguments(&call.arguments, &call.tool, tools),
+            CallSource::Text(_) => None,
         };
         let (arguments, repairs) = match &repaired {
             Some(repaired) => (&repaired.text, &repaired.changes),
@@ -396,7 +408,7 @@ impl Hearing {
 
     /// Native arguments that are not JSON are read as those in text are.
     fn repair_native_calls(&mut self, tools: &helve_dialect::Tools) {
-        for call in self.calls.iter_mut().filter(|call| matches!(call.from, From::Vendor(_))) {
+        for call in self.calls.iter_mut().filter(|call| matches!(call.source, CallSource::Vendor(_))) {
             if call.arguments.len() > REPAIRED_BYTES_MAX {
                 continue;
             }
@@ -407,7 +419,7 @@ impl Hearing {
         }
     }
 
-    fn write(&mut self, place: Place<'_>, kind: PartKind, text: &str) {
+    fn write(&mut self, place: Display<'_>, kind: PartKind, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -416,7 +428,7 @@ impl Hearing {
     }
 
     /// The part that text of this kind goes to: the one that is being written, or else a new one.
-    fn part_for(&mut self, place: Place<'_>, kind: PartKind) -> u64 {
+    fn part_for(&mut self, place: Display<'_>, kind: PartKind) -> u64 {
         match self.current {
             Some((current, number)) if current == kind => number,
             _ => {
@@ -428,7 +440,7 @@ impl Hearing {
     }
 
     /// Shows what the parser holds back, until it knows whether that is text: readers need not wait for it.
-    fn preview(&mut self, place: Place<'_>, waiting: Option<Waiting<'_>>) {
+    fn preview(&mut self, place: Display<'_>, waiting: Option<Waiting<'_>>) {
         let kind = |waiting: Waiting<'_>| match waiting.in_reasoning {
             true => PartKind::Reasoning,
             false => PartKind::Text,
@@ -448,13 +460,13 @@ impl Hearing {
         place.feed.preview(number, &format!("{}{}", waiting.blanks, waiting.beginning));
     }
 
-    fn begin(&mut self, place: Place<'_>, from: From, provider_id: Option<String>, tool: String) {
+    fn begin(&mut self, place: Display<'_>, source: CallSource, provider_id: Option<String>, tool: String) {
         let tool = bounded(tool);
         let part = self.next_part(place);
         let number = place.feed.open(part.clone(), PartKind::Input, Some(tool.clone()));
         let before = self.current.take();
         self.calls.push(Call {
-            from,
+            source,
             part,
             number,
             before,
@@ -466,14 +478,14 @@ impl Hearing {
         });
     }
 
-    fn extend(&mut self, place: Place<'_>, from: From, text: &str) {
-        if let Some(call) = self.calls.iter_mut().find(|call| call.from == from) {
+    fn extend(&mut self, place: Display<'_>, source: CallSource, text: &str) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.source == source) {
             call.arguments.push_str(text);
             place.feed.push(call.number, text);
         }
     }
 
-    fn next_part(&mut self, place: Place<'_>) -> PartId {
+    fn next_part(&mut self, place: Display<'_>) -> PartId {
         let part = PartId::new(place.step, place.attempt, self.parts);
         self.parts += 1;
         part
@@ -491,11 +503,12 @@ fn bounded(mut tool: String) -> String {
 
 /// Calls whose names are unique in the message: a name used twice could not be answered.
 fn distinct(calls: Vec<Call>) -> Vec<ModelMessageCall> {
-    let mut heard: Vec<ModelMessageCall> = Vec::with_capacity(calls.len());
+    let mut unique_calls: Vec<ModelMessageCall> = Vec::with_capacity(calls.len());
     for call in calls {
-        let unique =
-            |id: &String| !id.is_empty() && heard.iter().all(|other| other.provider_id.as_ref() != Some(id));
-        heard.push(ModelMessageCall {
+        let unique = |id: &String| {
+            !id.is_empty() && unique_calls.iter().all(|other| other.provider_id.as_ref() != Some(id))
+        };
+        unique_calls.push(ModelMessageCall {
             part: Some(call.part),
             provider_id: call.provider_id.filter(unique),
             tool: call.tool,
@@ -504,5 +517,5 @@ fn distinct(calls: Vec<Call>) -> Vec<ModelMessageCall> {
             flaw: call.flaw,
         });
     }
-    heard
+    unique_calls
 }

@@ -1,0 +1,150 @@
+//! A run and the clients that run its calls: they claim one, they bring its result, or they go silent.
+
+use std::time::Duration;
+
+use helve_tool::{Brought, Outcome};
+use helve_types::{CallId, Fact, Failure, FailureKind, Notice, Question, ToolCall, UserId};
+
+use super::Calls;
+use crate::client_results::{ClientClaim, ClientResult, judge, keep_late, mark, token};
+use crate::command::{CommandError, Reply};
+use crate::drive::DriveError;
+use crate::driven::DrivenRun;
+use crate::leases::{Holder, LEASE};
+use crate::run::{Delivery, Phase};
+
+const SILENT: &str = "the client that had the call went silent";
+
+/// Gives the call to the client, if nobody else has it. It is on record before the client hears of it.
+pub(crate) async fn claim(
+    driven: &DrivenRun,
+    call: &CallId,
+    client: &str,
+    by: &UserId,
+) -> Result<Result<ClientClaim, CommandError>, DriveError> {
+    let Some(held) = driven.run.call(call) else {
+        return Ok(Err(not_to_claim(driven, call)));
+    };
+    let tool = held.call.name.clone();
+    let (given, is_new) = match &held.phase {
+        Phase::Delegated { handed, .. } => (handed.arguments.clone(), true),
+        Phase::Claimed { handed, client: other, by: user, .. } => {
+            if other != client || *user != by.0 {
+                return Ok(Err(CommandError::ClaimedElsewhere));
+            }
+            (handed.arguments.clone(), false)
+        }
+        _ => return Ok(Err(not_to_claim(driven, call))),
+    };
+    let given = ClientClaim {
+        result_token: token(driven.shared.env.seal().await?, driven.run.id(), call, &by.0, client, &given),
+        tool,
+        arguments: given,
+        lease: LEASE,
+    };
+    if is_new {
+        driven.shared.env.world.fate.at("client.before_claim");
+        let (client, by) = (client.to_owned(), by.0.clone());
+        driven.journal.commit(Fact::ToolClaimed { call: call.clone(), client, by }).await?;
+        driven.shared.env.world.fate.at("client.after_claim");
+    }
+    let holder = Holder { client: client.into(), by: by.0.clone(), given: given.clone() };
+    driven.shared.leases.begin(driven.run.id(), call, holder);
+    Ok(Ok(given))
+}
+
+fn not_to_claim(driven: &DrivenRun, call: &CallId) -> CommandError {
+    match driven.run.claim(call) {
+        Some(claim) if claim.is_lost() => CommandError::ClaimLost,
+        _ => CommandError::NotWaiting,
+    }
+}
+
+impl Calls {
+    /// Takes what a client brings. Hooks may look at it for a while, so it is seen to like a call in flight.
+    pub(crate) async fn deliver(
+        &mut self,
+        driven: &DrivenRun,
+        delivered: ClientResult,
+        reply: Reply,
+    ) -> Result<(), DriveError> {
+        let seal = driven.shared.env.seal().await?;
+        let answer = match judge(&driven.run, seal, &delivered) {
+            // The first one is not on record yet.
+            Delivery::Counts if self.in_flight_calls.contains(&delivered.call) => Err(CommandError::Busy),
+            Delivery::Counts => {
+                let mark = mark(seal, &delivered.result);
+                self.take_in(driven, delivered, mark, reply);
+                return Ok(());
+            }
+            Delivery::Same => Ok(()),
+            Delivery::Late => {
+                keep_late(&driven.journal, &delivered).await?;
+                Err(CommandError::ClaimLost)
+            }
+            Delivery::Refused(error) => Err(error),
+        };
+        _ = reply.send(answer);
+        Ok(())
+    }
+
+    fn take_in(&mut self, driven: &DrivenRun, delivered: ClientResult, mark: String, reply: Reply) {
+        let ClientResult { call: id, result, .. } = delivered;
+        let Some((call, at, client, trail)) = driven.run.call(&id).and_then(|held| match &held.phase {
+            Phase::Claimed { at, handed, client, .. } => {
+                let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
+                Some((call, *at, client.clone(), handed.trail.clone()))
+            }
+            _ => None,
+        }) else {
+            _ = reply.send(Err(CommandError::NotWaiting));
+            return;
+        };
+        // A claim from before a restart is as old as the log says.
+        let in_log = || Duration::from_millis(driven.journal.now().since_ms(at));
+        let took = driven.shared.leases.held_for(&id).unwrap_or_else(in_log);
+        let brought = Brought { result, client, took, mark, trail };
+        let (pipeline, cx) = (driven.tools.pipeline.clone(), driven.call_context(&id, 0, None));
+        let shared = driven.shared.clone();
+        self.in_flight_calls.insert(id.clone());
+        self.in_flight.push(Box::pin(async move {
+            let taken_in = pipeline.bring(&call, brought, &cx).await.map(drop);
+            shared.leases.end(&id);
+            let answer = taken_in.clone().map_err(|helve_tool::Fault::Journal(error)| error.into());
+            _ = reply.send(answer);
+            (id, taken_in)
+        }));
+    }
+
+    /// Sees to a call whose client went silent, or that nobody took in time. Whoever was heard meanwhile keeps it.
+    pub(crate) async fn lose_overdue(&mut self, driven: &DrivenRun, id: &CallId) -> Result<(), DriveError> {
+        let Some(held) = driven.run.call(id) else {
+            driven.shared.leases.end(id);
+            return Ok(());
+        };
+        let cx = driven.call_context(id, 0, None);
+        match &held.phase {
+            Phase::Claimed { at, handed, .. } => {
+                if driven.shared.leases.is_over(id) && !self.in_flight_calls.contains(id) {
+                    let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
+                    driven.tools.pipeline.lose(&call, *at, SILENT.into(), &cx).await?;
+                    driven.shared.leases.end(id);
+                }
+            }
+            Phase::Delegated { at, .. } => {
+                if at.plus_ms(Question::OPEN_MS) <= driven.shared.env.world.now() {
+                    let told = format!(
+                        "`{}` was to run on the user's side and nobody ran it in time; go on without it",
+                        held.call.name
+                    );
+                    let notice = Notice::client_did_not_run(&held.call.name);
+                    let failure = Failure::new(FailureKind::Unanswered, told).with_notice(notice);
+                    let outcome = Outcome::Refused(failure);
+                    driven.tools.pipeline.settle(id, outcome, &cx).await?;
+                }
+            }
+            _ => driven.shared.leases.end(id),
+        }
+        Ok(())
+    }
+}
