@@ -74,6 +74,12 @@ impl RunTools {
         Self { words, toolbox: Arc::new(toolbox), forms: Forms::default(), pipeline }
     }
 
+    /// For a call without a model: nothing is read in a model's text.
+    pub fn for_direct_call(toolbox: Toolbox, pipeline: Arc<Pipeline>) -> Self {
+        let words = helve_dialect::Tools::new([]);
+        Self { toolbox: Arc::new(toolbox), words, forms: Forms::default(), pipeline }
+    }
+
     /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.
     pub fn can_pre_search(&self) -> bool {
         self.toolbox.find(SEARCH_WEB).is_some_and(|tool| tool.is_configured())

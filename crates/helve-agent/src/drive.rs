@@ -13,7 +13,7 @@ use std::sync::Arc;
 use helve_guard::AdmissionPermit;
 use helve_store::{Entry, RunJournal, StoreError};
 use helve_tool::Fault;
-use helve_types::{ConversationId, Fact, Message, RunState, Timestamp, UserId};
+use helve_types::{ConversationId, Fact, Message, RunInput, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
 use tracing::{Instrument, error_span};
 
@@ -22,9 +22,9 @@ use crate::budget::Before;
 use crate::calls::Calls;
 use crate::command::Command;
 use crate::context::DriverContext;
-pub use crate::driven::StepHold;
 use crate::driven::{Allowed, DrivenRun, RunOrigin, StopRequest};
-use crate::run::{Errand, Run, Step, pre_search_requested};
+pub use crate::driven::{DirectCall, StepHold};
+use crate::run::{CallAction, Run, Step, pre_search_requested};
 use crate::step::{ModelStep, UnrecordedCost};
 
 /// Why a driver leaves its run.
@@ -85,11 +85,14 @@ pub struct DriverParts {
     pub commands: mpsc::UnboundedReceiver<Command>,
     pub pass: Option<AdmissionPermit>,
     pub hold: Option<StepHold>,
+    /// Where the run is one call without a model.
+    pub direct: DirectCall,
 }
 
 impl Driver {
     pub fn new(shared: &Arc<DriverContext>, parts: DriverParts) -> Self {
-        let DriverParts { run, user, conversation, history, journal, tools, commands, pass, hold } = parts;
+        let DriverParts { run, user, conversation, history, journal, tools, commands, pass, hold, direct } =
+            parts;
         let driven = DrivenRun {
             shared: shared.clone(),
             feed: shared.env.feed(run.id()),
@@ -99,6 +102,7 @@ impl Driver {
             tools,
             stop: StopRequest::default(),
             hold,
+            direct,
         };
         Self { driven, calls: Calls::default(), commands, pass, memory: StepMemory::default() }
     }
@@ -144,7 +148,7 @@ impl Driver {
             }
             // From here on it is a call like any other.
             Step::PreSearch(search) => self.driven.journal.record(pre_search_requested(search)).await?,
-            Step::CallTools(errands) => self.see_to_calls(errands).await?,
+            Step::CallTools(actions) => self.see_to_calls(actions).await?,
             Step::Wait(_) if !self.calls.is_idle() => self.await_call_or_command().await?,
             Step::Wait(_) if self.calls.has_early_reads() => {
                 self.calls.discard_early_reads(&mut self.driven).await?
@@ -163,8 +167,8 @@ impl Driver {
                 return self.end(vec![Fact::RunFinished { ending }], RunState::Completed).await.map(Some);
             }
             Step::Fail { code, message } => {
-                let failed = Fact::RunFailed { code: code.into(), message };
-                return self.end(vec![failed], RunState::Failed).await.map(Some);
+                let facts = self.driven.run.failed(code, message);
+                return self.end(facts, RunState::Failed).await.map(Some);
             }
             Step::Over => return Ok(Some(Left::Over)),
         }
@@ -172,13 +176,13 @@ impl Driver {
     }
 
     /// Begins calls as far as the budgets allow, and waits until something happens.
-    async fn see_to_calls(&mut self, errands: Vec<Errand>) -> Result<(), DriveError> {
-        if !self.calls.has_new(&errands) {
-            self.calls.begin(&self.driven, errands);
+    async fn see_to_calls(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
+        if !self.calls.has_new(&actions) {
+            self.calls.begin(&self.driven, actions);
             return self.await_call_or_command().await;
         }
         let Allowed::Calls(left) = self.driven.check_budgets(Before::Calling).await? else { return Ok(()) };
-        let affordable = self.calls.affordable(&self.driven, errands, left);
+        let affordable = self.calls.affordable(&self.driven, actions, left);
         self.calls.begin(&self.driven, affordable);
         self.await_call_or_command().await
     }
@@ -202,7 +206,9 @@ impl Driver {
         let entry = ending(&self.driven.run, facts, state, self.driven.journal.now());
         fate.at("run.before_end");
         self.driven.journal.commit(entry).await?;
-        self.driven.shared.env.run_counters.ended(state);
+        if self.driven.run.setup().input != RunInput::Call {
+            self.driven.shared.env.run_counters.ended(state);
+        }
         self.driven.shared.leases.end_all(self.driven.run.id());
         fate.at("run.after_end");
         self.answer_late().await;

@@ -32,7 +32,7 @@ pub use client_results::{ClientClaim, ClientResult};
 pub use command::{BY_TIME, Command, CommandError, Reply};
 pub use compact::CompactionSettings;
 pub use context::{DriverContext, Shutdown};
-pub use drive::{DriveError, Driver, DriverParts, Left, StepHold, ending};
+pub use drive::{DirectCall, DriveError, Driver, DriverParts, Left, StepHold, ending};
 pub use environment::Environment;
 pub use feed::{Feed, Feeds, Frame};
 pub use follow::Follower;
@@ -45,7 +45,7 @@ pub use leases::Leases;
 pub use metrics::{BudgetCounters, BudgetMetrics, RunCounters, RunMetrics};
 pub use probe::ProbeError;
 pub use run::{
-    Errand, Flaw, ModelMessage, ModelMessageCall, ModelMessagePart, Run, SAID_BYTES_MAX, Step, Tools,
+    CallAction, Flaw, ModelMessage, ModelMessageCall, ModelMessagePart, Run, SAID_BYTES_MAX, Step, Tools,
 };
 pub use settings::{OnAsked, RuntimeSettings, ShareSettings};
 pub use transcript::{Reader, transcript};

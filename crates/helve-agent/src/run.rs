@@ -4,16 +4,17 @@
 //! exactly as it would have without one. It is told facts (`apply`) and says what to do (`next_step`); it never
 //! asks a model, runs a tool or looks at a clock. `drive` gives it hands.
 
-mod budget;
+mod budget_state;
 mod call;
 mod choice;
-mod circles;
 mod claims;
-mod message;
+mod direct;
+mod loops;
+mod model_message;
 mod pre_search;
-mod read;
 mod speech;
 mod step;
+mod taint;
 #[cfg(test)]
 mod tests;
 
@@ -21,23 +22,24 @@ use helve_tool::Outcome;
 use helve_types::{
     CallId, ConversationLanguage, Ending, Fact, Failure, FailureKind, Language, Message, MessageId, RunId,
     RunInput, RunSetup, RunState, StepEdge, StepSnapshot, StopReason, Taint, Timestamp, ToolCall, ToolChoice,
-    Usage,
+    Usage, language_of,
 };
 use serde::{Deserialize, Serialize};
 
-use self::budget::BudgetState;
-pub(crate) use self::call::{Call, Phase};
-pub(crate) use self::circles::Circles;
-use self::circles::Course;
+use self::budget_state::BudgetState;
+pub(crate) use self::call::{Call, CallData};
+use self::choice::{choice_now, owes_call};
 use self::claims::Claims;
 pub(crate) use self::claims::{Claim, Delivery};
-pub use self::message::{Flaw, ModelMessage, ModelMessageCall, ModelMessagePart};
+pub(crate) use self::loops::LoopDetector;
+use self::loops::LoopVerdict;
+pub use self::model_message::{Flaw, ModelMessage, ModelMessageCall, ModelMessagePart};
 use self::pre_search::pre_search;
 pub(crate) use self::pre_search::{PRE_SEARCH_STEP, pre_search_requested};
-use self::read::Read;
 pub(crate) use self::speech::Enqueue;
 pub use self::speech::SAID_BYTES_MAX;
-pub use self::step::{Errand, Step, Tools};
+pub use self::step::{CallAction, Step, Tools};
+use self::taint::TaintState;
 
 /// More calls than this in one message are not made.
 pub(crate) const CALLS_PER_STEP_MAX: u32 = 16;
@@ -59,9 +61,9 @@ pub struct Run {
     /// The calls of the last complete step.
     calls: Vec<Call>,
     usage: Usage,
-    circles: Circles,
+    loops: LoopDetector,
     /// A person ended a circle: nothing more is called.
-    stopped_circling: bool,
+    stopped_for_loop: bool,
     /// A person refused a call, and this run's agent ends there.
     #[serde(default)]
     stopped_by_refusal: bool,
@@ -71,10 +73,13 @@ pub struct Run {
     claims: Claims,
     /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
+    /// It was taken up again after its driver was gone.
+    #[serde(default)]
+    resumed: bool,
     /// It ended the server too often: nothing is begun before somebody wants it to go on.
     left_alone: bool,
     /// What the model had read of tools when it wrote the last complete step.
-    read: Read,
+    taint: TaintState,
     language: Language,
     /// The search before the first question to the model is on record.
     pre_searched: bool,
@@ -91,7 +96,7 @@ impl Run {
     /// A run before its first event.
     pub fn new(id: RunId, setup: RunSetup, reply: MessageId, at: Timestamp) -> Self {
         let message = Message::reply(reply, at, id, setup.model.clone());
-        let read = Read::at_start(&setup.input);
+        let taint = TaintState::at_start(&setup.input);
         Self {
             id,
             setup,
@@ -102,15 +107,16 @@ impl Run {
             stopped: None,
             calls: vec![],
             usage: Usage::default(),
-            circles: Circles::default(),
-            stopped_circling: false,
+            loops: LoopDetector::default(),
+            stopped_for_loop: false,
             stopped_by_refusal: false,
             calls_per_step_max: CALLS_PER_STEP_MAX,
             budget: BudgetState::new(at),
             claims: Claims::default(),
             waiting: None,
+            resumed: false,
             left_alone: false,
-            read,
+            taint,
             language: Language::default(),
             pre_searched: false,
             opened_step: 0,
@@ -139,13 +145,18 @@ impl Run {
     /// The same run after what was said before it.
     #[must_use]
     pub fn after(mut self, history: &[Message]) -> Self {
-        self.read.before(history);
+        self.taint.before(history);
         let mut language = ConversationLanguage::default();
         match &self.setup.input {
             RunInput::Client { messages } => language.add_client_messages(messages),
-            RunInput::Conversation | RunInput::Call => {
+            RunInput::Conversation => {
                 language.add_messages(history);
                 language.add(&self.text);
+            }
+            RunInput::Call => {
+                let arguments = self.text.split_once(' ').map_or("", |(_, arguments)| arguments);
+                self.language = language_of(arguments);
+                return self;
             }
         }
         self.language = language.get();
@@ -166,18 +177,23 @@ impl Run {
 
     /// What was in the run when the model asked for the calls of the last complete step.
     pub fn taint(&self) -> Taint {
-        self.read.taint()
+        self.taint.taint()
     }
 
     /// What is in the run by now: the model that writes the next message reads all of it.
     pub(crate) fn taint_by_now(&self) -> Taint {
-        self.read.taint_by_now(&self.message)
+        self.taint.taint_by_now(&self.message)
     }
 
     /// Whether a call of the message that is being written may be made before the message is complete.
     pub(crate) fn may_read_early(&self, step: u32, call: &ToolCall) -> bool {
         let is_one_too_many = call.id.index >= self.calls_per_step_max;
-        !is_one_too_many && matches!(self.circles.course(step, call), Course::On)
+        !is_one_too_many && matches!(self.loops.verdict(step, call), LoopVerdict::Continue)
+    }
+
+    /// What the model is to do about tools now.
+    pub fn choice(&self) -> &ToolChoice {
+        choice_now(self)
     }
 
     pub fn id(&self) -> RunId {
@@ -226,6 +242,7 @@ impl Run {
             Fact::RunResumed { .. } | Fact::MessageQueued { .. } | Fact::ApprovalAnswered { .. } => false,
             _ => self.left_alone,
         };
+        self.resumed |= matches!(fact, Fact::RunResumed { .. });
         match fact {
             Fact::RunStarted(started) => self.text.clone_from(&started.text),
             Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),
@@ -242,7 +259,7 @@ impl Run {
                     repairs: repairs.clone(),
                 };
                 self.pre_searched |= *step == PRE_SEARCH_STEP;
-                let planned = Call { step: *step, call, phase: Phase::Planned };
+                let planned = Call { step: *step, call, data: CallData::Requested };
                 match replaces
                     .as_ref()
                     .and_then(|old| self.calls.iter_mut().find(|held| held.call.id == *old))
@@ -257,14 +274,14 @@ impl Run {
                 self.restarts = 0;
                 self.stopped = Some(*reason);
                 self.usage = self.usage.plus(*usage);
-                self.read.wrote_after(&self.message);
+                self.taint.wrote_after(&self.message);
             }
             Fact::StepSnapshot(StepSnapshot { step, edge: StepEdge::Before, .. }) => self.opened_step = *step,
             Fact::StepSnapshot(StepSnapshot { step, edge: StepEdge::After, .. }) => self.closed_step = *step,
-            Fact::TextFinished { text, .. } => self.circles.said(text),
+            Fact::TextFinished { text, .. } => self.loops.learn_words(text),
             Fact::MessageTaken { .. } => {
-                self.circles.interrupted();
-                self.stopped_circling = false;
+                self.loops.reset();
+                self.stopped_for_loop = false;
                 self.stopped_by_refusal = false;
             }
             fact if fact.is_last() => self.over = true,
@@ -273,12 +290,12 @@ impl Run {
                     && let Some(held) = self.calls.iter_mut().find(|held| held.call.id == *id)
                 {
                     self.stopped_by_refusal |= self.setup.end_when_refused && held.is_refused_by(fact);
-                    self.stopped_circling |= held.learn_of_circles(fact, &mut self.circles);
+                    self.stopped_for_loop |= held.learn_of_loops(fact, &mut self.loops);
                     held.learn(at, fact);
-                    if let (Fact::ToolClaimed { .. }, Phase::Claimed { handed, client, by, .. }) =
-                        (fact, &held.phase)
+                    if let (Fact::ToolClaimed { .. }, CallData::Claimed { assignment, client, by, .. }) =
+                        (fact, &held.data)
                     {
-                        self.claims.claimed(id, client, by, &handed.arguments);
+                        self.claims.claimed(id, client, by, &assignment.arguments);
                     }
                 }
             }
@@ -293,10 +310,13 @@ impl Run {
         if self.left_alone {
             return Step::Wait(RunState::NeedsAttention);
         }
-        let errands = self.calls.iter().filter_map(|held| self.errand(held)).collect();
-        let errands = self.within_budget(errands);
-        if !errands.is_empty() {
-            return Step::CallTools(errands);
+        if self.setup.input == RunInput::Call {
+            return self.direct_call_step();
+        }
+        let actions = self.calls.iter().filter_map(|held| self.action(held)).collect();
+        let actions = self.within_budget(actions);
+        if !actions.is_empty() {
+            return Step::CallTools(actions);
         }
         if let Some(failed) = self.calls.iter().find(|held| held.ends_run()) {
             let message = format!("nobody can say what became of the call of `{}`", failed.call.name);
@@ -307,10 +327,8 @@ impl Run {
         if let Some(state) = waits.chain(asked).max_by_key(rank) {
             return Step::Wait(state);
         }
-        if self.setup.input == RunInput::Call {
-            return Step::Finish(Ending::Answered);
-        }
-        if self.is_stateless() && self.calls.iter().any(|held| matches!(held.phase, Phase::Delegated { .. }))
+        if self.is_stateless()
+            && self.calls.iter().any(|held| matches!(held.data, CallData::Delegated { .. }))
         {
             return Step::Finish(Ending::ClientTools);
         }
@@ -328,7 +346,7 @@ impl Run {
             || (self.step > 0 && self.calls.is_empty() && !self.is_spoken_to())
             || asked_enough
         {
-            return Step::Finish(match (asked_enough, self.stopped_circling, self.owes_call()) {
+            return Step::Finish(match (asked_enough, self.stopped_for_loop, owes_call(self)) {
                 (true, ..) => Ending::StepLimit,
                 (false, true, _) => Ending::Repeating,
                 (false, false, true) => Ending::WithoutCall,
@@ -337,40 +355,40 @@ impl Run {
         }
         let wanted = self.setup.tool_choice != ToolChoice::None
             && self.step < self.setup.max_steps
-            && !self.stopped_circling;
+            && !self.stopped_for_loop;
         let tools = if wanted { Tools::Offered } else { Tools::Withheld };
         Step::AskModel { step: self.step + 1, attempt: self.restarts + 1, tools }
     }
 
     fn is_asked_what_happened(&self) -> bool {
-        self.calls.iter().any(|held| matches!(held.phase, Phase::AskedOutcome(_)))
+        self.calls.iter().any(|held| matches!(held.data, CallData::AskedOutcome(_)))
     }
 
     fn is_stateless(&self) -> bool {
         matches!(self.setup.input, RunInput::Client { .. })
     }
 
-    fn errand(&self, held: &Call) -> Option<Errand> {
-        if held.phase == Phase::Planned && held.call.id.index >= self.calls_per_step_max {
+    fn action(&self, held: &Call) -> Option<CallAction> {
+        if held.data == CallData::Requested && held.call.id.index >= self.calls_per_step_max {
             return Some(held.too_many(self.calls_per_step_max));
         }
-        match self.course(held) {
-            Course::On => held.errand(),
-            Course::Block(told) => {
+        match self.loop_verdict(held) {
+            LoopVerdict::Continue => held.action(),
+            LoopVerdict::Block(told) => {
                 let failure = Failure::new(FailureKind::Repeating, told.text).with_notice(told.notice);
                 let outcome = Outcome::Refused(failure);
-                Some(Errand::Settle { call: held.call.id.clone(), outcome })
+                Some(CallAction::Settle { call: held.call.id.clone(), outcome })
             }
-            Course::Ask(because) => Some(Errand::AskRepeated { call: held.call.clone(), because }),
+            LoopVerdict::Ask(because) => Some(CallAction::AskRepeated { call: held.call.clone(), because }),
         }
     }
 
     /// Whether a call may be made, as far as circles go. A call that was begun goes on.
-    fn course(&self, held: &Call) -> Course {
-        if held.phase != Phase::Planned || self.setup.input == RunInput::Call {
-            return Course::On;
+    fn loop_verdict(&self, held: &Call) -> LoopVerdict {
+        if held.data != CallData::Requested {
+            return LoopVerdict::Continue;
         }
-        self.circles.course(held.step, &held.call)
+        self.loops.verdict(held.step, &held.call)
     }
 
     /// What is put on record when a person stops the run: every call gets an outcome, then the end.
@@ -399,7 +417,7 @@ impl Run {
 
     /// Whether the call waits for a client to take it.
     pub(crate) fn is_untaken(&self, id: &CallId) -> bool {
-        self.call(id).is_some_and(|held| matches!(held.phase, Phase::Delegated { .. }))
+        self.call(id).is_some_and(|held| matches!(held.data, CallData::Delegated { .. }))
     }
 
     /// Whether it is already on record that the run waits so.

@@ -13,14 +13,16 @@ use std::collections::HashMap;
 
 use helve_dialect::search_reference;
 use helve_model::{Turn, TurnCall};
-use helve_types::{CallId, Fingerprint, Language, Message, Part, Role, RunInput, ToolPart, ToolState};
+use helve_types::{
+    CallId, CallState, Fingerprint, Language, Message, Part, PartState, Role, RunInput, ToolPart,
+};
 use serde_json::{Value, json};
 
 pub(crate) use self::client::brings_results;
 use self::client::client_turns;
 use self::shown::Shown;
 pub(crate) use self::shown::{LEFT_OUT_BYTES_MIN, LEFT_OUT_TOKENS, summed_up};
-use crate::run::{Circles, PRE_SEARCH_STEP, Run};
+use crate::run::{LoopDetector, PRE_SEARCH_STEP, Run};
 
 /// The model that is shown the past.
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +108,7 @@ fn message_turns<'a>(
         turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
-    let told = Told { shown, hints: Circles::hints(message) };
+    let told = Told { shown, hints: LoopDetector::hints(message) };
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
         if let Part::Said { step: Some(heard), text, .. } = first {
@@ -145,7 +147,7 @@ fn message_turns<'a>(
 /// left out: the model may search by itself.
 fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut Vec<Placed<'_>>) {
     let found = parts.iter().find_map(|part| match part {
-        Part::Tool(tool) if tool.state == ToolState::Completed => tool.output.as_ref(),
+        Part::Tool(tool) if tool.state == PartState::Completed => tool.output.as_ref(),
         _ => None,
     });
     let Some(found) = found else { return };
@@ -247,13 +249,13 @@ fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &Told<'_>) -> Placed<'
         (Some(said), _) => match told.shown.in_place_of(tool, said) {
             Some(line) => (Cow::Owned(line), false),
             None => {
-                if tool.state == ToolState::Completed && said.text.len() >= LEFT_OUT_BYTES_MIN {
+                if tool.state == PartState::Completed && said.text.len() >= LEFT_OUT_BYTES_MIN {
                     output = Output::Of(&tool.call);
                 }
                 (Cow::Borrowed(&said.text), false)
             }
         },
-        (None, Some(_)) if tool.state == ToolState::Unknown => (Cow::Owned(unknown(tool)), true),
+        (None, Some(_)) if tool.call_state() == CallState::Unknown => (Cow::Owned(unknown(tool)), true),
         (None, Some(failure)) => (Cow::Owned(format!("Error: {}", failure.message)), true),
         (None, None) => {
             (Cow::Borrowed("Error: there is no result; the run ended before this call did."), true)

@@ -168,8 +168,8 @@ impl View {
             Fact::ToolFailed { call, failure, .. } => self.end(call, "failed", &failure.message),
             Fact::ToolRefused { call, failure, .. } => self.end(call, "refused", &failure.message),
             Fact::ToolUnknown { call, because, .. } => self.end(call, "unknown", because),
-            Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Permission => {
-                _ = question.call.as_ref().map(|call| self.change(call, "asked", ""));
+            Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Permission => {
+                _ = question.call_id().map(|call| self.change(call, "asked", ""));
             }
             Fact::ApprovalAnswered { call: Some(call), answer: Answer::Approve { .. }, .. } => {
                 self.change(call, "approved", "");

@@ -4,7 +4,7 @@
 use helve_agent::{Command, CommandError};
 use helve_store::{Approval, ApprovalFilter, Page, Scope};
 use helve_tool::{conditions, fits_all};
-use helve_types::{Always, Answer, ApprovalId, ApprovalKind, RunId, Within};
+use helve_types::{About, Always, Answer, ApprovalId, RunId, Within};
 use serde_json::Value;
 
 use crate::Runtime;
@@ -89,37 +89,38 @@ const COVERED_MAX: usize = 200;
 /// Whether a question is about a call that the consent covers. Who is warned, or asked because a run goes round in
 /// circles, decides about that call alone.
 fn is_like(said: &Approval, other: &Approval, always: &Always) -> bool {
-    let (mine, its) = (&said.question, &other.question);
+    let (Some(mine), About::Permission { call: its, repeats: false }) =
+        (said.question.call(), &other.question.about)
+    else {
+        return false;
+    };
     let sent = serde_json::from_str(&its.arguments).unwrap_or(Value::Null);
-    its.kind == ApprovalKind::Permission
-        && !its.repeats
-        && its.warnings.is_empty()
+    its.warnings.is_empty()
         && (&*its.tool, &*its.version) == (&*mine.tool, &*mine.version)
         && fits_all(&always.arguments, &sent)
 }
 
 /// What is wrong with a consent that outlives its call, if anything.
 fn check(always: &Always, edited: Option<&str>, held: &Approval) -> Result<(), String> {
-    let question = &held.question;
-    if question.kind != ApprovalKind::Permission {
+    let About::Permission { call, repeats } = &held.question.about else {
         return Err(
             "only a question whether a call may run can be answered for always; answer it once".into()
         );
-    }
+    };
     // Whoever looks at a circle sees one run, and not what else the tool may be called for.
-    if question.repeats && always.within != Within::Run {
+    if *repeats && always.within != Within::Run {
         return Err("this call repeats itself in this run; say `run`, or answer it once".into());
     }
-    if question.repeats && question.version.is_empty() {
+    if *repeats && call.version.is_empty() {
         return Err(
             "this call cannot be made, so there is nothing to allow for always; answer it once, or with a no"
                 .into(),
         );
     }
-    if question.version.is_empty() {
+    if call.version.is_empty() {
         return Err("the question does not say which version of the tool it is about; answer it once".into());
     }
     // Those that will be sent. If they cannot be read they fit nothing.
-    let sent = serde_json::from_str(edited.unwrap_or(&question.arguments)).unwrap_or(Value::Null);
+    let sent = serde_json::from_str(edited.unwrap_or(&call.arguments)).unwrap_or(Value::Null);
     conditions(always, &sent).map(drop)
 }

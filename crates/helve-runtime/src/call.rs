@@ -1,30 +1,26 @@
 //! One tool call without a model: for the command line and for programs, on record like any other.
+//!
+//! It is a run whose only call is requested before it is driven; the driver does the rest.
 
-mod before;
-
-use std::pin::pin;
 use std::sync::Arc;
 
-use helve_agent::{Command, CommandError, call_span};
-use helve_store::{Entry, IdempotencyKey, NewRun, Opened, Place, Recorded, RunJournal, StoreError};
-use helve_tool::{CallContext, Fault, Outcome, Pipeline, Progress, SkippedGuards};
+use futures_util::StreamExt;
+use helve_agent::{DirectCall, DriveError, Driver, DriverParts, Follower, Frame, Run, RunTools};
+use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
+use helve_tool::{Outcome, Pipeline, Progress, SkippedGuards, Unknown};
 use helve_types::{
-    CallId, Cancelled, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState,
-    ToolCall, ToolChoice, Trail, UserId, language_of,
+    CallId, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, ToolCall, ToolChoice, Trail,
+    UserId,
 };
-use tokio::sync::mpsc::UnboundedReceiver;
-use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error_span};
 
-use self::before::came_of;
-use crate::order::{Order, Terms};
-use crate::slots::DriverSlot;
+use crate::origin::{CallOrigin, CallPermissions};
 use crate::{Runtime, Shared, StartError};
 
 /// How a call is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallOptions {
-    pub order: Order,
+    pub origin: CallOrigin,
     /// Neither answered from the cache nor shared with another call.
     pub skip_cache: bool,
     /// Past the limits of the tool and of the user.
@@ -59,40 +55,136 @@ impl Runtime {
         if let Some(run) = shared.begun_before(&user, options.key.as_ref()).await? {
             return shared.called_before(run).await;
         }
-        shared.must_have_budget(&user, options.order.agent()).await?;
+        shared.must_have_budget(&user, options.origin.agent()).await?;
         let pass = shared.admit(&user).await?;
         let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
         let called = async move {
-            let _turn = pass;
-            let (run, reply) = (shared.env().world.run_id(), shared.env().world.message_id());
+            let env = shared.env();
+            let (run, reply) = (env.world.run_id(), env.world.message_id());
             // Before it is on record, so that nobody takes it for one that was left behind.
-            let slot = shared.slots.take(run).ok_or(StartError::Closing)?;
+            let (slot, commands) = shared.slots.take(run).ok_or(StartError::Closing)?;
             let new = new_run(&shared, run, reply, &user, format!("{tool} {arguments}"), &options);
-            let started = new.started.clone();
-            let epoch = match shared.env().store.open_run(new).await? {
+            let (setup, started) = (new.setup.clone(), new.started.clone());
+            let epoch = match env.store.open_run(new).await? {
                 Opened::New { epoch, .. } => epoch,
                 Opened::Replayed { run } => return shared.called_before(run).await,
             };
+            let feed = env.feed(run);
+            feed.publish(std::slice::from_ref(&started));
+            let follower = Follower::from_start(env.store.clone(), feed, run);
+            let mut machine = Run::new(run, setup, reply, started.event.at);
+            machine.apply(started.event.at, &started.event.fact);
             let call = ToolCall {
                 id: CallId::new(run, 1, 0),
                 provider_id: None,
-                name: tool.clone(),
+                name: tool,
                 arguments,
                 repairs: vec![],
             };
-            let journal = shared.env().journal(run, epoch, 1);
-            shared.env().feed(run).publish(&[started]);
-            let spans = (error_span!("run", %run), call_span(&call.id, &tool));
-            let open = Open { run, reply, user, order: options.order, journal, call };
-            let skip = SkippedGuards { cache: options.skip_cache, limit: options.skip_limit };
-            let call = open.execute(&shared, slot, skip, progress);
-            call.instrument(spans.1).instrument(spans.0).await
+            let span = error_span!("run", %run);
+            let tools = shared.direct_call_tools(options.origin, &user, &call);
+            let journal = env.journal(run, epoch, 1);
+            journal.record(requested(call)).await?;
+            let parts = DriverParts {
+                run: machine,
+                user,
+                conversation: None,
+                history: vec![],
+                journal,
+                tools,
+                commands,
+                pass: Some(pass),
+                hold: None,
+                direct: DirectCall {
+                    skip: SkippedGuards { cache: options.skip_cache, limit: options.skip_limit },
+                    progress,
+                },
+            };
+            let mut driver = Driver::new(&shared.context, parts);
+            match Shared::drive_run(slot, &mut driver).instrument(span).await {
+                Ok(_) => shared.outcome(run, follower).await,
+                Err(DriveError::Halted) => Err(StartError::Closing),
+                Err(DriveError::Store(error)) => Err(error.into()),
+            }
         };
         let ended = self.shared.context.tasks.spawn(called.in_current_span()).await;
         ended.unwrap_or_else(|error| {
             Err(StoreError::Unavailable(format!("the call broke down: {error}")).into())
         })
     }
+}
+
+impl Shared {
+    /// What a direct call is made with.
+    pub(crate) fn direct_call_tools(
+        &self,
+        origin: CallOrigin,
+        user: &UserId,
+        call: &ToolCall,
+    ) -> Arc<RunTools> {
+        let CallPermissions { toolbox, rules, stand_ins } = CallPermissions::of(self, origin, user, call);
+        let pipeline = Pipeline::new(rules)
+            .with_hooks(self.env().settings.hooks.clone())
+            .with_stand_ins(self.env().catalogue.registry().clone(), stand_ins);
+        Arc::new(RunTools::for_direct_call(toolbox, Arc::new(pipeline)))
+    }
+
+    /// What came of a call that was made before, once it is over.
+    async fn called_before(&self, run: RunId) -> Result<Called, StartError> {
+        let follower = Follower::new(self.env().store.clone(), self.env().feed(run), run, 0);
+        let called = self.outcome(run, follower).await?;
+        Ok(Called { replayed: true, ..called })
+    }
+
+    /// What came of the call of a run, as its log tells it.
+    async fn outcome(&self, run: RunId, mut follower: Follower) -> Result<Called, StartError> {
+        let mut came = None;
+        while let Some(frame) = follower.next().await {
+            let Frame::Event(recorded) = frame? else { continue };
+            came = outcome_of(&recorded.event.fact).or(came);
+        }
+        match came {
+            Some((call, outcome, trail)) => Ok(Called { run, call, outcome, trail, replayed: false }),
+            None if self.context.shutdown.closing.is_cancelled() => Err(StartError::Closing),
+            None => {
+                let problem = format!("the call of run {run} has no outcome on record");
+                Err(StoreError::Unavailable(problem).into())
+            }
+        }
+    }
+}
+
+fn requested(call: ToolCall) -> Fact {
+    Fact::ToolRequested {
+        step: call.id.step,
+        call: call.id,
+        provider_id: None,
+        tool: call.name,
+        arguments: call.arguments,
+        part: None,
+        replaces: None,
+        repairs: vec![],
+    }
+}
+
+/// What a fact says has come of a call.
+fn outcome_of(fact: &Fact) -> Option<(CallId, Outcome, Trail)> {
+    let (call, outcome, trail) = match fact.clone() {
+        Fact::ToolFinished { call, output, trail } => (call, Outcome::Finished(output), trail),
+        Fact::ToolFailed { call, failure, trail } => (call, Outcome::Failed(failure), trail),
+        Fact::ToolRefused { call, failure, trail } => (call, Outcome::Refused(failure), trail),
+        Fact::ToolUnknown { call, sent_at, because, request, checked, then, trail, .. } => {
+            (call, Outcome::Unknown(Unknown { sent_at, because, request, checked, then }), trail)
+        }
+        Fact::ToolDelegated { call, tool, arguments, trail } => {
+            (call, Outcome::Delegated { tool, arguments: arguments.unwrap_or_default() }, trail)
+        }
+        Fact::ApprovalAsked(question) => {
+            (question.call_id()?.clone(), Outcome::Asked(question), Trail::default())
+        }
+        _ => return None,
+    };
+    Some((call, outcome, trail))
 }
 
 /// What is put on record before anything else.
@@ -104,7 +196,7 @@ fn new_run(
     text: String,
     options: &CallOptions,
 ) -> NewRun {
-    let agent = options.order.agent();
+    let agent = options.origin.agent();
     let fact = Fact::RunStarted(RunStarted {
         agent: agent.into(),
         model: String::new(),
@@ -122,106 +214,6 @@ fn new_run(
         message: None,
         started: Arc::new(Recorded::new(1, shared.env().world.now(), fact)),
         key: options.key.clone(),
-    }
-}
-
-/// A run that is one call, and that is on record.
-struct Open {
-    run: RunId,
-    reply: MessageId,
-    user: UserId,
-    order: Order,
-    journal: RunJournal,
-    call: ToolCall,
-}
-
-impl Open {
-    /// What the call is made with.
-    fn terms(&self, shared: &Shared, cancel: CancellationToken) -> (Pipeline, CallContext) {
-        let terms = Terms::of(shared, self.order, &self.user, &self.call);
-        let cx = CallContext {
-            run: self.run,
-            conversation: None,
-            message: Some(self.reply),
-            call: self.call.id.clone(),
-            user: self.user.clone(),
-            agent: self.order.agent().into(),
-            language: language_of(&self.call.arguments),
-            attempts_before: 0,
-            grant: None,
-            // A person orders it: no model has read anything.
-            taint: Arc::default(),
-            skip: SkippedGuards::default(),
-            early: helve_tool::Early::No,
-            toolbox: Arc::new(terms.toolbox),
-            journal: self.journal.clone(),
-            cancel,
-            progress: Progress::default(),
-            world: shared.env().world.clone(),
-        };
-        let pipeline = Pipeline::new(terms.rules)
-            .with_hooks(shared.env().settings.hooks.clone())
-            .with_stand_ins(shared.env().catalogue.registry().clone(), terms.stand_ins);
-        (pipeline, cx)
-    }
-
-    async fn execute(
-        self,
-        shared: &Shared,
-        (slot, mut commands): (DriverSlot, UnboundedReceiver<Command>),
-        skip: SkippedGuards,
-        progress: Progress,
-    ) -> Result<Called, StartError> {
-        let cancel = shared.context.shutdown.halt.child_token();
-        let (pipeline, cx) = self.terms(shared, cancel.clone());
-        let cx = CallContext { skip, progress, ..cx };
-        let Self { run, journal, call, .. } = self;
-        let requested = Fact::ToolRequested {
-            step: 1,
-            call: call.id.clone(),
-            provider_id: None,
-            tool: call.name.clone(),
-            arguments: call.arguments.clone(),
-            part: None,
-            replaces: None,
-            repairs: vec![],
-        };
-        journal.record(requested).await?;
-        let mut stopped_by = None;
-        let mut executed = pin!(pipeline.execute(&call, &cx));
-        let outcome = loop {
-            tokio::select! {
-                executed = &mut executed => match executed {
-                    Ok(outcome) => break outcome,
-                    Err(Fault::Journal(error)) => return Err(error.into()),
-                },
-                Some(command) = commands.recv() => match command {
-                    Command::Cancel { by, reply } => {
-                        stopped_by.get_or_insert(by);
-                        cancel.cancel();
-                        _ = reply.send(Ok(()));
-                    }
-                    other => other.reply(Err(CommandError::NobodyListens)),
-                },
-            }
-        };
-        let trail = trail_of(&journal);
-        let (end, state) = match stopped_by {
-            Some(by) => (Fact::RunCancelled(Cancelled { by }), RunState::Cancelled),
-            None => (Fact::RunFinished { ending: Ending::Answered }, RunState::Completed),
-        };
-        journal.commit(Entry { state: Some(state), ..end.into() }).await?;
-        leave(&slot, &mut commands);
-        Ok(Called { run, call: call.id.clone(), outcome, trail, replayed: false })
-    }
-}
-
-/// Nobody who spoke in the last moment is left without an answer.
-fn leave(slot: &DriverSlot, commands: &mut UnboundedReceiver<Command>) {
-    while !slot.release(commands) {
-        while let Ok(command) = commands.try_recv() {
-            command.reply(Err(CommandError::Over));
-        }
     }
 }
 
@@ -244,11 +236,4 @@ fn setup(agent: &str) -> RunSetup {
         end_when_refused: false,
         input: RunInput::Call,
     }
-}
-
-/// What was put on record about the stages.
-fn trail_of(journal: &RunJournal) -> Trail {
-    let written = journal.take_written();
-    let came = written.iter().rev().find_map(|recorded| came_of(&recorded.event.fact));
-    came.map(|(_, _, trail)| trail).unwrap_or_default()
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use helve_agent::Command;
-use helve_store::{CallState, Execution, ExecutionFilter, ExecutionPage, Scope, StoreError};
-use helve_types::Question;
+use helve_store::{Execution, ExecutionFilter, ExecutionPage, Scope, StoreError};
+use helve_types::{CallState, Question};
 
 use crate::Shared;
 

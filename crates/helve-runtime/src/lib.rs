@@ -8,7 +8,7 @@ mod answer;
 mod budget;
 mod call;
 mod client;
-mod order;
+mod origin;
 mod probe;
 mod recover;
 mod slots;
@@ -36,7 +36,7 @@ use tracing::{Instrument, error_span};
 pub use self::budget::BudgetReport;
 pub use self::call::{CallOptions, Called};
 use self::client::is_client_name;
-pub use self::order::Order;
+pub use self::origin::CallOrigin;
 use self::recover::Recovery;
 use self::slots::{DriverSlot, DriverSlots};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
@@ -300,30 +300,34 @@ impl Shared {
     fn spawn(self: &Arc<Self>, slot: DriverSlot, mut driver: Driver) {
         let run = slot.run();
         let driving = async move {
-            loop {
-                match driver.drive().await {
-                    Ok(Left::Waiting) if slot.release(driver.commands()) => break,
-                    // Somebody spoke in the last moment.
-                    Ok(Left::Waiting) => {}
-                    Ok(Left::Over) => {
-                        // Nobody who spoke in the last moment is left without an answer.
-                        while !slot.release(driver.commands()) {
-                            driver.answer_late().await;
-                        }
-                        break;
-                    }
-                    Err(DriveError::Halted) => break,
-                    Err(DriveError::Store(StoreError::Fenced(_))) => {
-                        tracing::warn!(%run, "another process has taken the run over");
-                        break;
-                    }
-                    Err(DriveError::Store(error)) => {
-                        tracing::error!(%run, %error, "the run stops where its log ends");
-                        break;
-                    }
+            match Self::drive_run(slot, &mut driver).await {
+                Ok(_) | Err(DriveError::Halted) => {}
+                Err(DriveError::Store(StoreError::Fenced(_))) => {
+                    tracing::warn!(%run, "another process has taken the run over");
+                }
+                Err(DriveError::Store(error)) => {
+                    tracing::error!(%run, %error, "the run stops where its log ends");
                 }
             }
         };
         self.context.tasks.spawn(driving.instrument(error_span!("run", %run)));
+    }
+
+    /// Drives the run until it is over or waits for somebody.
+    async fn drive_run(slot: DriverSlot, driver: &mut Driver) -> Result<Left, DriveError> {
+        loop {
+            match driver.drive().await? {
+                Left::Waiting if slot.release(driver.commands()) => return Ok(Left::Waiting),
+                // A command came in the last moment.
+                Left::Waiting => {}
+                Left::Over => {
+                    // No command of the last moment is left without an answer.
+                    while !slot.release(driver.commands()) {
+                        driver.answer_late().await;
+                    }
+                    return Ok(Left::Over);
+                }
+            }
+        }
     }
 }

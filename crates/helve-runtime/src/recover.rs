@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use helve_agent::{
-    Agent, BY_TIME, Command, CommandError, Driver, DriverParts, Errand, Run, RunTools, Step, StepHold, ending,
+    Agent, BY_TIME, CallAction, Command, CommandError, DirectCall, Driver, DriverParts, Run, RunTools, Step,
+    StepHold, ending,
 };
 use helve_guard::AdmissionPermit;
 use helve_store::{ApprovalFilter, Claimed, Entry, RunJournal, RunRecord, Scope, StoreError};
@@ -20,7 +21,7 @@ use tokio::sync::{Semaphore, oneshot};
 use crate::client::sweep_clients;
 use crate::slots::DriverSlot;
 use crate::trials::{CRASHES_MAX, Trial, Trials};
-use crate::{Order, Runtime, Shared};
+use crate::{CallOrigin, Runtime, Shared};
 
 /// Runs that are taken up at the same time.
 const AT_ONCE: usize = 8;
@@ -51,10 +52,10 @@ pub(super) struct ResumePermits {
 }
 
 /// What is recorded when a run is taken up.
-struct ResumePlan<'a> {
+struct ResumePlan {
     entry: Entry,
-    /// The agent that it goes on with, or why it does not go on.
-    agent: Result<&'a Agent, &'static str>,
+    /// Why it does not go on, if it does not.
+    problem: Option<&'static str>,
 }
 
 /// What is logged about a run that is left alone.
@@ -233,17 +234,11 @@ impl Shared {
             }
         };
         self.env().world.fate.at("run.claimed");
-        if claimed.record.setup.input == RunInput::Call {
-            let looks = !counts_as_crash || claimed.record.resumes < CRASHES_MAX;
-            let ended = self.clone().end_call(slot, claimed, commands, looks);
-            self.context.tasks.spawn(async move {
-                let _permits = permits;
-                ended.await
-            });
-            return true;
-        }
+        let is_direct_call = claimed.record.setup.input == RunInput::Call;
         let Some(driver) = self.driver(claimed, commands, permits, reason).await else { return false };
-        self.env().run_counters.resumed();
+        if !is_direct_call {
+            self.env().run_counters.resumed();
+        }
         self.spawn(slot, driver);
         true
     }
@@ -277,8 +272,8 @@ impl Shared {
             return None;
         }
         let plan = self.plan_resume(&run, &record, reason, journal.now());
-        let agent = self.record_resume(plan, &record, &journal).await?;
-        let tools = self.tools_of_run(agent, &record).await?;
+        self.record_resume(plan, &record, &journal).await?;
+        let tools = self.tools_of_run(&record, &run).await?;
         let parts = DriverParts {
             tools,
             run,
@@ -289,28 +284,29 @@ impl Shared {
             commands,
             pass: permits.pass,
             hold: permits.trial.map(|trial| Box::new(trial) as StepHold),
+            direct: DirectCall::default(),
         };
         Some(Driver::new(&self.context, parts))
     }
 
     /// What is to be recorded about a run that is taken up, and whether it goes on.
-    fn plan_resume(
-        &self,
-        run: &Run,
-        record: &RunRecord,
-        reason: ResumeReason,
-        now: Timestamp,
-    ) -> ResumePlan<'_> {
-        let Some(agent) = self.env().agent(&record.setup.agent) else {
+    fn plan_resume(&self, run: &Run, record: &RunRecord, reason: ResumeReason, now: Timestamp) -> ResumePlan {
+        let is_direct_call = record.setup.input == RunInput::Call;
+        if !is_direct_call && self.env().agent(&record.setup.agent).is_none() {
             return ResumePlan {
                 entry: without_agent(run, now),
-                agent: Err("its agent is gone; it ends here"),
+                problem: Some("its agent is gone; it ends here"),
             };
-        };
+        }
         let entry = match reason {
             ResumeReason::Interrupted if record.resumes >= CRASHES_MAX => {
-                let entry = self.needs_attention(run.clone(), record, now);
-                return ResumePlan { entry, agent: Err(LEFT_ALONE) };
+                return if is_direct_call {
+                    let entry = ending(run, run.cut_off(), RunState::Failed, now);
+                    ResumePlan { entry, problem: Some("its call ended the server three times") }
+                } else {
+                    let entry = self.needs_attention(run.clone(), record, now);
+                    ResumePlan { entry, problem: Some(LEFT_ALONE) }
+                };
             }
             // For readers of the log it is the first try: none is for a person.
             ResumeReason::Interrupted | ResumeReason::Stopped => {
@@ -319,18 +315,15 @@ impl Shared {
             ResumeReason::Requested => {
                 Entry { state: Some(RunState::Running), ..resumed(run.clone(), 0, now) }
             }
+            // The caller of a direct call is gone with the driver, whoever asks for it now.
+            ResumeReason::Command if is_direct_call => resumed(run.clone(), record.resumes.max(1), now),
             ResumeReason::Command => Entry::default(),
         };
-        ResumePlan { entry, agent: Ok(agent) }
+        ResumePlan { entry, problem: None }
     }
 
-    /// Records the plan. Gives the agent if the run goes on.
-    async fn record_resume<'a>(
-        &self,
-        plan: ResumePlan<'a>,
-        record: &RunRecord,
-        journal: &RunJournal,
-    ) -> Option<&'a Agent> {
+    /// Records the plan. None if the run does not go on.
+    async fn record_resume(&self, plan: ResumePlan, record: &RunRecord, journal: &RunJournal) -> Option<()> {
         let state = plan.entry.state;
         if !plan.entry.facts.is_empty()
             && let Err(error) = journal.commit(plan.entry).await
@@ -338,19 +331,27 @@ impl Shared {
             tracing::error!(run = %record.run, %error, "run not resumed: its log cannot be written");
             return None;
         }
-        if let Some(state) = state {
+        if let Some(state) = state
+            && record.setup.input != RunInput::Call
+        {
             self.env().run_counters.ended(state);
         }
-        match plan.agent {
-            Ok(agent) => Some(agent),
-            Err(problem) => {
+        match plan.problem {
+            None => Some(()),
+            Some(problem) => {
                 tracing::error!(run = %record.run, agent = record.setup.agent, problem, "run not resumed");
                 None
             }
         }
     }
 
-    async fn tools_of_run(&self, agent: &Agent, record: &RunRecord) -> Option<Arc<RunTools>> {
+    /// The tools that the run goes on with.
+    async fn tools_of_run(&self, record: &RunRecord, run: &Run) -> Option<Arc<RunTools>> {
+        if record.setup.input == RunInput::Call {
+            let origin = CallOrigin::of(&record.setup);
+            return Some(self.direct_call_tools(origin, &record.user, &run.direct_call()));
+        }
+        let agent = self.env().agent(&record.setup.agent)?;
         match self.pinned_tools(agent, record).await {
             Ok(tools) => Some(Arc::new(tools)),
             Err(error) => {
@@ -367,16 +368,16 @@ impl Shared {
         let resumed = Fact::RunResumed { resume: record.resumes };
         machine.apply(now, &resumed);
         let mut facts = vec![resumed];
-        if let Step::CallTools(errands) = machine.next_step() {
-            facts.extend(errands.into_iter().filter_map(|errand| self.record_unknown(errand)));
+        if let Step::CallTools(actions) = machine.next_step() {
+            facts.extend(actions.into_iter().filter_map(|action| self.record_unknown(action)));
         }
         facts.push(Fact::RunWaiting { state });
         Entry { state: Some(state), ..facts.into() }
     }
 
     /// That nobody knows what became of a call that was cut off, if that is so.
-    fn record_unknown(&self, errand: Errand) -> Option<Fact> {
-        let Errand::Lose { call, sent_at, because } = errand else { return None };
+    fn record_unknown(&self, action: CallAction) -> Option<Fact> {
+        let CallAction::RecordUnknown { call, sent_at, because } = action else { return None };
         let tool = self.env().catalogue.registry().get(&call.name);
         Some(Fact::ToolUnknown {
             call: call.id,
@@ -411,7 +412,7 @@ fn without_agent(machine: &Run, now: Timestamp) -> Entry {
 
 /// Whether a command line made it, in a process of its own. All others are this server's, or were its predecessor's.
 fn is_of_a_command(record: &RunRecord) -> bool {
-    record.setup.input == RunInput::Call && Order::of(&record.setup) == Order::CommandLine
+    record.setup.input == RunInput::Call && CallOrigin::of(&record.setup) == CallOrigin::CommandLine
 }
 
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being

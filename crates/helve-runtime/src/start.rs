@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use helve_agent::{Agent, AgentSettings, Driver, DriverParts, Follower, Run, RunTools};
+use helve_agent::{Agent, AgentSettings, DirectCall, Driver, DriverParts, Follower, Run, RunTools};
 use helve_model::fleet::prompt_mode::{joined, profile_of};
 use helve_model::fleet::{ChooseError, Chosen, choose, list};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
@@ -181,6 +181,7 @@ impl Runtime {
             commands,
             pass,
             hold: None,
+            direct: DirectCall::default(),
         };
         shared.spawn(slot, Driver::new(&shared.context, parts));
         Ok(Started { run, conversation, replayed: false, follower })

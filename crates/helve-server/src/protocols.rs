@@ -2,6 +2,7 @@
 
 pub(crate) mod accumulated_text;
 pub(crate) mod agent;
+pub(crate) mod call_words;
 pub(crate) mod chat;
 pub(crate) mod client_tools;
 pub(crate) mod request_params;

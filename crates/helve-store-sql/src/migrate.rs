@@ -59,6 +59,11 @@ const SQLITE: &[Migration] = &[
         name: "tool_grants",
         sql: include_str!("../migrations/sqlite/0016_tool_grants.sql"),
     },
+    Migration {
+        number: 18,
+        name: "call_states",
+        sql: include_str!("../migrations/sqlite/0018_call_states.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]
@@ -261,6 +266,60 @@ mod tests {
                 (mei(), None, None, None),
             ]
         );
+    }
+
+    #[test]
+    fn calls_of_older_databases_get_the_words_of_today() {
+        let connection = Connection::open_in_memory().unwrap();
+        let states = SQLITE.iter().find(|known| known.name == "call_states").unwrap();
+        let before = SQLITE.iter().filter(|known| known.number < states.number);
+        before.for_each(|known| connection.execute_batch(known.sql).unwrap());
+        let call = "id, step, tool, arguments, attempt, trail, requested_at, state, bad_end, failure";
+        connection
+            .execute_batch(&format!(
+                r#"INSERT INTO users VALUES ('mei', 1);
+                 INSERT INTO runs (id, user, history, state, epoch, owner, resumes, created_at)
+                     VALUES (x'01', 'mei', 0, 'completed', 1, 'o', 0, 1);
+                 INSERT INTO tool_calls (run, {call}) VALUES
+                     (x'01', 'a', 1, 'look', '{{}}', 0, '[]', 1, 'planned', NULL, NULL),
+                     (x'01', 'b', 1, 'look', '{{}}', 1, '[]', 1, 'started', NULL, NULL),
+                     (x'01', 'c', 1, 'look', '{{}}', 1, '[]', 1, 'succeeded', NULL, NULL),
+                     (x'01', 'd', 1, 'look', '{{}}', 0, '[]', 1, 'denied', 'denied', 'denied'),
+                     (x'01', 'e', 1, 'look', '{{}}', 0, '[]', 1, 'failed', 'failed', 'bad_arguments'),
+                     (x'01', 'f', 1, 'look', '{{}}', 1, '[]', 1, 'failed', 'failed', 'timed_out'),
+                     (x'01', 'g', 1, 'look', '{{}}', 1, '[]', 1, 'failed', 'failed', 'cancelled'),
+                     (x'01', 'h', 1, 'look', '{{}}', 0, '[]', 1, 'failed', 'failed', 'cancelled'),
+                     (x'01', 'i', 1, 'look', '{{}}', 0, '[]', 1, 'expired', 'expired', 'unanswered');
+                 INSERT INTO run_events VALUES (x'01', 2, 'tool.failed', '{{"call":"g"}}'),
+                     (x'01', 3, 'tool.refused', '{{"call":"h"}}');"#
+            ))
+            .unwrap();
+        connection.execute_batch(states.sql).unwrap();
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let rows: Vec<(String, Option<String>)> = connection
+            .prepare("SELECT state, bad_end FROM tool_calls ORDER BY id")
+            .unwrap()
+            .query_map([], row)
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let words: Vec<_> = rows.iter().map(|(state, end)| (state.as_str(), end.as_deref())).collect();
+        let bad = |word| (word, Some(word));
+        assert_eq!(
+            words,
+            [
+                ("requested", None),
+                ("running", None),
+                ("finished", None),
+                bad("refused"),
+                bad("refused"),
+                bad("failed"),
+                bad("failed"),
+                bad("refused"),
+                bad("expired"),
+            ]
+        );
+        assert!(words.iter().all(|(state, _)| helve_types::CallState::parse(state).is_some()));
     }
 
     #[test]

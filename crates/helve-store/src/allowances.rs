@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use helve_types::{
-    Always, Answer, ApprovalId, ApprovalKind, ConversationId, Question, RunId, Timestamp, UserId, Within,
+    About, Always, Answer, ApprovalId, ConversationId, Question, RunId, Timestamp, UserId, Within,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -47,16 +47,14 @@ impl Allowance {
         at: Timestamp,
     ) -> Option<Self> {
         let Answer::Approve { always: Some(always), .. } = answer else { return None };
-        if question.kind != ApprovalKind::Permission {
-            return None;
-        }
+        let About::Permission { call, .. } = &question.about else { return None };
         let Always { within, arguments, .. } = always;
         Some(Self {
             id: question.approval,
             user: of.user.clone(),
             agent: of.agent.to_owned(),
-            tool: question.tool.clone(),
-            version: question.version.clone(),
+            tool: call.tool.clone(),
+            version: call.version.clone(),
             within: *within,
             run: of.run,
             conversation: of.conversation,

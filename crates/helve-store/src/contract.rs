@@ -19,8 +19,8 @@ mod tools;
 use std::sync::Arc;
 
 use helve_types::{
-    ApprovalKind, CallId, ConversationId, Effect, Ending, Fact, Message, Mode, ModelParams, Question, RunId,
-    RunInput, RunSetup, RunStarted, RunState, Timestamp, ToolChoice, UserId, World,
+    About, AskedCall, CallId, ConversationId, Effect, Ending, Fact, Message, Mode, ModelParams, Question,
+    RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp, ToolChoice, UserId, World,
 };
 
 use crate::{Append, NewRun, Opened, Place, Recorded, Scope, Store, StoreError, Urgency};
@@ -271,20 +271,21 @@ fn started(call: &CallId, attempt: u32) -> Fact {
 fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
     Question {
         approval: actor.world.approval_id(),
-        call: Some(call.clone()),
-        kind: ApprovalKind::Permission,
-        tool: "send_mail".into(),
-        version: "v1".into(),
-        arguments: "{}".into(),
-        request: None,
-        sent_at: None,
-        checked: None,
-        warnings: vec![],
-        cautions: vec![],
-        reasons: vec![],
-        repeats: false,
-        effect: Effect::NonIdempotent,
+        about: About::Permission {
+            call: Box::new(AskedCall {
+                id: call.clone(),
+                tool: "send_mail".into(),
+                version: "v1".into(),
+                arguments: "{}".into(),
+                request: None,
+                effect: Effect::NonIdempotent,
+                warnings: vec![],
+                cautions: vec![],
+            }),
+            repeats: false,
+        },
         because: "it cannot be taken back".into(),
+        reasons: vec![],
         binding: "hash".into(),
         expires_at,
     }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use helve_types::{CallId, RunId, Timestamp, UserId};
+use helve_types::{CallId, CallState, RunId, Timestamp, UserId};
 
-use crate::{CallRecord, CallState};
+use crate::CallRecord;
 
 /// Which calls are looked for; what is not said does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,21 +68,6 @@ impl FromStr for Mark {
         let (at, call) = text.split_once('.').ok_or_else(wrong)?;
         let requested_at = Timestamp(at.parse().map_err(|_| wrong())?);
         Ok(Self { requested_at, call: call.parse().map_err(|_| wrong())? })
-    }
-}
-
-impl CallState {
-    /// Whether something is still to come.
-    pub fn is_open(self) -> bool {
-        match self {
-            Self::Planned
-            | Self::Asked
-            | Self::Approved
-            | Self::Started
-            | Self::Delegated
-            | Self::Claimed => true,
-            Self::Succeeded | Self::Failed | Self::Denied | Self::Expired | Self::Unknown => false,
-        }
     }
 }
 

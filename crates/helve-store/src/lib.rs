@@ -43,9 +43,9 @@ pub use offers::ToolOffer;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, Plans, UserPlan};
 pub use projection::{CallChange, CallResult, call_change, resets_crash_count, sent_to};
 pub use records::{
-    ActFor, Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
-    Conversation, DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter,
-    RunRecord, Scope, Share, Token, TokenRights, Urgency, Whole,
+    ActFor, Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, Claimed, Conversation,
+    DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter, RunRecord, Scope,
+    Share, Token, TokenRights, Urgency, Whole,
 };
 pub use rows::Rows;
 pub use store::{Store, StoreFuture};

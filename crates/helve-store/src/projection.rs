@@ -1,12 +1,10 @@
 //! How a fact changes the ledger row of its call: a pure table, so that all stores derive the same rows.
 
-use helve_types::{Answer, Effect, Fact, Failure, FailureKind, Trail};
-
-use crate::CallState;
+use helve_types::{Answer, CallState, Effect, Fact, Failure, Trail};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallChange<'a> {
-    Plan {
+    Request {
         step: u32,
         tool: &'a str,
         arguments: &'a str,
@@ -21,16 +19,16 @@ pub enum CallChange<'a> {
     },
     Move(CallState),
     /// A client is to run it, or has begun to.
-    Hand {
+    GiveToClient {
         state: CallState,
         arguments: Option<&'a str>,
     },
     /// Nobody knows what became of it.
-    Lose {
+    Unknown {
         because: &'a str,
         trail: &'a Trail,
     },
-    Settle {
+    End {
         state: CallState,
         trail: &'a Trail,
         result: CallResult<'a>,
@@ -75,7 +73,7 @@ pub fn resets_crash_count(fact: &Fact) -> bool {
 pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
     Some(match fact {
         Fact::ToolRequested { step, provider_id, tool, arguments, .. } => {
-            CallChange::Plan { step: *step, tool, arguments, provider_id: provider_id.as_deref() }
+            CallChange::Request { step: *step, tool, arguments, provider_id: provider_id.as_deref() }
         }
         Fact::ToolStarted { tool, version, effect, attempt, arguments, .. } => CallChange::Start {
             tool,
@@ -85,21 +83,22 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
             arguments: arguments.as_deref(),
         },
         Fact::ToolDelegated { arguments, .. } => {
-            CallChange::Hand { state: CallState::Delegated, arguments: arguments.as_deref() }
+            CallChange::GiveToClient { state: CallState::Delegated, arguments: arguments.as_deref() }
         }
-        Fact::ToolClaimed { .. } => CallChange::Hand { state: CallState::Claimed, arguments: None },
+        Fact::ToolClaimed { .. } => CallChange::GiveToClient { state: CallState::Claimed, arguments: None },
         Fact::ToolFinished { output, trail, .. } => {
             let bytes = output.whole_bytes.unwrap_or(output.text.len() as u64);
-            CallChange::Settle { state: CallState::Succeeded, trail, result: CallResult::Output { bytes } }
+            CallChange::End { state: CallState::Finished, trail, result: CallResult::Output { bytes } }
         }
         Fact::ToolFailed { failure, trail, .. } => {
-            CallChange::Settle { state: CallState::Failed, trail, result: CallResult::Failure(failure) }
+            CallChange::End { state: CallState::Failed, trail, result: CallResult::Failure(failure) }
         }
         Fact::ToolRefused { failure, trail, .. } => {
-            CallChange::Settle { state: refused(failure), trail, result: CallResult::Failure(failure) }
+            let state = CallState::of_refusal(failure.kind);
+            CallChange::End { state, trail, result: CallResult::Failure(failure) }
         }
-        Fact::ToolUnknown { because, trail, .. } => CallChange::Lose { because, trail },
-        Fact::ApprovalAsked(question) => match question.kind {
+        Fact::ToolUnknown { because, trail, .. } => CallChange::Unknown { because, trail },
+        Fact::ApprovalAsked(question) => match question.kind() {
             helve_types::ApprovalKind::Permission => CallChange::Move(CallState::Asked),
             helve_types::ApprovalKind::Outcome | helve_types::ApprovalKind::Budget => return None,
         },
@@ -135,13 +134,5 @@ pub fn sent_to(fact: &Fact) -> Option<&str> {
         Fact::ToolStarted { tool, instead, .. } => Some(instead.as_deref().unwrap_or(tool)),
         Fact::ToolDiscarded { tool, .. } => Some(tool),
         _ => None,
-    }
-}
-
-fn refused(failure: &Failure) -> CallState {
-    match failure.kind {
-        FailureKind::Denied => CallState::Denied,
-        FailureKind::Unanswered => CallState::Expired,
-        _ => CallState::Failed,
     }
 }

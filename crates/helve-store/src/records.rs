@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use helve_types::{
-    Answer, ApprovalId, CallId, ConversationId, Effect, Event, EventBody, Fact, FailureKind, Message,
-    Question, RunId, RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, Used, UserId,
+    Answer, ApprovalId, CallId, CallState, ConversationId, Effect, Event, EventBody, Fact, FailureKind,
+    Message, Question, RunId, RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, Used, UserId,
 };
 use serde::Serialize;
 
@@ -256,61 +256,6 @@ pub struct CallRecord {
     pub requested_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallState {
-    Planned,
-    /// A person is asked.
-    Asked,
-    Approved,
-    Started,
-    /// A client has to run it.
-    Delegated,
-    /// A client runs it.
-    Claimed,
-    Succeeded,
-    Failed,
-    Denied,
-    Expired,
-    Unknown,
-}
-
-impl CallState {
-    pub const ALL: [Self; 11] = [
-        Self::Planned,
-        Self::Asked,
-        Self::Approved,
-        Self::Started,
-        Self::Delegated,
-        Self::Claimed,
-        Self::Succeeded,
-        Self::Failed,
-        Self::Denied,
-        Self::Expired,
-        Self::Unknown,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Planned => "planned",
-            Self::Asked => "asked",
-            Self::Approved => "approved",
-            Self::Started => "started",
-            Self::Delegated => "delegated",
-            Self::Claimed => "claimed",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Denied => "denied",
-            Self::Expired => "expired",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
-    }
 }
 
 /// A question to a person, as a durable object.

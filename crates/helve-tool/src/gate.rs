@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use helve_policy::{CallAccess, DataLeak, Judgement, Rules, Verdict, find_leak};
 use helve_types::{
-    ApprovalKind, Effect, Failure, FailureKind, Notice, Question, Reason, Stage, ToolCall, Trail,
+    About, AskedCall, Effect, Failure, FailureKind, Notice, Question, Reason, Stage, ToolCall, Trail,
     canonical_json, hex,
 };
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ pub(crate) fn ask(
     cx: &CallContext,
 ) -> Result<Question, Failure> {
     check_not_denied(&judgement, candidate)?;
-    let asked = question(candidate, because.clone(), judgement.must_ask, cx);
+    let asked = question_about(candidate, because.clone(), judgement.must_ask, true, cx);
     let (because, reasons) = match judgement.verdict {
         // A yes is a yes to both.
         Verdict::Ask => (
@@ -160,7 +160,7 @@ pub(crate) fn ask(
         ),
         Verdict::Allow | Verdict::Deny => (asked.because, asked.reasons),
     };
-    Ok(Question { repeats: true, because, reasons, ..asked })
+    Ok(Question { because, reasons, ..asked })
 }
 
 /// Why a call cannot be made is told to a person in no more characters than this.
@@ -181,18 +181,19 @@ pub(crate) fn ask_about_invalid(
     let reason: String = why.message.chars().take(REASON_CHARS_MAX).collect();
     Question {
         approval: cx.world.approval_id(),
-        call: Some(call.id.clone()),
-        kind: ApprovalKind::Permission,
-        tool: call.name.clone(),
-        version: String::new(),
-        arguments: canonical_json(&arguments),
-        request: None,
-        sent_at: None,
-        checked: None,
-        warnings: vec![],
-        cautions: vec![],
-        repeats: true,
-        effect: tool.map_or(Effect::NonIdempotent, |(tool, _)| tool.spec.effect),
+        about: About::Permission {
+            call: Box::new(AskedCall {
+                id: call.id.clone(),
+                tool: call.name.clone(),
+                version: String::new(),
+                arguments: canonical_json(&arguments),
+                request: None,
+                effect: tool.map_or(Effect::NonIdempotent, |(tool, _)| tool.spec.effect),
+                warnings: vec![],
+                cautions: vec![],
+            }),
+            repeats: true,
+        },
         because: format!("{}; besides, it cannot be made: {reason}", because.text),
         reasons: vec![because.notice.clone(), Notice::call_cannot_be_made(why.told())],
         binding: String::new(),
@@ -243,42 +244,55 @@ pub(crate) fn ask_outcome(
     let (warnings, cautions) = leaving.map(DataLeak::into_warnings).unwrap_or_default();
     Question {
         approval: cx.world.approval_id(),
-        call: Some(call.id.clone()),
-        kind: ApprovalKind::Outcome,
-        tool: call.name.clone(),
-        version: bound.map(|again| again.tool.version.clone()).unwrap_or_default(),
-        arguments: call.arguments.clone(),
-        request: unknown.request,
-        sent_at: Some(unknown.sent_at),
-        checked: unknown.checked,
-        effect: again.map_or(Effect::NonIdempotent, |again| again.tool.spec.effect),
+        about: About::Outcome {
+            call: Box::new(AskedCall {
+                id: call.id.clone(),
+                tool: call.name.clone(),
+                version: bound.map(|again| again.tool.version.clone()).unwrap_or_default(),
+                arguments: call.arguments.clone(),
+                request: unknown.request,
+                effect: again.map_or(Effect::NonIdempotent, |again| again.tool.spec.effect),
+                warnings,
+                cautions,
+            }),
+            sent_at: Some(unknown.sent_at),
+            checked: unknown.checked,
+        },
         because: unknown.because,
         reasons: vec![Notice::call_outcome_unknown()],
         binding: binding.unwrap_or_default(),
-        warnings,
-        cautions,
-        repeats: false,
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }
 }
 
 fn question(candidate: &Candidate, because: Reason, leaving: Option<DataLeak>, cx: &CallContext) -> Question {
+    question_about(candidate, because, leaving, false, cx)
+}
+
+fn question_about(
+    candidate: &Candidate,
+    because: Reason,
+    leaving: Option<DataLeak>,
+    repeats: bool,
+    cx: &CallContext,
+) -> Question {
     let warned = LeakWarning::from_leak(leaving.as_ref());
     let (warnings, cautions) = leaving.map(DataLeak::into_warnings).unwrap_or_default();
     Question {
         approval: cx.world.approval_id(),
-        call: Some(cx.call.clone()),
-        kind: ApprovalKind::Permission,
-        tool: candidate.tool.spec.name.clone(),
-        version: candidate.tool.version.clone(),
-        arguments: candidate.arguments.canonical.clone(),
-        request: request_preview(candidate, cx),
-        sent_at: None,
-        checked: None,
-        warnings,
-        cautions,
-        repeats: false,
-        effect: candidate.tool.spec.effect,
+        about: About::Permission {
+            call: Box::new(AskedCall {
+                id: cx.call.clone(),
+                tool: candidate.tool.spec.name.clone(),
+                version: candidate.tool.version.clone(),
+                arguments: candidate.arguments.canonical.clone(),
+                request: request_preview(candidate, cx),
+                effect: candidate.tool.spec.effect,
+                warnings,
+                cautions,
+            }),
+            repeats,
+        },
         because: because.text,
         reasons: vec![because.notice],
         binding: candidate.binding(warned),

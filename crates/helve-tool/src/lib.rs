@@ -61,7 +61,7 @@ pub use metrics::ToolMetrics;
 pub use offload::offload;
 pub use outcome::{Fault, Outcome, Unknown, settled_by};
 pub use piece::{Piece, piece};
-pub use pipeline::{Brought, Pipeline};
+pub use pipeline::{ClientReport, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
 pub use result_document::ResultDocument;
 pub use schema::{

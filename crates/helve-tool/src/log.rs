@@ -14,7 +14,7 @@ use crate::{Outcome, Unknown};
 
 pub(crate) fn log_outcome(outcome: &Outcome, trail: &Trail, took: Duration) {
     for stage in &trail.0 {
-        tell_stage(stage);
+        log_stage(stage);
     }
     let ms = millis(took);
     let from_cache = trail.from_cache();
@@ -37,7 +37,7 @@ pub(crate) fn log_outcome(outcome: &Outcome, trail: &Trail, took: Duration) {
     }
 }
 
-fn tell_stage(stage: &Stage) {
+fn log_stage(stage: &Stage) {
     match stage {
         Stage::Resolve { repaired_from, .. } => debug!(stage = "resolve", repaired_from, "found the tool"),
         Stage::Check { problem, repairs } => {

@@ -35,9 +35,9 @@ impl Outcome {
     }
 
     /// How the outcome is put on record.
-    pub(crate) fn entry(&self, call: &CallId, trail: Trail, beside: SideRecords) -> Entry {
+    pub(crate) fn entry(&self, call: &CallId, trail: Trail, side: SideRecords) -> Entry {
         let call = call.clone();
-        let SideRecords { whole, files, labels } = beside;
+        let SideRecords { whole, files, labels } = side;
         let wholes = whole.map(|text| Whole { call: call.clone(), text }).into_iter().collect();
         let fact = match self.clone() {
             Self::Finished(output) => Fact::ToolFinished { call, output, trail },

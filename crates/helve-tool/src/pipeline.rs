@@ -1,21 +1,20 @@
 //! One tool call, from the model's words to a recorded outcome.
 //!
-//! resolve → check → hooks → judge → admit → run → hooks → bound, and around all of it: record.
+//! resolve → check → hooks → judge → admit → run → fallback → hooks → bound, and around all of it: record.
 //!
 //! Owns the order of the stages. Knows neither HTTP nor SQL, nor which model asked.
 
-mod brought;
-pub(crate) mod instead;
+mod client_result;
+mod fallback;
 mod labels;
+mod record;
+pub(crate) mod run;
 mod unknown;
 
 use std::sync::Arc;
 
 use helve_policy::Rules;
-use helve_store::{Entry, StoreError};
-use helve_types::{
-    CallId, Failure, FailureKind, Question, Reason, RunState, Stage, ToolCall, ToolOutput, Trail,
-};
+use helve_types::{CallId, Failure, FailureKind, Question, Reason, Stage, ToolCall, ToolOutput, Trail};
 use tokio::time::Instant;
 
 use crate::allowances::apply_allowances;
@@ -26,7 +25,8 @@ use crate::outcome::Stop;
 use crate::permit::too_late;
 use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry, SentBefore, Unknown};
 
-pub use self::brought::Brought;
+pub use self::client_result::ClientReport;
+use self::record::OutcomeRecord;
 use self::unknown::on_unknown;
 
 /// The only way to run a tool.
@@ -36,7 +36,7 @@ pub struct Pipeline {
     others: Option<Others>,
 }
 
-/// The tools beside those of a run: they may stand in for those, or look into what became of their calls.
+/// The tools side those of a run: they may stand in for those, or look into what became of their calls.
 struct Others {
     registry: Arc<Registry>,
     /// Consent to call a tool is no consent to call what stands in for it.
@@ -84,7 +84,7 @@ impl Pipeline {
     ) -> Result<Outcome, Fault> {
         let because = "the server stopped while the call was in flight";
         if let Some(why) = too_late(cx.attempts_before, before.first_at, cx.journal.now()) {
-            return self.lose(call, before.at, format!("{because}; {why}"), cx).await;
+            return self.record_unknown(call, before.at, format!("{because}; {why}"), cx).await;
         }
         let doubt = Unknown::new(before.at, because, on_unknown(call, cx));
         self.run_and_record(call, Some(doubt), cx).await
@@ -105,9 +105,8 @@ impl Pipeline {
             },
         };
         let (outcome, whole) = bound_failure(outcome, &call.id, cx);
-        let beside = SideRecords { whole, ..SideRecords::default() };
-        keep(&outcome, outcome.entry(&call.id, trail, beside), cx).await?;
-        Ok(outcome)
+        let side = SideRecords { whole, ..SideRecords::default() };
+        self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await
     }
 
     async fn put(
@@ -140,14 +139,14 @@ impl Pipeline {
         let began = Instant::now();
         let mut trail = Trail::default();
         let attempted = self.attempt(call, cx, &mut trail).await;
-        let (outcome, beside) = match attempted {
-            Ok((output, beside)) => (Outcome::Finished(output), beside),
+        let (outcome, side) = match attempted {
+            Ok((output, side)) => (Outcome::Finished(output), side),
             Err(stop) => {
                 let outcome = self.in_doubt(stop, doubt, call, cx).await?;
                 let (outcome, whole) = bound_failure(outcome, &call.id, cx);
-                let (outcome, beside) =
+                let (outcome, side) =
                     self.label(outcome, tool_of(&trail, cx).map(|tool| &**tool), &trail, cx);
-                (outcome, SideRecords { whole, ..beside })
+                (outcome, SideRecords { whole, ..side })
             }
         };
         let took = began.elapsed();
@@ -156,7 +155,7 @@ impl Pipeline {
         }
         crate::log::log_outcome(&outcome, &trail, took);
         cx.world.fate.at("tool.before_outcome");
-        keep(&outcome, outcome.entry(&call.id, trail, beside), cx).await?;
+        let outcome = self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await?;
         cx.world.fate.at("tool.after_outcome");
         Ok(outcome)
     }
@@ -176,7 +175,7 @@ impl Pipeline {
         let permit = admit(judgement, candidate, edit, &self.rules, cx, trail)?; // Denied, or a person is asked
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale_answers(cx); // also after a failure: the write may have happened
-        let answered = self.looked_into(ran, &permit, cx).await?;
+        let answered = self.attach_check(ran, &permit, cx).await?;
         let labels = labels::of_answer(&answered, tool);
         let output = self.hooks.after(answered, &permit, cx, trail).await; // by a hook: changed or withheld
         let output = ToolOutput { labels: Some(labels), ..output };
@@ -185,29 +184,19 @@ impl Pipeline {
 
     /// Records an outcome that came from elsewhere: from a person, or from the run itself.
     pub async fn settle(&self, call: &CallId, outcome: Outcome, cx: &CallContext) -> Result<Outcome, Fault> {
-        let (outcome, beside) = match outcome {
+        let (outcome, side) = match outcome {
             Outcome::Finished(output) => {
                 let bytes_max = crate::Guards::default().output_bytes_max;
-                let (output, beside) = bound_output(output, bytes_max, call, cx);
-                (Outcome::Finished(output), beside)
+                let (output, side) = bound_output(output, bytes_max, call, cx);
+                (Outcome::Finished(output), side)
             }
             other => {
                 let (other, whole) = bound_failure(other, call, cx);
                 (other, SideRecords { whole, ..SideRecords::default() })
             }
         };
-        let entry = outcome.entry(call, Trail::default(), beside);
-        keep(&outcome, Entry { state: Some(RunState::Running), ..entry }, cx).await?;
-        Ok(outcome)
-    }
-}
-
-/// Puts an outcome on record. Nobody waits for the disk but a person who is asked: if an outcome is lost in a crash, what
-/// became of its call is found out as if it had been cut off.
-async fn keep(outcome: &Outcome, entry: Entry, cx: &CallContext) -> Result<(), StoreError> {
-    match outcome {
-        Outcome::Asked(_) => cx.journal.commit(entry).await,
-        _ => cx.journal.record(entry).await,
+        let record = OutcomeRecord::new(outcome, Trail::default(), side).resuming_run();
+        self.record(call, record, cx).await
     }
 }
 
@@ -246,12 +235,12 @@ fn bounded(
     cx: &CallContext,
     trail: &mut Trail,
 ) -> (ToolOutput, SideRecords) {
-    let (output, beside) = bound_output(output, tool.guarding.settings.output_bytes_max, &cx.call, cx);
-    if let Some(whole) = &beside.whole {
+    let (output, side) = bound_output(output, tool.guarding.settings.output_bytes_max, &cx.call, cx);
+    if let Some(whole) = &side.whole {
         let (whole_bytes, kept_bytes) = (whole.len() as u64, output.text.len() as u64);
         trail.push(Stage::Bound { whole_bytes, kept_bytes });
     }
-    (output, beside)
+    (output, side)
 }
 
 /// The tool that a trail is about, for its counters.

@@ -18,6 +18,113 @@ pub enum Effect {
     NonIdempotent,
 }
 
+/// How far a call has come. The store, the API and the page use these words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// It is on record, and nothing was done about it yet.
+    Requested,
+    /// A person is asked whether it may run.
+    Asked,
+    /// A person allowed it.
+    Approved,
+    /// A client has to run it.
+    Delegated,
+    /// A client runs it.
+    Claimed,
+    /// It was sent, or is about to be.
+    Running,
+    Finished,
+    /// It ran and failed.
+    Failed,
+    /// It did not run.
+    Refused,
+    /// A person was asked and nobody answered in time, so it did not run.
+    Expired,
+    /// It was cut off in flight: its effect may or may not have happened.
+    Unknown,
+}
+
+impl CallState {
+    pub const ALL: [Self; 11] = [
+        Self::Requested,
+        Self::Asked,
+        Self::Approved,
+        Self::Delegated,
+        Self::Claimed,
+        Self::Running,
+        Self::Finished,
+        Self::Failed,
+        Self::Refused,
+        Self::Expired,
+        Self::Unknown,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Asked => "asked",
+            Self::Approved => "approved",
+            Self::Delegated => "delegated",
+            Self::Claimed => "claimed",
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+            Self::Expired => "expired",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+
+    /// Whether something is still to come.
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Requested
+            | Self::Asked
+            | Self::Approved
+            | Self::Delegated
+            | Self::Claimed
+            | Self::Running => true,
+            Self::Finished | Self::Failed | Self::Refused | Self::Expired | Self::Unknown => false,
+        }
+    }
+
+    /// The state of a call that was kept from running.
+    pub fn of_refusal(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::Unanswered => Self::Expired,
+            _ => Self::Refused,
+        }
+    }
+
+    /// The word for it in a part of a message.
+    pub fn part_state(self) -> PartState {
+        match self {
+            Self::Requested | Self::Asked | Self::Approved | Self::Delegated => PartState::Pending,
+            Self::Claimed | Self::Running => PartState::Running,
+            Self::Finished => PartState::Completed,
+            Self::Failed | Self::Refused | Self::Expired | Self::Unknown => PartState::Error,
+        }
+    }
+}
+
+/// How far a call has come, in the four words that messages have for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartState {
+    // Messages of older versions say `waiting` and `unknown`.
+    #[serde(alias = "waiting")]
+    Pending,
+    Running,
+    Completed,
+    #[serde(alias = "unknown")]
+    Error,
+}
+
 /// A call as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
@@ -313,6 +420,14 @@ pub enum Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_state_of_a_call_reads_back_from_its_name() {
+        for state in CallState::ALL {
+            assert_eq!(CallState::parse(state.as_str()), Some(state));
+            assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
+        }
+    }
 
     #[test]
     fn every_kind_of_failure_reads_back_from_its_name() {

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Always, ApprovalId, CallId, Compaction, ConversationId, Effect, Failure, Fingerprint, Labels, MessageId,
-    Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, RunState, Spent, StepSnapshot, Timestamp,
-    ToolOutput, Trail,
+    Always, ApprovalId, ApprovalKind, CallId, CallState, Compaction, ConversationId, Effect, Failure,
+    Fingerprint, Labels, MessageId, Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, Question,
+    RunState, Spent, StepSnapshot, Timestamp, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -296,7 +296,7 @@ impl Fact {
             | Self::ToolUnknown { call, .. }
             | Self::ToolLate { call, .. } => Some(call),
             Self::ApprovalAnswered { call, .. } => call.as_ref(),
-            Self::ApprovalAsked(question) => question.call.as_ref(),
+            Self::ApprovalAsked(question) => question.call_id(),
             Self::RunStarted(_)
             | Self::StepRestarted { .. }
             | Self::ReasoningFinished { .. }
@@ -318,6 +318,28 @@ impl Fact {
     }
 }
 
+impl Fact {
+    /// The state that it puts its call into; none if that stays as it is. What the answers to questions lead to, but for
+    /// a yes, is recorded by the fact that ends the call.
+    pub fn call_state(&self) -> Option<CallState> {
+        match self {
+            Self::ToolRequested { .. } => Some(CallState::Requested),
+            Self::ToolStarted { .. } => Some(CallState::Running),
+            Self::ToolDelegated { .. } => Some(CallState::Delegated),
+            Self::ToolClaimed { .. } => Some(CallState::Claimed),
+            Self::ToolFinished { .. } => Some(CallState::Finished),
+            Self::ToolFailed { .. } => Some(CallState::Failed),
+            Self::ToolRefused { failure, .. } => Some(CallState::of_refusal(failure.kind)),
+            Self::ToolUnknown { .. } => Some(CallState::Unknown),
+            Self::ApprovalAsked(question) if question.kind() == ApprovalKind::Permission => {
+                Some(CallState::Asked)
+            }
+            Self::ApprovalAnswered { answer: Answer::Approve { .. }, .. } => Some(CallState::Approved),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
     pub agent: String,
@@ -330,67 +352,6 @@ pub struct RunStarted {
     /// The message that will hold the answer.
     pub reply: MessageId,
     pub text: String,
-}
-
-/// What a person is asked, rendered by the server from the bytes that will be sent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Question {
-    pub approval: ApprovalId,
-    /// The call that it is about; none where it is about the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<CallId>,
-    pub kind: ApprovalKind,
-    /// Empty where it is about the run.
-    pub tool: String,
-    /// The hash of the tool's definition, where its calls go included: consent ends when it changes.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub version: String,
-    /// Canonical JSON: what is approved is what is sent.
-    pub arguments: String,
-    /// What would go over the wire, or went, with the names of secrets in place of them; none where that is not more
-    /// than the arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<String>,
-    /// When the call was sent whose outcome is asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sent_at: Option<Timestamp>,
-    /// What the tool's check tool said about it, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checked: Option<String>,
-    pub effect: Effect,
-    /// What a person should know before they agree.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-    /// The warnings as notices, in the same order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cautions: Vec<Notice>,
-    /// The run goes round in circles with this call: a no ends that, and an always is for the run alone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub repeats: bool,
-    /// Why a person is asked at all.
-    pub because: String,
-    /// The same as notices: all of them hold.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reasons: Vec<Notice>,
-    /// A hash over tool, version, effect and arguments; checked again before the call starts.
-    pub binding: String,
-    pub expires_at: Timestamp,
-}
-
-impl Question {
-    /// How long it stays open.
-    pub const OPEN_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ApprovalKind {
-    /// May this call run?
-    Permission,
-    /// Did this call happen?
-    Outcome,
-    /// May the run spend more?
-    Budget,
 }
 
 /// How a question was settled.

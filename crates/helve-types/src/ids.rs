@@ -125,8 +125,9 @@ impl CallId {
 
     /// Its position as people are shown it in a list of the calls of one run, where the run needs no mention.
     pub fn position(&self) -> String {
-        let id = self.to_string();
-        id.split_once(':').map_or(id.clone(), |(_, position)| position.to_owned())
+        let mut position = format!("{}:{}", self.step, self.index);
+        position.extend((0..self.repetition).map(|_| '+'));
+        position
     }
 
     /// The id of the call that a person ordered in place of this one.
@@ -230,6 +231,7 @@ mod tests {
         let id = CallId::new(run, 2, 1);
         assert_eq!(id.to_string(), format!("{run}:2:1"));
         assert_eq!(id.again().again().to_string(), format!("{run}:2:1++"));
+        assert_eq!(id.again().position(), "2:1+");
         for id in [id.clone(), id.again(), id.again().again()] {
             assert_eq!(id.to_string().parse(), Ok(id.clone()));
             let json = serde_json::to_string(&id).unwrap();

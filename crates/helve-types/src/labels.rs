@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChatMessage, ChatRole, Message, ToolPart, ToolState};
+use crate::{ChatMessage, ChatRole, Message, PartState, ToolPart};
 
 /// What Helve writes on a result.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -194,7 +194,7 @@ impl Taint {
     /// Takes in what became of one call. An output without labels is from before there were any, so that nobody can
     /// say what is in it.
     pub fn take_part(&mut self, part: &ToolPart) {
-        let output = part.output.as_ref().filter(|_| part.state == ToolState::Completed);
+        let output = part.output.as_ref().filter(|_| part.state == PartState::Completed);
         match output.map(|output| output.labels.as_ref()) {
             Some(Some(labels)) => self.take(labels),
             Some(None) => {
@@ -257,7 +257,7 @@ mod tests {
         taint.take_part(&part);
         assert!(taint.is_both());
         let mut taint = Taint::default();
-        taint.take_part(&ToolPart { state: ToolState::Error, ..part });
+        taint.take_part(&ToolPart { state: PartState::Error, ..part });
         assert_eq!(taint, Taint::default());
     }
 }

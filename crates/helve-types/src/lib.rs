@@ -21,6 +21,7 @@ mod live;
 mod message;
 mod notice;
 mod profile;
+mod question;
 mod run;
 mod seal;
 mod selection;
@@ -35,7 +36,8 @@ mod world;
 
 pub use always::{Always, Within};
 pub use call::{
-    Attachment, Effect, Failure, FailureKind, OutcomeAnswer, OutputFile, Stage, ToolCall, ToolOutput, Trail,
+    Attachment, CallState, Effect, Failure, FailureKind, OutcomeAnswer, OutputFile, PartState, Stage,
+    ToolCall, ToolOutput, Trail,
 };
 pub use canonical::canonical_json;
 pub use compaction::{Compaction, Summary};
@@ -43,9 +45,7 @@ pub use definition::{
     Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, CallerField, CallerTerms, Endpoint, Fallback,
     KeyPlace, Method, RateLimit, ToolDefinition, ToolKind, Transform,
 };
-pub use event::{
-    Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
-};
+pub use event::{Answer, Cancelled, Ending, Event, EventBody, Fact, RunStarted, StopReason, Usage};
 pub use fingerprint::Fingerprint;
 pub use grant::ToolGrant;
 pub use hex::hex;
@@ -54,9 +54,10 @@ pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, Ru
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
 pub use language::{ConversationLanguage, Language, language_of};
 pub use live::{Live, PartKind};
-pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart, ToolState};
+pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart};
 pub use notice::{Notice, Reason};
 pub use profile::{Answered, Finding, ModelProfile};
+pub use question::{About, ApprovalKind, AskedCall, Question};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };

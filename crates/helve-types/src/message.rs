@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalKind, CallId, Cancelled, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
-    Notice, OutcomeAnswer, RunId, Timestamp, ToolOutput, Usage, canonical_json,
+    Answer, CallId, CallState, Cancelled, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
+    Notice, OutcomeAnswer, PartState, RunId, Timestamp, ToolOutput, Usage, canonical_json,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -104,7 +104,10 @@ pub struct ToolPart {
     pub tool: String,
     /// JSON text as the model wrote it.
     pub input: String,
-    pub state: ToolState,
+    pub state: PartState,
+    /// The same in all the words that there are for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_state: Option<CallState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<ToolOutput>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,16 +134,25 @@ pub struct CutOff {
     pub checked: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolState {
-    Pending,
-    /// A person or a client has to act.
-    Waiting,
-    Running,
-    Completed,
-    Error,
-    Unknown,
+impl ToolPart {
+    /// How far its call has come. Messages of older versions have only the four words for it.
+    pub fn call_state(&self) -> CallState {
+        self.call_state.unwrap_or(match self.state {
+            PartState::Pending => CallState::Requested,
+            PartState::Running => CallState::Running,
+            PartState::Completed => CallState::Finished,
+            PartState::Error if self.cut_off.is_some() => CallState::Unknown,
+            PartState::Error => match &self.failure {
+                Some(failure) if failure.kind.is_refusal() => CallState::of_refusal(failure.kind),
+                _ => CallState::Failed,
+            },
+        })
+    }
+
+    fn move_to(&mut self, state: CallState) {
+        self.state = state.part_state();
+        self.call_state = Some(state);
+    }
 }
 
 impl Message {
@@ -171,6 +183,9 @@ impl Message {
 
     /// Takes in the next fact of the message's run.
     pub fn learn(&mut self, at: Timestamp, fact: &Fact) {
+        if let (Some(call), Some(state)) = (fact.call(), fact.call_state()) {
+            self.change(call, |part| part.move_to(state));
+        }
         match fact {
             Fact::TextFinished { step, text, .. } => {
                 self.parts.push(Part::Text { step: *step, text: text.clone() });
@@ -185,7 +200,8 @@ impl Message {
                     provider_id: provider_id.clone(),
                     tool: tool.clone(),
                     input: arguments.clone(),
-                    state: ToolState::Pending,
+                    state: PartState::Pending,
+                    call_state: Some(CallState::Requested),
                     output: None,
                     failure: None,
                     cut_off: None,
@@ -204,7 +220,6 @@ impl Message {
                     if let Some(arguments) = arguments {
                         part.input.clone_from(arguments);
                     }
-                    part.state = ToolState::Running;
                     part.started_at = Some(at);
                 });
             }
@@ -214,49 +229,36 @@ impl Message {
                     if let Some(arguments) = arguments.as_ref().filter(|given| !is_same(&part.input, given)) {
                         part.input.clone_from(arguments);
                     }
-                    part.state = ToolState::Waiting;
                     part.started_at = Some(at);
                 });
             }
             Fact::ToolClaimed { call, .. } => {
-                self.change(call, |part| {
-                    part.state = ToolState::Running;
-                    part.started_at = Some(at);
-                });
+                self.change(call, |part| part.started_at = Some(at));
             }
             // A call whose outcome is asked for stays unknown, whatever a person says of it later.
-            Fact::ApprovalAsked(question) => {
-                if let (ApprovalKind::Permission, Some(call)) = (question.kind, &question.call) {
-                    self.change(call, |part| part.state = ToolState::Waiting);
-                }
-            }
             Fact::ApprovalAnswered { call: Some(call), answer, .. } => {
-                let told = told_of_outcome(answer);
-                self.change(call, |part| match told {
-                    Some(told) if part.state == ToolState::Unknown => {
-                        part.output = Some(ToolOutput::text(told));
-                    }
-                    _ if part.state == ToolState::Waiting => part.state = ToolState::Pending,
-                    _ => {}
-                });
+                if let Some(told) = told_of_outcome(answer) {
+                    self.change(call, |part| {
+                        if part.call_state() == CallState::Unknown {
+                            part.output = Some(ToolOutput::text(told));
+                        }
+                    });
+                }
             }
             Fact::ToolFinished { call, output, .. } => {
                 self.change(call, |part| {
-                    part.state = ToolState::Completed;
                     part.output = Some(output.clone());
                     part.ended_at = Some(at);
                 });
             }
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
                 self.change(call, |part| {
-                    part.state = ToolState::Error;
                     part.failure = Some(failure.clone());
                     part.ended_at = Some(at);
                 });
             }
             Fact::ToolUnknown { call, sent_at, because, request, checked, labels, .. } => {
                 self.change(call, |part| {
-                    part.state = ToolState::Unknown;
                     let failure = Failure::new(FailureKind::Failed, because.clone());
                     part.failure = Some(Failure { labels: labels.clone(), ..failure });
                     let (request, checked) = (request.clone(), checked.clone());
@@ -299,6 +301,7 @@ impl Message {
                 });
             }
             Fact::RunStarted(_)
+            | Fact::ApprovalAsked(_)
             | Fact::StepRestarted { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAnswered { call: None, .. }
@@ -382,5 +385,34 @@ fn told_of_outcome(answer: &Answer) -> Option<&'static str> {
         | Answer::Approve { .. }
         | Answer::Reject { .. }
         | Answer::Respond { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tool_parts_of_older_messages_are_read_and_say_how_far_their_calls_came() {
+        let call = "0190163d-8694-739b-aea5-966c26f8ad91:1:0";
+        let part = |state: &str, failure: Option<&str>, cut_off: bool| {
+            let mut part = json!({"step": 1, "call": call, "tool": "send", "input": "{}", "state": state, "requested_at": 1});
+            if let Some(kind) = failure {
+                part["failure"] = json!({"kind": kind, "message": "no"});
+            }
+            if cut_off {
+                part["cut_off"] = json!({"sent_at": 1});
+            }
+            let part: ToolPart = serde_json::from_value(part).unwrap();
+            (part.state, part.call_state())
+        };
+        assert_eq!(part("waiting", None, false), (PartState::Pending, CallState::Requested));
+        assert_eq!(part("completed", None, false), (PartState::Completed, CallState::Finished));
+        assert_eq!(part("error", Some("denied"), false), (PartState::Error, CallState::Refused));
+        assert_eq!(part("error", Some("unanswered"), false), (PartState::Error, CallState::Expired));
+        assert_eq!(part("error", Some("timed_out"), false), (PartState::Error, CallState::Failed));
+        assert_eq!(part("unknown", Some("failed"), true), (PartState::Error, CallState::Unknown));
     }
 }

@@ -1,6 +1,9 @@
 import { request } from './client';
 import type { Answer, ApprovalId, Question, RunId, Timestamp } from './generated/events';
 
+/** A question about a call, and not about the run. */
+export type CallQuestion = Extract<Question, { kind: 'permission' | 'outcome' }>;
+
 /** A question with what became of it. */
 export type Approval = Question & {
   run: RunId;

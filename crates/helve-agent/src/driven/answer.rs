@@ -35,14 +35,14 @@ impl DrivenRun {
         question: &Question,
         answer: &Answer,
     ) -> impl Future<Output = Result<(), CommandError>> + Send + use<> {
-        let fits = answer.fits(question.kind);
-        let edit = match (&question.call, answer) {
+        let fits = answer.fits(question.kind());
+        let edit = match (question.call(), answer) {
             (Some(call), Answer::Approve { arguments: Some(edited), .. }) if fits => {
-                Some((self.call_context(call, 0, None), question.tool.clone(), edited.clone()))
+                Some((self.call_context(&call.id, 0, None), call.tool.clone(), edited.clone()))
             }
             _ => None,
         };
-        let in_vain = question.repeats && question.binding.is_empty();
+        let in_vain = question.repeats() && question.binding.is_empty();
         let pipeline = self.tools.pipeline.clone();
         async move {
             if !fits {
@@ -60,7 +60,8 @@ impl DrivenRun {
 
     async fn settle(&mut self, question: Question, answer: Answer, by: String) -> Result<(), DriveError> {
         self.shared.env.world.fate.at("approval.before_answer");
-        let fact = Fact::ApprovalAnswered { approval: question.approval, call: question.call, answer, by };
+        let (approval, call) = (question.approval, question.call_id().cloned());
+        let fact = Fact::ApprovalAnswered { approval, call, answer, by };
         self.journal.commit(Entry { state: Some(RunState::Running), ..fact.into() }).await?;
         self.shared.env.world.fate.at("approval.after_answer");
         Ok(())

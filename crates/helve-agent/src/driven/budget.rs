@@ -1,6 +1,6 @@
 //! The one place where a run's budgets are held against what was used up.
 
-use helve_types::{ApprovalKind, Effect, Fact, Question, Reason, RunInput};
+use helve_types::{About, Fact, Question, Reason, RunInput};
 
 use super::DrivenRun;
 use crate::budget::{self, Account, Before, Verdict, Whose};
@@ -71,18 +71,7 @@ impl DrivenRun {
         let world = &self.shared.env.world;
         Question {
             approval: world.approval_id(),
-            call: None,
-            kind: ApprovalKind::Budget,
-            tool: String::new(),
-            version: String::new(),
-            arguments: "{}".into(),
-            request: None,
-            sent_at: None,
-            checked: None,
-            warnings: vec![],
-            cautions: vec![],
-            repeats: false,
-            effect: Effect::Read,
+            about: About::Budget,
             because: because.text,
             reasons: vec![because.notice],
             binding,

@@ -14,7 +14,7 @@ pub enum Step {
     /// The web is searched for what the person said, before the model is asked.
     PreSearch(ToolCall),
     /// These can all go on now, side by side.
-    CallTools(Vec<Errand>),
+    CallTools(Vec<CallAction>),
     /// Nothing can go on until somebody acts.
     Wait(RunState),
     Finish(Ending),
@@ -35,7 +35,7 @@ pub enum Tools {
 
 /// Something to do about one call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Errand {
+pub enum CallAction {
     Execute {
         call: ToolCall,
         attempts_before: u32,
@@ -48,18 +48,18 @@ pub enum Errand {
     /// The outcome is known without running anything.
     Settle { call: CallId, outcome: Outcome },
     /// It was in flight when the server stopped, and must not be sent again.
-    Lose { call: ToolCall, sent_at: Timestamp, because: String },
+    RecordUnknown { call: ToolCall, sent_at: Timestamp, because: String },
     /// A person has to say what became of it.
     AskOutcome { call: ToolCall, unknown: Box<Unknown> },
     /// A person wants it done again, as a new call.
     Repeat { call: ToolCall, replaces: CallId },
 }
 
-impl Errand {
+impl CallAction {
     pub fn call(&self) -> &CallId {
         match self {
             Self::Execute { call, .. }
-            | Self::Lose { call, .. }
+            | Self::RecordUnknown { call, .. }
             | Self::AskOutcome { call, .. }
             | Self::AskRepeated { call, .. }
             | Self::Repeat { call, .. } => &call.id,

@@ -2,8 +2,8 @@
 
 use expect_test::{Expect, expect};
 use helve_types::{
-    Answer, ApprovalKind, ChatMessage, ChatRole, Effect, Failure, FailureKind, Language, Mode, ModelParams,
-    OnUnknown, OutcomeAnswer, Question, ToolChoice, ToolOutput, Trail,
+    About, Answer, ApprovalKind, AskedCall, ChatMessage, ChatRole, Effect, Failure, FailureKind, Language,
+    Mode, ModelParams, OnUnknown, OutcomeAnswer, Question, ToolChoice, ToolOutput, Trail,
 };
 use uuid::Uuid;
 
@@ -91,24 +91,29 @@ fn sent(call: CallId, effect: Effect) -> Fact {
 }
 
 fn asked(call: CallId, kind: ApprovalKind) -> Fact {
-    Fact::ApprovalAsked(Question {
-        approval: helve_types::ApprovalId(Uuid::from_u128(9)),
-        call: Some(call),
-        kind,
-        tool: "t".into(),
-        version: "v1".into(),
-        arguments: "{}".into(),
-        request: None,
-        sent_at: None,
-        checked: None,
-        warnings: vec![],
-        cautions: vec![],
-        reasons: vec![],
-        repeats: false,
-        effect: Effect::NonIdempotent,
-        because: "risky".into(),
-        binding: "b".into(),
-        expires_at: Timestamp(0),
+    Fact::ApprovalAsked({
+        let call = Box::new(AskedCall {
+            id: call,
+            tool: "t".into(),
+            version: "v1".into(),
+            arguments: "{}".into(),
+            request: None,
+            effect: Effect::NonIdempotent,
+            warnings: vec![],
+            cautions: vec![],
+        });
+        Question {
+            approval: helve_types::ApprovalId(Uuid::from_u128(9)),
+            about: match kind {
+                ApprovalKind::Permission => About::Permission { call, repeats: false },
+                ApprovalKind::Outcome => About::Outcome { call, sent_at: None, checked: None },
+                ApprovalKind::Budget => About::Budget,
+            },
+            because: "risky".into(),
+            reasons: vec![],
+            binding: "b".into(),
+            expires_at: Timestamp(0),
+        }
     })
 }
 
@@ -218,29 +223,29 @@ fn the_language_of_a_run_is_that_of_its_people_not_of_a_clients_json() {
 fn words(step: &Step) -> String {
     match step {
         Step::AskModel { step, attempt, tools } => format!("ask step {step} attempt {attempt} {tools:?}"),
-        Step::CallTools(errands) => errands.iter().map(errand_words).collect::<Vec<_>>().join(", "),
+        Step::CallTools(actions) => actions.iter().map(errand_words).collect::<Vec<_>>().join(", "),
         other => format!("{other:?}"),
     }
 }
 
-fn errand_words(errand: &Errand) -> String {
-    let place = errand.call().position();
-    match errand {
-        Errand::Execute { attempts_before, grant, before, .. } => {
+fn errand_words(action: &CallAction) -> String {
+    let place = action.call().position();
+    match action {
+        CallAction::Execute { attempts_before, grant, before, .. } => {
             format!(
                 "execute {place} after {attempts_before}{}{}",
                 if grant.is_some() { " granted" } else { "" },
                 if before.is_some() { " in doubt" } else { "" }
             )
         }
-        Errand::Settle { outcome, .. } => match outcome {
+        CallAction::Settle { outcome, .. } => match outcome {
             Outcome::Refused(failure) => format!("refuse {place} {:?}", failure.kind),
             _ => format!("settle {place}"),
         },
-        Errand::Lose { .. } => format!("lose {place}"),
-        Errand::AskOutcome { .. } => format!("ask outcome {place}"),
-        Errand::AskRepeated { because, .. } => format!("ask about {place}: {}", because.text),
-        Errand::Repeat { .. } => format!("repeat {place}"),
+        CallAction::RecordUnknown { .. } => format!("lose {place}"),
+        CallAction::AskOutcome { .. } => format!("ask outcome {place}"),
+        CallAction::AskRepeated { because, .. } => format!("ask about {place}: {}", because.text),
+        CallAction::Repeat { .. } => format!("repeat {place}"),
     }
 }
 
@@ -335,8 +340,8 @@ fn consent_covers_the_next_attempt_after_a_crash() {
     check(twice, expect!["execute 1:0 after 1 granted in doubt"]);
     let log: Vec<Fact> = std::iter::once(started()).chain(crashed()).collect();
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    let Step::CallTools(errands) = run.next_step() else { panic!("nothing to do") };
-    let [Errand::Execute { grant: Some(grant), .. }] = &errands[..] else { panic!("{errands:?}") };
+    let Step::CallTools(actions) = run.next_step() else { panic!("nothing to do") };
+    let [CallAction::Execute { grant: Some(grant), .. }] = &actions[..] else { panic!("{actions:?}") };
     assert_eq!((grant.binding.as_str(), grant.edited.as_deref()), ("b", Some("{\"q\":1}")));
 }
 
@@ -517,8 +522,13 @@ fn a_person_who_speaks_ends_a_circle() {
 #[test]
 fn a_no_to_a_circle_ends_it_whatever_happens_meanwhile_and_a_no_to_another_question_does_not() {
     let asked_about = |repeats| {
-        let Fact::ApprovalAsked(question) = asked(id(1, 0), ApprovalKind::Permission) else { unreachable!() };
-        Fact::ApprovalAsked(Question { repeats, ..question })
+        let Fact::ApprovalAsked(mut question) = asked(id(1, 0), ApprovalKind::Permission) else {
+            unreachable!()
+        };
+        if let About::Permission { repeats: is_repeated, .. } = &mut question.about {
+            *is_repeated = repeats;
+        }
+        Fact::ApprovalAsked(question)
     };
     let no = || answered(id(1, 0), Answer::Reject { reason: String::new() });
     let refused = |index| Fact::ToolRefused {
@@ -535,8 +545,7 @@ fn a_no_to_a_circle_ends_it_whatever_happens_meanwhile_and_a_no_to_another_quest
 }
 
 fn asked_of_budget() -> Fact {
-    let Fact::ApprovalAsked(question) = asked(id(1, 0), ApprovalKind::Budget) else { unreachable!() };
-    Fact::ApprovalAsked(Question { call: None, ..question })
+    asked(id(1, 0), ApprovalKind::Budget)
 }
 
 fn spent() -> Fact {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use helve_model::Turn;
 use helve_tool::READ_OUTPUT;
-use helve_types::{CallId, Message, Part, Summary, ToolOutput, ToolPart, ToolState};
+use helve_types::{CallId, CallState, Message, Part, Summary, ToolOutput, ToolPart};
 
 use super::{Output, Place, Placed, sound};
 use crate::run::Run;
@@ -104,7 +104,7 @@ impl<'a> Shown<'a> {
             for part in &message.parts {
                 let Part::Tool(tool) = part else { continue };
                 let covered = at < standing.first_message || self.is_summed_up(at, tool.step);
-                if covered && tool.state == ToolState::Unknown && tool.output.is_none() {
+                if covered && tool.call_state() == CallState::Unknown && tool.output.is_none() {
                     let input: String = sound(&tool.input).chars().take(UNKNOWN_INPUT_CHARS_MAX).collect();
                     lines.push(format!("{} {input} (call {})", tool.tool, tool.call));
                 }

@@ -29,7 +29,9 @@ impl<'a> Allowances<'a> {
             for event in &run.log {
                 match &event.body.fact {
                     Fact::ApprovalAsked(question) => {
-                        asked.insert(question.approval.0, (&question.tool, &question.version));
+                        if let Some(call) = question.call() {
+                            asked.insert(question.approval.0, (&call.tool, &call.version));
+                        }
                     }
                     Fact::ApprovalAnswered {
                         approval,

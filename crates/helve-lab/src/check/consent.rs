@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use helve_types::{Answer, ApprovalKind, CallId, Fact, Question, Timestamp};
+use helve_types::{About, Answer, AskedCall, CallId, Fact, Question, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ use crate::tools::{self, DataFlow, asks};
 /// What people said about one call, and what was sent with their word.
 #[derive(Default)]
 struct ConsentRecord<'a> {
-    question: Option<&'a Question>,
+    question: Option<&'a AskedCall>,
     /// The arguments that hold now.
     agreed: Option<&'a str>,
     said_yes: bool,
@@ -41,8 +41,8 @@ fn read_consent<'a>(log: &'a [Event], call: &str, is_standing: IsAllowed<'_>) ->
                 wanted = Some(arguments.as_str());
                 again = replaces.as_ref().and_then(|old| version_asked_about(log, old));
             }
-            Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Permission => {
-                (heard.question, heard.agreed) = (Some(question), None);
+            Fact::ApprovalAsked(Question { about: About::Permission { call, .. }, .. }) => {
+                (heard.question, heard.agreed) = (Some(&**call), None);
             }
             Fact::ApprovalAnswered { answer: Answer::Approve { arguments, .. }, .. } => {
                 heard.said_yes = true;
@@ -75,7 +75,9 @@ fn read_consent<'a>(log: &'a [Event], call: &str, is_standing: IsAllowed<'_>) ->
 /// Of the tool, in the question what became of a call.
 fn version_asked_about<'a>(log: &'a [Event], call: &CallId) -> Option<&'a str> {
     log.iter().rev().find_map(|event| match &event.body.fact {
-        Fact::ApprovalAsked(question) if question.call.as_ref() == Some(call) => Some(&*question.version),
+        Fact::ApprovalAsked(question) => {
+            question.call().filter(|asked| asked.id == *call).map(|asked| &*asked.version)
+        }
         _ => None,
     })
 }
@@ -161,8 +163,8 @@ pub(super) fn check_data_leaks(evidence: &Evidence) -> Vec<String> {
                     }
                 }
                 Fact::ApprovalAsked(question) => {
-                    let about = question.call.as_ref().filter(|_| !question.warnings.is_empty());
-                    warned.extend(about);
+                    let about = question.call().filter(|asked| !asked.warnings.is_empty());
+                    warned.extend(about.map(|asked| &asked.id));
                 }
                 Fact::ToolFinished { call, .. } => {
                     if let Some((step, DataFlow::In)) = asked_in.get(call) {

@@ -63,10 +63,10 @@ pub(super) fn check_one_key(evidence: &Evidence) -> Vec<String> {
     }
     for (call, row) in &evidence.disk.calls {
         let is_ours = tools::find_kind(&row.tool).is_some_and(|kind| kind.class == Effect::Idempotent);
-        if is_ours && row.state == "succeeded" && !effects.contains_key(&*call.to_string()) {
+        if is_ours && row.state == "finished" && !effects.contains_key(&*call.to_string()) {
             let by_person = read_record(evidence, &call.to_string()).by_person;
             if !by_person {
-                wrong.push(format!("call {call} of `{}` succeeded and never happened", row.tool));
+                wrong.push(format!("call {call} of `{}` finished and never happened", row.tool));
             }
         }
     }
@@ -126,7 +126,7 @@ pub(super) fn check_failures(evidence: &Evidence) -> Vec<String> {
         if let Some(failed) = told.failed {
             let tool = &entries[0].tool;
             wrong.push(format!("call {call} of `{tool}` happened, and its log says `{failed}`"));
-        } else if matches!(state, "failed" | "denied" | "expired") {
+        } else if matches!(state, "failed" | "refused" | "expired") {
             wrong.push(format!("call {call} of `{}` happened, and its row says `{state}`", entries[0].tool));
         }
         let effects: BTreeSet<u64> = entries.iter().map(|entry| entry.receipt).collect();

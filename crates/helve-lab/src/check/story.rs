@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use helve_runtime::Run as Machine;
 use helve_types::{
-    Always, Answer, ApprovalId, ApprovalKind, CallId, Effect, EventBody, Fact, Failure, FailureKind,
+    About, Always, Answer, ApprovalId, AskedCall, CallId, Effect, EventBody, Fact, Failure, FailureKind,
     MessageId, ModelParams, OnUnknown, Question, RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp,
     ToolChoice, ToolOutput, Trail, Within,
 };
@@ -113,7 +113,7 @@ impl Story {
                 };
                 let row = StoredCall { tool: self.tool.into(), state: String::new(), attempt: 0 };
                 self.evidence.disk.calls.insert(call, row);
-                (requested, "planned")
+                (requested, "requested")
             }
             "started" => {
                 let row = self.evidence.disk.calls.get_mut(&call).unwrap();
@@ -130,7 +130,7 @@ impl Story {
                         arguments: None,
                         instead: None,
                     },
-                    "started",
+                    "running",
                 )
             }
             "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), "asked"),
@@ -153,7 +153,7 @@ impl Story {
             "claimed" => (Fact::ToolClaimed { call, client: "c1".into(), by: USER.into() }, "claimed"),
             "finished" => {
                 let output = ToolOutput::text(answer(self.tool));
-                (Fact::ToolFinished { call, output, trail: Trail::default() }, "succeeded")
+                (Fact::ToolFinished { call, output, trail: Trail::default() }, "finished")
             }
             "failed" => {
                 let failure = failure(FailureKind::Failed);
@@ -161,7 +161,7 @@ impl Story {
             }
             "refused" => {
                 let failure = failure(FailureKind::Denied);
-                (Fact::ToolRefused { call, failure, trail: Trail::default() }, "denied")
+                (Fact::ToolRefused { call, failure, trail: Trail::default() }, "refused")
             }
             "unknown" => {
                 let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
@@ -261,20 +261,21 @@ fn answer(tool: &str) -> String {
 fn question(call: CallId, tool: &str, effect: Effect) -> Question {
     Question {
         approval: ApprovalId(Uuid::from_u128(5)),
-        call: Some(call),
-        kind: ApprovalKind::Permission,
-        tool: tool.into(),
-        version: "v1".into(),
-        arguments: ARGUMENTS.into(),
-        request: None,
-        sent_at: None,
-        checked: None,
-        warnings: vec![],
-        cautions: vec![],
-        reasons: vec![],
-        repeats: false,
-        effect,
+        about: About::Permission {
+            call: Box::new(AskedCall {
+                id: call,
+                tool: tool.into(),
+                version: "v1".into(),
+                arguments: ARGUMENTS.into(),
+                request: None,
+                effect,
+                warnings: vec![],
+                cautions: vec![],
+            }),
+            repeats: false,
+        },
         because: "it changes something".into(),
+        reasons: vec![],
         binding: "b".into(),
         expires_at: Timestamp(i64::MAX),
     }

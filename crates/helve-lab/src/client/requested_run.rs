@@ -211,11 +211,11 @@ fn random_costly_script(rng: &mut Rng) -> String {
 
 /// What a person says to a question; none leaves it open.
 pub(super) fn answer(rng: &mut Rng, question: &Question) -> Option<Value> {
-    if question.kind == ApprovalKind::Outcome {
+    if question.kind() == ApprovalKind::Outcome {
         let words = ["happened", "did_not_happen", "run_again"];
         return rng.chance(85).then(|| json!({"decision": "outcome", "answer": rng.pick(&words)}));
     }
-    if question.kind == ApprovalKind::Budget {
+    if question.kind() == ApprovalKind::Budget {
         let decision = if rng.chance(70) { "approve" } else { "reject" };
         return rng.chance(90).then(|| json!({"decision": decision}));
     }
@@ -223,7 +223,7 @@ pub(super) fn answer(rng: &mut Rng, question: &Question) -> Option<Value> {
         10 | 11 => {
             let within = *rng.pick(&["run", "conversation", "agent"]);
             // Of a run that goes round in circles nobody may say more.
-            let within = if question.repeats { "run" } else { within };
+            let within = if question.repeats() { "run" } else { within };
             Some(json!({"decision": "approve", "always": {"within": within}}))
         }
         0..5 => Some(json!({"decision": "approve"})),

@@ -34,9 +34,10 @@ pub(crate) fn usage_forgotten() -> FoldRewrite<impl Fn(&mut Fact)> {
 pub(crate) fn consent_unbound(bench: ToolParts) -> FoldRewrite<impl Fn(&mut Fact)> {
     let tell = move |fact: &mut Fact| {
         let Fact::ApprovalAsked(question) = fact else { return };
-        let Some(kind) = KINDS.iter().find(|kind| kind.name == question.tool) else { return };
-        let arguments: serde_json::Value = serde_json::from_str(&question.arguments).unwrap_or_default();
-        let (version, effect) = (spec(kind, &bench).version(), question.effect);
+        let Some(call) = question.call() else { return };
+        let Some(kind) = KINDS.iter().find(|kind| kind.name == call.tool) else { return };
+        let arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let (version, effect) = (spec(kind, &bench).version(), call.effect);
         let bound = json!({"tool": kind.name, "version": version, "effect": effect, "arguments": arguments});
         let hash = Sha256::digest(canonical_json(&bound));
         question.binding = hash.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -80,12 +80,17 @@ async fn it_answers_the_open_questions_that_it_covers_and_no_others() {
     settle(&mut started.follower).await;
     assert_eq!(lab.questions().await.len(), 3);
     let first = lab.questions().await.remove(0);
-    let like = serde_json::from_str::<Value>(&first.arguments).unwrap()["q"].clone();
+    let like = serde_json::from_str::<Value>(&first.call().unwrap().arguments).unwrap()["q"].clone();
     let other = if like == json!("y") { "x" } else { "y" };
     answer(&lab, always(Within::Run, json!({"q": [like, other]}))).await.unwrap();
     until(&mut started.follower, "tool.finished").await;
     until(&mut started.follower, "tool.finished").await;
-    let left: Vec<_> = lab.questions().await.into_iter().map(|question| question.arguments).collect();
+    let left: Vec<_> = lab
+        .questions()
+        .await
+        .into_iter()
+        .map(|question| question.call().unwrap().arguments.clone())
+        .collect();
     assert_eq!(left.len(), 1, "{left:?}");
     answer(&lab, Answer::approve()).await.unwrap();
     until(&mut started.follower, "run.finished").await;
@@ -144,7 +149,10 @@ async fn only_arguments_like_those_are_covered() {
     answer(&lab, always(Within::Agent, json!({"q": "*@example.com"}))).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "waiting_approval");
     let open = lab.questions().await;
-    assert_eq!(open.iter().map(|asked| &*asked.arguments).collect::<Vec<_>>(), [r#"{"q":"eve@evil.test"}"#]);
+    assert_eq!(
+        open.iter().map(|asked| &*asked.call().unwrap().arguments).collect::<Vec<_>>(),
+        [r#"{"q":"eve@evil.test"}"#]
+    );
     assert_eq!(lab.runs.load(Ordering::Relaxed), 2);
 }
 

@@ -11,7 +11,7 @@ use helve_runtime::{
     StartError, StartInput, StartRequest,
 };
 use helve_store::{Log, Scope, Views};
-use helve_types::{Answer, Fact, Part, RunId, Timestamp, ToolState, Usage};
+use helve_types::{About, Answer, Fact, Part, PartState, RunId, Timestamp, Usage};
 use proptest::prelude::*;
 
 use crate::lab::{Lab, mei, reply, settle, until};
@@ -67,7 +67,7 @@ async fn a_hard_limit_ends_the_run_before_the_next_spending_and_says_which() {
         _ => None,
     });
     assert_eq!(notice, Some("the budget is used up: this run has used 1200 of 1000 tokens"));
-    assert!(messages[1].tools().all(|tool| matches!(tool.state, ToolState::Completed | ToolState::Error)));
+    assert!(messages[1].tools().all(|tool| matches!(tool.state, PartState::Completed | PartState::Error)));
     assert_eq!(lab.runtime.budget_metrics().stopped, 1);
 }
 
@@ -87,7 +87,7 @@ async fn a_soft_limit_asks_once_and_a_yes_is_good_to_the_hard_one() {
     let mut started = lab.start("look").await;
     assert_eq!(settle(&mut started.follower).await, "waiting_approval");
     let question = lab.questions().await.remove(0);
-    assert_eq!((question.call, question.tool.as_str()), (None, ""));
+    assert_eq!(question.about, About::Budget);
     assert_eq!(question.because, "this run has used 600 of 1000 tokens; may it go on to the limit?");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 0, "nothing is sent meanwhile");
 

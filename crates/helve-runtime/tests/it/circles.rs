@@ -138,7 +138,7 @@ async fn a_person_who_says_always_to_a_circle_says_it_for_this_run() {
     let mut started = lab.start("find x").await;
     settle(&mut started.follower).await;
     let question = lab.questions().await.remove(0);
-    assert!(question.repeats);
+    assert!(question.repeats());
     let always = |within| Answer::Approve {
         arguments: None,
         always: Some(Always { within, arguments: BTreeMap::new(), days: None }),

@@ -8,14 +8,14 @@ use helve_model::{Reply, ScriptedModel};
 use helve_runtime::{
     ClientClaim, ClientResult, CommandError, RuntimeSettings, StartError, StartInput, StartRequest, Started,
 };
-use helve_store::{CallState, Scope, Views};
+use helve_store::{Scope, Views};
 use helve_tool::{
     Action, ChangedOutput, Hook, HookCall, HookFuture, HookPoint, HookReply, HookSettings, Hooks, OnFailure,
     Rule,
 };
 use helve_types::{
-    Answer, CallId, Effect, Failure, FailureKind, Mode, OutcomeAnswer, Question, ToolChoice, ToolOutput,
-    ToolSpec, UserId,
+    Answer, CallId, CallState, Effect, Failure, FailureKind, Mode, OutcomeAnswer, Question, ToolChoice,
+    ToolOutput, ToolSpec, UserId,
 };
 
 use crate::lab::{Lab, mei, reply, settle, spec};
@@ -94,7 +94,7 @@ async fn one_client_gets_the_call_and_its_result_goes_to_the_model() {
     bring(&lab, &call, &mine.result_token, "42").await.unwrap();
     reaches(&mut started, "run.finished").await;
     assert!(lab.model.asked()[1].contains("result: call_1 42"));
-    assert_eq!(state(&lab, &call).await, CallState::Succeeded);
+    assert_eq!(state(&lab, &call).await, CallState::Finished);
     lab.check_log(
         started.run,
         expect![[r#"
@@ -209,7 +209,7 @@ async fn a_client_that_goes_silent_leaves_the_outcome_unknown() {
     assert_eq!(bring(&lab, &call, &token, "42").await, Err(CommandError::ClaimLost));
     assert_eq!(claim(&lab, &call, "tab").await, Err(CommandError::ClaimLost));
     let question = lab.questions().await.remove(0);
-    assert_eq!(question.arguments, r#"{"q":"6*7"}"#);
+    assert_eq!(question.call().unwrap().arguments, r#"{"q":"6*7"}"#);
     let again = Answer::Outcome { answer: OutcomeAnswer::RunAgain };
     lab.runtime.answer(Scope::User(mei()), question.approval, again, "mei".into()).await.unwrap();
     reaches(&mut started, "waiting_client").await;
@@ -393,7 +393,7 @@ async fn a_stopped_run_says_whether_somebody_had_begun() {
     let (mut started, call) = waiting(&lab).await;
     lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.cancelled");
-    assert_eq!(state(&lab, &call).await, CallState::Failed);
+    assert_eq!(state(&lab, &call).await, CallState::Refused);
 
     let lab = Lab::new([reply(CALL)]);
     let (mut started, call) = waiting(&lab).await;

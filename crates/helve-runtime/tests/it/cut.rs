@@ -7,7 +7,7 @@ use helve_dialect::{CallView, Profile};
 use helve_model::{ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
 use helve_runtime::RuntimeSettings;
 use helve_store::{Log, Views};
-use helve_types::{Fact, Mode, ToolState};
+use helve_types::{Fact, Mode, PartState};
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, mei, settle};
@@ -44,7 +44,7 @@ async fn ran(profile: &str, text: &str, end: End) -> (u32, Vec<String>) {
     let conversation = started.conversation.unwrap();
     let messages = lab.store.messages(helve_store::Scope::User(mei()), conversation).await.unwrap();
     let tools = messages.iter().flat_map(|message| message.tools());
-    let with = tools.filter(|tool| tool.state == ToolState::Completed).map(|tool| tool.input.clone());
+    let with = tools.filter(|tool| tool.state == PartState::Completed).map(|tool| tool.input.clone());
     (ran, with.collect())
 }
 

@@ -201,7 +201,7 @@ async fn k12_of_calls_side_by_side_each_goes_on_from_its_own_record() {
     let states: Vec<_> = lab.store.calls(run).await.unwrap();
     let states: Vec<_> = states.iter().map(|call| (call.state.as_str(), call.attempt)).collect();
     // Finished: left alone. A read in flight: again. An effect in flight: unknown. Planned: made.
-    assert_eq!(states, [("succeeded", 1), ("succeeded", 2), ("unknown", 1), ("succeeded", 1)], "{log}");
+    assert_eq!(states, [("finished", 1), ("finished", 2), ("unknown", 1), ("finished", 1)], "{log}");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 2, "{log}");
 }
 

@@ -293,7 +293,10 @@ fn words(fact: &Fact) -> String {
         Fact::ToolFinished { output, .. } | Fact::ToolLate { output, .. } => output.text.clone(),
         Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => failure.message.clone(),
         Fact::ToolUnknown { because, .. } => because.clone(),
-        Fact::ApprovalAsked(question) => format!("{} {}", question.tool, question.arguments),
+        Fact::ApprovalAsked(question) => match question.call() {
+            Some(call) => format!("{} {}", call.tool, call.arguments),
+            None => " {}".into(),
+        },
         Fact::ApprovalAnswered { answer, by, .. } => format!("{} by {by}", json!(answer)),
         Fact::StepFinished { reason, mode, model, attempt, .. } => {
             let by = model.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();

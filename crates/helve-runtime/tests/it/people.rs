@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use helve_model::{Reply, ScriptedModel};
 use helve_runtime::{AgentSettings, CommandError, Frame, RuntimeSettings, StartInput, StartRequest};
 use helve_store::{Scope, Views};
-use helve_types::{Answer, Effect, Live, OutcomeAnswer, PartKind, ToolSpec};
+use helve_types::{About, Answer, Effect, Live, OutcomeAnswer, PartKind, ToolSpec};
 
 use crate::lab::{Lab, mei, reply, settle, spec, until};
 
@@ -282,9 +282,10 @@ async fn what_is_run_again_is_asked_about_if_it_is_not_what_was_shown_and_refuse
 async fn whoever_decides_about_an_unknown_outcome_is_told_all_that_is_known_of_it() {
     let (lab, run) = in_doubt().await;
     let question = lab.questions().await.remove(0);
-    assert_eq!(question.request.as_deref(), Some(r#"POST {"q":"x"}"#));
-    assert_eq!(question.checked.as_deref(), Some("found x"));
-    assert_eq!(question.sent_at, Some(lab.world.now()));
+    let About::Outcome { call, sent_at, checked } = question.about.clone() else { panic!("{question:?}") };
+    assert_eq!(call.request.as_deref(), Some(r#"POST {"q":"x"}"#));
+    assert_eq!(checked.as_deref(), Some("found x"));
+    assert_eq!(sent_at, Some(lab.world.now()));
     // Nobody answers: the model is told the same.
     lab.world.clock.advance_ms(8 * 24 * 60 * 60 * 1_000);
     lab.runtime.sweep().await.unwrap();
@@ -297,7 +298,7 @@ async fn whoever_decides_about_an_unknown_outcome_is_told_all_that_is_known_of_i
     let messages = lab.store.messages(Scope::Everyone, conversation).await.unwrap();
     let cut_off = messages.iter().flat_map(|message| message.tools()).find_map(|tool| tool.cut_off.clone());
     let cut_off = cut_off.unwrap();
-    assert_eq!((cut_off.request, cut_off.checked), (question.request, question.checked));
+    assert_eq!((cut_off.request, cut_off.checked), (call.request, checked));
 }
 
 #[tokio::test]

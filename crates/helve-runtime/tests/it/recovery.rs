@@ -9,9 +9,9 @@ use futures_util::StreamExt;
 use helve_model::{Reply, ScriptedModel};
 use helve_runtime::{CallOptions, CommandError, Frame, StartError, StartInput, StartRequest};
 use helve_store::contract::Actor;
-use helve_store::{CallState, IdempotencyKey, Log, Page, RunFilter, Scope, Urgency, Views};
+use helve_store::{IdempotencyKey, Log, Page, RunFilter, Scope, Urgency, Views};
 use helve_tool::Outcome;
-use helve_types::{Answer, CallId, Effect, Fact, RunInput, RunState, Timestamp, ToolSpec};
+use helve_types::{Answer, CallId, CallState, Effect, Fact, RunInput, RunState, Timestamp, ToolSpec};
 
 use crate::lab::{Lab, mei, reply, settle, spec};
 

@@ -133,7 +133,7 @@ async fn hooks_that_do_not_answer_are_not_waited_for() {
         (HookPoint::SystemPrompt, "", 0),
         (HookPoint::Params, "", 0),
         (HookPoint::BeforeCall, "failed", 0),
-        (HookPoint::AfterCall, "succeeded", 1),
+        (HookPoint::AfterCall, "finished", 1),
     ];
     for (point, state, sent) in cases {
         let lab = lab(deaf_at(point), [reply(r#"call look {"q": "x"}"#)]);
@@ -157,7 +157,7 @@ async fn a_run_that_waits_for_somebody_is_stopped_too() {
     for (case, lab) in cases {
         let mut started = lab.start("go").await;
         assert_eq!(settle(&mut started.follower).await, "waiting_approval", "{case}");
-        assert_eq!(stopped(&lab, &mut started, case).await, ["failed"], "{case}");
+        assert_eq!(stopped(&lab, &mut started, case).await, ["refused"], "{case}");
         assert!(!lab.log(started.run).await.contains("tool.started"), "{case}");
         assert_eq!(lab.runs.load(std::sync::atomic::Ordering::Relaxed), 0, "{case}: it was never sent");
     }

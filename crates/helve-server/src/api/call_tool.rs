@@ -8,7 +8,7 @@ mod execute;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use helve_runtime::{CallOptions, Called, Order};
+use helve_runtime::{CallOptions, CallOrigin, Called};
 use helve_store::AuditEntry;
 use helve_tool::{Outcome, Progress, Unknown};
 use helve_types::{Failure, FailureKind, ToolOutput, Trail, UserId};
@@ -91,7 +91,7 @@ pub(crate) async fn call_tool(
     if skip_cache || skip_limit {
         may_skip(&app, &principal, &name, skip_cache, skip_limit).await?;
     }
-    let options = CallOptions { order: order(&principal), skip_cache, skip_limit, key };
+    let options = CallOptions { origin: origin(&principal), skip_cache, skip_limit, key };
     let called = call(&app, user, &name, arguments, options).await?;
     let names = RunHeaders::of_call(&called);
     Ok(names.on(view(called).map(axum::Json)))
@@ -119,8 +119,8 @@ async fn may_skip(
     Ok(app.runtime.store().audit(entry).await?)
 }
 
-fn order(principal: &Principal) -> Order {
-    if principal.is_admin() { Order::Admin } else { Order::User }
+fn origin(principal: &Principal) -> CallOrigin {
+    if principal.is_admin() { CallOrigin::Admin } else { CallOrigin::User }
 }
 
 async fn call(
@@ -131,7 +131,7 @@ async fn call(
     options: CallOptions,
 ) -> Result<Called, Problem> {
     must_be_ready(app)?;
-    if options.order == Order::User {
+    if options.origin == CallOrigin::User {
         must_be_offered(app, &user, name)?;
     }
     let arguments = Value::Object(arguments).to_string();

@@ -1,8 +1,8 @@
 //! Every call that was made, and what each stage decided about it.
 
 use axum::extract::State;
-use helve_store::{CallState, Execution, ExecutionFilter, ExecutionPage, Mark, Scope, Store, StoreError};
-use helve_types::{CallId, Effect, Fact, FailureKind, RunId, Timestamp, ToolOutput, Trail};
+use helve_store::{Execution, ExecutionFilter, ExecutionPage, Mark, Scope, Store, StoreError};
+use helve_types::{CallId, CallState, Effect, Fact, FailureKind, RunId, Timestamp, ToolOutput, Trail};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub(crate) struct ExecutionQuery {
     tool: Option<String>,
     /// Another user's, for those with the right `admin`, who get everybody's if nobody is named.
     user: Option<String>,
-    /// `planned`, `asked`, `approved`, `started`, `delegated`, `claimed`, `succeeded`, `failed`, `denied`, `expired` or `unknown`.
+    /// `requested`, `asked`, `approved`, `delegated`, `claimed`, `running`, `finished`, `failed`, `refused`, `expired` or `unknown`.
     state: Option<String>,
     /// Requested then or later, in milliseconds since 1970.
     from: Option<i64>,

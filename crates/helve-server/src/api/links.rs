@@ -226,7 +226,7 @@ async fn answer_by_link(
         Err(status) => return told(&frame, status, frame.words.not_understood),
     };
     let answer = said.answer();
-    if !answer.fits(held.question.kind) {
+    if !answer.fits(held.question.kind()) {
         return told(&frame, StatusCode::BAD_REQUEST, frame.words.not_understood);
     }
     answered(&app, &frame, &held, answer, &uri).await

@@ -6,7 +6,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use helve_runtime::{Frame, StartInput, StartRequest, Started};
 use helve_store::{Scope, StoreError};
-use helve_types::{CallId, Ending, Fact, Live, PartKind, Question, RunState, Spent, ToolChoice};
+use helve_types::{CallId, CallState, Ending, Fact, Live, PartKind, Question, RunState, Spent, ToolChoice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::input::ForeignJson;
 use crate::problem::Problem;
 use crate::protocols::accumulated_text::AccumulatedText;
+use crate::protocols::call_words::{answer_word, stream_word};
 use crate::protocols::client_tools::tool_choice;
 use crate::protocols::request_params::{RequestParams, ToolSwitches, disabled_tools, system_prompt};
 use crate::protocols::tool_failure::ToolFailure;
@@ -215,15 +216,15 @@ async fn gather(app: &App, mut whole: AgentAnswer, started: Started) -> Result<A
             Fact::ToolRequested { call, tool, .. } => whole.tools.push(AgentToolView {
                 call: Some(call.clone()),
                 name: tool.clone(),
-                state: "requested",
+                state: answer_word(CallState::Requested),
                 failure: None,
             }),
-            Fact::ToolFinished { call, .. } => whole.settle(call, "done", None),
+            Fact::ToolFinished { call, .. } => whole.end_call(call, CallState::Finished, None),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                whole.settle(call, "failed", Some(failure.into()));
+                whole.end_call(call, CallState::Failed, Some(failure.into()));
             }
             Fact::ToolUnknown { call, because, .. } => {
-                whole.settle(call, "unknown", Some(ToolFailure::unknown(because)));
+                whole.end_call(call, CallState::Unknown, Some(ToolFailure::unknown(because)));
             }
             Fact::ApprovalAsked(question) => whole.approvals.push(question.clone()),
             Fact::ApprovalAnswered { approval, .. } => {
@@ -256,9 +257,9 @@ async fn gather(app: &App, mut whole: AgentAnswer, started: Started) -> Result<A
 }
 
 impl AgentAnswer {
-    fn settle(&mut self, call: &CallId, state: &'static str, failure: Option<ToolFailure>) {
+    fn end_call(&mut self, call: &CallId, state: CallState, failure: Option<ToolFailure>) {
         if let Some(tool) = self.tools.iter_mut().find(|tool| tool.call.as_ref() == Some(call)) {
-            tool.state = state;
+            tool.state = answer_word(state);
             tool.failure = failure;
         }
     }
@@ -282,16 +283,14 @@ impl PieceRender {
         match fact {
             Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
-            Fact::ApprovalAsked(question) if question.call.is_none() => {
-                self.send(run_question(question), out)
-            }
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ApprovalAsked(question) => {
-                let input: Value = serde_json::from_str(&question.arguments).unwrap_or_default();
+                let Some(call) = question.call() else { return self.send(run_question(question), out) };
+                let input: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
                 let tool = json!({
-                    "id": question.call,
-                    "name": question.tool,
-                    "state": "waiting",
+                    "id": call.id,
+                    "name": call.tool,
+                    "state": stream_word(CallState::Asked),
                     "for": "approval",
                     "approvalId": question.approval,
                     "input": input
@@ -323,7 +322,7 @@ impl PieceRender {
         let name = self.calls.iter().find(|(id, _)| id == call).map(|(_, name)| name);
         tool["id"] = json!(call);
         tool["name"] = json!(name);
-        tool["state"] = json!("failed");
+        tool["state"] = json!(stream_word(CallState::Failed));
         self.send(json!({"tool": tool}), out);
     }
 

@@ -1,7 +1,9 @@
 //! What running tools report, in the pieces that a stream of an answer has not sent yet.
 
-use helve_types::{Live, PartId, PartKind};
+use helve_types::{CallState, Live, PartId, PartKind};
 use serde_json::{Value, json};
+
+use crate::protocols::call_words::stream_word;
 
 #[derive(Default)]
 pub(crate) struct ToolProgress(Vec<Report>);
@@ -49,7 +51,7 @@ impl ToolProgress {
         unsent
             .map(|report| {
                 let piece = std::mem::take(&mut report.unsent);
-                json!({"id": report.part, "name": report.tool, "state": "searching", "progress": piece})
+                json!({"id": report.part, "name": report.tool, "state": stream_word(CallState::Running), "progress": piece})
             })
             .collect()
     }

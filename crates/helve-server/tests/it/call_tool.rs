@@ -52,7 +52,7 @@ async fn a_call_answers_with_its_output_and_with_what_each_stage_decided() {
     let held = server.get_json(&format!("/api/executions/{}", called["call"].as_str().unwrap())).await;
     assert_eq!(
         (&held["state"], &held["agent"], &held["tool"]),
-        (&json!("succeeded"), &json!("api"), &json!("look"))
+        (&json!("finished"), &json!("api"), &json!("look"))
     );
     assert_eq!(
         server.get_json(&format!("/api/runs/{}", called["run"].as_str().unwrap())).await["state"],
@@ -246,18 +246,18 @@ async fn a_call_comes_to_its_end_although_the_caller_leaves() {
     caller.shutdown().await.unwrap();
     // The server has noticed, and has given up the request, when it closes the connection.
     assert_eq!(caller.read_to_end(&mut vec![]).await.unwrap(), 0);
-    assert_eq!(server.get_json("/api/executions?tool=slow").await["executions"][0]["state"], "started");
+    assert_eq!(server.get_json("/api/executions?tool=slow").await["executions"][0]["state"], "running");
 
     go.notify_one();
     let state = async || server.get_json("/api/executions?tool=slow").await["executions"][0]["state"].clone();
     tokio::time::timeout(Duration::from_secs(60), async {
-        while state().await == "started" {
+        while state().await == "running" {
             tokio::task::yield_now().await;
         }
     })
     .await
     .unwrap();
-    assert_eq!(state().await, "succeeded");
+    assert_eq!(state().await, "finished");
 }
 
 #[tokio::test]

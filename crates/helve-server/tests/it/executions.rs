@@ -45,7 +45,7 @@ async fn a_models_call_is_listed_with_all_that_is_known_of_it() {
         ("tool", json!("look")),
         ("user", json!("local")),
         ("agent", json!("default")),
-        ("state", json!("succeeded")),
+        ("state", json!("finished")),
         ("effect", json!("read")),
         ("attempts", json!(1)),
         ("arguments", json!(r#"{"q": "tea"}"#)),
@@ -88,11 +88,11 @@ async fn calls_are_found_by_tool_state_time_and_run_and_come_in_pages() {
     }
     assert_eq!(tools_of(&server, &admin, "").await, ["boss look", "boss send", "boss look"]);
     assert_eq!(tools_of(&server, &admin, "?tool=send").await, ["boss send"]);
-    assert_eq!(tools_of(&server, &admin, "?state=failed").await, ["boss look"]);
-    assert_eq!(tools_of(&server, &admin, "?state=started").await, Vec::<String>::new());
+    assert_eq!(tools_of(&server, &admin, "?state=refused").await, ["boss look"]);
+    assert_eq!(tools_of(&server, &admin, "?state=running").await, Vec::<String>::new());
     let middle = format!("?from={}&to={}", began + 1, began + 2);
     assert_eq!(tools_of(&server, &admin, &middle).await, ["boss send"]);
-    let (_, failed) = look(&server, &admin, "?state=failed").await;
+    let (_, failed) = look(&server, &admin, "?state=refused").await;
     assert_eq!(failed["executions"][0]["failure"], "bad_arguments");
     let run = failed["executions"][0]["run"].as_str().unwrap();
     assert_eq!(tools_of(&server, &admin, &format!("?run={run}")).await, ["boss look"]);

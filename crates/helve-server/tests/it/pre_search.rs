@@ -64,7 +64,7 @@ async fn it_is_shown_as_a_call_like_any_other_and_listed_as_one() {
     }
     assert!(stream.contains(r#"{"preset":"quick","query":"weather?"}"#), "{stream}");
     let listed = server.get_json("/api/executions?tool=search_web").await;
-    assert_eq!(listed["executions"][0]["state"], "succeeded", "{listed}");
+    assert_eq!(listed["executions"][0]["state"], "finished", "{listed}");
     let conversation =
         server.get_json("/api/conversations").await["conversations"][0]["id"].as_str().unwrap().to_owned();
     let messages = server.get_json(&format!("/api/conversations/{conversation}/messages")).await;

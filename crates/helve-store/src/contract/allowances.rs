@@ -1,6 +1,6 @@
 //! Consent that outlives its call, and questions by the page.
 
-use helve_types::{Always, Answer, ApprovalKind, CallId, Fact, Question, Timestamp, Within};
+use helve_types::{About, Always, Answer, ApprovalKind, CallId, Fact, Question, Timestamp, Within};
 use serde_json::json;
 
 use super::{Actor, Started, Subject, ok, question, requested};
@@ -12,13 +12,16 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 async fn ask(actor: &Actor, run: &mut Started, index: u32, kind: ApprovalKind) -> Question {
     let call = CallId::new(run.run, 1, index);
-    let asked = Question { kind, ..question(actor, &call, Timestamp(i64::MAX)) };
+    let mut asked = question(actor, &call, Timestamp(i64::MAX));
+    if kind == ApprovalKind::Budget {
+        asked.about = About::Budget;
+    }
     ok(actor.append(run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
     asked
 }
 
 async fn answer(actor: &Actor, run: &mut Started, asked: &Question, answer: Answer) {
-    let (approval, call) = (asked.approval, asked.call.clone());
+    let (approval, call) = (asked.approval, asked.call_id().cloned());
     let fact = Fact::ApprovalAnswered { approval, call, answer, by: "root".into() };
     ok(actor.append(run, vec![fact]).await);
 }

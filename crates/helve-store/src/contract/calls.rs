@@ -1,13 +1,12 @@
 //! What is kept of a call, and the questions about it.
 
 use helve_types::{
-    Answer, CallId, Effect, Fact, Failure, FailureKind, Question, Timestamp, ToolOutput, Trail,
+    Answer, CallId, CallState, Effect, Fact, Failure, FailureKind, Question, Timestamp, ToolOutput, Trail,
 };
 
 use super::{Actor, Started, Subject, ok, question, requested, started};
 use crate::{
-    ApprovalFilter, ApprovalState, CallState, ExecutionFilter, ExecutionPage, Page, Scope, StoreError,
-    Urgency, Whole,
+    ApprovalFilter, ApprovalState, ExecutionFilter, ExecutionPage, Page, Scope, StoreError, Urgency, Whole,
 };
 
 async fn row(actor: &Actor, run: &Started) -> crate::CallRecord {
@@ -21,13 +20,13 @@ pub async fn the_ledger_row_follows_its_facts(store: Subject) {
 
     ok(mei.append(&mut run, vec![requested(&call)]).await);
     let planned = row(&mei, &run).await;
-    assert_eq!((planned.state, planned.attempt, &*planned.call.name), (CallState::Planned, 0, "Send-Mail"));
+    assert_eq!((planned.state, planned.attempt, &*planned.call.name), (CallState::Requested, 0, "Send-Mail"));
     assert_eq!(planned.call.provider_id.as_deref(), Some("call_1"));
     assert_eq!(planned.call.arguments, r#"{"to": "li"}"#);
 
     ok(mei.append(&mut run, vec![started(&call, 1)]).await);
     let sent = row(&mei, &run).await;
-    assert_eq!((sent.state, sent.attempt, &*sent.call.name), (CallState::Started, 1, "send_mail"));
+    assert_eq!((sent.state, sent.attempt, &*sent.call.name), (CallState::Running, 1, "send_mail"));
     assert_eq!(sent.effect, Some(Effect::NonIdempotent));
 
     let done = Fact::ToolFinished {
@@ -37,7 +36,7 @@ pub async fn the_ledger_row_follows_its_facts(store: Subject) {
     };
     ok(mei.append(&mut run, vec![done]).await);
     let done = row(&mei, &run).await;
-    assert_eq!((done.state, done.trail.0.len()), (CallState::Succeeded, 1));
+    assert_eq!((done.state, done.trail.0.len()), (CallState::Finished, 1));
     assert!(done.ended_at.is_some());
 }
 
@@ -72,9 +71,9 @@ pub async fn a_refused_call_says_in_its_row_who_refused(store: Subject) {
     let mei = Actor::new(store, "mei");
     let mut run = mei.start(mei.new_conversation(), "send").await;
     let cases = [
-        (FailureKind::Denied, CallState::Denied),
+        (FailureKind::Denied, CallState::Refused),
         (FailureKind::Unanswered, CallState::Expired),
-        (FailureKind::UnknownTool, CallState::Failed),
+        (FailureKind::UnknownTool, CallState::Refused),
     ];
     for (index, (kind, state)) in (0u32..).zip(cases) {
         let call = CallId::new(run.run, 1, index);
@@ -103,7 +102,7 @@ pub async fn the_whole_of_a_large_output_is_kept(store: Subject) {
 fn answered(question: &Question, answer: Answer) -> Fact {
     Fact::ApprovalAnswered {
         approval: question.approval,
-        call: question.call.clone(),
+        call: question.call_id().cloned(),
         answer,
         by: "mei".into(),
     }

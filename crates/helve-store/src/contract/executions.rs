@@ -1,11 +1,12 @@
 //! Looking for calls.
 
-use helve_types::{CallId, Fact, Failure, FailureKind, Stage, Timestamp, ToolOutput, Trail, UserId};
+use helve_types::{
+    CallId, CallState, Fact, Failure, FailureKind, Stage, Timestamp, ToolOutput, Trail, UserId,
+};
 
 use super::{Actor, Started, Subject, requested, started};
 use crate::{
-    CallState, Execution, ExecutionFilter, ExecutionPage, Mark, Recorded, SENDS_KEPT_MS, Scope, StoreError,
-    Urgency,
+    Execution, ExecutionFilter, ExecutionPage, Mark, Recorded, SENDS_KEPT_MS, Scope, StoreError, Urgency,
 };
 
 /// Appends facts that happened at a moment of the scenario's choice.
@@ -83,9 +84,9 @@ pub async fn a_call_is_found_by_each_thing_that_is_known_of_it(store: Subject) {
         (ExecutionFilter { tool: Some("look".into()), ..all() }, vec![c, a]),
         (ExecutionFilter { tool: Some("nothing".into()), ..all() }, vec![]),
         (ExecutionFilter { user: Some(UserId("mei".into())), ..all() }, vec![b, a]),
-        (ExecutionFilter { state: Some(CallState::Succeeded), ..all() }, vec![c]),
+        (ExecutionFilter { state: Some(CallState::Finished), ..all() }, vec![c]),
         (ExecutionFilter { state: Some(CallState::Failed), ..all() }, vec![b]),
-        (ExecutionFilter { state: Some(CallState::Planned), ..all() }, vec![a]),
+        (ExecutionFilter { state: Some(CallState::Requested), ..all() }, vec![a]),
         (ExecutionFilter { from: Some(Timestamp(2_000)), ..all() }, vec![c, b]),
         (ExecutionFilter { to: Some(Timestamp(2_000)), ..all() }, vec![a]),
         (ExecutionFilter { run: Some(hers.run), ..all() }, vec![b, a]),
@@ -93,7 +94,7 @@ pub async fn a_call_is_found_by_each_thing_that_is_known_of_it(store: Subject) {
             ExecutionFilter {
                 tool: Some("look".into()),
                 user: Some(UserId("mei".into())),
-                state: Some(CallState::Planned),
+                state: Some(CallState::Requested),
                 from: Some(Timestamp(0)),
                 to: Some(Timestamp(9_000)),
                 run: Some(hers.run),
@@ -133,7 +134,7 @@ pub async fn a_call_is_found_by_the_state_that_it_is_listed_with(store: Subject)
     }
     let of =
         |call: &CallId| listed.iter().find(|held| held.record.call.id == *call).map(|held| held.record.state);
-    assert_eq!((of(a), of(b)), (Some(CallState::Planned), Some(CallState::Delegated)));
+    assert_eq!((of(a), of(b)), (Some(CallState::Requested), Some(CallState::Delegated)));
 }
 
 pub async fn the_list_of_calls_goes_on_where_a_page_ended(store: Subject) {
@@ -206,7 +207,7 @@ pub async fn a_call_says_what_became_of_it_and_whose_it_was(store: Subject) {
     // A person found out, or the call was sent again: what is known now counts.
     at(&mei, &mut run, 2_000, vec![finished(&lost, "it was there")]).await;
     let held = look(&lost).await;
-    assert_eq!((held.record.state, held.record.problem), (CallState::Succeeded, None));
+    assert_eq!((held.record.state, held.record.problem), (CallState::Finished, None));
     assert_eq!(held.record.output_bytes, Some(12));
 }
 

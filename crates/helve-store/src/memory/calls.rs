@@ -1,13 +1,13 @@
 //! The row of a call, which follows its facts.
 
-use helve_types::{CallId, RunId, Timestamp, ToolCall, Trail};
+use helve_types::{CallId, CallState, RunId, Timestamp, ToolCall, Trail};
 
 use super::Shelves;
-use crate::{CallChange, CallRecord, CallState};
+use crate::{CallChange, CallRecord};
 
 impl Shelves {
     pub(super) fn change_call(&mut self, run: RunId, at: Timestamp, id: &CallId, change: CallChange<'_>) {
-        if let CallChange::Plan { step, tool, arguments, provider_id } = change {
+        if let CallChange::Request { step, tool, arguments, provider_id } = change {
             let call = ToolCall {
                 id: id.clone(),
                 provider_id: provider_id.map(str::to_owned),
@@ -19,7 +19,7 @@ impl Shelves {
                 call,
                 run,
                 step,
-                state: CallState::Planned,
+                state: CallState::Requested,
                 attempt: 0,
                 effect: None,
                 version: None,
@@ -38,9 +38,9 @@ impl Shelves {
             return;
         };
         match change {
-            CallChange::Plan { .. } => {}
+            CallChange::Request { .. } => {}
             CallChange::Start { tool, version, effect, attempt, arguments } => {
-                record.state = CallState::Started;
+                record.state = CallState::Running;
                 record.call.name = tool.to_owned();
                 record.version = Some(version.to_owned());
                 record.effect = Some(effect);
@@ -54,20 +54,20 @@ impl Shelves {
                 record.state = state;
                 record.ended_at = None;
             }
-            CallChange::Hand { state, arguments } => {
+            CallChange::GiveToClient { state, arguments } => {
                 record.state = state;
                 record.started_at = Some(at);
                 if let Some(arguments) = arguments {
                     record.call.arguments = arguments.to_owned();
                 }
             }
-            CallChange::Lose { because, trail } => {
+            CallChange::Unknown { because, trail } => {
                 record.state = CallState::Unknown;
                 record.trail = trail.clone();
                 record.problem = Some(because.to_owned());
                 record.ended_at = Some(at);
             }
-            CallChange::Settle { state, trail, result } => {
+            CallChange::End { state, trail, result } => {
                 record.state = state;
                 record.trail = trail.clone();
                 record.failure = result.failure().map(|failure| failure.kind);

@@ -15,7 +15,7 @@ use crate::check::check;
 use crate::gate::{Candidate, EditedArguments, find_grant};
 use crate::outcome::Stop;
 use crate::permit::Permit;
-use crate::pipeline::instead::Answered;
+use crate::pipeline::run::ToolAnswer;
 use crate::{CallContext, Progress, Registered};
 
 impl Hooks {
@@ -123,7 +123,7 @@ impl Hooks {
     /// The output as it is delivered.
     pub(crate) async fn after(
         &self,
-        answered: Answered,
+        answered: ToolAnswer,
         permit: &Permit,
         cx: &CallContext,
         trail: &mut Trail,
@@ -134,13 +134,13 @@ impl Hooks {
     /// The same for a call that was answered elsewhere.
     pub(crate) async fn after_answer(
         &self,
-        answered: Answered,
+        answered: ToolAnswer,
         called: &Registered,
         arguments: &Value,
         cx: &CallContext,
         trail: &mut Trail,
     ) -> ToolOutput {
-        let Answered { mut output, by } = answered;
+        let ToolAnswer { mut output, by } = answered;
         if self.is_empty() {
             return output;
         }

@@ -6,13 +6,13 @@
 use helve_types::{CLIENT, FailureKind, Flow, Labels, Stage, ToolOutput, Trail};
 
 use super::Pipeline;
+use super::run::ToolAnswer;
 use crate::bound::SideRecords;
-use crate::pipeline::instead::Answered;
 use crate::{CallContext, Outcome, Registered};
 
 /// Of an answer, which quotes the tool that was called where another stood in for it. A tool that gives back what was
 /// kept may say that there is more in it than the tool itself brings in, and never that there is less.
-pub(super) fn of_answer(answered: &Answered, called: &Registered) -> Labels {
+pub(super) fn of_answer(answered: &ToolAnswer, called: &Registered) -> Labels {
     let by = answered.by.labels();
     let kept = answered.output.labels.as_ref();
     let by = Labels {
@@ -58,7 +58,7 @@ impl Pipeline {
 }
 
 /// What a client brings is labelled as that, whatever it says itself.
-pub(super) fn of_brought(outcome: Outcome) -> Outcome {
+pub(super) fn of_client_result(outcome: Outcome) -> Outcome {
     let labels = || Flow::of_client().labels(CLIENT);
     match outcome {
         Outcome::Finished(output) => Outcome::Finished(ToolOutput { labels: Some(labels()), ..output }),

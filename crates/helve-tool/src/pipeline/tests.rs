@@ -212,7 +212,9 @@ impl Lab {
                 Fact::ToolUnknown { because, checked, .. } => {
                     format!("{because} {}", checked.as_deref().unwrap_or_default())
                 }
-                Fact::ApprovalAsked(question) => format!("{} {}", question.arguments, question.because),
+                Fact::ApprovalAsked(question) => {
+                    format!("{} {}", question.call().unwrap().arguments, question.because)
+                }
                 Fact::ToolDelegated { tool, .. } => tool.clone(),
                 _ => String::new(),
             };

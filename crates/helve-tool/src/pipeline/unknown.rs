@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use helve_store::Entry;
-use helve_types::{Effect, OnUnknown, RunState, Timestamp, ToolCall, Trail};
+use helve_types::{Effect, OnUnknown, Timestamp, ToolCall, Trail};
 
-use super::instead::Answered;
+use super::record::OutcomeRecord;
+use super::run::ToolAnswer;
 use super::{Pipeline, bounded, fitting, resolve};
 use crate::gate::{admit, ask_outcome, judge, request_preview};
 use crate::outcome::Stop;
@@ -17,7 +17,7 @@ use crate::{CallContext, Fault, Outcome, Registered, Unknown};
 
 impl Pipeline {
     /// Records that a call was cut off in flight, together with what its check tool says about it.
-    pub async fn lose(
+    pub async fn record_unknown(
         &self,
         call: &ToolCall,
         sent_at: Timestamp,
@@ -27,11 +27,10 @@ impl Pipeline {
         let lost = Unknown::new(sent_at, because, on_unknown(call, cx));
         let outcome = self.checked(Outcome::Unknown(lost), call, cx).await;
         let tool = cx.toolbox.resolve(&call.name).ok().map(|(tool, _)| &**tool);
-        let (outcome, beside) = self.label(outcome, tool, &Trail::default(), cx);
-        let entry = outcome.entry(&call.id, Trail::default(), beside);
-        // The run may have waited for a client that went silent: now it is ours again, also after a crash.
-        cx.journal.record(Entry { state: Some(RunState::Running), ..entry }).await?;
-        Ok(outcome)
+        let (outcome, side) = self.label(outcome, tool, &Trail::default(), cx);
+        // The run may have waited for a client that went silent: now it goes on, also after a crash.
+        let record = OutcomeRecord::new(outcome, Trail::default(), side).resuming_run();
+        self.record(&call.id, record, cx).await
     }
 
     /// Asks a person what became of a call that was cut off, with all that is known of it. Whoever has it run again
@@ -66,7 +65,7 @@ impl Pipeline {
     }
 
     /// Adds to the unknown outcome of a call what was sent, and what its check tool says about that.
-    pub(super) async fn looked_into<T>(
+    pub(super) async fn attach_check<T>(
         &self,
         ran: Result<T, Stop>,
         permit: &Permit,
@@ -76,7 +75,7 @@ impl Pipeline {
             Err(Stop::Outcome(outcome)) => match *outcome {
                 Outcome::Unknown(unknown) if unknown.checked.is_none() => {
                     let unknown =
-                        self.inspected(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
+                        self.describe_unknown(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
                     Err(Outcome::Unknown(unknown).into())
                 }
                 other => Err(other.into()),
@@ -92,7 +91,7 @@ impl Pipeline {
                 let edited = cx.grant.as_ref().and_then(|grant| grant.edited.as_ref());
                 let sent = edited.unwrap_or(&call.arguments);
                 Outcome::Unknown(match cx.toolbox.resolve(&call.name) {
-                    Ok((tool, _)) => self.inspected(unknown, tool, sent, cx).await,
+                    Ok((tool, _)) => self.describe_unknown(unknown, tool, sent, cx).await,
                     Err(_) => unknown,
                 })
             }
@@ -101,7 +100,7 @@ impl Pipeline {
     }
 
     /// What was sent by this tool with these arguments, and what became of it as far as anybody can say.
-    pub(super) async fn inspected(
+    pub(super) async fn describe_unknown(
         &self,
         unknown: Unknown,
         tool: &Arc<Registered>,
@@ -110,12 +109,12 @@ impl Pipeline {
     ) -> Unknown {
         let sent = fitting(tool, arguments).await.ok();
         let request = sent.and_then(|sent| request_preview(&sent, cx));
-        Unknown { request, checked: self.look_for(tool, arguments, cx).await, ..unknown }
+        Unknown { request, checked: self.run_check_tool(tool, arguments, cx).await, ..unknown }
     }
 
     /// Asks the check tool of a tool, if it has one and nothing forbids it. It only reads, and with the arguments
     /// of a call that is on record, so it is not put on record itself.
-    async fn look_for(&self, tool: &Registered, arguments: &str, cx: &CallContext) -> Option<String> {
+    async fn run_check_tool(&self, tool: &Registered, arguments: &str, cx: &CallContext) -> Option<String> {
         let reader = self.other(tool.spec.check_tool.as_ref()?, cx).filter(|reader| reader.is_usable())?;
         if reader.spec.effect != Effect::Read {
             return None;
@@ -127,7 +126,7 @@ impl Pipeline {
         let permit = admit(judgement, candidate, None, rules, cx, &mut unseen).ok()?;
         Some(match permit.run_check_tool(cx).await? {
             Ok(output) => {
-                let answered = Answered { output, by: reader.clone() };
+                let answered = ToolAnswer { output, by: reader.clone() };
                 let output = self.hooks.after(answered, &permit, cx, &mut unseen).await;
                 bounded(output, &reader, cx, &mut unseen).0.text
             }

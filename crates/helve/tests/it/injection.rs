@@ -263,16 +263,18 @@ async fn what_a_page_orders_is_sent_nowhere_before_a_person_who_was_told_agrees(
     assert_eq!(outside.seen(), ["GET /page"], "nothing but the page itself was asked for");
 
     let questions = house.questions(run).await;
-    let mut asked: Vec<&str> = questions.iter().map(|question| question.tool.as_str()).collect();
+    let mut asked: Vec<&str> =
+        questions.iter().filter_map(|question| question.call()).map(|call| call.tool.as_str()).collect();
     asked.sort_unstable();
     assert_eq!(asked, ["beacon", "browser", "image_gen", "post", "search_again", "search_web"]);
     for question in &questions {
-        let told = question.warnings.join("\n");
-        let host = if question.tool == "browser" { "user's side" } else { &outside.address };
+        let call = question.call().unwrap();
+        let told = call.warnings.join("\n");
+        let host = if call.tool == "browser" { "user's side" } else { &outside.address };
         for word in ["query_database", "read_page", host] {
-            assert!(told.contains(word), "{}: {told}", question.tool);
+            assert!(told.contains(word), "{}: {told}", call.tool);
         }
-        let answer = if question.tool == "post" { Answer::approve() } else { no() };
+        let answer = if call.tool == "post" { Answer::approve() } else { no() };
         house.answer(question, answer).await;
     }
     assert_eq!(house.over(run, at).await, "run.finished");
@@ -301,7 +303,7 @@ async fn what_an_earlier_run_of_the_conversation_read_is_not_forgotten_nor_is_it
     model.then(said("Looked."));
     let house = House::open(&data, &outside, &model).await;
     let question = house.questions(second).await.remove(0);
-    assert_eq!(question.warnings.len(), 3);
+    assert_eq!(question.call().unwrap().warnings.len(), 3);
     let at = house.store.run(Scope::Everyone, second).await.unwrap().last_seq;
     house.answer(&question, Answer::approve()).await;
     // The model takes the same way again, and is asked about again.
@@ -324,7 +326,7 @@ async fn a_history_that_the_client_keeps_is_a_strangers_word() {
     let house = House::open(&data, &outside, &model).await;
     let run = house.say_all(&[json!({"role": "user", "content": "look it up"})]).await;
     assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
-    assert!(house.questions(run).await[0].warnings[1].contains("the client's history"));
+    assert!(house.questions(run).await[0].call().unwrap().warnings[1].contains("the client's history"));
     assert_eq!(outside.seen(), [""; 0]);
 }
 
@@ -358,7 +360,7 @@ async fn what_tools_told_comes_back_in_the_clients_history_as_private_and_as_a_s
         model.then(calls(&WAYS_OUT[..1]));
         let run = house.say_all(history).await;
         assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
-        assert!(house.questions(run).await[0].warnings[0].contains("the client's history"));
+        assert!(house.questions(run).await[0].call().unwrap().warnings[0].contains("the client's history"));
         assert_eq!(outside.seen(), ["GET /page"]);
     }
 
@@ -403,7 +405,7 @@ async fn what_a_plan_was_made_of_is_not_forgotten_in_another_conversation() {
         model.then(calls(&WAYS_OUT[..1]));
         let run = house.say(None).await.run;
         assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
-        assert!(house.questions(run).await[0].warnings[0].contains("plan"));
+        assert!(house.questions(run).await[0].call().unwrap().warnings[0].contains("plan"));
     }
     assert_eq!(outside.seen().len(), 2);
 }

@@ -368,10 +368,99 @@ export type FailureKind =
  */
 export type Timestamp = number;
 /**
+ * What a person is asked, rendered by the server from the bytes that will be sent.
+ */
+export type Question = (
+  | {
+      /**
+       * Canonical JSON: what is approved is what is sent.
+       */
+      arguments: string;
+      call: CallId;
+      /**
+       * The warnings as notices, in the same order.
+       */
+      cautions?: Notice[];
+      effect: Effect;
+      kind: 'permission';
+      /**
+       * The run goes round in circles with this call: a no ends that, and an always is for the run alone.
+       */
+      repeats?: boolean;
+      /**
+       * What would go over the wire, or went, with the names of secrets in place of them; none where that is not more
+       * than the arguments.
+       */
+      request?: string | null;
+      tool: string;
+      /**
+       * The hash of the tool's definition, where its calls go included: consent ends when it changes.
+       */
+      version?: string;
+      /**
+       * What a person should know before they agree.
+       */
+      warnings?: string[];
+    }
+  | {
+      /**
+       * Canonical JSON: what is approved is what is sent.
+       */
+      arguments: string;
+      call: CallId;
+      /**
+       * The warnings as notices, in the same order.
+       */
+      cautions?: Notice[];
+      /**
+       * What the tool's check tool said about it, if it has one.
+       */
+      checked?: string | null;
+      effect: Effect;
+      kind: 'outcome';
+      /**
+       * What would go over the wire, or went, with the names of secrets in place of them; none where that is not more
+       * than the arguments.
+       */
+      request?: string | null;
+      /**
+       * When the call was sent; none in logs of older versions.
+       */
+      sent_at?: Timestamp | null;
+      tool: string;
+      /**
+       * The hash of the tool's definition, where its calls go included: consent ends when it changes.
+       */
+      version?: string;
+      /**
+       * What a person should know before they agree.
+       */
+      warnings?: string[];
+    }
+  | {
+      kind: 'budget';
+    }
+) & {
+  approval: ApprovalId;
+  /**
+   * Why a person is asked at all.
+   */
+  because: string;
+  /**
+   * A hash over what is asked about: for a call over its tool, version, effect and arguments. Checked again before
+   * the call starts.
+   */
+  binding: string;
+  expires_at: Timestamp;
+  /**
+   * The same as notices: all of them hold.
+   */
+  reasons?: Notice[];
+};
+/**
  * A question put to a person; random, so that it cannot be guessed.
  */
 export type ApprovalId = string;
-export type ApprovalKind = 'permission' | 'outcome' | 'budget';
 /**
  * How a question was settled.
  */
@@ -507,7 +596,25 @@ export type Part =
       text: string;
       type: 'notice';
     };
-export type ToolState = ('pending' | 'running' | 'completed' | 'error' | 'unknown') | 'waiting';
+/**
+ * How far a call has come. The store, the API and the page use these words.
+ */
+export type CallState =
+  | 'finished'
+  | 'requested'
+  | 'asked'
+  | 'approved'
+  | 'delegated'
+  | 'claimed'
+  | 'running'
+  | 'failed'
+  | 'refused'
+  | 'expired'
+  | 'unknown';
+/**
+ * How far a call has come, in the four words that messages have for it.
+ */
+export type PartState = 'pending' | 'running' | 'completed' | 'error';
 export type Role = 'user' | 'assistant';
 /**
  * One execution of one agent on one input.
@@ -661,68 +768,6 @@ export interface Failure {
   retry_after_ms?: number | null;
 }
 /**
- * What a person is asked, rendered by the server from the bytes that will be sent.
- */
-export interface Question {
-  approval: ApprovalId;
-  /**
-   * Canonical JSON: what is approved is what is sent.
-   */
-  arguments: string;
-  /**
-   * Why a person is asked at all.
-   */
-  because: string;
-  /**
-   * A hash over tool, version, effect and arguments; checked again before the call starts.
-   */
-  binding: string;
-  /**
-   * The call that it is about; none where it is about the run.
-   */
-  call?: CallId | null;
-  /**
-   * The warnings as notices, in the same order.
-   */
-  cautions?: Notice[];
-  /**
-   * What the tool's check tool said about it, if it has one.
-   */
-  checked?: string | null;
-  effect: Effect;
-  expires_at: Timestamp;
-  kind: ApprovalKind;
-  /**
-   * The same as notices: all of them hold.
-   */
-  reasons?: Notice[];
-  /**
-   * The run goes round in circles with this call: a no ends that, and an always is for the run alone.
-   */
-  repeats?: boolean;
-  /**
-   * What would go over the wire, or went, with the names of secrets in place of them; none where that is not more
-   * than the arguments.
-   */
-  request?: string | null;
-  /**
-   * When the call was sent whose outcome is asked for.
-   */
-  sent_at?: Timestamp | null;
-  /**
-   * Empty where it is about the run.
-   */
-  tool: string;
-  /**
-   * The hash of the tool's definition, where its calls go included: consent ends when it changes.
-   */
-  version?: string;
-  /**
-   * What a person should know before they agree.
-   */
-  warnings?: string[];
-}
-/**
  * What a person adds to a yes so that they need not be asked again.
  */
 export interface Always {
@@ -851,6 +896,10 @@ export interface Message {
 export interface ToolPart {
   call: CallId;
   /**
+   * The same in all the words that there are for it.
+   */
+  call_state?: CallState | null;
+  /**
    * What is known of a call that was cut off in flight.
    */
   cut_off?: CutOff | null;
@@ -864,7 +913,7 @@ export interface ToolPart {
   provider_id?: string | null;
   requested_at: Timestamp;
   started_at?: Timestamp | null;
-  state: ToolState;
+  state: PartState;
   step: number;
   tool: string;
 }

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react';
-import type { Answer, Question } from '@/api/generated/events';
+import type { CallQuestion } from '@/api/approvals';
+import type { Answer } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { serverNow } from '@/lib/server-clock';
 import { formatDateTime } from '@/lib/time';
@@ -9,7 +10,7 @@ import { alwaysOf, type Choice, DAYS, endOf, reachesOf, sameArguments, usualReac
 import { Decisions } from './Decisions';
 
 interface Props {
-  question: Question;
+  question: CallQuestion;
   isBusy: boolean;
   onAnswer: (answer: Answer) => void;
   onBack: () => void;
@@ -19,7 +20,8 @@ interface Props {
 export function AlwaysForm({ question, isBusy, onAnswer, onBack }: Props) {
   const { t, tag } = useSpeech();
   const words = t.approvals.always;
-  const [choice, setChoice] = useState<Choice>({ within: usualReach(question), days: 30, isSame: false });
+  const asked = question.kind === 'permission' ? question : {};
+  const [choice, setChoice] = useState<Choice>({ within: usualReach(asked), days: 30, isSame: false });
   const canBeSame = sameArguments(question.arguments) !== null;
   const send = (event: FormEvent) => {
     event.preventDefault();
@@ -29,7 +31,7 @@ export function AlwaysForm({ question, isBusy, onAnswer, onBack }: Props) {
     <form className={styles.form} onSubmit={send}>
       <fieldset className={styles.choices}>
         <legend className={styles.label}>{words.reachLabel}</legend>
-        {reachesOf(question).map((within) => (
+        {reachesOf(asked).map((within) => (
           <label key={within} className={styles.choice}>
             <input
               type="radio"

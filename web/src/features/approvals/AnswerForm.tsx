@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react';
-import type { Answer, Question } from '@/api/generated/events';
+import type { CallQuestion } from '@/api/approvals';
+import type { Answer } from '@/api/generated/events';
 import type { Strings } from '@/lib/i18n/en';
 import { useSpeech } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
@@ -13,7 +14,7 @@ export type Form = 'edit' | 'reject' | 'respond';
 
 interface Props {
   form: Form;
-  question: Question;
+  question: CallQuestion;
   isBusy: boolean;
   onAnswer: (answer: Answer) => void;
   onBack: () => void;

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import type { CallQuestion } from '@/api/approvals';
 import type { Tool } from '@/api/catalog';
 import { causeOfError, toldByError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
@@ -57,7 +58,7 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
       <Warnings question={question} />
       <Deed words={words} input={question.arguments} />
       <Facts question={question} />
-      {question.checked && (
+      {question.kind === 'outcome' && question.checked && (
         <Pane title={t.tools.checked} text={question.checked}>
           <VisibleText text={question.checked} />
         </Pane>
@@ -80,7 +81,7 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
 }
 
 /** What a person should know first: that private data could leave, from where and where to. */
-function Warnings({ question }: { question: Question }): ReactNode {
+function Warnings({ question }: { question: CallQuestion }): ReactNode {
   const { t, say } = useSpeech();
   const warnings = cautionsOf(question, say);
   if (warnings.length === 0) return null;
@@ -97,12 +98,14 @@ function Warnings({ question }: { question: Question }): ReactNode {
   );
 }
 
-function Facts({ question }: { question: Question }) {
+function Facts({ question }: { question: CallQuestion }) {
   const { t, tag, say } = useSpeech();
   return (
     <div className={styles.facts}>
       {question.kind === 'outcome' && <p>{t.approvals.outcomeHint}</p>}
-      {question.sent_at && <p>{t.tools.sentAt(formatDateTime(question.sent_at, tag))}</p>}
+      {question.kind === 'outcome' && question.sent_at && (
+        <p>{t.tools.sentAt(formatDateTime(question.sent_at, tag))}</p>
+      )}
       <p className={styles.because}>
         <VisibleText text={reasonOf(question, say)} />
       </p>
@@ -114,7 +117,7 @@ function Facts({ question }: { question: Question }) {
 }
 
 /** Exactly what the server will send: whole, however long, and with nothing hidden in it. */
-function Exactly({ question }: { question: Question }) {
+function Exactly({ question }: { question: CallQuestion }) {
   const { t } = useSpeech();
   const isOutcome = question.kind === 'outcome';
   const laidOut = layOutJson(question.arguments);
@@ -134,7 +137,7 @@ function Exactly({ question }: { question: Question }) {
 }
 
 interface DecisionProps {
-  question: Question;
+  question: CallQuestion;
   isBusy: boolean;
   onAnswer: (answer: Answer) => void;
 }

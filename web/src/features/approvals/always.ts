@@ -1,17 +1,17 @@
 // A yes for more than one call: what is said, as the server wants it.
 
-import type { Always, Question, Within } from '@/api/generated/events';
+import type { Always, Within } from '@/api/generated/events';
 
 /** How far a yes can reach, nearest first. */
 const REACHES: readonly Within[] = ['run', 'conversation', 'agent'];
 
 /** Whoever looks at a run that goes round in circles sees that run, and decides for that run. */
-export function reachesOf({ repeats }: Pick<Question, 'repeats'>): readonly Within[] {
+export function reachesOf({ repeats }: { repeats?: boolean }): readonly Within[] {
   return repeats ? ['run'] : REACHES;
 }
 
 /** What most people mean: the next message is the same matter, though another run. */
-export function usualReach({ repeats }: Pick<Question, 'repeats'>): Within {
+export function usualReach({ repeats }: { repeats?: boolean }): Within {
   return repeats ? 'run' : 'conversation';
 }
 

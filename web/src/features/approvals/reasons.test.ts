@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Question } from '@/api/generated/events';
+import type { CallQuestion } from '@/api/approvals';
 import { sentenceOf } from '@/lib/i18n/sentence';
 import zh from '@/lib/i18n/codes/zh.json';
 import { cautionsOf, reasonOf } from './reasons';
 
 const say = (told: { code: string }) => sentenceOf(told, zh, 'zh-CN');
-const asked = { because: 'it changes something', warnings: ['There is private data.'] } as Question;
+const asked = { because: 'it changes something', warnings: ['There is private data.'] } as CallQuestion;
 
 test('reasons and warnings are said in the language of the reader', () => {
   const reasons = [

@@ -1,6 +1,7 @@
 // Why a person is asked and what they should know, in their language. Questions that were asked by an older server have
 // the server's words alone.
 
+import type { CallQuestion } from '@/api/approvals';
 import type { Notice, Question } from '@/api/generated/events';
 
 type Say = (told: Notice) => string | null;
@@ -10,7 +11,7 @@ export function reasonOf(question: Question, say: Say): string {
   return sentences(question.reasons, say)?.join(' ').replace(/。 /g, '。') ?? question.because;
 }
 
-export function cautionsOf(question: Question, say: Say): string[] {
+export function cautionsOf(question: CallQuestion, say: Say): string[] {
   return sentences(question.cautions, say) ?? question.warnings ?? [];
 }
 

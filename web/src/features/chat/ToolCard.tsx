@@ -20,12 +20,14 @@ const ICONS: Record<ShownState, IconName | null> = {
   writing: null,
   requested: 'clock',
   asked: 'shield',
+  approved: 'clock',
   delegated: 'play',
   claimed: null,
   running: null,
-  done: 'check',
+  finished: 'check',
   failed: 'alert',
   refused: 'block',
+  expired: 'block',
   unknown: 'question',
   stopped: 'block',
 };
@@ -80,8 +82,8 @@ function StateIcon({ name }: { name: IconName | null }) {
 
 function StateWords({ call, state }: { call: CallPlace['call']; state: ShownState }): ReactNode {
   const { t, tag, say } = useSpeech();
-  const took = state === 'done' ? tookMs(call) : null;
-  const instead = state === 'done' ? standIn(call) : null;
+  const took = state === 'finished' ? tookMs(call) : null;
+  const instead = state === 'finished' ? standIn(call) : null;
   const labels = labelsOf(call);
   return (
     <>

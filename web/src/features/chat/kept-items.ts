@@ -61,14 +61,16 @@ const REFUSALS = new Set([
   'repeating',
 ]);
 
-function keptState({ state, failure }: ToolPart): CallState {
+/** Messages of older servers have only four words for the state. */
+function keptState({ state, call_state, failure, cut_off }: ToolPart): CallState {
+  if (call_state) return call_state;
   switch (state) {
     case 'completed':
-      return 'done';
+      return 'finished';
     case 'error':
+      if (cut_off) return 'unknown';
       return failure && REFUSALS.has(failure.kind) ? 'refused' : 'failed';
     case 'pending':
-    case 'waiting':
       return 'requested';
     default:
       return state;

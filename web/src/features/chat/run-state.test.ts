@@ -222,7 +222,7 @@ describe('a call', () => {
     expect(callOf(state)).toMatchObject({ state: 'running', progress: '10 %' });
     const trail = [{ stage: 'cache', found: 'hit' } as const];
     feed.record({ type: 'tool.finished', call: CALL, output: { text: '42' }, trail });
-    expect(callOf(fold(feed, state))).toMatchObject({ key: '1.1.0', state: 'done', progress: '', trail });
+    expect(callOf(fold(feed, state))).toMatchObject({ key: '1.1.0', state: 'finished', progress: '', trail });
   });
 
   test('waits for a person and then goes on', () => {
@@ -238,7 +238,7 @@ describe('a call', () => {
     feed.record({ type: 'approval.answered', approval: 'a1', call: CALL, answer, by: 'mei' });
     state = fold(feed, state);
     expect(state.phase).toBe('running');
-    expect(callOf(state)).toMatchObject({ state: 'requested', approval: { settled: { answer, by: 'mei' } } });
+    expect(callOf(state)).toMatchObject({ state: 'approved', approval: { settled: { answer, by: 'mei' } } });
   });
 
   test('of unknown outcome stays unknown until a person has it run again in its place', () => {

@@ -7,6 +7,7 @@ import type { Frame } from '@/api/frames';
 import type {
   Answer,
   CallId,
+  CallState as RecordedState,
   Compaction,
   CutOff,
   Ending,
@@ -124,20 +125,8 @@ export interface Call {
   endedAt: Timestamp | null;
 }
 
-export type CallState =
-  | 'writing'
-  | 'requested'
-  /** A person has to allow it, or say what became of it. */
-  | 'asked'
-  /** The page has to run it. */
-  | 'delegated'
-  /** A page runs it, this one or another. */
-  | 'claimed'
-  | 'running'
-  | 'done'
-  | 'failed'
-  | 'refused'
-  | 'unknown';
+/** How far it has come; `writing` while the model is still writing it. */
+export type CallState = 'writing' | RecordedState;
 
 /** The question put to a person about a call. */
 export interface Approval {
@@ -193,7 +182,7 @@ export function isLeftAlone(state: RunState): boolean {
 
 /** Whether a call has not come to its end; once its run is over it never will. */
 export function isPending(call: Call): boolean {
-  return ['writing', 'requested', 'asked', 'delegated', 'claimed', 'running'].includes(call.state);
+  return ['writing', 'requested', 'asked', 'approved', 'delegated', 'claimed', 'running'].includes(call.state);
 }
 
 function openItem({ part, kind, tool, text }: OpenPart): Item {
@@ -296,11 +285,15 @@ function applyFact(state: RunState, fact: EventBody): RunState {
       return { ...change(state, fact.call, () => claimed), phase: state.phase };
     }
     case 'tool.finished':
-      return change(state, fact.call, () => ({ ...ended(fact), state: 'done', output: fact.output }));
+      return change(state, fact.call, () => ({ ...ended(fact), state: 'finished', output: fact.output }));
     case 'tool.failed':
       return change(state, fact.call, () => ({ ...ended(fact), state: 'failed', failure: fact.failure }));
     case 'tool.refused':
-      return change(state, fact.call, () => ({ ...ended(fact), state: 'refused', failure: fact.failure }));
+      return change(state, fact.call, () => ({
+        ...ended(fact),
+        state: fact.failure.kind === 'unanswered' ? 'expired' : 'refused',
+        failure: fact.failure,
+      }));
     case 'tool.unknown': {
       const { because: message, labels, sent_at, request, checked } = fact;
       const failure: Failure = { kind: 'failed', message, ...(labels ? { labels } : {}) };
@@ -309,9 +302,11 @@ function applyFact(state: RunState, fact: EventBody): RunState {
     }
     case 'approval.asked': {
       const { type: _, at: __, ...question } = fact;
-      if (!question.call) return { ...state, questions: [...state.questions, { question, settled: null }] };
+      if (question.kind === 'budget') {
+        return { ...state, questions: [...state.questions, { question, settled: null }] };
+      }
       const waits = question.kind === 'permission';
-      return change(state, fact.call, (call) => ({
+      return change(state, question.call, (call) => ({
         approval: { question, settled: null },
         state: waits ? 'asked' : call.state,
       }));
@@ -320,7 +315,7 @@ function applyFact(state: RunState, fact: EventBody): RunState {
       if (!fact.call) return { ...state, phase: 'running', questions: settle(state.questions, fact) };
       return change(state, fact.call, (call) => ({
         approval: call.approval && { ...call.approval, settled: { answer: fact.answer, by: fact.by } },
-        state: call.state === 'asked' ? 'requested' : call.state,
+        state: fact.answer.decision === 'approve' ? 'approved' : call.state,
       }));
     case 'budget.spent':
       return { ...state, budgetSpent: { because: fact.because, notice: fact.notice ?? null } };

@@ -1,11 +1,13 @@
 //! Logs that the real machine would write: what it asks for is done, with chance in the place of the world, and the past
 //! is compacted as the real planner wants it. After every fact the history is one that vendors accept (P1).
 
-use helve_types::{Answer, ApprovalId, ApprovalKind, Compaction, Message, OutcomeAnswer, Question, Summary};
+use helve_types::{
+    About, Answer, ApprovalId, AskedCall, Compaction, Message, OutcomeAnswer, Question, Summary,
+};
 
 use super::*;
 use crate::compact::{Goal, Keeper, Past};
-use crate::run::{Errand, ModelMessage, ModelMessageCall, ModelMessagePart, Step, pre_search_requested};
+use crate::run::{CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step, pre_search_requested};
 use helve_model::fleet::tokens::{Ratio, of_turn};
 
 const FACTS_MAX: usize = 120;
@@ -69,13 +71,13 @@ impl<'a> World<'a> {
             Step::AskModel { .. } => {
                 self.compact()?;
                 let message = self.model_message();
-                self.write(self.run.message_facts(message))
+                self.write(self.run.record_message(message))
             }
             Step::PreSearch(search) => self.write([pre_search_requested(search)]),
-            Step::CallTools(errands) => {
+            Step::CallTools(actions) => {
                 // Side by side: in any order, and not all of them at once.
-                let at = usize::from(self.chance.of(errands.len().min(255) as u8));
-                let facts = self.seen_to(&errands[at]);
+                let at = usize::from(self.chance.of(actions.len().min(255) as u8));
+                let facts = self.seen_to(&actions[at]);
                 self.write(facts)
             }
             Step::Wait(_) => self.write(self.run.cancelled("mei")),
@@ -121,8 +123,8 @@ impl<'a> World<'a> {
         }
     }
 
-    fn seen_to(&mut self, errand: &Errand) -> Vec<Fact> {
-        let (call, trail) = (errand.call().clone(), Trail::default());
+    fn seen_to(&mut self, action: &CallAction) -> Vec<Fact> {
+        let (call, trail) = (action.call().clone(), Trail::default());
         let unknown = |then| Fact::ToolUnknown {
             call: call.clone(),
             sent_at: Timestamp(0),
@@ -134,8 +136,8 @@ impl<'a> World<'a> {
             labels: None,
         };
         let failure = Failure::new(FailureKind::Denied, "no");
-        match errand {
-            Errand::Execute { .. } => {
+        match action {
+            CallAction::Execute { .. } => {
                 let started = Fact::ToolStarted {
                     call: call.clone(),
                     tool: "t".into(),
@@ -155,11 +157,11 @@ impl<'a> World<'a> {
                     _ => vec![started, Fact::ToolFinished { call, output: ToolOutput::text(text), trail }],
                 }
             }
-            Errand::Settle { .. } | Errand::AskRepeated { .. } => {
+            CallAction::Settle { .. } | CallAction::AskRepeated { .. } => {
                 vec![Fact::ToolRefused { call, failure, trail }]
             }
-            Errand::Lose { .. } => vec![unknown(OnUnknown::AskUser)],
-            Errand::AskOutcome { .. } => {
+            CallAction::RecordUnknown { .. } => vec![unknown(OnUnknown::AskUser)],
+            CallAction::AskOutcome { .. } => {
                 let approval = ApprovalId(Uuid::from_u128(self.facts as u128));
                 let answer = match self.chance.of(4) {
                     0 => Answer::Expire,
@@ -169,20 +171,22 @@ impl<'a> World<'a> {
                 };
                 let asked = Question {
                     approval,
-                    call: Some(call.clone()),
-                    kind: ApprovalKind::Outcome,
-                    version: String::new(),
-                    tool: "t".into(),
-                    arguments: "{}".into(),
-                    request: None,
-                    effect: Effect::NonIdempotent,
-                    sent_at: None,
-                    checked: None,
-                    warnings: vec![],
-                    cautions: vec![],
-                    reasons: vec![],
-                    repeats: false,
+                    about: About::Outcome {
+                        call: Box::new(AskedCall {
+                            id: call.clone(),
+                            tool: "t".into(),
+                            version: String::new(),
+                            arguments: "{}".into(),
+                            request: None,
+                            effect: Effect::NonIdempotent,
+                            warnings: vec![],
+                            cautions: vec![],
+                        }),
+                        sent_at: None,
+                        checked: None,
+                    },
                     because: "lost".into(),
+                    reasons: vec![],
                     binding: String::new(),
                     expires_at: Timestamp(0),
                 };
@@ -190,7 +194,7 @@ impl<'a> World<'a> {
                     Fact::ApprovalAnswered { approval, call: Some(call), answer, by: "mei".into() };
                 vec![Fact::ApprovalAsked(asked), answered]
             }
-            Errand::Repeat { call: again, replaces } => vec![Fact::ToolRequested {
+            CallAction::Repeat { call: again, replaces } => vec![Fact::ToolRequested {
                 step: self.run.message().tools().last().map_or(1, |tool| tool.step),
                 call: again.id.clone(),
                 provider_id: again.provider_id.clone(),
@@ -239,7 +243,7 @@ impl<'a> World<'a> {
 
     fn unknown(&self) -> usize {
         let all = self.history.iter().chain([self.run.message()]);
-        all.flat_map(Message::tools).filter(|tool| tool.state == ToolState::Unknown).count()
+        all.flat_map(Message::tools).filter(|tool| tool.call_state() == CallState::Unknown).count()
     }
 }
 

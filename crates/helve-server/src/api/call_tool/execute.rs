@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{call, only_in_a_run, order};
+use super::{call, only_in_a_run, origin};
 use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::ForeignJson;
@@ -88,7 +88,7 @@ pub(crate) async fn execute_tool(
     body.ignored.0.extend(ignored);
     let tool = app.runtime.catalogue().name_of(&tool);
     let principal = principal.acting_as(user.as_deref())?;
-    let options = CallOptions { order: order(&principal), key, ..CallOptions::default() };
+    let options = CallOptions { origin: origin(&principal), key, ..CallOptions::default() };
     let called = call(&app, principal.user, &tool, arguments, options).await?;
     let names = RunHeaders::of_call(&called);
     let result = outcome(called)?;

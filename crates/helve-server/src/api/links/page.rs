@@ -5,7 +5,7 @@ use std::fmt::Write;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::{Approval, ApprovalState};
-use helve_types::{Answer, ApprovalKind, hex, visible};
+use helve_types::{About, Answer, hex, visible};
 use serde_json::{Map, Value};
 
 use super::decisions;
@@ -91,37 +91,43 @@ pub(super) fn told(frame: &Frame, status: StatusCode, what: &str) -> Response {
 pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
     let (words, question) = (frame.words, &held.question);
     let mut body = String::new();
-    for (at, warning) in question.warnings.iter().enumerate() {
-        let caution = question.cautions.get(at..=at).unwrap_or_default();
+    let call = question.call();
+    let (warnings, cautions) = call.map_or((&[][..], &[][..]), |call| (&call.warnings, &call.cautions));
+    for (at, warning) in warnings.iter().enumerate() {
+        let caution = cautions.get(at..=at).unwrap_or_default();
         let told = words.say(caution, warning);
         add(&mut body, format_args!("<p class=\"warning\">{}</p>\n", escaped(&told)));
     }
-    if question.kind != ApprovalKind::Budget {
-        add(&mut body, format_args!("<p class=\"tool\">{}</p>\n", escaped(&words.tool(&question.tool))));
-        add_arguments(&mut body, words, &question.arguments);
+    if let Some(call) = call {
+        add(&mut body, format_args!("<p class=\"tool\">{}</p>\n", escaped(&words.tool(&call.tool))));
+        add_arguments(&mut body, words, &call.arguments);
     }
     body.push_str("<dl class=\"facts\">\n");
     let mut fact = |name: &str, value: &str| {
         add(&mut body, format_args!("<dt>{name}</dt><dd>{}</dd>\n", escaped(value)));
     };
     fact(words.because, &words.say(&question.reasons, &question.because));
-    if question.kind != ApprovalKind::Budget {
-        fact(words.effect, words.effect(question.effect));
+    if let Some(call) = call {
+        fact(words.effect, words.effect(call.effect));
     }
-    if let Some(sent_at) = question.sent_at {
+    let (sent_at, checked, request_title) = match &question.about {
+        About::Outcome { sent_at, checked, .. } => (*sent_at, checked.as_deref(), words.sent),
+        About::Permission { .. } | About::Budget => (None, None, words.request),
+    };
+    if let Some(sent_at) = sent_at {
         fact(words.sent_at, &sent_at.in_utc());
     }
     fact(words.asks_for, &held.user.0);
     fact(words.until, &question.expires_at.in_utc());
     body.push_str("</dl>\n");
-    let request = if question.kind == ApprovalKind::Outcome { words.sent } else { words.request };
-    for (name, text) in [(words.checked, &question.checked), (request, &question.request)] {
-        if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
+    let request = call.and_then(|call| call.request.as_deref());
+    for (name, text) in [(words.checked, checked), (request_title, request)] {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
             add(&mut body, format_args!("<h2>{name}</h2>\n<pre dir=\"ltr\">{}</pre>\n", escaped(text)));
         }
     }
     body.push_str("<form method=\"post\">\n");
-    let names = decisions(question.kind);
+    let names = decisions(question.kind());
     if names.contains(&"reject") {
         let reason = words.reason;
         add(
@@ -135,7 +141,7 @@ pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
         add(&mut body, format_args!("<button name=\"decision\" value=\"{name}\">{word}</button>\n"));
     }
     add(&mut body, format_args!("</p>\n</form>\n<p class=\"small\">{}</p>\n", words.only_this));
-    frame.page(StatusCode::OK, words.title(question.kind), &body)
+    frame.page(StatusCode::OK, words.title(question.kind()), &body)
 }
 
 /// The arguments as a form, whole, and behind a click exactly as they are sent.
@@ -168,8 +174,8 @@ pub(super) fn settled(frame: &Frame, status: StatusCode, held: &Approval) -> Res
     let ApprovalState::Answered { answer, by, answered_at } = &held.state else {
         return told(frame, status, words.withdrawn);
     };
-    let tool = &held.question.tool;
-    let about = if tool.is_empty() { String::new() } else { format!("{} · ", escaped(&words.tool(tool))) };
+    let tool = held.question.call().map(|call| &call.tool);
+    let about = tool.map(|tool| format!("{} · ", escaped(&words.tool(tool)))).unwrap_or_default();
     let mut body = format!(
         "<p>{about}{} · {} {} · {}</p>\n",
         words.answer(answer),

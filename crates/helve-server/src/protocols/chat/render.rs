@@ -2,13 +2,16 @@
 
 use helve_runtime::Frame;
 use helve_store::StoreError;
-use helve_types::{CallId, ConversationId, Ending, Fact, FailureKind, Live, PartKind, RunId, ToolOutput};
+use helve_types::{
+    CallId, CallState, ConversationId, Ending, Fact, FailureKind, Live, PartKind, RunId, ToolOutput,
+};
 use serde_json::{Map, Value, json};
 
 use super::CallFormat;
 use super::messages::NewMessages;
 use crate::problem::Problem;
 use crate::protocols::accumulated_text::AccumulatedText;
+use crate::protocols::call_words::stream_word;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
 use crate::sse::{DONE, Render, data_of, ending_sentence, run_question, server_stopping};
@@ -89,7 +92,7 @@ impl ChatRender {
                 arguments: arguments.clone(),
                 delegated: false,
             }),
-            Fact::ToolStarted { call, .. } => self.tool(call, "searching", json!({}), out),
+            Fact::ToolStarted { call, .. } => self.tool(call, CallState::Running, json!({}), out),
             Fact::ToolDelegated { call, arguments, .. } => {
                 if let Some(held) = self.calls.iter_mut().find(|held| held.id == *call) {
                     held.delegated = true;
@@ -98,17 +101,19 @@ impl ChatRender {
                         held.arguments.clone_from(given);
                     }
                 }
-                self.tool(call, "waiting", json!({"for": "client"}), out);
+                self.tool(call, CallState::Delegated, json!({"for": "client"}), out);
             }
             Fact::ApprovalAsked(question) => {
                 let more = json!({"for": "approval", "approvalId": question.approval});
-                match &question.call {
-                    Some(call) => self.tool(call, "waiting", more, out),
+                match question.call_id() {
+                    Some(call) => self.tool(call, CallState::Asked, more, out),
                     None => self.send(run_question(question), out),
                 }
             }
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
-            Fact::ToolFinished { call, output, .. } => self.tool(call, "done", shown(output), out),
+            Fact::ToolFinished { call, output, .. } => {
+                self.tool(call, CallState::Finished, shown(output), out)
+            }
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
                 let mut more = json!(ToolFailure::from(failure));
                 if let (FailureKind::UnknownTool, Some(held)) =
@@ -118,12 +123,12 @@ impl ChatRender {
                     more["name"] = json!("invalid");
                     more["input"] = json!({"tool": held.tool, "error": failure.message});
                 }
-                self.tool(call, "failed", more, out);
+                self.tool(call, CallState::Failed, more, out);
             }
             Fact::ToolUnknown { call, because, .. } => {
                 let mut more = json!(ToolFailure::unknown(because));
                 more["outcome"] = json!("unknown");
-                self.tool(call, "failed", more, out);
+                self.tool(call, CallState::Unknown, more, out);
             }
             Fact::RunFailed { code, message } => self.error(code, message, out),
             Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
@@ -132,8 +137,9 @@ impl ChatRender {
         }
     }
 
-    fn tool(&mut self, call: &CallId, state: &str, more: Value, out: &mut Vec<u8>) {
+    fn tool(&mut self, call: &CallId, state: CallState, more: Value, out: &mut Vec<u8>) {
         self.flush(out);
+        let Some(state) = stream_word(state) else { return };
         let Some(held) = self.calls.iter().find(|held| held.id == *call) else { return };
         let input: Value = serde_json::from_str(&held.arguments).unwrap_or_default();
         let mut tool = json!({"id": held.id, "name": held.tool, "state": state, "input": input});

@@ -1,9 +1,9 @@
 //! The rows beside the log: what a fact changes in calls, questions and sums.
 
 use helve_store::{
-    CallChange, CallState, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, sent_to,
+    CallChange, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, sent_to,
 };
-use helve_types::{CallId, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
+use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
 use rusqlite::{Connection, params};
 
 use crate::sqlite::columns::{execute, to_json};
@@ -88,11 +88,11 @@ fn change_call(
 ) -> Result<(), StoreError> {
     let (run, call) = (run.0.as_bytes(), &*call.to_string());
     match change {
-        CallChange::Plan { step, tool, arguments, provider_id } => execute(
+        CallChange::Request { step, tool, arguments, provider_id } => execute(
             connection,
             "INSERT INTO tool_calls
                  (run, id, step, provider_id, tool, arguments, state, attempt, trail, requested_at, user)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'planned', 0, '[]', ?7, user FROM runs WHERE id = ?1",
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'requested', 0, '[]', ?7, user FROM runs WHERE id = ?1",
             params![run, call, step, provider_id, tool, arguments, at.0],
         ),
         CallChange::Start { tool, version, effect, attempt, arguments } => {
@@ -104,7 +104,7 @@ fn change_call(
             )?;
             execute(
                 connection,
-                "UPDATE tool_calls SET state = 'started', version = ?3, effect = ?4, attempt = ?5,
+                "UPDATE tool_calls SET state = 'running', version = ?3, effect = ?4, attempt = ?5,
                      arguments = coalesce(?6, arguments), started_at = ?7
                  WHERE run = ?1 AND id = ?2",
                 params![run, call, version, runs::effect_word(*effect), attempt, arguments, at.0],
@@ -115,13 +115,13 @@ fn change_call(
             "UPDATE tool_calls SET state = ?3, ended_at = NULL WHERE run = ?1 AND id = ?2",
             params![run, call, state.as_str()],
         ),
-        CallChange::Hand { state, arguments } => execute(
+        CallChange::GiveToClient { state, arguments } => execute(
             connection,
             "UPDATE tool_calls SET state = ?3, arguments = coalesce(?4, arguments), started_at = ?5
              WHERE run = ?1 AND id = ?2",
             params![run, call, state.as_str(), arguments, at.0],
         ),
-        CallChange::Lose { because, trail } => {
+        CallChange::Unknown { because, trail } => {
             execute(
                 connection,
                 "UPDATE tool_calls SET state = 'unknown', ended_at = ?3, trail = ?4 WHERE run = ?1 AND id = ?2",
@@ -129,7 +129,7 @@ fn change_call(
             )?;
             end_badly(connection, run, call, CallState::Unknown, None, because)
         }
-        CallChange::Settle { state, trail, result } => {
+        CallChange::End { state, trail, result } => {
             execute(
                 connection,
                 "UPDATE tool_calls SET state = ?3, trail = ?4, output_bytes = ?5, ended_at = ?6

@@ -3,8 +3,8 @@
 //! The query is put together from fixed pieces, chosen by the filter's fields; every value is bound. A field that an
 //! index should not be chosen for has a `+` before it, which hides it from the planner.
 
-use helve_store::{CallState, Execution, ExecutionFilter, ExecutionPage, Scope, StoreError};
-use helve_types::{CallId, RunId, Timestamp, UserId};
+use helve_store::{Execution, ExecutionFilter, ExecutionPage, Scope, StoreError};
+use helve_types::{CallId, CallState, RunId, Timestamp, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
@@ -123,7 +123,7 @@ fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (Stri
 }
 
 fn is_bad_end(state: CallState) -> bool {
-    !state.is_open() && state != CallState::Succeeded
+    !state.is_open() && state != CallState::Finished
 }
 
 #[derive(Default)]
@@ -169,7 +169,7 @@ mod tests {
             (&Scope::Everyone, by_tool.clone(), "tool_calls_by_tool"),
             (&Scope::Everyone, by_user, "tool_calls_by_user"),
             (&Scope::Everyone, of(CallState::Failed), "tool_calls_by_bad_end"),
-            (&Scope::Everyone, of(CallState::Succeeded), "tool_calls_by_time"),
+            (&Scope::Everyone, of(CallState::Finished), "tool_calls_by_time"),
             (&mine, ExecutionFilter::default(), "tool_calls_by_user"),
             (&mine, by_tool, "tool_calls_by_user"),
             (&mine, of(CallState::Unknown), "tool_calls_by_user"),
@@ -186,7 +186,7 @@ mod tests {
         let tool = Some("look".into());
         let of_run = plan(&Scope::Everyone, &ExecutionFilter { run, tool, ..ExecutionFilter::default() });
         assert!(of_run.contains("tool_calls USING PRIMARY KEY (run=?"), "{of_run}");
-        let state = Some(CallState::Started);
+        let state = Some(CallState::Running);
         let open = plan(&Scope::Everyone, &ExecutionFilter { state, ..ExecutionFilter::default() });
         assert!(open.contains("tool_calls USING INDEX tool_calls_open"), "{open}");
         assert!(!open.contains("TEMP B-TREE"), "{open}");

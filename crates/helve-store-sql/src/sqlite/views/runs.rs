@@ -1,8 +1,8 @@
 //! Reading runs, their events and their ledger rows.
 
-use helve_store::{CallRecord, CallState, Page, Recorded, RunFilter, RunRecord, Scope, StoreError};
+use helve_store::{CallRecord, Page, Recorded, RunFilter, RunRecord, Scope, StoreError};
 use helve_types::{
-    CallId, ConversationId, Effect, FailureKind, RunId, RunState, Timestamp, ToolCall, UserId,
+    CallId, CallState, ConversationId, Effect, FailureKind, RunId, RunState, Timestamp, ToolCall, UserId,
 };
 use rusqlite::{Connection, Row, params};
 

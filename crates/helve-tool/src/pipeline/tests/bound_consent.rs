@@ -102,7 +102,7 @@ async fn a_standing_consent_ends_when_the_definition_changes() {
     };
     let always = Always { within: Within::Agent, arguments: [].into(), days: None };
     let answer = Answer::Approve { arguments: None, always: Some(always) };
-    let (approval, call) = (question.approval, question.call);
+    let (approval, call) = (question.approval, question.call_id().cloned());
     let said = Fact::ApprovalAnswered { approval, call, answer, by: "mei".into() };
     lab.journal.commit(said).await.unwrap();
     let (again, sent) = outcome(&lab, &original, r#"{"q": "li"}"#, None).await;

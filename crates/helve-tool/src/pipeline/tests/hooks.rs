@@ -90,9 +90,9 @@ async fn changed_arguments_are_what_is_judged_asked_about_and_run() {
     lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     let call = lab.call("send", r#"{"q": "x"}"#);
     let question = asked(&lab, &call).await;
-    assert_eq!(question.arguments, r#"{"q":"y"}"#);
+    assert_eq!(question.call().unwrap().arguments, r#"{"q":"y"}"#);
     // Taken up again, the call has the arguments that are on record.
-    let recorded = ToolCall { arguments: question.arguments.clone(), ..call };
+    let recorded = ToolCall { arguments: question.call().unwrap().arguments.clone(), ..call };
     execute_granted(&lab, &recorded, Grant { binding: question.binding, changed: true, edited: None }).await;
     lab.check(expect![[r#"
         tool.requested send {"q": "x"}
@@ -167,10 +167,13 @@ async fn what_a_hook_makes_of_a_persons_edit_is_asked_about_anew() {
     let question = asked(&lab, &call).await;
     let outcome = execute_granted(&lab, &call, edit(&question, r#"{"q": "li"}"#)).await;
     let Outcome::Asked(anew) = outcome else { panic!("nobody was asked: {outcome:?}") };
-    assert_eq!((&*anew.arguments, runs.load(Ordering::Relaxed)), (r#"{"q":"li@example.com"}"#, 0));
+    assert_eq!(
+        (&*anew.call().unwrap().arguments, runs.load(Ordering::Relaxed)),
+        (r#"{"q":"li@example.com"}"#, 0)
+    );
     assert_ne!(anew.binding, question.binding);
     // What the person is shown now is what runs.
-    let recorded = ToolCall { arguments: anew.arguments.clone(), ..call };
+    let recorded = ToolCall { arguments: anew.call().unwrap().arguments.clone(), ..call };
     execute_granted(&lab, &recorded, Grant { binding: anew.binding, changed: true, edited: None }).await;
     assert_eq!(runs.load(Ordering::Relaxed), 1);
 }
@@ -430,7 +433,7 @@ async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees
     let call = lab.call("send", r#"{"q": "x"}"#);
     let outcome = lab.pipeline().ask(&call, again(), &lab.context(&call)).await.unwrap();
     assert!(
-        matches!(&outcome, Outcome::Asked(question) if question.arguments == r#"{"q":"y"}"#),
+        matches!(&outcome, Outcome::Asked(question) if question.call().unwrap().arguments == r#"{"q":"y"}"#),
         "{outcome:?}"
     );
 }

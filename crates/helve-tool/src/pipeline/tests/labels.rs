@@ -3,7 +3,7 @@
 use helve_types::{Answer, FailureKind, Flow, Labels, Language, Origin, Taint};
 
 use super::*;
-use crate::{Brought, Grant, Trust, settled_by};
+use crate::{ClientReport, Grant, Trust, settled_by};
 
 fn flow(private: bool, untrusted: bool, outward: Option<&str>) -> Flow {
     Flow { private, untrusted, outward: outward.is_some(), place: outward.map(Into::into) }
@@ -93,14 +93,14 @@ async fn a_clients_result_is_a_strangers_word_and_a_persons_is_not() {
     let call = lab.call("eval", "{}");
     let cx = lab.context(&call);
     let bring = async |result| {
-        let brought = Brought {
+        let brought = ClientReport {
             result,
             client: "a page".into(),
             took: Duration::from_millis(1),
             mark: "m".into(),
             trail: Trail::default(),
         };
-        lab.pipeline().bring(&call, brought, &cx).await.unwrap()
+        lab.pipeline().record_client_result(&call, brought, &cx).await.unwrap()
     };
     // It says that it is trusted, as it would.
     let lies = ToolOutput { labels: Some(Labels::of_person()), ..ToolOutput::text("42") };
@@ -129,9 +129,10 @@ async fn with_both_flags_nothing_that_can_carry_data_out_runs_unasked_whatever_a
         let call = lab.call(name, r#"{"q": "x"}"#);
         let Outcome::Asked(question) = in_run(&lab, &both(), &call, None).await else { panic!("{name}") };
         assert_eq!(question.because, helve_policy::DataLeak::because().text);
-        assert_eq!(question.cautions.len(), question.warnings.len());
-        assert!(question.cautions.iter().all(|caution| caution.sentence(Language::Chinese).is_some()));
-        let told = question.warnings.join("\n");
+        let asked = question.call().unwrap();
+        assert_eq!(asked.cautions.len(), asked.warnings.len());
+        assert!(asked.cautions.iter().all(|caution| caution.sentence(Language::Chinese).is_some()));
+        let told = asked.warnings.join("\n");
         for word in ["query_database", "read_page (blog.test)", "evil.test"] {
             assert!(told.contains(word), "{told}");
         }

@@ -1,6 +1,6 @@
 //! A question as a person reads it: whole, and with nothing in it that the terminal would obey.
 
-use helve_types::{Answer, ApprovalKind, Effect, OutcomeAnswer, Question, Timestamp, Within};
+use helve_types::{About, Answer, ApprovalKind, Effect, OutcomeAnswer, Question, Timestamp, Within};
 
 use crate::client::{Approval, ApprovalState, in_gutter, line, when};
 use crate::i18n::tr;
@@ -28,23 +28,27 @@ pub(crate) fn card(approval: &Approval, now: Timestamp) -> String {
 
 /// What a question is about and exactly what would be sent.
 pub(crate) fn what(question: &Question) -> String {
-    let mut shown = fields(&[(tr!("asks"), asks(question.kind))]);
-    if question.call.is_some() {
-        shown += &fields(&[(tr!("tool"), line(&question.tool)), (tr!("effect"), effect(question.effect))]);
+    let mut shown = fields(&[(tr!("asks"), asks(question.kind()))]);
+    let call = question.call();
+    if let Some(call) = call {
+        shown += &fields(&[(tr!("tool"), line(&call.tool)), (tr!("effect"), effect(call.effect))]);
     }
     shown += &fields(&[(tr!("because"), line(&question.because))]);
-    if let Some(sent_at) = question.sent_at {
+    let (sent_at, checked) = match &question.about {
+        About::Outcome { sent_at, checked, .. } => (*sent_at, checked.as_ref()),
+        About::Permission { .. } | About::Budget => (None, None),
+    };
+    if let Some(sent_at) = sent_at {
         shown +=
             &fields(&[(tr!("sent"), tr!("{when}; it may or may not have happened", when = when(sent_at)))]);
     }
-    for warning in &question.warnings {
+    for warning in call.map_or(&[][..], |call| &call.warnings) {
         shown += &fields(&[(tr!("WARNING"), line(warning))]);
     }
-    let arguments = question.call.as_ref().map(|_| &question.arguments);
     for (name, text) in [
-        (tr!("arguments"), arguments),
-        (tr!("request"), question.request.as_ref()),
-        (tr!("check"), question.checked.as_ref()),
+        (tr!("arguments"), call.map(|call| &call.arguments)),
+        (tr!("request"), call.and_then(|call| call.request.as_ref())),
+        (tr!("check"), checked),
     ] {
         if let Some(text) = text {
             shown += &format!("{name}\n{}", in_gutter(text));
@@ -65,14 +69,12 @@ pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
         ApprovalState::Withdrawn => tr!("withdrawn"),
         ApprovalState::Answered => approval.answer.as_ref().map(word).unwrap_or_default(),
     };
-    let mut about = line(&question.arguments);
-    if question.call.is_none() {
-        about = line(&question.because);
-    }
+    let call = question.call();
+    let mut about = line(call.map_or(&question.because, |call| &call.arguments));
     if about.chars().count() > SUMMARY_CHARS_MAX {
         about = about.chars().take(SUMMARY_CHARS_MAX).chain(['…']).collect();
     }
-    let kind = match question.kind {
+    let kind = match question.kind() {
         ApprovalKind::Permission => tr!("may it run?"),
         ApprovalKind::Outcome => tr!("did it happen?"),
         ApprovalKind::Budget => tr!("spend more?"),
@@ -82,7 +84,7 @@ pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
         question.approval,
         padded(&state, 13),
         padded(&kind, 14),
-        line(&question.tool)
+        line(call.map_or("", |call| &call.tool))
     )
 }
 
@@ -163,7 +165,7 @@ fn expiry_in(at: Timestamp, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use helve_types::{ApprovalId, CallId, RunId};
+    use helve_types::{ApprovalId, AskedCall, CallId, RunId};
 
     use super::*;
 
@@ -174,20 +176,21 @@ mod tests {
             user: "mei\u{1b}[2J".into(),
             question: Question {
                 approval: ApprovalId(Default::default()),
-                call: Some(CallId::new(run, 1, 0)),
-                kind: ApprovalKind::Permission,
-                tool: "send".into(),
-                version: String::new(),
-                arguments: "{\"to\":\"a\\u001bb\",\"x\":\"c\u{202e}d\"}".into(),
-                request: Some("POST https://example.com/\n\neffect    read".into()),
-                effect: Effect::NonIdempotent,
-                sent_at: None,
-                checked: None,
-                warnings: vec!["it goes to\neffect    read".into()],
-                cautions: vec![],
-                reasons: vec![],
-                repeats: false,
+                about: About::Permission {
+                    call: Box::new(AskedCall {
+                        id: CallId::new(run, 1, 0),
+                        tool: "send".into(),
+                        version: String::new(),
+                        arguments: "{\"to\":\"a\\u001bb\",\"x\":\"c\u{202e}d\"}".into(),
+                        request: Some("POST https://example.com/\n\neffect    read".into()),
+                        effect: Effect::NonIdempotent,
+                        warnings: vec!["it goes to\neffect    read".into()],
+                        cautions: vec![],
+                    }),
+                    repeats: false,
+                },
                 because: "it changes something".into(),
+                reasons: vec![],
                 binding: String::new(),
                 expires_at: Timestamp(90_061_000),
             },
@@ -225,9 +228,10 @@ mod tests {
     #[test]
     fn whoever_is_asked_what_became_of_a_call_is_told_what_was_sent_and_what_its_check_says() {
         let mut approval = asked();
-        approval.question.kind = ApprovalKind::Outcome;
-        approval.question.sent_at = Some(Timestamp(2_000));
-        approval.question.checked = Some("one mail\u{1b}[2J to a".into());
+        if let About::Permission { call, .. } = approval.question.about {
+            let (sent_at, checked) = (Some(Timestamp(2_000)), Some("one mail\u{1b}[2J to a".into()));
+            approval.question.about = About::Outcome { call, sent_at, checked };
+        }
         let shown = card(&approval, Timestamp(0));
         for told in [
             "sent      1970-01-01T00:00:02Z; it may or may not have happened\n",
@@ -241,7 +245,9 @@ mod tests {
     #[test]
     fn a_row_is_one_line_and_says_how_it_stands() {
         let mut approval = asked();
-        approval.question.arguments = "x".repeat(100);
+        if let About::Permission { call, .. } = &mut approval.question.about {
+            call.arguments = "x".repeat(100);
+        }
         let shown = row(&approval, Timestamp(90_000_000));
         assert!(shown.ends_with(&format!("send {}…", "x".repeat(60))), "{shown}");
         assert!(shown.contains("1 min left"), "{shown}");

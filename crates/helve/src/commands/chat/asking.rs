@@ -15,7 +15,7 @@ pub(super) struct About {
 
 impl From<&Question> for About {
     fn from(question: &Question) -> Self {
-        Self { kind: question.kind, repeats: question.repeats }
+        Self { kind: question.kind(), repeats: question.repeats() }
     }
 }
 

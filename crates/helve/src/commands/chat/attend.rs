@@ -278,7 +278,7 @@ impl Chat {
         let Some(editor) = editor::chosen() else { return Asking::Arguments };
         let arguments = match asking {
             Asking::Edited(arguments) => arguments.clone(),
-            _ => question.arguments.clone(),
+            _ => question.call().map(|call| call.arguments.clone()).unwrap_or_default(),
         };
         self.keyboard.restore();
         let edited = tokio::task::spawn_blocking(move || editor::edit(&editor, &arguments)).await;

@@ -131,8 +131,8 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
             (tr!("late"), Words::Line(tr!("{call} came after the end", call = number(call))))
         }
         Fact::ApprovalAsked(question) => {
-            let what = match &question.call {
-                Some(call) => format!("{} {}", number(call), line(&question.tool)),
+            let what = match question.call() {
+                Some(call) => format!("{} {}", number(&call.id), line(&call.tool)),
                 None => tr!("about the run"),
             };
             (tr!("asked"), Words::Line(format!("{} {what}: {}", question.approval, line(&question.because))))

@@ -4,14 +4,14 @@
 
 use std::time::Duration;
 
-use helve_store::Entry;
-use helve_types::{Failure, RunState, Stage, ToolCall, ToolOutput, Trail};
+use helve_types::{Failure, Stage, ToolCall, ToolOutput, Trail};
 use serde_json::Value;
 
+use super::record::OutcomeRecord;
+use super::run::ToolAnswer;
 use super::{Pipeline, bounded, labels};
 use crate::bound::SideRecords;
 use crate::permit::millis;
-use crate::pipeline::instead::Answered;
 use crate::{CallContext, Fault, Outcome};
 
 /// Why a client has no result is said in fewer bytes than this.
@@ -19,7 +19,7 @@ const PROBLEM_BYTES_MAX: usize = 8 << 10;
 
 /// What a client brings for a call that it was given.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Brought {
+pub struct ClientReport {
     /// Its output, or why there is none.
     pub result: Result<ToolOutput, Failure>,
     /// As the client calls itself.
@@ -34,26 +34,31 @@ pub struct Brought {
 
 impl Pipeline {
     /// Takes in what a client brings: whoever looks at outputs looks at this one, and it is no larger than another.
-    pub async fn bring(&self, call: &ToolCall, brought: Brought, cx: &CallContext) -> Result<Outcome, Fault> {
-        let Brought { result, client, took, mark, mut trail } = brought;
+    pub async fn record_client_result(
+        &self,
+        call: &ToolCall,
+        report: ClientReport,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
+        let ClientReport { result, client, took, mark, mut trail } = report;
         trail.push(Stage::Client { name: client, ms: millis(took), brought: mark });
-        let (outcome, beside) = match result {
+        let (outcome, side) = match result {
             Ok(output) => {
-                let (output, beside) = self.looked_at(output, call, cx, &mut trail).await;
-                (Outcome::Finished(output), beside)
+                let (output, side) = self.apply_hooks(output, call, cx, &mut trail).await;
+                (Outcome::Finished(output), side)
             }
             Err(failure) => (Outcome::Failed(short(failure)), SideRecords::default()),
         };
-        let outcome = labels::of_brought(outcome);
+        let outcome = labels::of_client_result(outcome);
         crate::log::log_outcome(&outcome, &trail, took);
         cx.world.fate.at("client.before_result");
-        let entry = outcome.entry(&call.id, trail, beside);
-        cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
+        let record = OutcomeRecord::new(outcome, trail, side).resuming_run();
+        let outcome = self.record(&call.id, record, cx).await?;
         cx.world.fate.at("client.after_result");
         Ok(outcome)
     }
 
-    async fn looked_at(
+    async fn apply_hooks(
         &self,
         output: ToolOutput,
         call: &ToolCall,
@@ -63,7 +68,7 @@ impl Pipeline {
         match cx.toolbox.resolve(&call.name) {
             Ok((tool, _)) => {
                 let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
-                let answered = Answered { output, by: tool.clone() };
+                let answered = ToolAnswer { output, by: tool.clone() };
                 let output = self.hooks.after_answer(answered, tool, &arguments, cx, trail).await;
                 bounded(output, tool, cx, trail)
             }

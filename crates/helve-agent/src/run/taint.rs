@@ -4,7 +4,7 @@ use helve_types::{Message, RunInput, Taint};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(super) struct Read {
+pub(super) struct TaintState {
     /// In what was there before the run.
     before: Taint,
     /// In the run itself, up to the last complete step. The results of that step's own calls are not among it: their
@@ -12,7 +12,7 @@ pub(super) struct Read {
     here: Taint,
 }
 
-impl Read {
+impl TaintState {
     pub(super) fn at_start(input: &RunInput) -> Self {
         let before = match input {
             RunInput::Client { messages } => Taint::of_client_history(messages),

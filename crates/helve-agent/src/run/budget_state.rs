@@ -6,7 +6,7 @@ use helve_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Call, Errand, Phase, Run};
+use super::{Call, CallAction, CallData, Run};
 use crate::budget::Consent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ impl BudgetState {
         let active_ms = self.clock.lap(at, fact);
         self.used = self.used.plus(Used::of(fact)).plus(Used { active_ms, ..Used::default() });
         match fact {
-            Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Budget => {
+            Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Budget => {
                 self.open = Some(Box::new(question.clone()));
             }
             Fact::ApprovalAnswered { approval, answer, .. } => {
@@ -85,30 +85,30 @@ impl Run {
 
     /// What is to be done about the calls, as far as the budget allows: where it is used up, what was not sent will not
     /// be; while a person is asked about it, nothing new is sent.
-    pub(super) fn within_budget(&self, errands: Vec<Errand>) -> Vec<Errand> {
+    pub(super) fn within_budget(&self, actions: Vec<CallAction>) -> Vec<CallAction> {
         let Some(because) = &self.budget.spent else {
-            let held_back = |errand: &Errand| self.budget.open.is_some() && errand.is_new();
-            return errands.into_iter().filter(|errand| !held_back(errand)).collect();
+            let held_back = |action: &CallAction| self.budget.open.is_some() && action.is_new();
+            return actions.into_iter().filter(|action| !held_back(action)).collect();
         };
         let refused = |call: &Call| {
             let told = format!("this call was not made: {because}");
             let failure = Failure::new(FailureKind::Limited, told)
                 .with_notice(self.budget.spent_notice.as_deref().cloned());
             let outcome = Outcome::Refused(failure);
-            Errand::Settle { call: call.call.id.clone(), outcome }
+            CallAction::Settle { call: call.call.id.clone(), outcome }
         };
-        let unsent = |call: &&Call| matches!(call.phase, Phase::Planned | Phase::Asked(_));
+        let unsent = |call: &&Call| matches!(call.data, CallData::Requested | CallData::Asked(_));
         let asked = self.calls.iter().filter(unsent).map(refused);
-        let others = errands.into_iter().filter_map(|errand| match self.call(errand.call()) {
+        let others = actions.into_iter().filter_map(|action| match self.call(action.call()) {
             Some(call) if unsent(&call) => None,
-            Some(call) if errand.is_new() => Some(refused(call)),
-            _ => Some(errand),
+            Some(call) if action.is_new() => Some(refused(call)),
+            _ => Some(action),
         });
         asked.chain(others).collect()
     }
 }
 
-impl Errand {
+impl CallAction {
     /// Whether it sends something that was not sent before.
     pub(crate) fn is_new(&self) -> bool {
         matches!(self, Self::Execute { attempts_before: 0, .. } | Self::AskRepeated { .. })

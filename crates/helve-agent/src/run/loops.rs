@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use helve_tool::fits_all;
 use helve_types::{
-    Always, CallId, Failure, FailureKind, Fingerprint, Message, Notice, Part, Reason, ToolCall, ToolPart,
-    ToolState, canonical_json,
+    Always, CallId, CallState, Failure, FailureKind, Fingerprint, Message, Notice, Part, Reason, ToolCall,
+    ToolPart, canonical_json,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,7 +34,7 @@ const WORDS_MIN: usize = 40;
 
 /// What a run has done so far, as far as circles go.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Circles {
+pub(crate) struct LoopDetector {
     rounds: Vec<Round>,
     /// The last words, and how often they came in a row without a new result.
     words: Option<(Fingerprint, usize)>,
@@ -56,12 +56,12 @@ struct Done {
     tool: String,
     /// The tool with its arguments.
     mark: Fingerprint,
-    came: Came,
+    came: CallResult,
 }
 
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Came {
+pub(crate) enum CallResult {
     Result(Fingerprint),
     /// The tool, or the way it was called, was at fault.
     Failure(Fingerprint),
@@ -73,7 +73,7 @@ pub(crate) enum Came {
     Unknown,
 }
 
-impl Came {
+impl CallResult {
     pub(crate) fn output(text: &str) -> Self {
         Self::Result(Fingerprint::of(text))
     }
@@ -95,7 +95,7 @@ impl Came {
 
     fn of(part: &ToolPart) -> Option<Self> {
         match (&part.output, &part.failure) {
-            (None, _) if part.state == ToolState::Unknown => Some(Self::Unknown),
+            (None, _) if part.call_state() == CallState::Unknown => Some(Self::Unknown),
             (Some(output), _) => Some(Self::output(&output.text)),
             (None, Some(failure)) => Some(Self::failure(failure)),
             (None, None) => None,
@@ -105,29 +105,29 @@ impl Came {
 
 /// What is done about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Course {
-    On,
+pub(super) enum LoopVerdict {
+    Continue,
     Block(Reason),
     Ask(Reason),
 }
 
 /// How far a circle has come with a call, and in what it consists.
-struct Lap {
+struct Repetition {
     number: usize,
     because: Reason,
 }
 
-impl Circles {
+impl LoopDetector {
     /// Takes in what came of a call of a message.
-    pub(crate) fn settled(&mut self, step: u32, (tool, arguments): (&str, &str), came: Came) {
+    pub(crate) fn learn_result(&mut self, step: u32, (tool, arguments): (&str, &str), came: CallResult) {
         let done = Done { tool: tool.to_owned(), mark: mark(tool, arguments), came };
-        if let (Came::Result(_), Some((_, times))) = (&done.came, &mut self.words)
+        if let (CallResult::Result(_), Some((_, times))) = (&done.came, &mut self.words)
             && self.rounds.iter().flat_map(|round| &round.calls).all(|known| known.came != done.came)
         {
             // The words are the same, but something came of them.
             *times = 1;
         }
-        let is_new = matches!(done.came, Came::Result(_))
+        let is_new = matches!(done.came, CallResult::Result(_))
             && !self.rounds.iter().any(|round| round.calls.contains(&done));
         if self.rounds.last().is_none_or(|round| round.step != step) {
             self.rounds.push(Round { step, calls: vec![], is_new: false });
@@ -140,7 +140,7 @@ impl Circles {
     }
 
     /// Takes in the words of a message.
-    pub(crate) fn said(&mut self, text: &str) {
+    pub(crate) fn learn_words(&mut self, text: &str) {
         if text.chars().count() < WORDS_MIN {
             return;
         }
@@ -152,17 +152,17 @@ impl Circles {
     }
 
     /// A person has spoken: what comes now is not what came before, also where it looks the same.
-    pub(crate) fn interrupted(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.rounds.clear();
         self.words = None;
     }
 
     /// A person has said what became of a call that may have taken effect, so that it is no secret any more.
-    pub(super) fn cleared_up(&mut self, tool: &str, arguments: &str) {
+    pub(super) fn resolve_unknown(&mut self, tool: &str, arguments: &str) {
         let mark = mark(tool, arguments);
         let calls = self.rounds.iter_mut().flat_map(|round| &mut round.calls);
-        for done in calls.filter(|done| done.mark == mark && done.came == Came::Unknown) {
-            done.came = Came::Refusal(Fingerprint::of(""));
+        for done in calls.filter(|done| done.mark == mark && done.came == CallResult::Unknown) {
+            done.came = CallResult::Refusal(Fingerprint::of(""));
         }
     }
 
@@ -178,31 +178,31 @@ impl Circles {
     }
 
     /// What to do about a call of a message.
-    pub(super) fn course(&self, step: u32, call: &ToolCall) -> Course {
+    pub(super) fn verdict(&self, step: u32, call: &ToolCall) -> LoopVerdict {
         if self.is_excused(call) {
-            return Course::On;
+            return LoopVerdict::Continue;
         }
         let words = self.words.as_ref().map_or(0, |(_, times)| *times);
         let mark = mark(&call.name, &call.arguments);
-        let Lap { number, because } = self.lap(step, &call.name, &mark, words);
+        let Repetition { number, because } = self.repetition(step, &call.name, &mark, words);
         let in_row = in_row(self.before(step), &mark) + 1;
         if number < ASKED && in_row >= IN_ROW {
             let tool = &call.name;
-            return Course::Ask(Reason::new(
+            return LoopVerdict::Ask(Reason::new(
                 format!("`{tool}` is called {in_row} times in a row with the same arguments"),
                 Notice::asks_after_repeats(tool, in_row as u64),
             ));
         }
         match number {
-            ASKED.. => Course::Ask(because),
+            ASKED.. => LoopVerdict::Ask(because),
             BLOCKED => {
                 let told = format!(
                     "this call was not made: {}. Doing it again changes nothing: do something else, or answer with what you have",
                     because.text
                 );
-                Course::Block(Reason::new(told, because.notice))
+                LoopVerdict::Block(Reason::new(told, because.notice))
             }
-            _ => Course::On,
+            _ => LoopVerdict::Continue,
         }
     }
 
@@ -220,18 +220,18 @@ impl Circles {
                 Part::Text { text, step } | Part::Reasoning { text, step } => {
                     circles.tell(&mut open, *step, &mut hints);
                     if matches!(part, Part::Text { .. }) {
-                        circles.said(text);
+                        circles.learn_words(text);
                     }
                 }
                 Part::Tool(tool) => {
                     circles.tell(&mut open, tool.step, &mut hints);
-                    let Some(came) = Came::of(tool) else { continue };
-                    circles.settled(tool.step, (&tool.tool, &tool.input), came);
+                    let Some(came) = CallResult::of(tool) else { continue };
+                    circles.learn_result(tool.step, (&tool.tool, &tool.input), came);
                     open.push(tool);
                 }
                 Part::Said { step: Some(_), .. } => {
                     circles.tell(&mut open, u32::MAX, &mut hints);
-                    circles.interrupted();
+                    circles.reset();
                 }
                 Part::Said { step: None, .. }
                 | Part::CutOff { .. }
@@ -250,7 +250,7 @@ impl Circles {
         }
         let words = self.words.as_ref().map_or(0, |(_, times)| *times + 1);
         for part in open.drain(..) {
-            let lap = self.lap(u32::MAX, &part.tool, &mark(&part.tool, &part.input), words);
+            let lap = self.repetition(u32::MAX, &part.tool, &mark(&part.tool, &part.input), words);
             let is_held = part.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Repeating);
             if lap.number == BLOCKED && !is_held {
                 hints.insert(&part.call, lap.because.text);
@@ -264,19 +264,19 @@ impl Circles {
     }
 
     /// The furthest that any circle has come if a message has this call.
-    fn lap(&self, step: u32, tool: &str, mark: &Fingerprint, words: usize) -> Lap {
+    fn repetition(&self, step: u32, tool: &str, mark: &Fingerprint, words: usize) -> Repetition {
         let before = self.before(step);
         let failures = failures(before, tool);
         let laps = [
             repeated(before, tool, mark),
-            Lap {
+            Repetition {
                 number: (failures + BLOCKED).saturating_sub(FAILURES),
                 because: Reason::new(
                     format!("`{tool}` has failed {failures} times in a row"),
                     Notice::asks_after_failures(tool, failures as u64),
                 ),
             },
-            Lap {
+            Repetition {
                 number: (words + BLOCKED).saturating_sub(WORDS),
                 because: Reason::new(
                     "the same was said again and again, and called for again and again",
@@ -288,7 +288,7 @@ impl Circles {
         laps.into_iter()
             .rev()
             .max_by_key(|lap| lap.number)
-            .unwrap_or(Lap { number: 0, because: Reason::new("", Notice::asks_after_circle()) })
+            .unwrap_or(Repetition { number: 0, because: Reason::new("", Notice::asks_after_circle()) })
     }
 }
 
@@ -299,17 +299,19 @@ fn in_row(before: &[Round], mark: &Fingerprint) -> usize {
 }
 
 /// How often a call was made with the same result, of late without anything new.
-fn repeated(before: &[Round], tool: &str, mark: &Fingerprint) -> Lap {
+fn repeated(before: &[Round], tool: &str, mark: &Fingerprint) -> Repetition {
     let mut newest_first = before.iter().rev().flat_map(|round| &round.calls);
-    let last = newest_first.find(|done| done.mark == *mark && done.came != Came::Held).map(|done| &done.came);
-    let is_same = |done: &Done| done.mark == *mark && (done.came == Came::Held || Some(&done.came) == last);
+    let last =
+        newest_first.find(|done| done.mark == *mark && done.came != CallResult::Held).map(|done| &done.came);
+    let is_same =
+        |done: &Done| done.mark == *mark && (done.came == CallResult::Held || Some(&done.came) == last);
     let has_it = |round: &&Round| round.calls.iter().any(is_same);
 
     let stale = before.iter().rev().take_while(|round| !round.is_new).count();
     let (older, stale) = before.split_at(before.len() - stale);
     let (once, lately) =
         (usize::from(older.iter().any(|round| has_it(&round))), stale.iter().filter(has_it).count());
-    if last == Some(&Came::Unknown) && lately > 0 {
+    if last == Some(&CallResult::Unknown) && lately > 0 {
         let because = Reason::new(
             format!(
                 "`{tool}` was called with the same arguments before, nobody knows whether that took effect, and nothing was \
@@ -317,7 +319,7 @@ fn repeated(before: &[Round], tool: &str, mark: &Fingerprint) -> Lap {
             ),
             Notice::asks_after_unknown(tool),
         );
-        return Lap { number: ASKED, because };
+        return Repetition { number: ASKED, because };
     }
     let alone = stale.iter().flat_map(|round| &round.calls).all(|done| done.mark == *mark);
     let because = if alone {
@@ -331,7 +333,7 @@ fn repeated(before: &[Round], tool: &str, mark: &Fingerprint) -> Lap {
             Notice::asks_after_circle(),
         )
     };
-    Lap { number: 1 + once + lately, because }
+    Repetition { number: 1 + once + lately, because }
 }
 
 /// In how many messages in a row the tool was called and only failed. A message in which it was never made says nothing.
@@ -339,10 +341,10 @@ fn failures(before: &[Round], tool: &str) -> usize {
     let mut count = 0;
     for round in before.iter().rev() {
         let mut came = round.calls.iter().filter(|done| done.tool == tool).map(|done| &done.came).peekable();
-        if came.peek().is_none() || came.clone().any(|came| matches!(came, Came::Result(_))) {
+        if came.peek().is_none() || came.clone().any(|came| matches!(came, CallResult::Result(_))) {
             break;
         }
-        count += usize::from(came.any(|came| !matches!(came, Came::Refusal(_))));
+        count += usize::from(came.any(|came| !matches!(came, CallResult::Refusal(_))));
     }
     count
 }
@@ -369,27 +371,27 @@ mod tests {
     /// an unknown outcome, of `-` a refusal of ours. Says what was done about each: `.` made, `b` blocked, `a` asked about
     /// and made with a person's consent.
     fn play(messages: &str) -> String {
-        let mut circles = Circles::default();
+        let mut circles = LoopDetector::default();
         let mut done = String::new();
         for (step, line) in (1..).zip(messages.lines().map(str::trim).filter(|line| !line.is_empty())) {
             for line in line.split('|').map(str::trim) {
                 let [tool, arguments, result] = line.splitn(3, ' ').collect::<Vec<_>>().try_into().unwrap();
-                let course = circles.course(step, &call(tool, arguments));
-                let refused = |kind| Came::failure(&Failure::new(kind, "no"));
+                let course = circles.verdict(step, &call(tool, arguments));
+                let refused = |kind| CallResult::failure(&Failure::new(kind, "no"));
                 let (mark, came) = match (course, result) {
-                    (Course::Block(_), _) => ('b', refused(FailureKind::Repeating)),
+                    (LoopVerdict::Block(_), _) => ('b', refused(FailureKind::Repeating)),
                     (course, result) => {
                         let came = match result {
                             "!" => refused(FailureKind::Failed),
                             "-" => refused(FailureKind::Limited),
-                            "?" => Came::Unknown,
-                            text => Came::output(text),
+                            "?" => CallResult::Unknown,
+                            text => CallResult::output(text),
                         };
-                        (if course == Course::On { '.' } else { 'a' }, came)
+                        (if course == LoopVerdict::Continue { '.' } else { 'a' }, came)
                     }
                 };
                 done.push(mark);
-                circles.settled(step, (tool, arguments), came);
+                circles.learn_result(step, (tool, arguments), came);
             }
         }
         done
@@ -419,7 +421,7 @@ mod tests {
 
     #[test]
     fn calls_that_are_never_made_are_seen() {
-        let mut circles = Circles::default();
+        let mut circles = LoopDetector::default();
         let mut courses = vec![];
         for (step, kind) in (1..).zip([
             FailureKind::UnknownTool,
@@ -428,31 +430,31 @@ mod tests {
             FailureKind::Limited,
             FailureKind::Unavailable,
         ]) {
-            courses.push(matches!(circles.course(step, &call("gone", "{}")), Course::Ask(_)));
-            circles.settled(step, ("gone", "{}"), Came::failure(&Failure::new(kind, "no")));
+            courses.push(matches!(circles.verdict(step, &call("gone", "{}")), LoopVerdict::Ask(_)));
+            circles.learn_result(step, ("gone", "{}"), CallResult::failure(&Failure::new(kind, "no")));
         }
         assert_eq!(courses, [false, false, true, true, true]);
     }
 
     #[test]
     fn a_person_may_let_calls_like_one_go_on_for_the_rest_of_the_run() {
-        let mut circles = Circles::default();
+        let mut circles = LoopDetector::default();
         let looks = |n: u32| call("look", &format!("{{\"n\":{n}}}"));
         for step in 1..=4 {
             come(&mut circles, step, &looks(1), "x");
         }
-        assert!(matches!(circles.course(5, &looks(1)), Course::Ask(_)));
+        assert!(matches!(circles.verdict(5, &looks(1)), LoopVerdict::Ask(_)));
         let arguments = [("n".to_owned(), Value::from(1))].into();
         circles.excuse(&looks(1), &Always { within: helve_types::Within::Run, arguments, days: None });
         for step in 5..=9 {
-            assert_eq!(circles.course(step, &looks(1)), Course::On);
+            assert_eq!(circles.verdict(step, &looks(1)), LoopVerdict::Continue);
             come(&mut circles, step, &looks(1), "x");
         }
         // Another call is another matter.
         for step in 10..=13 {
             come(&mut circles, step, &looks(2), "y");
         }
-        assert!(matches!(circles.course(14, &looks(2)), Course::Ask(_)));
+        assert!(matches!(circles.verdict(14, &looks(2)), LoopVerdict::Ask(_)));
     }
 
     #[test]
@@ -483,19 +485,19 @@ mod tests {
         assert_eq!(play(&calls), ".".repeat(12));
     }
 
-    fn come(circles: &mut Circles, step: u32, call: &ToolCall, result: &str) {
-        circles.settled(step, (&call.name, &call.arguments), Came::output(result));
+    fn come(circles: &mut LoopDetector, step: u32, call: &ToolCall, result: &str) {
+        circles.learn_result(step, (&call.name, &call.arguments), CallResult::output(result));
     }
 
     #[test]
     fn the_same_words_with_every_call_are_a_circle_unless_something_comes_of_them() {
         let words = "I will now look at the next page, which must have the answer.";
         let courses = |result: fn(u32) -> String| -> Vec<bool> {
-            let mut circles = Circles::default();
+            let mut circles = LoopDetector::default();
             let mut go_on = |step| {
-                circles.said(words);
+                circles.learn_words(words);
                 let call = call("page", &format!("{{\"n\":{step}}}"));
-                let on = circles.course(step, &call) == Course::On;
+                let on = circles.verdict(step, &call) == LoopVerdict::Continue;
                 come(&mut circles, step, &call, &result(step));
                 on
             };
@@ -507,12 +509,12 @@ mod tests {
 
     #[test]
     fn equal_calls_of_one_message_are_one() {
-        let mut circles = Circles::default();
+        let mut circles = LoopDetector::default();
         let look = call("look", "{}");
         (0..5).for_each(|_| come(&mut circles, 1, &look, "x"));
-        assert_eq!(circles.course(2, &look), Course::On);
+        assert_eq!(circles.verdict(2, &look), LoopVerdict::Continue);
         (0..5).for_each(|_| come(&mut circles, 2, &look, "x"));
-        assert!(matches!(circles.course(3, &look), Course::Ask(_)));
+        assert!(matches!(circles.verdict(3, &look), LoopVerdict::Ask(_)));
     }
 
     #[test]
@@ -551,24 +553,24 @@ mod tests {
         assert_eq!(play("pay {} ?\npay {} ?\npay {} ?"), ".aa");
         assert_eq!(play("pay {\"n\":1} ?\npay {\"n\":2} ?"), "..");
         assert_eq!(play("pay {} ?\nbalance {} 80\npay {} paid"), "...");
-        let (mut circles, pay) = (Circles::default(), call("pay", "{}"));
-        circles.settled(1, ("pay", "{}"), Came::Unknown);
-        assert!(matches!(circles.course(2, &pay), Course::Ask(_)));
-        circles.cleared_up("pay", "{}");
-        assert_eq!(circles.course(2, &pay), Course::On);
+        let (mut circles, pay) = (LoopDetector::default(), call("pay", "{}"));
+        circles.learn_result(1, ("pay", "{}"), CallResult::Unknown);
+        assert!(matches!(circles.verdict(2, &pay), LoopVerdict::Ask(_)));
+        circles.resolve_unknown("pay", "{}");
+        assert_eq!(circles.verdict(2, &pay), LoopVerdict::Continue);
     }
 
     #[test]
     fn a_person_who_speaks_ends_a_circle_but_not_what_they_said_before() {
-        let (mut circles, look) = (Circles::default(), call("look", "{}"));
+        let (mut circles, look) = (LoopDetector::default(), call("look", "{}"));
         (1..=3).for_each(|step| come(&mut circles, step, &look, "x"));
         circles.excuse(
             &look,
             &Always { within: helve_types::Within::Run, arguments: BTreeMap::new(), days: None },
         );
-        circles.interrupted();
+        circles.reset();
         (4..=9).for_each(|step| come(&mut circles, step, &look, "x"));
-        assert_eq!(circles.course(10, &look), Course::On);
+        assert_eq!(circles.verdict(10, &look), LoopVerdict::Continue);
     }
 
     /// Which calls of these messages, as `step.tool`, a model is given a hint about. Failures are `!`.
@@ -583,7 +585,8 @@ mod tests {
                 provider_id: None,
                 tool: (*tool).into(),
                 input: if failed.is_some() { format!("{{\"n\":{index}}}") } else { "{}".into() },
-                state: ToolState::Completed,
+                state: helve_types::PartState::Completed,
+                call_state: None,
                 output: failed.is_none().then(|| ToolOutput::text(*result)),
                 failure: failed,
                 requested_at: Timestamp(1),
@@ -592,7 +595,7 @@ mod tests {
                 cut_off: None,
             })));
         }
-        let hints = Circles::hints(&message);
+        let hints = LoopDetector::hints(&message);
         let told = message.tools().filter(|part| hints.contains_key(&part.call));
         told.map(|part| format!("{}.{}", part.step, part.tool)).collect()
     }

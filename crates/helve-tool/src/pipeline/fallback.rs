@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::Pipeline;
+use super::run::ToolAnswer;
 use crate::check::check;
 use crate::gate::{Candidate, admit, judge};
 use crate::outcome::{Outcome, Stop};
@@ -21,50 +22,27 @@ use crate::{CallContext, Registered, Unknown};
 /// Whoever stands in may have a stand-in of its own, but not for ever.
 const STAND_INS_MAX: usize = 3;
 
-/// An output and whose it is.
-pub(crate) struct Answered {
-    pub(crate) output: ToolOutput,
-    pub(crate) by: Arc<Registered>,
-}
-
 impl Pipeline {
-    /// Runs the call; if its tool cannot be asked, whatever the tool's fallback names.
-    pub(super) async fn run(
-        &self,
-        permit: &Permit,
-        cx: &CallContext,
-        trail: &mut Trail,
-    ) -> Result<Answered, Stop> {
-        let cx = &*self.hooks.held_back(&permit.tool, cx);
-        match permit.run_once(cx, trail).await {
-            Ok(output) => Ok(Answered { output, by: permit.tool.clone() }),
-            Err(stop) if permit.tool.guarding.settings.fallback.is_some() => {
-                self.instead(permit, stop, cx, trail).await
-            }
-            Err(stop) => Err(stop),
-        }
-    }
-
     /// Follows the chain of stand-ins until one answers. If none does, the call ends as its own tool left it.
-    async fn instead(
+    pub(super) async fn fall_back(
         &self,
         permit: &Permit,
         stop: Stop,
         cx: &CallContext,
         trail: &mut Trail,
-    ) -> Result<Answered, Stop> {
+    ) -> Result<ToolAnswer, Stop> {
         let called = &permit.tool;
         let mut tried = vec![called.spec.name.clone()];
         let mut stand_in: Option<Permit> = None;
         let mut ended = stop.clone();
         loop {
             let asked = stand_in.as_ref().unwrap_or(permit);
-            let Some((because, notice)) = gap(&ended, &asked.tool, cx) else { return Err(stop) };
+            let Some((because, notice)) = fallback_reason(&ended, &asked.tool, cx) else { return Err(stop) };
             if let Some((output, age)) = last_good(asked, cx) {
                 let by = if tried.len() == 1 { "last_good" } else { &asked.tool.spec.name };
                 trail.push(fallback(by, &because, notice, Some(age)));
-                let output = marked(output, called, by, &because, Some(age));
-                return Ok(Answered { output, by: asked.tool.clone() });
+                let output = annotate_fallback(output, called, by, &because, Some(age));
+                return Ok(ToolAnswer { output, by: asked.tool.clone() });
             }
             let Some(next) = self.stand_in(asked, &tried, called, cx, trail).await else { return Err(stop) };
             let by = next.tool.spec.name.clone();
@@ -73,10 +51,10 @@ impl Pipeline {
             trail.push(fallback(&by, &because, notice, None));
             match self.ask_stand_in(&next, cx, trail).await {
                 Ok(output) => {
-                    let output = marked(output, called, &by, &because, None);
-                    return Ok(Answered { output, by: next.tool.clone() });
+                    let output = annotate_fallback(output, called, &by, &because, None);
+                    return Ok(ToolAnswer { output, by: next.tool.clone() });
                 }
-                Err(stop) if must_stand(&stop) => return Err(stop),
+                Err(stop) if ends_call(&stop) => return Err(stop),
                 Err(stop) => ended = stop,
             }
             tried.push(by);
@@ -168,7 +146,8 @@ impl Pipeline {
         match *outcome {
             Outcome::Unknown(unknown) if unknown.checked.is_none() => {
                 let name = &permit.tool.spec.name;
-                let unknown = self.inspected(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
+                let unknown =
+                    self.describe_unknown(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
                 let unchecked = || format!("it was sent by `{name}`; nobody has checked it");
                 let checked = Some(unknown.checked.unwrap_or_else(unchecked));
                 Outcome::Unknown(Unknown { checked, ..unknown }).into()
@@ -179,7 +158,11 @@ impl Pipeline {
 }
 
 /// Why something may stand in, if it may.
-fn gap(stop: &Stop, tool: &Registered, cx: &CallContext) -> Option<(String, Option<Box<Notice>>)> {
+fn fallback_reason(
+    stop: &Stop,
+    tool: &Registered,
+    cx: &CallContext,
+) -> Option<(String, Option<Box<Notice>>)> {
     let fallback = tool.guarding.settings.fallback.as_ref()?;
     // What was in flight when the server stopped may have happened.
     if cx.attempts_before > 0 && tool.spec.effect != Effect::Read {
@@ -198,7 +181,7 @@ fn gap(stop: &Stop, tool: &Registered, cx: &CallContext) -> Option<(String, Opti
 }
 
 /// What a stand-in ran into that is the end of the call, whatever its own tool said.
-fn must_stand(stop: &Stop) -> bool {
+fn ends_call(stop: &Stop) -> bool {
     match stop {
         Stop::Fault(_) => true,
         Stop::Outcome(outcome) => matches!(**outcome, Outcome::Unknown { .. }),
@@ -215,7 +198,7 @@ fn fallback(by: &str, because: &str, notice: Option<Box<Notice>>, age: Option<Du
 }
 
 /// The output with a word about where it comes from: a line for the model, a fact for the person.
-fn marked(
+fn annotate_fallback(
     mut output: ToolOutput,
     called: &Registered,
     by: &str,
@@ -226,11 +209,11 @@ fn marked(
     let line = match (by, age) {
         ("last_good", Some(age)) => format!(
             "[not a fresh answer: `{called}` cannot be asked now ({because}); this is what it said {} ago]",
-            in_words(age)
+            age_text(age)
         ),
         (_, Some(age)) => format!(
             "[not from `{called}`, which cannot be asked now ({because}): this is what `{by}` said {} ago]",
-            in_words(age)
+            age_text(age)
         ),
         (_, None) => {
             format!("[not from `{called}`, which cannot be asked now ({because}): this is from `{by}`]")
@@ -250,7 +233,7 @@ fn marked(
 }
 
 /// One unit, rounded down.
-fn in_words(age: Duration) -> String {
+fn age_text(age: Duration) -> String {
     let seconds = age.as_secs();
     let (count, unit) = match seconds {
         0..60 => (seconds, "second"),

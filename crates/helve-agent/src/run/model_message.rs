@@ -75,7 +75,7 @@ impl Flaw {
 
 impl Run {
     /// Facts recorded for a complete message of the model.
-    pub fn message_facts(&self, message: ModelMessage) -> Vec<Fact> {
+    pub fn record_message(&self, message: ModelMessage) -> Vec<Fact> {
         let step = self.step + 1;
         let mut facts = Vec::with_capacity(message.parts.len() + message.calls.len() + 1);
         facts.extend(message.parts.into_iter().map(|part| match part {

@@ -14,7 +14,7 @@ use crate::Shared;
 
 /// Who orders a call. To order it is the consent it needs, as far as that is theirs to give.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum CallOrigin {
     /// Whoever types it on the server's own machine.
     #[default]
     CommandLine,
@@ -24,7 +24,7 @@ pub enum Order {
     User,
 }
 
-impl Order {
+impl CallOrigin {
     /// Whose order made a run that is one call, as far as its record tells: of those who called over HTTP it does not
     /// say what they may.
     pub(super) fn of(setup: &RunSetup) -> Self {
@@ -41,33 +41,33 @@ impl Order {
 }
 
 /// What a call is made with.
-pub(super) struct Terms {
+pub(super) struct CallPermissions {
     pub(super) toolbox: Toolbox,
     pub(super) rules: Rules,
     /// For what stands in: consent to a call is none to another.
     pub(super) stand_ins: Rules,
 }
 
-impl Terms {
-    pub(super) fn of(shared: &Shared, order: Order, user: &UserId, call: &ToolCall) -> Self {
+impl CallPermissions {
+    pub(super) fn of(shared: &Shared, origin: CallOrigin, user: &UserId, call: &ToolCall) -> Self {
         let all = shared.env().catalogue.registry().all();
         let operator = &shared.env().settings.rules;
-        let agent = match order {
-            Order::CommandLine | Order::Admin => {
+        let agent = match origin {
+            CallOrigin::CommandLine | CallOrigin::Admin => {
                 let stand_ins = Rules::new().with_layer("operator", operator.clone());
                 return Self {
                     toolbox: Toolbox::new(all).exact(),
-                    rules: ordered(operator, None, order),
+                    rules: ordered(operator, None, origin),
                     stand_ins,
                 };
             }
-            Order::User => agent_for(shared, user, call),
+            CallOrigin::User => agent_for(shared, user, call),
         };
         let permissions = agent.map(|agent| permissions(&agent.settings)).unwrap_or_default();
         let offered = |tool: &Arc<Registered>| agent.is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
             toolbox: Toolbox::new(all.into_iter().filter(offered)).exact(),
-            rules: ordered(operator, Some(&permissions), order),
+            rules: ordered(operator, Some(&permissions), origin),
             stand_ins: Rules::new().with_layer("operator", operator.clone()).with_layer("agent", permissions),
         }
     }
@@ -86,12 +86,13 @@ fn agent_for<'a>(shared: &'a Shared, user: &UserId, call: &ToolCall) -> Option<&
         tags: &spec.tags,
         effect: spec.effect,
         client: spec.client,
-        agent: Order::User.agent(),
+        agent: CallOrigin::User.agent(),
         user: &user.0,
         arguments: &arguments,
     };
     let allows = |agent: &&Agent| {
-        let rules = ordered(&shared.env().settings.rules, Some(&permissions(&agent.settings)), Order::User);
+        let rules =
+            ordered(&shared.env().settings.rules, Some(&permissions(&agent.settings)), CallOrigin::User);
         rules.judge(&access).verdict == Verdict::Allow
     };
     let having = || shared.env().agents.iter().filter(|agent| agent.may_use(spec, user));
@@ -107,8 +108,8 @@ fn permissions(agent: &AgentSettings) -> Vec<Rule> {
 /// The rules for somebody who has decided already. What is forbidden stays forbidden. Where a rule asks, an operator
 /// has answered with the order; a user has not, and is told who can. Where no rule speaks, the caller is the person who
 /// would be asked.
-fn ordered(operator: &[Rule], agent: Option<&[Rule]>, order: Order) -> Rules {
-    let decided = |rules: &[Rule]| rules.iter().map(|rule| decided(rule, order)).collect();
+fn ordered(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin) -> Rules {
+    let decided = |rules: &[Rule]| rules.iter().map(|rule| decided(rule, origin)).collect();
     let allow = Rule { because: "ordered by a person".into(), ..Rule::new(Action::Allow) };
     let rules = Rules::new().with_layer("operator", decided(operator)).with_layer("order", vec![allow]);
     match agent {
@@ -117,10 +118,12 @@ fn ordered(operator: &[Rule], agent: Option<&[Rule]>, order: Order) -> Rules {
     }
 }
 
-fn decided(rule: &Rule, order: Order) -> Rule {
-    match (rule.action, order) {
-        (Action::Ask, Order::CommandLine | Order::Admin) => Rule { action: Action::Allow, ..rule.clone() },
-        (Action::Ask, Order::User) => {
+fn decided(rule: &Rule, origin: CallOrigin) -> Rule {
+    match (rule.action, origin) {
+        (Action::Ask, CallOrigin::CommandLine | CallOrigin::Admin) => {
+            Rule { action: Action::Allow, ..rule.clone() }
+        }
+        (Action::Ask, CallOrigin::User) => {
             let asks = "a rule wants a person asked first";
             let because =
                 if rule.because.is_empty() { asks.into() } else { format!("{asks}: {}", rule.because) };
