@@ -75,8 +75,9 @@ impl RunTools {
     }
 
     /// For a call without a model: nothing is read in a model's text.
-    pub fn for_direct_call(toolbox: Toolbox) -> Self {
-        Self { toolbox: Arc::new(toolbox), words: helve_dialect::Tools::new([]), forms: Forms::default() }
+    pub fn for_direct_call(toolbox: Toolbox, pipeline: Arc<Pipeline>) -> Self {
+        let words = helve_dialect::Tools::new([]);
+        Self { toolbox: Arc::new(toolbox), words, forms: Forms::default(), pipeline }
     }
 
     /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.

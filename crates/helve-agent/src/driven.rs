@@ -20,6 +20,15 @@ use crate::run::{PRE_SEARCH_STEP, Run};
 /// Held by a run that was interrupted until the step in which it was is done.
 pub type StepHold = Box<dyn Send + Sync>;
 
+/// What the caller of a direct call wants of it.
+#[derive(Debug, Clone, Default)]
+pub struct DirectCall {
+    /// Guards that are left out.
+    pub skip: SkippedGuards,
+    /// Where its output goes while it runs, besides the feed.
+    pub progress: Progress,
+}
+
 pub(crate) struct DrivenRun {
     pub(crate) shared: Arc<DriverContext>,
     pub(crate) run: Run,
@@ -29,6 +38,7 @@ pub(crate) struct DrivenRun {
     pub(crate) tools: Arc<RunTools>,
     pub(crate) stop: StopRequest,
     pub(crate) hold: Option<StepHold>,
+    pub(crate) direct: DirectCall,
 }
 
 /// Whose run it is, and what was said before it.
@@ -78,6 +88,7 @@ impl DrivenRun {
         grant: Option<Grant>,
     ) -> CallContext {
         let (feed, part, journal) = (self.feed.clone(), PartId::from(call), self.journal.clone());
+        let DirectCall { skip, progress } = self.direct.clone();
         let held = self.run.call(call);
         let tool = held.map(|held| held.call.name.clone()).unwrap_or_default();
         // The words of a person, and no model that could have been talked into it has seen them.
@@ -97,12 +108,15 @@ impl DrivenRun {
             attempts_before,
             grant,
             taint: Arc::new(taint),
-            skip: SkippedGuards::default(),
+            skip,
             early: Early::No,
             toolbox: self.tools.toolbox.clone(),
             journal: self.journal.clone(),
             cancel: self.stop.token.clone(),
-            progress: Progress::new(move |piece| feed.progress(&part, &tool, piece, journal.pending_seq())),
+            progress: Progress::new(move |piece| {
+                progress.report(piece);
+                feed.progress(&part, &tool, piece, journal.pending_seq());
+            }),
             world: self.shared.env.world.clone(),
         }
     }

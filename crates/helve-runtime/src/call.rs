@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use helve_agent::{DirectCall, DriveError, Driver, DriverParts, Follower, Frame, Kit, Run};
+use helve_agent::{DirectCall, DriveError, Driver, DriverParts, Follower, Frame, Run, RunTools};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Outcome, Pipeline, Progress, SkippedGuards, Unknown};
 use helve_types::{
@@ -84,7 +84,7 @@ impl Runtime {
                 repairs: vec![],
             };
             let span = error_span!("run", %run);
-            let (kit, pipeline) = shared.direct_call_tools(options.origin, &user, &call);
+            let tools = shared.direct_call_tools(options.origin, &user, &call);
             let journal = env.journal(run, epoch, 1);
             journal.record(requested(call)).await?;
             let parts = DriverParts {
@@ -93,11 +93,10 @@ impl Runtime {
                 conversation: None,
                 history: vec![],
                 journal,
-                kit,
-                pipeline,
+                tools,
                 commands,
                 pass: Some(pass),
-                trial: None,
+                hold: None,
                 direct: DirectCall {
                     skip: SkippedGuards { cache: options.skip_cache, limit: options.skip_limit },
                     progress,
@@ -124,12 +123,12 @@ impl Shared {
         origin: CallOrigin,
         user: &UserId,
         call: &ToolCall,
-    ) -> (Arc<Kit>, Arc<Pipeline>) {
+    ) -> Arc<RunTools> {
         let CallPermissions { toolbox, rules, stand_ins } = CallPermissions::of(self, origin, user, call);
         let pipeline = Pipeline::new(rules)
             .with_hooks(self.env().settings.hooks.clone())
             .with_stand_ins(self.env().catalogue.registry().clone(), stand_ins);
-        (Arc::new(Kit::for_direct_call(toolbox)), Arc::new(pipeline))
+        Arc::new(RunTools::for_direct_call(toolbox, Arc::new(pipeline)))
     }
 
     /// What came of a call that was made before, once it is over.

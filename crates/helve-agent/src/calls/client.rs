@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use helve_tool::{Brought, Outcome};
+use helve_tool::{ClientReport, Outcome};
 use helve_types::{CallId, Fact, Failure, FailureKind, Notice, Question, ToolCall, UserId};
 
 use super::Calls;
@@ -11,7 +11,7 @@ use crate::command::{CommandError, Reply};
 use crate::drive::DriveError;
 use crate::driven::DrivenRun;
 use crate::leases::{Holder, LEASE};
-use crate::run::{Delivery, Phase};
+use crate::run::{CallData, Delivery};
 
 const SILENT: &str = "the client that had the call went silent";
 
@@ -26,13 +26,13 @@ pub(crate) async fn claim(
         return Ok(Err(not_to_claim(driven, call)));
     };
     let tool = held.call.name.clone();
-    let (given, is_new) = match &held.phase {
-        Phase::Delegated { handed, .. } => (handed.arguments.clone(), true),
-        Phase::Claimed { handed, client: other, by: user, .. } => {
+    let (given, is_new) = match &held.data {
+        CallData::Delegated { assignment, .. } => (assignment.arguments.clone(), true),
+        CallData::Claimed { assignment, client: other, by: user, .. } => {
             if other != client || *user != by.0 {
                 return Ok(Err(CommandError::ClaimedElsewhere));
             }
-            (handed.arguments.clone(), false)
+            (assignment.arguments.clone(), false)
         }
         _ => return Ok(Err(not_to_claim(driven, call))),
     };
@@ -90,10 +90,10 @@ impl Calls {
 
     fn take_in(&mut self, driven: &DrivenRun, delivered: ClientResult, mark: String, reply: Reply) {
         let ClientResult { call: id, result, .. } = delivered;
-        let Some((call, at, client, trail)) = driven.run.call(&id).and_then(|held| match &held.phase {
-            Phase::Claimed { at, handed, client, .. } => {
-                let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
-                Some((call, *at, client.clone(), handed.trail.clone()))
+        let Some((call, at, client, trail)) = driven.run.call(&id).and_then(|held| match &held.data {
+            CallData::Claimed { at, assignment, client, .. } => {
+                let call = ToolCall { arguments: assignment.arguments.clone(), ..held.call.clone() };
+                Some((call, *at, client.clone(), assignment.trail.clone()))
             }
             _ => None,
         }) else {
@@ -103,12 +103,12 @@ impl Calls {
         // A claim from before a restart is as old as the log says.
         let in_log = || Duration::from_millis(driven.journal.now().since_ms(at));
         let took = driven.shared.leases.held_for(&id).unwrap_or_else(in_log);
-        let brought = Brought { result, client, took, mark, trail };
+        let report = ClientReport { result, client, took, mark, trail };
         let (pipeline, cx) = (driven.tools.pipeline.clone(), driven.call_context(&id, 0, None));
         let shared = driven.shared.clone();
         self.in_flight_calls.insert(id.clone());
         self.in_flight.push(Box::pin(async move {
-            let taken_in = pipeline.bring(&call, brought, &cx).await.map(drop);
+            let taken_in = pipeline.record_client_result(&call, report, &cx).await.map(drop);
             shared.leases.end(&id);
             let answer = taken_in.clone().map_err(|helve_tool::Fault::Journal(error)| error.into());
             _ = reply.send(answer);
@@ -123,15 +123,15 @@ impl Calls {
             return Ok(());
         };
         let cx = driven.call_context(id, 0, None);
-        match &held.phase {
-            Phase::Claimed { at, handed, .. } => {
+        match &held.data {
+            CallData::Claimed { at, assignment, .. } => {
                 if driven.shared.leases.is_over(id) && !self.in_flight_calls.contains(id) {
-                    let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
-                    driven.tools.pipeline.lose(&call, *at, SILENT.into(), &cx).await?;
+                    let call = ToolCall { arguments: assignment.arguments.clone(), ..held.call.clone() };
+                    driven.tools.pipeline.record_unknown(&call, *at, SILENT.into(), &cx).await?;
                     driven.shared.leases.end(id);
                 }
             }
-            Phase::Delegated { at, .. } => {
+            CallData::Delegated { at, .. } => {
                 if at.plus_ms(Question::OPEN_MS) <= driven.shared.env.world.now() {
                     let told = format!(
                         "`{}` was to run on the user's side and nobody ran it in time; go on without it",

@@ -16,7 +16,7 @@ pub(crate) use self::client::claim;
 use self::early::{BegunRead, UsableRead};
 use crate::drive::DriveError;
 use crate::driven::DrivenRun;
-use crate::run::{Errand, Phase};
+use crate::run::{CallAction, CallData};
 
 /// Names are what models and callers write: no longer than this in a log.
 const NAME_CHARS_MAX: usize = 64;
@@ -45,45 +45,45 @@ impl Calls {
     }
 
     /// Whether any of these would be sent anew.
-    pub(crate) fn has_new(&self, errands: &[Errand]) -> bool {
-        errands.iter().any(|errand| self.is_new(errand))
+    pub(crate) fn has_new(&self, actions: &[CallAction]) -> bool {
+        actions.iter().any(|action| self.is_new(action))
     }
 
-    fn is_new(&self, errand: &Errand) -> bool {
-        errand.is_new() && !self.in_flight_calls.contains(errand.call())
+    fn is_new(&self, action: &CallAction) -> bool {
+        action.is_new() && !self.in_flight_calls.contains(action.call())
     }
 
     /// Those for which so many calls that may still be sent are enough; none is no limit.
     pub(crate) fn affordable(
         &self,
         driven: &DrivenRun,
-        errands: Vec<Errand>,
+        actions: Vec<CallAction>,
         left: Option<u64>,
-    ) -> Vec<Errand> {
+    ) -> Vec<CallAction> {
         // Those that are on their way and not on record yet are counted here.
         let is_unsent = |call| {
-            let phase = driven.run.call(call).map(|held| &held.phase);
-            matches!(phase, Some(Phase::Planned | Phase::Answered { .. }))
+            let data = driven.run.call(call).map(|held| &held.data);
+            matches!(data, Some(CallData::Requested | CallData::Answered { .. }))
         };
         let on_their_way = self.in_flight_calls.iter().filter(|call| is_unsent(call)).count() as u64;
         let mut left = left.map_or(u64::MAX, |left| left.saturating_sub(on_their_way));
         let mut affordable = vec![];
-        for errand in errands {
-            if self.is_new(&errand) {
+        for action in actions {
+            if self.is_new(&action) {
                 if left == 0 {
                     continue;
                 }
                 left -= 1;
             }
-            affordable.push(errand);
+            affordable.push(action);
         }
         affordable
     }
 
     /// Begins whatever is not begun yet, as far as the bound on parallel calls allows.
-    pub(crate) fn begin(&mut self, driven: &DrivenRun, errands: Vec<Errand>) {
-        for errand in errands {
-            let call = errand.call().clone();
+    pub(crate) fn begin(&mut self, driven: &DrivenRun, actions: Vec<CallAction>) {
+        for action in actions {
+            let call = action.call().clone();
             let full = self.in_flight.len() >= driven.shared.env.settings.parallel_calls_max;
             if full || self.in_flight_calls.contains(&call) {
                 continue;
@@ -91,8 +91,8 @@ impl Calls {
             let name = driven.run.call(&call).map_or("", |held| held.call.name.as_str());
             let span = call_span(&call, name);
             let seen_to = match self.take_early_read(&call) {
-                Some(read) => see_to_read(driven, errand, read),
-                None => see_to(driven, errand, Early::No),
+                Some(read) => see_to_read(driven, action, read),
+                None => see_to(driven, action, Early::No),
             }
             .instrument(span);
             self.in_flight_calls.insert(call);
@@ -118,8 +118,8 @@ impl Calls {
 }
 
 /// The same for a call that was begun before its message was complete.
-fn see_to_read(driven: &DrivenRun, errand: Errand, read: UsableRead) -> SeenTo {
-    let seen_to = see_to(driven, errand, read.early.clone());
+fn see_to_read(driven: &DrivenRun, action: CallAction, read: UsableRead) -> SeenTo {
+    let seen_to = see_to(driven, action, read.early.clone());
     let journal = driven.journal.clone();
     Box::pin(async move {
         let (id, result) = seen_to.await;
@@ -128,11 +128,11 @@ fn see_to_read(driven: &DrivenRun, errand: Errand, read: UsableRead) -> SeenTo {
     })
 }
 
-fn see_to(driven: &DrivenRun, errand: Errand, early: Early) -> SeenTo {
-    let id = errand.call().clone();
+fn see_to(driven: &DrivenRun, action: CallAction, early: Early) -> SeenTo {
+    let id = action.call().clone();
     let pipeline = driven.tools.pipeline.clone();
-    match errand {
-        Errand::Execute { call, attempts_before, grant, before } => {
+    match action {
+        CallAction::Execute { call, attempts_before, grant, before } => {
             let cx = CallContext { early, ..driven.call_context(&id, attempts_before, grant) };
             Box::pin(async move {
                 let seen_to = match before {
@@ -142,23 +142,25 @@ fn see_to(driven: &DrivenRun, errand: Errand, early: Early) -> SeenTo {
                 (id, seen_to.map(drop))
             })
         }
-        Errand::Settle { call, outcome } => {
+        CallAction::Settle { call, outcome } => {
             let cx = driven.call_context(&id, 0, None);
             Box::pin(async move { (id, pipeline.settle(&call, outcome, &cx).await.map(drop)) })
         }
-        Errand::Lose { call, sent_at, because } => {
+        CallAction::RecordUnknown { call, sent_at, because } => {
             let cx = driven.call_context(&id, 0, None);
-            Box::pin(async move { (id, pipeline.lose(&call, sent_at, because, &cx).await.map(drop)) })
+            Box::pin(
+                async move { (id, pipeline.record_unknown(&call, sent_at, because, &cx).await.map(drop)) },
+            )
         }
-        Errand::AskOutcome { call, unknown } => {
+        CallAction::AskOutcome { call, unknown } => {
             let cx = driven.call_context(&id, 0, None);
             Box::pin(async move { (id, pipeline.ask_outcome(&call, *unknown, &cx).await.map(drop)) })
         }
-        Errand::AskRepeated { call, because } => {
+        CallAction::AskRepeated { call, because } => {
             let cx = driven.call_context(&id, 0, None);
             Box::pin(async move { (id, pipeline.ask(&call, because, &cx).await.map(drop)) })
         }
-        Errand::Repeat { call, replaces } => {
+        CallAction::Repeat { call, replaces } => {
             let journal = driven.journal.clone();
             let again = Fact::ToolRequested {
                 step: driven.run.call(&replaces).map_or(0, |held| held.step),

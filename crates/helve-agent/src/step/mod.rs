@@ -324,7 +324,7 @@ impl<'a> ModelStep<'a> {
         message.model = self.stands_in(model);
         message.fingerprint = driven.shared.models.fingerprint(model.name());
         message.params.clone_from(&self.terms.hooked.params);
-        driven.journal.record(driven.run.message_facts(message)).await?;
+        driven.journal.record(driven.run.record_message(message)).await?;
         driven.shared.env.world.fate.at("model.noted");
         Ok(())
     }
