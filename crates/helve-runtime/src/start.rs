@@ -41,6 +41,8 @@ pub struct StartRequest {
     pub mode: Option<Mode>,
     /// Whether anybody wants the answer in pieces.
     pub stream: bool,
+    /// Of the HTTP request, for tools that tell it to their servers.
+    pub request_id: Option<String>,
     pub key: Option<IdempotencyKey>,
 }
 
@@ -60,6 +62,7 @@ impl StartRequest {
             pre_search: None,
             mode: None,
             stream: true,
+            request_id: None,
             key: None,
         }
     }
@@ -251,6 +254,7 @@ impl Runtime {
             stream: request.stream,
             pre_search,
             end_when_refused: settings.end_when_refused,
+            request_id: request.request_id,
             input,
         };
         let new = NewRun {
