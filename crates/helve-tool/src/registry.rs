@@ -136,7 +136,7 @@ impl Registered {
     }
 
     /// The same tool as the next version of another: under its switch and its guards, and counted with it.
-    pub(crate) fn as_next_version(self, before: &Self) -> Self {
+    pub(crate) fn into_next_version(self, before: &Self) -> Self {
         Self {
             enabled: before.enabled.clone(),
             agreed: before.agreed.clone(),

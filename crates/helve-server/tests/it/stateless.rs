@@ -179,7 +179,7 @@ async fn a_result_that_could_answer_several_calls_or_none_is_refused_and_named()
     let plain = json!({"role": "tool", "tool_call_id": "", "content": "42"});
     let none = json!([{"role": "user", "content": "go"}, plain]);
     for (messages, field) in [
-        (with_results(2, &[plain.clone()]), "messages[2].tool_call_id"),
+        (with_results(2, std::slice::from_ref(&plain)), "messages[2].tool_call_id"),
         (with_results(1, &[plain.clone(), plain.clone()]), "messages[2].tool_call_id"),
         (none, "messages[1].tool_call_id"),
     ] {

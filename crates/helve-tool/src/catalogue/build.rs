@@ -104,7 +104,7 @@ impl Catalogue {
         let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
         let registered = self.registry.attach(registered);
         Ok(Arc::new(match before {
-            Some(before) => registered.as_next_version(before),
+            Some(before) => registered.into_next_version(before),
             None => registered,
         }))
     }

@@ -89,7 +89,7 @@ proptest! {
                 crate::Registered::for_row(Arc::new(tool), hash, cached(scope), &parts).unwrap()
             };
             let first = made(0);
-            let second = made(1).as_next_version(&first);
+            let second = made(1).into_next_version(&first);
             let versions = [Arc::new(first), Arc::new(second)];
             let runs = asks.iter().map(|ask| async {
                 tokio::time::sleep(Duration::from_secs(ask.at)).await;
