@@ -22,8 +22,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tool-builtin", &["tool", "egress", "process"]),
     ("tool-http", &["tool", "egress", "wire"]),
     ("tool-code", &["tool", "process"]),
-    ("agent", &["model", "dialect", "json", "tool", "store", "guard"]),
-    ("runtime", &["agent", "model", "tool", "store", "guard"]),
+    ("agent", &["model", "dialect", "json", "tool", "store", "rows", "guard"]),
+    ("runtime", &["agent", "model", "tool", "store", "rows", "guard"]),
     ("server", &["runtime", "tool", "store", "guard", "wire"]),
 ];
 

@@ -1,5 +1,9 @@
 //! Agents by name, and the tools each may use.
 
+mod catalogue;
+mod check;
+mod kind;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use helve_model::fleet::Forms;
@@ -8,18 +12,25 @@ use helve_tool::{
 };
 use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
+pub use self::catalogue::{AgentCatalogue, AgentChange, AgentError, ListedAgent};
+pub use self::check::read_agent;
+pub use self::kind::{AgentRow, AgentRowKind};
 use crate::budget::Limits;
 
-/// What an agent is, as the operator wrote it down.
+/// What an agent is, as the operator wrote it down or as its row says.
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
     pub name: String,
     /// The model it uses unless a request names another.
     pub model: Option<String>,
+    /// The models that answer in its place; the model's own if empty.
+    pub fallback_models: Vec<String>,
     pub system: String,
     pub max_steps: u32,
     /// The tools it may use; none given means all.
     pub tools: Option<Vec<String>>,
+    /// Tools that it does without, whatever `tools` says.
+    pub without_tools: Vec<String>,
     pub params: ModelParams,
     /// Whether the web is searched before the model is first asked, where the request does not say so.
     pub pre_search: Option<bool>,
@@ -35,9 +46,11 @@ impl Default for AgentSettings {
         Self {
             name: "default".into(),
             model: None,
+            fallback_models: vec![],
             system: String::new(),
             max_steps: 10,
             tools: None,
+            without_tools: vec![],
             params: ModelParams::default(),
             pre_search: None,
             permissions: vec![],
@@ -50,6 +63,8 @@ impl Default for AgentSettings {
 /// An agent ready for use.
 pub struct Agent {
     pub settings: AgentSettings,
+    /// The hash of its definition, if it is a row.
+    pub version: Option<String>,
     pub pipeline: Arc<Pipeline>,
     /// The tools of a run without extras, and the registry's generation they are from.
     tools: Mutex<Option<(u64, Arc<RunTools>)>>,
@@ -64,20 +79,24 @@ pub struct RunTools {
     pub forms: Forms,
     /// What every call passes.
     pub pipeline: Arc<Pipeline>,
+    /// What the agent lets one run use up.
+    pub budget: Limits,
 }
 
 impl RunTools {
-    pub fn new(tools: impl IntoIterator<Item = Arc<Registered>>, pipeline: Arc<Pipeline>) -> Self {
+    pub fn new(tools: impl IntoIterator<Item = Arc<Registered>>, agent: &Agent) -> Self {
+        let (pipeline, budget) = (agent.pipeline.clone(), agent.settings.budget);
         let toolbox = Toolbox::new(tools);
         let words = toolbox.specs().map(|spec| (spec.name.clone(), spec.parameters.clone()));
         let words = helve_dialect::Tools::new(words);
-        Self { words, toolbox: Arc::new(toolbox), forms: Forms::default(), pipeline }
+        Self { words, toolbox: Arc::new(toolbox), forms: Forms::default(), pipeline, budget }
     }
 
     /// For a call without a model: nothing is read in a model's text.
     pub fn for_direct_call(toolbox: Toolbox, pipeline: Arc<Pipeline>) -> Self {
         let words = helve_dialect::Tools::new([]);
-        Self { toolbox: Arc::new(toolbox), words, forms: Forms::default(), pipeline }
+        let budget = Limits::default();
+        Self { toolbox: Arc::new(toolbox), words, forms: Forms::default(), pipeline, budget }
     }
 
     /// Whether the web can be searched before a model is asked: the server's own tool is there and has its key.
@@ -106,7 +125,7 @@ impl Agent {
             .with_layer("agent", settings.permissions.clone());
         let pipeline =
             Pipeline::new(rules.clone()).with_hooks(hooks.clone()).with_stand_ins(registry.clone(), rules);
-        Self { settings, pipeline: Arc::new(pipeline), tools: Mutex::default() }
+        Self { settings, version: None, pipeline: Arc::new(pipeline), tools: Mutex::default() }
     }
 
     /// All tools the agent may use for this user. What is switched off or can never be allowed is not even shown to
@@ -121,7 +140,7 @@ impl Agent {
         }
         let all = registry.all();
         let usable = |tool: &Arc<Registered>| tool.is_usable() && self.may_use(tool.spec(), user);
-        let tools = Arc::new(RunTools::new(all.into_iter().filter(usable), self.pipeline.clone()));
+        let tools = Arc::new(RunTools::new(all.into_iter().filter(usable), self));
         // Rules about single users make tools of single users.
         if !self.pipeline.rules().mention_users() {
             *cached = Some((generation, tools.clone()));
@@ -142,8 +161,9 @@ impl Agent {
 
     /// Whether it has the tool at all, and may ever call it for this user.
     pub fn may_use(&self, spec: &ToolSpec, user: &UserId) -> bool {
-        let listed = self.settings.tools.as_ref().is_none_or(|names| names.contains(&spec.name));
-        listed && !self.forbids(spec, user)
+        let settings = &self.settings;
+        let listed = settings.tools.as_ref().is_none_or(|names| names.contains(&spec.name));
+        listed && !settings.without_tools.contains(&spec.name) && !self.forbids(spec, user)
     }
 
     fn forbids(&self, spec: &ToolSpec, user: &UserId) -> bool {

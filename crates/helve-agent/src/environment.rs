@@ -7,7 +7,7 @@ use helve_tool::Catalogue;
 use helve_types::{Fact, RunId, Seal, UserId, World};
 use tokio::sync::OnceCell;
 
-use crate::agents::{Agent, AgentSettings};
+use crate::agents::AgentCatalogue;
 use crate::budget::{Account, Whose};
 use crate::feed::{Feed, Feeds};
 use crate::metrics::{BudgetCounters, RunCounters};
@@ -18,7 +18,7 @@ pub struct Environment {
     pub store: Arc<dyn Store>,
     pub world: World,
     pub catalogue: Arc<Catalogue>,
-    pub agents: Vec<Agent>,
+    pub agents: AgentCatalogue,
     pub settings: RuntimeSettings,
     pub feeds: Feeds,
     pub run_counters: RunCounters,
@@ -30,11 +30,14 @@ pub struct Environment {
 impl Environment {
     /// The store and the world are those of the catalogue.
     pub fn new(catalogue: Arc<Catalogue>, settings: RuntimeSettings) -> Self {
-        let (registry, hooks) = (catalogue.registry(), &settings.hooks);
-        let agent = |agent: &AgentSettings| Agent::new(agent.clone(), &settings.rules, registry, hooks);
-        let mut agents: Vec<Agent> = settings.agents.iter().map(agent).collect();
-        // A request without an agent's name means the first.
-        agents.sort_by_key(|agent| agent.settings.name != "default");
+        let agents = AgentCatalogue::new(
+            &settings.agents,
+            &settings.rules,
+            catalogue.registry().clone(),
+            settings.hooks.clone(),
+            catalogue.store().clone(),
+            catalogue.world().clone(),
+        );
         Self {
             store: catalogue.store().clone(),
             world: catalogue.world().clone(),
@@ -46,10 +49,6 @@ impl Environment {
             budget_counters: BudgetCounters::default(),
             seal: OnceCell::new(),
         }
-    }
-
-    pub fn agent(&self, name: &str) -> Option<&Agent> {
-        self.agents.iter().find(|agent| agent.settings.name == name)
     }
 
     /// The journal of a run, whose events readers see when they are durable.

@@ -25,7 +25,10 @@ mod settings;
 mod step;
 mod transcript;
 
-pub use agents::{Agent, AgentSettings, RunTools};
+pub use agents::{
+    Agent, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentRowKind, AgentSettings, ListedAgent, RunTools,
+    read_agent,
+};
 pub use budget::{Account, Budgets, Limits, Whose, nothing_left};
 pub use calls::call_span;
 pub use client_results::{ClientClaim, ClientResult};

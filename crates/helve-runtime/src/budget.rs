@@ -26,7 +26,7 @@ pub(crate) async fn budget_report(shared: &Shared, user: &UserId) -> Result<Budg
     let budgets = &shared.env().settings.budgets;
     let (mut own, mut all) = (Used::default(), Used::default());
     let mut agents = vec![];
-    for agent in &shared.env().agents {
+    for agent in shared.env().agents.usable() {
         let name = agent.settings.name.clone();
         let used = shared.env().store.used_on(now.day(), user.clone(), name.clone()).await?;
         (own, all) = (used.user, used.all);

@@ -223,7 +223,9 @@ fn setup(agent: &str) -> RunSetup {
     RunSetup {
         agent: agent.into(),
         model: String::new(),
-        model_is_chosen: false,
+        agent_version: None,
+            fallback_models: vec![],
+            model_is_chosen: false,
         system: String::new(),
         max_steps: 1,
         tool_choice: ToolChoice::None,

@@ -4,6 +4,7 @@
 //! driver does is in `helve-agent`; this crate knows which runs have one.
 
 mod admit;
+mod agents;
 mod answer;
 mod budget;
 mod call;
@@ -19,7 +20,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use helve_agent::{
-    Account, AdmissionSettings, AgentSettings, BudgetCounters, BudgetMetrics, Budgets, ChooseError,
+    Account, AdmissionSettings, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentSettings, ListedAgent,
+    read_agent, BudgetCounters, BudgetMetrics, Budgets, ChooseError,
     ClientClaim, ClientResult, CommandError, CompactionSettings, Follower, Frame, Limits, Model,
     ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource,
     ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings, Step, Tools, Whose,
@@ -99,8 +101,9 @@ impl Runtime {
         self.shared.env().catalogue.registry()
     }
 
-    pub fn agents(&self) -> impl Iterator<Item = &AgentSettings> {
-        self.shared.env().agents.iter().map(|agent| &agent.settings)
+    /// The agents of the configuration, and those that are rows.
+    pub fn agents(&self) -> &AgentCatalogue {
+        &self.shared.env().agents
     }
 
     /// The prompt profile that is meant where none is named.
@@ -242,7 +245,7 @@ impl Runtime {
 
     /// Whether a user without all rights can order this tool: some agent offers it to them.
     pub fn offers(&self, user: &UserId, spec: &ToolSpec) -> bool {
-        self.shared.env().agents.iter().any(|agent| agent.may_use(spec, user))
+        self.shared.env().agents.usable().iter().any(|agent| agent.may_use(spec, user))
     }
 
     /// Passes a command to the run's driver; a run without one gets one.

@@ -63,8 +63,8 @@ impl CallPermissions {
             }
             CallOrigin::User => agent_for(shared, user, call),
         };
-        let permissions = agent.map(|agent| permissions(&agent.settings)).unwrap_or_default();
-        let offered = |tool: &Arc<Registered>| agent.is_some_and(|agent| agent.may_use(tool.spec(), user));
+        let permissions = agent.as_ref().map(|agent| permissions(&agent.settings)).unwrap_or_default();
+        let offered = |tool: &Arc<Registered>| agent.as_ref().is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
             toolbox: Toolbox::new(all.into_iter().filter(offered)).exact(),
             rules: ordered(operator, Some(&permissions), origin),
@@ -75,9 +75,9 @@ impl CallPermissions {
 
 /// The agent on whose terms the call is made: the first that allows it, else the first that has the tool. A name
 /// that no agent has may be a misspelling of one of the first agent's.
-fn agent_for<'a>(shared: &'a Shared, user: &UserId, call: &ToolCall) -> Option<&'a Agent> {
+fn agent_for(shared: &Shared, user: &UserId, call: &ToolCall) -> Option<Arc<Agent>> {
     let tool = shared.env().catalogue.registry().get(&call.name);
-    let Some(tool) = tool else { return shared.env().agents.first() };
+    let Some(tool) = tool else { return shared.env().agents.default_agent() };
     let spec = tool.spec();
     let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
     let access = CallAccess {
@@ -90,13 +90,14 @@ fn agent_for<'a>(shared: &'a Shared, user: &UserId, call: &ToolCall) -> Option<&
         user: &user.0,
         arguments: &arguments,
     };
-    let allows = |agent: &&Agent| {
+    let allows = |agent: &&Arc<Agent>| {
         let rules =
             ordered(&shared.env().settings.rules, Some(&permissions(&agent.settings)), CallOrigin::User);
         rules.judge(&access).verdict == Verdict::Allow
     };
-    let having = || shared.env().agents.iter().filter(|agent| agent.may_use(spec, user));
-    having().find(allows).or_else(|| having().next())
+    let agents = shared.env().agents.usable();
+    let having = || agents.iter().filter(|agent| agent.may_use(spec, user));
+    having().find(allows).or_else(|| having().next()).cloned()
 }
 
 /// The agent's own rules, for a call that is not in its name.

@@ -1,5 +1,7 @@
 //! What is known of models and of users' choices from before this process.
 
+use std::sync::Arc;
+
 use helve_agent::Agent;
 use helve_store::{Page, RunFilter, Scope, StoreError};
 
@@ -20,12 +22,13 @@ pub(crate) async fn recall_profiles(shared: &Shared) -> Result<(), StoreError> {
 pub(crate) async fn recall_choices(shared: &Shared) -> Result<(), StoreError> {
     let latest =
         shared.env().store.runs(Scope::Everyone, RunFilter::default(), Page::first(RUNS_RECALLED)).await?;
+    let agents = shared.env().agents.usable();
     // The oldest first, so that the latest counts.
     for run in latest.into_iter().rev() {
-        let of_agent = |agent: &Agent| {
+        let of_agent = |agent: &Arc<Agent>| {
             agent.settings.name == run.setup.agent && agent.settings.model.as_ref() == Some(&run.setup.model)
         };
-        if !shared.env().agents.iter().any(of_agent) {
+        if !agents.iter().any(of_agent) {
             shared.context.models.remember_choice(&run.user, &run.setup.model, run.setup.model_is_chosen);
         }
     }

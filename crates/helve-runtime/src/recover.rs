@@ -271,9 +271,16 @@ impl Shared {
             }
             return None;
         }
-        let plan = self.plan_resume(&run, &record, reason, journal.now());
+        let agent = match self.env().agents.of_run(&record.setup).await {
+            Ok(agent) => agent,
+            Err(error) => {
+                tracing::error!(run = %record.run, %error, "run not resumed: its agent cannot be read");
+                return None;
+            }
+        };
+        let plan = self.plan_resume(&run, &record, agent.is_some(), reason, journal.now());
         self.record_resume(plan, &record, &journal).await?;
-        let tools = self.tools_of_run(&record, &run).await?;
+        let tools = self.tools_of_run(&record, &run, agent.as_deref()).await?;
         let parts = DriverParts {
             tools,
             run,
@@ -290,9 +297,16 @@ impl Shared {
     }
 
     /// What is to be recorded about a run that is taken up, and whether it goes on.
-    fn plan_resume(&self, run: &Run, record: &RunRecord, reason: ResumeReason, now: Timestamp) -> ResumePlan {
+    fn plan_resume(
+        &self,
+        run: &Run,
+        record: &RunRecord,
+        has_agent: bool,
+        reason: ResumeReason,
+        now: Timestamp,
+    ) -> ResumePlan {
         let is_direct_call = record.setup.input == RunInput::Call;
-        if !is_direct_call && self.env().agent(&record.setup.agent).is_none() {
+        if !is_direct_call && !has_agent {
             return ResumePlan {
                 entry: without_agent(run, now),
                 problem: Some("its agent is gone; it ends here"),
@@ -346,13 +360,17 @@ impl Shared {
     }
 
     /// The tools that the run goes on with.
-    async fn tools_of_run(&self, record: &RunRecord, run: &Run) -> Option<Arc<RunTools>> {
+    async fn tools_of_run(
+        &self,
+        record: &RunRecord,
+        run: &Run,
+        agent: Option<&Agent>,
+    ) -> Option<Arc<RunTools>> {
         if record.setup.input == RunInput::Call {
             let origin = CallOrigin::of(&record.setup);
             return Some(self.direct_call_tools(origin, &record.user, &run.direct_call()));
         }
-        let agent = self.env().agent(&record.setup.agent)?;
-        match self.pinned_tools(agent, record).await {
+        match self.pinned_tools(agent?, record).await {
             Ok(tools) => Some(Arc::new(tools)),
             Err(error) => {
                 tracing::error!(run = %record.run, %error, "run not resumed: its tools cannot be read");
@@ -400,7 +418,7 @@ impl Shared {
         }
         // Those that cannot be read were not there at the start either.
         tools.extend(agent.client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok));
-        Ok(RunTools::new(tools, agent.pipeline.clone()))
+        Ok(RunTools::new(tools, agent))
     }
 }
 

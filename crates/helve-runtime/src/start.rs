@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use helve_agent::{Agent, AgentSettings, DirectCall, Driver, DriverParts, Follower, Run, RunTools};
+use helve_agent::{
+    Agent, AgentSettings, DirectCall, Driver, DriverParts, Follower, ListedAgent, Run, RunTools,
+};
 use helve_model::fleet::prompt_mode::{joined, profile_of};
 use helve_model::fleet::{ChooseError, Chosen, choose, list};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
@@ -89,6 +91,12 @@ pub enum StartError {
     #[error("there is no agent `{name}`; the agents are: {known}")]
     UnknownAgent { name: String, known: String },
 
+    #[error("the agent `{0}` is switched off")]
+    AgentDisabled(String),
+
+    #[error("the agent `{name}` cannot be used: {problem}")]
+    AgentUnusable { name: String, problem: String },
+
     #[error(transparent)]
     Model(#[from] ChooseError),
 
@@ -145,14 +153,14 @@ impl Runtime {
             return self.replayed(run).await;
         }
         let agent = self.agent(request.agent.as_deref())?;
-        let tools = self.tools(agent, &request).await?;
+        let tools = self.tools(&agent, &request).await?;
         shared.must_have_budget(&request.user, &agent.settings.name).await?;
         check_choice(&request.tool_choice, &tools)?;
         let definite = self.definite(&agent.settings, &request)?;
         request.mode = request.mode.map(|mode| self.resolve_mode(mode)).transpose()?;
         // In front of the record: what is on record is never refused.
         let pass = shared.admit(&request.user).await?;
-        let (new, reply) = self.new_run(agent, &tools, request, definite);
+        let (new, reply) = self.new_run(&agent, &tools, request, definite);
         let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
         let conversation = new.place.conversation();
         // Before it is on record, so that nobody takes it for one that was left behind.
@@ -240,7 +248,13 @@ impl Runtime {
             && self.wants_pre_search(settings, &model, request.pre_search);
         let setup = RunSetup {
             agent: settings.name.clone(),
+            agent_version: agent.version.clone(),
             model,
+            // A model that the request names has its own.
+            fallback_models: match request.model {
+                Some(_) => vec![],
+                None => settings.fallback_models.clone(),
+            },
             model_is_chosen: request.model.is_some(),
             system: joined(&settings.system, request.system.as_deref().unwrap_or_default()),
             max_steps: settings.max_steps,
@@ -276,16 +290,26 @@ impl Runtime {
         Ok(Started { run, conversation: record.conversation, replayed: true, follower })
     }
 
-    pub(super) fn agent(&self, name: Option<&str>) -> Result<&Agent, StartError> {
+    /// The agent with this name or id, or the default one.
+    pub(super) fn agent(&self, address: Option<&str>) -> Result<Arc<Agent>, StartError> {
         let agents = &self.shared.env().agents;
-        let found = match name {
-            None => agents.first(),
-            Some(name) => agents.iter().find(|agent| agent.settings.name == name),
+        let Some(address) = address else {
+            let none = || StartError::UnknownAgent { name: String::new(), known: String::new() };
+            return agents.default_agent().ok_or_else(none);
         };
-        found.ok_or_else(|| StartError::UnknownAgent {
-            name: name.unwrap_or_default().into(),
-            known: list(agents.iter().map(|agent| agent.settings.name.as_str())),
-        })
+        match agents.get(address) {
+            Some(listed) if !listed.is_enabled() => Err(StartError::AgentDisabled(listed.name().into())),
+            Some(ListedAgent { agent: Some(agent), problem: None, .. }) => Ok(agent),
+            Some(listed) => Err(StartError::AgentUnusable {
+                name: listed.name().into(),
+                problem: listed.problem.unwrap_or_default(),
+            }),
+            None => {
+                let known = agents.usable();
+                let known = list(known.iter().map(|agent| agent.settings.name.as_str()));
+                Err(StartError::UnknownAgent { name: address.into(), known })
+            }
+        }
     }
 
     /// The model of the request, of its agent, or the user's default. A request that names only a variant means one of the
@@ -325,7 +349,7 @@ impl Runtime {
         for tool in agent.client_tools(&request.client_tools, &request.user).await {
             tools.push(tool?);
         }
-        Ok(Arc::new(RunTools::new(tools, agent.pipeline.clone())))
+        Ok(Arc::new(RunTools::new(tools, agent)))
     }
 }
 

@@ -9,11 +9,11 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::Page;
 use helve_tool::{DefinitionError, JsonBounds, rows_of_text};
-use helve_types::ToolDefinition;
+use helve_types::{AgentDefinition, ToolDefinition};
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
@@ -185,6 +185,37 @@ impl Input for DefinitionJson {
     fn describe(operation: &mut Operation) {
         operation.take_body::<ToolDefinition>();
     }
+}
+
+/// The definition of an agent, in which other systems write `null` for what is empty.
+pub(crate) struct AgentJson(pub(crate) Value);
+
+impl FromRequest<App> for AgentJson {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        Ok(Self(Json::from_request(request, app).await?.value))
+    }
+}
+
+impl Input for AgentJson {
+    fn describe(operation: &mut Operation) {
+        operation.take_body::<AgentDefinition>();
+    }
+}
+
+/// The version that a request wants to change (`If-Match`); any if it does not say.
+pub(crate) fn expected_version(headers: &HeaderMap, what: &str) -> Result<Option<u32>, Problem> {
+    let Some(given) = headers.get(header::IF_MATCH) else { return Ok(None) };
+    let text = given.to_str().unwrap_or_default().trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let number = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
+    number.parse().map(Some).map_err(|_| {
+        let detail = format!("If-Match must be one ETag of the {what}, such as \"3\", or *");
+        Problem::bad_request("bad_if_match", detail)
+    })
 }
 
 struct Body<T> {

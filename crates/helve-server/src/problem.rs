@@ -141,10 +141,13 @@ impl From<StartError> for Problem {
             StartError::UnknownAgent { .. } => {
                 let detail = format!(
                     "{detail}; name one of these (`X-Agent-ID` on /api/agent, `agent` elsewhere), leave it out for the \
-                     default agent, or have the operator add `[[agents]]` with this `name` to helve.toml"
+                     default agent, make one with `POST /api/agents`, or have the operator add `[[agents]]` with this `name` to \
+                     helve.toml"
                 );
                 Self::new(StatusCode::NOT_FOUND, "unknown_agent", detail)
             }
+            StartError::AgentDisabled(_) => Self::new(StatusCode::CONFLICT, "agent_disabled", detail),
+            StartError::AgentUnusable { .. } => Self::new(StatusCode::CONFLICT, "agent_unusable", detail),
             StartError::Model(ChooseError::UnknownModel { .. }) => {
                 Self::new(StatusCode::NOT_FOUND, "unknown_model", detail)
             }

@@ -223,7 +223,9 @@ fn setup() -> RunSetup {
     RunSetup {
         agent: "default".into(),
         model: "demo".into(),
-        model_is_chosen: false,
+        agent_version: None,
+            fallback_models: vec![],
+            model_is_chosen: false,
         system: String::new(),
         max_steps: 10,
         tool_choice: ToolChoice::Auto,

@@ -28,7 +28,7 @@ use helve_types::{ToolDefinition, World};
 use serde_json::Value;
 
 use self::check::patched;
-pub use self::check::{RESERVED_NAMES, read_definition};
+pub use self::check::{RESERVED_NAMES, merge_patch, read_definition, read_json};
 pub use self::difference::{FieldChange, differences};
 pub use self::grants::{FindNeed, SecretNeed, ToolGrants};
 use self::import::kept_id;

@@ -2,6 +2,8 @@
 //!
 //! A definition holds no secret: it names one, and the operator's configuration says what that is and who may get it.
 
+mod agent;
+
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -9,6 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
+pub use self::agent::{
+    AgentBudget, AgentDefinition, AgentPermission, AgentTool, AgentToolConfig, AgentToolLink, PermissionAction,
+};
 use crate::{Effect, Example, LabelTerms, OnUnknown, canonical_json};
 
 /// A tool that is a row.

@@ -118,11 +118,17 @@ impl JsonSchema for Mode {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSetup {
     pub agent: String,
+    /// The hash of the agent's definition, where the agent is a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
     /// The model's name in the configuration.
     pub model: String,
     /// Whether the request named the model, which makes it the person's choice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub model_is_chosen: bool,
+    /// The models that answer in its place, where the agent names them; otherwise the model's own do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback_models: Vec<String>,
     #[serde(default)]
     pub system: String,
     pub max_steps: u32,

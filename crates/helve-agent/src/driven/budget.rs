@@ -59,9 +59,8 @@ impl DrivenRun {
         if setup.input == RunInput::Call {
             return Ok(vec![]);
         }
-        let own = shared.env.agent(&setup.agent);
-        let own = own.map_or(budgets.run, |agent| agent.settings.budget.over(budgets.run));
-        let run = Account { whose: Whose::Run, limits: own, used: self.run.used(self.journal.now()) };
+        let limits = self.tools.budget.over(budgets.run);
+        let run = Account { whose: Whose::Run, limits, used: self.run.used(self.journal.now()) };
         let mut accounts = shared.env.day_accounts(&self.origin.user, &setup.agent).await?;
         accounts.insert(0, run);
         Ok(accounts)

@@ -15,7 +15,9 @@ fn setup(max_steps: u32) -> RunSetup {
     RunSetup {
         agent: "default".into(),
         model: "m".into(),
-        model_is_chosen: false,
+        agent_version: None,
+            fallback_models: vec![],
+            model_is_chosen: false,
         system: String::new(),
         max_steps,
         tool_choice: ToolChoice::Auto,

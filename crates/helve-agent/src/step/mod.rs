@@ -78,8 +78,9 @@ impl<'a> ModelStep<'a> {
     ) -> Result<(), DriveError> {
         let now = Instant::now();
         let run = driver.driven.run.id();
-        let own = driver.driven.run.setup().model.clone();
-        let mut others = driver.driven.shared.models.route(&own, now);
+        let setup = driver.driven.run.setup();
+        let own = setup.model.clone();
+        let mut others = driver.driven.shared.models.route(&own, &setup.fallback_models, now);
         if others.is_empty() {
             let message = format!("the model `{own}` is not configured any more");
             return fail(driver, "unknown_model", message).await;

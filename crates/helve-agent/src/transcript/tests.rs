@@ -180,7 +180,9 @@ fn replay(facts: &[Fact]) -> Run {
     let setup = RunSetup {
         agent: "a".into(),
         model: "m".into(),
-        model_is_chosen: false,
+        agent_version: None,
+            fallback_models: vec![],
+            model_is_chosen: false,
         system: String::new(),
         max_steps: 10,
         tool_choice: ToolChoice::Auto,

@@ -47,6 +47,8 @@ impl Story {
         let setup = RunSetup {
             agent: "default".into(),
             model: "mock".into(),
+            agent_version: None,
+            fallback_models: vec![],
             model_is_chosen: false,
             system: String::new(),
             max_steps: 10,

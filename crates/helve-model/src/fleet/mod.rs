@@ -306,11 +306,12 @@ impl Models {
         self.learned().get(name)?.dialect
     }
 
-    /// Those that may answer a step of this model's, in the order in which they are asked: itself, then its fallbacks,
-    /// and last whichever of them are to be left alone for a while.
-    pub fn route(&self, name: &str, now: Instant) -> Vec<Arc<dyn Model>> {
+    /// Those that may answer a step of this model's, in the order in which they are asked: itself, then the given
+    /// fallbacks or else its own, and last whichever of them are to be left alone for a while.
+    pub fn route(&self, name: &str, fallbacks: &[String], now: Instant) -> Vec<Arc<dyn Model>> {
         let Some(own) = self.entries().get(name).cloned() else { return vec![] };
-        let fallbacks = own.options.fallbacks.iter().filter_map(|name| self.get(name));
+        let names = if fallbacks.is_empty() { &own.options.fallbacks } else { fallbacks };
+        let fallbacks = names.iter().filter(|other| *other != name).filter_map(|name| self.get(name));
         let mut route: Vec<_> = std::iter::once(own.model).chain(fallbacks).collect();
         // Stable: the order of the configuration holds within both groups.
         route.sort_by_cached_key(|model| self.health(model.name(), |health| health.is_cooling_down(now)));

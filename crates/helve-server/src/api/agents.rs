@@ -1,53 +1,226 @@
-//! The agents there are to choose from.
+//! Agents: those of the configuration, and making, changing, switching and deleting those that are rows.
+//!
+//! A row's version is its `ETag`; a change that names the version it was made for (`If-Match`) never overwrites another
+//! one.
 
+mod links;
+mod transfer;
+mod view;
+
+use axum::Json as Answer;
 use axum::extract::State;
-use schemars::JsonSchema;
-use serde::Serialize;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use helve_runtime::{AgentChange, AgentError, ListedAgent, read_agent};
+use helve_types::AgentDefinition;
+use serde_json::{Value, json};
 
-use crate::access::Right;
+use self::view::{AgentList, AgentView, VersionList, VersionView};
+use crate::access::{Principal, Right};
 use crate::app::App;
+use crate::input::{AgentJson, Json, Path};
+use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
+const VERSION: &str = "The version of the agent, for `If-Match`.";
+const IF_MATCH: &str =
+    "The version that is changed; if the agent is at another one by now, nothing happens (412).";
+
+/// A definition as people write it.
+fn example_definition() -> Value {
+    json!({
+        "name": "weather-clerk",
+        "system_prompt": "You tell people the weather. Look it up before you answer.",
+        "tools": ["search_web", {"name": "calculator", "enabled": true, "config": {"permission": "allow"}}],
+        "max_steps": 10
+    })
+}
+
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.add(Operation::get("/api/agents", Right::Chat, "List agents").gives::<AgentList>(), list_agents)
+    transfer::routes(links::routes(routes))
+        .add(Operation::get("/api/agents", Right::Chat, "List agents").gives::<AgentList>(), list_agents)
+        .add(
+            Operation::post("/api/agents", Right::Admin, "Make an agent")
+                .example(example_definition())
+                .gives::<AgentView>()
+                .status(201)
+                .answer_header("Location", "Where the agent is.")
+                .answer_header("ETag", VERSION),
+            make_agent,
+        )
+        .add(
+            Operation::get("/api/agents/{agent}", Right::Chat, "Look at an agent, by its name or id")
+                .gives::<AgentView>()
+                .answer_header("ETag", VERSION),
+            get_agent,
+        )
+        .add(
+            Operation::put("/api/agents/{agent}", Right::Admin, "Give an agent another definition")
+                .header("If-Match", IF_MATCH)
+                .example(example_definition())
+                .gives::<AgentView>()
+                .answer_header("ETag", VERSION),
+            replace_agent,
+        )
+        .add(
+            Operation::patch(
+                "/api/agents/{agent}",
+                Right::Admin,
+                "Change some of an agent's definition (a JSON merge patch), or switch it on or off",
+            )
+            .header("If-Match", IF_MATCH)
+            .example(json!({"enabled": false}))
+            .gives::<AgentView>()
+            .answer_header("ETag", VERSION),
+            change_agent,
+        )
+        .add(
+            Operation::delete(
+                "/api/agents/{agent}",
+                Right::Admin,
+                "Delete an agent; its runs go on, and its versions stay readable",
+            )
+            .header("If-Match", IF_MATCH)
+            .status(204),
+            delete_agent,
+        )
+        .add(
+            Operation::get(
+                "/api/agents/{agent}/versions",
+                Right::Admin,
+                "Everything that an agent ever was",
+            )
+            .gives::<VersionList>(),
+            list_agent_versions,
+        )
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct AgentList {
-    agents: Vec<AgentView>,
+async fn list_agents(State(app): State<App>, principal: Principal) -> Answer<AgentList> {
+    let agents = app.runtime.agents().all();
+    let agents = agents.iter().map(|agent| AgentView::of(&app, agent, principal.is_admin())).collect();
+    Answer(AgentList::new(agents))
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct AgentView {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    max_steps: u32,
-    /// Whether a person's no to a call ends the run.
-    end_when_refused: bool,
-    /// The tools it may use; all if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<Vec<String>>,
-    /// Those of `tools` that are not there now; the agent has them as soon as they are.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    missing_tools: Vec<String>,
+async fn get_agent(
+    State(app): State<App>,
+    principal: Principal,
+    Path(address): Path<String>,
+) -> Result<Response, Problem> {
+    let agent = app.runtime.agents().get(&address).ok_or_else(|| Problem::not_found("agent"))?;
+    Ok(agent_response(&app, &agent, principal.is_admin()))
 }
 
-pub(crate) async fn list_agents(State(app): State<App>) -> axum::Json<AgentList> {
-    let registry = app.runtime.registry();
-    let view = |agent: &helve_runtime::AgentSettings| AgentView {
-        missing_tools: agent
-            .tools
-            .iter()
-            .flatten()
-            .filter(|name| registry.get(name).is_none())
-            .cloned()
-            .collect(),
-        name: agent.name.clone(),
-        model: agent.model.clone(),
-        max_steps: agent.max_steps,
-        end_when_refused: agent.end_when_refused,
-        tools: agent.tools.clone(),
-    };
-    axum::Json(AgentList { agents: app.runtime.agents().map(view).collect() })
+async fn make_agent(
+    State(app): State<App>,
+    principal: Principal,
+    AgentJson(written): AgentJson,
+) -> Result<Response, Problem> {
+    let definition = read_agent(written).map_err(AgentError::from)?;
+    let agent = app.runtime.create_agent(definition, &principal.user.0).await?;
+    let mut response = (StatusCode::CREATED, agent_response(&app, &agent, true)).into_response();
+    let id = agent.row.as_ref().map(|row| row.id.to_string()).unwrap_or_default();
+    // Names may have letters that no header takes.
+    let place = if agent.name().is_ascii() { agent.name().to_owned() } else { id };
+    if let Ok(location) = HeaderValue::try_from(format!("/api/agents/{place}")) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+async fn replace_agent(
+    State(app): State<App>,
+    principal: Principal,
+    Path(address): Path<String>,
+    headers: HeaderMap,
+    AgentJson(written): AgentJson,
+) -> Result<Response, Problem> {
+    let definition: AgentDefinition = read_agent(written).map_err(AgentError::from)?;
+    let change = AgentChange::Whole(Box::new(definition));
+    update(&app, &principal, &address, &headers, change).await
+}
+
+async fn change_agent(
+    State(app): State<App>,
+    principal: Principal,
+    Path(address): Path<String>,
+    headers: HeaderMap,
+    body: Json<Value>,
+) -> Result<Response, Problem> {
+    if !body.value.is_object() {
+        return Err(Problem::bad_request(
+            "bad_body",
+            "the body must be a JSON object: what is to be changed",
+        ));
+    }
+    update(&app, &principal, &address, &headers, AgentChange::Patch(body.value)).await
+}
+
+async fn update(
+    app: &App,
+    principal: &Principal,
+    address: &str,
+    headers: &HeaderMap,
+    change: AgentChange,
+) -> Result<Response, Problem> {
+    let by = &principal.user.0;
+    let agent = app.runtime.update_agent(address, change, expected_version(headers)?, by).await?;
+    Ok(agent_response(app, &agent, true))
+}
+
+async fn delete_agent(
+    State(app): State<App>,
+    principal: Principal,
+    Path(address): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    app.runtime.delete_agent(&address, expected_version(&headers)?, &principal.user.0).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn list_agent_versions(
+    State(app): State<App>,
+    Path(address): Path<String>,
+) -> Result<Answer<VersionList>, Problem> {
+    let versions = app.runtime.agents().versions(&address).await?;
+    Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
+}
+
+fn agent_response(app: &App, agent: &ListedAgent, is_admin: bool) -> Response {
+    with_etag(agent, Answer(AgentView::of(app, agent, is_admin)))
+}
+
+fn with_etag(agent: &ListedAgent, answer: impl IntoResponse) -> Response {
+    let mut response = answer.into_response();
+    if let Some(row) = &agent.row
+        && let Ok(tag) = HeaderValue::try_from(format!("\"{}\"", row.version))
+    {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// The version that a request wants to change; any if it does not say.
+fn expected_version(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
+    crate::input::expected_version(headers, "agent")
+}
+
+impl From<AgentError> for Problem {
+    fn from(error: AgentError) -> Self {
+        let detail = error.to_string();
+        match error {
+            AgentError::Definition(wrong) => {
+                Self::bad_request("bad_definition", detail).with("field", wrong.field)
+            }
+            AgentError::Exists(_) => Self::new(StatusCode::CONFLICT, "agent_exists", detail),
+            AgentError::IdTaken { .. } => Self::new(StatusCode::CONFLICT, "agent_id_taken", detail),
+            AgentError::Missing(_) => Self::not_found("agent"),
+            AgentError::Configured(_) => Self::new(StatusCode::CONFLICT, "agent_configured", detail),
+            AgentError::MissingTool { .. } => Self::not_found("tool of this agent"),
+            AgentError::ToolExists { .. } => Self::new(StatusCode::CONFLICT, "agent_tool_exists", detail),
+            AgentError::Changed(version) => {
+                Self::new(StatusCode::PRECONDITION_FAILED, "agent_changed", detail).with("version", version)
+            }
+            AgentError::Store(error) => error.into(),
+        }
+    }
 }

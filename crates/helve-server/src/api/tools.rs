@@ -260,15 +260,7 @@ fn with_etag(tool: &Listed, view: ToolView) -> Response {
 
 /// The version that a request wants to change; any if it does not say.
 fn expected_version(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
-    let Some(given) = headers.get(header::IF_MATCH) else { return Ok(None) };
-    let text = given.to_str().unwrap_or_default().trim();
-    if text == "*" {
-        return Ok(None);
-    }
-    let number = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
-    number.parse().map(Some).map_err(|_| {
-        Problem::bad_request("bad_if_match", "If-Match must be one ETag of the tool, such as \"3\", or *")
-    })
+    crate::input::expected_version(headers, "tool")
 }
 
 impl From<CatalogueError> for Problem {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use helve_types::{Effect, ToolDefinition};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::DefinitionError;
@@ -37,9 +38,6 @@ fn is_list(given: &Value, field: &str) -> bool {
 
 /// A definition as a person wrote it; an error names the field.
 pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> {
-    if !given.is_object() {
-        return Err(DefinitionError::new("definition", "it must be a JSON object"));
-    }
     // What has fields is written with their names: a list would be read as fields in their order.
     if let Some(field) = OBJECTS.iter().find(|field| is_list(&given, field)) {
         return Err(DefinitionError::new(*field, "it must be a JSON object"));
@@ -51,6 +49,14 @@ pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> 
     {
         let field = format!("endpoint.auth.{}", name.chars().take(64).collect::<String>());
         return Err(DefinitionError::new(field, "there is no such field where `type` is `none`"));
+    }
+    read_json(given)
+}
+
+/// A definition of any kind as a person wrote it; an error names the field.
+pub fn read_json<T: DeserializeOwned>(given: Value) -> Result<T, DefinitionError> {
+    if !given.is_object() {
+        return Err(DefinitionError::new("definition", "it must be a JSON object"));
     }
     serde_path_to_error::deserialize(given).map_err(|error| {
         let (at, problem) = (error.path().to_string(), error.into_inner().to_string());
@@ -84,11 +90,12 @@ pub(super) fn patched(definition: &ToolDefinition, patch: &Value) -> Result<Tool
     if let Some(Value::Object(before)) = laid.get_mut("response_transform") {
         before.remove(other);
     }
-    lay(&mut laid, patch);
+    merge_patch(&mut laid, patch);
     read_definition(laid)
 }
 
-fn lay(at: &mut Value, patch: &Value) {
+/// Changes what a merge patch says (RFC 7396).
+pub fn merge_patch(at: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *at = patch.clone();
         return;
@@ -101,7 +108,7 @@ fn lay(at: &mut Value, patch: &Value) {
         if value.is_null() {
             members.remove(name);
         } else {
-            lay(members.entry(name).or_insert(Value::Null), value);
+            merge_patch(members.entry(name).or_insert(Value::Null), value);
         }
     }
 }

@@ -263,9 +263,11 @@ pub(super) fn agents(
         agents.push(AgentSettings {
             name: table.name,
             model: table.model,
+            fallback_models: vec![],
             system: table.system,
             max_steps: table.max_steps.map_or(default.max_steps, NonZeroU32::get),
             tools: table.tools,
+            without_tools: vec![],
             params: table.params,
             pre_search: table.pre_search,
             permissions: table.permissions,

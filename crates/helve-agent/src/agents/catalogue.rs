@@ -1,0 +1,377 @@
+//! All agents: those of the configuration, and those that are rows.
+//!
+//! An agent of the configuration is read-only, and comes first where a row has the same name. A run pins the version
+//! of the row it was started with and goes on with it after the row was changed or deleted.
+
+use std::sync::Arc;
+
+use helve_rows::{DefinitionError, GrantSet, HeldRow, PinnedVersion, Registrar, RowCatalogue, RowError};
+use helve_store::{Store, StoreError};
+use helve_tool::{Hooks, Registry, Rule, merge_patch};
+use helve_types::{AgentDefinition, AgentTool, AgentToolConfig, RunSetup, World};
+use serde_json::{Value, json};
+
+use super::check::{read_agent, settings_of};
+use super::kind::{AgentRow, AgentRowKind};
+use super::{Agent, AgentSettings};
+
+/// Why an agent is not made, changed or deleted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AgentError {
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+
+    #[error("there is an agent named `{0}` already; change that one, or choose another name")]
+    Exists(String),
+
+    #[error("the id `{id}` is taken by the agent `{other}`; change that one, or choose another id")]
+    IdTaken { id: String, other: String },
+
+    #[error("there is no agent named `{0}`")]
+    Missing(String),
+
+    #[error(
+        "the agent `{0}` is defined in the configuration (`[[agents]]` in helve.toml, or the agent `default` that every \
+         server has); change it there, or make another agent"
+    )]
+    Configured(String),
+
+    #[error("the agent `{agent}` has no tool `{tool}`")]
+    MissingTool { agent: String, tool: String },
+
+    #[error("the agent `{agent}` has the tool `{tool}` already")]
+    ToolExists { agent: String, tool: String },
+
+    #[error("the agent has changed meanwhile and is at version {0} now; read it again and decide anew")]
+    Changed(u32),
+
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<RowError> for AgentError {
+    fn from(error: RowError) -> Self {
+        match error {
+            RowError::Definition(wrong) => Self::Definition(wrong),
+            RowError::Exists(name) => Self::Exists(name),
+            // Agents have no offers.
+            RowError::Missing(name) | RowError::NoOffer(name) | RowError::OfferChanged(name) => {
+                Self::Missing(name)
+            }
+            RowError::Changed(version) => Self::Changed(version),
+            RowError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// How a definition becomes another.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentChange {
+    /// This is the whole of it.
+    Whole(Box<AgentDefinition>),
+    /// Only what the merge patch names changes; `null` takes a field back to its default.
+    Patch(Value),
+    AddTool(AgentTool),
+    /// The tool is changed, or added if the agent does not have it.
+    SetTool(AgentTool),
+    /// Only what is given changes.
+    ChangeTool { name: String, enabled: Option<bool>, config: Option<AgentToolConfig> },
+    RemoveTool(String),
+}
+
+/// An agent with where it comes from.
+#[derive(Clone)]
+pub struct ListedAgent {
+    /// None for an agent of the configuration.
+    pub row: Option<Arc<AgentRow>>,
+    /// What runs use; none where it cannot be built.
+    pub agent: Option<Arc<Agent>>,
+    /// Why no run can use it.
+    pub problem: Option<String>,
+}
+
+impl ListedAgent {
+    pub fn name(&self) -> &str {
+        let of_row = self.row.as_ref().map(|row| row.name());
+        of_row.or(self.agent.as_ref().map(|agent| agent.settings.name.as_str())).unwrap_or_default()
+    }
+
+    pub fn is_enabled(&self) -> bool {
+        self.row.as_ref().is_none_or(|row| row.definition.enabled)
+    }
+}
+
+/// All agents of this server.
+pub struct AgentCatalogue {
+    /// The one named `default` is the first.
+    configured: Vec<Arc<Agent>>,
+    rows: RowCatalogue<AgentRowKind>,
+    operator: Vec<Rule>,
+    registry: Arc<Registry>,
+    hooks: Arc<Hooks>,
+}
+
+impl AgentCatalogue {
+    pub fn new(
+        configured: &[AgentSettings],
+        operator: &[Rule],
+        registry: Arc<Registry>,
+        hooks: Arc<Hooks>,
+        store: Arc<dyn Store>,
+        world: World,
+    ) -> Self {
+        let agent = |agent: &AgentSettings| Arc::new(Agent::new(agent.clone(), operator, &registry, &hooks));
+        let mut configured: Vec<_> = configured.iter().map(agent).collect();
+        // A request without an agent's name means the first.
+        configured.sort_by_key(|agent| agent.settings.name != "default");
+        Self { configured, rows: RowCatalogue::new(store, world), operator: operator.to_vec(), registry, hooks }
+    }
+
+    /// Reads the rows again if any was changed since they were last read. Returns whether one was.
+    pub async fn refresh(&self) -> Result<bool, StoreError> {
+        self.rows.refresh(self).await
+    }
+
+    /// The agent of requests that name none.
+    pub fn default_agent(&self) -> Option<Arc<Agent>> {
+        self.configured.first().cloned()
+    }
+
+    /// All agents that new runs can use.
+    pub fn usable(&self) -> Vec<Arc<Agent>> {
+        let listed = self.all().into_iter().filter(|listed| listed.is_enabled() && listed.problem.is_none());
+        listed.filter_map(|listed| listed.agent).collect()
+    }
+
+    /// The agent with this name or id, if new runs can use it.
+    pub fn find(&self, address: &str) -> Option<Arc<Agent>> {
+        self.get(address).filter(|listed| listed.is_enabled() && listed.problem.is_none())?.agent
+    }
+
+    /// The agent that a run was started with, at the version that it had then.
+    pub async fn of_run(&self, setup: &RunSetup) -> Result<Option<Arc<Agent>>, StoreError> {
+        let Some(version) = &setup.agent_version else { return Ok(self.configured(&setup.agent).cloned()) };
+        Ok(match self.rows.pinned(self, &setup.agent, version).await? {
+            PinnedVersion::Built(agent) => Some(agent),
+            PinnedVersion::Broken | PinnedVersion::NotSaved => None,
+        })
+    }
+
+    /// Those of the configuration, and then the rows by their names.
+    pub fn all(&self) -> Vec<ListedAgent> {
+        let configured = self.configured.iter().map(|agent| listed_configured(agent));
+        configured.chain(self.rows.all().iter().map(|held| self.listed(held))).collect()
+    }
+
+    /// The agent with this name or id.
+    pub fn get(&self, address: &str) -> Option<ListedAgent> {
+        if let Some(agent) = self.configured(address) {
+            return Some(listed_configured(agent));
+        }
+        self.held(address).map(|held| self.listed(&held))
+    }
+
+    /// Whether a definition could be kept.
+    pub fn check(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
+        settings_of(definition)?;
+        self.check_id_is_free(definition)
+    }
+
+    pub async fn create(&self, definition: AgentDefinition, by: &str) -> Result<ListedAgent, AgentError> {
+        Ok(self.listed(&self.rows.create(self, definition, false, by).await?))
+    }
+
+    /// Changes an agent, if it is at the version `expected` or none is given. `check` has a say about the next
+    /// definition. Runs of the agent go on with what they were started with.
+    pub async fn update(
+        &self,
+        address: &str,
+        change: AgentChange,
+        expected: Option<u32>,
+        by: &str,
+        check: impl FnOnce(&AgentDefinition) -> Result<(), AgentError> + Send,
+    ) -> Result<ListedAgent, AgentError> {
+        let name = self.row_name(address)?;
+        let next = |before: &AgentDefinition| {
+            let next = self.changed(before, change)?;
+            check(&next)?;
+            Ok(next)
+        };
+        Ok(self.listed(&self.rows.update(self, &name, expected, false, by, next).await?))
+    }
+
+    /// Deletes an agent; its runs go on, and its versions stay readable.
+    pub async fn delete(&self, address: &str, expected: Option<u32>, by: &str) -> Result<(), AgentError> {
+        let name = self.row_name(address)?;
+        self.rows.delete(self, &name, expected, by).await
+    }
+
+    /// Everything that agents of this name or id ever were, oldest first.
+    pub async fn versions(&self, address: &str) -> Result<Vec<AgentRow>, AgentError> {
+        let name = self.row_name(address)?;
+        let versions = self.rows.table().versions(&name).await?;
+        if versions.is_empty() { Err(AgentError::Missing(name)) } else { Ok(versions) }
+    }
+
+    /// Whether an agent has this name or id.
+    pub fn is_taken(&self, address: &str) -> bool {
+        self.configured(address).is_some() || self.held(address).is_some()
+    }
+
+    /// The name of the row with this name or id. What addresses nothing is taken for a name.
+    fn row_name(&self, address: &str) -> Result<String, AgentError> {
+        if let Some(agent) = self.configured(address)
+            && !self.rows.contains(address)
+        {
+            return Err(AgentError::Configured(agent.settings.name.clone()));
+        }
+        let held = self.held(address);
+        Ok(held.map_or_else(|| address.to_owned(), |held| held.row.name().to_owned()))
+    }
+
+    fn configured(&self, name: &str) -> Option<&Arc<Agent>> {
+        self.configured.iter().find(|agent| agent.settings.name == name)
+    }
+
+    /// The row with this name, with this id of its definition or with this id of ours.
+    fn held(&self, address: &str) -> Option<HeldRow<AgentRowKind>> {
+        let by_id =
+            |row: &AgentRow| row.definition.id.as_deref() == Some(address) || row.id.to_string() == address;
+        self.rows.get(address).or_else(|| self.rows.find(by_id))
+    }
+
+    fn listed(&self, held: &HeldRow<AgentRowKind>) -> ListedAgent {
+        let is_hidden = self.configured(held.row.name()).is_some();
+        let hidden = || {
+            "an agent of the configuration has this name; rename that one, or make this one anew with another name"
+                .to_owned()
+        };
+        let problem = held.built.as_ref().err().map(ToString::to_string);
+        ListedAgent {
+            row: Some(held.row.clone()),
+            agent: held.built.clone().ok(),
+            problem: if is_hidden { Some(hidden()) } else { problem },
+        }
+    }
+
+    fn changed(&self, before: &AgentDefinition, change: AgentChange) -> Result<AgentDefinition, AgentError> {
+        let mut next = match change {
+            AgentChange::Whole(whole) => *whole,
+            AgentChange::Patch(patch) => {
+                let mut laid = json!(before);
+                merge_patch(&mut laid, &patch);
+                read_agent(laid)?
+            }
+            AgentChange::AddTool(tool) => {
+                let missing = |name: &str| !before.tools.iter().any(|known| known.name == name);
+                if !missing(&tool.name) {
+                    return Err(AgentError::ToolExists { agent: before.name.clone(), tool: tool.name });
+                }
+                let mut next = before.clone();
+                next.tools.push(tool);
+                next
+            }
+            AgentChange::SetTool(tool) => {
+                let mut next = before.clone();
+                match next.tools.iter_mut().find(|known| known.name == tool.name) {
+                    Some(known) => *known = tool,
+                    None => next.tools.push(tool),
+                }
+                next
+            }
+            AgentChange::ChangeTool { name, enabled, config } => {
+                let mut next = before.clone();
+                let Some(known) = next.tools.iter_mut().find(|known| known.name == name) else {
+                    return Err(AgentError::MissingTool { agent: before.name.clone(), tool: name });
+                };
+                known.enabled = enabled.unwrap_or(known.enabled);
+                known.config = config.unwrap_or_else(|| known.config.clone());
+                next
+            }
+            AgentChange::RemoveTool(name) => {
+                let mut next = before.clone();
+                next.tools.retain(|known| known.name != name);
+                if next.tools.len() == before.tools.len() {
+                    return Err(AgentError::MissingTool { agent: before.name.clone(), tool: name });
+                }
+                next
+            }
+        };
+        if next.name != before.name {
+            let problem =
+                format!("an agent keeps its name, which is `{}`; make another agent instead", before.name);
+            return Err(DefinitionError::new("name", problem).into());
+        }
+        if let Some(id) = &before.id {
+            // A definition without an id is the same agent's.
+            if next.id.get_or_insert_with(|| id.clone()) != id {
+                let problem = format!("an agent keeps its id, which is `{id}`");
+                return Err(DefinitionError::new("id", problem).into());
+            }
+        }
+        self.check_id_is_free(&next)?;
+        Ok(next)
+    }
+
+    /// Whether the id of a definition addresses no other agent.
+    fn check_id_is_free(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
+        let Some(id) = &definition.id else { return Ok(()) };
+        let other = self.get(id).filter(|other| other.name() != definition.name);
+        match other {
+            Some(other) => Err(AgentError::IdTaken { id: id.clone(), other: other.name().to_owned() }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn listed_configured(agent: &Arc<Agent>) -> ListedAgent {
+    ListedAgent { row: None, agent: Some(agent.clone()), problem: None }
+}
+
+/// Rows are found where they are held, so nothing is registered elsewhere.
+impl Registrar<AgentRowKind> for AgentCatalogue {
+    type Error = AgentError;
+
+    async fn prepare(&self, _: &AgentDefinition) {}
+
+    fn check_new(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
+        let name = &definition.name;
+        match self.get(name) {
+            Some(other) if other.row.is_none() => return Err(AgentError::Configured(name.clone())),
+            Some(other) if other.name() == name => return Err(AgentError::Exists(name.clone())),
+            Some(other) => {
+                return Err(AgentError::IdTaken { id: name.clone(), other: other.name().to_owned() });
+            }
+            None => {}
+        }
+        self.check_id_is_free(definition)
+    }
+
+    fn check_definition(&self, definition: &AgentDefinition) -> Result<(), DefinitionError> {
+        settings_of(definition).map(drop)
+    }
+
+    fn build(
+        &self,
+        definition: &AgentDefinition,
+        _: &Arc<GrantSet<String>>,
+    ) -> Result<Arc<Agent>, DefinitionError> {
+        let settings = settings_of(definition)?;
+        let agent = Agent::new(settings, &self.operator, &self.registry, &self.hooks);
+        Ok(Arc::new(Agent { version: Some(definition.hash()), ..agent }))
+    }
+
+    fn register(&self, _: &AgentRow, _: &Arc<Agent>, _: bool) {}
+
+    fn unregister(&self, _: &str) {}
+
+    fn set_agreed(&self, _: &str, _: bool) {}
+
+    fn is_registered(&self, name: &str) -> bool {
+        self.is_taken(name)
+    }
+
+    fn apply_switches(&self, _: &[(String, bool)]) {}
+
+    fn prepare_pinned(&self, _: &AgentRow, _: &Agent) {}
+}

@@ -1,0 +1,180 @@
+//! The tools of an agent, one by one.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use helve_runtime::{AgentChange, ListedAgent};
+use helve_types::{AgentTool, AgentToolConfig, AgentToolLink};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{IF_MATCH, VERSION, expected_version, with_etag};
+use crate::access::{Principal, Right};
+use crate::app::App;
+use crate::input::{Json, Path};
+use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::get("/api/agents/{agent}/tools", Right::Chat, "List the tools of an agent")
+                .gives::<LinkList>()
+                .answer_header("ETag", VERSION),
+            list_agent_tools,
+        )
+        .add(
+            Operation::post("/api/agents/{agent}/tools", Right::Admin, "Give an agent a tool")
+                .header("If-Match", IF_MATCH)
+                .example(json!({"name": "calculator", "config": {"permission": "ask"}}))
+                .gives::<LinkView>()
+                .status(201)
+                .answer_header("ETag", VERSION),
+            add_agent_tool,
+        )
+        .add(
+            Operation::get("/api/agents/{agent}/tools/{tool}", Right::Chat, "Look at a tool of an agent")
+                .gives::<LinkView>()
+                .answer_header("ETag", VERSION),
+            get_agent_tool,
+        )
+        .add(
+            Operation::put(
+                "/api/agents/{agent}/tools/{tool}",
+                Right::Admin,
+                "Say what holds for a tool of an agent; adds the tool if the agent does not have it",
+            )
+            .header("If-Match", IF_MATCH)
+            .example(json!({"enabled": false}))
+            .gives::<LinkView>()
+            .answer_header("ETag", VERSION),
+            set_agent_tool,
+        )
+        .add(
+            Operation::delete("/api/agents/{agent}/tools/{tool}", Right::Admin, "Take a tool from an agent")
+                .header("If-Match", IF_MATCH)
+                .status(204),
+            remove_agent_tool,
+        )
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct LinkList {
+    tools: Vec<LinkView>,
+}
+
+/// A tool of an agent.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LinkView {
+    /// `*` stands for all tools.
+    name: String,
+    enabled: bool,
+    config: AgentToolConfig,
+    /// Whether there is no tool of this name now; the agent has it as soon as there is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    missing: bool,
+}
+
+/// What holds for a tool of an agent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LinkBody {
+    #[serde(default = "yes")]
+    enabled: bool,
+    #[serde(default)]
+    config: Option<AgentToolConfig>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl LinkView {
+    fn of(app: &App, tool: &AgentTool) -> Self {
+        let AgentTool { name, enabled, config } = tool.clone();
+        let missing = name != "*" && app.runtime.registry().get(&name).is_none();
+        Self { name, enabled, config, missing }
+    }
+}
+
+/// The tools of an agent, of which one of the configuration may have all.
+fn tools_of(agent: &ListedAgent) -> Vec<AgentTool> {
+    match (&agent.row, &agent.agent) {
+        (Some(row), _) => row.definition.tools.clone(),
+        (None, Some(agent)) => match &agent.settings.tools {
+            Some(names) => names.iter().map(AgentTool::new).collect(),
+            None => vec![AgentTool::new("*")],
+        },
+        (None, None) => vec![],
+    }
+}
+
+fn find_agent(app: &App, address: &str) -> Result<ListedAgent, Problem> {
+    app.runtime.agents().get(address).ok_or_else(|| Problem::not_found("agent"))
+}
+
+fn link_response(app: &App, agent: &ListedAgent, tool: &str) -> Result<Response, Problem> {
+    let tools = tools_of(agent);
+    let link = tools.iter().find(|link| link.name == tool);
+    let link = link.ok_or_else(|| Problem::not_found("tool of this agent"))?;
+    Ok(with_etag(agent, Answer(LinkView::of(app, link))))
+}
+
+async fn list_agent_tools(
+    State(app): State<App>,
+    Path(address): Path<String>,
+) -> Result<Response, Problem> {
+    let agent = find_agent(&app, &address)?;
+    let tools = tools_of(&agent).iter().map(|tool| LinkView::of(&app, tool)).collect();
+    Ok(with_etag(&agent, Answer(LinkList { tools })))
+}
+
+async fn get_agent_tool(
+    State(app): State<App>,
+    Path((address, tool)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    link_response(&app, &find_agent(&app, &address)?, &app.runtime.catalogue().name_of(&tool))
+}
+
+async fn add_agent_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path(address): Path<String>,
+    headers: HeaderMap,
+    body: Json<AgentToolLink>,
+) -> Result<Response, Problem> {
+    let name = app.runtime.catalogue().name_of(&body.value.name);
+    let tool = AgentTool { name: name.clone(), ..body.value.into() };
+    let (by, expected) = (&principal.user.0, expected_version(&headers)?);
+    let agent = app.runtime.update_agent(&address, AgentChange::AddTool(tool), expected, by).await?;
+    Ok((StatusCode::CREATED, link_response(&app, &agent, &name)?).into_response())
+}
+
+async fn set_agent_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path((address, tool)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Json<LinkBody>,
+) -> Result<Response, Problem> {
+    let name = app.runtime.catalogue().name_of(&tool);
+    let LinkBody { enabled, config } = body.value;
+    let link = AgentTool { name: name.clone(), enabled, config: config.unwrap_or_default() };
+    let (by, expected) = (&principal.user.0, expected_version(&headers)?);
+    let agent = app.runtime.update_agent(&address, AgentChange::SetTool(link), expected, by).await?;
+    link_response(&app, &agent, &name)
+}
+
+async fn remove_agent_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path((address, tool)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let change = AgentChange::RemoveTool(app.runtime.catalogue().name_of(&tool));
+    let (by, expected) = (&principal.user.0, expected_version(&headers)?);
+    app.runtime.update_agent(&address, change, expected, by).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

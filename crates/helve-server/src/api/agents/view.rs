@@ -1,0 +1,183 @@
+//! Agents as people and programs see them.
+
+use helve_runtime::{AgentRow, ListedAgent};
+use helve_types::{AgentBudget, AgentDefinition, AgentPermission, AgentTool, ModelParams};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::app::App;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct AgentList {
+    agents: Vec<AgentView>,
+}
+
+impl AgentList {
+    pub(super) fn new(agents: Vec<AgentView>) -> Self {
+        Self { agents }
+    }
+}
+
+/// Where an agent is defined.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Source {
+    Configuration,
+    Row,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct AgentView {
+    name: String,
+    /// The id of its definition, or else the one that Helve gave it. An agent is addressed by it as well as by its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// Whether it is a row, or is defined in the configuration and can be changed only there.
+    source: Source,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    max_steps: u32,
+    /// Whether a person's no to a call ends the run.
+    end_when_refused: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    example_questions: Vec<String>,
+    /// The tools it may use; all if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<AgentTool>>,
+    /// Those of `tools` that are not there now; the agent has them as soon as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing_tools: Vec<String>,
+    /// Whether new runs can use it.
+    enabled: bool,
+    /// The number of a row's version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u32>,
+    /// Changes when the definition does; runs are bound to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<i64>,
+    /// Why no run can use it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    /// How the agent of a row is made; for those with the right `admin`.
+    #[serde(flatten)]
+    inner: Option<InnerView>,
+}
+
+/// What only those see who make agents.
+#[derive(Debug, Serialize, JsonSchema)]
+struct InnerView {
+    system_prompt: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fallback_models: Vec<String>,
+    params: ModelParams,
+    permissions: Vec<AgentPermission>,
+    budget: AgentBudget,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pre_search: Option<bool>,
+}
+
+impl AgentView {
+    pub(super) fn of(app: &App, agent: &ListedAgent, is_admin: bool) -> Self {
+        match &agent.row {
+            Some(row) => Self::of_row(app, agent, row, is_admin),
+            None => Self::of_configuration(app, agent),
+        }
+    }
+
+    fn of_row(app: &App, agent: &ListedAgent, row: &AgentRow, is_admin: bool) -> Self {
+        let definition = row.definition.clone();
+        let inner = is_admin.then(|| InnerView {
+            system_prompt: definition.system_prompt,
+            fallback_models: definition.fallback_models,
+            params: definition.params,
+            permissions: definition.permissions,
+            budget: definition.budget,
+            pre_search: definition.pre_search,
+        });
+        let problem = agent.problem.as_ref();
+        Self {
+            id: Some(definition.id.unwrap_or_else(|| row.id.to_string())),
+            name: definition.name,
+            source: Source::Row,
+            description: definition.description,
+            language: definition.language,
+            model: definition.model,
+            max_steps: definition.max_steps,
+            end_when_refused: definition.end_when_refused,
+            example_questions: definition.example_questions,
+            missing_tools: missing(app, definition.tools.iter().map(|tool| &tool.name)),
+            tools: Some(definition.tools),
+            enabled: definition.enabled,
+            version: Some(row.version),
+            hash: Some(row.hash.clone()),
+            created_at: Some(row.created_at.0),
+            updated_at: Some(row.updated_at.0),
+            problem: problem.map(|told| if is_admin { told.clone() } else { "it cannot be used now".into() }),
+            inner,
+        }
+    }
+
+    fn of_configuration(app: &App, agent: &ListedAgent) -> Self {
+        let settings = agent.agent.as_ref().map(|agent| agent.settings.clone()).unwrap_or_default();
+        let tools = settings.tools.as_ref();
+        Self {
+            missing_tools: missing(app, tools.into_iter().flatten()),
+            tools: tools.map(|names| names.iter().map(AgentTool::new).collect()),
+            name: settings.name,
+            id: None,
+            source: Source::Configuration,
+            description: String::new(),
+            language: None,
+            model: settings.model,
+            max_steps: settings.max_steps,
+            end_when_refused: settings.end_when_refused,
+            example_questions: vec![],
+            enabled: true,
+            version: None,
+            hash: None,
+            created_at: None,
+            updated_at: None,
+            problem: None,
+            inner: None,
+        }
+    }
+}
+
+fn missing<'a>(app: &App, names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let registry = app.runtime.registry();
+    names.filter(|name| *name != "*" && registry.get(name).is_none()).cloned().collect()
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct VersionList {
+    pub(super) versions: Vec<VersionView>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct VersionView {
+    version: u32,
+    hash: String,
+    id: String,
+    updated_at: i64,
+    definition: AgentDefinition,
+}
+
+impl From<AgentRow> for VersionView {
+    fn from(row: AgentRow) -> Self {
+        Self {
+            version: row.version,
+            hash: row.hash,
+            id: row.id.to_string(),
+            updated_at: row.updated_at.0,
+            definition: row.definition,
+        }
+    }
+}
