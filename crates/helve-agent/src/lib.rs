@@ -26,8 +26,8 @@ mod step;
 mod transcript;
 
 pub use agents::{
-    Agent, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentRowKind, AgentSettings, ListedAgent, RunTools,
-    read_agent,
+    Agent, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentRowKind, AgentSettings, ListedAgent,
+    RunTools, read_agent,
 };
 pub use budget::{Account, Budgets, Limits, Whose, nothing_left};
 pub use calls::call_span;

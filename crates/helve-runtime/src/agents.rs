@@ -54,7 +54,12 @@ impl Runtime {
     }
 
     /// Deletes an agent; its runs go on.
-    pub async fn delete_agent(&self, address: &str, expected: Option<u32>, by: &str) -> Result<(), AgentError> {
+    pub async fn delete_agent(
+        &self,
+        address: &str,
+        expected: Option<u32>,
+        by: &str,
+    ) -> Result<(), AgentError> {
         self.agents().delete(address, expected, by).await
     }
 

@@ -20,12 +20,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use helve_agent::{
-    Account, AdmissionSettings, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentSettings, ListedAgent,
-    read_agent, BudgetCounters, BudgetMetrics, Budgets, ChooseError,
-    ClientClaim, ClientResult, CommandError, CompactionSettings, Follower, Frame, Limits, Model,
-    ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource,
-    ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings, Step, Tools, Whose,
-    transcript,
+    Account, AdmissionSettings, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentSettings,
+    BudgetCounters, BudgetMetrics, Budgets, ChooseError, ClientClaim, ClientResult, CommandError,
+    CompactionSettings, Follower, Frame, Limits, ListedAgent, Model, ModelCounters, ModelMetrics,
+    ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource, ProbeError, Reader, Run,
+    RunCounters, RunMetrics, RuntimeSettings, ShareSettings, Step, Tools, Whose, read_agent, transcript,
 };
 use helve_agent::{Command, DriveError, Driver, DriverContext, Environment, Left, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;

@@ -64,7 +64,8 @@ impl CallPermissions {
             CallOrigin::User => agent_for(shared, user, call),
         };
         let permissions = agent.as_ref().map(|agent| permissions(&agent.settings)).unwrap_or_default();
-        let offered = |tool: &Arc<Registered>| agent.as_ref().is_some_and(|agent| agent.may_use(tool.spec(), user));
+        let offered =
+            |tool: &Arc<Registered>| agent.as_ref().is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
             toolbox: Toolbox::new(all.into_iter().filter(offered)).exact(),
             rules: ordered(operator, Some(&permissions), origin),

@@ -46,7 +46,8 @@ pub use catalogue::{
     BuiltTool, Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, FindNeed,
     GuardOverrides, IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, Listed,
     MappedRow, OfferOutcome, RESERVED_NAMES, SecretNeed, ToolBuilder, ToolGrantRow, ToolGrants, ToolOffer,
-    ToolRow, ToolRowKind, ToolSource, differences, map_row, merge_patch, read_definition, read_json, rows_in, rows_of_text,
+    ToolRow, ToolRowKind, ToolSource, differences, map_row, merge_patch, read_definition, read_json, rows_in,
+    rows_of_text,
 };
 pub use context::{CallContext, Grant, Progress, SentBefore, SkippedGuards};
 pub use early::{Early, EarlyRead, HeldFacts};

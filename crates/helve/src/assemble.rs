@@ -157,6 +157,7 @@ pub async fn assemble(
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::over(catalogue, models, settings);
+    runtime.agents().refresh().await.with_context(|| tr!("the agents cannot be read"))?;
     Ok(Assembly {
         store,
         runtime,

@@ -75,7 +75,11 @@ pub enum AgentChange {
     /// The tool is changed, or added if the agent does not have it.
     SetTool(AgentTool),
     /// Only what is given changes.
-    ChangeTool { name: String, enabled: Option<bool>, config: Option<AgentToolConfig> },
+    ChangeTool {
+        name: String,
+        enabled: Option<bool>,
+        config: Option<AgentToolConfig>,
+    },
     RemoveTool(String),
 }
 
@@ -124,7 +128,13 @@ impl AgentCatalogue {
         let mut configured: Vec<_> = configured.iter().map(agent).collect();
         // A request without an agent's name means the first.
         configured.sort_by_key(|agent| agent.settings.name != "default");
-        Self { configured, rows: RowCatalogue::new(store, world), operator: operator.to_vec(), registry, hooks }
+        Self {
+            configured,
+            rows: RowCatalogue::new(store, world),
+            operator: operator.to_vec(),
+            registry,
+            hooks,
+        }
     }
 
     /// Reads the rows again if any was changed since they were last read. Returns whether one was.

@@ -54,7 +54,9 @@ pub(super) fn settings_of(definition: &AgentDefinition) -> Checked<AgentSettings
     for (field, label) in [("language", &definition.language), ("model", &definition.model)] {
         label.iter().try_for_each(|label| check_label(field, label))?;
     }
-    check_list("fallback_models", &definition.fallback_models, MODELS_MAX, |at, model| check_label(at, model))?;
+    check_list("fallback_models", &definition.fallback_models, MODELS_MAX, |at, model| {
+        check_label(at, model)
+    })?;
     check_list("example_questions", &definition.example_questions, QUESTIONS_MAX, |at, question| {
         if question.trim().is_empty() {
             return Err(DefinitionError::new(at, "it is empty; write a question, or leave it out"));
@@ -95,7 +97,8 @@ fn check_name(field: &str, name: &str, chars_max: usize) -> Checked {
     if RESERVED_NAMES.contains(&name) || matches!(name, "." | "..") {
         return Err(DefinitionError::new(field, format!("`{name}` is reserved; choose another")));
     }
-    let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && !matches!(c, '/' | '*' | '?' | '#' | '%');
+    let is_plain =
+        |c: char| !c.is_control() && !c.is_whitespace() && !matches!(c, '/' | '*' | '?' | '#' | '%');
     if name.is_empty() || name.chars().count() > chars_max || !name.chars().all(is_plain) {
         let problem = format!("use 1 to {chars_max} characters without spaces and any of / * ? # %");
         return Err(DefinitionError::new(field, problem));
@@ -106,7 +109,10 @@ fn check_name(field: &str, name: &str, chars_max: usize) -> Checked {
 fn check_label(field: &str, label: &str) -> Checked {
     let count = label.chars().count();
     if label.trim().is_empty() || count > LABEL_CHARS_MAX || label.chars().any(char::is_control) {
-        return Err(DefinitionError::new(field, format!("use 1 to {LABEL_CHARS_MAX} characters on one line")));
+        return Err(DefinitionError::new(
+            field,
+            format!("use 1 to {LABEL_CHARS_MAX} characters on one line"),
+        ));
     }
     Ok(())
 }
@@ -197,7 +203,11 @@ fn scaled(field: &str, amount: Option<f64>, unit: f64) -> Checked<Option<u64>> {
         let problem = format!("`{amount}` is no limit; use a number above 0, or 0 for none");
         return Err(DefinitionError::new(field, problem));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in the range of integers")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is in the range of integers"
+    )]
     let scaled = scaled as u64;
     Ok(Some(if scaled == 0 { Limits::LIFTED } else { scaled }))
 }
@@ -239,7 +249,8 @@ mod tests {
         let settings = settings.unwrap();
         assert_eq!(settings.tools, Some(vec!["look".to_owned(), "send".to_owned()]));
         assert_eq!(settings.without_tools, ["post"]);
-        let actions: Vec<_> = settings.permissions.iter().map(|rule| (rule.tool.as_deref(), rule.action)).collect();
+        let actions: Vec<_> =
+            settings.permissions.iter().map(|rule| (rule.tool.as_deref(), rule.action)).collect();
         assert_eq!(actions, [(Some("look"), Action::Allow), (Some("send"), Action::Ask)]);
         let budget = Limits {
             cost_nanos: Some(500_000_000),

@@ -85,12 +85,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             delete_agent,
         )
         .add(
-            Operation::get(
-                "/api/agents/{agent}/versions",
-                Right::Admin,
-                "Everything that an agent ever was",
-            )
-            .gives::<VersionList>(),
+            Operation::get("/api/agents/{agent}/versions", Right::Admin, "Everything that an agent ever was")
+                .gives::<VersionList>(),
             list_agent_versions,
         )
 }

@@ -260,7 +260,8 @@ mod tests {
 
     #[test]
     fn what_is_null_is_not_said() {
-        let silent = json!({"name": "clerk", "system_prompt": null, "tools": null, "max_steps": null, "budget": null});
+        let silent =
+            json!({"name": "clerk", "system_prompt": null, "tools": null, "max_steps": null, "budget": null});
         assert_eq!(read(silent), AgentDefinition::new("clerk"));
         assert_eq!(AgentDefinition::new("clerk").max_steps, 10);
     }
@@ -269,6 +270,9 @@ mod tests {
     fn the_hash_changes_with_the_agent_and_not_with_its_switch() {
         let agent = AgentDefinition::new("clerk");
         assert_eq!(AgentDefinition { enabled: false, ..agent.clone() }.hash(), agent.hash());
-        assert_ne!(AgentDefinition { system_prompt: "Be brief.".into(), ..agent.clone() }.hash(), agent.hash());
+        assert_ne!(
+            AgentDefinition { system_prompt: "Be brief.".into(), ..agent.clone() }.hash(),
+            agent.hash()
+        );
     }
 }

@@ -220,6 +220,9 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
                     tracing::warn!(%error, "tools not refreshed; those known before hold");
                 }
                 tool_folder.sync(runtime.catalogue()).await;
+                if let Err(error) = runtime.agents().refresh().await {
+                    tracing::warn!(%error, "agents not refreshed; those known before hold");
+                }
             }
         };
         let disk = async {

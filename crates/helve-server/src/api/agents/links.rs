@@ -122,10 +122,7 @@ fn link_response(app: &App, agent: &ListedAgent, tool: &str) -> Result<Response,
     Ok(with_etag(agent, Answer(LinkView::of(app, link))))
 }
 
-async fn list_agent_tools(
-    State(app): State<App>,
-    Path(address): Path<String>,
-) -> Result<Response, Problem> {
+async fn list_agent_tools(State(app): State<App>, Path(address): Path<String>) -> Result<Response, Problem> {
     let agent = find_agent(&app, &address)?;
     let tools = tools_of(&agent).iter().map(|tool| LinkView::of(&app, tool)).collect();
     Ok(with_etag(&agent, Answer(LinkList { tools })))

@@ -134,11 +134,17 @@ fn read_all(app: &App, written: Vec<Value>, replace: bool) -> Result<Vec<AgentDe
     let mut definitions: Vec<AgentDefinition> = vec![];
     for (number, written) in written.into_iter().enumerate() {
         let checked = read_agent(written).map_err(AgentError::from).and_then(|definition| {
-            let is_twice = definitions.iter().any(|known| known.name == definition.name);
-            if is_twice || (!replace && app.runtime.agents().is_taken(&definition.name)) {
+            let is_same = |known: &AgentDefinition| {
+                known.name == definition.name || known.id.is_some() && known.id == definition.id
+            };
+            if definitions.iter().any(is_same) {
                 return Err(AgentError::Exists(definition.name));
             }
-            app.runtime.check_agent(&definition)?;
+            match app.runtime.agents().get(&definition.name) {
+                Some(known) if known.row.is_none() => return Err(AgentError::Configured(definition.name)),
+                Some(_) if !replace => return Err(AgentError::Exists(definition.name)),
+                _ => app.runtime.check_agent(&definition)?,
+            }
             Ok(definition)
         });
         definitions.push(checked.map_err(|error| in_file(number, error))?);
