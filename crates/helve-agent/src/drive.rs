@@ -200,17 +200,17 @@ impl Driver {
 
     /// Writes the last facts together with the finished message.
     pub(crate) async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
-        let fate = self.driven.shared.env.world.fate.clone();
+        let world = self.driven.shared.env.world.clone();
         let discarded = self.calls.take_discarded(|_| true);
         let facts = discarded.into_iter().chain(self.memory.cost.take_fact()).chain(facts).collect();
         let entry = ending(&self.driven.run, facts, state, self.driven.journal.now());
-        fate.at("run.before_end");
+        world.failpoint("run.before_end");
         self.driven.journal.commit(entry).await?;
         if self.driven.run.setup().input != RunInput::Call {
             self.driven.shared.env.run_counters.ended(state);
         }
         self.driven.shared.leases.end_all(self.driven.run.id());
-        fate.at("run.after_end");
+        world.failpoint("run.after_end");
         self.answer_late().await;
         Ok(Left::Over)
     }

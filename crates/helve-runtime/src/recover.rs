@@ -233,7 +233,7 @@ impl Shared {
                 return false;
             }
         };
-        self.env().world.fate.at("run.claimed");
+        self.env().world.failpoint("run.claimed");
         let is_direct_call = claimed.record.setup.input == RunInput::Call;
         let Some(driver) = self.driver(claimed, commands, permits, reason).await else { return false };
         if !is_direct_call {

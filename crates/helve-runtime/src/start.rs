@@ -158,13 +158,13 @@ impl Runtime {
         // Before it is on record, so that nobody takes it for one that was left behind.
         let (slot, commands) = shared.slots.take(run).ok_or(StartError::Closing)?;
 
-        let fate = &shared.env().world.fate;
-        fate.at("run.before_open");
+        let world = &shared.env().world;
+        world.failpoint("run.before_open");
         let (epoch, history) = match shared.env().store.open_run(new).await? {
             Opened::New { epoch, history } => (epoch, history),
             Opened::Replayed { run } => return self.replayed(run).await,
         };
-        fate.at("run.after_open");
+        world.failpoint("run.after_open");
         shared.env().run_counters.started();
 
         let feed = shared.env().feed(run);

@@ -133,7 +133,7 @@ impl Permit {
         if cx.cancel.is_cancelled() {
             return Err(Stop::cancelled());
         }
-        cx.world.fate.at("tool.before_started");
+        cx.world.failpoint("tool.before_started");
         let started = self.started_fact(cx, attempt);
         match self.tool.spec.effect {
             Effect::Read if let Early::Reading(held) = &cx.early => {
@@ -144,13 +144,13 @@ impl Permit {
             Effect::Read => cx.journal.record(started).await?,
             Effect::Idempotent | Effect::NonIdempotent => cx.journal.commit(started).await?,
         }
-        cx.world.fate.at("tool.after_started");
+        cx.world.failpoint("tool.after_started");
         let at = cx.journal.now();
         let began = Instant::now();
         slots.mark_sent();
         let ended = self.make(cx).await;
         trail.push(Stage::Run { attempt, ms: millis(began.elapsed()) });
-        cx.world.fate.at("tool.after_run");
+        cx.world.failpoint("tool.after_run");
         Ok(Sent { at, ended })
     }
 

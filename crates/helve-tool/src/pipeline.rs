@@ -154,9 +154,9 @@ impl Pipeline {
             tool.counters.count(&outcome, &trail, took);
         }
         crate::log::log_outcome(&outcome, &trail, took);
-        cx.world.fate.at("tool.before_outcome");
+        cx.world.failpoint("tool.before_outcome");
         let outcome = self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await?;
-        cx.world.fate.at("tool.after_outcome");
+        cx.world.failpoint("tool.after_outcome");
         Ok(outcome)
     }
 

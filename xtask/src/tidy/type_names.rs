@@ -59,7 +59,7 @@ const OLD: &[(&str, usize, &str)] = &[
     ("Read", 1, "TaintState"),
     ("Order", 3, "CallOrigin"),
     ("Terms", 1, "CallPermissions"),
-    ("Fate", 2, "FailPoints"),
+    ("Fate", 0, "FailPoints"),
     ("Bell", 0, "BreakerAlerts"),
     ("Over", 1, "GuardOverrides"),
     ("Made", 1, "BuiltTool"),

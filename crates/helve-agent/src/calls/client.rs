@@ -43,10 +43,10 @@ pub(crate) async fn claim(
         lease: LEASE,
     };
     if is_new {
-        driven.shared.env.world.fate.at("client.before_claim");
+        driven.shared.env.world.failpoint("client.before_claim");
         let (client, by) = (client.to_owned(), by.0.clone());
         driven.journal.commit(Fact::ToolClaimed { call: call.clone(), client, by }).await?;
-        driven.shared.env.world.fate.at("client.after_claim");
+        driven.shared.env.world.failpoint("client.after_claim");
     }
     let holder = Holder { client: client.into(), by: by.0.clone(), given: given.clone() };
     driven.shared.leases.begin(driven.run.id(), call, holder);

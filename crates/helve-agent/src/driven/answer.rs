@@ -59,11 +59,11 @@ impl DrivenRun {
     }
 
     async fn settle(&mut self, question: Question, answer: Answer, by: String) -> Result<(), DriveError> {
-        self.shared.env.world.fate.at("approval.before_answer");
+        self.shared.env.world.failpoint("approval.before_answer");
         let (approval, call) = (question.approval, question.call_id().cloned());
         let fact = Fact::ApprovalAnswered { approval, call, answer, by };
         self.journal.commit(Entry { state: Some(RunState::Running), ..fact.into() }).await?;
-        self.shared.env.world.fate.at("approval.after_answer");
+        self.shared.env.world.failpoint("approval.after_answer");
         Ok(())
     }
 }

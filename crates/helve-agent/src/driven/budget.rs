@@ -24,9 +24,9 @@ impl DrivenRun {
         match budget::decide(&accounts, before, currency, said) {
             Verdict::GoOn => Ok(Allowed::Calls(budget::calls_left(&accounts))),
             Verdict::Ask { binding, because } => {
-                self.shared.env.world.fate.at("budget.before_ask");
+                self.shared.env.world.failpoint("budget.before_ask");
                 self.journal.commit(Fact::ApprovalAsked(self.budget_question(binding, because))).await?;
-                self.shared.env.world.fate.at("budget.after_ask");
+                self.shared.env.world.failpoint("budget.after_ask");
                 self.shared.env.budget_counters.asked();
                 Ok(Allowed::LookAgain)
             }
@@ -34,7 +34,7 @@ impl DrivenRun {
                 tracing::info!(run = %self.run.id(), because = because.text, "run ended by its budget");
                 let notice = Some(Box::new(because.notice));
                 self.journal.record(Fact::BudgetSpent { because: because.text, notice }).await?;
-                self.shared.env.world.fate.at("budget.after_spent");
+                self.shared.env.world.failpoint("budget.after_spent");
                 self.shared.env.budget_counters.stopped();
                 Ok(Allowed::LookAgain)
             }

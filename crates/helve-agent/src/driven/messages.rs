@@ -26,9 +26,9 @@ impl DrivenRun {
         let mut spoken_to = self.run.clone();
         spoken_to.apply(self.journal.now(), &queued);
         let goes_on = !matches!(spoken_to.next_step(), Step::Wait(_));
-        self.shared.env.world.fate.at("message.before_queued");
+        self.shared.env.world.failpoint("message.before_queued");
         self.journal.commit(Entry { state: goes_on.then_some(RunState::Running), ..queued.into() }).await?;
-        self.shared.env.world.fate.at("message.after_queued");
+        self.shared.env.world.failpoint("message.after_queued");
         Ok(Ok(()))
     }
 

@@ -95,9 +95,9 @@ impl ModelStep<'_> {
             %run, model, ?why, before, after = compaction.tokens_after, outputs = compaction.pruned.len(),
             summary = compaction.summary.is_some(), "history compacted"
         );
-        self.driven().shared.env.world.fate.at("history.before_compacted");
+        self.driven().shared.env.world.failpoint("history.before_compacted");
         self.driven().journal.record(Fact::HistoryCompacted(compaction)).await?;
-        self.driven().shared.env.world.fate.at("history.after_compacted");
+        self.driven().shared.env.world.failpoint("history.after_compacted");
         self.driver.driven.apply_written();
         Ok(true)
     }

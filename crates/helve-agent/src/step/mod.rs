@@ -320,12 +320,12 @@ impl<'a> ModelStep<'a> {
         model: &dyn Model,
     ) -> Result<(), DriveError> {
         let driven = self.driven();
-        driven.shared.env.world.fate.at("model.heard");
+        driven.shared.env.world.failpoint("model.heard");
         message.model = self.stands_in(model);
         message.fingerprint = driven.shared.models.fingerprint(model.name());
         message.params.clone_from(&self.terms.hooked.params);
         driven.journal.record(driven.run.record_message(message)).await?;
-        driven.shared.env.world.fate.at("model.noted");
+        driven.shared.env.world.failpoint("model.noted");
         Ok(())
     }
 

@@ -51,10 +51,10 @@ impl Pipeline {
         };
         let outcome = labels::of_client_result(outcome);
         crate::log::log_outcome(&outcome, &trail, took);
-        cx.world.fate.at("client.before_result");
+        cx.world.failpoint("client.before_result");
         let record = OutcomeRecord::new(outcome, trail, side).resuming_run();
         let outcome = self.record(&call.id, record, cx).await?;
-        cx.world.fate.at("client.after_result");
+        cx.world.failpoint("client.after_result");
         Ok(outcome)
     }
 

@@ -349,8 +349,12 @@ fn a_summary_stands_for_what_it_covers_in_later_runs_too_and_the_newest_counts()
 #[test]
 fn calls_that_may_have_happened_are_told_whatever_the_summary_says() {
     let steps = [
-        Planned { text: "a".into(), reasoning: false, calls: vec![Fate::Unknown, Fate::Finished] },
-        Planned { text: "b".into(), reasoning: false, calls: vec![Fate::Finished] },
+        Planned {
+            text: "a".into(),
+            reasoning: false,
+            calls: vec![CallEnding::Unknown, CallEnding::Finished],
+        },
+        Planned { text: "b".into(), reasoning: false, calls: vec![CallEnding::Finished] },
     ];
     let mut facts = log(&steps, false);
     facts.push(Fact::HistoryCompacted(Compaction {

@@ -11,7 +11,9 @@ use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
 use helve_runtime::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_store::{Log, MemoryStore};
 use helve_tool::{Action, CallContext, Guards, Registry, Request, Rule, Tool, ToolFuture};
-use helve_types::{Effect, Fact, Fate, Mode, ModelParams, StopReason, ToolOutput, ToolSpec, UserId, World};
+use helve_types::{
+    Effect, Fact, FailPoints, Mode, ModelParams, StopReason, ToolOutput, ToolSpec, UserId, World,
+};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -53,7 +55,7 @@ struct Office {
 impl Office {
     async fn new(protocol: &Protocol) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mock = Mock::start(listener, Script::default(), Fate::default()).unwrap();
+        let mock = Mock::start(listener, Script::default(), FailPoints::default()).unwrap();
         let settings = HttpModelSettings {
             name: "mock".into(),
             vendor: None,
