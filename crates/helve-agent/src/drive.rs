@@ -11,7 +11,7 @@ mod turn;
 use std::sync::Arc;
 
 use helve_guard::AdmissionPermit;
-use helve_store::{Entry, RunJournal, StoreError};
+use helve_store::{NewFacts, RunJournal, StoreError};
 use helve_tool::Fault;
 use helve_types::{ConversationId, Fact, Message, RunInput, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
@@ -159,7 +159,7 @@ impl Driver {
                 return Ok(Some(Left::Waiting));
             }
             Step::Wait(state) => {
-                let waiting = Entry { state: Some(state), ..Fact::RunWaiting { state }.into() };
+                let waiting = NewFacts { state: Some(state), ..Fact::RunWaiting { state }.into() };
                 self.driven.journal.commit(waiting).await?;
                 return Ok(Some(Left::Waiting));
             }
@@ -203,9 +203,9 @@ impl Driver {
         let world = self.driven.shared.env.world.clone();
         let discarded = self.calls.take_discarded(|_| true);
         let facts = discarded.into_iter().chain(self.memory.cost.take_fact()).chain(facts).collect();
-        let entry = ending(&self.driven.run, facts, state, self.driven.journal.now());
+        let facts = ending(&self.driven.run, facts, state, self.driven.journal.now());
         world.failpoint("run.before_end");
-        self.driven.journal.commit(entry).await?;
+        self.driven.journal.commit(facts).await?;
         if self.driven.run.setup().input != RunInput::Call {
             self.driven.shared.env.run_counters.ended(state);
         }
@@ -226,8 +226,8 @@ impl Driver {
 }
 
 /// The last facts of a run together with its message, which is the fold of its log, times included.
-pub fn ending(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> Entry {
+pub fn ending(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> NewFacts {
     let mut message = run.message().clone();
     facts.iter().for_each(|fact| message.learn(now, fact));
-    Entry { facts, at: Some(now), state: Some(state), message: Some(message), ..Entry::default() }
+    NewFacts { at: Some(now), state: Some(state), message: Some(message), ..facts.into() }
 }

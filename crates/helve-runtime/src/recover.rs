@@ -13,7 +13,7 @@ use helve_agent::{
     StepHold, ending,
 };
 use helve_guard::AdmissionPermit;
-use helve_store::{ApprovalFilter, Claimed, Entry, RunJournal, RunRecord, Scope, StoreError};
+use helve_store::{ApprovalFilter, Claimed, NewFacts, RunJournal, RunRecord, Scope, StoreError};
 use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
@@ -53,7 +53,7 @@ pub(super) struct ResumePermits {
 
 /// What is recorded when a run is taken up.
 struct ResumePlan {
-    entry: Entry,
+    facts: NewFacts,
     /// Why it does not go on, if it does not.
     problem: Option<&'static str>,
 }
@@ -294,18 +294,18 @@ impl Shared {
         let is_direct_call = record.setup.input == RunInput::Call;
         if !is_direct_call && self.env().agent(&record.setup.agent).is_none() {
             return ResumePlan {
-                entry: without_agent(run, now),
+                facts: without_agent(run, now),
                 problem: Some("its agent is gone; it ends here"),
             };
         }
-        let entry = match reason {
+        let facts = match reason {
             ResumeReason::Interrupted if record.resumes >= CRASHES_MAX => {
                 return if is_direct_call {
-                    let entry = ending(run, run.cut_off(), RunState::Failed, now);
-                    ResumePlan { entry, problem: Some("its call ended the server three times") }
+                    let facts = ending(run, run.cut_off(), RunState::Failed, now);
+                    ResumePlan { facts, problem: Some("its call ended the server three times") }
                 } else {
-                    let entry = self.needs_attention(run.clone(), record, now);
-                    ResumePlan { entry, problem: Some(LEFT_ALONE) }
+                    let facts = self.needs_attention(run.clone(), record, now);
+                    ResumePlan { facts, problem: Some(LEFT_ALONE) }
                 };
             }
             // For readers of the log it is the first try: none is for a person.
@@ -313,20 +313,20 @@ impl Shared {
                 resumed(run.clone(), record.resumes.max(1), now)
             }
             ResumeReason::Requested => {
-                Entry { state: Some(RunState::Running), ..resumed(run.clone(), 0, now) }
+                NewFacts { state: Some(RunState::Running), ..resumed(run.clone(), 0, now) }
             }
             // The caller of a direct call is gone with the driver, whoever asks for it now.
             ResumeReason::Command if is_direct_call => resumed(run.clone(), record.resumes.max(1), now),
-            ResumeReason::Command => Entry::default(),
+            ResumeReason::Command => NewFacts::default(),
         };
-        ResumePlan { entry, problem: None }
+        ResumePlan { facts, problem: None }
     }
 
     /// Records the plan. None if the run does not go on.
     async fn record_resume(&self, plan: ResumePlan, record: &RunRecord, journal: &RunJournal) -> Option<()> {
-        let state = plan.entry.state;
-        if !plan.entry.facts.is_empty()
-            && let Err(error) = journal.commit(plan.entry).await
+        let state = plan.facts.state;
+        if !plan.facts.events.is_empty()
+            && let Err(error) = journal.commit(plan.facts).await
         {
             tracing::error!(run = %record.run, %error, "run not resumed: its log cannot be written");
             return None;
@@ -363,7 +363,7 @@ impl Shared {
 
     /// A run that ended the server too often waits for a person. What is unknown about its calls does not wait with it;
     /// those that may be sent again are, when it goes on.
-    fn needs_attention(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> Entry {
+    fn needs_attention(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> NewFacts {
         let state = RunState::NeedsAttention;
         let resumed = Fact::RunResumed { resume: record.resumes };
         machine.apply(now, &resumed);
@@ -372,7 +372,7 @@ impl Shared {
             facts.extend(actions.into_iter().filter_map(|action| self.record_unknown(action)));
         }
         facts.push(Fact::RunWaiting { state });
-        Entry { state: Some(state), ..facts.into() }
+        NewFacts { state: Some(state), ..facts.into() }
     }
 
     /// That nobody knows what became of a call that was cut off, if that is so.
@@ -405,7 +405,7 @@ impl Shared {
 }
 
 /// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
-fn without_agent(machine: &Run, now: Timestamp) -> Entry {
+fn without_agent(machine: &Run, now: Timestamp) -> NewFacts {
     let message = format!("the agent `{}` is not configured any more", machine.setup().agent);
     ending(machine, machine.failed("unknown_agent", message), RunState::Failed, now)
 }
@@ -417,7 +417,7 @@ fn is_of_a_command(record: &RunRecord) -> bool {
 
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
 /// written is void.
-fn resumed(mut machine: Run, resumes: u32, now: Timestamp) -> Entry {
+fn resumed(mut machine: Run, resumes: u32, now: Timestamp) -> NewFacts {
     let taken_up = Fact::RunResumed { resume: resumes };
     machine.apply(now, &taken_up);
     let mut facts = vec![taken_up];

@@ -4,8 +4,8 @@ use helve_types::{CallId, Origin, RunState, Taint, Timestamp, UserId, World};
 
 use super::{Actor, Subject, ok, requested};
 use helve_store::{
-    KeptFile, PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, Scope, StoreError,
-    Urgency, Whole,
+    FullOutput, KeptFile, PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, Scope,
+    StoreError, Urgency,
 };
 
 fn file(call: &CallId, id: &str, name: &str) -> KeptFile {
@@ -58,7 +58,7 @@ pub async fn what_a_user_keeps_is_counted_and_given_back_with_its_conversation(s
     let call = CallId::new(run.run, 1, 0);
     let mut batch = mei.batch(&mut run, vec![requested(&call)]);
     batch.files.push(KeptFile { bytes: vec![7; 50_000].into(), ..file(&call, "aa", "cat.png") });
-    batch.wholes.push(Whole { call: call.clone(), text: "x".repeat(20_000) });
+    batch.full_outputs.push(FullOutput { call: call.clone(), text: "x".repeat(20_000).into() });
     ok(store.append(batch, Urgency::Now).await);
     let grown = of(&mei).await;
     assert!((70_000..80_000).contains(&(grown - begun)), "{begun} {grown}");

@@ -46,7 +46,7 @@ struct Shelves {
     runs: BTreeMap<RunId, RunShelf>,
     conversations: BTreeMap<ConversationId, ConversationShelf>,
     calls: BTreeMap<CallId, CallRecord>,
-    wholes: HashMap<CallId, String>,
+    full_outputs: HashMap<CallId, String>,
     files: BTreeMap<(RunId, String), KeptFile>,
     plans: BTreeMap<UserId, Vec<PlanShelf>>,
     /// By tool, in the order in which they were written.
@@ -104,7 +104,7 @@ impl MemoryStore {
             return Err(StoreError::Unavailable("told to fail".into()));
         }
         self.shelves().append(&batch)?;
-        if let Some(publish) = batch.on_commit.take() {
+        if let Some(publish) = batch.writer.on_commit.take() {
             publish(&batch.events);
         }
         Ok(())

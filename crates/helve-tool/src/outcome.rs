@@ -1,6 +1,6 @@
 //! What can become of a call.
 
-use helve_store::{Entry, StoreError, Whole};
+use helve_store::{FullOutput, NewFacts, StoreError};
 use helve_types::{
     Answer, CallId, Fact, Failure, FailureKind, Labels, Notice, OnUnknown, Question, Timestamp, ToolOutput,
     Trail,
@@ -34,11 +34,14 @@ impl Outcome {
         if failure.kind.is_refusal() { Self::Refused(failure) } else { Self::Failed(failure) }
     }
 
-    /// How the outcome is put on record.
-    pub(crate) fn entry(&self, call: &CallId, trail: Trail, side: SideRecords) -> Entry {
+    /// The facts that record the outcome.
+    pub(crate) fn to_facts(&self, call: &CallId, trail: Trail, side: SideRecords) -> NewFacts {
         let call = call.clone();
-        let SideRecords { whole, files, labels } = side;
-        let wholes = whole.map(|text| Whole { call: call.clone(), text }).into_iter().collect();
+        let SideRecords { full_output, files, labels } = side;
+        let full_outputs = full_output
+            .map(|text| FullOutput { call: call.clone(), text: text.into() })
+            .into_iter()
+            .collect();
         let fact = match self.clone() {
             Self::Finished(output) => Fact::ToolFinished { call, output, trail },
             Self::Failed(failure) => Fact::ToolFailed { call, failure, trail },
@@ -51,7 +54,7 @@ impl Outcome {
                 Fact::ToolDelegated { call, tool, arguments: Some(arguments), trail }
             }
         };
-        Entry { facts: vec![fact], wholes, files, ..Entry::default() }
+        NewFacts { full_outputs, files, ..fact.into() }
     }
 }
 

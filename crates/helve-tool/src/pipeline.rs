@@ -104,8 +104,8 @@ impl Pipeline {
                 other => other,
             },
         };
-        let (outcome, whole) = bound_failure(outcome, &call.id, cx);
-        let side = SideRecords { whole, ..SideRecords::default() };
+        let (outcome, full_output) = bound_failure(outcome, &call.id, cx);
+        let side = SideRecords { full_output, ..SideRecords::default() };
         self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await
     }
 
@@ -143,10 +143,10 @@ impl Pipeline {
             Ok((output, side)) => (Outcome::Finished(output), side),
             Err(stop) => {
                 let outcome = self.in_doubt(stop, doubt, call, cx).await?;
-                let (outcome, whole) = bound_failure(outcome, &call.id, cx);
+                let (outcome, full_output) = bound_failure(outcome, &call.id, cx);
                 let (outcome, side) =
                     self.label(outcome, tool_of(&trail, cx).map(|tool| &**tool), &trail, cx);
-                (outcome, SideRecords { whole, ..side })
+                (outcome, SideRecords { full_output, ..side })
             }
         };
         let took = began.elapsed();
@@ -191,8 +191,8 @@ impl Pipeline {
                 (Outcome::Finished(output), side)
             }
             other => {
-                let (other, whole) = bound_failure(other, call, cx);
-                (other, SideRecords { whole, ..SideRecords::default() })
+                let (other, full_output) = bound_failure(other, call, cx);
+                (other, SideRecords { full_output, ..SideRecords::default() })
             }
         };
         let record = OutcomeRecord::new(outcome, Trail::default(), side).resuming_run();
@@ -236,7 +236,7 @@ fn bounded(
     trail: &mut Trail,
 ) -> (ToolOutput, SideRecords) {
     let (output, side) = bound_output(output, tool.guarding.settings.output_bytes_max, &cx.call, cx);
-    if let Some(whole) = &side.whole {
+    if let Some(whole) = &side.full_output {
         let (whole_bytes, kept_bytes) = (whole.len() as u64, output.text.len() as u64);
         trail.push(Stage::Bound { whole_bytes, kept_bytes });
     }

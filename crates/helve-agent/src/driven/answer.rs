@@ -1,6 +1,6 @@
 //! A person's answer to a question, as it reaches the run: what cannot be meant, or comes too late, does not count.
 
-use helve_store::Entry;
+use helve_store::NewFacts;
 use helve_types::{Answer, ApprovalId, Fact, Question, RunState};
 
 use super::DrivenRun;
@@ -62,7 +62,7 @@ impl DrivenRun {
         self.shared.env.world.failpoint("approval.before_answer");
         let (approval, call) = (question.approval, question.call_id().cloned());
         let fact = Fact::ApprovalAnswered { approval, call, answer, by };
-        self.journal.commit(Entry { state: Some(RunState::Running), ..fact.into() }).await?;
+        self.journal.commit(NewFacts { state: Some(RunState::Running), ..fact.into() }).await?;
         self.shared.env.world.failpoint("approval.after_answer");
         Ok(())
     }

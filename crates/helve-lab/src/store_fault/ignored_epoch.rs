@@ -21,8 +21,8 @@ impl StoreFault for IgnoredEpoch {
         urgency: Urgency,
     ) -> StoreFuture<'static, ()> {
         let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(epoch) = newest.get(&batch.run) {
-            batch.epoch = *epoch;
+        if let Some(epoch) = newest.get(&batch.writer.run) {
+            batch.writer.epoch = *epoch;
         }
         inner.append(batch, urgency)
     }

@@ -20,7 +20,7 @@ impl StoreFault for ObservedStore {
         urgency: Urgency,
     ) -> StoreFuture<'static, ()> {
         let failpoints = self.failpoints.clone();
-        let publish = batch.on_commit.take();
+        let publish = batch.writer.on_commit.take();
         let watched: OnCommit = Box::new(move |events| {
             failpoints.hit("store.committed");
             if let Some(publish) = publish {
@@ -28,7 +28,7 @@ impl StoreFault for ObservedStore {
             }
             failpoints.hit("store.published");
         });
-        batch.on_commit = Some(watched);
+        batch.writer.on_commit = Some(watched);
         let receipt = inner.append(batch, urgency);
         self.failpoints.hit("store.queued");
         receipt

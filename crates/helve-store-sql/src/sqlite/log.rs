@@ -38,7 +38,7 @@ impl Log for SqliteStore {
     }
 
     fn append(&self, mut batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
-        let on_commit = batch.on_commit.take();
+        let on_commit = batch.writer.on_commit.take();
         let events = batch.events.clone();
         self.write(
             urgency,

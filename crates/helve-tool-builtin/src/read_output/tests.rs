@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use helve_policy::Rules;
-use helve_store::{Entry, MemoryStore, Place, RunJournal, Whole};
+use helve_store::{FullOutput, MemoryStore, NewFacts, Place, RunJournal};
 use helve_store_contract::Actor;
 use helve_tool::{Outcome, Pipeline, Registry, Toolbox};
 use helve_types::{Fact, ToolCall, World};
@@ -133,8 +133,8 @@ async fn kept(actor: &Actor, place: Place, text: &str) -> (CallContext, CallId) 
     let (store, run) = (actor.store.clone(), started.run);
     let journal = RunJournal::new(store, world, run, started.epoch, 1, Arc::new(|_| {}));
     let id = CallId::new(run, 1, 0);
-    let wholes = vec![Whole { call: id.clone(), text: text.into() }];
-    let entry = Entry { wholes, ..Fact::RunResumed { resume: 1 }.into() };
+    let full_outputs = vec![FullOutput { call: id.clone(), text: text.into() }];
+    let entry = NewFacts { full_outputs, ..Fact::RunResumed { resume: 1 }.into() };
     journal.commit(entry).await.unwrap();
     let conversation = started.conversation;
     let cx = CallContext { run, conversation, journal, call: id.again(), ..context(&actor.user.0) };
