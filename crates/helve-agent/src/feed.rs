@@ -271,7 +271,7 @@ pub enum Frame {
 pub(crate) enum Look {
     Frame(Frame),
     /// The log has events that the feed no longer holds.
-    Behind,
+    Lagged,
     /// All there will ever be has been read, or all there will be of it from this server.
     Over,
 }
@@ -310,7 +310,7 @@ impl Feed {
                 cursor.seq = event.event.seq;
                 return Poll::Ready(Look::Frame(Frame::Event(event)));
             }
-            Some(Err(Behind)) => return Poll::Ready(Look::Behind),
+            Some(Err(Lagged)) => return Poll::Ready(Look::Lagged),
             None if state.ended || cursor.told_draining => return Poll::Ready(Look::Over),
             None => {}
         }
@@ -334,14 +334,14 @@ impl Feed {
     }
 }
 
-struct Behind;
+struct Lagged;
 
 impl State {
-    fn next_event(&self, after: u64) -> Option<Result<Arc<Recorded>, Behind>> {
+    fn next_event(&self, after: u64) -> Option<Result<Arc<Recorded>, Lagged>> {
         let first = self.tail.front()?.event.seq;
         let next = after + 1;
         if next < first {
-            return Some(Err(Behind));
+            return Some(Err(Lagged));
         }
         let place = usize::try_from(next - first).ok()?;
         self.tail.get(place).cloned().map(Ok)
@@ -464,7 +464,7 @@ mod tests {
                     seen.push(format!("{part} + {text}"));
                 }
                 Look::Frame(Frame::Live(live)) => seen.push(format!("{live:?}")),
-                Look::Behind => {
+                Look::Lagged => {
                     seen.push("behind".into());
                     return seen;
                 }

@@ -112,7 +112,7 @@ impl Stream for Follower {
             }
             match ready!(this.feed.poll(&mut this.cursor, cx)) {
                 Look::Frame(frame) => return Poll::Ready(Some(Ok(frame))),
-                Look::Behind => this.caught_up = false,
+                Look::Lagged => this.caught_up = false,
                 Look::Over => this.over = true,
             }
         }

@@ -108,7 +108,7 @@ fn message_turns<'a>(
         turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
-    let told = Told { shown, hints: LoopDetector::hints(message) };
+    let context = ResultContext { shown, hints: LoopDetector::hints(message) };
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
         if let Part::Said { step: Some(heard), text, .. } = first {
@@ -139,7 +139,7 @@ fn message_turns<'a>(
         } else {
             Own::No
         };
-        step_turns(parts, own, Place { message: at, step, output: Output::Stays }, &told, turns);
+        step_turns(parts, own, Place { message: at, step, output: Output::Stays }, &context, turns);
     }
 }
 
@@ -185,10 +185,10 @@ fn step_of(part: &Part) -> Option<u32> {
     }
 }
 
-/// How a message's results are told.
-struct Told<'s> {
+/// What the text of a tool result depends on besides the result.
+struct ResultContext<'s> {
     shown: &'s Shown<'s>,
-    /// What is pointed out with them, by their calls.
+    /// Hints for the model, by call.
     hints: HashMap<&'s CallId, String>,
 }
 
@@ -203,7 +203,7 @@ fn step_turns<'a>(
     parts: &'a [Part],
     own: Own<'a>,
     place: Place<'a>,
-    told: &Told<'_>,
+    context: &ResultContext<'_>,
     turns: &mut Vec<Placed<'a>>,
 ) {
     let mut text = Cow::Borrowed("");
@@ -226,7 +226,7 @@ fn step_turns<'a>(
         Own::No => (Cow::Borrowed(""), None),
     };
     turns.push(Placed { turn: Turn::Assistant { text, reasoning, echo, calls }, place });
-    turns.extend(tools.into_iter().map(|tool| result(tool, place, told)));
+    turns.extend(tools.into_iter().map(|tool| result(tool, place, context)));
 }
 
 fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
@@ -243,10 +243,10 @@ fn call(tool: &ToolPart) -> TurnCall<'_> {
     TurnCall { id: name_of(tool), tool: written_name(tool), arguments: Cow::Borrowed(sound(&tool.input)) }
 }
 
-fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &Told<'_>) -> Placed<'a> {
+fn result<'a>(tool: &'a ToolPart, place: Place<'a>, context: &ResultContext<'_>) -> Placed<'a> {
     let mut output = Output::Stays;
     let (mut text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
-        (Some(said), _) => match told.shown.in_place_of(tool, said) {
+        (Some(said), _) => match context.shown.in_place_of(tool, said) {
             Some(line) => (Cow::Owned(line), false),
             None => {
                 if tool.state == PartState::Completed && said.text.len() >= LEFT_OUT_BYTES_MIN {
@@ -261,7 +261,7 @@ fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &Told<'_>) -> Placed<'
             (Cow::Borrowed("Error: there is no result; the run ended before this call did."), true)
         }
     };
-    if let Some(because) = told.hints.get(&tool.call) {
+    if let Some(because) = context.hints.get(&tool.call) {
         text.to_mut().push_str(&format!(
             "\n[note: {because}. Doing it again changes nothing, and it is not done the next time: do something else, or \
              answer with what you have]"
@@ -289,7 +289,7 @@ fn name_of(tool: &ToolPart) -> Cow<'_, str> {
     tool.provider_id.as_deref().map_or_else(|| tool.call.to_string().into(), Cow::Borrowed)
 }
 
-/// Told to the model when nobody can say whether the effect happened.
+/// ResultContext to the model when nobody can say whether the effect happened.
 fn unknown(tool: &ToolPart) -> String {
     let cut_off = tool.cut_off.as_ref();
     let mut told = json!({

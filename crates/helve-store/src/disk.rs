@@ -31,7 +31,7 @@ impl FreeMin {
 
 /// What was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct DiskSpace {
     /// What this process may use.
     pub free: u64,
     pub total: u64,
@@ -40,7 +40,7 @@ pub struct Room {
 /// The disk at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskStatus {
-    pub room: Room,
+    pub space: DiskSpace,
     /// What must be free for anything to be begun.
     pub free_min: u64,
     /// Nothing new is begun.
@@ -55,7 +55,7 @@ pub struct Disk {
 
 #[derive(Debug, Default)]
 struct Known {
-    room: Option<Room>,
+    space: Option<DiskSpace>,
     /// Something could not be written for want of room, and there was none since.
     full: bool,
 }
@@ -70,7 +70,7 @@ impl Disk {
     }
 
     /// Takes in what somebody has measured.
-    pub fn measured(&self, room: Room) {
+    pub fn measured(&self, space: DiskSpace) {
         let mut known = self.known();
         known.room = Some(room);
         known.full &= room.free < self.min.bytes(room.total);
@@ -118,7 +118,7 @@ mod tests {
         let disk = Disk::new(FreeMin::Bytes(100));
         assert!(!disk.is_low(), "nobody knows better");
         for (free, low) in [(100, false), (99, true), (0, true), (100, false)] {
-            disk.measured(Room { free, total: 1_000 });
+            disk.measured(DiskSpace { free, total: 1_000 });
             assert_eq!(disk.is_low(), low, "{free}");
         }
         assert_eq!(disk.status().unwrap().free_min, 100);
@@ -129,10 +129,10 @@ mod tests {
         let disk = Disk::new(FreeMin::Bytes(100));
         disk.ran_out();
         assert!(disk.is_low());
-        disk.measured(Room { free: 50, total: 1_000 });
-        disk.measured(Room { free: 99, total: 1_000 });
+        disk.measured(DiskSpace { free: 50, total: 1_000 });
+        disk.measured(DiskSpace { free: 99, total: 1_000 });
         assert!(disk.is_low());
-        disk.measured(Room { free: 100, total: 1_000 });
+        disk.measured(DiskSpace { free: 100, total: 1_000 });
         assert!(!disk.is_low());
     }
 }

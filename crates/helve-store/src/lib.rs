@@ -27,7 +27,7 @@ mod views;
 pub use access::{Access, ENDED_SESSIONS_MAX};
 pub use allowances::{Allowance, AllowanceFilter, AllowanceKey, Circumstances};
 pub use bus::{Bus, LocalBus, Wakeup, Wakeups};
-pub use disk::{Disk, DiskStatus, FreeMin, Room};
+pub use disk::{Disk, DiskSpace, DiskStatus, FreeMin};
 pub use error::StoreError;
 pub use executions::{Execution, ExecutionFilter, ExecutionPage, Mark, MarkError};
 pub use files::KeptFile;

@@ -28,7 +28,7 @@ pub(crate) struct Claim {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum End {
     /// Its result counts, and this is the mark on it.
-    Brought(String),
+    Delivered(String),
     /// It was silent too long, or the run was stopped.
     Lost,
     /// The same, and a result that came afterwards is kept.
@@ -57,7 +57,7 @@ impl Claims {
         let Some(claim) = fact.call().and_then(|call| self.0.get_mut(call)) else { return };
         match fact {
             Fact::ToolFinished { trail, .. } | Fact::ToolFailed { trail, .. } => {
-                claim.end = Some(brought(trail).map_or(End::Lost, End::Brought));
+                claim.end = Some(brought(trail).map_or(End::Lost, End::Delivered));
             }
             Fact::ToolUnknown { .. } => claim.end = Some(End::Lost),
             Fact::ToolLate { .. } => claim.end = Some(End::Late),
@@ -86,8 +86,8 @@ impl Claim {
     pub(crate) fn judge(&self, mark: &str) -> Delivery {
         match &self.end {
             None => Delivery::Counts,
-            Some(End::Brought(first)) if first == mark => Delivery::Same,
-            Some(End::Brought(_)) => Delivery::Refused(CommandError::AlreadyBrought),
+            Some(End::Delivered(first)) if first == mark => Delivery::Same,
+            Some(End::Delivered(_)) => Delivery::Refused(CommandError::AlreadyBrought),
             Some(End::Lost) => Delivery::Late,
             Some(End::Late) => Delivery::Refused(CommandError::ClaimLost),
         }

@@ -146,11 +146,11 @@ struct Given<'a> {
 #[derive(Deserialize)]
 struct Wrapped<'a> {
     #[serde(borrow)]
-    tool_call_result: Brought<'a>,
+    tool_call_result: ClientResult<'a>,
 }
 
 #[derive(Deserialize)]
-struct Brought<'a> {
+struct ClientResult<'a> {
     #[serde(borrow, rename = "toolCallId", alias = "tool_call_id")]
     id: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -161,7 +161,7 @@ struct Brought<'a> {
 
 impl<'a> Given<'a> {
     fn new(whole: &'a RawValue) -> Option<Self> {
-        let Wrapped { tool_call_result: Brought { id, result, error } } =
+        let Wrapped { tool_call_result: ClientResult { id, result, error } } =
             serde_json::from_str(whole.get()).ok()?;
         Some(Self { id, result, error, whole })
     }

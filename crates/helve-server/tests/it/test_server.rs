@@ -348,15 +348,15 @@ pub(crate) fn reply(line: &str) -> Reply {
 }
 
 /// The outcome of its calls is unknown.
-pub(crate) struct Lost(ToolSpec);
+pub(crate) struct LostTool(ToolSpec);
 
-impl Lost {
+impl LostTool {
     pub(crate) fn checked_by(other: &str) -> Self {
         Self(ToolSpec { check_tool: Some(other.into()), ..spec("lose", Effect::NonIdempotent) })
     }
 }
 
-impl Tool for Lost {
+impl Tool for LostTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use helve_store::{Disk, Room};
+use helve_store::{Disk, DiskSpace};
 
 use super::private::options;
 
@@ -22,7 +22,7 @@ pub struct DiskWatch {
     dir: PathBuf,
     ballast_bytes: u64,
     disk: Arc<Disk>,
-    measure: fn(&Path) -> io::Result<Room>,
+    measure: fn(&Path) -> io::Result<DiskSpace>,
 }
 
 impl DiskWatch {
@@ -72,7 +72,7 @@ impl DiskWatch {
         self.dir.join(NAME)
     }
 
-    fn measured(&self) -> Option<Room> {
+    fn measured(&self) -> Option<DiskSpace> {
         match (self.measure)(&self.dir) {
             Ok(room) => {
                 self.disk.measured(room);
@@ -110,16 +110,16 @@ fn fill(mut file: File, bytes: u64) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn measure(path: &Path) -> io::Result<Room> {
+fn measure(path: &Path) -> io::Result<DiskSpace> {
     let found = rustix::fs::statvfs(path)?;
-    Ok(Room {
+    Ok(DiskSpace {
         free: found.f_bavail.saturating_mul(found.f_frsize),
         total: found.f_blocks.saturating_mul(found.f_frsize),
     })
 }
 
 #[cfg(not(unix))]
-fn measure(_: &Path) -> io::Result<Room> {
+fn measure(_: &Path) -> io::Result<DiskSpace> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -138,7 +138,7 @@ mod tests {
     /// A disk of 1,000 bytes, of which a test says how many are free.
     fn watch(dir: &Path) -> DiskWatch {
         let disk = Arc::new(Disk::new(FreeMin::Bytes(100)));
-        let measure = |_: &Path| Ok(Room { free: FREE.get(), total: 1_000 });
+        let measure = |_: &Path| Ok(DiskSpace { free: FREE.get(), total: 1_000 });
         DiskWatch { measure, ..DiskWatch::new(dir, 16, disk) }
     }
 
