@@ -1,4 +1,4 @@
-//! What is known of the room on the disk that everything is kept on.
+//! What is known of the space on the disk that everything is kept on.
 //!
 //! Whoever can measure it says so here; whoever would begin something asks here first. Nothing is known until somebody
 //! has measured, and then nothing is refused.
@@ -56,7 +56,7 @@ pub struct Disk {
 #[derive(Debug, Default)]
 struct Known {
     space: Option<DiskSpace>,
-    /// Something could not be written for want of room, and there was none since.
+    /// Something could not be written because the disk was full, and there was none since.
     full: bool,
 }
 
@@ -69,28 +69,28 @@ impl Disk {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what somebody has measured.
+    /// Records a measurement of the disk.
     pub fn measured(&self, space: DiskSpace) {
         let mut known = self.known();
-        known.room = Some(room);
-        known.full &= room.free < self.min.bytes(room.total);
+        known.space = Some(space);
+        known.full &= space.free < self.min.bytes(space.total);
     }
 
-    /// Something could not be written for want of room.
+    /// Something could not be written because the disk was full.
     pub fn ran_out(&self) {
         self.known().full = true;
     }
 
-    /// Whether there is too little room for anything to be begun.
+    /// Whether there is too little space for anything to be begun.
     pub fn is_low(&self) -> bool {
         let known = self.known();
-        known.full || known.room.is_some_and(|room| room.free < self.min.bytes(room.total))
+        known.full || known.space.is_some_and(|space| space.free < self.min.bytes(space.total))
     }
 
-    /// Nothing if nobody has measured.
+    /// The last measurement; none before the first.
     pub fn status(&self) -> Option<DiskStatus> {
-        let room = self.known().room?;
-        Some(DiskStatus { room, free_min: self.min.bytes(room.total), low: self.is_low() })
+        let space = self.known().space?;
+        Some(DiskStatus { space, free_min: self.min.bytes(space.total), low: self.is_low() })
     }
 }
 

@@ -202,7 +202,7 @@ mod tests {
         let disk = Arc::new(Disk::new(FreeMin::Bytes(1)));
         let watch = DiskWatch::new(dir.path(), 1 << 20, disk.clone());
         watch.look();
-        let room = disk.status().unwrap().room;
+        let room = disk.status().unwrap().space;
         assert!(room.free > 0 && room.free <= room.total, "{room:?}");
         let ballast = fs::metadata(watch.path()).unwrap();
         assert_eq!((ballast.len(), ballast.mode() & 0o777), (1 << 20, 0o600));
