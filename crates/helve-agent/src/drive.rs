@@ -1,7 +1,7 @@
 //! Gives a run its hands: asks the model, sees to the calls, listens to people.
 //!
 //! The machine decides (`run.next_step`), the driver acts, and whatever happens becomes a fact before it counts.
-//! One driver owns a run at a time; it ends when the run is over, or when nothing can go on until somebody acts,
+//! One driver owns a run at a time; it ends when the run is over, or when the run waits for a person or a client,
 //! and another takes the run up from its log. `driven` is the run, `step` asks the model, `calls` sees to calls.
 
 mod commands;
@@ -31,7 +31,7 @@ use crate::step::{ModelStep, UnrecordedCost};
 #[derive(Debug, PartialEq)]
 pub enum Left {
     Over,
-    /// Somebody has to act first.
+    /// The run waits for a person or a client.
     Waiting,
 }
 
@@ -96,7 +96,7 @@ impl Driver {
         let driven = DrivenRun {
             shared: shared.clone(),
             feed: shared.env.feed(run.id()),
-            run: run.after(&history).making(shared.env.settings.calls_per_message_max),
+            run: run.with_history(&history).making(shared.env.settings.calls_per_message_max),
             journal,
             origin: RunOrigin { user, conversation, history },
             tools,
@@ -116,7 +116,7 @@ impl Driver {
     pub async fn drive(&mut self) -> Result<Left, DriveError> {
         loop {
             self.driven.apply_written();
-            // What somebody has already said is heard before anything else is begun.
+            // Queued commands are handled before a new step begins.
             while let Ok(command) = self.commands.try_recv() {
                 self.handle_command(command).await?;
             }
@@ -153,7 +153,7 @@ impl Driver {
             Step::Wait(_) if self.calls.has_early_reads() => {
                 self.calls.discard_early_reads(&mut self.driven).await?
             }
-            // Somebody spoke in vain.
+            // A command changed nothing.
             Step::Wait(state) if self.driven.run.waits_on_record(state) => {
                 self.driven.journal.flush().await?;
                 return Ok(Some(Left::Waiting));
@@ -187,7 +187,7 @@ impl Driver {
         self.await_call_or_command().await
     }
 
-    /// Waits until a call has been seen to, or somebody speaks.
+    /// Waits until a call is done or a command comes.
     async fn await_call_or_command(&mut self) -> Result<(), DriveError> {
         tokio::select! {
             Some(seen_to) = self.calls.next() => seen_to?,

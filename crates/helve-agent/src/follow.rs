@@ -39,7 +39,7 @@ impl Follower {
     pub fn new(store: Arc<dyn Store>, feed: Arc<Feed>, run: RunId, after: u64) -> Self {
         // A feed that knows nothing cannot say what it has missed.
         let caught_up = !feed.is_fresh();
-        let cursor = Cursor::after(after);
+        let cursor = Cursor::starting_after(after);
         Self { store, feed, run, cursor, page: None, loading: None, caught_up, last: None, over: false }
     }
 

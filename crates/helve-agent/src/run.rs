@@ -76,7 +76,7 @@ pub struct Run {
     /// It was taken up again after its driver was gone.
     #[serde(default)]
     resumed: bool,
-    /// It ended the server too often: nothing is begun before somebody wants it to go on.
+    /// It ended the server too often: nothing is begun before a person resumes it.
     left_alone: bool,
     /// What the model had read of tools when it wrote the last complete step.
     taint: TaintState,
@@ -144,8 +144,8 @@ impl Run {
 
     /// The same run after what was said before it.
     #[must_use]
-    pub fn after(mut self, history: &[Message]) -> Self {
-        self.taint.before(history);
+    pub fn with_history(mut self, history: &[Message]) -> Self {
+        self.taint.add_history(history);
         let mut language = ConversationLanguage::default();
         match &self.setup.input {
             RunInput::Client { messages } => language.add_client_messages(messages),
@@ -412,7 +412,7 @@ impl Run {
 
     /// The client that has or had the call.
     pub(crate) fn claim(&self, id: &CallId) -> Option<&Claim> {
-        self.claims.of(id)
+        self.claims.claim_of(id)
     }
 
     /// Whether the call waits for a client to take it.

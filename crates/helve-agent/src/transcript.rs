@@ -74,7 +74,7 @@ pub(crate) enum Output<'a> {
 
 /// The same with the place of each turn.
 pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Placed<'a>> {
-    let shown = Shown::of(history, run);
+    let shown = Shown::from_history(history, run);
     let language = run.language();
     let mut turns = vec![];
     let own = match &run.setup().input {
@@ -114,7 +114,7 @@ fn message_turns<'a>(
         if let Part::Said { step: Some(heard), text, .. } = first {
             let after = heard.saturating_sub(1);
             if after == 0 || !shown.is_summed_up(at, after) {
-                turns.push(said(text, at, after.max(1)));
+                turns.push(user_turn(text, at, after.max(1)));
             }
         }
         let Some(step) = step_of(first) else {
@@ -164,13 +164,13 @@ fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut
 /// What a person said too late for its run: the next one's model hears it.
 fn unheard(part: &Part, message: usize) -> Option<Placed<'_>> {
     match part {
-        Part::Said { step: None, text, .. } => Some(said(text, message, 1)),
+        Part::Said { step: None, text, .. } => Some(user_turn(text, message, 1)),
         _ => None,
     }
 }
 
 /// What a person said during a run, which belongs to the step before it: no summary ends between the two.
-fn said(text: &str, message: usize, after_step: u32) -> Placed<'_> {
+fn user_turn(text: &str, message: usize, after_step: u32) -> Placed<'_> {
     let place = Place { message, step: after_step, output: Output::Stays };
     Placed { turn: Turn::User(Cow::Borrowed(text)), place }
 }
@@ -289,7 +289,7 @@ fn name_of(tool: &ToolPart) -> Cow<'_, str> {
     tool.provider_id.as_deref().map_or_else(|| tool.call.to_string().into(), Cow::Borrowed)
 }
 
-/// ResultContext to the model when nobody can say whether the effect happened.
+/// Tells the model that nobody can say whether the effect happened.
 fn unknown(tool: &ToolPart) -> String {
     let cut_off = tool.cut_off.as_ref();
     let mut told = json!({

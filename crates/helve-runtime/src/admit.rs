@@ -42,7 +42,7 @@ impl Shared {
         let Some(because) = nothing_left(&accounts, &self.env().settings.budgets.currency) else {
             return Ok(());
         };
-        self.env().budget_counters.refused();
+        self.env().budget_counters.count_refused();
         let now = self.env().world.now();
         let renews_at = now.next_day();
         let after_s = u32::try_from(renews_at.since_ms(now).div_ceil(1_000)).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! On which terms a call is made that somebody orders: with which tools, under which rules.
+//! With which tools and under which rules a direct call is made.
 //!
 //! The server's own people order what is there. Anybody else has a tool only where some agent would offer it to them,
 //! and on that agent's terms: what it may not do for them they cannot order either.
@@ -15,19 +15,19 @@ use crate::Shared;
 /// Who orders a call. To order it is the consent it needs, as far as that is theirs to give.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CallOrigin {
-    /// Whoever types it on the server's own machine.
+    /// A person at the server's own machine.
     #[default]
     CommandLine,
-    /// Somebody with all rights.
+    /// A caller with all rights.
     Admin,
-    /// Anybody else: where the operator wants a person asked, they have to be.
+    /// Any other caller: where the operator's rules ask a person, one is asked.
     User,
 }
 
 impl CallOrigin {
     /// Whose order made a run that is one call, as far as its record tells: of those who called over HTTP it does not
     /// say what they may.
-    pub(super) fn of(setup: &RunSetup) -> Self {
+    pub(super) fn from_setup(setup: &RunSetup) -> Self {
         if setup.agent == Self::CommandLine.agent() { Self::CommandLine } else { Self::User }
     }
 
@@ -49,7 +49,7 @@ pub(super) struct CallPermissions {
 }
 
 impl CallPermissions {
-    pub(super) fn of(shared: &Shared, origin: CallOrigin, user: &UserId, call: &ToolCall) -> Self {
+    pub(super) fn for_call(shared: &Shared, origin: CallOrigin, user: &UserId, call: &ToolCall) -> Self {
         let all = shared.env().catalogue.registry().all();
         let operator = &shared.env().settings.rules;
         let agent = match origin {
@@ -105,7 +105,7 @@ fn permissions(agent: &AgentSettings) -> Vec<Rule> {
     agent.permissions.iter().filter(is_meant).map(|rule| Rule { agent: None, ..rule.clone() }).collect()
 }
 
-/// The rules for somebody who has decided already. What is forbidden stays forbidden. Where a rule asks, an operator
+/// The rules for a caller who has decided already. What is forbidden stays forbidden. Where a rule asks, an operator
 /// has answered with the order; a user has not, and is told who can. Where no rule speaks, the caller is the person who
 /// would be asked.
 fn ordered(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin) -> Rules {

@@ -146,8 +146,8 @@ impl Runtime {
         Err(if over { CommandError::Over } else { CommandError::Busy })
     }
 
-    /// Looks at once, and then from time to time, for questions that nobody answered, for clients that went silent and
-    /// for runs that nobody drives.
+    /// Looks at once, and then from time to time, for questions that expired, for clients that went silent and
+    /// for runs without a driver.
     pub async fn keep_watch(&self) {
         loop {
             let rest = match self.sweep().await {
@@ -315,7 +315,7 @@ impl Shared {
             ResumeReason::Requested => {
                 NewFacts { state: Some(RunState::Running), ..resumed(run.clone(), 0, now) }
             }
-            // The caller of a direct call is gone with the driver, whoever asks for it now.
+            // The caller of a direct call is gone with its driver.
             ResumeReason::Command if is_direct_call => resumed(run.clone(), record.resumes.max(1), now),
             ResumeReason::Command => NewFacts::default(),
         };
@@ -348,7 +348,7 @@ impl Shared {
     /// The tools that the run goes on with.
     async fn tools_of_run(&self, record: &RunRecord, run: &Run) -> Option<Arc<RunTools>> {
         if record.setup.input == RunInput::Call {
-            let origin = CallOrigin::of(&record.setup);
+            let origin = CallOrigin::from_setup(&record.setup);
             return Some(self.direct_call_tools(origin, &record.user, &run.direct_call()));
         }
         let agent = self.env().agent(&record.setup.agent)?;
@@ -375,7 +375,7 @@ impl Shared {
         NewFacts { state: Some(state), ..facts.into() }
     }
 
-    /// That nobody knows what became of a call that was cut off, if that is so.
+    /// The fact that the outcome of a cut-off call is unknown, if it is.
     fn record_unknown(&self, action: CallAction) -> Option<Fact> {
         let CallAction::RecordUnknown { call, sent_at, because } = action else { return None };
         let tool = self.env().catalogue.registry().get(&call.name);
@@ -412,7 +412,7 @@ fn without_agent(machine: &Run, now: Timestamp) -> NewFacts {
 
 /// Whether a command line made it, in a process of its own. All others are this server's, or were its predecessor's.
 fn is_of_a_command(record: &RunRecord) -> bool {
-    record.setup.input == RunInput::Call && CallOrigin::of(&record.setup) == CallOrigin::CommandLine
+    record.setup.input == RunInput::Call && CallOrigin::from_setup(&record.setup) == CallOrigin::CommandLine
 }
 
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being

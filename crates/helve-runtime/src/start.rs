@@ -39,7 +39,7 @@ pub struct StartRequest {
     pub pre_search: Option<bool>,
     /// Overrides how the model calls tools.
     pub mode: Option<Mode>,
-    /// Whether anybody wants the answer in pieces.
+    /// Whether a client streams the answer.
     pub stream: bool,
     /// Of the HTTP request, for tools that tell it to their servers.
     pub request_id: Option<String>,
@@ -138,7 +138,7 @@ pub enum StartError {
 }
 
 impl Runtime {
-    /// Starts a run; it is on record, and goes on whether or not anybody follows it.
+    /// Starts a run; it is recorded, and goes on with or without a follower.
     pub async fn start(&self, mut request: StartRequest) -> Result<Started, StartError> {
         let shared = &self.shared;
         if let Some(run) = shared.begun_before(&request.user, request.key.as_ref()).await? {
@@ -155,7 +155,7 @@ impl Runtime {
         let (new, reply) = self.new_run(agent, &tools, request, definite);
         let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
         let conversation = new.place.conversation();
-        // Before it is on record, so that nobody takes it for one that was left behind.
+        // The slot is taken before the run is recorded, so that recovery does not resume it.
         let (slot, commands) = shared.slots.take(run).ok_or(StartError::Closing)?;
 
         let world = &shared.env().world;
@@ -352,7 +352,7 @@ fn spoken(input: &StartInput) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.clone())
 }
 
-/// A conversation is called by its first words until somebody gives it a name.
+/// A conversation is called by its first words until a person gives it a name.
 fn title(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();

@@ -97,7 +97,7 @@ pub async fn the_whole_of_a_large_output_is_kept(store: Subject) {
     batch.full_outputs.push(FullOutput { call: call.clone(), text: "long".repeat(1_000).into() });
     ok(mei.store.append(batch, Urgency::Now).await);
     assert_eq!(ok(mei.store.whole_output(call.clone()).await).len(), 4_000);
-    assert_eq!(mei.store.whole_output(call.again()).await, Err(StoreError::NotFound("output")));
+    assert_eq!(mei.store.whole_output(call.next_repetition()).await, Err(StoreError::NotFound("output")));
 }
 
 fn answered(question: &Question, answer: Answer) -> Fact {

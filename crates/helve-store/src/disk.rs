@@ -1,6 +1,6 @@
 //! What is known of the space on the disk that everything is kept on.
 //!
-//! Whoever can measure it says so here; whoever would begin something asks here first. Nothing is known until somebody
+//! The watcher of the data directory records measurements here; admission asks here first. Nothing is known until it
 //! has measured, and then nothing is refused.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -65,31 +65,31 @@ impl Disk {
         Self { min, known: Mutex::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a measurement of the disk.
     pub fn measured(&self, space: DiskSpace) {
-        let mut known = self.known();
+        let mut known = self.lock();
         known.space = Some(space);
         known.full &= space.free < self.min.bytes(space.total);
     }
 
     /// Something could not be written because the disk was full.
     pub fn ran_out(&self) {
-        self.known().full = true;
+        self.lock().full = true;
     }
 
     /// Whether there is too little space for anything to be begun.
     pub fn is_low(&self) -> bool {
-        let known = self.known();
+        let known = self.lock();
         known.full || known.space.is_some_and(|space| space.free < self.min.bytes(space.total))
     }
 
     /// The last measurement; none before the first.
     pub fn status(&self) -> Option<DiskStatus> {
-        let space = self.known().space?;
+        let space = self.lock().space?;
         Some(DiskStatus { space, free_min: self.min.bytes(space.total), low: self.is_low() })
     }
 }

@@ -47,7 +47,7 @@ struct Shared {
     /// Held from numbering to queueing; never while `tail` is, since a store may publish at once.
     order: Mutex<()>,
     tail: Mutex<Tail>,
-    /// Whoever holds it tries again what could not be written.
+    /// Held by the task that retries what could not be written.
     retry: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -154,7 +154,7 @@ impl RunJournal {
         let journal = Arc::downgrade(&self.shared);
         tokio::spawn(async move {
             if let Err(error) = receipt.await {
-                // If nobody has the journal any more, the run has ended where its log ends.
+                // Without a journal the run has ended where its log ends.
                 _ = Shared::retry(&journal, seq, error).await;
             }
         });
@@ -251,13 +251,13 @@ impl RunJournal {
 impl Shared {
     fn send(self: &Arc<Self>, batch: UnkeptEvents, urgency: Urgency) -> crate::StoreFuture<'static, ()> {
         let shared = self.clone();
-        let on_commit: OnCommit = Box::new(move |events| shared.kept(events));
+        let on_commit: OnCommit = Box::new(move |events| shared.mark_durable(events));
         let writer = RunWriter { run: self.run, epoch: self.epoch, on_commit: Some(on_commit) };
         self.store.append(batch.for_writer(writer), urgency)
     }
 
     /// Tries what is not durable again, as one batch, until event `seq` is durable or hope is lost. One at a time does
-    /// so for a run; it stops when nobody has the journal any more.
+    /// so for a run; it stops when the journal is dropped.
     async fn retry(journal: &Weak<Self>, seq: u64, first_error: StoreError) -> Result<(), StoreError> {
         let Some(turn) = journal.upgrade().map(|shared| shared.retry.clone()) else {
             return Err(first_error);
@@ -295,7 +295,7 @@ impl Shared {
             let run = shared.run;
             drop(shared);
             if let StoreError::Unavailable(reason) = &error {
-                tracing::warn!(%run, %reason, "the journal cannot be written; trying again");
+                tracing::warn!(%run, %reason, "journal write failed: retrying");
                 tokio::time::sleep(pause).await;
             }
             held += pause;
@@ -334,11 +334,11 @@ impl Shared {
     }
 
     /// Called by the store once the events are durable, in order; some of them may have been before.
-    fn kept(&self, events: &[Arc<Recorded>]) {
+    fn mark_durable(&self, events: &[Arc<Recorded>]) {
         let before = self.tail().durable_seq;
         let known = events.partition_point(|recorded| recorded.event.seq <= before);
         let Some(last) = events.get(known..).and_then(<[_]>::last) else { return };
-        // Before anybody can learn that nothing is pending.
+        // Publishing comes first: `pending_seq` must not say 0 before.
         (self.publish)(&events[known..]);
         let mut tail = self.tail();
         tail.durable_seq = last.event.seq;

@@ -74,12 +74,12 @@ impl MemoryStore {
         self.writes_to_fail.store(count, Ordering::Relaxed);
     }
 
-    /// Makes the next looks for what is due fail: for questions, for calls, for runs that nobody drives.
+    /// Makes the next looks for what is due fail: for questions, for calls, for runs without a driver.
     pub fn fail_looks(&self, count: u32) {
         self.looks_to_fail.store(count, Ordering::Relaxed);
     }
 
-    /// From now on what is only recorded stays undone until somebody waits for a write of any run.
+    /// From now on what is only recorded stays undone until the next commit of any run.
     pub fn delay_recorded(&self) {
         self.delayed.begin();
     }
@@ -110,11 +110,11 @@ impl MemoryStore {
         Ok(())
     }
 
-    /// Before a write that somebody waits for.
+    /// Before a commit.
     fn write_delayed(&self) {
         self.barriers.fetch_add(1, Ordering::Relaxed);
         for (batch, receipt) in self.delayed.take() {
-            // Nobody may wait for what was recorded.
+            // Recorded batches may have no waiting caller.
             _ = receipt.send(self.write(batch));
         }
     }

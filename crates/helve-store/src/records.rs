@@ -78,7 +78,7 @@ impl Recorded {
 
     /// What it adds to the sums of its day.
     pub fn used(&self) -> Used {
-        Used::of(&self.event.fact).plus(Used { active_ms: self.active_ms, ..Used::default() })
+        Used::from_fact(&self.event.fact).plus(Used { active_ms: self.active_ms, ..Used::default() })
     }
 
     /// Reads an event back from its bytes.
@@ -149,7 +149,7 @@ pub enum Opened {
 /// How soon a batch must be durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// Somebody waits.
+    /// A caller waits.
     Now,
     /// May wait a few milliseconds for company.
     Soon,

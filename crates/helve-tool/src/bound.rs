@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn call() -> CallId {
-        CallId::new(World::still().run_id(), 1, 0)
+        CallId::new(World::deterministic().run_id(), 1, 0)
     }
 
     fn check(text: &str, bytes_max: usize) -> (ToolOutput, Option<String>) {

@@ -15,7 +15,7 @@ use crate::outcome::{Outcome, Stop};
 use crate::permit::Permit;
 use crate::{CallContext, Grant, Registered, Request, Unknown};
 
-/// A checked call that nobody has judged yet.
+/// A checked call before its verdict.
 pub(crate) struct Candidate {
     pub(crate) tool: Arc<Registered>,
     pub(crate) arguments: Arguments,
@@ -195,7 +195,7 @@ pub(crate) fn ask_about_invalid(
             repeats: true,
         },
         because: format!("{}; besides, it cannot be made: {reason}", because.text),
-        reasons: vec![because.notice.clone(), Notice::call_cannot_be_made(why.told())],
+        reasons: vec![because.notice.clone(), Notice::call_cannot_be_made(why.user_notice())],
         binding: String::new(),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }

@@ -72,13 +72,13 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// Before anybody has looked into it.
+    /// Before its check tool has run.
     pub(crate) fn new(sent_at: Timestamp, because: impl Into<String>, then: OnUnknown) -> Self {
         Self { sent_at, because: because.into(), request: None, checked: None, then }
     }
 
     /// Whatever kept the call from its answer afterwards: it may have happened before.
-    pub(crate) fn over(self, outcome: Outcome) -> Outcome {
+    pub(crate) fn add_outcome(self, outcome: Outcome) -> Outcome {
         let then = match outcome {
             Outcome::Failed(failure) | Outcome::Refused(failure) => format!("then: {}", failure.message),
             // Consent to what may have been done already is no consent.
@@ -153,8 +153,8 @@ impl Stop {
 
     pub(crate) fn in_doubt(self, doubt: Option<Unknown>) -> Self {
         match (self, doubt) {
-            (Self::Outcome(outcome), Some(doubt)) => doubt.over(*outcome).into(),
-            (Self::Down { failure, .. }, Some(doubt)) => doubt.over(Outcome::failed(failure)).into(),
+            (Self::Outcome(outcome), Some(doubt)) => doubt.add_outcome(*outcome).into(),
+            (Self::Down { failure, .. }, Some(doubt)) => doubt.add_outcome(Outcome::failed(failure)).into(),
             (stop, _) => stop,
         }
     }
@@ -164,7 +164,7 @@ impl Stop {
         match self {
             Self::Outcome(outcome) => Ok(*outcome),
             Self::Down { failure, because } => {
-                // Whoever holds a call back has said how to go on; a tool that failed has only said what it met.
+                // A guard that refuses a call says how to go on; a tool that failed says only what happened.
                 let advice = if failure.message == because { ADVICE } else { "" };
                 let message = failure.message + advice;
                 Ok(Outcome::failed(Failure { message, ..failure }))

@@ -1,6 +1,6 @@
 //! The right to run one call, and the guards around running it: cache → limit → breaker → timeout → run.
 //!
-//! A permit is made by the gate and by nobody else. What may follow a failed attempt is decided by `retry`, a
+//! Only the gate makes a permit. What may follow a failed attempt is decided by `retry`, a
 //! pure table over the effect class; this file acts on it. `cached` gives and keeps answers, `limits` is the limit and
 //! the breaker.
 
@@ -176,7 +176,7 @@ impl Permit {
         }
     }
 
-    /// Runs a check tool: guarded like any call, and not on record, nor does anybody see it work. None if it is the
+    /// Runs a check tool: guarded like any call, and neither recorded nor shown. None if it is the
     /// client's to run.
     pub(crate) async fn run_check_tool(&self, cx: &CallContext) -> Option<Result<ToolOutput, String>> {
         self.tool.tool.as_ref()?;

@@ -95,7 +95,7 @@ impl Pipeline {
     /// gets nowhere either, and a person's yes only lets it be refused once more.
     pub async fn ask(&self, call: &ToolCall, because: Reason, cx: &CallContext) -> Result<Outcome, Fault> {
         let mut trail = Trail::default();
-        let outcome = match self.put(call, &because, cx, &mut trail).await {
+        let outcome = match self.prepare_question(call, &because, cx, &mut trail).await {
             Ok(question) => Outcome::Asked(question),
             Err(stop) => match stop.outcome()? {
                 Outcome::Refused(why) if why.kind != FailureKind::Cancelled => {
@@ -109,7 +109,7 @@ impl Pipeline {
         self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await
     }
 
-    async fn put(
+    async fn prepare_question(
         &self,
         call: &ToolCall,
         because: &Reason,
@@ -118,7 +118,7 @@ impl Pipeline {
     ) -> Result<Question, Stop> {
         let tool = resolve(call, cx, trail)?;
         let candidate = check_arguments(tool, call, trail).await?;
-        let candidate = self.hooks.before(candidate, cx, trail).await?;
+        let candidate = self.hooks.run_before_call(candidate, cx, trail).await?;
         let judgement = judge(&self.rules, &candidate, cx);
         Ok(ask(judgement, &candidate, because, cx)?)
     }
@@ -168,7 +168,7 @@ impl Pipeline {
     ) -> Result<(ToolOutput, SideRecords), Stop> {
         let tool = resolve(call, cx, trail)?; // UnknownTool
         let candidate = check_arguments(tool, call, trail).await?; // BadArguments
-        let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
+        let candidate = self.hooks.run_before_call(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let judgement = apply_allowances(judgement, &candidate, cx).await; // what a person allowed before is not asked
         let edit = self.hooks.before_edit(&candidate, &judgement, cx, trail).await?; // what a person wrote into it
@@ -177,7 +177,7 @@ impl Pipeline {
         tool.drop_stale_answers(cx); // also after a failure: the write may have happened
         let answered = self.attach_check(ran, &permit, cx).await?;
         let labels = labels::of_answer(&answered, tool);
-        let output = self.hooks.after(answered, &permit, cx, trail).await; // by a hook: changed or withheld
+        let output = self.hooks.run_after_call(answered, &permit, cx, trail).await; // by a hook: changed or withheld
         let output = ToolOutput { labels: Some(labels), ..output };
         Ok(bounded(output, tool, cx, trail))
     }

@@ -232,7 +232,7 @@ impl Failure {
     }
 
     /// What a person is told: its notice, or the kind alone.
-    pub fn told(&self) -> Notice {
+    pub fn user_notice(&self) -> Notice {
         self.notice.as_deref().cloned().unwrap_or_else(|| Notice::of_kind(self.kind))
     }
 

@@ -20,7 +20,7 @@ impl Spent {
     pub const MAX: u64 = (1 << 53) - 1;
 
     /// What a fact adds to its run and its conversation.
-    pub fn of(fact: &Fact) -> Option<Self> {
+    pub fn from_fact(fact: &Fact) -> Option<Self> {
         match fact {
             Fact::StepFinished { usage, cost_nanos, .. } => {
                 Some(Self { usage: *usage, cost_nanos: *cost_nanos }.bounded())

@@ -170,7 +170,7 @@ impl World {
     }
 
     /// A world in which the same script gives the same log.
-    pub fn still() -> Self {
+    pub fn deterministic() -> Self {
         Self {
             clock: Clock::manual(Timestamp(1_700_000_000_000)),
             ids: Ids::counting(),
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn ids_made_later_sort_later() {
-        let world = World::still();
+        let world = World::deterministic();
         let first = world.run_id();
         world.clock.advance_ms(1);
         assert!(first < world.run_id());
@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn a_still_world_repeats_itself() {
-        assert_eq!(World::still().run_id(), World::still().run_id());
-        assert_eq!(World::still().secret(), World::still().secret());
+        assert_eq!(World::deterministic().run_id(), World::deterministic().run_id());
+        assert_eq!(World::deterministic().secret(), World::deterministic().secret());
     }
 
     #[test]

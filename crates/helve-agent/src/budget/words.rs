@@ -5,7 +5,7 @@ use helve_types::Notice;
 use super::{Kind, Whose};
 
 /// Such as `this run has used 1.63 of 2.00 USD`.
-pub(super) fn told(whose: Whose, kind: Kind, used: u64, limit: u64, currency: &str) -> String {
+pub(super) fn format_usage(whose: Whose, kind: Kind, used: u64, limit: u64, currency: &str) -> String {
     let who = match whose {
         Whose::Run => "this run has",
         Whose::UserDay => "your runs of today have",

@@ -15,7 +15,7 @@ use crate::run::{CallData, Delivery};
 
 const SILENT: &str = "the client that had the call went silent";
 
-/// Gives the call to the client, if nobody else has it. It is on record before the client hears of it.
+/// Gives the call to the client, if no other client has it. The claim is recorded before the client is answered.
 pub(crate) async fn claim(
     driven: &DrivenRun,
     call: &CallId,
@@ -116,7 +116,7 @@ impl Calls {
         }));
     }
 
-    /// Sees to a call whose client went silent, or that nobody took in time. Whoever was heard meanwhile keeps it.
+    /// Ends a call whose client went silent, or that no client claimed in time. A client heard meanwhile keeps it.
     pub(crate) async fn lose_overdue(&mut self, driven: &DrivenRun, id: &CallId) -> Result<(), DriveError> {
         let Some(held) = driven.run.call(id) else {
             driven.shared.leases.end(id);

@@ -16,7 +16,7 @@ pub(crate) const PARTS_MAX: usize = 16;
 
 /// The turns as text, one by one.
 pub(crate) fn pieces(turns: &[Placed<'_>], effect: impl Fn(&str) -> Option<Effect>) -> Vec<String> {
-    turns.iter().map(|placed| told(&placed.turn, &effect)).collect()
+    turns.iter().map(|placed| format_turn(&placed.turn, &effect)).collect()
 }
 
 /// The pieces together, in parts of at most so many tokens. None if there would be too many.
@@ -44,7 +44,7 @@ pub(crate) fn parts(pieces: &[String], tokens_max: u64) -> Option<Vec<String>> {
     (parts.len() <= PARTS_MAX).then_some(parts)
 }
 
-fn told(turn: &Turn<'_>, effect: &impl Fn(&str) -> Option<Effect>) -> String {
+fn format_turn(turn: &Turn<'_>, effect: &impl Fn(&str) -> Option<Effect>) -> String {
     match turn {
         Turn::User(text) => format!("PERSON: {text}\n\n"),
         Turn::Assistant { text, calls, .. } => {

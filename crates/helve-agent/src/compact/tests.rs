@@ -163,11 +163,11 @@ fn the_answer_has_its_room_and_an_absurd_wish_for_one_does_not_take_it_all() {
     assert_eq!(window(100_000, None), 87_500);
     assert_eq!(window(8_192, Some(8_192)), 6_144);
     let settings = CompactionSettings { at: 0.5, ..CompactionSettings::default() };
-    let goal = Goal::within(Window { tokens: 100_000, answer_max: Some(0) }, &settings);
+    let goal = Goal::for_window(Window { tokens: 100_000, answer_max: Some(0) }, &settings);
     assert_eq!((goal.limit, goal.low, goal.keep_recent), (50_000, 31_250, 12_500));
     // Too long is too long, whatever the operator believes that the model can read.
     let wrong = Some(Window { tokens: 1_000_000, answer_max: None });
-    assert_eq!(Goal::below(10_000, wrong, &settings).limit, 6_250);
+    assert_eq!(Goal::for_rejected_request(10_000, wrong, &settings).limit, 6_250);
 }
 
 proptest! {

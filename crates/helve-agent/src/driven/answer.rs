@@ -18,7 +18,7 @@ impl DrivenRun {
         let Some(question) = self.run.open_question(approval).cloned() else {
             return Ok(Err(CommandError::NotOpen));
         };
-        // Time is up when it is, not when somebody notices.
+        // The deadline counts, not the next sweep.
         if answer != Answer::Expire && self.shared.env.world.now() >= question.expires_at {
             self.settle(question, Answer::Expire, BY_TIME.into()).await?;
             return Ok(Err(CommandError::Expired));

@@ -22,7 +22,7 @@ impl DrivenRun {
             Enqueue::Queue => {}
         }
         let queued = Fact::MessageQueued { message, text, by };
-        // A run that was left alone is taken up again by whoever speaks to it.
+        // A message resumes a run that needs attention.
         let mut spoken_to = self.run.clone();
         spoken_to.apply(self.journal.now(), &queued);
         let goes_on = !matches!(spoken_to.next_step(), Step::Wait(_));

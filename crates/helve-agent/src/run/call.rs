@@ -263,7 +263,7 @@ impl Call {
                 OnUnknown::TellModel | OnUnknown::FailRun => None,
             },
             CallData::Repeated(question) => {
-                let again = ToolCall { id: self.call.id.again(), ..asked_with(question) };
+                let again = ToolCall { id: self.call.id.next_repetition(), ..asked_with(question) };
                 Some(CallAction::Repeat { call: again, replaces: self.call.id.clone() })
             }
             CallData::Asked(_)
@@ -335,7 +335,7 @@ impl Call {
                     labels: None,
                 })
             }
-            // Nobody has begun a call that nobody has claimed.
+            // A call without a claim has not begun.
             CallData::Requested
             | CallData::Ordered(_)
             | CallData::Asked(_)

@@ -57,7 +57,7 @@ impl Claims {
         let Some(claim) = fact.call().and_then(|call| self.0.get_mut(call)) else { return };
         match fact {
             Fact::ToolFinished { trail, .. } | Fact::ToolFailed { trail, .. } => {
-                claim.end = Some(brought(trail).map_or(End::Lost, End::Delivered));
+                claim.end = Some(result_mark(trail).map_or(End::Lost, End::Delivered));
             }
             Fact::ToolUnknown { .. } => claim.end = Some(End::Lost),
             Fact::ToolLate { .. } => claim.end = Some(End::Late),
@@ -65,12 +65,12 @@ impl Claims {
         }
     }
 
-    pub(crate) fn of(&self, call: &CallId) -> Option<&Claim> {
+    pub(crate) fn claim_of(&self, call: &CallId) -> Option<&Claim> {
         self.0.get(call)
     }
 }
 
-fn brought(trail: &Trail) -> Option<String> {
+fn result_mark(trail: &Trail) -> Option<String> {
     trail.0.iter().find_map(|stage| match stage {
         Stage::Client { brought, .. } => Some(brought.clone()),
         _ => None,
@@ -109,7 +109,7 @@ mod tests {
         let mut claims = Claims::default();
         claims.claimed(&call(), "tab", "mei", "{}");
         facts.into_iter().for_each(|fact| claims.learn(&fact));
-        claims.of(&call()).unwrap().judge("this")
+        claims.claim_of(&call()).unwrap().judge("this")
     }
 
     fn finished(mark: &str) -> Fact {

@@ -1,6 +1,6 @@
 //! A run that is one call without a model.
 //!
-//! It asks nobody: its caller is told what came of the call, also where a person or a client would have to act. If its
+//! It asks no person: its caller is told what came of the call, also where a person or a client would have to act. If its
 //! driver is gone, so is its caller: what became of the call is looked into, and nothing is sent.
 
 use helve_types::{CallId, Ending, Fact, ToolCall};

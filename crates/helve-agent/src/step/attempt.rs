@@ -185,7 +185,7 @@ impl ModelStep<'_> {
     /// What the model is asked with for this step.
     pub(super) fn params(&self, model: &dyn Model) -> ModelParams {
         let driven = self.driven();
-        self.terms.hooked.over(driven.shared.models.params(model, driven.run.setup()))
+        self.terms.hooked.apply_to(driven.shared.models.params(model, driven.run.setup()))
     }
 
     /// Everything that the question of this step is made of.

@@ -282,7 +282,7 @@ impl<'a> StreamCollector<'a> {
     }
 
     fn parts(&self) -> Vec<ModelMessagePart> {
-        let written = self.feed.written().into_iter().filter(|part| !part.text.trim().is_empty());
+        let written = self.feed.current_parts().into_iter().filter(|part| !part.text.trim().is_empty());
         written
             .filter_map(|part| match part.kind {
                 PartKind::Text => Some(ModelMessagePart::Text { part: part.id, text: part.text }),
@@ -351,7 +351,7 @@ impl Collected {
         }
     }
 
-    /// What the model writes behind its calls is a guess: nobody is shown it, and it is not kept. Where it makes up a result,
+    /// What the model writes behind its calls is a guess: it is neither shown nor kept. Where it makes up a result,
     /// its message is over, since what follows is based on that.
     fn pass_over(&mut self, text: &str) {
         let Some(behind) = &mut self.behind else { return };
@@ -492,7 +492,7 @@ impl Collected {
     }
 }
 
-/// The name of a tool, cut where it is longer than any can be: then it is nobody's, and needs no more room than that.
+/// The name of a tool, cut where it is longer than any can be: then no tool has it, and the rest is not needed.
 fn bounded(mut tool: String) -> String {
     if let Some((at, _)) = tool.char_indices().nth(NAME_CHARS_MAX) {
         tool.truncate(at);

@@ -130,9 +130,9 @@ impl ModelStep<'_> {
         let past = Past::new(&turns, whole, keeper, ratio);
         let tokens = past.whole();
         let goal = match (why, window) {
-            (Why::Long, Some(window)) => Goal::within(window, settings),
+            (Why::Long, Some(window)) => Goal::for_window(window, settings),
             (Why::Long, None) => return None,
-            (Why::Refused, window) => Goal::below(tokens, window, settings),
+            (Why::Refused, window) => Goal::for_rejected_request(tokens, window, settings),
         };
         let plan = past.plan(&goal)?;
         let (mut pruned_after_cut, mut task) = (vec![], None);

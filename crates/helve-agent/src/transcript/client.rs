@@ -41,7 +41,9 @@ pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, t
                 rest = next;
                 let mut heard: Vec<SpokenBetween<'_>> = between.iter().map(SpokenBetween::new).collect();
                 turns.extend(message.calls.iter().map(|call| result(call, &mut heard, place, shown)));
-                turns.extend(heard.iter().filter_map(SpokenBetween::left).map(Turn::User).map(placed));
+                turns.extend(
+                    heard.iter().filter_map(SpokenBetween::remaining_text).map(Turn::User).map(placed),
+                );
             }
         }
     }
@@ -115,14 +117,14 @@ impl<'a> SpokenBetween<'a> {
             Self::Results { given, is_used, .. } => {
                 let at = given.iter().position(|one| one.id == call)?;
                 *is_used = true;
-                Some(given.remove(at).told())
+                Some(given.remove(at).to_text())
             }
             Self::Text(_) | Self::Tool { .. } | Self::Used => None,
         }
     }
 
     /// What is left of it for the model to hear.
-    fn left(&self) -> Option<Cow<'a, str>> {
+    fn remaining_text(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(text) | Self::Results { all: text, is_used: false, .. } => Some(Cow::Borrowed(text)),
             Self::Results { given, .. } if !given.is_empty() => {
@@ -167,7 +169,7 @@ impl<'a> Given<'a> {
     }
 
     /// What the model hears, and whether it is an error.
-    fn told(self) -> (Cow<'a, str>, bool) {
+    fn to_text(self) -> (Cow<'a, str>, bool) {
         match (self.result, self.error) {
             (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of(error))), true),
             (Some(result), _) => (text_of(result), false),

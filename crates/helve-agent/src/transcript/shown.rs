@@ -38,7 +38,7 @@ struct CurrentSummary<'a> {
 }
 
 impl<'a> Shown<'a> {
-    pub(super) fn of(history: &'a [Message], run: &'a Run) -> Self {
+    pub(super) fn from_history(history: &'a [Message], run: &'a Run) -> Self {
         let can_read_again = run.setup().tools.iter().any(|tool| tool.name == READ_OUTPUT);
         let mut shown = Self { can_read_again, ..Self::default() };
         for (at, message) in history.iter().chain([run.message()]).enumerate() {

@@ -256,7 +256,7 @@ fn what_a_model_thought_is_shown_to_that_model_alone() {
     let mut run = replay(&log(&steps, false)).message().clone();
     run.steps[0].echo = Some(serde_json::json!({"signature": "s"}));
     let next = replay(&log(&[], false)[..1]);
-    let (here, there) = (Fingerprint::of("m at here"), Fingerprint::of("m at another place"));
+    let (here, there) = (Fingerprint::from_text("m at here"), Fingerprint::from_text("m at another place"));
     for (written, model, asked, own) in [
         (Some(&here), "m", Some(&here), true),
         (Some(&here), "m", Some(&there), false),

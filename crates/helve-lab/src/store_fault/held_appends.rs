@@ -1,4 +1,4 @@
-//! Bugs of the kind "acknowledged, and written with whatever comes next": the batch waits in memory meanwhile.
+//! Bugs of the kind "acknowledged, and written with the next batch": the batch waits in memory meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

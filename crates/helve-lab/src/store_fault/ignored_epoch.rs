@@ -1,4 +1,4 @@
-//! The bug "whoever comes may write": every batch is written under the newest claim, whoever brings it.
+//! The bug "any owner may write": every batch is written under the newest claim.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -110,7 +110,7 @@ impl Lab {
         models: Vec<(Arc<ScriptedModel>, ModelOptions)>,
         settings: RuntimeSettings,
     ) -> Self {
-        let world = World::still();
+        let world = World::deterministic();
         let runs = Arc::new(AtomicU32::new(0));
         let registry = Self::registry(spec("send", Effect::NonIdempotent), &runs, &world);
         Self::assemble(Arc::new(MemoryStore::new()), models, world, registry, runs, settings)

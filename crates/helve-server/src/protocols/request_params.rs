@@ -79,7 +79,7 @@ impl RequestParams {
 
 fn bad_params(field: &str, bounds: &str) -> Problem {
     let detail = format!("`{field}` must be {bounds}");
-    Problem::bad_request("bad_params", detail).with("field", field)
+    Problem::bad_request("bad_params", detail).with_field("field", field)
 }
 
 /// The system prompt of a request, if it is not too long.

@@ -157,7 +157,7 @@ async fn on_info_the_other_sides_words_are_not_logged() {
         }
     }
     assert!(log.text().contains("the breaker opened"), "{}", log.text());
-    assert!(log.text().contains("nobody knows what became of the call"), "{}", log.text());
+    assert!(log.text().contains("call outcome unknown"), "{}", log.text());
     assert!(!log.text().contains("CANARY"), "{}", log.text());
 }
 

@@ -188,7 +188,7 @@ impl TestServer {
     }
 
     pub(crate) async fn with_options(plan: ServerOptions, replies: impl IntoIterator<Item = Reply>) -> Self {
-        let world = World::still();
+        let world = World::deterministic();
         let store = Arc::new(MemoryStore::new());
         let model = Arc::new(ScriptedModel::new(replies));
         let registry = Arc::new(Registry::new());
@@ -213,7 +213,7 @@ impl TestServer {
         let settings =
             RuntimeSettings { agents, rules, budgets, runs, share, disk, ..RuntimeSettings::default() };
         let catalogue = Arc::new(Catalogue::new(registry, store.clone(), world.clone(), maker()));
-        let runtime = Runtime::over(catalogue.clone(), models, settings);
+        let runtime = Runtime::with_catalogue(catalogue.clone(), models, settings);
         let access = AccessSettings {
             token: plan.token.map(Into::into),
             hosts: plan.https_hosts.clone(),

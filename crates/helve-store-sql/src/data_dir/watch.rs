@@ -1,7 +1,7 @@
 //! An eye on the disk, and a file to be given up.
 //!
 //! A full disk must not keep a run from writing how it ended. So while there is room some of it is set aside, as a file
-//! that nobody needs; when a write fails for want of room, the file goes, and what is under way is written in its
+//! that is not needed; when a write fails because the disk is full, the file goes, and what is under way is written in its
 //! place. It is made again once there is room for it besides what must be free anyway.
 
 use std::fs::{self, File};
@@ -38,7 +38,7 @@ impl DiskWatch {
             return;
         }
         if let Err(error) = self.set_aside() {
-            tracing::warn!(%error, "no room can be set aside for when the disk is full");
+            tracing::warn!(%error, "reserve file not written");
             _ = fs::remove_file(self.path());
         }
         self.measured();
@@ -53,12 +53,9 @@ impl DiskWatch {
         }
         self.disk.ran_out();
         if self.has_ballast() {
-            tracing::error!(
-                free_bytes = room.free,
-                "the disk is full; what was set aside is used to come to an end"
-            );
+            tracing::error!(free_bytes = room.free, "disk full: reserve file deleted");
             if let Err(error) = fs::remove_file(self.path()) {
-                tracing::error!(%error, "what was set aside cannot be given up");
+                tracing::error!(%error, "disk full: reserve file not deleted");
             }
         }
     }
@@ -79,7 +76,7 @@ impl DiskWatch {
                 Some(room)
             }
             Err(error) => {
-                tracing::debug!(%error, "the room on the disk cannot be measured");
+                tracing::debug!(%error, "disk space not measured");
                 None
             }
         }

@@ -64,7 +64,7 @@ impl Shelves {
         if resets_crash_count(fact) {
             shelf.record.resumes = 0;
         }
-        if let Some(spent) = Spent::of(fact) {
+        if let Some(spent) = Spent::from_fact(fact) {
             shelf.record.spent = shelf.record.spent.plus(spent);
             if let Some(place) = shelf.record.conversation.and_then(|id| self.conversations.get_mut(&id)) {
                 place.row.spent = place.row.spent.plus(spent);

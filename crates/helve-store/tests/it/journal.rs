@@ -29,7 +29,8 @@ async fn subject() -> Subject {
     let publish: Publish = Arc::new(move |events| {
         seen.lock().unwrap().extend(events.iter().map(|recorded| recorded.event.seq));
     });
-    let journal = RunJournal::new(store.clone(), World::still(), started.run, started.epoch, 1, publish);
+    let journal =
+        RunJournal::new(store.clone(), World::deterministic(), started.run, started.epoch, 1, publish);
     Subject { store, journal, published, run: started.run }
 }
 
@@ -51,7 +52,7 @@ async fn facts_have_the_time_that_their_writer_gives_them() {
     subject.journal.commit(text("now")).await.unwrap();
     let kept = subject.store.events(subject.run, 1, 9).await.unwrap();
     assert_eq!(kept[0].event.at, Timestamp(7));
-    assert_eq!(kept[1].event.at, World::still().now());
+    assert_eq!(kept[1].event.at, World::deterministic().now());
 }
 
 #[tokio::test]

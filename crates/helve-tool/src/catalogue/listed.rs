@@ -30,7 +30,7 @@ pub struct Listed {
     pub problem: Option<DefinitionError>,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
-    /// What it has become outside, which nobody has agreed to.
+    /// Its changed definition outside, to which no person has agreed yet.
     pub offer: Option<Arc<ToolOffer>>,
     /// What is odd about that.
     pub offer_warnings: Vec<String>,
@@ -59,12 +59,12 @@ impl Listed {
         &self.name
     }
 
-    /// Whether somebody has to agree to what it has become before a new run gets it.
+    /// Whether a person has to agree to the changed tool before a new run gets it.
     pub fn is_quarantined(&self) -> bool {
         self.offer.is_some()
     }
 
-    /// What would be different if somebody agreed.
+    /// What would change if a person agreed.
     pub fn changes(&self) -> Vec<FieldChange> {
         let (Some(row), Some(offer)) = (&self.row, &self.offer) else { return vec![] };
         let now = ToolDefinition { enabled: row.definition.enabled, ..offer.definition.clone() };

@@ -1,6 +1,6 @@
 //! Tools that are neither built in nor rows: programs in the folder of tools, found when the folder is read.
 //!
-//! Whoever finds them places them here; the catalogue gives them the operator's guards and their stored switch, and
+//! The source that finds them places them here; the catalogue gives them the operator's guards and their stored switch, and
 //! lists those that cannot be used with their problem. Nothing of them is kept in the store but the switch.
 
 use std::collections::BTreeMap;

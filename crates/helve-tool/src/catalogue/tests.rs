@@ -53,7 +53,7 @@ struct Shop {
 
 /// A server's catalogue over what is kept.
 fn shop(store: &Arc<MemoryStore>) -> Shop {
-    let world = World::still();
+    let world = World::deterministic();
     let registry = Arc::new(Registry::new());
     for (name, effect) in [("time", Effect::Read), ("save_note", Effect::Idempotent)] {
         registry.register(built_in(name, effect), Guards::default(), &world).unwrap();
@@ -128,7 +128,11 @@ async fn what_cannot_be_made_is_not_kept() {
 async fn what_cannot_be_kept_is_not_registered() {
     let Shop { catalogue, .. } = new_shop().await;
     // Another process was faster.
-    let theirs = ToolRow::new(World::still().row_id(), weather("https://b.example"), World::still().now());
+    let theirs = ToolRow::new(
+        World::deterministic().row_id(),
+        weather("https://b.example"),
+        World::deterministic().now(),
+    );
     let line = catalogue.rows.audit_line("created", "weather", "other");
     catalogue.rows.table().save(theirs, 0, line, SaveOptions::default()).await.unwrap();
     let taken = catalogue.create(weather("https://a.example"), "mei").await.err();
@@ -287,7 +291,8 @@ async fn what_the_configuration_switches_off_is_not_switched_on_elsewhere() {
 #[tokio::test]
 async fn a_row_that_can_no_longer_be_made_is_listed_with_its_problem_and_can_be_put_right() {
     let Shop { store, catalogue } = new_shop().await;
-    let row = ToolRow::new(World::still().row_id(), needing_what_is_gone(), World::still().now());
+    let row =
+        ToolRow::new(World::deterministic().row_id(), needing_what_is_gone(), World::deterministic().now());
     let line = catalogue.rows.audit_line("created", "weather", "mei");
     catalogue.rows.table().save(row, 0, line, SaveOptions::default()).await.unwrap();
     let catalogue = opened(&store).await;
@@ -307,7 +312,7 @@ async fn a_row_that_can_no_longer_be_made_is_listed_with_its_problem_and_can_be_
 async fn a_row_whose_name_a_tool_of_ours_took_stays_out_of_its_way() {
     let Shop { store, catalogue } = new_shop().await;
     let definition = ToolDefinition { name: "time".into(), ..weather("https://a.example") };
-    let row = ToolRow::new(World::still().row_id(), definition, World::still().now());
+    let row = ToolRow::new(World::deterministic().row_id(), definition, World::deterministic().now());
     let line = catalogue.rows.audit_line("created", "time", "mei");
     catalogue.rows.table().save(row, 0, line, SaveOptions::default()).await.unwrap();
     let catalogue = opened(&store).await;

@@ -33,7 +33,7 @@ pub struct ClientReport {
 }
 
 impl Pipeline {
-    /// Takes in what a client brings: whoever looks at outputs looks at this one, and it is no larger than another.
+    /// Records a client's result: hooks check it like any output, and it has the same size limit.
     pub async fn record_client_result(
         &self,
         call: &ToolCall,
@@ -72,7 +72,7 @@ impl Pipeline {
                 let output = self.hooks.after_answer(answered, tool, &arguments, cx, trail).await;
                 bounded(output, tool, cx, trail)
             }
-            // A call of a tool that the run does not have was never given to anybody.
+            // A call of a tool that the run does not have was never given to a client.
             Err(_) => {
                 crate::bound::bound_output(output, crate::Guards::default().output_bytes_max, &call.id, cx)
             }

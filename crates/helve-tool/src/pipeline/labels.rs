@@ -1,4 +1,4 @@
-//! What is written on the words of a tool before anybody has them: where they are from and how far to trust them.
+//! Labels of a tool's output, set before it is delivered: where it is from and how far to trust it.
 //!
 //! By what the tool is, as its definition and the operator have it; never by what it answers. Helve's own words, a
 //! refusal or a time that is up, have no label.
@@ -20,7 +20,7 @@ pub(super) fn of_answer(answered: &ToolAnswer, called: &Registered) -> Labels {
         untrusted: by.untrusted || kept.is_some_and(|kept| kept.untrusted),
         ..by
     };
-    if answered.by.spec.name == called.spec.name { by } else { by.with(called.labels()) }
+    if answered.by.spec.name == called.spec.name { by } else { by.merge(called.labels()) }
 }
 
 impl Pipeline {
@@ -53,7 +53,7 @@ impl Pipeline {
             _ => None,
         });
         let others = tried.chain(&called.spec.check_tool).filter_map(|name| self.other(name, cx));
-        others.fold(called.labels(), |labels, other| labels.with(other.labels()))
+        others.fold(called.labels(), |labels, other| labels.merge(other.labels()))
     }
 }
 

@@ -27,7 +27,7 @@ impl OutcomeRecord {
 }
 
 impl Pipeline {
-    /// Puts an outcome on record. Only what is acknowledged to somebody waits for the disk: a question to a person and a
+    /// Records an outcome. Only outcomes that are acknowledged to a client wait for the disk: a question to a person and a
     /// client's result. If another outcome is lost in a crash, its call is treated as one that was cut off.
     pub(super) async fn record(
         &self,

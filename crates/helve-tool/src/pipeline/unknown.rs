@@ -1,6 +1,6 @@
 //! A call of which nobody knows whether it took effect: what can be found out about it, and who is told.
 //!
-//! What was sent is shown as it was, the tool's check tool is asked, and both go with the outcome to whoever decides: a
+//! What was sent is shown as it was, the tool's check tool is asked, and both go with the outcome to the decider: a
 //! person, or the model. What may be sent again at all is decided elsewhere (`permit/retry`).
 
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl Pipeline {
         }
     }
 
-    /// What was sent by this tool with these arguments, and what became of it as far as anybody can say.
+    /// What was sent by this tool with these arguments, and what is known of its outcome.
     pub(super) async fn describe_unknown(
         &self,
         unknown: Unknown,
@@ -127,7 +127,7 @@ impl Pipeline {
         Some(match permit.run_check_tool(cx).await? {
             Ok(output) => {
                 let answered = ToolAnswer { output, by: reader.clone() };
-                let output = self.hooks.after(answered, &permit, cx, &mut unseen).await;
+                let output = self.hooks.run_after_call(answered, &permit, cx, &mut unseen).await;
                 bounded(output, &reader, cx, &mut unseen).0.text
             }
             Err(problem) => format!("the check failed: {problem}"),

@@ -20,7 +20,7 @@ pub(super) enum SchemaSubject {
 }
 
 /// What the schemas under a keyword are about, if it holds any.
-pub(super) fn about(keyword: &str) -> Option<SchemaSubject> {
+pub(super) fn subject_of_keyword(keyword: &str) -> Option<SchemaSubject> {
     Some(match keyword {
         "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas"
         | "dependencies" | "extends" | "disallow" => SchemaSubject::Same,

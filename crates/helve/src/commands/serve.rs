@@ -72,7 +72,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     };
     tokio::select! {
         closed = going_down => closed,
-        // StopSignals twice, it ends at once: what is on disk is enough.
+        // At the second signal the process ends at once: what is on disk is enough.
         () = signals.stop() => {
             tracing::warn!("server stopped at once: second signal; runs continue at the next start");
             Ok(())

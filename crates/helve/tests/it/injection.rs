@@ -131,7 +131,7 @@ impl InjectionTest {
         models.add(model.clone(), ModelOptions::default());
         let settings =
             RuntimeSettings { rules: vec![Rule::new(Action::Allow)], ..RuntimeSettings::default() };
-        let runtime = Runtime::over(catalogue, models, settings);
+        let runtime = Runtime::with_catalogue(catalogue, models, settings);
         Self { store, model: model.clone(), runtime, outside: outside.clone() }
     }
 

@@ -74,7 +74,8 @@ impl Office {
             "properties": {"to": {"type": "string"}, "text": {"type": "string"}},
         });
         let spec = ToolSpec::new("send", "Sends a message.", parameters, Effect::NonIdempotent);
-        let (registry, world, sent) = (Registry::new(), World::still(), Arc::new(AtomicUsize::new(0)));
+        let (registry, world, sent) =
+            (Registry::new(), World::deterministic(), Arc::new(AtomicUsize::new(0)));
         registry.register(Arc::new(Send { spec, sent: sent.clone() }), Guards::default(), &world).unwrap();
         let store = Arc::new(MemoryStore::new());
         let rules = vec![Rule { tool: Some("send".into()), ..Rule::new(Action::Allow) }];

@@ -172,7 +172,7 @@ impl Trial {
         let parameters =
             json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]});
         let spec = ToolSpec::new("look", "Looks something up.", parameters, Effect::Read);
-        let (registry, world) = (Registry::new(), World::still());
+        let (registry, world) = (Registry::new(), World::deterministic());
         registry.register(Arc::new(Look { spec, ran: ran.clone() }), Guards::default(), &world).unwrap();
         let store = Arc::new(MemoryStore::new());
         Runtime::new(store, world, models, Arc::new(registry), RuntimeSettings::default())

@@ -451,7 +451,7 @@ impl Hook for Wordy {
 async fn a_system_prompt_of_more_than_a_mebibyte_is_a_failure_of_the_hook() {
     let user = helve_types::UserId("mei".into());
     let question = crate::HookQuestion {
-        run: helve_types::World::still().run_id(),
+        run: helve_types::World::deterministic().run_id(),
         conversation: None,
         agent: "default",
         user: &user,
