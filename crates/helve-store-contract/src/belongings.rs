@@ -26,7 +26,7 @@ pub async fn a_file_is_kept_with_the_facts_it_came_with_and_goes_with_its_conver
     let missing = Err(StoreError::NotFound("file"));
 
     let mut lost = mei.batch(&mut run, vec![requested(&call)]);
-    lost.epoch += 1;
+    lost.writer.epoch += 1;
     lost.files.push(file(&call, "aa", "cat.png"));
     assert_eq!(store.append(lost, Urgency::Now).await, Err(StoreError::Fenced(run.run)));
     assert_eq!(store.file(mei.scope(), run.run, "aa".into()).await, missing);

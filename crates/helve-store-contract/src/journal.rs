@@ -6,7 +6,7 @@ use std::time::Duration;
 use helve_types::{Fact, Message, Mode, RunState, StopReason, Usage};
 
 use super::{Actor, Started, Subject, ok, setup, text};
-use helve_store::{Append, Place, RunWriter, StoreError, Urgency};
+use helve_store::{Append, Place, Recorded, RunWriter, StoreError, Urgency};
 
 pub async fn events_are_read_from_any_point_in_order(store: Subject) {
     let mei = Actor::new(store, "mei");
