@@ -180,7 +180,7 @@ pub(crate) fn decide(
             if used < soft {
                 continue;
             }
-            let binding = words::binding(*whose, kind, soft);
+            let binding = words::limit_key(*whose, kind, soft);
             match consent(&binding) {
                 Consent::Given => {}
                 Consent::Withheld => {

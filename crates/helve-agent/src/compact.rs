@@ -150,7 +150,7 @@ impl<'a> Past<'a> {
     /// Leaves outputs out, oldest first, until there is room, and says how long what is left of each turn is.
     fn prune(&self, goal: &Goal, left: &mut [u64]) -> Plan {
         let mut plan = Plan { tokens_pruned: self.whole(), ..Plan::default() };
-        let settled = self.turns.iter().zip(&mut *left).take(self.settled(goal.keep_recent));
+        let settled = self.turns.iter().zip(&mut *left).take(self.first_recent_turn(goal.keep_recent));
         for (Placed { place, .. }, left) in settled {
             if plan.tokens_pruned <= goal.low {
                 break;
@@ -180,7 +180,7 @@ impl<'a> Past<'a> {
     }
 
     /// The turns before the newest so many tokens, and before the last message of a model with its results.
-    fn settled(&self, keep_recent: u64) -> usize {
+    fn first_recent_turn(&self, keep_recent: u64) -> usize {
         let mut recent = 0;
         let newest = self.tokens.iter().rposition(|tokens| {
             recent += tokens;

@@ -96,7 +96,7 @@ impl Driver {
         let driven = DrivenRun {
             shared: shared.clone(),
             feed: shared.env.feed(run.id()),
-            run: run.with_history(&history).making(shared.env.settings.calls_per_message_max),
+            run: run.with_history(&history).with_calls_max(shared.env.settings.calls_per_message_max),
             journal,
             origin: RunOrigin { user, conversation, history },
             tools,
@@ -122,7 +122,7 @@ impl Driver {
             }
             if let Some(by) = self.driven.stop.by.clone() {
                 self.calls.finish_in_flight(&mut self.driven).await?;
-                return self.end(self.driven.run.cancelled(&by), RunState::Cancelled).await;
+                return self.end(self.driven.run.cancel_facts(&by), RunState::Cancelled).await;
             }
             if self.lacks_turn() {
                 self.await_turn().await?;
@@ -167,7 +167,7 @@ impl Driver {
                 return self.end(vec![Fact::RunFinished { ending }], RunState::Completed).await.map(Some);
             }
             Step::Fail { code, message } => {
-                let facts = self.driven.run.failed(code, message);
+                let facts = self.driven.run.failure_facts(code, message);
                 return self.end(facts, RunState::Failed).await.map(Some);
             }
             Step::Over => return Ok(Some(Left::Over)),
@@ -203,11 +203,11 @@ impl Driver {
         let world = self.driven.shared.env.world.clone();
         let discarded = self.calls.take_discarded(|_| true);
         let facts = discarded.into_iter().chain(self.memory.cost.take_fact()).chain(facts).collect();
-        let facts = ending(&self.driven.run, facts, state, self.driven.journal.now());
+        let facts = ending_facts(&self.driven.run, facts, state, self.driven.journal.now());
         world.failpoint("run.before_end");
         self.driven.journal.commit(facts).await?;
         if self.driven.run.setup().input != RunInput::Call {
-            self.driven.shared.env.run_counters.ended(state);
+            self.driven.shared.env.run_counters.count_ended(state);
         }
         self.driven.shared.leases.end_all(self.driven.run.id());
         world.failpoint("run.after_end");
@@ -226,7 +226,7 @@ impl Driver {
 }
 
 /// The last facts of a run together with its message, which is the fold of its log, times included.
-pub fn ending(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> NewFacts {
+pub fn ending_facts(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> NewFacts {
     let mut message = run.message().clone();
     facts.iter().for_each(|fact| message.learn(now, fact));
     NewFacts { at: Some(now), state: Some(state), message: Some(message), ..facts.into() }

@@ -25,13 +25,13 @@ const PIECE_BYTES_MAX: usize = 16 << 10;
 /// The running commentary of one run.
 #[derive(Default)]
 pub struct Feed {
-    state: Mutex<State>,
+    state: Mutex<FeedState>,
     /// For readers who are behind.
     log_pages: LogPages,
 }
 
 #[derive(Default)]
-struct State {
+struct FeedState {
     /// The latest durable events, without gaps.
     tail: VecDeque<Arc<Recorded>>,
     tail_bytes: usize,
@@ -119,11 +119,11 @@ pub(crate) struct AttemptPart {
 }
 
 impl Feed {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FeedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut FeedState)) {
         let mut state = self.state();
         change(&mut state);
         let wakers = std::mem::take(&mut state.wakers);
@@ -223,7 +223,7 @@ impl Feed {
     }
 }
 
-impl State {
+impl FeedState {
     fn push(&mut self, recorded: Arc<Recorded>) {
         self.tail_bytes += recorded.json.len();
         self.tail.push_back(recorded);
@@ -254,7 +254,7 @@ impl State {
     }
 }
 
-impl State {
+impl FeedState {
     /// Forgets what was written in earlier attempts than this one.
     fn close_before(&mut self, attempt: Attempt) {
         self.open.retain(|open| open.attempt.is_none_or(|of| of >= attempt));
@@ -338,7 +338,7 @@ impl Feed {
 
 struct Lagged;
 
-impl State {
+impl FeedState {
     fn next_event(&self, after: u64) -> Option<Result<Arc<Recorded>, Lagged>> {
         let first = self.tail.front()?.event.seq;
         let next = after + 1;

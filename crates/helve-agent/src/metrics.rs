@@ -25,15 +25,15 @@ pub struct RunMetrics {
 }
 
 impl RunCounters {
-    pub fn started(&self) {
+    pub fn count_started(&self) {
         add(&self.started, 1);
     }
 
-    pub fn resumed(&self) {
+    pub fn count_resumed(&self) {
         add(&self.resumed, 1);
     }
 
-    pub fn ended(&self, state: RunState) {
+    pub fn count_ended(&self, state: RunState) {
         match state {
             RunState::Completed => add(&self.completed, 1),
             RunState::Failed => add(&self.failed, 1),

@@ -44,18 +44,18 @@ impl Reader<'_> {
 /// The turns before the next message of the model that is asked. What only the model that thought it may see again is
 /// left out where another one answers.
 pub fn transcript<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Turn<'a>> {
-    placed(history, run, reader).into_iter().map(|placed| placed.turn).collect()
+    place_turns(history, run, reader).into_iter().map(|placed| placed.turn).collect()
 }
 
 /// A turn, and what of the past it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Placed<'a> {
     pub(crate) turn: Turn<'a>,
-    pub(crate) place: Place<'a>,
+    pub(crate) place: TurnPlace<'a>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place<'a> {
+pub(crate) struct TurnPlace<'a> {
     /// Which message of the history; those of the run itself come after the last of them.
     pub(crate) message: usize,
     /// The step of an assistant's message; 0 for what a person said, and for what a client tells.
@@ -73,7 +73,7 @@ pub(crate) enum Output<'a> {
 }
 
 /// The same with the place of each turn.
-pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Placed<'a>> {
+pub(crate) fn place_turns<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Placed<'a>> {
     let shown = Shown::from_history(history, run);
     let language = run.language();
     let mut turns = vec![];
@@ -87,7 +87,7 @@ pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_
                 message_turns((at, message), (reader, language), &shown, &mut turns);
                 turns.extend(message.parts.iter().filter_map(|part| unheard(part, at)));
             }
-            let place = Place { message: history.len(), step: 0, output: Output::Stays };
+            let place = TurnPlace { message: history.len(), step: 0, output: Output::Stays };
             turns.push(Placed { turn: Turn::User(Cow::Borrowed(run.text())), place });
             history.len()
         }
@@ -104,7 +104,7 @@ fn message_turns<'a>(
     turns: &mut Vec<Placed<'a>>,
 ) {
     if message.role == Role::User {
-        let place = Place { message: at, step: 0, output: Output::Stays };
+        let place = TurnPlace { message: at, step: 0, output: Output::Stays };
         turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
@@ -139,7 +139,7 @@ fn message_turns<'a>(
         } else {
             Own::No
         };
-        step_turns(parts, own, Place { message: at, step, output: Output::Stays }, &context, turns);
+        step_turns(parts, own, TurnPlace { message: at, step, output: Output::Stays }, &context, turns);
     }
 }
 
@@ -155,7 +155,7 @@ fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut
     match turns.last_mut() {
         Some(Placed { turn: Turn::User(text), .. }) => *text = Cow::Owned(format!("{reference}\n\n{text}")),
         _ => {
-            let place = Place { message, step: 0, output: Output::Stays };
+            let place = TurnPlace { message, step: 0, output: Output::Stays };
             turns.push(Placed { turn: Turn::User(Cow::Owned(reference)), place });
         }
     }
@@ -171,7 +171,7 @@ fn unheard(part: &Part, message: usize) -> Option<Placed<'_>> {
 
 /// What a person said during a run, which belongs to the step before it: no summary ends between the two.
 fn user_turn(text: &str, message: usize, after_step: u32) -> Placed<'_> {
-    let place = Place { message, step: after_step, output: Output::Stays };
+    let place = TurnPlace { message, step: after_step, output: Output::Stays };
     Placed { turn: Turn::User(Cow::Borrowed(text)), place }
 }
 
@@ -202,7 +202,7 @@ enum Own<'a> {
 fn step_turns<'a>(
     parts: &'a [Part],
     own: Own<'a>,
-    place: Place<'a>,
+    place: TurnPlace<'a>,
     context: &ResultContext<'_>,
     turns: &mut Vec<Placed<'a>>,
 ) {
@@ -243,10 +243,10 @@ fn call(tool: &ToolPart) -> TurnCall<'_> {
     TurnCall { id: name_of(tool), tool: written_name(tool), arguments: Cow::Borrowed(sound(&tool.input)) }
 }
 
-fn result<'a>(tool: &'a ToolPart, place: Place<'a>, context: &ResultContext<'_>) -> Placed<'a> {
+fn result<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultContext<'_>) -> Placed<'a> {
     let mut output = Output::Stays;
     let (mut text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
-        (Some(said), _) => match context.shown.in_place_of(tool, said) {
+        (Some(said), _) => match context.shown.replacement_text(tool, said) {
             Some(line) => (Cow::Owned(line), false),
             None => {
                 if tool.state == PartState::Completed && said.text.len() >= LEFT_OUT_BYTES_MIN {
@@ -268,7 +268,7 @@ fn result<'a>(tool: &'a ToolPart, place: Place<'a>, context: &ResultContext<'_>)
         ));
     }
     let (id, name) = (name_of(tool), written_name(tool));
-    Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: Place { output, ..place } }
+    Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: TurnPlace { output, ..place } }
 }
 
 /// What vendors take.

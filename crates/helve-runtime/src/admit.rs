@@ -62,11 +62,11 @@ impl Shared {
             turn = self.context.admission.enter(&user.0) => turn,
             () = self.context.shutdown.closing.cancelled() => return Err(StartError::Closing),
         };
-        turn.map_err(|why| self.rejected(why))
+        turn.map_err(|why| self.to_start_error(why))
     }
 
     /// Who waited in vain for so long may as well come back after as long again.
-    fn rejected(&self, why: Rejected) -> StartError {
+    fn to_start_error(&self, why: Rejected) -> StartError {
         let after_s = self.env().settings.runs.wait.as_secs().clamp(1, 60);
         let after_s = u32::try_from(after_s).unwrap_or(60);
         match why {

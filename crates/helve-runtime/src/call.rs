@@ -86,7 +86,7 @@ impl Runtime {
             let span = error_span!("run", %run);
             let tools = shared.direct_call_tools(options.origin, &user, &call);
             let journal = env.journal(run, epoch, 1);
-            journal.record(requested(call)).await?;
+            journal.record(requested_fact(call)).await?;
             let parts = DriverParts {
                 run: machine,
                 user,
@@ -157,7 +157,7 @@ impl Shared {
     }
 }
 
-fn requested(call: ToolCall) -> Fact {
+fn requested_fact(call: ToolCall) -> Fact {
     Fact::ToolRequested {
         step: call.id.step,
         call: call.id,

@@ -64,7 +64,7 @@ impl Runtime {
         registry: Arc<Registry>,
         settings: RuntimeSettings,
     ) -> Self {
-        Self::with_catalogue(Arc::new(Catalogue::fixed(registry, store, world)), models, settings)
+        Self::with_catalogue(Arc::new(Catalogue::without_rows(registry, store, world)), models, settings)
     }
 
     /// A runtime over a catalogue of tools, with its store and in its world.

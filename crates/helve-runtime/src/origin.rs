@@ -57,7 +57,7 @@ impl CallPermissions {
                 let stand_ins = Rules::new().with_layer("operator", operator.clone());
                 return Self {
                     toolbox: Toolbox::new(all).exact(),
-                    rules: ordered(operator, None, origin),
+                    rules: rules_of_caller(operator, None, origin),
                     stand_ins,
                 };
             }
@@ -67,7 +67,7 @@ impl CallPermissions {
         let offered = |tool: &Arc<Registered>| agent.is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
             toolbox: Toolbox::new(all.into_iter().filter(offered)).exact(),
-            rules: ordered(operator, Some(&permissions), origin),
+            rules: rules_of_caller(operator, Some(&permissions), origin),
             stand_ins: Rules::new().with_layer("operator", operator.clone()).with_layer("agent", permissions),
         }
     }
@@ -91,8 +91,11 @@ fn agent_for<'a>(shared: &'a Shared, user: &UserId, call: &ToolCall) -> Option<&
         arguments: &arguments,
     };
     let allows = |agent: &&Agent| {
-        let rules =
-            ordered(&shared.env().settings.rules, Some(&permissions(&agent.settings)), CallOrigin::User);
+        let rules = rules_of_caller(
+            &shared.env().settings.rules,
+            Some(&permissions(&agent.settings)),
+            CallOrigin::User,
+        );
         rules.judge(&access).verdict == Verdict::Allow
     };
     let having = || shared.env().agents.iter().filter(|agent| agent.may_use(spec, user));
@@ -108,8 +111,8 @@ fn permissions(agent: &AgentSettings) -> Vec<Rule> {
 /// The rules for a caller who has decided already. What is forbidden stays forbidden. Where a rule asks, an operator
 /// has answered with the order; a user has not, and is told who can. Where no rule speaks, the caller is the person who
 /// would be asked.
-fn ordered(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin) -> Rules {
-    let decided = |rules: &[Rule]| rules.iter().map(|rule| decided(rule, origin)).collect();
+fn rules_of_caller(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin) -> Rules {
+    let decided = |rules: &[Rule]| rules.iter().map(|rule| decide_rule(rule, origin)).collect();
     let allow = Rule { because: "ordered by a person".into(), ..Rule::new(Action::Allow) };
     let rules = Rules::new().with_layer("operator", decided(operator)).with_layer("order", vec![allow]);
     match agent {
@@ -118,7 +121,7 @@ fn ordered(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin) -> Rul
     }
 }
 
-fn decided(rule: &Rule, origin: CallOrigin) -> Rule {
+fn decide_rule(rule: &Rule, origin: CallOrigin) -> Rule {
     match (rule.action, origin) {
         (Action::Ask, CallOrigin::CommandLine | CallOrigin::Admin) => {
             Rule { action: Action::Allow, ..rule.clone() }

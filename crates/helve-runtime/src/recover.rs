@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use helve_agent::{
     Agent, BY_TIME, CallAction, Command, CommandError, DirectCall, Driver, DriverParts, Run, RunTools, Step,
-    StepHold, ending,
+    StepHold, ending_facts,
 };
 use helve_guard::AdmissionPermit;
 use helve_store::{ApprovalFilter, Claimed, NewFacts, RunJournal, RunRecord, Scope, StoreError};
@@ -237,7 +237,7 @@ impl Shared {
         let is_direct_call = claimed.record.setup.input == RunInput::Call;
         let Some(driver) = self.driver(claimed, commands, permits, reason).await else { return false };
         if !is_direct_call {
-            self.env().run_counters.resumed();
+            self.env().run_counters.count_resumed();
         }
         self.spawn(slot, driver);
         true
@@ -301,7 +301,7 @@ impl Shared {
         let facts = match reason {
             ResumeReason::Interrupted if record.resumes >= CRASHES_MAX => {
                 return if is_direct_call {
-                    let facts = ending(run, run.cut_off(), RunState::Failed, now);
+                    let facts = ending_facts(run, run.cut_off(), RunState::Failed, now);
                     ResumePlan { facts, problem: Some("its call ended the server three times") }
                 } else {
                     let facts = self.needs_attention(run.clone(), record, now);
@@ -310,13 +310,13 @@ impl Shared {
             }
             // For readers of the log it is the first try: none is for a person.
             ResumeReason::Interrupted | ResumeReason::Stopped => {
-                resumed(run.clone(), record.resumes.max(1), now)
+                resume_facts(run.clone(), record.resumes.max(1), now)
             }
             ResumeReason::Requested => {
-                NewFacts { state: Some(RunState::Running), ..resumed(run.clone(), 0, now) }
+                NewFacts { state: Some(RunState::Running), ..resume_facts(run.clone(), 0, now) }
             }
             // The caller of a direct call is gone with its driver.
-            ResumeReason::Command if is_direct_call => resumed(run.clone(), record.resumes.max(1), now),
+            ResumeReason::Command if is_direct_call => resume_facts(run.clone(), record.resumes.max(1), now),
             ResumeReason::Command => NewFacts::default(),
         };
         ResumePlan { facts, problem: None }
@@ -334,7 +334,7 @@ impl Shared {
         if let Some(state) = state
             && record.setup.input != RunInput::Call
         {
-            self.env().run_counters.ended(state);
+            self.env().run_counters.count_ended(state);
         }
         match plan.problem {
             None => Some(()),
@@ -396,7 +396,7 @@ impl Shared {
         let RunRecord { setup, user, .. } = record;
         let mut tools = vec![];
         for pinned in &setup.tools {
-            tools.extend(self.env().catalogue.pinned(&pinned.name, &pinned.version).await?);
+            tools.extend(self.env().catalogue.find_version(&pinned.name, &pinned.version).await?);
         }
         // Those that cannot be read were not there at the start either.
         tools.extend(agent.client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok));
@@ -407,7 +407,7 @@ impl Shared {
 /// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
 fn without_agent(machine: &Run, now: Timestamp) -> NewFacts {
     let message = format!("the agent `{}` is not configured any more", machine.setup().agent);
-    ending(machine, machine.failed("unknown_agent", message), RunState::Failed, now)
+    ending_facts(machine, machine.failure_facts("unknown_agent", message), RunState::Failed, now)
 }
 
 /// Whether a command line made it, in a process of its own. All others are this server's, or were its predecessor's.
@@ -417,7 +417,7 @@ fn is_of_a_command(record: &RunRecord) -> bool {
 
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
 /// written is void.
-fn resumed(mut machine: Run, resumes: u32, now: Timestamp) -> NewFacts {
+fn resume_facts(mut machine: Run, resumes: u32, now: Timestamp) -> NewFacts {
     let taken_up = Fact::RunResumed { resume: resumes };
     machine.apply(now, &taken_up);
     let mut facts = vec![taken_up];

@@ -142,7 +142,7 @@ impl Runtime {
     pub async fn start(&self, mut request: StartRequest) -> Result<Started, StartError> {
         let shared = &self.shared;
         if let Some(run) = shared.begun_before(&request.user, request.key.as_ref()).await? {
-            return self.replayed(run).await;
+            return self.open_replayed(run).await;
         }
         let agent = self.agent(request.agent.as_deref())?;
         let tools = self.tools(agent, &request).await?;
@@ -162,10 +162,10 @@ impl Runtime {
         world.failpoint("run.before_open");
         let (epoch, history) = match shared.env().store.open_run(new).await? {
             Opened::New { epoch, history } => (epoch, history),
-            Opened::Replayed { run } => return self.replayed(run).await,
+            Opened::Replayed { run } => return self.open_replayed(run).await,
         };
         world.failpoint("run.after_open");
-        shared.env().run_counters.started();
+        shared.env().run_counters.count_started();
 
         let feed = shared.env().feed(run);
         feed.publish(std::slice::from_ref(&started));
@@ -270,7 +270,7 @@ impl Runtime {
         (new, reply)
     }
 
-    async fn replayed(&self, run: RunId) -> Result<Started, StartError> {
+    async fn open_replayed(&self, run: RunId) -> Result<Started, StartError> {
         let record = self.shared.env().store.run(helve_store::Scope::Everyone, run).await?;
         let follower = self.follow(run, 0);
         Ok(Started { run, conversation: record.conversation, replayed: true, follower })

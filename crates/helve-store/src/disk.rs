@@ -70,7 +70,7 @@ impl Disk {
     }
 
     /// Records a measurement of the disk.
-    pub fn measured(&self, space: DiskSpace) {
+    pub fn record_space(&self, space: DiskSpace) {
         let mut known = self.lock();
         known.space = Some(space);
         known.full &= space.free < self.min.bytes(space.total);
@@ -118,7 +118,7 @@ mod tests {
         let disk = Disk::new(FreeMin::Bytes(100));
         assert!(!disk.is_low(), "nobody knows better");
         for (free, low) in [(100, false), (99, true), (0, true), (100, false)] {
-            disk.measured(DiskSpace { free, total: 1_000 });
+            disk.record_space(DiskSpace { free, total: 1_000 });
             assert_eq!(disk.is_low(), low, "{free}");
         }
         assert_eq!(disk.status().unwrap().free_min, 100);
@@ -129,10 +129,10 @@ mod tests {
         let disk = Disk::new(FreeMin::Bytes(100));
         disk.ran_out();
         assert!(disk.is_low());
-        disk.measured(DiskSpace { free: 50, total: 1_000 });
-        disk.measured(DiskSpace { free: 99, total: 1_000 });
+        disk.record_space(DiskSpace { free: 50, total: 1_000 });
+        disk.record_space(DiskSpace { free: 99, total: 1_000 });
         assert!(disk.is_low());
-        disk.measured(DiskSpace { free: 100, total: 1_000 });
+        disk.record_space(DiskSpace { free: 100, total: 1_000 });
         assert!(!disk.is_low());
     }
 }

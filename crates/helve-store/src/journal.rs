@@ -80,7 +80,7 @@ impl Tail {
         self.unbooked_ms = self.unbooked_ms.saturating_add(self.clock.lap(at, &fact));
         let books = fact.is_last() || matches!(fact, Fact::StepFinished { .. } | Fact::RunWaiting { .. });
         let booked = if books { std::mem::take(&mut self.unbooked_ms) } else { 0 };
-        let recorded = Recorded::new(self.next_seq, at, fact).having_taken(booked);
+        let recorded = Recorded::new(self.next_seq, at, fact).with_active_ms(booked);
         self.next_seq += 1;
         Arc::new(recorded)
     }

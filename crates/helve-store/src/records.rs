@@ -72,7 +72,7 @@ impl Recorded {
         Self { event: Event { seq, at, fact: body.fact }, json, active_ms: 0 }
     }
 
-    pub fn having_taken(self, active_ms: u64) -> Self {
+    pub fn with_active_ms(self, active_ms: u64) -> Self {
         Self { active_ms, ..self }
     }
 

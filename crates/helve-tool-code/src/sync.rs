@@ -196,7 +196,7 @@ mod tests {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let (registry, world) = (Arc::new(Registry::new()), World::deterministic());
-            let catalogue = Catalogue::fixed(registry, Arc::new(MemoryStore::new()), world);
+            let catalogue = Catalogue::without_rows(registry, Arc::new(MemoryStore::new()), world);
             let tools = ToolFolder::new(folder.path(), Lifecycle::Run, |name| std::env::var_os(name));
             Self { folder, catalogue, tools }
         }

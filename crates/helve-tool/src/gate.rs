@@ -26,7 +26,7 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// What an approval is bound to: change any of it and the approval is void.
     pub(crate) fn binding(&self, warned: LeakWarning) -> String {
-        binding(
+        hash_binding(
             &self.tool.spec.name,
             &self.tool.version,
             self.tool.spec.effect,
@@ -56,7 +56,7 @@ impl LeakWarning {
     }
 }
 
-fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: LeakWarning) -> String {
+fn hash_binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: LeakWarning) -> String {
     let mut bound = json!({"tool": tool, "version": version, "effect": effect, "arguments": arguments});
     if warned == LeakWarning::Yes {
         bound["warned"] = true.into();

@@ -105,7 +105,7 @@ pub fn settled_by(answer: &Answer) -> Option<Outcome> {
             })))
         }
         Answer::Respond { text } => {
-            let output = ToolOutput::text(text).headed("answered by a person", Notice::answered_by_person());
+            let output = ToolOutput::text(text).with_headline("answered by a person", Notice::answered_by_person());
             Some(Outcome::Finished(ToolOutput { labels: Some(Labels::of_person()), ..output }))
         }
         Answer::Expire => Some(Outcome::Refused(Failure::new(
@@ -151,7 +151,7 @@ impl Stop {
             .into()
     }
 
-    pub(crate) fn in_doubt(self, doubt: Option<Unknown>) -> Self {
+    pub(crate) fn with_earlier_attempt(self, doubt: Option<Unknown>) -> Self {
         match (self, doubt) {
             (Self::Outcome(outcome), Some(doubt)) => doubt.add_outcome(*outcome).into(),
             (Self::Down { failure, .. }, Some(doubt)) => doubt.add_outcome(Outcome::failed(failure)).into(),

@@ -72,7 +72,7 @@ impl Permit {
     /// Sends the call until it is answered or must not be sent again.
     async fn run_with_retries(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         let mut doubt = None;
-        self.send_until_answered(cx, trail, &mut doubt).await.map_err(|stop| stop.in_doubt(doubt))
+        self.send_until_answered(cx, trail, &mut doubt).await.map_err(|stop| stop.with_earlier_attempt(doubt))
     }
 
     async fn send_until_answered(

@@ -126,7 +126,7 @@ impl Pipeline {
     /// Whether a person may put these arguments in the place of those that they were asked about.
     pub async fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
         let (tool, _) = cx.toolbox.resolve(tool)?;
-        let candidate = fitting(tool, arguments).await?;
+        let candidate = check_written_arguments(tool, arguments).await?;
         check_not_denied(&judge(&self.rules, &candidate, cx), &candidate)
     }
 
@@ -142,7 +142,7 @@ impl Pipeline {
         let (outcome, side) = match attempted {
             Ok((output, side)) => (Outcome::Finished(output), side),
             Err(stop) => {
-                let outcome = self.in_doubt(stop, doubt, call, cx).await?;
+                let outcome = self.outcome_after_failure(stop, doubt, call, cx).await?;
                 let (outcome, full_output) = bound_failure(outcome, &call.id, cx);
                 let (outcome, side) =
                     self.label(outcome, tool_of(&trail, cx).map(|tool| &**tool), &trail, cx);
@@ -176,10 +176,10 @@ impl Pipeline {
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale_answers(cx); // also after a failure: the write may have happened
         let answered = self.attach_check(ran, &permit, cx).await?;
-        let labels = labels::of_answer(&answered, tool);
+        let labels = labels::label_answer(&answered, tool);
         let output = self.hooks.run_after_call(answered, &permit, cx, trail).await; // by a hook: changed or withheld
         let output = ToolOutput { labels: Some(labels), ..output };
-        Ok(bounded(output, tool, cx, trail))
+        Ok(bound_answer(output, tool, cx, trail))
     }
 
     /// Records an outcome that came from elsewhere: from a person, or from the run itself.
@@ -215,7 +215,7 @@ async fn check_arguments(
     call: &ToolCall,
     trail: &mut Trail,
 ) -> Result<Candidate, Failure> {
-    let checked = fitting(tool, &call.arguments).await;
+    let checked = check_written_arguments(tool, &call.arguments).await;
     let problem = checked.as_ref().err().map(|failure| failure.message.clone());
     let more = checked.as_ref().ok().and_then(|candidate| candidate.arguments.repair);
     let repairs = call.repairs.iter().map(String::as_str).chain(more).map(str::to_owned).collect();
@@ -224,12 +224,12 @@ async fn check_arguments(
 }
 
 /// A call of the tool with these arguments, if they fit.
-async fn fitting(tool: &Arc<Registered>, written: &str) -> Result<Candidate, Failure> {
+async fn check_written_arguments(tool: &Arc<Registered>, written: &str) -> Result<Candidate, Failure> {
     let arguments = check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, written).await?;
     Ok(Candidate { tool: tool.clone(), arguments, changed: false })
 }
 
-fn bounded(
+fn bound_answer(
     output: ToolOutput,
     tool: &Registered,
     cx: &CallContext,

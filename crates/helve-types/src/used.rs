@@ -25,7 +25,7 @@ impl Used {
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } | Fact::HistoryCompacted(_) => {
                 let Spent { usage, cost_nanos } = Spent::from_fact(fact).unwrap_or_default();
                 let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-                Self { cost_nanos: cost_nanos.unwrap_or(0), tokens, ..Self::default() }.bounded()
+                Self { cost_nanos: cost_nanos.unwrap_or(0), tokens, ..Self::default() }.clamp()
             }
             Fact::ToolStarted { attempt: 1, .. }
             | Fact::ToolDelegated { .. }
@@ -41,7 +41,7 @@ impl Used {
             calls: self.calls.saturating_add(other.calls),
             active_ms: self.active_ms.saturating_add(other.active_ms),
         }
-        .bounded()
+        .clamp()
     }
 
     pub fn is_nothing(&self) -> bool {
@@ -49,7 +49,7 @@ impl Used {
     }
 
     /// No sum grows beyond what every store and every page can hold exactly.
-    fn bounded(self) -> Self {
+    fn clamp(self) -> Self {
         Self {
             cost_nanos: self.cost_nanos.min(Spent::MAX),
             tokens: self.tokens.min(Spent::MAX),

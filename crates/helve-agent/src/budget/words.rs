@@ -42,7 +42,7 @@ pub(super) fn amount(kind: Kind, units: u64, currency: &str) -> Notice {
 }
 
 /// What tells one soft limit from all others: asked once, it is not asked again.
-pub(super) fn binding(whose: Whose, kind: Kind, soft: u64) -> String {
+pub(super) fn limit_key(whose: Whose, kind: Kind, soft: u64) -> String {
     let whose = match whose {
         Whose::Run => "run",
         Whose::UserDay => "user_day",

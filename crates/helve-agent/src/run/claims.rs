@@ -47,7 +47,7 @@ pub(crate) enum Delivery {
 }
 
 impl Claims {
-    pub(super) fn claimed(&mut self, call: &CallId, client: &str, by: &str, arguments: &str) {
+    pub(super) fn record_claim(&mut self, call: &CallId, client: &str, by: &str, arguments: &str) {
         let claim = Claim { client: client.into(), by: by.into(), arguments: arguments.into(), end: None };
         self.0.insert(call.clone(), claim);
     }
@@ -107,7 +107,7 @@ mod tests {
 
     fn after(facts: impl IntoIterator<Item = Fact>) -> Delivery {
         let mut claims = Claims::default();
-        claims.claimed(&call(), "tab", "mei", "{}");
+        claims.record_claim(&call(), "tab", "mei", "{}");
         facts.into_iter().for_each(|fact| claims.learn(&fact));
         claims.claim_of(&call()).unwrap().judge("this")
     }

@@ -29,7 +29,7 @@ impl Run {
 
     /// The end of a direct call that is not looked into any more.
     pub fn cut_off(&self) -> Vec<Fact> {
-        self.failed("cut_off", CUT_OFF_MESSAGE.into())
+        self.failure_facts("cut_off", CUT_OFF_MESSAGE.into())
     }
 
     /// The call of a run that is one. If it is not on record, one of no tool: it will not be made.

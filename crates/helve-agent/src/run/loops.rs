@@ -185,7 +185,7 @@ impl LoopDetector {
         let words = self.words.as_ref().map_or(0, |(_, times)| *times);
         let mark = mark(&call.name, &call.arguments);
         let Repetition { number, because } = self.repetition(step, &call.name, &mark, words);
-        let in_row = in_row(self.rounds_before(step), &mark) + 1;
+        let in_row = count_in_row(self.rounds_before(step), &mark) + 1;
         if number < ASKED && in_row >= IN_ROW {
             let tool = &call.name;
             return LoopVerdict::Ask(Reason::new(
@@ -268,7 +268,7 @@ impl LoopDetector {
         let before = self.rounds_before(step);
         let failures = failures(before, tool);
         let laps = [
-            repeated(before, tool, mark),
+            count_repetitions(before, tool, mark),
             Repetition {
                 number: (failures + BLOCKED).saturating_sub(FAILURES),
                 because: Reason::new(
@@ -293,13 +293,13 @@ impl LoopDetector {
 }
 
 /// How many of the last messages had this call and no other.
-fn in_row(before: &[Round], mark: &Fingerprint) -> usize {
+fn count_in_row(before: &[Round], mark: &Fingerprint) -> usize {
     let has_only = |round: &&Round| round.calls.iter().all(|done| done.mark == *mark);
     before.iter().rev().take_while(has_only).count()
 }
 
 /// How often a call was made with the same result, of late without anything new.
-fn repeated(before: &[Round], tool: &str, mark: &Fingerprint) -> Repetition {
+fn count_repetitions(before: &[Round], tool: &str, mark: &Fingerprint) -> Repetition {
     let mut newest_first = before.iter().rev().flat_map(|round| &round.calls);
     let last =
         newest_first.find(|done| done.mark == *mark && done.came != CallResult::Held).map(|done| &done.came);

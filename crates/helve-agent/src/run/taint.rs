@@ -13,7 +13,7 @@ pub(super) struct TaintState {
 }
 
 impl TaintState {
-    pub(super) fn at_start(input: &RunInput) -> Self {
+    pub(super) fn from_input(input: &RunInput) -> Self {
         let before = match input {
             RunInput::Client { messages } => Taint::of_client_history(messages),
             RunInput::Conversation | RunInput::Call => Taint::default(),

@@ -443,7 +443,7 @@ fn stopping_gives_every_call_an_outcome() {
         .chain([done(id(1, 0)), sent(id(1, 1), Effect::NonIdempotent), sent(id(1, 2), Effect::Read)])
         .collect();
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    let kinds: Vec<_> = run.cancelled("mei").iter().map(Fact::kind).collect();
+    let kinds: Vec<_> = run.cancel_facts("mei").iter().map(Fact::kind).collect();
     assert_eq!(kinds, ["tool.unknown", "tool.refused", "tool.refused", "run.cancelled"]);
 }
 

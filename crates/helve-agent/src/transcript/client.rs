@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::shown::{LEFT_OUT_BYTES_MIN, Shown, left_out};
-use super::{Output, Place, Placed, sound};
+use super::{Output, Placed, TurnPlace, sound};
 
 const MISSING: &str = "Error: the client sent no result for this call.";
 
@@ -19,7 +19,7 @@ pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, t
     let mut rest = messages;
     while let Some((message, more)) = rest.split_first() {
         let at = messages.len() - rest.len();
-        let place = Place { message: at, step: 0, output: Output::Stays };
+        let place = TurnPlace { message: at, step: 0, output: Output::Stays };
         let placed = |turn| Placed { turn, place };
         rest = more;
         match message.role {
@@ -70,7 +70,7 @@ fn assistant(message: &ChatMessage) -> Turn<'_> {
 fn result<'a>(
     call: &'a ChatCall,
     heard: &mut [SpokenBetween<'a>],
-    place: Place<'a>,
+    place: TurnPlace<'a>,
     shown: &Shown<'_>,
 ) -> Placed<'a> {
     let found = heard.iter_mut().find_map(|heard| heard.take(&call.id));
@@ -82,7 +82,7 @@ fn result<'a>(
         (true, false) => (Cow::Owned(left_out(text.len(), None)), Output::Stays),
     };
     let (id, tool) = (Cow::Borrowed(&*call.id), Cow::Borrowed(&*call.name));
-    Placed { turn: Turn::Result { id, tool, text, is_error }, place: Place { output, ..place } }
+    Placed { turn: Turn::Result { id, tool, text, is_error }, place: TurnPlace { output, ..place } }
 }
 
 /// What was said between two messages of the model.
@@ -191,7 +191,7 @@ fn given_in(content: &str) -> Option<Vec<Given<'_>>> {
         return None;
     }
     let mut given = vec![];
-    for value in serde_json::Deserializer::from_str(unfenced(content)).into_iter::<&RawValue>() {
+    for value in serde_json::Deserializer::from_str(strip_code_fence(content)).into_iter::<&RawValue>() {
         let value = value.ok()?;
         match serde_json::from_str::<Vec<&RawValue>>(value.get()) {
             Ok(several) => {
@@ -211,7 +211,7 @@ pub(crate) fn brings_results(content: &str) -> bool {
 }
 
 /// The text inside of a code fence, if it is all in one.
-fn unfenced(content: &str) -> &str {
+fn strip_code_fence(content: &str) -> &str {
     let text = content.trim();
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let inside = inside.and_then(|inside| inside.split_once('\n'));

@@ -7,7 +7,7 @@ use helve_model::Turn;
 use helve_tool::READ_OUTPUT;
 use helve_types::{CallId, CallState, Message, Part, Summary, ToolOutput, ToolPart};
 
-use super::{Output, Place, Placed, sound};
+use super::{Output, Placed, TurnPlace, sound};
 use crate::run::Run;
 
 /// An output that is shorter than this is worth hardly more than the line that would stand for it.
@@ -77,7 +77,7 @@ impl<'a> Shown<'a> {
     }
 
     /// What is shown in place of an output, if that is left out.
-    pub(super) fn in_place_of(&self, tool: &ToolPart, output: &ToolOutput) -> Option<String> {
+    pub(super) fn replacement_text(&self, tool: &ToolPart, output: &ToolOutput) -> Option<String> {
         let again = self.can_read_again.then_some(&tool.call);
         self.pruned.contains(&tool.call).then(|| left_out(output.text.len(), again))
     }
@@ -90,7 +90,7 @@ impl<'a> Shown<'a> {
         match turns.first_mut() {
             Some(Placed { turn: Turn::User(text), .. }) => *text = Cow::Owned(format!("{told}\n\n{text}")),
             _ => {
-                let place = Place { message: current.first_message, step: 0, output: Output::Stays };
+                let place = TurnPlace { message: current.first_message, step: 0, output: Output::Stays };
                 turns.insert(0, Placed { turn: Turn::User(Cow::Owned(told)), place });
             }
         }

@@ -221,7 +221,7 @@ pub(crate) async fn create_run(
         agent,
         model,
         variant,
-        params: params.checked()?,
+        params: params.check()?,
         system: system_prompt(system)?,
         without_tools,
         client_tools: client_tools(declared, registry)?,
@@ -338,7 +338,7 @@ impl Render for EventRender {
         }
     }
 
-    fn failed(&mut self, error: StoreError, out: &mut Vec<u8>) {
+    fn render_error(&mut self, error: StoreError, out: &mut Vec<u8>) {
         // Of the connection, not of the run: without an id, and the reader comes back.
         write_value(out, &json!({"type": "stream.failed", "error": Problem::from(error).to_json()}));
     }

@@ -176,7 +176,7 @@ async fn replace_tool(
     let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
     let name = catalogue.name_of(&address);
     let tool = catalogue.update_granted(&name, change, expected_version(&headers)?, allow_host, by).await?;
-    Ok(with_etag(&tool, ToolView::whole(&tool).mapped(mapped)))
+    Ok(with_etag(&tool, ToolView::whole(&tool).with_mapped_fields(mapped)))
 }
 
 async fn change_tool(

@@ -76,7 +76,7 @@ pub(crate) async fn ask_agent(
         agent,
         model,
         variant,
-        params: params.checked()?,
+        params: params.check()?,
         system: system_prompt(system)?,
         without_tools,
         pre_search,

@@ -79,7 +79,7 @@ pub(crate) async fn chat(
         agent,
         model: model_type.or(config.model),
         variant: config.variant,
-        params: config.params.checked()?,
+        params: config.params.check()?,
         system: system_prompt(system)?,
         without_tools,
         client_tools,

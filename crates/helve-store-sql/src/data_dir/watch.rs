@@ -72,7 +72,7 @@ impl DiskWatch {
     fn measured(&self) -> Option<DiskSpace> {
         match (self.measure)(&self.dir) {
             Ok(room) => {
-                self.disk.measured(room);
+                self.disk.record_space(room);
                 Some(room)
             }
             Err(error) => {

@@ -83,7 +83,7 @@ impl Listed {
 impl Catalogue {
     /// All tools, those that cannot be built among them, in the order of their names.
     pub fn all(&self) -> Vec<Listed> {
-        let mut all: Vec<_> = self.rows.all().iter().map(|held| self.listed(held)).collect();
+        let mut all: Vec<_> = self.rows.all().iter().map(|held| self.list_held(held)).collect();
         let others = self.registry.all();
         let others = others.into_iter().filter(|tool| !self.rows.is_built(&tool.spec().name));
         all.extend(others.map(|tool| self.listed_without_row(tool)));
@@ -103,15 +103,15 @@ impl Catalogue {
     pub fn get(&self, name: &str) -> Option<Listed> {
         match (self.rows.get(name), self.registry.get(name)) {
             (Some(held), registered) if held.built.is_ok() || registered.is_none() => {
-                Some(self.listed(&held))
+                Some(self.list_held(&held))
             }
             (_, Some(tool)) => Some(self.listed_without_row(tool)),
-            (Some(held), None) => Some(self.listed(&held)),
+            (Some(held), None) => Some(self.list_held(&held)),
             (None, None) => self.broken_placed().into_iter().find(|listed| listed.name == name),
         }
     }
 
-    pub(super) fn listed(&self, held: &HeldTool) -> Listed {
+    pub(super) fn list_held(&self, held: &HeldTool) -> Listed {
         let offer = self.rows.offer(held.row.name());
         Listed {
             offer_warnings: offer.as_ref().map(|offer| self.warnings(&offer.definition)).unwrap_or_default(),

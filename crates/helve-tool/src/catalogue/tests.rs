@@ -230,7 +230,7 @@ async fn a_change_of_a_tool_forgets_neither_its_counts_nor_who_has_used_up_its_l
         let limit = helve_guard::LimitSettings { per_window: Some(1), ..Default::default() };
         Guards { limits: crate::Limits { tool: Some(limit), user: Some(limit) }, ..guards }
     };
-    let catalogue = shop(&Arc::default()).catalogue.guarding(Arc::new(limited));
+    let catalogue = shop(&Arc::default()).catalogue.with_guard_overrides(Arc::new(limited));
     catalogue.create(weather("https://a.example"), "mei").await.unwrap();
     let held = catalogue.registry().get("weather").unwrap();
     catalogue.update("weather", whole(weather("https://b.example")), None, "mei").await.unwrap();
@@ -351,20 +351,20 @@ async fn a_run_finds_the_version_it_was_started_with_however_long_ago() {
     let pinned = catalogue.registry().get("weather").unwrap().version().to_owned();
     catalogue.update("weather", whole(weather("https://b.example")), None, "mei").await.unwrap();
     let again = opened(&store).await;
-    let made = again.pinned("weather", &pinned).await.unwrap().unwrap();
+    let made = again.find_version("weather", &pinned).await.unwrap().unwrap();
     assert_eq!(made.version(), pinned);
     // All who go on with it share its guards, and its switch is the tool's.
-    assert!(Arc::ptr_eq(&made, &again.pinned("weather", &pinned).await.unwrap().unwrap()));
+    assert!(Arc::ptr_eq(&made, &again.find_version("weather", &pinned).await.unwrap().unwrap()));
     again.set_enabled("weather", false, "mei").await.unwrap();
     assert!(!made.is_enabled());
     drop(made);
 
     again.remove("weather", None, "mei").await.unwrap();
-    let after = again.pinned("weather", &pinned).await.unwrap().unwrap();
+    let after = again.find_version("weather", &pinned).await.unwrap().unwrap();
     assert!(after.is_enabled(), "it was on when the run was started, and nobody can switch it now");
-    assert!(again.pinned("weather", "never").await.unwrap().is_none());
+    assert!(again.find_version("weather", "never").await.unwrap().is_none());
     // A tool of ours is what it is now.
-    let time = again.pinned("time", "older").await.unwrap().unwrap();
+    let time = again.find_version("time", "older").await.unwrap().unwrap();
     assert!(Arc::ptr_eq(&time, &again.registry().get("time").unwrap()));
 }
 

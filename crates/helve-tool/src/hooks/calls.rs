@@ -211,7 +211,7 @@ fn refusal(tool: &str, reason: &str) -> Stop {
 /// What is delivered in place of an output. The call was made, and the model must not take it for a failure.
 fn withheld(tool: &str, reason: &str) -> ToolOutput {
     let text = format!("`{tool}` was called and has answered, but its output is withheld: {reason}");
-    ToolOutput::text(text).headed("withheld", Notice::output_withheld())
+    ToolOutput::text(text).with_headline("withheld", Notice::output_withheld())
 }
 
 impl ChangedOutput {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::record::OutcomeRecord;
 use super::run::ToolAnswer;
-use super::{Pipeline, bounded, labels};
+use super::{Pipeline, bound_answer, labels};
 use crate::bound::SideRecords;
 use crate::permit::millis;
 use crate::{CallContext, Fault, Outcome};
@@ -49,7 +49,7 @@ impl Pipeline {
             }
             Err(failure) => (Outcome::Failed(short(failure)), SideRecords::default()),
         };
-        let outcome = labels::of_client_result(outcome);
+        let outcome = labels::label_client_result(outcome);
         crate::log::log_outcome(&outcome, &trail, took);
         cx.world.failpoint("client.before_result");
         let record = OutcomeRecord::new(outcome, trail, side).resuming_run();
@@ -70,7 +70,7 @@ impl Pipeline {
                 let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
                 let answered = ToolAnswer { output, by: tool.clone() };
                 let output = self.hooks.after_answer(answered, tool, &arguments, cx, trail).await;
-                bounded(output, tool, cx, trail)
+                bound_answer(output, tool, cx, trail)
             }
             // A call of a tool that the run does not have was never given to a client.
             Err(_) => {

@@ -12,7 +12,7 @@ use crate::{CallContext, Outcome, Registered};
 
 /// Of an answer, which quotes the tool that was called where another stood in for it. A tool that gives back what was
 /// kept may say that there is more in it than the tool itself brings in, and never that there is less.
-pub(super) fn of_answer(answered: &ToolAnswer, called: &Registered) -> Labels {
+pub(super) fn label_answer(answered: &ToolAnswer, called: &Registered) -> Labels {
     let by = answered.by.labels();
     let kept = answered.output.labels.as_ref();
     let by = Labels {
@@ -35,11 +35,11 @@ impl Pipeline {
         let Some(called) = called else { return (outcome, SideRecords::default()) };
         match outcome {
             Outcome::Failed(mut failure) if failure.kind == FailureKind::Failed => {
-                failure.labels = Some(Box::new(self.of_words(called, trail, cx)));
+                failure.labels = Some(Box::new(self.label_text(called, trail, cx)));
                 (Outcome::Failed(failure), SideRecords::default())
             }
             Outcome::Unknown { .. } => {
-                let labels = Some(Box::new(self.of_words(called, trail, cx)));
+                let labels = Some(Box::new(self.label_text(called, trail, cx)));
                 (outcome, SideRecords { labels, ..SideRecords::default() })
             }
             other => (other, SideRecords::default()),
@@ -47,7 +47,7 @@ impl Pipeline {
     }
 
     /// Of what may quote the tool, those that were tried in its place, and the one that looked into it.
-    fn of_words(&self, called: &Registered, trail: &Trail, cx: &CallContext) -> Labels {
+    fn label_text(&self, called: &Registered, trail: &Trail, cx: &CallContext) -> Labels {
         let tried = trail.0.iter().filter_map(|stage| match stage {
             Stage::Fallback { by, .. } => Some(by),
             _ => None,
@@ -58,7 +58,7 @@ impl Pipeline {
 }
 
 /// What a client brings is labelled as that, whatever it says itself.
-pub(super) fn of_client_result(outcome: Outcome) -> Outcome {
+pub(super) fn label_client_result(outcome: Outcome) -> Outcome {
     let labels = || Flow::of_client().labels(CLIENT);
     match outcome {
         Outcome::Finished(output) => Outcome::Finished(ToolOutput { labels: Some(labels()), ..output }),

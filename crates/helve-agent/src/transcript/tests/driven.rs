@@ -65,7 +65,7 @@ impl<'a> World<'a> {
             self.write([Fact::RunResumed { resume: 1 }])?;
         }
         if self.chance.of(40) == 1 {
-            return self.write(self.run.cancelled("mei"));
+            return self.write(self.run.cancel_facts("mei"));
         }
         match self.run.next_step() {
             Step::AskModel { .. } => {
@@ -80,7 +80,7 @@ impl<'a> World<'a> {
                 let facts = self.seen_to(&actions[at]);
                 self.write(facts)
             }
-            Step::Wait(_) => self.write(self.run.cancelled("mei")),
+            Step::Wait(_) => self.write(self.run.cancel_facts("mei")),
             Step::Finish(ending) => self.write([Fact::RunFinished { ending }]),
             Step::Fail { code, message } => self.write([Fact::RunFailed { code: code.into(), message }]),
             Step::Over => {
@@ -209,7 +209,7 @@ impl<'a> World<'a> {
 
     /// Makes the past shorter if it is longer than a few hundred tokens.
     fn compact(&mut self) -> Result<(), String> {
-        let turns = placed(&self.history, &self.run, M);
+        let turns = place_turns(&self.history, &self.run, M);
         let whole = turns.iter().map(|placed| of_turn(&placed.turn)).sum();
         let limit = 150 + 100 * u64::from(self.chance.of(10));
         let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };

@@ -147,7 +147,7 @@ async fn make_one(
     let Some(tool) = listed else {
         return Ok(Answer(CheckedView { hash: definition.hash(), warnings, mapped }).into_response());
     };
-    let view = with_etag(&tool, ToolView::whole(&tool).mapped(mapped));
+    let view = with_etag(&tool, ToolView::whole(&tool).with_mapped_fields(mapped));
     if outcome != ImportOutcome::Created {
         return Ok(view);
     }

@@ -212,7 +212,7 @@ impl ToolView {
     }
 
     /// With what a row of another system was mapped to.
-    pub(super) fn mapped(self, mapped: Vec<String>) -> Self {
+    pub(super) fn with_mapped_fields(self, mapped: Vec<String>) -> Self {
         Self { mapped, ..self }
     }
 

@@ -289,7 +289,7 @@ async fn files_and_title_are_seen_and_changed_with_the_rest() {
                 bytes: name.as_bytes().to_vec(),
             };
             let files = vec![file("plan.txt"), file("names.txt")];
-            Box::pin(async { Ok(ToolOutput { files, ..ToolOutput::text("drawn").titled("for Mei") }) })
+            Box::pin(async { Ok(ToolOutput { files, ..ToolOutput::text("drawn").with_title("for Mei") }) })
         })
     };
     let names = |outcome: &Outcome| match outcome {
