@@ -159,7 +159,7 @@ pub type OnCommit = Box<dyn FnOnce(&[Arc<Recorded>]) + Send>;
 
 /// Facts of one run that become durable together, and what changes with them.
 ///
-/// A driver gives the journal facts, and the journal gives the store numbered events under the claim of the run's writer.
+/// A driver gives the journal facts, and the journal gives the store numbered events under the claim of the writer.
 #[derive(Debug, Clone)]
 pub struct Append<E = Arc<Recorded>, W = RunWriter> {
     /// For the store: numbered without gaps from the last event that the writer knows of.

@@ -1,8 +1,8 @@
-//! An eye on the disk, and a file to be given up.
+//! Measures the disk, and keeps a reserve file.
 //!
-//! A full disk must not keep a run from writing how it ended. So while there is room some of it is set aside, as a file
-//! that is not needed; when a write fails because the disk is full, the file goes, and what is under way is written in its
-//! place. It is made again once there is room for it besides what must be free anyway.
+//! A full disk must not keep a run from writing how it ended. So a reserve file is written while there is space. When a
+//! write fails because the disk is full, the file is deleted, and the write is repeated in its place. The file is written
+//! again once there is space for it besides what must be free anyway.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

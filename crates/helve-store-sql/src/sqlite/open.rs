@@ -201,7 +201,7 @@ fn check_after_crash(connection: &Connection, path: &Path) -> Result<(), OpenErr
     if bytes > CHECKED_BYTES_MAX {
         tracing::info!(
             bytes,
-            "the last stop was not clean; the database is too large to check at every start"
+            "database not checked after an unclean stop: it is too large"
         );
         return Ok(());
     }

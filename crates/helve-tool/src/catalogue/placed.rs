@@ -1,7 +1,7 @@
 //! Tools that are neither built in nor rows: programs in the folder of tools, found when the folder is read.
 //!
-//! The source that finds them places them here; the catalogue gives them the operator's guards and their stored switch, and
-//! lists those that cannot be used with their problem. Nothing of them is kept in the store but the switch.
+//! The source that finds them places them here; the catalogue gives them the operator's guards and their stored switch,
+//! and lists those that cannot be used with their problem. Only their switch is kept in the store.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -27,8 +27,8 @@ impl OutcomeRecord {
 }
 
 impl Pipeline {
-    /// Records an outcome. Only outcomes that are acknowledged to a client wait for the disk: a question to a person and a
-    /// client's result. If another outcome is lost in a crash, its call is treated as one that was cut off.
+    /// Records an outcome. Only outcomes that are acknowledged wait for the disk: a question to a person and a client's
+    /// result. If another outcome is lost in a crash, its call is treated as one that was cut off.
     pub(super) async fn record(
         &self,
         call: &CallId,
