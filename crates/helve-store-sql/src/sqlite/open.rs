@@ -199,10 +199,7 @@ pub(super) fn set_closed(connection: &Connection, closed: bool) -> Result<(), ru
 fn check_after_crash(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     if bytes > CHECKED_BYTES_MAX {
-        tracing::info!(
-            bytes,
-            "database not checked after an unclean stop: it is too large"
-        );
+        tracing::info!(bytes, "database not checked after an unclean stop: it is too large");
         return Ok(());
     }
     let damaged = |finding| OpenError::Damaged { path: path.display().to_string(), finding };
