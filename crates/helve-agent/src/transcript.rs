@@ -88,7 +88,7 @@ pub(crate) fn place_turns<'a>(history: &'a [Message], run: &'a Run, reader: Read
                 turns.extend(message.parts.iter().filter_map(|part| unheard(part, at)));
             }
             let place = TurnPlace { message: history.len(), step: 0, output: Output::Stays };
-            turns.push(Placed { turn: Turn::User(Cow::Borrowed(run.text())), place });
+            turns.push(Placed { turn: Turn::User(Cow::Borrowed(run.input_text())), place });
             history.len()
         }
     };
