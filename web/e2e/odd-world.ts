@@ -36,6 +36,7 @@ const DOT = Buffer.from(
 /** How often something was glanced at. */
 let glances = 0;
 let hasGlanced = false;
+const isGlancedAt = () => glances > 0;
 
 type Call = [name: string, input: object];
 
@@ -94,7 +95,7 @@ async function speak({ model, messages }: Asked, response: ServerResponse): Prom
     send({ role: 'assistant', content: 'I look, and ' });
     send(call(0));
     send(call(1));
-    for (let waited = 0; glances === 0 && waited < 5_000; waited += 20) await pause(20);
+    for (let waited = 0; !isGlancedAt() && waited < 5_000; waited += 20) await pause(20);
     await pause(300);
     response.destroy();
     return;
@@ -110,7 +111,9 @@ async function speak({ model, messages }: Asked, response: ServerResponse): Prom
   } else {
     send({ role: 'assistant', content: text.includes('hostile markdown') ? HOSTILE : 'That was all.' });
   }
-  const usage = { prompt_tokens: 40, completion_tokens: 6, total_tokens: 46 };
+  // The narrow one counts what it reads.
+  const read = model === 'n' ? JSON.stringify(messages).length : 40;
+  const usage = { prompt_tokens: read, completion_tokens: 6, total_tokens: read + 6 };
   send({}, calls.length > 0 ? 'tool_calls' : 'stop', { usage });
   response.end('data: [DONE]\n\n');
 }
@@ -127,8 +130,8 @@ export interface OddWorld {
   close: () => Promise<void>;
 }
 
-/** `more` is configuration beside its models. */
-export async function startOddWorld(more = ''): Promise<OddWorld> {
+/** `more` makes configuration beside its own, of the lines that lead to its model server. */
+export async function startOddWorld(more: (common: string) => string = () => ''): Promise<OddWorld> {
   const model = await startOutside((request, response) => {
     let body = '';
     request.on('data', (piece: Buffer) => (body += piece.toString()));
@@ -166,14 +169,14 @@ export async function startOddWorld(more = ''): Promise<OddWorld> {
       response.writeHead(204).end();
     });
   });
-  const server = await startServer({ config: `${more}\n${config(model, post, webhook)}` });
+  const server = await startServer({ config: config(model, post, webhook, more) });
   await addTools(server, post);
   const outsides = [model, post, webhook];
   const close = async () => void (await Promise.all([server.close(), ...outsides.map((one) => one.close())]));
   return { server, url: server.url, links, close };
 }
 
-function config(model: Outside, post: Outside, webhook: Outside): string {
+function config(model: Outside, post: Outside, webhook: Outside, more: (common: string) => string): string {
   const common = `protocol = "openai_chat"\nbase_url = "http://${model.host}/v1"\ntools = "native"\nprobe = false`;
   return `
     default_model = "odd"
@@ -207,18 +210,14 @@ function config(model: Outside, post: Outside, webhook: Outside): string {
     base_url = "http://127.0.0.1:9"
     model = "qwen3:8b"
     [[models]]
-    name = "narrow"
-    model = "n"
-    context_tokens = 12_000
-    ${common}
-    [[models]]
     name = "down"
     model = "down"
     ${common}
     [approvals]
     webhook = "http://${webhook.host}/asked"
     [egress]
-    allow = ["${post.host}"]`;
+    allow = ["${post.host}"]
+    ${more(common)}`;
 }
 
 async function addTools(server: TestServer, post: Outside): Promise<void> {

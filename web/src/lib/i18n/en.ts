@@ -311,7 +311,7 @@ export const en = {
     budgetHint: 'It then runs until the limit is reached; nothing is sent while it waits for you.',
     goOn: 'Continue',
     stopHere: 'Stop here',
-    outcomeHint: 'The call was interrupted after it was sent. Check whether it took effect, then say what you found.',
+    outcomeHint: 'Check whether it took effect, then say what you found.',
     effects: {
       read: 'Changes nothing',
       idempotent: 'Changes something; repeating it does no harm',

@@ -301,7 +301,7 @@ export const zh: Strings = {
     budgetHint: '继续后用到上限为止；等你答复期间不会发送任何调用。',
     goOn: '继续',
     stopHere: '到此为止',
-    outcomeHint: '调用中途被切断。请先确认它是否已经生效，再在下面作答。',
+    outcomeHint: '请先确认它是否已经生效，再在下面作答。',
     effects: {
       read: '不改变任何东西',
       idempotent: '会改变数据，重复执行没有害处',

@@ -181,7 +181,7 @@ pub(super) fn settled_page(frame: &Frame, status: StatusCode, held: &Approval) -
     let tool = held.question.call().map(|call| &call.tool);
     let about = tool.map(|tool| format!("{} · ", escape(&words.tool(tool)))).unwrap_or_default();
     let mut body = format!(
-        "<p>{about}{} · {} {} · {}</p>\n",
+        "<p>{about}{} · {}{} · {}</p>\n",
         words.answer(answer),
         words.by,
         escape(by),

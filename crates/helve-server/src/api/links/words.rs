@@ -37,6 +37,7 @@ pub(super) struct Words {
     pub(super) not_understood: &'static str,
     pub(super) withdrawn: &'static str,
     pub(super) answered: &'static str,
+    /// What stands before the name of a person, with the space that a language wants.
     pub(super) by: &'static str,
     answers: [&'static str; 7],
 }
@@ -204,7 +205,7 @@ const EN: Words = Words {
     not_understood: "This answer does not fit the question. Open the link and answer there.",
     withdrawn: "The run ended before anybody answered. There is nothing left to decide.",
     answered: "This question is settled",
-    by: "by",
+    by: "by ",
     answers: [
         "allowed",
         "not allowed",
