@@ -102,7 +102,7 @@ test('files and pictures that a tool has made', async () => {
   await shows(card(page, /report: 完成/).getByRole('button', { name: /report\.pdf/ }));
   await look();
   // A file that is gone is said to be gone.
-  await page.route('**/api/files/**', (route) => route.fulfill({ status: 404, json: { code: 'not_found' } }));
+  await page.route('**/api/runs/*/files/*', (route) => route.fulfill({ status: 404, json: { code: 'not_found' } }));
   await page.getByRole('button', { name: '保存 report.pdf' }).click();
   await shows(page.getByRole('alert').filter({ hasText: /\p{Script=Han}/u }));
   await look();

@@ -8,7 +8,7 @@ import { zh } from '@/lib/i18n/zh';
 const NAMES = new Set(
   `Helve JavaScript JSON Cookie SQL CSV Shift Python Markdown English helve token create TAVILY_API_KEY HTTP POST GET
   local link default demo odd house small volcano desk silent narrow strict brief thorough hermes m gpt mini qwen down
-  calculator time glance barometer report dot outbox call operator allowance Ctrl O UTC images ms kB MB GB doubao`.split(
+  calculator time glance barometer report dot outbox call operator allowance Ctrl O UTC images ms B kB MB GB doubao`.split(
     /\s+/,
   ),
 );
