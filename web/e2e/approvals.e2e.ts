@@ -198,6 +198,8 @@ test.each(PHONES)('a field that is long is seen to be cut on a phone held $held'
       .getByRole('definition')
       .getByText(/and ends$/),
   );
+  // All of it has pushed the buttons out of view, where their pause does not run.
+  await page.getByRole('button', { name: 'Reject…', exact: true }).scrollIntoViewIfNeeded();
   await click(page, 'Reject…');
   await click(page, 'Reject');
   await finished(page);
