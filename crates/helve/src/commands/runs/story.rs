@@ -6,7 +6,7 @@ use helve_types::{
 
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
 use crate::commands::approvals::card;
-use crate::i18n::tr;
+use crate::i18n::{language, tr};
 use crate::output::padded;
 
 /// Of an output so much is shown here; the model may have read more.
@@ -135,7 +135,14 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
                 Some(call) => format!("{} {}", number(&call.id), line(&call.tool)),
                 None => tr!("about the run"),
             };
-            (tr!("asked"), Words::Line(format!("{} {what}: {}", question.approval, line(&question.because))))
+            (
+                tr!("asked"),
+                Words::Line(format!(
+                    "{} {what}: {}",
+                    question.approval,
+                    line(&card::because(question, language()))
+                )),
+            )
         }
         Fact::ApprovalAnswered { approval, answer, by, .. } => (
             tr!("answered"),
