@@ -388,7 +388,7 @@ async fn the_language_of_a_link_is_that_of_the_browser_unless_the_address_names_
 async fn a_link_shows_arguments_as_a_form_and_their_exact_text_behind_a_click() {
     let door = Door::new(&["<b>&\u{202e}"]).await;
     let (_, page) = text(door.get(&door.link().await).await).await;
-    assert!(page.contains("<dt>q</dt><dd>&lt;b&gt;&amp;⟨U+202E⟩</dd>"), "{page}");
+    assert!(page.contains("<dt>Query</dt><dd>&lt;b&gt;&amp;⟨U+202E⟩</dd>"), "{page}");
     assert!(page.contains("<details><summary>Exactly, as JSON</summary>"), "{page}");
     assert!(!page.contains("<b>&"), "{page}");
 }

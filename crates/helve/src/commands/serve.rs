@@ -105,13 +105,22 @@ impl Serving {
         extras: impl Into<Extras>,
         take: Take,
     ) -> anyhow::Result<Self> {
+        // The system chooses a port for 0. It is taken first, since links and the guard of the own port need to know it.
+        let (config, reserved) = match config.listen.port() {
+            0 => {
+                let listener = bind(config.listen).await?;
+                (&config.with_port(listener.local_addr()?.port()), Some(listener))
+            }
+            _ => (config, None),
+        };
         let assembly = assemble(config, world, Hold::Alone, extras).await?;
         for warning in &assembly.warnings {
             tracing::warn!(problem = warning, "configuration needs attention");
         }
-        let listener = TcpListener::bind(config.listen).await.with_context(|| {
-            tr!("cannot listen on {listen}; is another Helve running there?", listen = config.listen)
-        })?;
+        let listener = match reserved {
+            Some(listener) => listener,
+            None => bind(config.listen).await?,
+        };
         let address = listener.local_addr()?;
         let doctor = Examined::new(config, &assembly, Some(address)).doctor();
         let app = application(config, &assembly, world, doctor)?;
@@ -175,6 +184,12 @@ fn announce(config: &Config, address: SocketAddr) {
     if let Err(error) = DataDir::announce(&config.data, &local_address(address)) {
         tracing::warn!(%error, "server address not written to the data directory; commands need --server");
     }
+}
+
+async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(listen).await;
+    listener
+        .with_context(|| tr!("cannot listen on {listen}; is another Helve running there?", listen = listen))
 }
 
 /// `localhost` may mean either loopback address, so both are served where the port is free.

@@ -72,3 +72,21 @@ fn a_webhook_is_told_of_a_question_and_its_link_answers_also_after_the_server_wa
     let metrics = served.ask("GET", "/metrics", &shown, "");
     assert!(metrics.contains("helve_approval_notices_lost_total 0"), "{metrics}");
 }
+
+#[test]
+fn a_link_of_a_server_on_a_port_that_the_system_chose_leads_to_that_port() {
+    let outside = Outside::new(|_| Reply::new(204, "text/plain", ""));
+    let data = scratch();
+    let config = data.join("helve.toml");
+    let text = format!("[approvals]\nwebhook = \"http://{}/asked\"\n", outside.address);
+    std::fs::write(&config, text).unwrap();
+    let served = Served::start(&data, &[("HELVE_CONFIG", config.to_str().unwrap())]);
+    served.ask("POST", "/api/runs", "", r#"{"message": "remember that the meeting is at nine"}"#);
+    let told = notice(&told(&outside, 1)[0]);
+    let base = format!("http://{}", served.address());
+    let link = told["link"].as_str().unwrap().strip_prefix(&base).unwrap_or_else(|| panic!("{told}"));
+    let page = served.ask("GET", link, "", "");
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    // The same names that the page uses, and not only those of the arguments.
+    assert!(page.contains("<dt>Text</dt><dd>the meeting is at nine</dd>"), "{page}");
+}
