@@ -41,13 +41,13 @@ pub(crate) async fn keep_late(journal: &RunJournal, delivered: &ClientResult) ->
     journal.commit(Fact::ToolLate { call: delivered.call.clone(), output: output.clone() }).await
 }
 
-/// The token of whoever claims a call under these names.
+/// The token of the client that claims a call under these names.
 pub(crate) fn token(seal: &Seal, run: RunId, call: &CallId, by: &str, client: &str, given: &str) -> String {
     seal.mark(TOKEN, &[&run.to_string(), &call.to_string(), by, given, client])
 }
 
-/// By which a result is known when it comes again.
-pub(crate) fn mark(seal: &Seal, result: &Result<ToolOutput, Failure>) -> String {
+/// The keyed hash of a result: a result that is delivered twice is recognised by it.
+pub(crate) fn result_mark(seal: &Seal, result: &Result<ToolOutput, Failure>) -> String {
     match result {
         Ok(output) => {
             let data = output.data.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(crate) fn mark(seal: &Seal, result: &Result<ToolOutput, Failure>) -> String 
     }
 }
 
-/// Whether what somebody brings counts, as far as the log says.
+/// Whether a client's result counts, according to the log.
 pub(crate) fn judge(run: &Run, seal: &Seal, delivered: &ClientResult) -> Delivery {
     let ClientResult { call, result_token, by, result } = delivered;
     if result_token.is_empty() {
@@ -75,5 +75,5 @@ pub(crate) fn judge(run: &Run, seal: &Seal, delivered: &ClientResult) -> Deliver
     if !seal.fits(result_token, TOKEN, &words) {
         return Delivery::Refused(CommandError::WrongToken);
     }
-    claim.judge(&mark(seal, result))
+    claim.judge(&result_mark(seal, result))
 }

@@ -156,7 +156,7 @@ pub async fn assemble(
         disk,
         ..RuntimeSettings::default()
     };
-    let runtime = Runtime::over(catalogue, models, settings);
+    let runtime = Runtime::with_catalogue(catalogue, models, settings);
     runtime.agents().refresh().await.with_context(|| tr!("the agents cannot be read"))?;
     Ok(Assembly {
         store,

@@ -6,7 +6,7 @@ use helve_tool::{ClientReport, Outcome};
 use helve_types::{CallId, Fact, Failure, FailureKind, Notice, Question, ToolCall, UserId};
 
 use super::Calls;
-use crate::client_results::{ClientClaim, ClientResult, judge, keep_late, mark, token};
+use crate::client_results::{ClientClaim, ClientResult, judge, keep_late, result_mark, token};
 use crate::command::{CommandError, Reply};
 use crate::drive::DriveError;
 use crate::driven::DrivenRun;
@@ -15,7 +15,7 @@ use crate::run::{CallData, Delivery};
 
 const SILENT: &str = "the client that had the call went silent";
 
-/// Gives the call to the client, if nobody else has it. It is on record before the client hears of it.
+/// Gives the call to the client, if no other client has it. The claim is recorded before the client is answered.
 pub(crate) async fn claim(
     driven: &DrivenRun,
     call: &CallId,
@@ -43,10 +43,10 @@ pub(crate) async fn claim(
         lease: LEASE,
     };
     if is_new {
-        driven.shared.env.world.fate.at("client.before_claim");
+        driven.shared.env.world.failpoint("client.before_claim");
         let (client, by) = (client.to_owned(), by.0.clone());
         driven.journal.commit(Fact::ToolClaimed { call: call.clone(), client, by }).await?;
-        driven.shared.env.world.fate.at("client.after_claim");
+        driven.shared.env.world.failpoint("client.after_claim");
     }
     let holder = Holder { client: client.into(), by: by.0.clone(), given: given.clone() };
     driven.shared.leases.begin(driven.run.id(), call, holder);
@@ -73,7 +73,7 @@ impl Calls {
             // The first one is not on record yet.
             Delivery::Counts if self.in_flight_calls.contains(&delivered.call) => Err(CommandError::Busy),
             Delivery::Counts => {
-                let mark = mark(seal, &delivered.result);
+                let mark = result_mark(seal, &delivered.result);
                 self.take_in(driven, delivered, mark, reply);
                 return Ok(());
             }
@@ -116,7 +116,7 @@ impl Calls {
         }));
     }
 
-    /// Sees to a call whose client went silent, or that nobody took in time. Whoever was heard meanwhile keeps it.
+    /// Ends a call whose client went silent, or that no client claimed in time. A client heard meanwhile keeps it.
     pub(crate) async fn lose_overdue(&mut self, driven: &DrivenRun, id: &CallId) -> Result<(), DriveError> {
         let Some(held) = driven.run.call(id) else {
             driven.shared.leases.end(id);

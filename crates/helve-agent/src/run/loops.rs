@@ -39,7 +39,7 @@ pub(crate) struct LoopDetector {
     /// The last words, and how often they came in a row without a new result.
     words: Option<(Fingerprint, usize)>,
     /// Calls that a person wants made however often, by tool and conditions.
-    excused: Vec<(String, BTreeMap<String, Value>)>,
+    exempt: Vec<(String, BTreeMap<String, Value>)>,
 }
 
 /// The calls of one message that are settled. Equal ones with equal results are one.
@@ -75,11 +75,11 @@ pub(crate) enum CallResult {
 
 impl CallResult {
     pub(crate) fn output(text: &str) -> Self {
-        Self::Result(Fingerprint::of(text))
+        Self::Result(Fingerprint::from_text(text))
     }
 
     pub(crate) fn failure(failure: &Failure) -> Self {
-        let said = Fingerprint::of(&failure.message);
+        let said = Fingerprint::from_text(&failure.message);
         match failure.kind {
             FailureKind::Repeating => Self::Held,
             FailureKind::Denied | FailureKind::Unanswered | FailureKind::Limited | FailureKind::Cancelled => {
@@ -93,7 +93,7 @@ impl CallResult {
         }
     }
 
-    fn of(part: &ToolPart) -> Option<Self> {
+    fn from_part(part: &ToolPart) -> Option<Self> {
         match (&part.output, &part.failure) {
             (None, _) if part.call_state() == CallState::Unknown => Some(Self::Unknown),
             (Some(output), _) => Some(Self::output(&output.text)),
@@ -144,7 +144,7 @@ impl LoopDetector {
         if text.chars().count() < WORDS_MIN {
             return;
         }
-        let said = Fingerprint::of(text.trim());
+        let said = Fingerprint::from_text(text.trim());
         self.words = match self.words.take() {
             Some((before, times)) if before == said => Some((said, times + 1)),
             _ => Some((said, 1)),
@@ -162,30 +162,30 @@ impl LoopDetector {
         let mark = mark(tool, arguments);
         let calls = self.rounds.iter_mut().flat_map(|round| &mut round.calls);
         for done in calls.filter(|done| done.mark == mark && done.came == CallResult::Unknown) {
-            done.came = CallResult::Refusal(Fingerprint::of(""));
+            done.came = CallResult::Refusal(Fingerprint::from_text(""));
         }
     }
 
-    /// A person who was asked about a call that repeats itself said always: for the rest of the run, calls like it are
-    /// made without asking, however far the consent reaches otherwise.
-    pub(super) fn excuse(&mut self, call: &ToolCall, always: &Always) {
-        self.excused.push((call.name.clone(), always.arguments.clone()));
+    /// Stops asking about calls like this one for the rest of the run, because a person who was asked about the
+    /// repetition said always. However far their consent reaches otherwise, this exemption ends with the run.
+    pub(super) fn exempt_from_loop_check(&mut self, call: &ToolCall, always: &Always) {
+        self.exempt.push((call.name.clone(), always.arguments.clone()));
     }
 
-    fn is_excused(&self, call: &ToolCall) -> bool {
+    fn is_exempt(&self, call: &ToolCall) -> bool {
         let arguments = || serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
-        self.excused.iter().any(|(tool, like)| *tool == call.name && fits_all(like, &arguments()))
+        self.exempt.iter().any(|(tool, like)| *tool == call.name && fits_all(like, &arguments()))
     }
 
     /// What to do about a call of a message.
     pub(super) fn verdict(&self, step: u32, call: &ToolCall) -> LoopVerdict {
-        if self.is_excused(call) {
+        if self.is_exempt(call) {
             return LoopVerdict::Continue;
         }
         let words = self.words.as_ref().map_or(0, |(_, times)| *times);
         let mark = mark(&call.name, &call.arguments);
         let Repetition { number, because } = self.repetition(step, &call.name, &mark, words);
-        let in_row = in_row(self.before(step), &mark) + 1;
+        let in_row = count_in_row(self.rounds_before(step), &mark) + 1;
         if number < ASKED && in_row >= IN_ROW {
             let tool = &call.name;
             return LoopVerdict::Ask(Reason::new(
@@ -225,7 +225,7 @@ impl LoopDetector {
                 }
                 Part::Tool(tool) => {
                     circles.tell(&mut open, tool.step, &mut hints);
-                    let Some(came) = CallResult::of(tool) else { continue };
+                    let Some(came) = CallResult::from_part(tool) else { continue };
                     circles.learn_result(tool.step, (&tool.tool, &tool.input), came);
                     open.push(tool);
                 }
@@ -259,16 +259,16 @@ impl LoopDetector {
     }
 
     /// The messages before a step.
-    fn before(&self, step: u32) -> &[Round] {
+    fn rounds_before(&self, step: u32) -> &[Round] {
         &self.rounds[..self.rounds.partition_point(|round| round.step < step)]
     }
 
     /// The furthest that any circle has come if a message has this call.
     fn repetition(&self, step: u32, tool: &str, mark: &Fingerprint, words: usize) -> Repetition {
-        let before = self.before(step);
+        let before = self.rounds_before(step);
         let failures = failures(before, tool);
         let laps = [
-            repeated(before, tool, mark),
+            count_repetitions(before, tool, mark),
             Repetition {
                 number: (failures + BLOCKED).saturating_sub(FAILURES),
                 because: Reason::new(
@@ -293,13 +293,13 @@ impl LoopDetector {
 }
 
 /// How many of the last messages had this call and no other.
-fn in_row(before: &[Round], mark: &Fingerprint) -> usize {
+fn count_in_row(before: &[Round], mark: &Fingerprint) -> usize {
     let has_only = |round: &&Round| round.calls.iter().all(|done| done.mark == *mark);
     before.iter().rev().take_while(has_only).count()
 }
 
 /// How often a call was made with the same result, of late without anything new.
-fn repeated(before: &[Round], tool: &str, mark: &Fingerprint) -> Repetition {
+fn count_repetitions(before: &[Round], tool: &str, mark: &Fingerprint) -> Repetition {
     let mut newest_first = before.iter().rev().flat_map(|round| &round.calls);
     let last =
         newest_first.find(|done| done.mark == *mark && done.came != CallResult::Held).map(|done| &done.came);
@@ -352,7 +352,7 @@ fn failures(before: &[Round], tool: &str) -> usize {
 fn mark(tool: &str, arguments: &str) -> Fingerprint {
     let canonical = serde_json::from_str::<Value>(arguments).map(|value| canonical_json(&value));
     let arguments = canonical.unwrap_or_else(|_| arguments.trim().to_owned());
-    Fingerprint::of(&format!("{tool} {arguments}"))
+    Fingerprint::from_text(&format!("{tool} {arguments}"))
 }
 
 #[cfg(test)]
@@ -445,7 +445,10 @@ mod tests {
         }
         assert!(matches!(circles.verdict(5, &looks(1)), LoopVerdict::Ask(_)));
         let arguments = [("n".to_owned(), Value::from(1))].into();
-        circles.excuse(&looks(1), &Always { within: helve_types::Within::Run, arguments, days: None });
+        circles.exempt_from_loop_check(
+            &looks(1),
+            &Always { within: helve_types::Within::Run, arguments, days: None },
+        );
         for step in 5..=9 {
             assert_eq!(circles.verdict(step, &looks(1)), LoopVerdict::Continue);
             come(&mut circles, step, &looks(1), "x");
@@ -564,7 +567,7 @@ mod tests {
     fn a_person_who_speaks_ends_a_circle_but_not_what_they_said_before() {
         let (mut circles, look) = (LoopDetector::default(), call("look", "{}"));
         (1..=3).for_each(|step| come(&mut circles, step, &look, "x"));
-        circles.excuse(
+        circles.exempt_from_loop_check(
             &look,
             &Always { within: helve_types::Within::Run, arguments: BTreeMap::new(), days: None },
         );

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::shown::{LEFT_OUT_BYTES_MIN, Shown, left_out};
-use super::{Output, Place, Placed, sound};
+use super::{Output, Placed, TurnPlace, sound};
 
 const MISSING: &str = "Error: the client sent no result for this call.";
 
@@ -19,7 +19,7 @@ pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, t
     let mut rest = messages;
     while let Some((message, more)) = rest.split_first() {
         let at = messages.len() - rest.len();
-        let place = Place { message: at, step: 0, output: Output::Stays };
+        let place = TurnPlace { message: at, step: 0, output: Output::Stays };
         let placed = |turn| Placed { turn, place };
         rest = more;
         match message.role {
@@ -41,7 +41,9 @@ pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, t
                 rest = next;
                 let mut heard: Vec<SpokenBetween<'_>> = between.iter().map(SpokenBetween::new).collect();
                 turns.extend(message.calls.iter().map(|call| result(call, &mut heard, place, shown)));
-                turns.extend(heard.iter().filter_map(SpokenBetween::left).map(Turn::User).map(placed));
+                turns.extend(
+                    heard.iter().filter_map(SpokenBetween::remaining_text).map(Turn::User).map(placed),
+                );
             }
         }
     }
@@ -68,7 +70,7 @@ fn assistant(message: &ChatMessage) -> Turn<'_> {
 fn result<'a>(
     call: &'a ChatCall,
     heard: &mut [SpokenBetween<'a>],
-    place: Place<'a>,
+    place: TurnPlace<'a>,
     shown: &Shown<'_>,
 ) -> Placed<'a> {
     let found = heard.iter_mut().find_map(|heard| heard.take(&call.id));
@@ -80,14 +82,14 @@ fn result<'a>(
         (true, false) => (Cow::Owned(left_out(text.len(), None)), Output::Stays),
     };
     let (id, tool) = (Cow::Borrowed(&*call.id), Cow::Borrowed(&*call.name));
-    Placed { turn: Turn::Result { id, tool, text, is_error }, place: Place { output, ..place } }
+    Placed { turn: Turn::Result { id, tool, text, is_error }, place: TurnPlace { output, ..place } }
 }
 
 /// What was said between two messages of the model.
 enum SpokenBetween<'a> {
     Text(&'a str),
     Tool { id: Option<&'a str>, text: &'a str },
-    Results { all: &'a str, given: Vec<Given<'a>>, is_used: bool },
+    Results { all: &'a str, given: Vec<WrittenResult<'a>>, is_used: bool },
     Used,
 }
 
@@ -96,7 +98,7 @@ impl<'a> SpokenBetween<'a> {
         let all = message.content.as_str();
         match message.role {
             ChatRole::Tool => Self::Tool { id: message.call_id.as_deref(), text: all },
-            ChatRole::User => match given_in(all) {
+            ChatRole::User => match parse_written_results(all) {
                 Some(given) => Self::Results { all, given, is_used: false },
                 None => Self::Text(all),
             },
@@ -115,14 +117,14 @@ impl<'a> SpokenBetween<'a> {
             Self::Results { given, is_used, .. } => {
                 let at = given.iter().position(|one| one.id == call)?;
                 *is_used = true;
-                Some(given.remove(at).told())
+                Some(given.remove(at).to_text())
             }
             Self::Text(_) | Self::Tool { .. } | Self::Used => None,
         }
     }
 
     /// What is left of it for the model to hear.
-    fn left(&self) -> Option<Cow<'a, str>> {
+    fn remaining_text(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(text) | Self::Results { all: text, is_used: false, .. } => Some(Cow::Borrowed(text)),
             Self::Results { given, .. } if !given.is_empty() => {
@@ -135,7 +137,7 @@ impl<'a> SpokenBetween<'a> {
 }
 
 /// A result that the user brings.
-struct Given<'a> {
+struct WrittenResult<'a> {
     id: Cow<'a, str>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
@@ -146,11 +148,11 @@ struct Given<'a> {
 #[derive(Deserialize)]
 struct Wrapped<'a> {
     #[serde(borrow)]
-    tool_call_result: Brought<'a>,
+    tool_call_result: ResultFields<'a>,
 }
 
 #[derive(Deserialize)]
-struct Brought<'a> {
+struct ResultFields<'a> {
     #[serde(borrow, rename = "toolCallId", alias = "tool_call_id")]
     id: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -159,15 +161,15 @@ struct Brought<'a> {
     error: Option<&'a RawValue>,
 }
 
-impl<'a> Given<'a> {
-    fn new(whole: &'a RawValue) -> Option<Self> {
-        let Wrapped { tool_call_result: Brought { id, result, error } } =
+impl<'a> WrittenResult<'a> {
+    fn parse(whole: &'a RawValue) -> Option<Self> {
+        let Wrapped { tool_call_result: ResultFields { id, result, error } } =
             serde_json::from_str(whole.get()).ok()?;
         Some(Self { id, result, error, whole })
     }
 
     /// What the model hears, and whether it is an error.
-    fn told(self) -> (Cow<'a, str>, bool) {
+    fn to_text(self) -> (Cow<'a, str>, bool) {
         match (self.result, self.error) {
             (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of(error))), true),
             (Some(result), _) => (text_of(result), false),
@@ -183,21 +185,22 @@ fn text_of(value: &RawValue) -> Cow<'_, str> {
     serde_json::from_str::<String>(written).map_or(Cow::Borrowed(written), Cow::Owned)
 }
 
-/// The results that a message is made of; none if it says anything else as well.
-fn given_in(content: &str) -> Option<Vec<Given<'_>>> {
+/// Parses a message that consists of tool results only; none if it says anything else as well, because then it is
+/// shown to the model as it stands.
+fn parse_written_results(content: &str) -> Option<Vec<WrittenResult<'_>>> {
     if !content.contains("tool_call_result") {
         return None;
     }
     let mut given = vec![];
-    for value in serde_json::Deserializer::from_str(unfenced(content)).into_iter::<&RawValue>() {
+    for value in serde_json::Deserializer::from_str(strip_code_fence(content)).into_iter::<&RawValue>() {
         let value = value.ok()?;
         match serde_json::from_str::<Vec<&RawValue>>(value.get()) {
             Ok(several) => {
                 for one in several {
-                    given.push(Given::new(one)?);
+                    given.push(WrittenResult::parse(one)?);
                 }
             }
-            Err(_) => given.push(Given::new(value)?),
+            Err(_) => given.push(WrittenResult::parse(value)?),
         }
     }
     (!given.is_empty()).then_some(given)
@@ -205,11 +208,11 @@ fn given_in(content: &str) -> Option<Vec<Given<'_>>> {
 
 /// Whether what a user says is nothing but results of calls.
 pub(crate) fn brings_results(content: &str) -> bool {
-    given_in(content).is_some()
+    parse_written_results(content).is_some()
 }
 
 /// The text inside of a code fence, if it is all in one.
-fn unfenced(content: &str) -> &str {
+fn strip_code_fence(content: &str) -> &str {
     let text = content.trim();
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let inside = inside.and_then(|inside| inside.split_once('\n'));

@@ -37,7 +37,7 @@ async fn open(store: &Arc<MemoryStore>, models: &[&Arc<ScriptedModel>]) -> Runti
     for model in models {
         known.add((*model).clone(), ModelOptions::default());
     }
-    let runtime = Runtime::over(catalogue, known, RuntimeSettings::default());
+    let runtime = Runtime::with_catalogue(catalogue, known, RuntimeSettings::default());
     runtime.agents().refresh().await.unwrap();
     runtime
 }

@@ -5,9 +5,20 @@ use super::*;
 const AGENT: &str = "5f0c2a34-8f6b-4a52-9a0e-6f2f6b1f9d11";
 const REQUEST: &str = r#"{"message": "请计算 25 乘以 4"}"#;
 
+/// A server with an agent that its owner made over HTTP, under an id of theirs.
 fn served(model: &Outside) -> Served {
-    let agent = format!("\n[[agents]]\nname = \"{AGENT}\"\ntools = [\"calculator\", \"time\"]\n");
-    serve(&one_model("m", model, &format!("tools = \"native\"\n{agent}")), &[])
+    let served = serve(&one_model("m", model, "tools = \"native\"\n"), &[]);
+    let agent = json!({
+        "name": "clerk",
+        "id": AGENT,
+        "model": "m",
+        "system_prompt": "你会计算。",
+        "tools": ["calculator", {"name": "time", "enabled": true, "config": null}],
+        "max_steps": null,
+    });
+    let (status, _, body) = send(&served, "POST", "/api/agents", "", &agent.to_string());
+    assert_eq!(status, 201, "{body}");
+    served
 }
 
 /// Its client adds the pieces up.
@@ -38,7 +49,7 @@ fn an_agent_that_is_not_there_is_refused_with_what_to_do() {
     assert_eq!(status, 404, "{body}");
     let problem: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(problem["code"], "unknown_agent");
-    for word in ["`nobody`", AGENT, "[[agents]]", "X-Agent-ID"] {
+    for word in ["`nobody`", "`clerk`", "[[agents]]", "X-Agent-ID"] {
         assert!(problem["detail"].as_str().unwrap().contains(word), "{word}: {body}");
     }
 }
