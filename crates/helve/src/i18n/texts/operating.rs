@@ -333,6 +333,7 @@ pub(super) const TEXTS: Texts = &[
     ),
     ("set the environment variable {variable}", "请设置环境变量 {variable}"),
     ("the tools cannot be read", "无法读取工具"),
+    ("the agents cannot be read", "无法读取智能体"),
     ("the installation's key cannot be read", "无法读取这个安装的密钥"),
     ("{place}: the tool `{name}` was deleted", "{place}：工具 `{name}` 已被删除"),
     (
