@@ -32,7 +32,7 @@ async fn open(store: &Arc<MemoryStore>, models: &[&Arc<ScriptedModel>]) -> Runti
     let parameters = json!({"type": "object", "properties": {}});
     let spec = ToolSpec::new("send".to_owned(), "Sends.".to_owned(), parameters, Effect::NonIdempotent);
     registry.register(Arc::new(Send(spec)), Guards::default(), &world).unwrap();
-    let catalogue = Arc::new(Catalogue::fixed(registry, store.clone(), world));
+    let catalogue = Arc::new(Catalogue::without_rows(registry, store.clone(), world));
     let mut known = Models::new();
     for model in models {
         known.add((*model).clone(), ModelOptions::default());
