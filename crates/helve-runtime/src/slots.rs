@@ -21,21 +21,21 @@ pub(crate) struct DriverSlot {
 }
 
 impl DriverSlots {
-    fn taken(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Command>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Command>>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.taken().len()
+        self.lock().len()
     }
 
     pub(crate) fn is_taken(&self, run: RunId) -> bool {
-        self.taken().contains_key(&run)
+        self.lock().contains_key(&run)
     }
 
     /// Takes the slot of a run, with the commands for its driver; none if it has one.
     pub(crate) fn take(self: &Arc<Self>, run: RunId) -> Option<(DriverSlot, UnboundedReceiver<Command>)> {
-        let mut taken = self.taken();
+        let mut taken = self.lock();
         if taken.contains_key(&run) {
             return None;
         }
@@ -49,7 +49,7 @@ impl DriverSlots {
         run: RunId,
         command: Command,
     ) -> Option<(DriverSlot, UnboundedReceiver<Command>)> {
-        let mut taken = self.taken();
+        let mut taken = self.lock();
         let command = match taken.get(&run) {
             Some(driver) => match driver.send(command) {
                 Ok(()) => return None,
@@ -80,9 +80,9 @@ impl DriverSlot {
         self.run
     }
 
-    /// Gives the slot up unless a command has come in; nobody can send one in between.
+    /// Gives the slot up unless a command has come in; none can be sent in between.
     pub(crate) fn release(&self, commands: &UnboundedReceiver<Command>) -> bool {
-        let mut taken = self.slots.taken();
+        let mut taken = self.slots.lock();
         if !commands.is_empty() {
             return false;
         }
@@ -101,7 +101,7 @@ impl DriverSlot {
 impl Drop for DriverSlot {
     fn drop(&mut self) {
         let slots = self.slots.clone();
-        self.vacate(&mut slots.taken());
+        self.vacate(&mut slots.lock());
     }
 }
 

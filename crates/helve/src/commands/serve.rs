@@ -62,9 +62,9 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) -> anyhow::Result<()> {
     let serving = Serving::open(config, world, extras, Take::Up).await?;
     // Whoever reads the next line may tell it to stop.
-    let mut told = Told::listen()?;
+    let mut signals = StopSignals::listen()?;
     outln!("{}", tr!("listening on http://{address}", address = serving.address));
-    told.stop().await;
+    signals.stop().await;
     tracing::info!(runs = serving.assembly.runtime.driven_runs(), "server stopping");
     let going_down = async {
         serving.drain(config.drain).await;
@@ -72,8 +72,8 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     };
     tokio::select! {
         closed = going_down => closed,
-        // Told twice, it ends at once: what is on disk is enough.
-        () = told.stop() => {
+        // At the second signal the process ends at once: what is on disk is enough.
+        () = signals.stop() => {
             tracing::warn!("server stopped at once: second signal; runs continue at the next start");
             Ok(())
         }
@@ -263,8 +263,8 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
     })
 }
 
-/// What the process is told from outside. It listens all the time, so that nothing it is told is missed.
-struct Told {
+/// The signals that stop the server. They are subscribed to once, so that none is missed.
+struct StopSignals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -272,7 +272,7 @@ struct Told {
 }
 
 #[cfg(unix)]
-impl Told {
+impl StopSignals {
     fn listen() -> anyhow::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
@@ -287,7 +287,7 @@ impl Told {
 }
 
 #[cfg(not(unix))]
-impl Told {
+impl StopSignals {
     fn listen() -> anyhow::Result<Self> {
         Ok(Self {})
     }

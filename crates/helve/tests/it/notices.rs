@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::outside::{Asked, Outside, Reply};
+use crate::outside::{Outside, ReceivedRequest, Reply};
 use crate::scratch;
 use crate::serving::Served;
 
 /// Waits until the webhook was told so often.
-fn told(outside: &Outside, count: usize) -> Vec<Asked> {
+fn told(outside: &Outside, count: usize) -> Vec<ReceivedRequest> {
     loop {
         let asked = outside.asked();
         if asked.len() >= count {
@@ -17,7 +17,7 @@ fn told(outside: &Outside, count: usize) -> Vec<Asked> {
     }
 }
 
-fn notice(asked: &Asked) -> Value {
+fn notice(asked: &ReceivedRequest) -> Value {
     serde_json::from_slice(&asked.body).unwrap()
 }
 

@@ -118,10 +118,10 @@ pub(super) fn question_page(frame: &Frame, held: &Approval) -> Response {
         About::Permission { .. } | About::Budget => (None, None, words.request),
     };
     if let Some(sent_at) = sent_at {
-        fact(words.sent_at, &sent_at.in_utc());
+        fact(words.sent_at, &sent_at.to_utc_string());
     }
     fact(words.asks_for, &held.user.0);
-    fact(words.until, &question.expires_at.in_utc());
+    fact(words.until, &question.expires_at.to_utc_string());
     body.push_str("</dl>\n");
     let request = call.and_then(|call| call.request.as_deref());
     for (name, text) in [(words.checked, checked), (request_title, request)] {
@@ -185,7 +185,7 @@ pub(super) fn settled_page(frame: &Frame, status: StatusCode, held: &Approval) -
         words.answer(answer),
         words.by,
         escape(by),
-        answered_at.in_utc()
+        answered_at.to_utc_string()
     );
     if let Answer::Reject { reason } = answer
         && !reason.is_empty()

@@ -44,7 +44,7 @@ pub(super) struct Words {
 
 impl Words {
     /// In the language that the address names, or else in the first of the browser's that there is.
-    pub(super) fn of(headers: &HeaderMap, named: Option<&str>) -> &'static Self {
+    pub(super) fn for_request(headers: &HeaderMap, named: Option<&str>) -> &'static Self {
         match named {
             Some("zh") => return &ZH,
             Some("en") => return &EN,
