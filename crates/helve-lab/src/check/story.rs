@@ -101,6 +101,7 @@ impl Story {
         let effect = tools::find_kind(self.tool).map_or(Effect::Read, |kind| kind.class);
         let failure = |kind| Failure::new(kind, "no luck");
         let (fact, state) = match word {
+            "approved" | "approved for the run" | "rejected" => (decision(call, word), CallState::Approved),
             "requested" => {
                 let requested = Fact::ToolRequested {
                     step: self.step,
@@ -135,24 +136,6 @@ impl Story {
                 )
             }
             "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), CallState::Asked),
-            "approved" | "approved for the run" => {
-                let always = Always { within: Within::Run, arguments: BTreeMap::new(), days: None };
-                let always = (word != "approved").then_some(always);
-                let answer = Answer::Approve { arguments: None, always };
-                let approval = ApprovalId(Uuid::from_u128(5));
-                (
-                    Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() },
-                    CallState::Approved,
-                )
-            }
-            "rejected" => {
-                let answer = Answer::Reject { reason: String::new() };
-                let approval = ApprovalId(Uuid::from_u128(5));
-                (
-                    Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() },
-                    CallState::Approved,
-                )
-            }
             "delegated" => {
                 let (tool, arguments) = (self.tool.into(), Some(ARGUMENTS.into()));
                 (Fact::ToolDelegated { call, tool, arguments, trail: Trail::default() }, CallState::Delegated)
@@ -288,4 +271,16 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         binding: "b".into(),
         expires_at: Timestamp(i64::MAX),
     }
+}
+
+/// What a person says about the call of a story.
+fn decision(call: CallId, word: &str) -> Fact {
+    let within_run = Always { within: Within::Run, arguments: BTreeMap::new(), days: None };
+    let answer = match word {
+        "rejected" => Answer::Reject { reason: String::new() },
+        "approved" => Answer::Approve { arguments: None, always: None },
+        _ => Answer::Approve { arguments: None, always: Some(within_run) },
+    };
+    let approval = ApprovalId(Uuid::from_u128(5));
+    Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() }
 }
