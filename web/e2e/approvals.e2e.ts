@@ -198,6 +198,8 @@ test.each(PHONES)('a field that is long is seen to be cut on a phone held $held'
       .getByRole('definition')
       .getByText(/and ends$/),
   );
+  // All of it has pushed the buttons out of view, where their pause does not run.
+  await page.getByRole('button', { name: 'Reject…', exact: true }).scrollIntoViewIfNeeded();
   await click(page, 'Reject…');
   await click(page, 'Reject');
   await finished(page);
@@ -279,8 +281,7 @@ describe('odd questions', () => {
     // This window hears of the questions, and of nothing after them: the other one answers meanwhile.
     let hasHeard = false;
     await page.route('**/events', async (route) => {
-      // The next connection is open and says nothing.
-      if (hasHeard) return;
+      if (hasHeard) return route.abort();
       hasHeard = true;
       const body = await untilAsked(route.request().url(), 2);
       return route.fulfill({ contentType: 'text/event-stream', body });
@@ -298,11 +299,35 @@ describe('odd questions', () => {
       body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
     });
     await question(page).first().getByRole('button', { name: 'Allow', exact: true }).click();
-    await shows(page.getByText(/^Somebody else answered first\. Rejected by/));
+    const late = page.getByText(/^Somebody else answered first\. Rejected by/);
+    await shows(late);
+    // The connection is tried again and again; each time the server is found up, the catalog is read anew.
+    await page.waitForResponse(/\/api\/tools$/);
+    await page.waitForTimeout(300);
+    expect(await late.isVisible()).toBe(true);
     await page.unroute('**/events');
-    await page.reload();
     await page.getByRole('button', { name: 'Allow', exact: true }).scrollIntoViewIfNeeded();
     await click(page, 'Allow');
+    await finished(page);
+  });
+
+  test('an answer that is half written stays when the connection was lost meanwhile', async () => {
+    const page = await openOdd();
+    await ask(page, 'two notes');
+    await shows(question(page).nth(1));
+    await question(page).first().getByRole('button', { name: 'Reject…' }).click();
+    const reason = page.getByRole('textbox', { name: /Reason/ });
+    await reason.fill('not today');
+    const readAgain = page.waitForResponse(/\/api\/tools$/);
+    // A request that does not get through: the page looks whether the server is there, and reads the catalog anew.
+    await page.route('**/api/approvals?*', (route) => route.abort());
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+    await readAgain;
+    await page.waitForTimeout(300);
+    expect(await reason.inputValue()).toBe('not today');
+    await page.unroute('**/api/approvals?*');
+    await click(page, 'Reject');
+    await question(page).getByRole('button', { name: 'Allow', exact: true }).click();
     await finished(page);
   });
 

@@ -22,16 +22,16 @@ pub(crate) struct DriverSlot {
 }
 
 impl DriverSlots {
-    fn taken(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Box<Command>>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Box<Command>>>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.taken().len()
+        self.lock().len()
     }
 
     pub(crate) fn is_taken(&self, run: RunId) -> bool {
-        self.taken().contains_key(&run)
+        self.lock().contains_key(&run)
     }
 
     /// Takes the slot of a run, with the commands for its driver; none if it has one.
@@ -39,7 +39,7 @@ impl DriverSlots {
         self: &Arc<Self>,
         run: RunId,
     ) -> Option<(DriverSlot, UnboundedReceiver<Box<Command>>)> {
-        let mut taken = self.taken();
+        let mut taken = self.lock();
         if taken.contains_key(&run) {
             return None;
         }
@@ -53,7 +53,7 @@ impl DriverSlots {
         run: RunId,
         command: Command,
     ) -> Option<(DriverSlot, UnboundedReceiver<Box<Command>>)> {
-        let mut taken = self.taken();
+        let mut taken = self.lock();
         let command = Box::new(command);
         let command = match taken.get(&run) {
             Some(driver) => match driver.send(command) {
@@ -85,9 +85,9 @@ impl DriverSlot {
         self.run
     }
 
-    /// Gives the slot up unless a command has come in; nobody can send one in between.
+    /// Gives the slot up unless a command has come in; none can be sent in between.
     pub(crate) fn release(&self, commands: &UnboundedReceiver<Box<Command>>) -> bool {
-        let mut taken = self.slots.taken();
+        let mut taken = self.slots.lock();
         if !commands.is_empty() {
             return false;
         }
@@ -106,7 +106,7 @@ impl DriverSlot {
 impl Drop for DriverSlot {
     fn drop(&mut self) {
         let slots = self.slots.clone();
-        self.vacate(&mut slots.taken());
+        self.vacate(&mut slots.lock());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Waiting for the turn to work.
 //!
-//! A run that begins has its turn already. One that was taken up hears whoever speaks to it at once, and asks for a turn
-//! when there is work to do; it gives the turn back when it waits for somebody, since a driver that leaves drops it.
+//! A run that begins has its turn already. One that was resumed handles commands at once, and asks for a turn when there is
+//! work to do. It gives the turn back when it waits for a person or a client, since a driver that leaves drops it.
 
 use super::{DriveError, Driver};
 use crate::run::Step;

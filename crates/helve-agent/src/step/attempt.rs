@@ -58,7 +58,7 @@ impl ModelStep<'_> {
         }
         let params = self.params(model);
         let fingerprint = shared.models.fingerprint(model.name());
-        let asking = self.asking(model, fingerprint.as_ref(), profile, &params);
+        let asking = self.build_request(model, fingerprint.as_ref(), profile, &params);
         let feed = self.driven().feed.clone();
         let after_seq = self.driven().journal.pending_seq();
         let mut collector = StreamCollector::new(
@@ -139,7 +139,7 @@ impl ModelStep<'_> {
     ) -> Result<Attempt, DriveError> {
         let complete = match ended {
             StreamEnd::ByPerson => {
-                let stopped = collector.stopped(mode.clone());
+                let stopped = collector.into_stopped_message(mode.clone());
                 self.discard_early_reads().await?;
                 return Ok(Attempt::Stopped(self.with_cost(model, stopped)));
             }
@@ -185,11 +185,11 @@ impl ModelStep<'_> {
     /// What the model is asked with for this step.
     pub(super) fn params(&self, model: &dyn Model) -> ModelParams {
         let driven = self.driven();
-        self.terms.hooked.over(driven.shared.models.params(model, driven.run.setup()))
+        self.terms.hooked.apply_to(driven.shared.models.params(model, driven.run.setup()))
     }
 
     /// Everything that the question of this step is made of.
-    pub(super) fn asking<'b>(
+    pub(super) fn build_request<'b>(
         &'b self,
         model: &'b dyn Model,
         fingerprint: Option<&'b Fingerprint>,

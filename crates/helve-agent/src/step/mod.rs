@@ -304,7 +304,7 @@ impl<'a> ModelStep<'a> {
     /// Asks once more, with the answer as a bad example.
     async fn require_call(&mut self, message: ModelMessage, model: &dyn Model) -> Result<(), DriveError> {
         let (run, model) = (self.driven().run.id(), model.name());
-        tracing::warn!(%run, model, "model answered in words though a call was required; it is asked once more");
+        tracing::warn!(%run, model, "model wrote no required call: asked once more");
         self.attempts.words = Some(words_of(&message));
         let spent = Spent { usage: message.usage, cost_nanos: message.cost_nanos };
         self.driver.memory.cost.add(&message.mode, (self.terms.step, self.attempt), spent);
@@ -320,12 +320,12 @@ impl<'a> ModelStep<'a> {
         model: &dyn Model,
     ) -> Result<(), DriveError> {
         let driven = self.driven();
-        driven.shared.env.world.fate.at("model.heard");
+        driven.shared.env.world.failpoint("model.heard");
         message.model = self.fallback_name(model);
         message.fingerprint = driven.shared.models.fingerprint(model.name());
         message.params.clone_from(&self.terms.hooked.params);
         driven.journal.record(driven.run.record_message(message)).await?;
-        driven.shared.env.world.fate.at("model.noted");
+        driven.shared.env.world.failpoint("model.noted");
         Ok(())
     }
 

@@ -289,7 +289,7 @@ async fn files_and_title_are_seen_and_changed_with_the_rest() {
                 bytes: name.as_bytes().to_vec(),
             };
             let files = vec![file("plan.txt"), file("names.txt")];
-            Box::pin(async { Ok(ToolOutput { files, ..ToolOutput::text("drawn").titled("for Mei") }) })
+            Box::pin(async { Ok(ToolOutput { files, ..ToolOutput::text("drawn").with_title("for Mei") }) })
         })
     };
     let names = |outcome: &Outcome| match outcome {
@@ -451,7 +451,7 @@ impl Hook for Wordy {
 async fn a_system_prompt_of_more_than_a_mebibyte_is_a_failure_of_the_hook() {
     let user = helve_types::UserId("mei".into());
     let question = crate::HookQuestion {
-        run: helve_types::World::still().run_id(),
+        run: helve_types::World::deterministic().run_id(),
         conversation: None,
         agent: "default",
         user: &user,
