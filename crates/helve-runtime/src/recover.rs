@@ -191,8 +191,8 @@ impl Runtime {
 }
 
 impl Shared {
-    /// Waits for the turn of an interrupted run and puts a driver on it. Until then it has no slot, so that whoever
-    /// speaks to it meanwhile is heard, and takes it up.
+    /// Waits for the turn of an interrupted run and puts a driver on it. Until then it has no slot, so that a
+    /// command that comes meanwhile resumes it at once.
     async fn take_up(self: &Arc<Self>, record: &RunRecord, reason: ResumeReason) {
         let RunRecord { run, user, resumes, .. } = record;
         let crashes = resumes.saturating_add(u32::from(reason == ResumeReason::Interrupted));
