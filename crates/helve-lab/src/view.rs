@@ -122,15 +122,19 @@ impl View {
         self.learn(&body.fact);
     }
 
-    fn learn(&mut self, fact: &Fact) {
-        self.phase = match fact {
+    fn phase_after(&self, fact: &Fact) -> RunState {
+        match fact {
             Fact::RunWaiting { state } => *state,
             Fact::RunFinished { .. } => RunState::Completed,
             Fact::RunFailed { .. } => RunState::Failed,
             Fact::RunCancelled(_) => RunState::Cancelled,
             Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.phase,
             _ => RunState::Running,
-        };
+        }
+    }
+
+    fn learn(&mut self, fact: &Fact) {
+        self.phase = self.phase_after(fact);
         match fact {
             Fact::TextFinished { part, text, .. } => {
                 self.finish(part, text);

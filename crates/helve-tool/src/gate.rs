@@ -166,7 +166,7 @@ pub(crate) fn ask(
 /// Why a call cannot be made is told to a person in no more characters than this.
 const REASON_CHARS_MAX: usize = 1_000;
 
-/// The question about a call that repeats itself and cannot be made, whoever agrees: it is bound to nothing and names no
+/// The question about a call that repeats itself and cannot be made, even with consent: it is bound to nothing and names no
 /// version, so an answer allows nothing but to go on.
 pub(crate) fn ask_about_invalid(
     call: &ToolCall,

@@ -168,7 +168,7 @@ fn check_id(id: Option<&str>) -> Result<(), DefinitionError> {
     Ok(())
 }
 
-/// What configures Helve itself is no tool's, whoever agrees.
+/// Variables that configure Helve itself are never given to a tool.
 fn check_variable(env: Option<&str>) -> Result<(), DefinitionError> {
     let wrong = |problem: String| Err(DefinitionError::new("endpoint.auth.env", problem));
     match env {

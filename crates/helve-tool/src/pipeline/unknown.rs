@@ -33,8 +33,8 @@ impl Pipeline {
         self.record(&call.id, record, cx).await
     }
 
-    /// Asks a person what became of a call that was cut off, with all that is known of it. Whoever has it run again
-    /// agrees to just what the question shows.
+    /// Asks a person what became of a call that was cut off, with all that is known of it. Consent to run it again
+    /// covers just what the question shows.
     pub async fn ask_outcome(
         &self,
         call: &ToolCall,
