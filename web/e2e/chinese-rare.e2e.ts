@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answer, ask, card, finished, openPage, shows } from './browser';
+import { answer, ask, card, finished, openPage, press, shows } from './browser';
 import { type OddWorld, startOddWorld } from './odd-world';
 import { watchTexts } from './page-texts';
 
@@ -50,8 +50,8 @@ test('an agent that ends its runs where a call is refused', async () => {
   const { look, end } = watchTexts(page);
   await choose(page, /^strict/);
   await ask(page, '发邮件给小梅');
-  await page.getByRole('button', { name: '拒绝…' }).click();
-  await page.getByRole('button', { name: '拒绝', exact: true }).click();
+  await press(page.getByRole('button', { name: '拒绝…' }));
+  await press(page.getByRole('button', { name: '拒绝', exact: true }));
   await finished(page);
   await shows(page.getByText('有一次调用被拒绝，这个智能体的运行到此结束。'));
   await look();

@@ -57,7 +57,7 @@ impl From<Fault> for DriveError {
 pub struct Driver {
     pub(crate) driven: DrivenRun,
     pub(crate) calls: Calls,
-    commands: mpsc::UnboundedReceiver<Command>,
+    commands: mpsc::UnboundedReceiver<Box<Command>>,
     /// Its turn to work, if it has one.
     pass: Option<AdmissionPermit>,
     pub(crate) memory: StepMemory,
@@ -82,7 +82,7 @@ pub struct DriverParts {
     pub history: Vec<Message>,
     pub journal: RunJournal,
     pub tools: Arc<RunTools>,
-    pub commands: mpsc::UnboundedReceiver<Command>,
+    pub commands: mpsc::UnboundedReceiver<Box<Command>>,
     pub pass: Option<AdmissionPermit>,
     pub hold: Option<StepHold>,
     /// Where the run is one call without a model.
@@ -108,7 +108,7 @@ impl Driver {
     }
 
     /// What others want of the run and was not looked at yet.
-    pub fn commands(&self) -> &mpsc::UnboundedReceiver<Command> {
+    pub fn commands(&self) -> &mpsc::UnboundedReceiver<Box<Command>> {
         &self.commands
     }
 
@@ -118,11 +118,12 @@ impl Driver {
             self.driven.apply_written();
             // Queued commands are handled before a new step begins.
             while let Ok(command) = self.commands.try_recv() {
-                self.handle_command(command).await?;
+                Box::pin(self.handle_command(command)).await?;
             }
             if let Some(by) = self.driven.stop.by.clone() {
                 self.calls.finish_in_flight(&mut self.driven).await?;
-                return self.end(self.driven.run.cancel_facts(&by), RunState::Cancelled).await;
+                let cancelled = self.driven.run.cancel_facts(&by);
+                return Box::pin(self.end(cancelled, RunState::Cancelled)).await;
             }
             if self.lacks_turn() {
                 self.await_turn().await?;
@@ -134,11 +135,12 @@ impl Driver {
         }
     }
 
-    /// Does one step; says why the driver leaves, if it does.
+    /// Does one step; says why the driver leaves, if it does. What is not waited for while a model writes is boxed, so
+    /// that an open stream holds no room for it.
     async fn take_step(&mut self, step: Step) -> Result<Option<Left>, DriveError> {
         match step {
             Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. } if self.must_close_step() => {
-                self.close_step().await?;
+                Box::pin(self.close_step()).await?;
             }
             Step::AskModel { .. }
                 if self.driven.check_budgets(Before::Asking).await? == Allowed::LookAgain => {}
@@ -148,8 +150,8 @@ impl Driver {
             }
             // From here on it is a call like any other.
             Step::PreSearch(search) => self.driven.journal.record(pre_search_requested(search)).await?,
-            Step::CallTools(actions) => self.see_to_calls(actions).await?,
-            Step::Wait(_) if !self.calls.is_idle() => self.await_call_or_command().await?,
+            Step::CallTools(actions) => Box::pin(self.see_to_calls(actions)).await?,
+            Step::Wait(_) if !self.calls.is_idle() => Box::pin(self.await_call_or_command()).await?,
             Step::Wait(_) if self.calls.has_early_reads() => {
                 self.calls.discard_early_reads(&mut self.driven).await?
             }
@@ -164,11 +166,12 @@ impl Driver {
                 return Ok(Some(Left::Waiting));
             }
             Step::Finish(ending) => {
-                return self.end(vec![Fact::RunFinished { ending }], RunState::Completed).await.map(Some);
+                let finished = vec![Fact::RunFinished { ending }];
+                return Box::pin(self.end(finished, RunState::Completed)).await.map(Some);
             }
             Step::Fail { code, message } => {
                 let facts = self.driven.run.failure_facts(code, message);
-                return self.end(facts, RunState::Failed).await.map(Some);
+                return Box::pin(self.end(facts, RunState::Failed)).await.map(Some);
             }
             Step::Over => return Ok(Some(Left::Over)),
         }
@@ -191,7 +194,7 @@ impl Driver {
     async fn await_call_or_command(&mut self) -> Result<(), DriveError> {
         tokio::select! {
             Some(seen_to) = self.calls.next() => seen_to?,
-            Some(command) = self.commands.recv() => self.handle_command(command).await?,
+            Some(command) = self.commands.recv() => Box::pin(self.handle_command(command)).await?,
             () = self.driven.shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
             else => {}
         }
@@ -220,7 +223,7 @@ impl Driver {
         while let Ok(command) = self.commands.try_recv() {
             self.driven.apply_written();
             let DrivenRun { shared, run, journal, .. } = &self.driven;
-            shared.answer_over(run, journal, command).await;
+            shared.answer_over(run, journal, *command).await;
         }
     }
 }

@@ -122,7 +122,7 @@ impl View {
         self.learn(&body.fact);
     }
 
-    fn phase_after(&self, fact: &Fact) -> RunState {
+    fn state_after(&self, fact: &Fact) -> RunState {
         match fact {
             Fact::RunWaiting { state } => *state,
             Fact::RunFinished { .. } => RunState::Completed,
@@ -134,7 +134,7 @@ impl View {
     }
 
     fn learn(&mut self, fact: &Fact) {
-        self.phase = self.phase_after(fact);
+        self.phase = self.state_after(fact);
         match fact {
             Fact::TextFinished { part, text, .. } => {
                 self.finish(part, text);

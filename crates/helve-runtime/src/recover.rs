@@ -221,7 +221,7 @@ impl Shared {
     pub(super) async fn resume(
         self: &Arc<Self>,
         slot: DriverSlot,
-        commands: UnboundedReceiver<Command>,
+        commands: UnboundedReceiver<Box<Command>>,
         permits: ResumePermits,
         reason: ResumeReason,
     ) -> bool {
@@ -244,9 +244,9 @@ impl Shared {
     }
 
     /// Answers the commands for a run that could not be claimed.
-    fn reject_commands(&self, mut commands: UnboundedReceiver<Command>, error: &StoreError) {
+    fn reject_commands(&self, mut commands: UnboundedReceiver<Box<Command>>, error: &StoreError) {
         while let Ok(command) = commands.try_recv() {
-            if let Command::Overdue { call } = &command {
+            if let Command::Overdue { call } = &*command {
                 self.context.leases.end(call);
             }
             command.reply(Err(CommandError::Store(error.clone())));
@@ -257,7 +257,7 @@ impl Shared {
     async fn build_driver(
         self: &Arc<Self>,
         claimed: Claimed,
-        mut commands: UnboundedReceiver<Command>,
+        mut commands: UnboundedReceiver<Box<Command>>,
         permits: ResumePermits,
         reason: ResumeReason,
     ) -> Option<Driver> {
@@ -267,7 +267,7 @@ impl Shared {
         let journal = self.env().journal(record.run, epoch, record.last_seq);
         if record.state.is_final() || run.is_over() {
             while let Ok(command) = commands.try_recv() {
-                self.context.answer_over(&run, &journal, command).await;
+                self.context.answer_over(&run, &journal, *command).await;
             }
             return None;
         }

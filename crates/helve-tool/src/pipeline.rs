@@ -65,8 +65,9 @@ impl Pipeline {
         &self.rules
     }
 
-    pub(crate) fn has_hooks(&self) -> bool {
-        !self.hooks.is_empty()
+    /// Whether a hook is asked before or after the agent's calls of this tool.
+    pub(crate) fn has_hooks_about(&self, tool: &str, agent: &str) -> bool {
+        self.hooks.concern_call(tool, agent)
     }
 
     /// Every call gets exactly one outcome, also a refused one; it is recorded when this returns.

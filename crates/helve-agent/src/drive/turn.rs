@@ -18,7 +18,7 @@ impl Driver {
                     self.pass = Some(pass);
                     break;
                 }
-                Some(command) = self.commands.recv() => self.handle_command(command).await?,
+                Some(command) = self.commands.recv() => Box::pin(self.handle_command(command)).await?,
                 // What has not begun is the next server's.
                 () = closing.cancelled() => return Err(DriveError::Halted),
             }

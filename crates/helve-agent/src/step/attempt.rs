@@ -78,7 +78,7 @@ impl ModelStep<'_> {
         if let Some(estimated) = estimated {
             self.learn_tokens(model, &params, estimated, collector.usage());
         }
-        self.finish_attempt(model, mode, collector, ended).await
+        Box::pin(self.finish_attempt(model, mode, collector, ended)).await
     }
 
     /// Reads the stream, while calls that only read are begun early and people may speak. Then the stream is dropped,
@@ -94,12 +94,12 @@ impl ModelStep<'_> {
                 // The stream before people: tokens are the common case.
                 biased;
                 read = collector.read_on(&mut stream) => match read {
-                    Ok(Some(call)) => self.begin_early(call).await?,
+                    Ok(Some(call)) => Box::pin(self.begin_early(call)).await?,
                     Ok(None) => return Ok(StreamEnd::Itself(Ok(()))),
                     Err(broken) => return Ok(StreamEnd::Itself(Err(broken))),
                 },
                 Some(command) = self.driver.next_command() => {
-                    self.driver.handle_command(command).await?;
+                    Box::pin(self.driver.handle_command(command)).await?;
                     if self.driven().is_stopped() {
                         return Ok(StreamEnd::ByPerson);
                     }

@@ -82,7 +82,7 @@ impl ModelStep<'_> {
         if why == Why::Long && self.driver.memory.not_shortened_at.is_some_and(|at| before < at + at / 10) {
             return Ok(false);
         }
-        let compaction = self.carry_out(plan, model, mode).await?;
+        let compaction = Box::pin(self.carry_out(plan, model, mode)).await?;
         let (run, model) = (self.driven().run.id(), model.name());
         let Some(compaction) = compaction else {
             if !self.driven().is_stopped() {

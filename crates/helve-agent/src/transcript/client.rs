@@ -117,7 +117,7 @@ impl<'a> SpokenBetween<'a> {
             Self::Results { given, is_used, .. } => {
                 let at = given.iter().position(|one| one.id == call)?;
                 *is_used = true;
-                Some(given.remove(at).to_text())
+                Some(given.remove(at).into_text())
             }
             Self::Text(_) | Self::Tool { .. } | Self::Used => None,
         }
@@ -169,7 +169,7 @@ impl<'a> WrittenResult<'a> {
     }
 
     /// What the model hears, and whether it is an error.
-    fn to_text(self) -> (Cow<'a, str>, bool) {
+    fn into_text(self) -> (Cow<'a, str>, bool) {
         match (self.result, self.error) {
             (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of(error))), true),
             (Some(result), _) => (text_of(result), false),

@@ -99,7 +99,9 @@ impl Story {
     pub(super) fn record_word(&mut self, word: &str) {
         let call = self.call.clone();
         let effect = tools::find_kind(self.tool).map_or(Effect::Read, |kind| kind.class);
+        let failure = |kind| Failure::new(kind, "no luck");
         let (fact, state) = match word {
+            "approved" | "approved for the run" | "rejected" => (decision(call, word), CallState::Approved),
             "requested" => {
                 let requested = Fact::ToolRequested {
                     step: self.step,
@@ -134,24 +136,6 @@ impl Story {
                 )
             }
             "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), CallState::Asked),
-            "approved" | "approved for the run" => {
-                let always = Always { within: Within::Run, arguments: BTreeMap::new(), days: None };
-                let always = (word != "approved").then_some(always);
-                let answer = Answer::Approve { arguments: None, always };
-                let approval = ApprovalId(Uuid::from_u128(5));
-                (
-                    Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() },
-                    CallState::Approved,
-                )
-            }
-            "rejected" => {
-                let answer = Answer::Reject { reason: String::new() };
-                let approval = ApprovalId(Uuid::from_u128(5));
-                (
-                    Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() },
-                    CallState::Approved,
-                )
-            }
             "delegated" => {
                 let (tool, arguments) = (self.tool.into(), Some(ARGUMENTS.into()));
                 (Fact::ToolDelegated { call, tool, arguments, trail: Trail::default() }, CallState::Delegated)
@@ -159,7 +143,37 @@ impl Story {
             "claimed" => {
                 (Fact::ToolClaimed { call, client: "c1".into(), by: USER.into() }, CallState::Claimed)
             }
-            outcome => outcome_fact(outcome, call, self.tool),
+            "finished" => {
+                let output = ToolOutput::text(answer(self.tool));
+                (Fact::ToolFinished { call, output, trail: Trail::default() }, CallState::Finished)
+            }
+            "failed" => {
+                let failure = failure(FailureKind::Failed);
+                (Fact::ToolFailed { call, failure, trail: Trail::default() }, CallState::Failed)
+            }
+            "refused" => {
+                let failure = failure(FailureKind::Denied);
+                (Fact::ToolRefused { call, failure, trail: Trail::default() }, CallState::Refused)
+            }
+            "unknown" => {
+                let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
+                let trail = Trail::default();
+                let labels = None;
+                (
+                    Fact::ToolUnknown {
+                        call,
+                        sent_at,
+                        because,
+                        request: None,
+                        checked: None,
+                        then,
+                        trail,
+                        labels,
+                    },
+                    CallState::Unknown,
+                )
+            }
+            other => panic!("a story knows no `{other}`"),
         };
         self.add(fact);
         self.evidence.disk.calls.get_mut(&self.call).unwrap().state = state;
@@ -236,44 +250,6 @@ fn answer(tool: &str) -> String {
     format!("receipt 1 for {tool} (x)")
 }
 
-/// How a call ends, and its state then.
-fn outcome_fact(outcome: &str, call: CallId, tool: &str) -> (Fact, CallState) {
-    let failure = |kind| Failure::new(kind, "no luck");
-    match outcome {
-        "finished" => {
-            let output = ToolOutput::text(answer(tool));
-            (Fact::ToolFinished { call, output, trail: Trail::default() }, CallState::Finished)
-        }
-        "failed" => {
-            let failure = failure(FailureKind::Failed);
-            (Fact::ToolFailed { call, failure, trail: Trail::default() }, CallState::Failed)
-        }
-        "refused" => {
-            let failure = failure(FailureKind::Denied);
-            (Fact::ToolRefused { call, failure, trail: Trail::default() }, CallState::Refused)
-        }
-        "unknown" => {
-            let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
-            let trail = Trail::default();
-            let labels = None;
-            (
-                Fact::ToolUnknown {
-                    call,
-                    sent_at,
-                    because,
-                    request: None,
-                    checked: None,
-                    then,
-                    trail,
-                    labels,
-                },
-                CallState::Unknown,
-            )
-        }
-        other => panic!("a story knows no `{other}`"),
-    }
-}
-
 fn question(call: CallId, tool: &str, effect: Effect) -> Question {
     Question {
         approval: ApprovalId(Uuid::from_u128(5)),
@@ -295,4 +271,16 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         binding: "b".into(),
         expires_at: Timestamp(i64::MAX),
     }
+}
+
+/// What a person says about the call of a story.
+fn decision(call: CallId, word: &str) -> Fact {
+    let within_run = Always { within: Within::Run, arguments: BTreeMap::new(), days: None };
+    let answer = match word {
+        "rejected" => Answer::Reject { reason: String::new() },
+        "approved" => Answer::Approve { arguments: None, always: None },
+        _ => Answer::Approve { arguments: None, always: Some(within_run) },
+    };
+    let approval = ApprovalId(Uuid::from_u128(5));
+    Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() }
 }

@@ -19,6 +19,14 @@ use crate::pipeline::run::ToolAnswer;
 use crate::{CallContext, Progress, Registered};
 
 impl Hooks {
+    /// Whether any hook is asked before or after the agent's calls of this tool.
+    pub(crate) fn concern_call(&self, tool: &str, agent: &str) -> bool {
+        [HookPoint::BeforeCall, HookPoint::AfterCall]
+            .into_iter()
+            .flat_map(|point| self.hooks_at(point, agent))
+            .any(|placed| placed.settings.is_about_tool(tool))
+    }
+
     /// The call as the hooks leave it.
     pub(crate) async fn run_before_call(
         &self,

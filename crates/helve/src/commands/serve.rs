@@ -105,7 +105,7 @@ impl Serving {
         extras: impl Into<Extras>,
         take: Take,
     ) -> anyhow::Result<Self> {
-        // The system chooses a port for 0. It is taken first, since links and the guard of the own port need to know it.
+        // The system chooses a port for 0. It is taken first: links and the guard of the own port need to know it.
         let (config, reserved) = match config.listen.port() {
             0 => {
                 let listener = bind(config.listen).await?;

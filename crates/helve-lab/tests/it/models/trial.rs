@@ -176,7 +176,9 @@ impl Trial {
         let (registry, world) = (Registry::new(), World::deterministic());
         registry.register(Arc::new(Look { spec, ran: ran.clone() }), Guards::default(), &world).unwrap();
         let store = Arc::new(MemoryStore::new());
-        Runtime::new(store, world, models, Arc::new(registry), RuntimeSettings::default())
+        let allow = serde_json::from_value(json!({"tool": "look", "action": "allow"})).unwrap();
+        let settings = RuntimeSettings { rules: vec![allow], ..RuntimeSettings::default() };
+        Runtime::new(store, world, models, Arc::new(registry), settings)
     }
 }
 
