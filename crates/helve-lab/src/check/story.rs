@@ -101,6 +101,7 @@ impl Story {
     pub(super) fn record_word(&mut self, word: &str) {
         let call = self.call.clone();
         let effect = tools::find_kind(self.tool).map_or(Effect::Read, |kind| kind.class);
+        let failure = |kind| Failure::new(kind, "no luck");
         let (fact, state) = match word {
             "approved" | "approved for the run" | "rejected" => (decision(call, word), CallState::Approved),
             "requested" => {
@@ -144,7 +145,37 @@ impl Story {
             "claimed" => {
                 (Fact::ToolClaimed { call, client: "c1".into(), by: USER.into() }, CallState::Claimed)
             }
-            outcome => outcome_fact(outcome, call, self.tool),
+            "finished" => {
+                let output = ToolOutput::text(answer(self.tool));
+                (Fact::ToolFinished { call, output, trail: Trail::default() }, CallState::Finished)
+            }
+            "failed" => {
+                let failure = failure(FailureKind::Failed);
+                (Fact::ToolFailed { call, failure, trail: Trail::default() }, CallState::Failed)
+            }
+            "refused" => {
+                let failure = failure(FailureKind::Denied);
+                (Fact::ToolRefused { call, failure, trail: Trail::default() }, CallState::Refused)
+            }
+            "unknown" => {
+                let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
+                let trail = Trail::default();
+                let labels = None;
+                (
+                    Fact::ToolUnknown {
+                        call,
+                        sent_at,
+                        because,
+                        request: None,
+                        checked: None,
+                        then,
+                        trail,
+                        labels,
+                    },
+                    CallState::Unknown,
+                )
+            }
+            other => panic!("a story knows no `{other}`"),
         };
         self.add(fact);
         self.evidence.disk.calls.get_mut(&self.call).unwrap().state = state;
@@ -219,44 +250,6 @@ impl Story {
 
 fn answer(tool: &str) -> String {
     format!("receipt 1 for {tool} (x)")
-}
-
-/// How a call ends, and its state then.
-fn outcome_fact(outcome: &str, call: CallId, tool: &str) -> (Fact, CallState) {
-    let failure = |kind| Failure::new(kind, "no luck");
-    match outcome {
-        "finished" => {
-            let output = ToolOutput::text(answer(tool));
-            (Fact::ToolFinished { call, output, trail: Trail::default() }, CallState::Finished)
-        }
-        "failed" => {
-            let failure = failure(FailureKind::Failed);
-            (Fact::ToolFailed { call, failure, trail: Trail::default() }, CallState::Failed)
-        }
-        "refused" => {
-            let failure = failure(FailureKind::Denied);
-            (Fact::ToolRefused { call, failure, trail: Trail::default() }, CallState::Refused)
-        }
-        "unknown" => {
-            let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
-            let trail = Trail::default();
-            let labels = None;
-            (
-                Fact::ToolUnknown {
-                    call,
-                    sent_at,
-                    because,
-                    request: None,
-                    checked: None,
-                    then,
-                    trail,
-                    labels,
-                },
-                CallState::Unknown,
-            )
-        }
-        other => panic!("a story knows no `{other}`"),
-    }
 }
 
 fn question(call: CallId, tool: &str, effect: Effect) -> Question {
