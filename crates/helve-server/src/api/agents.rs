@@ -205,7 +205,7 @@ impl From<AgentError> for Problem {
         let detail = error.to_string();
         match error {
             AgentError::Definition(wrong) => {
-                Self::bad_request("bad_definition", detail).with("field", wrong.field)
+                Self::bad_request("bad_definition", detail).with_field("field", wrong.field)
             }
             AgentError::Exists(_) => Self::new(StatusCode::CONFLICT, "agent_exists", detail),
             AgentError::IdTaken { .. } => Self::new(StatusCode::CONFLICT, "agent_id_taken", detail),
@@ -214,7 +214,7 @@ impl From<AgentError> for Problem {
             AgentError::MissingTool { .. } => Self::not_found("tool of this agent"),
             AgentError::ToolExists { .. } => Self::new(StatusCode::CONFLICT, "agent_tool_exists", detail),
             AgentError::Changed(version) => {
-                Self::new(StatusCode::PRECONDITION_FAILED, "agent_changed", detail).with("version", version)
+                Self::new(StatusCode::PRECONDITION_FAILED, "agent_changed", detail).with_field("version", version)
             }
             AgentError::Store(error) => error.into(),
         }

@@ -106,7 +106,7 @@ async fn import_agents(
 ) -> Result<Answer<ImportView>, Problem> {
     if body.value.agents.len() > IMPORT_MAX {
         let detail = format!("there are more than {IMPORT_MAX} agents; import them in parts");
-        return Err(Problem::bad_request("bad_body", detail).with("field", "agents"));
+        return Err(Problem::bad_request("bad_body", detail).with_field("field", "agents"));
     }
     let definitions = read_all(&app, body.value.agents, query.replace)?;
     let mut agents = vec![];
@@ -159,6 +159,6 @@ fn in_file(number: usize, error: AgentError) -> Problem {
             wrong.field = format!("agents.{number}.{}", wrong.field);
             AgentError::Definition(wrong).into()
         }
-        other => Problem::from(other).with("field", format!("agents.{number}")),
+        other => Problem::from(other).with_field("field", format!("agents.{number}")),
     }
 }
