@@ -34,6 +34,7 @@ use anyhow::Context;
 use helve_egress::{EgressSettings, Url};
 use helve_runtime::{AgentSettings, Budgets, CompactionSettings};
 use helve_server::Network;
+use helve_store_sql::PostgresSettings;
 use helve_tool::{Rule, Trust};
 use helve_tool_builtin::{Database, Images};
 use secrecy::{ExposeSecret, SecretString};
@@ -67,6 +68,8 @@ pub struct Config {
     pub data: PathBuf,
     /// Whether the command line, the environment or the file says where the data is.
     pub data_is_named: bool,
+    /// The database server that keeps everything durable; without one, SQLite in the data directory does.
+    pub database: Option<PostgresSettings>,
     /// The folder of tools that are programs.
     pub tools_dir: PathBuf,
     pub token: Option<SecretString>,
@@ -180,6 +183,8 @@ impl Config {
         };
         let listen = socket_address(file.server.listen.as_deref().unwrap_or(DEFAULT_LISTEN))
             .map_err(of_server("listen"))?;
+        let database = file.server.database_url.as_ref().map(PostgresSettings::parse).transpose();
+        let database = database.map_err(of_server("database_url"))?;
         check_token(file.server.token.as_ref()).map_err(of_server("token"))?;
         let public_url = file.server.public_url.as_deref().map(alarms::web_address).transpose();
         let public_url = public_url.map_err(of_server("public_url"))?;
@@ -198,6 +203,7 @@ impl Config {
             tools_dir: file.server.tools_dir.unwrap_or_else(|| data.join("tools")),
             data,
             data_is_named,
+            database,
             token: file.server.token,
             hosts: file.server.hosts,
             trusted_proxies: file.server.trusted_proxies,

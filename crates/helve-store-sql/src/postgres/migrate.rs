@@ -110,7 +110,7 @@ pub(super) async fn look(connection: &Object, is_server: bool) -> Result<Found, 
                    ON CONFLICT (name) DO UPDATE SET value = excluded.value";
         connection.execute(sql, &[]).await?;
     }
-    let off = [("synchronous_commit", row.try_get(1)?), ("fsync", row.try_get(2)?)];
+    let off: [(&str, bool); 2] = [("synchronous_commit", row.try_get(1)?), ("fsync", row.try_get(2)?)];
     let off: Vec<&str> = off.into_iter().filter_map(|(name, is_off)| is_off.then_some(name)).collect();
     let durability_problem = (!off.is_empty()).then(|| format!("PostgreSQL runs with {} = off", off.join(" = off and ")));
     Ok(Found { was_closed: row.try_get(0)?, durability_problem })

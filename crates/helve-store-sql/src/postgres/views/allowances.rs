@@ -92,8 +92,9 @@ pub(super) async fn list_in_force(
                WHERE user_id = $1 AND agent = $2 AND tool = $3 AND version = $4 AND revoked_at IS NULL
                    AND expires_at > $5
                ORDER BY id";
-    let values = &[&key.user.0 as _, &key.agent, &clean(&key.tool), &key.version, &now.0] as &[&(dyn tokio_postgres::types::ToSql + Sync)];
-    db.all(sql, values).await?.iter().map(read).collect()
+    let tool = clean(&key.tool);
+    let rows = db.all(sql, &[&key.user.0, &key.agent, &tool, &key.version, &now.0]).await?;
+    rows.iter().map(read).collect()
 }
 
 pub(in crate::postgres) async fn revoke(
