@@ -111,7 +111,7 @@ fn a_question_outlives_a_kill_and_what_is_approved_happens_once() {
     let listed = next.ask("GET", "/api/approvals", "", "");
     assert!(listed.contains(&question), "it waits as before: {listed}");
     let path = format!("/api/approvals/{question}");
-    let answered = next.ask("POST", &path, "", r#"{"answer": "approve"}"#);
+    let answered = next.ask("POST", &path, "", r#"{"decision": "approve"}"#);
     assert!(answered.starts_with("HTTP/1.1 20"), "{answered}");
     until("the run is over", || {
         body(&next.ask("GET", &format!("/api/runs/{run}"), "", ""))["state"] == "completed"
