@@ -116,7 +116,7 @@ fn tools_that_hang_lose_their_connections_and_what_was_sent_is_unknown_what_was_
     states.sort_unstable();
     assert_eq!(
         states,
-        ["look failed", "look failed", "send failed", "send failed", "send unknown", "send unknown"],
+        ["look failed", "look failed", "send refused", "send refused", "send unknown", "send unknown"],
         "{executions}"
     );
     let log = house.served.ask("GET", &format!("/api/runs/{run}/events"), "", "");

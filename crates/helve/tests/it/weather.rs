@@ -181,7 +181,7 @@ fn the_tool_of_the_guide_is_called_and_its_answer_is_told() {
         trail:    resolve check judge breaker run
         status:   breaker closed, 0 failures in a row; calls 1
         metrics:  calls_total{tool="weather",outcome="succeeded"} 1, breaker_state{tool="weather",state="closed"} 1
-        recorded: succeeded null, 1 attempt(s)
+        recorded: finished null, 1 attempt(s)
     "#]]);
     assert_eq!(journey.service.asked().last().unwrap().path, "/Berlin?format=j1");
 }
@@ -302,7 +302,7 @@ fn broken_json_is_told_as_such() {
         trail:    resolve check judge breaker run
         status:   breaker closed, 0 failures in a row; calls 2
         metrics:  calls_total{tool="weather",outcome="succeeded"} 1, calls_total{tool="weather",outcome="failed"} 1, breaker_state{tool="weather",state="closed"} 1
-        recorded: succeeded null, 1 attempt(s)
+        recorded: finished null, 1 attempt(s)
     "#]]);
 }
 
@@ -369,7 +369,7 @@ fn a_secret_that_the_service_repeats_is_seen_by_nobody() {
         trail:    resolve check judge breaker run
         status:   breaker closed, 0 failures in a row; calls 1
         metrics:  calls_total{tool="weather",outcome="succeeded"} 1, breaker_state{tool="weather",state="closed"} 1
-        recorded: succeeded null, 1 attempt(s)
+        recorded: finished null, 1 attempt(s)
     "#]]);
     journey.service_says(echo(401));
     journey.check(&expect![[r#"
@@ -396,7 +396,7 @@ fn a_service_that_keeps_failing_is_left_alone_until_somebody_resets_it() {
         trail:    resolve check judge breaker
         status:   breaker open, 3 failures in a row; calls 4
         metrics:  calls_total{tool="weather",outcome="failed"} 3, calls_total{tool="weather",outcome="refused"} 1, breaker_state{tool="weather",state="open"} 1
-        recorded: failed "unavailable", 0 attempt(s)
+        recorded: refused "unavailable", 0 attempt(s)
     "#]]);
     assert_eq!(journey.service.asked().len(), 3);
     journey.service_says(good);
@@ -421,7 +421,7 @@ fn while_it_is_down_the_last_good_answer_stands_in_and_says_so() {
         trail:    resolve check judge breaker run breaker run fallback
         status:   breaker closed, 2 failures in a row; calls 2
         metrics:  calls_total{tool="weather",outcome="succeeded"} 1, calls_total{tool="weather",outcome="fallback"} 1, breaker_state{tool="weather",state="closed"} 1
-        recorded: succeeded null, 2 attempt(s)
+        recorded: finished null, 2 attempt(s)
     "#]]);
 }
 
@@ -438,7 +438,7 @@ fn more_calls_than_the_row_allows_are_refused_with_the_time_to_wait() {
     assert_eq!(journey.ask()["failure"]["kind"], "limited");
     assert_eq!(journey.service.asked().len(), 1);
     assert_eq!(
-        journey.get("/api/executions?tool=weather&state=failed")["executions"][0]["failure"],
+        journey.get("/api/executions?tool=weather&state=refused")["executions"][0]["failure"],
         "limited"
     );
 }
