@@ -92,11 +92,11 @@ impl Drop for Line {
 impl Listener {
     pub(super) async fn open(settings: &PostgresSettings, is_server: bool) -> Result<Self, PostgresError> {
         let place = settings.to_string();
-        let unreachable = |problem| PostgresError::Unreachable { place: place.clone(), problem };
-        let line = Line::open(settings).await.map_err(unreachable)?;
+        let unusable = |problem| PostgresError::Unusable { place: place.clone(), problem };
+        let line = Line::open(settings).await.map_err(unusable)?;
         if is_server {
             let until = Instant::now() + LOCK_MAX;
-            while !line.take_lock().await.map_err(unreachable)? {
+            while !line.take_lock().await.map_err(unusable)? {
                 if Instant::now() > until {
                     return Err(PostgresError::InUse { place });
                 }

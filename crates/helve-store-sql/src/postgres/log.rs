@@ -34,9 +34,7 @@ impl Log for PostgresStore {
         key: IdempotencyKey,
         now: Timestamp,
     ) -> StoreFuture<'_, Option<RunId>> {
-        self.read((user, key, now), |db, (user, key, now)| {
-            Box::pin(journal::run_of_key(db, user, key, *now))
-        })
+        self.read((user, key, now), |db, (user, key, now)| Box::pin(journal::run_of_key(db, user, key, *now)))
     }
 
     fn append(&self, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {

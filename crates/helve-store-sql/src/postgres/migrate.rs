@@ -22,19 +22,17 @@ pub(super) struct Found {
 }
 
 /// All or none: a crash leaves the old layout. Processes that start at once wait for each other.
-pub(super) async fn migrate(
-    connection: &mut Object,
-    place: &str,
-    now_ms: i64,
-) -> Result<(), PostgresError> {
-    let failed = |error: tokio_postgres::Error| PostgresError::Unreachable {
+pub(super) async fn migrate(connection: &mut Object, place: &str, now_ms: i64) -> Result<(), PostgresError> {
+    let failed = |error: tokio_postgres::Error| PostgresError::Unusable {
         place: place.to_owned(),
         problem: describe(&error),
     };
     let transaction = connection.build_transaction().start().await.map_err(failed)?;
     refuse_unfit(&transaction, place).await?;
     transaction
-        .batch_execute("SELECT pg_advisory_xact_lock(hashtext(current_schema()), hashtext('helve migrations'))")
+        .batch_execute(
+            "SELECT pg_advisory_xact_lock(hashtext(current_schema()), hashtext('helve migrations'))",
+        )
         .await
         .map_err(failed)?;
     transaction
@@ -49,7 +47,7 @@ pub(super) async fn migrate(
     let new = pending(&applied, POSTGRES).map_err(|error| match error {
         MigrateError::Newer(number) => PostgresError::Newer { place: place.to_owned(), number },
         MigrateError::Changed { number } => PostgresError::Changed { place: place.to_owned(), number },
-        other => PostgresError::Unreachable { place: place.to_owned(), problem: other.to_string() },
+        other => PostgresError::Unusable { place: place.to_owned(), problem: other.to_string() },
     })?;
     for Migration { number, name, sql } in new {
         transaction.batch_execute(sql).await.map_err(|error| PostgresError::Failed {
@@ -89,7 +87,7 @@ async fn refuse_unfit(transaction: &Transaction<'_>, place: &str) -> Result<(), 
     };
     let place = place.to_owned();
     match looked.await {
-        Err(error) => Err(PostgresError::Unreachable { place, problem: describe(&error) }),
+        Err(error) => Err(PostgresError::Unusable { place, problem: describe(&error) }),
         Ok((number, found, _)) if number < VERSION_MIN => Err(PostgresError::Old { place, found }),
         Ok((_, _, found)) if found != "UTF8" => Err(PostgresError::Encoding { place, found }),
         Ok(_) => Ok(()),
@@ -112,7 +110,8 @@ pub(super) async fn look(connection: &Object, is_server: bool) -> Result<Found, 
     }
     let off: [(&str, bool); 2] = [("synchronous_commit", row.try_get(1)?), ("fsync", row.try_get(2)?)];
     let off: Vec<&str> = off.into_iter().filter_map(|(name, is_off)| is_off.then_some(name)).collect();
-    let durability_problem = (!off.is_empty()).then(|| format!("PostgreSQL runs with {} = off", off.join(" = off and ")));
+    let durability_problem =
+        (!off.is_empty()).then(|| format!("PostgreSQL runs with {} = off", off.join(" = off and ")));
     Ok(Found { was_closed: row.try_get(0)?, durability_problem })
 }
 

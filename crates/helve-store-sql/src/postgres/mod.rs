@@ -20,9 +20,9 @@ use helve_types::{ConversationId, Message, Timestamp};
 use tokio::task::JoinHandle;
 
 use self::bus::Listener;
+use self::columns::{Db, describe};
 #[cfg(test)]
 pub(crate) use self::migrate::POSTGRES;
-use self::columns::{Db, describe};
 use self::readers::Readers;
 pub use self::settings::PostgresSettings;
 use self::writer::{Work, Writer, closed};
@@ -36,8 +36,8 @@ const VERSION_MIN: i64 = 150_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PostgresError {
-    #[error("the database `{place}` cannot be reached: {problem}")]
-    Unreachable { place: String, problem: String },
+    #[error("the database `{place}` cannot be used: {problem}")]
+    Unusable { place: String, problem: String },
 
     #[error(
         "the database `{place}` is in use by another server of Helve; stop it, or use another database with HELVE_DATABASE_URL"
@@ -85,17 +85,16 @@ impl PostgresStore {
         now: Timestamp,
     ) -> Result<Self, PostgresError> {
         let place = settings.to_string();
-        let unreachable = |problem| PostgresError::Unreachable { place: place.clone(), problem };
+        let unusable = |problem| PostgresError::Unusable { place: place.clone(), problem };
         // The lock comes first: a server that must not start changes nothing.
         let listener = Listener::open(settings, dir.is_held()).await?;
-        let writers = settings.pool(1).map_err(unreachable)?;
+        let writers = settings.pool(1).map_err(unusable)?;
         let found = {
-            let mut connection =
-                writers.get().await.map_err(|error| unreachable(problem_of(&error)))?;
+            let mut connection = writers.get().await.map_err(|error| unusable(problem_of(&error)))?;
             migrate::migrate(&mut connection, &place, now.0).await?;
-            migrate::look(&connection, dir.is_held()).await.map_err(|error| unreachable(describe(&error)))?
+            migrate::look(&connection, dir.is_held()).await.map_err(|error| unusable(describe(&error)))?
         };
-        let readers = Readers::new(settings.pool(readers::READERS_MAX).map_err(unreachable)?);
+        let readers = Readers::new(settings.pool(readers::READERS_MAX).map_err(unusable)?);
         let (writer, task) = Writer::spawn(writers);
         if let Some(problem) = &found.durability_problem {
             tracing::warn!(%problem, "database may lose what was acknowledged");
@@ -193,8 +192,7 @@ impl Store for PostgresStore {
             self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
             let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(task) = task {
-                task.await
-                    .map_err(|_| StoreError::Unavailable("the writer did not end properly".into()))?;
+                task.await.map_err(|_| StoreError::Unavailable("the writer did not end properly".into()))?;
             }
             self.readers.close();
             self.listener.close();

@@ -103,9 +103,7 @@ impl Rows for PostgresStore {
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
-        self.write_now((model, profile), |db, (model, profile)| {
-            Box::pin(profiles::save(db, model, profile))
-        })
+        self.write_now((model, profile), |db, (model, profile)| Box::pin(profiles::save(db, model, profile)))
     }
 
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {

@@ -164,9 +164,17 @@ mod tests {
 
     #[test]
     fn an_address_that_cannot_be_read_is_not_repeated() {
-        for wrong in ["postgres://helve:hu@sh@db.lan/agents", "mysql://hush", "postgres://hush:x", "postgres://h:sh:x@y:z"] {
+        for wrong in [
+            "postgres://helve:hu@sh@db.lan/agents",
+            "mysql://hush",
+            "postgres://hush:x",
+            "postgres://h:sh:x@y:z",
+        ] {
             let told = parse(wrong).err();
-            assert!(told.as_ref().is_some_and(|told| !told.contains("sh@") && !told.contains("hush")), "{wrong}: {told:?}");
+            assert!(
+                told.as_ref().is_some_and(|told| !told.contains("sh@") && !told.contains("hush")),
+                "{wrong}: {told:?}"
+            );
         }
     }
 }

@@ -74,9 +74,7 @@ impl Views for PostgresStore {
     }
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {
-        self.read((scope, page), |db, (scope, page)| {
-            Box::pin(conversations::conversations(db, scope, *page))
-        })
+        self.read((scope, page), |db, (scope, page)| Box::pin(conversations::conversations(db, scope, *page)))
     }
 
     fn conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Conversation> {

@@ -149,7 +149,7 @@ async fn gather(first: Queued, jobs: &mut UnboundedReceiver<Queued>) -> Vec<Box<
 async fn commit(pool: &Pool, mut batch: Vec<Box<dyn Job>>) {
     match transact(pool, &mut batch).await {
         Ok(outcomes) => settle(batch, outcomes),
-        Err(Failed { is_alone: false, .. }) if batch.len() > 1 => {
+        Err(Failed { by_server: false, .. }) if batch.len() > 1 => {
             for job in batch {
                 let mut alone = vec![job];
                 match transact(pool, &mut alone).await {
@@ -179,7 +179,7 @@ fn give_up(batch: Vec<Box<dyn Job>>, error: &StoreError) {
 struct Failed {
     error: StoreError,
     /// The server is the reason, and not one job of the batch.
-    is_alone: bool,
+    by_server: bool,
 }
 
 /// How far a transaction came.
@@ -191,12 +191,9 @@ struct Progress {
 }
 
 /// Applies all jobs in one transaction; `Err` means that nothing at all was kept, or that nobody can say.
-async fn transact(
-    pool: &Pool,
-    batch: &mut [Box<dyn Job>],
-) -> Result<Vec<Result<(), StoreError>>, Failed> {
-    let alone = |error| Failed { error, is_alone: true };
-    let mut connection = pool.get().await.map_err(|error| alone(pool_error(&error)))?;
+async fn transact(pool: &Pool, batch: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), StoreError>>, Failed> {
+    let by_server = |error| Failed { error, by_server: true };
+    let mut connection = pool.get().await.map_err(|error| by_server(pool_error(&error)))?;
     let mut progress = Progress::default();
     let tried = tokio::time::timeout(TRANSACTION_MAX, attempt(&mut connection, batch, &mut progress)).await;
     let error = match tried {
@@ -204,19 +201,19 @@ async fn transact(
         Ok(Err(error)) => error,
         Err(_) => StoreError::Unavailable("PostgreSQL: a transaction took too long".into()),
     };
-    let is_alone = connection.is_closed();
+    let is_gone = connection.is_closed();
     // What is left of a transaction is not to be found by the next one.
     drop(Object::take(connection));
-    let Some(number) = progress.number else { return Err(Failed { error, is_alone }) };
+    let Some(number) = progress.number else { return Err(Failed { error, by_server: is_gone }) };
     match is_committed(pool, &number).await {
         Some(true) => {
             tracing::info!(transaction = number, "connection lost during a commit; the server has kept it");
             Ok(progress.outcomes)
         }
-        Some(false) => Err(Failed { error, is_alone }),
+        Some(false) => Err(Failed { error, by_server: is_gone }),
         None => {
             let doubt = format!("{error}; whether transaction {number} was kept is not known");
-            Err(alone(StoreError::Unavailable(doubt)))
+            Err(by_server(StoreError::Unavailable(doubt)))
         }
     }
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use futures_util::StreamExt;
-use helve_tool::ToolError;
 use helve_postgres_tls::Rustls;
+use helve_tool::ToolError;
 use serde_json::Value;
 use tokio::task::AbortHandle;
 use tokio_postgres::config::SslMode;

@@ -468,7 +468,8 @@ fn the_database_server_is_named_by_its_address_and_its_password_is_never_shown()
     let config = url("postgres://helve:hush@db.lan/agents").unwrap();
     assert_eq!(config.database.as_ref().unwrap().to_string(), "db.lan:5432/agents");
     assert!(!format!("{config:?}").contains("hush"));
-    for wrong in ["mysql://helve:hush@db.lan/agents", "postgres://helve:hu@sh@db.lan/agents", "postgres:hush"] {
+    for wrong in ["mysql://helve:hush@db.lan/agents", "postgres://helve:hu@sh@db.lan/agents", "postgres:hush"]
+    {
         let told = format!("{:#}", url(wrong).unwrap_err());
         assert!(told.starts_with("the environment variable HELVE_DATABASE_URL: the address "), "{told}");
         assert!(!told.contains("hush") && !told.contains("sh@"), "{told}");

@@ -59,7 +59,8 @@ fn a_call_that_is_finished_is_not_repeated_by_the_server_after_a_kill() {
     let switch = awake.clone();
     let service = Outside::new(|_| Reply::new(200, "application/json", "{\"sent\": true}"));
     let model = Outside::speaking(move |request: &Value| {
-        let has_result = request["messages"].as_array().unwrap().iter().any(|message| message["role"] == "tool");
+        let has_result =
+            request["messages"].as_array().unwrap().iter().any(|message| message["role"] == "tool");
         match (has_result, switch.load(Ordering::SeqCst)) {
             (false, _) => Spoken::Calls(vec![("send".to_owned(), json!({"q": "letter"}))]),
             (true, false) => Spoken::Nothing,
@@ -68,7 +69,10 @@ fn a_call_that_is_finished_is_not_repeated_by_the_server_after_a_kill() {
     });
     let home = Home::with(model);
     let mut text = std::fs::read_to_string(&home.config).unwrap();
-    text.push_str(&format!("\n[egress]\nallow = [\"{}\"]\n\n[[permissions]]\naction = \"allow\"\n", service.address));
+    text.push_str(&format!(
+        "\n[egress]\nallow = [\"{}\"]\n\n[[permissions]]\naction = \"allow\"\n",
+        service.address
+    ));
     std::fs::write(&home.config, text).unwrap();
     let on_postgres = [("HELVE_DATABASE_URL", url.as_str())];
     let served = home.serve(&on_postgres);

@@ -90,11 +90,8 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
     )
     .await?;
     if let Some(conversation) = conversation {
-        db.execute(
-            "UPDATE conversations SET active_run = $2 WHERE id = $1",
-            &[&conversation.0, &new.run.0],
-        )
-        .await?;
+        db.execute("UPDATE conversations SET active_run = $2 WHERE id = $1", &[&conversation.0, &new.run.0])
+            .await?;
     }
     shares::begin(db, new).await?;
     if let (Some(conversation), Some(message)) = (conversation, &new.message) {
@@ -208,10 +205,7 @@ async fn free(db: &Db<'_>, conversation: ConversationId, run: RunId) -> Result<(
 
 /// The run's conversation and last sequence number, if the batch's writer still owns it. Nobody else claims it before
 /// the transaction ends.
-async fn owned_run(
-    db: &Db<'_>,
-    batch: &Batch,
-) -> Result<Option<(Option<ConversationId>, u64)>, StoreError> {
+async fn owned_run(db: &Db<'_>, batch: &Batch) -> Result<Option<(Option<ConversationId>, u64)>, StoreError> {
     let sql = "SELECT conversation FROM runs WHERE id = $1 AND epoch = $2 FOR UPDATE";
     let Some(row) = db.first(sql, &[&batch.run.0, &int(batch.epoch)]).await? else { return Ok(None) };
     let conversation = column::<Option<Uuid>>(&row, "conversation")?.map(ConversationId);

@@ -25,10 +25,7 @@ pub(super) async fn keep(db: &Db<'_>, setup: &RunSetup) -> Result<i64, StoreErro
 }
 
 /// Forgets what only runs of this conversation were started with. They are deleted next.
-pub(in crate::postgres) async fn forget(
-    db: &Db<'_>,
-    conversation: ConversationId,
-) -> Result<(), StoreError> {
+pub(in crate::postgres) async fn forget(db: &Db<'_>, conversation: ConversationId) -> Result<(), StoreError> {
     // First the locks and then, with a newer view, the look at who else needs them.
     db.all(
         "SELECT id FROM setups WHERE id IN (SELECT setup_id FROM runs WHERE conversation = $1)

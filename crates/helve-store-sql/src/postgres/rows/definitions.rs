@@ -26,11 +26,7 @@ pub(super) async fn find(db: &Db<'_>, kind: RowKind, name: &str) -> Result<RowRe
     read(&row.ok_or(StoreError::NotFound(kind.as_str()))?, kind)
 }
 
-pub(super) async fn versions(
-    db: &Db<'_>,
-    kind: RowKind,
-    name: &str,
-) -> Result<Vec<RowRecord>, StoreError> {
+pub(super) async fn versions(db: &Db<'_>, kind: RowKind, name: &str) -> Result<Vec<RowRecord>, StoreError> {
     let sql = "SELECT * FROM definition_versions WHERE kind = $1 AND name = $2 ORDER BY version";
     db.all(sql, &[&kind.as_str(), &clean(name)]).await?.iter().map(|row| read(row, kind)).collect()
 }

@@ -49,7 +49,8 @@ pub(super) async fn approvals(
 }
 
 pub(super) async fn expired(db: &Db<'_>, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
-    let sql = "SELECT * FROM approvals WHERE state = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2";
+    let sql =
+        "SELECT * FROM approvals WHERE state = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2";
     db.all(sql, &[&now.0, &int(EXPIRED_MAX)]).await?.iter().map(read).collect()
 }
 

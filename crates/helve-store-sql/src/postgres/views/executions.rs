@@ -7,8 +7,7 @@ use tokio_postgres::Row;
 use super::runs::{add_scope, read_call};
 use crate::postgres::columns::{Conditions, Db, clean, column, int};
 
-const SELECT: &str =
-    "SELECT tool_calls.*, runs.agent FROM tool_calls JOIN runs ON runs.id = tool_calls.run";
+const SELECT: &str = "SELECT tool_calls.*, runs.agent FROM tool_calls JOIN runs ON runs.id = tool_calls.run";
 
 pub(super) async fn executions(
     db: &Db<'_>,
@@ -57,11 +56,7 @@ pub(super) async fn executions(
     db.all(&conditions.after(SELECT), conditions.values()).await?.iter().map(read).collect()
 }
 
-pub(super) async fn execution(
-    db: &Db<'_>,
-    scope: &Scope,
-    call: &CallId,
-) -> Result<Execution, StoreError> {
+pub(super) async fn execution(db: &Db<'_>, scope: &Scope, call: &CallId) -> Result<Execution, StoreError> {
     let id = call.to_string();
     let mut conditions = Conditions::default();
     conditions.add("tool_calls.run = {} AND tool_calls.id = {}", &[&call.run.0, &id]);

@@ -28,12 +28,7 @@ pub(in crate::postgres) async fn keep(db: &Db<'_>, batch: &Batch, at: Timestamp)
     Ok(())
 }
 
-pub(super) async fn file(
-    db: &Db<'_>,
-    scope: &Scope,
-    run: RunId,
-    id: &str,
-) -> Result<KeptFile, StoreError> {
+pub(super) async fn file(db: &Db<'_>, scope: &Scope, run: RunId, id: &str) -> Result<KeptFile, StoreError> {
     let id = clean(id);
     let mut conditions = Conditions::default();
     conditions.add("files.run = {} AND files.id = {}", &[&run.0, &id]);

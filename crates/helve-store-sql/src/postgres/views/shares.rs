@@ -23,11 +23,7 @@ pub(in crate::postgres) async fn begin(db: &Db<'_>, new: &NewRun) -> Result<(), 
 }
 
 /// Counts what is kept of a batch; `events` are its new ones alone.
-pub(in crate::postgres) async fn grow(
-    db: &Db<'_>,
-    batch: &Batch,
-    events: usize,
-) -> Result<(), StoreError> {
+pub(in crate::postgres) async fn grow(db: &Db<'_>, batch: &Batch, events: usize) -> Result<(), StoreError> {
     let wholes: usize = batch.wholes.iter().map(|whole| whole.text.len()).sum();
     let files: usize = batch.files.iter().map(|file| file.bytes.len()).sum();
     let message = batch.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
@@ -38,7 +34,6 @@ pub(in crate::postgres) async fn grow(
 
 /// Gives back what the runs of a conversation took up.
 pub(super) async fn give_back(db: &Db<'_>, id: ConversationId) -> Result<(), StoreError> {
-    let sql =
-        "DELETE FROM run_bytes WHERE (user_id, run) IN (SELECT user_id, id FROM runs WHERE conversation = $1)";
+    let sql = "DELETE FROM run_bytes WHERE (user_id, run) IN (SELECT user_id, id FROM runs WHERE conversation = $1)";
     db.execute(sql, &[&id.0]).await.map(drop)
 }

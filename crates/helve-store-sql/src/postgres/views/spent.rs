@@ -7,11 +7,7 @@ use tokio_postgres::Row;
 use crate::postgres::columns::{Db, int, number, optional_number};
 
 /// Adds to the sums of a run and of its conversation.
-pub(in crate::postgres) async fn add_spent(
-    db: &Db<'_>,
-    run: RunId,
-    spent: &Spent,
-) -> Result<(), StoreError> {
+pub(in crate::postgres) async fn add_spent(db: &Db<'_>, run: RunId, spent: &Spent) -> Result<(), StoreError> {
     let of_the_run =
         [("runs", "id = $1"), ("conversations", "id = (SELECT conversation FROM runs WHERE id = $1)")];
     for (table, which) in of_the_run {
