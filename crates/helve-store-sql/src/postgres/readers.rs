@@ -18,6 +18,10 @@ pub(super) struct Readers {
     pool: Pool,
 }
 
+/// How often a query that failed with its connection is asked.
+const TRIES_MAX: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// A connection that goes back to the pool only if it is known to be at rest: one that somebody stopped waiting for, or
 /// that failed, is closed.
 struct Held(Option<Object>);
@@ -50,7 +54,7 @@ impl Readers {
         arguments: A,
         look: Work<A, T>,
     ) -> Result<T, StoreError> {
-        let mut is_again = false;
+        let mut tries = 1;
         loop {
             let object = self.pool.get().await.map_err(|error| pool_error(&error))?;
             let held = Held(Some(object));
@@ -58,20 +62,18 @@ impl Readers {
                 return Err(StoreError::Unavailable("PostgreSQL: no connection".into()));
             };
             let db = Db { client, statements: &client.statement_cache };
-            let found = tokio::time::timeout(READ_MAX, look(&db, &arguments)).await;
-            let error = match found {
-                Err(_) => StoreError::Unavailable("PostgreSQL: a query took too long".into()),
-                Ok(Err(error @ StoreError::Unavailable(_))) => error,
+            match tokio::time::timeout(READ_MAX, look(&db, &arguments)).await {
+                Err(_) => return Err(StoreError::Unavailable("PostgreSQL: a query took too long".into())),
+                // The server may have ended its connections since they were used last; in a moment all are known.
+                Ok(Err(StoreError::Unavailable(_))) if tries < TRIES_MAX => tries += 1,
+                Ok(Err(error @ StoreError::Unavailable(_))) => return Err(error),
                 Ok(answer) => {
                     held.give_back();
                     return answer;
                 }
-            };
-            // The server may have been started again since the connection was used last.
-            if is_again || !client.is_closed() {
-                return Err(error);
             }
-            is_again = true;
+            drop(held);
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }
