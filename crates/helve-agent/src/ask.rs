@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use helve_dialect::{Language, Profile, Quotable, Reading, escape_output, escape_user_text};
-use helve_model::fleet::prompt_mode::{joined, said, supported_form, system_with_tools, turns_as_text};
+use helve_model::fleet::prompt_mode::{join_prompts, said, supported_form, system_with_tools, turns_as_text};
 use helve_model::{Form, FormSupport, ModelRequest, Needs, Turn};
 use helve_types::{Message, ModelParams, ToolChoice, ToolSpec};
 
@@ -59,7 +59,7 @@ impl<'a> Asking<'a> {
             None => ModelRequest {
                 system: match demand {
                     None => Cow::Borrowed(self.system),
-                    Some(demand) => Cow::Owned(joined(self.system, &demand)),
+                    Some(demand) => Cow::Owned(join_prompts(self.system, &demand)),
                 },
                 stable: header,
                 turns,
@@ -79,14 +79,14 @@ impl<'a> Asking<'a> {
                 // The tools are the same in every step, so they stand before what hooks add.
                 let whole = header == setup.system.len();
                 let (kept, changing) = self.system.split_at(if whole { header } else { self.system.len() });
-                let system = system_with_tools(kept, profile, &specs, self.run.text(), self.language());
+                let system = system_with_tools(kept, profile, &specs, self.run.input_text(), self.language());
                 let stable = if whole { system.len() } else { header };
                 let changing = Some(changing.trim_start()).filter(|changing| !changing.is_empty());
                 let more = changing.into_iter().chain(demand.as_deref());
                 ModelRequest {
-                    system: Cow::Owned(more.fold(system, |system, more| joined(&system, more))),
+                    system: Cow::Owned(more.fold(system, |system, more| join_prompts(&system, more))),
                     stable,
-                    turns: turns_as_text(turns, profile, &specs, self.run.text(), self.language()),
+                    turns: turns_as_text(turns, profile, &specs, self.run.input_text(), self.language()),
                     tools: vec![],
                     tool_choice: &NO_CHOICE,
                     params: self.params,

@@ -46,8 +46,8 @@ pub(crate) fn token(seal: &Seal, run: RunId, call: &CallId, by: &str, client: &s
     seal.mark(TOKEN, &[&run.to_string(), &call.to_string(), by, given, client])
 }
 
-/// By which a result is known when it comes again.
-pub(crate) fn mark(seal: &Seal, result: &Result<ToolOutput, Failure>) -> String {
+/// The keyed hash of a result: a result that is delivered twice is recognised by it.
+pub(crate) fn result_mark(seal: &Seal, result: &Result<ToolOutput, Failure>) -> String {
     match result {
         Ok(output) => {
             let data = output.data.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -75,5 +75,5 @@ pub(crate) fn judge(run: &Run, seal: &Seal, delivered: &ClientResult) -> Deliver
     if !seal.fits(result_token, TOKEN, &words) {
         return Delivery::Refused(CommandError::WrongToken);
     }
-    claim.judge(&mark(seal, result))
+    claim.judge(&result_mark(seal, result))
 }

@@ -204,7 +204,8 @@ impl Run {
         &self.setup
     }
 
-    pub fn text(&self) -> &str {
+    /// What the person wrote that began the run.
+    pub fn input_text(&self) -> &str {
         &self.text
     }
 

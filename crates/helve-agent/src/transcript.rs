@@ -88,7 +88,7 @@ pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_
                 turns.extend(message.parts.iter().filter_map(|part| unheard(part, at)));
             }
             let place = Place { message: history.len(), step: 0, output: Output::Stays };
-            turns.push(Placed { turn: Turn::User(Cow::Borrowed(run.text())), place });
+            turns.push(Placed { turn: Turn::User(Cow::Borrowed(run.input_text())), place });
             history.len()
         }
     };
@@ -108,7 +108,7 @@ fn message_turns<'a>(
         turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
-    let told = Told { shown, hints: LoopDetector::hints(message) };
+    let told = TranscriptContext { shown, hints: LoopDetector::hints(message) };
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
         if let Part::Said { step: Some(heard), text, .. } = first {
@@ -186,7 +186,7 @@ fn step_of(part: &Part) -> Option<u32> {
 }
 
 /// How a message's results are told.
-struct Told<'s> {
+struct TranscriptContext<'s> {
     shown: &'s Shown<'s>,
     /// What is pointed out with them, by their calls.
     hints: HashMap<&'s CallId, String>,
@@ -203,7 +203,7 @@ fn step_turns<'a>(
     parts: &'a [Part],
     own: Own<'a>,
     place: Place<'a>,
-    told: &Told<'_>,
+    told: &TranscriptContext<'_>,
     turns: &mut Vec<Placed<'a>>,
 ) {
     let mut text = Cow::Borrowed("");
@@ -243,7 +243,7 @@ fn call(tool: &ToolPart) -> TurnCall<'_> {
     TurnCall { id: name_of(tool), tool: written_name(tool), arguments: Cow::Borrowed(sound(&tool.input)) }
 }
 
-fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &Told<'_>) -> Placed<'a> {
+fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &TranscriptContext<'_>) -> Placed<'a> {
     let mut output = Output::Stays;
     let (mut text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
         (Some(said), _) => match told.shown.in_place_of(tool, said) {
@@ -289,7 +289,7 @@ fn name_of(tool: &ToolPart) -> Cow<'_, str> {
     tool.provider_id.as_deref().map_or_else(|| tool.call.to_string().into(), Cow::Borrowed)
 }
 
-/// Told to the model when nobody can say whether the effect happened.
+/// TranscriptContext to the model when nobody can say whether the effect happened.
 fn unknown(tool: &ToolPart) -> String {
     let cut_off = tool.cut_off.as_ref();
     let mut told = json!({

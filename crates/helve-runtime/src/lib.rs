@@ -230,9 +230,10 @@ impl Runtime {
         probe::recall_profiles(&self.shared).await
     }
 
-    /// Finds in the latest runs which model each user chose last. A model that an agent brings was nobody's choice.
-    pub async fn recall_choices(&self) -> Result<(), StoreError> {
-        probe::recall_choices(&self.shared).await
+    /// Loads from the latest runs which model each user chose last, which becomes their default. A model that came from
+    /// an agent does not count as chosen.
+    pub async fn load_user_model_choices(&self) -> Result<(), StoreError> {
+        probe::load_user_model_choices(&self.shared).await
     }
 
     /// How a user's budgets stand, and those that all share.

@@ -17,7 +17,7 @@ pub(crate) async fn recall_profiles(shared: &Shared) -> Result<(), StoreError> {
 }
 
 /// Finds in the latest runs which model each user chose last. A model that an agent brings was nobody's choice.
-pub(crate) async fn recall_choices(shared: &Shared) -> Result<(), StoreError> {
+pub(crate) async fn load_user_model_choices(shared: &Shared) -> Result<(), StoreError> {
     let latest =
         shared.env().store.runs(Scope::Everyone, RunFilter::default(), Page::first(RUNS_RECALLED)).await?;
     // The oldest first, so that the latest counts.

@@ -217,7 +217,7 @@ impl Shared {
         self.resume(slot, commands, ResumePermits { pass: Some(pass), trial: Some(trial) }, reason).await;
     }
 
-    /// Claims the run and puts a driver on it, if it can go on.
+    /// Claims the run and puts a driver on it, if it can go on. Returns whether a driver took it.
     pub(super) async fn resume(
         self: &Arc<Self>,
         slot: DriverSlot,
@@ -235,7 +235,7 @@ impl Shared {
         };
         self.env().world.fate.at("run.claimed");
         let is_direct_call = claimed.record.setup.input == RunInput::Call;
-        let Some(driver) = self.driver(claimed, commands, permits, reason).await else { return false };
+        let Some(driver) = self.build_driver(claimed, commands, permits, reason).await else { return false };
         if !is_direct_call {
             self.env().run_counters.resumed();
         }
@@ -253,8 +253,8 @@ impl Shared {
         }
     }
 
-    /// A driver for the run as its log tells it, or none if it must not go on.
-    async fn driver(
+    /// Builds a driver from the run's log, or none if the run is over or may not continue.
+    async fn build_driver(
         self: &Arc<Self>,
         claimed: Claimed,
         mut commands: UnboundedReceiver<Command>,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use helve_agent::{Agent, AgentSettings, DirectCall, Driver, DriverParts, Follower, Run, RunTools};
-use helve_model::fleet::prompt_mode::{joined, profile_of};
+use helve_model::fleet::prompt_mode::{join_prompts, profile_of};
 use helve_model::fleet::{ChooseError, Chosen, choose, list};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
@@ -242,7 +242,7 @@ impl Runtime {
             agent: settings.name.clone(),
             model,
             model_is_chosen: request.model.is_some(),
-            system: joined(&settings.system, request.system.as_deref().unwrap_or_default()),
+            system: join_prompts(&settings.system, request.system.as_deref().unwrap_or_default()),
             max_steps: settings.max_steps,
             tool_choice: request.tool_choice,
             tools: tools.pinned(),

@@ -91,7 +91,8 @@ impl SseReader {
             let end = memchr2(b'\n', b'\r', piece);
             let (text, rest) = piece.split_at(end.unwrap_or(piece.len()));
             self.event_bytes += text.len();
-            if self.event_bytes > self.event_bytes_max {
+            // An empty line ends the event, so the line end before it never makes the event too large.
+            if !text.is_empty() && self.event_bytes > self.event_bytes_max {
                 return self.fail();
             }
             self.line.extend_from_slice(text);

@@ -22,7 +22,6 @@ const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[
     ("crates/helve-lab/src/check/story.rs", "record_word", 91),
     ("crates/helve-tool-http/src/transform/jq/eval/call.rs", "make", 93),
     ("crates/helve-types/src/message.rs", "learn", 139),
-    ("crates/helve/src/commands/runs/story.rs", "words", 129),
     ("crates/helve/src/config.rs", "parse", 96),
 ];
 

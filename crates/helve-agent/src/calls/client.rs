@@ -6,7 +6,7 @@ use helve_tool::{ClientReport, Outcome};
 use helve_types::{CallId, Fact, Failure, FailureKind, Notice, Question, ToolCall, UserId};
 
 use super::Calls;
-use crate::client_results::{ClientClaim, ClientResult, judge, keep_late, mark, token};
+use crate::client_results::{ClientClaim, ClientResult, judge, keep_late, result_mark, token};
 use crate::command::{CommandError, Reply};
 use crate::drive::DriveError;
 use crate::driven::DrivenRun;
@@ -73,7 +73,7 @@ impl Calls {
             // The first one is not on record yet.
             Delivery::Counts if self.in_flight_calls.contains(&delivered.call) => Err(CommandError::Busy),
             Delivery::Counts => {
-                let mark = mark(seal, &delivered.result);
+                let mark = result_mark(seal, &delivered.result);
                 self.take_in(driven, delivered, mark, reply);
                 return Ok(());
             }

@@ -189,7 +189,7 @@ impl Call {
                 let repeats = self.question().is_some_and(Question::repeats);
                 match answer {
                     Answer::Approve { always: Some(always), .. } if repeats => {
-                        loops.excuse(&self.call, always)
+                        loops.exempt_from_loop_check(&self.call, always)
                     }
                     Answer::Outcome { .. } => loops.resolve_unknown(called.0, called.1),
                     _ => {}

@@ -39,7 +39,7 @@ pub(crate) struct LoopDetector {
     /// The last words, and how often they came in a row without a new result.
     words: Option<(Fingerprint, usize)>,
     /// Calls that a person wants made however often, by tool and conditions.
-    excused: Vec<(String, BTreeMap<String, Value>)>,
+    exempt: Vec<(String, BTreeMap<String, Value>)>,
 }
 
 /// The calls of one message that are settled. Equal ones with equal results are one.
@@ -166,20 +166,20 @@ impl LoopDetector {
         }
     }
 
-    /// A person who was asked about a call that repeats itself said always: for the rest of the run, calls like it are
-    /// made without asking, however far the consent reaches otherwise.
-    pub(super) fn excuse(&mut self, call: &ToolCall, always: &Always) {
-        self.excused.push((call.name.clone(), always.arguments.clone()));
+    /// Stops asking about calls like this one for the rest of the run, because a person who was asked about the
+    /// repetition said always. However far their consent reaches otherwise, this exemption ends with the run.
+    pub(super) fn exempt_from_loop_check(&mut self, call: &ToolCall, always: &Always) {
+        self.exempt.push((call.name.clone(), always.arguments.clone()));
     }
 
-    fn is_excused(&self, call: &ToolCall) -> bool {
+    fn is_exempt(&self, call: &ToolCall) -> bool {
         let arguments = || serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
-        self.excused.iter().any(|(tool, like)| *tool == call.name && fits_all(like, &arguments()))
+        self.exempt.iter().any(|(tool, like)| *tool == call.name && fits_all(like, &arguments()))
     }
 
     /// What to do about a call of a message.
     pub(super) fn verdict(&self, step: u32, call: &ToolCall) -> LoopVerdict {
-        if self.is_excused(call) {
+        if self.is_exempt(call) {
             return LoopVerdict::Continue;
         }
         let words = self.words.as_ref().map_or(0, |(_, times)| *times);
@@ -445,7 +445,10 @@ mod tests {
         }
         assert!(matches!(circles.verdict(5, &looks(1)), LoopVerdict::Ask(_)));
         let arguments = [("n".to_owned(), Value::from(1))].into();
-        circles.excuse(&looks(1), &Always { within: helve_types::Within::Run, arguments, days: None });
+        circles.exempt_from_loop_check(
+            &looks(1),
+            &Always { within: helve_types::Within::Run, arguments, days: None },
+        );
         for step in 5..=9 {
             assert_eq!(circles.verdict(step, &looks(1)), LoopVerdict::Continue);
             come(&mut circles, step, &looks(1), "x");
@@ -564,7 +567,7 @@ mod tests {
     fn a_person_who_speaks_ends_a_circle_but_not_what_they_said_before() {
         let (mut circles, look) = (LoopDetector::default(), call("look", "{}"));
         (1..=3).for_each(|step| come(&mut circles, step, &look, "x"));
-        circles.excuse(
+        circles.exempt_from_loop_check(
             &look,
             &Always { within: helve_types::Within::Run, arguments: BTreeMap::new(), days: None },
         );

@@ -175,7 +175,7 @@ impl ModelStep<'_> {
             None if self.driven().is_stopped() => return Ok(None),
             // What is longer than the model reads is not sent, where leaving out the oldest turns can make it fit.
             None => {
-                let note = left_out(helve_dialect::language_of(self.driven().run.text()));
+                let note = left_out(helve_dialect::language_of(self.driven().run.input_text()));
                 let is_too_long = window.is_some_and(|window| pruning.tokens_after > window.tokens);
                 (is_too_long && is_shorter(note))
                     .then(|| self.stands_for(&cut, note.into(), BY_NOBODY.into(), Usage::default(), None))

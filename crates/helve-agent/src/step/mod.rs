@@ -321,7 +321,7 @@ impl<'a> ModelStep<'a> {
     ) -> Result<(), DriveError> {
         let driven = self.driven();
         driven.shared.env.world.fate.at("model.heard");
-        message.model = self.stands_in(model);
+        message.model = self.fallback_name(model);
         message.fingerprint = driven.shared.models.fingerprint(model.name());
         message.params.clone_from(&self.terms.hooked.params);
         driven.journal.record(driven.run.record_message(message)).await?;
@@ -329,14 +329,14 @@ impl<'a> ModelStep<'a> {
         Ok(())
     }
 
-    /// The model's name, where it is not the run's own.
-    fn stands_in(&self, model: &dyn Model) -> Option<String> {
+    /// The name of a fallback model; none for the run's own, whose name is in the setup.
+    fn fallback_name(&self, model: &dyn Model) -> Option<String> {
         (model.name() != self.driven().run.setup().model).then(|| model.name().to_owned())
     }
 
     /// How a request wants the run's own model to call tools. One that stands in for it calls in its own way.
     fn wanted_mode(&self, model: &dyn Model) -> Option<Mode> {
-        self.driven().run.setup().mode.clone().filter(|_| self.stands_in(model).is_none())
+        self.driven().run.setup().mode.clone().filter(|_| self.fallback_name(model).is_none())
     }
 
     fn asked_mode(&self, model: &dyn Model) -> ToolMode {

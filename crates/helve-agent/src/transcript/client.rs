@@ -87,7 +87,7 @@ fn result<'a>(
 enum SpokenBetween<'a> {
     Text(&'a str),
     Tool { id: Option<&'a str>, text: &'a str },
-    Results { all: &'a str, given: Vec<Given<'a>>, is_used: bool },
+    Results { all: &'a str, given: Vec<WrittenResult<'a>>, is_used: bool },
     Used,
 }
 
@@ -96,7 +96,7 @@ impl<'a> SpokenBetween<'a> {
         let all = message.content.as_str();
         match message.role {
             ChatRole::Tool => Self::Tool { id: message.call_id.as_deref(), text: all },
-            ChatRole::User => match given_in(all) {
+            ChatRole::User => match parse_written_results(all) {
                 Some(given) => Self::Results { all, given, is_used: false },
                 None => Self::Text(all),
             },
@@ -135,7 +135,7 @@ impl<'a> SpokenBetween<'a> {
 }
 
 /// A result that the user brings.
-struct Given<'a> {
+struct WrittenResult<'a> {
     id: Cow<'a, str>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
@@ -146,11 +146,11 @@ struct Given<'a> {
 #[derive(Deserialize)]
 struct Wrapped<'a> {
     #[serde(borrow)]
-    tool_call_result: Brought<'a>,
+    tool_call_result: ResultFields<'a>,
 }
 
 #[derive(Deserialize)]
-struct Brought<'a> {
+struct ResultFields<'a> {
     #[serde(borrow, rename = "toolCallId", alias = "tool_call_id")]
     id: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -159,9 +159,9 @@ struct Brought<'a> {
     error: Option<&'a RawValue>,
 }
 
-impl<'a> Given<'a> {
-    fn new(whole: &'a RawValue) -> Option<Self> {
-        let Wrapped { tool_call_result: Brought { id, result, error } } =
+impl<'a> WrittenResult<'a> {
+    fn parse(whole: &'a RawValue) -> Option<Self> {
+        let Wrapped { tool_call_result: ResultFields { id, result, error } } =
             serde_json::from_str(whole.get()).ok()?;
         Some(Self { id, result, error, whole })
     }
@@ -183,21 +183,22 @@ fn text_of(value: &RawValue) -> Cow<'_, str> {
     serde_json::from_str::<String>(written).map_or(Cow::Borrowed(written), Cow::Owned)
 }
 
-/// The results that a message is made of; none if it says anything else as well.
-fn given_in(content: &str) -> Option<Vec<Given<'_>>> {
+/// Parses a message that consists of tool results only; none if it says anything else as well, because then it is
+/// shown to the model as it stands.
+fn parse_written_results(content: &str) -> Option<Vec<WrittenResult<'_>>> {
     if !content.contains("tool_call_result") {
         return None;
     }
     let mut given = vec![];
-    for value in serde_json::Deserializer::from_str(unfenced(content)).into_iter::<&RawValue>() {
+    for value in serde_json::Deserializer::from_str(strip_code_fence(content)).into_iter::<&RawValue>() {
         let value = value.ok()?;
         match serde_json::from_str::<Vec<&RawValue>>(value.get()) {
             Ok(several) => {
                 for one in several {
-                    given.push(Given::new(one)?);
+                    given.push(WrittenResult::parse(one)?);
                 }
             }
-            Err(_) => given.push(Given::new(value)?),
+            Err(_) => given.push(WrittenResult::parse(value)?),
         }
     }
     (!given.is_empty()).then_some(given)
@@ -205,11 +206,11 @@ fn given_in(content: &str) -> Option<Vec<Given<'_>>> {
 
 /// Whether what a user says is nothing but results of calls.
 pub(crate) fn brings_results(content: &str) -> bool {
-    given_in(content).is_some()
+    parse_written_results(content).is_some()
 }
 
 /// The text inside of a code fence, if it is all in one.
-fn unfenced(content: &str) -> &str {
+fn strip_code_fence(content: &str) -> &str {
     let text = content.trim();
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let inside = inside.and_then(|inside| inside.split_once('\n'));

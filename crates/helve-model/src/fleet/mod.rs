@@ -156,8 +156,8 @@ impl Models {
         self.default.read().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
     }
 
-    /// The operator named the default: it holds for everybody, whatever they used last.
-    pub fn fix_default(&mut self) {
+    /// Keeps the default for all users, whichever model they used last, because the operator named it.
+    pub fn pin_default(&mut self) {
         self.default_is_fixed = true;
     }
 

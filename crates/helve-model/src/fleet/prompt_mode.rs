@@ -21,10 +21,11 @@ pub fn system_with_tools(
         return system.to_owned();
     }
     let introduction = profile.introduction(specs, question, language);
-    joined(system, &introduction)
+    join_prompts(system, &introduction)
 }
 
-pub fn joined(system: &str, more: &str) -> String {
+/// Two parts of a system prompt as one; an empty part leaves no blank lines.
+pub fn join_prompts(system: &str, more: &str) -> String {
     match (system, more) {
         (only, "") | ("", only) => only.to_owned(),
         (system, more) => format!("{system}\n\n{more}"),

@@ -189,7 +189,7 @@ async fn a_tool_learns_the_id_of_the_http_request_that_its_call_comes_from() {
     assert!(chat.contains("request mine-7"), "{chat}");
     let call = send("/api/tools/tell/call", json!({"arguments": {"q": "x"}})).await;
     assert!(call.contains("request mine-7"), "{call}");
-    let made = server.post("/api/tools/execute", json!({"tool": "tell", "q": "x"})).await;
+    let made = server.post("/api/tools/execute", json!({"tool": "tell", "q": "y"})).await;
     let id = made.headers()["x-request-id"].to_str().unwrap().to_owned();
     assert_eq!(made.text().await.unwrap(), format!("request {id}"));
 }

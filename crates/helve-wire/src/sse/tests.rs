@@ -1,3 +1,5 @@
+//! The reader in pieces of every size, and what the writer writes read back.
+
 use super::*;
 
 const MAX: usize = 64;

@@ -66,7 +66,7 @@ pub(super) fn models(config: &Config, maker: &ModelMaker) -> anyhow::Result<(Mod
     }
     models.set_default(config.default_model.clone());
     if config.default_is_named {
-        models.fix_default();
+        models.pin_default();
     }
     models.set_currency(config.prices.currency.clone());
     Ok((models, over_http))

@@ -83,7 +83,7 @@ async fn look(config: &Config) -> anyhow::Result<Assembly> {
 
 async fn all(assembly: &Assembly) -> anyhow::Result<ModelList> {
     assembly.runtime.recall_profiles().await?;
-    assembly.runtime.recall_choices().await?;
+    assembly.runtime.load_user_model_choices().await?;
     Ok(model_list(&assembly.runtime, &*problems(assembly), &UserId::parse("local")?))
 }
 

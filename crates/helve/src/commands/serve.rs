@@ -145,7 +145,7 @@ impl Serving {
             .recall_profiles()
             .await
             .with_context(|| tr!("the profiles of the models cannot be read"))?;
-        assembly.runtime.recall_choices().await.with_context(|| tr!("the runs cannot be read"))?;
+        assembly.runtime.load_user_model_choices().await.with_context(|| tr!("the runs cannot be read"))?;
         app.set_ready();
         announce(config, address);
         let watch = (take == Take::Up).then(|| watch(&assembly, &app, &stop));

@@ -50,7 +50,7 @@ impl<'a> World<'a> {
     fn check(&self) -> Result<(), String> {
         let turns = transcript(&self.history, &self.run, M);
         check_valid(&turns)?;
-        let said = |turn: &Turn<'_>| matches!(turn, Turn::User(text) if text.contains(self.run.text()));
+        let said = |turn: &Turn<'_>| matches!(turn, Turn::User(text) if text.contains(self.run.input_text()));
         if !turns.iter().any(said) || !matches!(turns.first(), Some(Turn::User(_))) {
             return Err(format!("what the person said is gone: {turns:?}"));
         }
@@ -87,7 +87,7 @@ impl<'a> World<'a> {
                 let mut message = self.run.message().clone();
                 message.id = MessageId(Uuid::from_u128(1_000 + self.facts as u128));
                 let asked = MessageId(Uuid::from_u128(2_000 + self.facts as u128));
-                self.history.push(Message::user(asked, Timestamp(0), self.run.text()));
+                self.history.push(Message::user(asked, Timestamp(0), self.run.input_text()));
                 self.history.push(message);
                 self.run = begin(self.facts as u128 + 1);
                 self.facts += 1;

@@ -1,9 +1,9 @@
 //! A question as a person reads it: whole, and with nothing in it that the terminal would obey.
 
-use helve_types::{About, Answer, ApprovalKind, Effect, OutcomeAnswer, Question, Timestamp, Within};
+use helve_types::{About, Answer, ApprovalKind, Effect, Notice, OutcomeAnswer, Question, Timestamp, Within};
 
 use crate::client::{Approval, ApprovalState, in_gutter, line, when};
-use crate::i18n::tr;
+use crate::i18n::{Language, language, tr};
 use crate::output::padded;
 
 /// Longer ones are cut in lists, where they are only a reminder.
@@ -33,7 +33,7 @@ pub(crate) fn what(question: &Question) -> String {
     if let Some(call) = call {
         shown += &fields(&[(tr!("tool"), line(&call.tool)), (tr!("effect"), effect(call.effect))]);
     }
-    shown += &fields(&[(tr!("because"), line(&question.because))]);
+    shown += &fields(&[(tr!("because"), line(&because(question, language())))]);
     let (sent_at, checked) = match &question.about {
         About::Outcome { sent_at, checked, .. } => (*sent_at, checked.as_ref()),
         About::Permission { .. } | About::Budget => (None, None),
@@ -42,8 +42,10 @@ pub(crate) fn what(question: &Question) -> String {
         shown +=
             &fields(&[(tr!("sent"), tr!("{when}; it may or may not have happened", when = when(sent_at)))]);
     }
-    for warning in call.map_or(&[][..], |call| &call.warnings) {
-        shown += &fields(&[(tr!("WARNING"), line(warning))]);
+    for (at, warning) in call.map_or(&[][..], |call| &call.warnings).iter().enumerate() {
+        let caution = call.and_then(|call| call.cautions.get(at)).map(std::slice::from_ref);
+        let warning = in_language(warning, caution.unwrap_or_default(), language());
+        shown += &fields(&[(tr!("WARNING"), line(&warning))]);
     }
     for (name, text) in [
         (tr!("arguments"), call.map(|call| &call.arguments)),
@@ -55,6 +57,20 @@ pub(crate) fn what(question: &Question) -> String {
         }
     }
     shown
+}
+
+/// Why a person is asked, in the reader's language.
+pub(crate) fn because(question: &Question, language: Language) -> String {
+    in_language(&question.because, &question.reasons, language)
+}
+
+/// The server's sentence is English; where another language is chosen, the notices say the same in it.
+fn in_language(english: &str, notices: &[Notice], language: Language) -> String {
+    if language == Language::English || notices.is_empty() {
+        return english.to_owned();
+    }
+    let sentences = notices.iter().map(|notice| notice.sentence(helve_types::Language::Chinese));
+    sentences.collect::<Option<Vec<_>>>().map_or_else(|| english.to_owned(), |all| all.join(""))
 }
 
 fn fields(fields: &[(String, String)]) -> String {
@@ -223,6 +239,17 @@ mod tests {
               | effect    read
         "#]]
         .assert_eq(&card(&asked(), Timestamp(0)));
+    }
+
+    #[test]
+    fn a_chinese_reader_is_told_in_chinese_why_a_person_is_asked() {
+        let mut question = asked().question;
+        question.reasons = vec![Notice::asks_for_lasting_change()];
+        assert_eq!(because(&question, Language::English), "it changes something");
+        let chinese = because(&question, Language::Chinese);
+        assert!(!chinese.is_empty() && !chinese.contains(|c: char| c.is_ascii_alphabetic()), "{chinese}");
+        question.reasons.clear();
+        assert_eq!(because(&question, Language::Chinese), "it changes something");
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl Examined {
         let config = &*self.config;
         self.discovery.look_nearby(&self.runtime).await;
         let mut findings = databases::own(self).await;
-        if let Err(error) = self.runtime.recall_choices().await {
+        if let Err(error) = self.runtime.load_user_model_choices().await {
             findings.push(Finding::note(error.to_string()));
         }
         findings.push(self.access().await);

@@ -6,7 +6,7 @@ use helve_types::{
 
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
 use crate::commands::approvals::card;
-use crate::i18n::tr;
+use crate::i18n::{language, tr};
 use crate::output::padded;
 
 /// Of an output so much is shown here; the model may have read more.
@@ -67,6 +67,73 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
         Fact::ReasoningFinished { text, .. } => (tr!("thought"), Words::Text(text.clone())),
         Fact::TextFinished { text, .. } => (tr!("model"), Words::Text(text.clone())),
         Fact::TextCutOff { text, .. } => (tr!("cut off"), Words::Text(text.clone())),
+        Fact::ApprovalAsked(question) => {
+            let what = match question.call() {
+                Some(call) => format!("{} {}", number(&call.id), line(&call.tool)),
+                None => tr!("about the run"),
+            };
+            (
+                tr!("asked"),
+                Words::Line(format!(
+                    "{} {what}: {}",
+                    question.approval,
+                    line(&card::because(question, language()))
+                )),
+            )
+        }
+        Fact::ApprovalAnswered { approval, answer, by, .. } => (
+            tr!("answered"),
+            Words::Line(tr!(
+                "{approval} by {who}: {answer}",
+                approval = approval,
+                who = line(by),
+                answer = card::said(answer)
+            )),
+        ),
+        Fact::MessageQueued { text, by, .. } => {
+            (tr!("person"), Words::Both(tr!("{who}, during the run", who = line(by)), text.clone()))
+        }
+        Fact::BudgetSpent { because, .. } => (tr!("budget"), said(because)),
+        Fact::HistoryCompacted(_) => {
+            (tr!("shortened"), Words::Line(tr!("earlier messages are shortened for the model")))
+        }
+        Fact::StepFinished { step, reason, usage, model, .. } => {
+            let model = model.as_ref().map(|name| tr!(" by {who}", who = line(name))).unwrap_or_default();
+            let (input, output) = (usage.input_tokens, usage.output_tokens);
+            let why = reason_words(*reason);
+            (
+                tr!("step"),
+                Words::Line(tr!(
+                    "{step}{model}{why}, {input} tokens in, {output} out",
+                    step = step,
+                    model = model,
+                    why = why,
+                    input = input,
+                    output = output
+                )),
+            )
+        }
+        Fact::StepSnapshot(snapshot) => (tr!("snapshot"), Words::Line(snapshot_words(snapshot))),
+        Fact::RunWaiting { state, .. } => (tr!("waits"), Words::Line(state_word(*state))),
+        Fact::RunResumed { resume: 0 } => (tr!("taken up"), Words::Line(tr!("at the request of a person"))),
+        Fact::RunResumed { resume } => (
+            tr!("taken up"),
+            Words::Line(tr!("after the server stopped, attempt {attempt}", attempt = resume)),
+        ),
+        Fact::RunFinished { ending } => (tr!("end"), Words::Line(ending_words(*ending))),
+        Fact::RunFailed { code, message } => {
+            (tr!("FAILED"), Words::Line(format!("{}: {}", line(code), line(message))))
+        }
+        Fact::RunCancelled(cancelled) => {
+            (tr!("stopped"), Words::Line(tr!("by {who}", who = line(&cancelled.by))))
+        }
+        _ => return call_words(fact),
+    })
+}
+
+/// The words of a fact about a call; none for facts that people are not shown.
+fn call_words(fact: &Fact) -> Option<(String, Words)> {
+    Some(match fact {
         Fact::ToolRequested { call, tool, arguments, .. } => {
             (tr!("call"), Words::Both(format!("{} {}", number(call), line(tool)), arguments.clone()))
         }
@@ -130,60 +197,7 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
         Fact::ToolLate { call, .. } => {
             (tr!("late"), Words::Line(tr!("{call} came after the end", call = number(call))))
         }
-        Fact::ApprovalAsked(question) => {
-            let what = match question.call() {
-                Some(call) => format!("{} {}", number(&call.id), line(&call.tool)),
-                None => tr!("about the run"),
-            };
-            (tr!("asked"), Words::Line(format!("{} {what}: {}", question.approval, line(&question.because))))
-        }
-        Fact::ApprovalAnswered { approval, answer, by, .. } => (
-            tr!("answered"),
-            Words::Line(tr!(
-                "{approval} by {who}: {answer}",
-                approval = approval,
-                who = line(by),
-                answer = card::said(answer)
-            )),
-        ),
-        Fact::MessageQueued { text, by, .. } => {
-            (tr!("person"), Words::Both(tr!("{who}, during the run", who = line(by)), text.clone()))
-        }
-        Fact::BudgetSpent { because, .. } => (tr!("budget"), said(because)),
-        Fact::HistoryCompacted(_) => {
-            (tr!("shortened"), Words::Line(tr!("earlier messages are shortened for the model")))
-        }
-        Fact::StepFinished { step, reason, usage, model, .. } => {
-            let model = model.as_ref().map(|name| tr!(" by {who}", who = line(name))).unwrap_or_default();
-            let (input, output) = (usage.input_tokens, usage.output_tokens);
-            let why = reason_words(*reason);
-            (
-                tr!("step"),
-                Words::Line(tr!(
-                    "{step}{model}{why}, {input} tokens in, {output} out",
-                    step = step,
-                    model = model,
-                    why = why,
-                    input = input,
-                    output = output
-                )),
-            )
-        }
-        Fact::StepSnapshot(snapshot) => (tr!("snapshot"), Words::Line(snapshot_words(snapshot))),
-        Fact::RunWaiting { state, .. } => (tr!("waits"), Words::Line(state_word(*state))),
-        Fact::RunResumed { resume: 0 } => (tr!("taken up"), Words::Line(tr!("at the request of a person"))),
-        Fact::RunResumed { resume } => (
-            tr!("taken up"),
-            Words::Line(tr!("after the server stopped, attempt {attempt}", attempt = resume)),
-        ),
-        Fact::RunFinished { ending } => (tr!("end"), Words::Line(ending_words(*ending))),
-        Fact::RunFailed { code, message } => {
-            (tr!("FAILED"), Words::Line(format!("{}: {}", line(code), line(message))))
-        }
-        Fact::RunCancelled(cancelled) => {
-            (tr!("stopped"), Words::Line(tr!("by {who}", who = line(&cancelled.by))))
-        }
-        Fact::MessageTaken { .. } => return None,
+        _ => return None,
     })
 }
 

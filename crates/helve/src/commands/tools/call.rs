@@ -82,6 +82,11 @@ async fn call_there(client: &Client, given: CallArgs) -> anyhow::Result<ExitCode
 async fn unknown_there(client: &Client, name: &str) -> String {
     let listed: Value = client.get("/api/tools", &[]).await.unwrap_or_default();
     let tools = listed["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let listed = tools.iter().find(|tool| tool["name"].as_str() == Some(name));
+    // A tool that is listed and cannot be called says why; its name is not the mistake.
+    if let Some(problem) = listed.and_then(|tool| tool["problem"].as_str()) {
+        return tr!("tool `{name}` cannot be used: {problem}", name = line(name), problem = line(problem));
+    }
     unknown_tool(name, tools.iter().filter_map(|tool| tool["name"].as_str()))
 }
 
