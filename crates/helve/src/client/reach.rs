@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use helve_store::{Access, Store};
 use helve_store_sql::{DataDir, DataDirError, Syncs};
 use helve_types::{World, hex};
 use secrecy::{ExposeSecret, SecretString};
