@@ -111,6 +111,7 @@ impl Bench {
             run: started.run,
             conversation: None,
             message: None,
+            request_id: None,
             call: call.id.clone(),
             user: UserId("bench".into()),
             agent: "default".into(),

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, ask, card, finished, openAgain, openPage, shows } from './browser';
+import { answer, ask, card, finished, openAgain, openPage, press, shows } from './browser';
 import { type OddWorld, startOddWorld } from './odd-world';
 
 const QUESTION = 'remember that the meeting is at nine';
@@ -26,9 +26,9 @@ function isInView(locator: Locator): Promise<boolean> {
   );
 }
 
-/** Clicks once the decision may be taken; Playwright waits until the button is active. */
+/** Clicks once the decision may be taken; Playwright waits until the button is active, which it is in view only. */
 async function click(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name, exact: true }).click();
+  await press(page.getByRole('button', { name, exact: true }));
 }
 
 describe('a call that changes something', () => {
@@ -90,8 +90,6 @@ describe('a call that changes something', () => {
     await shows(page.getByText(/the question stays open: .*"text" is a required property/));
     expect(await editor.inputValue()).toBe('{"nope": 1}');
     await editor.fill('{"text": "the meeting is at ten"}');
-    // The opened message has pushed the button out of view, where its pause does not run.
-    await page.getByRole('button', { name: 'Allow as edited', exact: true }).scrollIntoViewIfNeeded();
     await click(page, 'Allow as edited');
     await finished(page);
     await shows(page.getByText(/^Edited and allowed by/));
@@ -192,7 +190,7 @@ test.each(PHONES)('a field that is long is seen to be cut on a phone held $held'
   const page = await openPage('/', { viewport: { width, height }, isMobile: true, hasTouch: true });
   await ask(page, `remember ${'the meeting is at nine and takes long '.repeat(60)}and ends`);
   await shows(question(page).getByText('There is more than is shown.'));
-  await question(page).getByRole('button', { name: 'Show all' }).click();
+  await press(question(page).getByRole('button', { name: 'Show all' }));
   await shows(
     question(page)
       .getByRole('definition')
@@ -213,7 +211,7 @@ test('what is decided about is never out of sight without a word beside the butt
   await allow.scrollIntoViewIfNeeded();
   await page.locator('[data-dwell="ready"]').waitFor({ state: 'attached' });
   await expect.poll(() => said.isVisible()).toBe(true);
-  await question(page).getByRole('button', { name: 'Show it' }).click();
+  await press(question(page).getByRole('button', { name: 'Show it' }));
   await expect.poll(() => said.isVisible()).toBe(false);
   expect(await isInView(shown)).toBe(true);
   // Where there is no room for both, the buttons wait until they are in view again.
@@ -251,10 +249,10 @@ describe('odd questions', () => {
     const page = await openOdd();
     await ask(page, 'two notes');
     await shows(question(page).nth(1));
-    await question(page).nth(1).getByRole('button', { name: 'Allow', exact: true }).click();
+    await press(question(page).nth(1).getByRole('button', { name: 'Allow', exact: true }));
     await shows(page.getByText('Allowed by you'));
     expect(await question(page).count()).toBe(1);
-    await question(page).getByRole('button', { name: 'Allow', exact: true }).click();
+    await press(question(page).getByRole('button', { name: 'Allow', exact: true }));
     await finished(page);
     expect(await card(page, /note: Done/i).count()).toBe(2);
   });
@@ -264,8 +262,8 @@ describe('odd questions', () => {
     await ask(page, 'two notes');
     await shows(question(page).nth(1));
     const first = question(page).first();
-    await first.getByRole('button', { name: 'Always allow…', exact: true }).click();
-    await first.getByRole('button', { name: 'Allow, and do not ask again', exact: true }).click();
+    await press(first.getByRole('button', { name: 'Always allow…', exact: true }));
+    await press(first.getByRole('button', { name: 'Allow, and do not ask again', exact: true }));
     await finished(page);
     expect(await question(page).count()).toBe(0);
     expect(await card(page, /note: Done/i).count()).toBe(2);
@@ -279,8 +277,7 @@ describe('odd questions', () => {
     // This window hears of the questions, and of nothing after them: the other one answers meanwhile.
     let hasHeard = false;
     await page.route('**/events', async (route) => {
-      // The next connection is open and says nothing.
-      if (hasHeard) return;
+      if (hasHeard) return route.abort();
       hasHeard = true;
       const body = await untilAsked(route.request().url(), 2);
       return route.fulfill({ contentType: 'text/event-stream', body });
@@ -297,12 +294,35 @@ describe('odd questions', () => {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
     });
-    await question(page).first().getByRole('button', { name: 'Allow', exact: true }).click();
-    await shows(page.getByText(/^Somebody else answered first\. Rejected by/));
+    await press(question(page).first().getByRole('button', { name: 'Allow', exact: true }));
+    const late = page.getByText(/^Somebody else answered first\. Rejected by/);
+    await shows(late);
+    // The connection is tried again and again; each time the server is found up, the catalog is read anew.
+    await page.waitForResponse(/\/api\/tools$/);
+    await page.waitForTimeout(300);
+    expect(await late.isVisible()).toBe(true);
     await page.unroute('**/events');
-    await page.reload();
-    await page.getByRole('button', { name: 'Allow', exact: true }).scrollIntoViewIfNeeded();
     await click(page, 'Allow');
+    await finished(page);
+  });
+
+  test('an answer that is half written stays when the connection was lost meanwhile', async () => {
+    const page = await openOdd();
+    await ask(page, 'two notes');
+    await shows(question(page).nth(1));
+    await press(question(page).first().getByRole('button', { name: 'Reject…' }));
+    const reason = page.getByRole('textbox', { name: /Reason/ });
+    await reason.fill('not today');
+    const readAgain = page.waitForResponse(/\/api\/tools$/);
+    // A request that does not get through: the page looks whether the server is there, and reads the catalog anew.
+    await page.route('**/api/approvals?*', (route) => route.abort());
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+    await readAgain;
+    await page.waitForTimeout(300);
+    expect(await reason.inputValue()).toBe('not today');
+    await page.unroute('**/api/approvals?*');
+    await click(page, 'Reject');
+    await press(question(page).getByRole('button', { name: 'Allow', exact: true }));
     await finished(page);
   });
 
@@ -312,7 +332,7 @@ describe('odd questions', () => {
     await shows(question(page));
     // It is seen that there is more, and all of it can be seen.
     await shows(question(page).getByText('There is more than is shown.'));
-    await question(page).getByRole('button', { name: 'Show all' }).click();
+    await press(question(page).getByRole('button', { name: 'Show all' }));
     expect(await question(page).getByText('There is more than is shown.').count()).toBe(0);
     expect(await question(page).getByRole('definition').innerText()).toContain('invoiceU+202Egpj.exe <img');
     await question(page).getByText('Exactly what will be sent').click();

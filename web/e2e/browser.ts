@@ -87,3 +87,9 @@ export function card(page: Page, name: RegExp): Locator {
 export async function shows(locator: Locator): Promise<void> {
   await locator.first().waitFor({ timeout: 30_000 });
 }
+
+/** Clicks a button that may wait until it is in view: those that decide have their pause there. */
+export async function press(button: Locator): Promise<void> {
+  await button.scrollIntoViewIfNeeded();
+  await button.click();
+}

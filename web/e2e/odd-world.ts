@@ -7,6 +7,9 @@ import { type TestServer, startServer } from './server';
 /** What the model says when it is asked to speak slowly. */
 export const WORDS = Array.from({ length: 400 }, (_, n) => `word${n}`);
 
+/** The tools that do not come with Helve. */
+export const ADDED = new Set(['outbox', 'send_mail', 'slow_reading', 'glance', 'barometer', 'report', 'dot']);
+
 const WORD_MS = 12;
 
 /** So long a slow tool takes. */
@@ -24,6 +27,17 @@ const HOSTILE = [
   'The end of it.',
 ].join('\n\n');
 
+/** A picture of one pixel. */
+const DOT = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** How often something was glanced at. */
+let glances = 0;
+let hasGlanced = false;
+const isGlancedAt = () => glances > 0;
+
 type Call = [name: string, input: object];
 
 /** What it calls, after so many results. */
@@ -33,6 +47,8 @@ function callsFor(text: string, results: number): Call[] {
   if (results > 0) return [];
   if (/read the outbox|读发件箱|send out what you read|读完再发/.test(text)) return [['outbox', {}]];
   if (/read slowly|慢慢读/.test(text)) return [['slow_reading', {}]];
+  if (/read the pressure|读气压/.test(text)) return [['barometer', {}]];
+  if (/bring the files|取文件/.test(text)) return ['report', 'dot'].map((name) => [name, {}]);
   if (/two fields wrong|填错/.test(text))
     return [['send_mail', { subject: 'A subject that is much too long', copies: 50 }]];
   if (/unknown tool|没有的工具/.test(text)) return [['no_such_thing', {}]];
@@ -66,7 +82,21 @@ async function speak({ model, messages }: Asked, response: ServerResponse): Prom
   }));
   if (/break down|中断/.test(text) && results === 0) {
     send({ role: 'assistant', content: 'I begin, and then ' });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await pause(300);
+    response.destroy();
+    return;
+  }
+  if (/glance at it early|提前看一眼/.test(text) && !hasGlanced) {
+    // The message breaks off once the first of its calls was sent; it is complete where the second begins.
+    hasGlanced = true;
+    const call = (index: number) => ({
+      tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'glance', arguments: '{}' } }],
+    });
+    send({ role: 'assistant', content: 'I look, and ' });
+    send(call(0));
+    send(call(1));
+    for (let waited = 0; !isGlancedAt() && waited < 5_000; waited += 20) await pause(20);
+    await pause(300);
     response.destroy();
     return;
   }
@@ -75,15 +105,21 @@ async function speak({ model, messages }: Asked, response: ServerResponse): Prom
   } else if (/slowly|慢慢/.test(text)) {
     for (const word of WORDS) {
       send({ content: `${word} ` });
-      await new Promise((resolve) => setTimeout(resolve, WORD_MS));
+      await pause(WORD_MS);
       if (response.destroyed) return;
     }
   } else {
     send({ role: 'assistant', content: text.includes('hostile markdown') ? HOSTILE : 'That was all.' });
   }
-  const usage = { prompt_tokens: 40, completion_tokens: 6, total_tokens: 46 };
+  // The narrow one counts what it reads.
+  const read = model === 'n' ? JSON.stringify(messages).length : 40;
+  const usage = { prompt_tokens: read, completion_tokens: 6, total_tokens: read + 6 };
   send({}, calls.length > 0 ? 'tool_calls' : 'stop', { usage });
   response.end('data: [DONE]\n\n');
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 export interface OddWorld {
@@ -94,17 +130,35 @@ export interface OddWorld {
   close: () => Promise<void>;
 }
 
-export async function startOddWorld(token?: string): Promise<OddWorld> {
+/** `more` makes configuration beside its own, of the lines that lead to its model server. */
+export async function startOddWorld(more: (common: string) => string = () => ''): Promise<OddWorld> {
   const model = await startOutside((request, response) => {
     let body = '';
     request.on('data', (piece: Buffer) => (body += piece.toString()));
     request.on('end', () => void speak(JSON.parse(body) as Asked, response));
   });
+  let pressures = 0;
   const post = await startOutside((request, response) => {
     // A mail is taken, and nobody ever hears of it.
     if (request.method === 'POST') return void request.on('end', () => request.socket.destroy()).resume();
-    const answer = () => response.writeHead(200, { 'Content-Type': 'text/plain' }).end('1 mail');
-    return request.url === '/slow' ? void setTimeout(answer, SLOW_MS) : answer();
+    const answer = (status = 200, text = '1 mail') =>
+      response.writeHead(status, { 'Content-Type': 'text/plain' }).end(text);
+    switch (request.url) {
+      case '/slow':
+        return void setTimeout(answer, SLOW_MS);
+      case '/glance':
+        glances += 1;
+        return answer();
+      case '/pressure':
+        pressures += 1;
+        return pressures === 1 ? answer(200, '1013 hPa') : answer(500, 'The barometer fell down.');
+      case '/report.pdf':
+        return response.writeHead(200, { 'Content-Type': 'application/pdf' }).end('%PDF-1.4 a report\n');
+      case '/dot.png':
+        return response.writeHead(200, { 'Content-Type': 'image/png' }).end(DOT);
+      default:
+        return answer();
+    }
   });
   const links: string[] = [];
   const webhook = await startOutside((request, response) => {
@@ -115,14 +169,14 @@ export async function startOddWorld(token?: string): Promise<OddWorld> {
       response.writeHead(204).end();
     });
   });
-  const server = await startServer({ config: config(model, post, webhook), ...(token !== undefined && { token }) });
-  if (token === undefined) await addMail(server, post);
+  const server = await startServer({ config: config(model, post, webhook, more) });
+  await addTools(server, post);
   const outsides = [model, post, webhook];
   const close = async () => void (await Promise.all([server.close(), ...outsides.map((one) => one.close())]));
   return { server, url: server.url, links, close };
 }
 
-function config(model: Outside, post: Outside, webhook: Outside): string {
+function config(model: Outside, post: Outside, webhook: Outside, more: (common: string) => string): string {
   const common = `protocol = "openai_chat"\nbase_url = "http://${model.host}/v1"\ntools = "native"\nprobe = false`;
   return `
     default_model = "odd"
@@ -162,10 +216,11 @@ function config(model: Outside, post: Outside, webhook: Outside): string {
     [approvals]
     webhook = "http://${webhook.host}/asked"
     [egress]
-    allow = ["${post.host}"]`;
+    allow = ["${post.host}"]
+    ${more(common)}`;
 }
 
-async function addMail(server: TestServer, post: Outside): Promise<void> {
+async function addTools(server: TestServer, post: Outside): Promise<void> {
   const parameters = {
     type: 'object',
     properties: {
@@ -178,6 +233,17 @@ async function addMail(server: TestServer, post: Outside): Promise<void> {
   const cache = { ttl_ms: 60_000, scope: 'user' };
   await addTool(server, { name: 'outbox', description: 'Looks into the outbox.', parameters, endpoint, cache });
   const slow = { url: `http://${post.host}/slow`, method: 'GET' };
+  const reads = {
+    glance: ['Glances.', 'glance'],
+    barometer: ['Reads the pressure.', 'pressure'],
+    report: ['Brings the report.', 'report.pdf'],
+    dot: ['Brings the picture.', 'dot.png'],
+  };
+  for (const [name, [description, path]] of Object.entries(reads)) {
+    const more = name === 'barometer' ? { attempts: 1, fallback: { last_good_ms: 3_600_000 } } : {};
+    const readFrom = { url: `http://${post.host}/${path}`, method: 'GET' };
+    await addTool(server, { name, description, endpoint: readFrom, ...more });
+  }
   await addTool(server, { name: 'slow_reading', description: 'Reads slowly.', endpoint: slow });
   await addTool(server, {
     name: 'send_mail',

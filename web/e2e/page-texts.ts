@@ -7,8 +7,10 @@ import { zh } from '@/lib/i18n/zh';
 /** Names that are the same in every language: of products and formats, and of what the tests have set up. */
 const NAMES = new Set(
   `Helve JavaScript JSON Cookie SQL CSV Shift Python Markdown English helve token create TAVILY_API_KEY HTTP POST GET
-  local link default demo odd house small volcano desk silent brief thorough hermes m gpt mini qwen down calculator time
-  outbox call operator allowance Ctrl O UTC images ms kB MB GB doubao`.split(/\s+/),
+  local link default demo odd house small volcano desk silent narrow strict brief thorough hermes m gpt mini qwen down
+  calculator time glance barometer report dot outbox call operator allowance Ctrl O UTC images ms B kB MB GB doubao`.split(
+    /\s+/,
+  ),
 );
 
 /** Words in Latin letters; tools, variables, files, addresses and ids are names. */

@@ -1,22 +1,38 @@
-// Makes the sentences of codes for the page, a file for each language, from the list that the Rust crates test against.
+// Makes the texts that the page shares with the server, a file for each language: the sentences of codes, and the words
+// for tools that come with Helve. The Rust crates read the same lists.
 // With --check nothing is written; a stale file is an error.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 
-const LIST = new URL('../../fixtures/codes.json', import.meta.url);
 const LANGUAGES = ['en', 'zh'];
-
-const list = Object.entries(JSON.parse(await readFile(LIST, 'utf8')));
 const isCheck = process.argv.includes('--check');
 
-for (const language of LANGUAGES) {
-  const target = new URL(`../src/lib/i18n/codes/${language}.json`, import.meta.url);
-  const sentences = Object.fromEntries(list.map(([code, sentence]) => [code, sentence[language]]));
-  const made = `${JSON.stringify(sentences, null, 2)}\n`;
+async function read(name) {
+  return JSON.parse(await readFile(new URL(`../../fixtures/${name}.json`, import.meta.url), 'utf8'));
+}
+
+/** The texts of one language from entries such as `"name": { "en": …, "zh": … }`. */
+function inLanguage(entries, language) {
+  return Object.fromEntries(Object.entries(entries).map(([name, texts]) => [name, texts[language]]));
+}
+
+async function keep(folder, language, texts) {
+  const target = new URL(`../src/lib/i18n/${folder}/${language}.json`, import.meta.url);
+  const made = `${JSON.stringify(texts, null, 2)}\n`;
   if (!isCheck) {
+    await mkdir(new URL('.', target), { recursive: true });
     await writeFile(target, made);
   } else if ((await readFile(target, 'utf8').catch(() => '')) !== made) {
-    console.error(`src/lib/i18n/codes/${language}.json is stale: run \`npm run generate\``);
+    console.error(`src/lib/i18n/${folder}/${language}.json is stale: run \`npm run generate\``);
     process.exit(1);
   }
+}
+
+const codes = await read('codes');
+const toolWords = await read('tool-words');
+
+for (const language of LANGUAGES) {
+  await keep('codes', language, inLanguage(codes, language));
+  const parts = Object.entries(toolWords).map(([part, entries]) => [part, inLanguage(entries, language)]);
+  await keep('tool-words', language, Object.fromEntries(parts));
 }

@@ -2,8 +2,10 @@
 
 use crate::page;
 use crate::step::step;
+use crate::test::install_browser;
 
 pub(crate) fn pictures() -> anyhow::Result<()> {
+    install_browser()?;
     page::build()?;
     step("server: build", "", &["cargo", "build", "--profile", "quick", "-p", "helve"])?;
     step("pictures", "web", &["node", "scripts/pictures.mjs"])

@@ -10,6 +10,7 @@ use crate::step::{exists, output, root, step, step_with};
 use crate::{licences, page};
 
 const CHROMIUM: &str = "/usr/bin/chromium";
+const CHINESE_FONT: &str = "fonts-wqy-zenhei";
 
 pub(crate) fn test() -> anyhow::Result<()> {
     let began = Instant::now();
@@ -55,21 +56,48 @@ fn print_skipped_tests() {
 
 /// The journeys in a real browser, against the real binary.
 fn browser() -> anyhow::Result<()> {
-    if !install("browser", CHROMIUM, "chromium")? {
-        bail!("the browser tests need {CHROMIUM}: install Debian's package `chromium`");
-    }
+    install_browser()?;
     // The binary is the one that the tests have used: to build it alone would build what it rests on once more.
     step("browser: journeys", "web", &["npm", "run", "--silent", "e2e"])
 }
 
+/// Sees to it that there are a browser and a font with Chinese characters: without one, pictures show boxes instead.
+pub(crate) fn install_browser() -> anyhow::Result<()> {
+    if !install("browser", CHROMIUM, "chromium")? {
+        bail!("this needs {CHROMIUM}: install Debian's package `chromium`");
+    }
+    install("browser", "fc-list", "fontconfig")?;
+    if !has_chinese_font() {
+        install_package("browser", CHINESE_FONT)?;
+    }
+    if !has_chinese_font() {
+        println!(
+            "no font with Chinese characters found: install one, such as Debian's package `{CHINESE_FONT}`"
+        );
+    }
+    Ok(())
+}
+
+fn has_chinese_font() -> bool {
+    output("", &["fc-list", ":lang=zh", "family"]).is_ok_and(|fonts| !fonts.trim().is_empty())
+}
+
 /// Sees to it that a program is there, from Debian's package where that can be had. Whether it is.
 pub(crate) fn install(what: &str, program: &str, package: &str) -> anyhow::Result<bool> {
-    if !exists(program) && output("", &["id", "-u"])?.trim() == "0" && exists("apt-get") {
+    if !exists(program) {
+        install_package(what, package)?;
+    }
+    Ok(exists(program))
+}
+
+/// Installs one of Debian's packages, where that can be done.
+fn install_package(what: &str, package: &str) -> anyhow::Result<()> {
+    if output("", &["id", "-u"])?.trim() == "0" && exists("apt-get") {
         step(&format!("{what}: find {package}"), "", &["apt-get", "update", "-qq"])?;
         let line = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package];
         step(&format!("{what}: install {package}"), "", &line)?;
     }
-    Ok(exists(program))
+    Ok(())
 }
 
 /// `make fault`: the long form of the fault lab, in a build that is quick to run.

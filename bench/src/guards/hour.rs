@@ -196,7 +196,7 @@ impl Upstream {
     }
 
     /// Whether the server allows one more call now, and whether it then fails.
-    fn fate(&self) -> Result<(), ToolError> {
+    fn fail_by_script(&self) -> Result<(), ToolError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -222,7 +222,7 @@ impl Tool for Upstream {
     fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(400)).await;
-            self.fate()?;
+            self.fail_by_script()?;
             Ok(ToolOutput::text(format!("what is known of {}", request.arguments["query"])))
         })
     }

@@ -36,7 +36,7 @@ impl Limits {
     pub const LIFTED: u64 = u64::MAX;
 
     /// These limits, and where they are silent those below.
-    pub fn over(self, below: Self) -> Self {
+    pub fn with_defaults(self, below: Self) -> Self {
         Self {
             cost_nanos: self.cost_nanos.or(below.cost_nanos),
             tokens: self.tokens.or(below.tokens),
@@ -169,7 +169,7 @@ pub(crate) fn decide(
     for Account { whose, limits, used } in accounts {
         for kind in Kind::ALL.into_iter().filter(|kind| (*kind, before) != (Kind::Calls, Before::Asking)) {
             let (Some(limit), used) = (kind.limit(limits), kind.used(used)) else { continue };
-            let told = || words::told(*whose, kind, used, limit, currency);
+            let told = || words::format_usage(*whose, kind, used, limit, currency);
             let (who, what) = (words::account(*whose), |units| words::amount(kind, units, currency));
             if used >= limit {
                 let notice = Notice::budget_used_up(who, what(used), what(limit));
@@ -180,7 +180,7 @@ pub(crate) fn decide(
             if used < soft {
                 continue;
             }
-            let binding = words::binding(*whose, kind, soft);
+            let binding = words::limit_key(*whose, kind, soft);
             match consent(&binding) {
                 Consent::Given => {}
                 Consent::Withheld => {

@@ -41,7 +41,7 @@ pub(crate) async fn keep_late(journal: &RunJournal, delivered: &ClientResult) ->
     journal.commit(Fact::ToolLate { call: delivered.call.clone(), output: output.clone() }).await
 }
 
-/// The token of whoever claims a call under these names.
+/// The token of the client that claims a call under these names.
 pub(crate) fn token(seal: &Seal, run: RunId, call: &CallId, by: &str, client: &str, given: &str) -> String {
     seal.mark(TOKEN, &[&run.to_string(), &call.to_string(), by, given, client])
 }
@@ -57,7 +57,7 @@ pub(crate) fn result_mark(seal: &Seal, result: &Result<ToolOutput, Failure>) -> 
     }
 }
 
-/// Whether what somebody brings counts, as far as the log says.
+/// Whether a client's result counts, according to the log.
 pub(crate) fn judge(run: &Run, seal: &Seal, delivered: &ClientResult) -> Delivery {
     let ClientResult { call, result_token, by, result } = delivered;
     if result_token.is_empty() {

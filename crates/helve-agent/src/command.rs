@@ -129,7 +129,7 @@ pub enum CommandError {
 
 impl Command {
     pub fn reply(self, result: Result<(), CommandError>) {
-        // Whoever asked may have left.
+        // The caller may be gone.
         match (self, result) {
             (
                 Self::Answer { reply, .. }

@@ -47,19 +47,23 @@ pub(crate) struct Goal {
 
 impl Goal {
     /// For a model of which it is known what it can read.
-    pub(crate) fn within(window: Window, settings: &CompactionSettings) -> Self {
+    pub(crate) fn for_window(window: Window, settings: &CompactionSettings) -> Self {
         let limit = (window.for_question() as f64 * settings.at.clamp(0.1, 1.0)) as u64;
-        Self::of(limit, settings)
+        Self::from_limit(limit, settings)
     }
 
     /// After the model's server has said that a question of so many tokens is too long.
-    pub(crate) fn below(asked: u64, window: Option<Window>, settings: &CompactionSettings) -> Self {
+    pub(crate) fn for_rejected_request(
+        asked: u64,
+        window: Option<Window>,
+        settings: &CompactionSettings,
+    ) -> Self {
         let surely = asked * 5 / 8;
-        let known = window.map_or(u64::MAX, |window| Self::within(window, settings).limit);
-        Self::of(surely.min(known), settings)
+        let known = window.map_or(u64::MAX, |window| Self::for_window(window, settings).limit);
+        Self::from_limit(surely.min(known), settings)
     }
 
-    fn of(limit: u64, settings: &CompactionSettings) -> Self {
+    fn from_limit(limit: u64, settings: &CompactionSettings) -> Self {
         let keep_recent = settings.keep_recent_tokens.unwrap_or(limit / 4).min(limit / 2);
         Self { limit, low: limit * 5 / 8, keep_recent }
     }
@@ -146,7 +150,7 @@ impl<'a> Past<'a> {
     /// Leaves outputs out, oldest first, until there is room, and says how long what is left of each turn is.
     fn prune(&self, goal: &Goal, left: &mut [u64]) -> Plan {
         let mut plan = Plan { tokens_pruned: self.whole(), ..Plan::default() };
-        let settled = self.turns.iter().zip(&mut *left).take(self.settled(goal.keep_recent));
+        let settled = self.turns.iter().zip(&mut *left).take(self.first_recent_turn(goal.keep_recent));
         for (Placed { place, .. }, left) in settled {
             if plan.tokens_pruned <= goal.low {
                 break;
@@ -176,7 +180,7 @@ impl<'a> Past<'a> {
     }
 
     /// The turns before the newest so many tokens, and before the last message of a model with its results.
-    fn settled(&self, keep_recent: u64) -> usize {
+    fn first_recent_turn(&self, keep_recent: u64) -> usize {
         let mut recent = 0;
         let newest = self.tokens.iter().rposition(|tokens| {
             recent += tokens;

@@ -47,7 +47,7 @@ impl DriverContext {
         }
     }
 
-    /// Answers whoever speaks to a run that is over. A result that comes after the end changes nothing, but it is kept.
+    /// Answers a command to a run that is over. A result that comes after the end changes nothing, but it is kept.
     pub async fn answer_over(&self, run: &Run, journal: &RunJournal, command: Command) {
         match command {
             Command::Deliver { delivered, reply } => {

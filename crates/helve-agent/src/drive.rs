@@ -1,7 +1,7 @@
 //! Gives a run its hands: asks the model, sees to the calls, listens to people.
 //!
 //! The machine decides (`run.next_step`), the driver acts, and whatever happens becomes a fact before it counts.
-//! One driver owns a run at a time; it ends when the run is over, or when nothing can go on until somebody acts,
+//! One driver owns a run at a time; it ends when the run is over, or when the run waits for a person or a client,
 //! and another takes the run up from its log. `driven` is the run, `step` asks the model, `calls` sees to calls.
 
 mod commands;
@@ -11,7 +11,7 @@ mod turn;
 use std::sync::Arc;
 
 use helve_guard::AdmissionPermit;
-use helve_store::{Entry, RunJournal, StoreError};
+use helve_store::{NewFacts, RunJournal, StoreError};
 use helve_tool::Fault;
 use helve_types::{ConversationId, Fact, Message, RunInput, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
@@ -31,7 +31,7 @@ use crate::step::{ModelStep, UnrecordedCost};
 #[derive(Debug, PartialEq)]
 pub enum Left {
     Over,
-    /// Somebody has to act first.
+    /// The run waits for a person or a client.
     Waiting,
 }
 
@@ -57,7 +57,7 @@ impl From<Fault> for DriveError {
 pub struct Driver {
     pub(crate) driven: DrivenRun,
     pub(crate) calls: Calls,
-    commands: mpsc::UnboundedReceiver<Command>,
+    commands: mpsc::UnboundedReceiver<Box<Command>>,
     /// Its turn to work, if it has one.
     pass: Option<AdmissionPermit>,
     pub(crate) memory: StepMemory,
@@ -82,7 +82,7 @@ pub struct DriverParts {
     pub history: Vec<Message>,
     pub journal: RunJournal,
     pub tools: Arc<RunTools>,
-    pub commands: mpsc::UnboundedReceiver<Command>,
+    pub commands: mpsc::UnboundedReceiver<Box<Command>>,
     pub pass: Option<AdmissionPermit>,
     pub hold: Option<StepHold>,
     /// Where the run is one call without a model.
@@ -96,7 +96,7 @@ impl Driver {
         let driven = DrivenRun {
             shared: shared.clone(),
             feed: shared.env.feed(run.id()),
-            run: run.after(&history).making(shared.env.settings.calls_per_message_max),
+            run: run.with_history(&history).with_calls_max(shared.env.settings.calls_per_message_max),
             journal,
             origin: RunOrigin { user, conversation, history },
             tools,
@@ -108,7 +108,7 @@ impl Driver {
     }
 
     /// What others want of the run and was not looked at yet.
-    pub fn commands(&self) -> &mpsc::UnboundedReceiver<Command> {
+    pub fn commands(&self) -> &mpsc::UnboundedReceiver<Box<Command>> {
         &self.commands
     }
 
@@ -116,13 +116,14 @@ impl Driver {
     pub async fn drive(&mut self) -> Result<Left, DriveError> {
         loop {
             self.driven.apply_written();
-            // What somebody has already said is heard before anything else is begun.
+            // Queued commands are handled before a new step begins.
             while let Ok(command) = self.commands.try_recv() {
-                self.handle_command(command).await?;
+                Box::pin(self.handle_command(command)).await?;
             }
             if let Some(by) = self.driven.stop.by.clone() {
                 self.calls.finish_in_flight(&mut self.driven).await?;
-                return self.end(self.driven.run.cancelled(&by), RunState::Cancelled).await;
+                let cancelled = self.driven.run.cancel_facts(&by);
+                return Box::pin(self.end(cancelled, RunState::Cancelled)).await;
             }
             if self.lacks_turn() {
                 self.await_turn().await?;
@@ -134,11 +135,12 @@ impl Driver {
         }
     }
 
-    /// Does one step; says why the driver leaves, if it does.
+    /// Does one step; says why the driver leaves, if it does. What is not waited for while a model writes is boxed, so
+    /// that an open stream holds no room for it.
     async fn take_step(&mut self, step: Step) -> Result<Option<Left>, DriveError> {
         match step {
             Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. } if self.must_close_step() => {
-                self.close_step().await?;
+                Box::pin(self.close_step()).await?;
             }
             Step::AskModel { .. }
                 if self.driven.check_budgets(Before::Asking).await? == Allowed::LookAgain => {}
@@ -148,27 +150,28 @@ impl Driver {
             }
             // From here on it is a call like any other.
             Step::PreSearch(search) => self.driven.journal.record(pre_search_requested(search)).await?,
-            Step::CallTools(actions) => self.see_to_calls(actions).await?,
-            Step::Wait(_) if !self.calls.is_idle() => self.await_call_or_command().await?,
+            Step::CallTools(actions) => Box::pin(self.see_to_calls(actions)).await?,
+            Step::Wait(_) if !self.calls.is_idle() => Box::pin(self.await_call_or_command()).await?,
             Step::Wait(_) if self.calls.has_early_reads() => {
                 self.calls.discard_early_reads(&mut self.driven).await?
             }
-            // Somebody spoke in vain.
+            // A command changed nothing.
             Step::Wait(state) if self.driven.run.waits_on_record(state) => {
                 self.driven.journal.flush().await?;
                 return Ok(Some(Left::Waiting));
             }
             Step::Wait(state) => {
-                let waiting = Entry { state: Some(state), ..Fact::RunWaiting { state }.into() };
+                let waiting = NewFacts { state: Some(state), ..Fact::RunWaiting { state }.into() };
                 self.driven.journal.commit(waiting).await?;
                 return Ok(Some(Left::Waiting));
             }
             Step::Finish(ending) => {
-                return self.end(vec![Fact::RunFinished { ending }], RunState::Completed).await.map(Some);
+                let finished = vec![Fact::RunFinished { ending }];
+                return Box::pin(self.end(finished, RunState::Completed)).await.map(Some);
             }
             Step::Fail { code, message } => {
-                let facts = self.driven.run.failed(code, message);
-                return self.end(facts, RunState::Failed).await.map(Some);
+                let facts = self.driven.run.failure_facts(code, message);
+                return Box::pin(self.end(facts, RunState::Failed)).await.map(Some);
             }
             Step::Over => return Ok(Some(Left::Over)),
         }
@@ -187,11 +190,11 @@ impl Driver {
         self.await_call_or_command().await
     }
 
-    /// Waits until a call has been seen to, or somebody speaks.
+    /// Waits until a call is done or a command comes.
     async fn await_call_or_command(&mut self) -> Result<(), DriveError> {
         tokio::select! {
             Some(seen_to) = self.calls.next() => seen_to?,
-            Some(command) = self.commands.recv() => self.handle_command(command).await?,
+            Some(command) = self.commands.recv() => Box::pin(self.handle_command(command)).await?,
             () = self.driven.shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
             else => {}
         }
@@ -200,17 +203,17 @@ impl Driver {
 
     /// Writes the last facts together with the finished message.
     pub(crate) async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
-        let fate = self.driven.shared.env.world.fate.clone();
+        let world = self.driven.shared.env.world.clone();
         let discarded = self.calls.take_discarded(|_| true);
         let facts = discarded.into_iter().chain(self.memory.cost.take_fact()).chain(facts).collect();
-        let entry = ending(&self.driven.run, facts, state, self.driven.journal.now());
-        fate.at("run.before_end");
-        self.driven.journal.commit(entry).await?;
+        let facts = ending_facts(&self.driven.run, facts, state, self.driven.journal.now());
+        world.failpoint("run.before_end");
+        self.driven.journal.commit(facts).await?;
         if self.driven.run.setup().input != RunInput::Call {
-            self.driven.shared.env.run_counters.ended(state);
+            self.driven.shared.env.run_counters.count_ended(state);
         }
         self.driven.shared.leases.end_all(self.driven.run.id());
-        fate.at("run.after_end");
+        world.failpoint("run.after_end");
         self.answer_late().await;
         Ok(Left::Over)
     }
@@ -220,14 +223,14 @@ impl Driver {
         while let Ok(command) = self.commands.try_recv() {
             self.driven.apply_written();
             let DrivenRun { shared, run, journal, .. } = &self.driven;
-            shared.answer_over(run, journal, command).await;
+            shared.answer_over(run, journal, *command).await;
         }
     }
 }
 
 /// The last facts of a run together with its message, which is the fold of its log, times included.
-pub fn ending(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> Entry {
+pub fn ending_facts(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> NewFacts {
     let mut message = run.message().clone();
     facts.iter().for_each(|fact| message.learn(now, fact));
-    Entry { facts, at: Some(now), state: Some(state), message: Some(message), ..Entry::default() }
+    NewFacts { at: Some(now), state: Some(state), message: Some(message), ..facts.into() }
 }

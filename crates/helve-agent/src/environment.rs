@@ -1,4 +1,4 @@
-//! What every run of a process works with, whoever drives it.
+//! What every run of a process works with, independent of its driver.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Environment {
 
     /// The journal of a run, whose events readers see when they are durable.
     pub fn journal(&self, run: RunId, epoch: u64, last_seq: u64) -> RunJournal {
-        let feed = self.feeds.of(run);
+        let feed = self.feeds.feed_of_run(run);
         let on_asked = self.settings.on_asked.clone();
         let publish = Arc::new(move |events: &[Arc<Recorded>]| {
             feed.publish(events);
@@ -69,7 +69,7 @@ impl Environment {
     }
 
     pub fn feed(&self, run: RunId) -> Arc<Feed> {
-        self.feeds.of(run)
+        self.feeds.feed_of_run(run)
     }
 
     /// The installation's seal, whose key is read once.

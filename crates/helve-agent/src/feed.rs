@@ -25,13 +25,13 @@ const PIECE_BYTES_MAX: usize = 16 << 10;
 /// The running commentary of one run.
 #[derive(Default)]
 pub struct Feed {
-    state: Mutex<State>,
+    state: Mutex<FeedState>,
     /// For readers who are behind.
     log_pages: LogPages,
 }
 
 #[derive(Default)]
-struct State {
+struct FeedState {
     /// The latest durable events, without gaps.
     tail: VecDeque<Arc<Recorded>>,
     tail_bytes: usize,
@@ -110,20 +110,20 @@ impl OpenPart {
     }
 }
 
-/// A part as it stands.
+/// A part of the current attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct AttemptPart {
     pub(crate) id: PartId,
     pub(crate) kind: PartKind,
     pub(crate) text: String,
 }
 
 impl Feed {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FeedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut FeedState)) {
         let mut state = self.state();
         change(&mut state);
         let wakers = std::mem::take(&mut state.wakers);
@@ -192,10 +192,12 @@ impl Feed {
     }
 
     /// The parts of the current attempt, in order.
-    pub(crate) fn written(&self) -> Vec<Written> {
+    pub(crate) fn current_parts(&self) -> Vec<AttemptPart> {
         let state = self.state();
         let parts = state.open.iter().filter(|part| part.kind != PartKind::Progress);
-        parts.map(|part| Written { id: part.id.clone(), kind: part.kind, text: part.text.clone() }).collect()
+        parts
+            .map(|part| AttemptPart { id: part.id.clone(), kind: part.kind, text: part.text.clone() })
+            .collect()
     }
 
     /// Takes in events that have become durable; they close the parts they finish.
@@ -221,7 +223,7 @@ impl Feed {
     }
 }
 
-impl State {
+impl FeedState {
     fn push(&mut self, recorded: Arc<Recorded>) {
         self.tail_bytes += recorded.json.len();
         self.tail.push_back(recorded);
@@ -252,7 +254,7 @@ impl State {
     }
 }
 
-impl State {
+impl FeedState {
     /// Forgets what was written in earlier attempts than this one.
     fn close_before(&mut self, attempt: Attempt) {
         self.open.retain(|open| open.attempt.is_none_or(|of| of >= attempt));
@@ -271,7 +273,7 @@ pub enum Frame {
 pub(crate) enum Look {
     Frame(Frame),
     /// The log has events that the feed no longer holds.
-    Behind,
+    Lagged,
     /// All there will ever be has been read, or all there will be of it from this server.
     Over,
 }
@@ -296,7 +298,7 @@ struct SeenPart {
 }
 
 impl Cursor {
-    pub(crate) fn after(seq: u64) -> Self {
+    pub(crate) fn starting_after(seq: u64) -> Self {
         Self { seq, ..Self::default() }
     }
 }
@@ -310,7 +312,7 @@ impl Feed {
                 cursor.seq = event.event.seq;
                 return Poll::Ready(Look::Frame(Frame::Event(event)));
             }
-            Some(Err(Behind)) => return Poll::Ready(Look::Behind),
+            Some(Err(Lagged)) => return Poll::Ready(Look::Lagged),
             None if state.ended || cursor.told_draining => return Poll::Ready(Look::Over),
             None => {}
         }
@@ -334,14 +336,14 @@ impl Feed {
     }
 }
 
-struct Behind;
+struct Lagged;
 
-impl State {
-    fn next_event(&self, after: u64) -> Option<Result<Arc<Recorded>, Behind>> {
+impl FeedState {
+    fn next_event(&self, after: u64) -> Option<Result<Arc<Recorded>, Lagged>> {
         let first = self.tail.front()?.event.seq;
         let next = after + 1;
         if next < first {
-            return Some(Err(Behind));
+            return Some(Err(Lagged));
         }
         let place = usize::try_from(next - first).ok()?;
         self.tail.get(place).cloned().map(Ok)
@@ -395,7 +397,7 @@ fn piece(text: &str, from: usize) -> &str {
     &text[from..end]
 }
 
-/// The feeds that somebody writes to or reads from.
+/// The feeds that have a writer or a reader.
 #[derive(Default)]
 pub struct Feeds {
     known: Mutex<HashMap<RunId, Weak<Feed>>>,
@@ -403,8 +405,8 @@ pub struct Feeds {
 }
 
 impl Feeds {
-    /// The feed of a run; it lives as long as somebody holds it.
-    pub fn of(&self, run: RunId) -> Arc<Feed> {
+    /// The feed of a run; it lives as long as a writer or a reader holds it.
+    pub fn feed_of_run(&self, run: RunId) -> Arc<Feed> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(feed) = known.get(&run).and_then(Weak::upgrade) {
             return feed;
@@ -464,7 +466,7 @@ mod tests {
                     seen.push(format!("{part} + {text}"));
                 }
                 Look::Frame(Frame::Live(live)) => seen.push(format!("{live:?}")),
-                Look::Behind => {
+                Look::Lagged => {
                     seen.push("behind".into());
                     return seen;
                 }
@@ -548,7 +550,7 @@ mod tests {
             read(&feed, &mut cursor),
             ["1 step.restarted", "StepStarted { step: 1, attempt: 2 }", "1.2.0 = right"]
         );
-        assert_eq!(feed.written().len(), 1);
+        assert_eq!(feed.current_parts().len(), 1);
     }
 
     #[test]
@@ -558,7 +560,7 @@ mod tests {
             feed.publish(&[event(seq, finished(0, "x"))]);
         }
         assert_eq!(read(&feed, &mut Cursor::default()), ["behind"]);
-        let mut close = Cursor::after(20);
+        let mut close = Cursor::starting_after(20);
         assert_eq!(read(&feed, &mut close).len(), TAIL_MAX + 10 - 20);
     }
 
@@ -569,10 +571,10 @@ mod tests {
         for seq in 1..=9 {
             feed.publish(&[event(seq, finished(0, &large))]);
         }
-        assert_eq!(read(&feed, &mut Cursor::after(6)), ["behind"]);
-        assert_eq!(read(&feed, &mut Cursor::after(7)), ["8 text.finished", "9 text.finished"]);
+        assert_eq!(read(&feed, &mut Cursor::starting_after(6)), ["behind"]);
+        assert_eq!(read(&feed, &mut Cursor::starting_after(7)), ["8 text.finished", "9 text.finished"]);
         feed.publish(&[event(10, finished(0, &"x".repeat(TAIL_BYTES_MAX * 2)))]);
-        assert_eq!(read(&feed, &mut Cursor::after(9)), ["10 text.finished"]);
+        assert_eq!(read(&feed, &mut Cursor::starting_after(9)), ["10 text.finished"]);
     }
 
     #[test]
@@ -596,7 +598,7 @@ mod tests {
         feed.progress(&id, "build", "10 %", 0);
         feed.progress(&id, "build", " 20 %", 0);
         assert_eq!(read(&feed, &mut cursor), [format!("{id} = 10 % 20 %")]);
-        assert_eq!(feed.written().len(), 0);
+        assert_eq!(feed.current_parts().len(), 0);
     }
 
     #[test]
@@ -625,7 +627,7 @@ mod tests {
             ]
         );
         feed.publish(&[event(4, restarted(2, 2))]);
-        assert_eq!(feed.written(), [], "the attempt is void");
+        assert_eq!(feed.current_parts(), [], "the attempt is void");
     }
 
     fn uuid_of(n: u128) -> uuid::Uuid {
@@ -636,23 +638,23 @@ mod tests {
     fn a_server_that_goes_down_says_so_once_after_all_that_is_durable_and_then_no_more() {
         let feeds = Feeds::default();
         let (run, other) = (RunId(uuid_of(1)), RunId(uuid_of(2)));
-        let feed = feeds.of(run);
+        let feed = feeds.feed_of_run(run);
         let mut cursor = Cursor::default();
         feed.publish(&[event(1, finished(0, "x"))]);
         feeds.drain();
         assert_eq!(read(&feed, &mut cursor), ["1 text.finished", "ServerDraining", "over"]);
         // A reader that comes back before the end is told, too.
-        assert_eq!(read(&feeds.of(other), &mut Cursor::default()), ["ServerDraining", "over"]);
+        assert_eq!(read(&feeds.feed_of_run(other), &mut Cursor::default()), ["ServerDraining", "over"]);
     }
 
     #[test]
     fn a_feed_is_shared_while_somebody_holds_it() {
         let feeds = Feeds::default();
         let run = RunId(uuid_of(1));
-        let first = feeds.of(run);
-        assert!(Arc::ptr_eq(&first, &feeds.of(run)));
+        let first = feeds.feed_of_run(run);
+        assert!(Arc::ptr_eq(&first, &feeds.feed_of_run(run)));
         first.publish(&[event(1, finished(0, "x"))]);
         drop(first);
-        assert!(feeds.of(run).is_fresh());
+        assert!(feeds.feed_of_run(run).is_fresh());
     }
 }

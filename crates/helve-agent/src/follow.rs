@@ -39,7 +39,7 @@ impl Follower {
     pub fn new(store: Arc<dyn Store>, feed: Arc<Feed>, run: RunId, after: u64) -> Self {
         // A feed that knows nothing cannot say what it has missed.
         let caught_up = !feed.is_fresh();
-        let cursor = Cursor::after(after);
+        let cursor = Cursor::starting_after(after);
         Self { store, feed, run, cursor, page: None, loading: None, caught_up, last: None, over: false }
     }
 
@@ -112,7 +112,7 @@ impl Stream for Follower {
             }
             match ready!(this.feed.poll(&mut this.cursor, cx)) {
                 Look::Frame(frame) => return Poll::Ready(Some(Ok(frame))),
-                Look::Behind => this.caught_up = false,
+                Look::Lagged => this.caught_up = false,
                 Look::Over => this.over = true,
             }
         }

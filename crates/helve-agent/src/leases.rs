@@ -39,7 +39,7 @@ pub(crate) struct Holder {
 }
 
 impl Leases {
-    fn held(&self) -> MutexGuard<'_, HashMap<CallId, Lease>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<CallId, Lease>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,12 +47,12 @@ impl Leases {
     pub(crate) fn begin(&self, run: RunId, call: &CallId, holder: Holder) {
         let now = Instant::now();
         let lease = Lease { run, until: now + LEASE, since: Some(now), told: false, holder: Some(holder) };
-        self.held().insert(call.clone(), lease);
+        self.lock().insert(call.clone(), lease);
     }
 
     /// The client that has the call is heard again: what it was given, if it has it.
     pub fn renew(&self, call: &CallId, client: &str, by: &str) -> Option<ClientClaim> {
-        let mut held = self.held();
+        let mut held = self.lock();
         let lease = held.get_mut(call).filter(|lease| !lease.told)?;
         let holder = lease.holder.as_ref().filter(|holder| holder.client == client && holder.by == by)?;
         lease.until = Instant::now() + LEASE;
@@ -62,32 +62,32 @@ impl Leases {
     /// A claim that this process may not have heard of.
     pub fn watch(&self, run: RunId, call: &CallId) {
         let fresh = || Lease { run, until: Instant::now() + LEASE, since: None, told: false, holder: None };
-        self.held().entry(call.clone()).or_insert_with(fresh);
+        self.lock().entry(call.clone()).or_insert_with(fresh);
     }
 
     /// How long the client has had the call, if it took it from this process.
     pub(crate) fn held_for(&self, call: &CallId) -> Option<Duration> {
-        self.held().get(call)?.since.map(|since| since.elapsed())
+        self.lock().get(call)?.since.map(|since| since.elapsed())
     }
 
     pub fn end(&self, call: &CallId) {
-        self.held().remove(call);
+        self.lock().remove(call);
     }
 
-    /// The run is over, and nobody has any of its calls.
+    /// The run is over, and no client has any of its calls.
     pub(crate) fn end_all(&self, run: RunId) {
-        self.held().retain(|_, lease| lease.run != run);
+        self.lock().retain(|_, lease| lease.run != run);
     }
 
     /// Whether the client was silent for too long. One that we never heard of was not.
     pub(crate) fn is_over(&self, call: &CallId) -> bool {
-        self.held().get(call).is_some_and(|lease| lease.until <= Instant::now())
+        self.lock().get(call).is_some_and(|lease| lease.until <= Instant::now())
     }
 
-    /// Every call whose client was silent for too long, for its run to be told.
-    pub fn over(&self) -> Vec<(RunId, CallId)> {
+    /// Every call whose client was silent for too long.
+    pub fn expired(&self) -> Vec<(RunId, CallId)> {
         let now = Instant::now();
-        let mut held = self.held();
+        let mut held = self.lock();
         let over = held.iter_mut().filter(|(_, lease)| lease.until <= now);
         over.map(|(call, lease)| {
             lease.told = true;
@@ -99,7 +99,7 @@ impl Leases {
     /// Waits until a client has been silent for too long and its run does not know.
     pub async fn next_over(&self) {
         loop {
-            let first = self.held().values().filter(|lease| !lease.told).map(|lease| lease.until).min();
+            let first = self.lock().values().filter(|lease| !lease.told).map(|lease| lease.until).min();
             let now = Instant::now();
             match first {
                 Some(until) if until <= now => return,
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(leases.held_for(&call(1)), Some(LEASE / 2), "however often it is heard");
         leases.next_over().await;
         assert!(leases.is_over(&call(0)));
-        assert_eq!(leases.over(), [(run(), call(0))]);
+        assert_eq!(leases.expired(), [(run(), call(0))]);
         assert!(!leases.is_over(&call(1)));
     }
 
@@ -171,7 +171,7 @@ mod tests {
         advance(Duration::from_millis(1)).await;
         assert!(leases.is_over(&call(0)), "to be seen once more does not renew it");
         leases.end(&call(0));
-        assert_eq!(leases.over(), []);
+        assert_eq!(leases.expired(), []);
     }
 
     #[tokio::test(start_paused = true)]
@@ -179,9 +179,9 @@ mod tests {
         let leases = Leases::default();
         begin(&leases, 0);
         leases.next_over().await;
-        assert_eq!(leases.over().len(), 1);
+        assert_eq!(leases.expired().len(), 1);
         let again = tokio::time::timeout(LEASE * 10, leases.next_over()).await;
         assert!(again.is_err());
-        assert_eq!(leases.over().len(), 1, "but a run that did not act is told again");
+        assert_eq!(leases.expired().len(), 1, "but a run that did not act is told again");
     }
 }

@@ -32,7 +32,7 @@ pub use client_results::{ClientClaim, ClientResult};
 pub use command::{BY_TIME, Command, CommandError, Reply};
 pub use compact::CompactionSettings;
 pub use context::{DriverContext, Shutdown};
-pub use drive::{DirectCall, DriveError, Driver, DriverParts, Left, StepHold, ending};
+pub use drive::{DirectCall, DriveError, Driver, DriverParts, Left, StepHold, ending_facts};
 pub use environment::Environment;
 pub use feed::{Feed, Feeds, Frame};
 pub use follow::Follower;

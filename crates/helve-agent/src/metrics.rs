@@ -17,7 +17,7 @@ pub struct RunCounters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunMetrics {
     pub started: u64,
-    /// Taken up again: after a stop, or when somebody answered.
+    /// Resumed: after a stop, or when a question was answered.
     pub resumed: u64,
     pub completed: u64,
     pub failed: u64,
@@ -25,15 +25,15 @@ pub struct RunMetrics {
 }
 
 impl RunCounters {
-    pub fn started(&self) {
+    pub fn count_started(&self) {
         add(&self.started, 1);
     }
 
-    pub fn resumed(&self) {
+    pub fn count_resumed(&self) {
         add(&self.resumed, 1);
     }
 
-    pub fn ended(&self, state: RunState) {
+    pub fn count_ended(&self, state: RunState) {
         match state {
             RunState::Completed => add(&self.completed, 1),
             RunState::Failed => add(&self.failed, 1),
@@ -75,15 +75,15 @@ pub struct BudgetMetrics {
 }
 
 impl BudgetCounters {
-    pub fn asked(&self) {
+    pub fn count_asked(&self) {
         add(&self.asked, 1);
     }
 
-    pub fn stopped(&self) {
+    pub fn count_stopped(&self) {
         add(&self.stopped, 1);
     }
 
-    pub fn refused(&self) {
+    pub fn count_refused(&self) {
         add(&self.refused, 1);
     }
 

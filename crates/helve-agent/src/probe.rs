@@ -1,4 +1,4 @@
-//! Probing models: before their first question, or because somebody wants to know.
+//! Probing models: before their first question, or on request.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub enum ProbeError {
 }
 
 impl DriverContext {
-    /// The probe goes on if nobody waits for it any more.
+    /// The probe goes on if its caller is gone.
     pub(crate) fn probe_in_background(self: &Arc<Self>, model: &str) -> JoinHandle<()> {
         let (shared, model) = (self.clone(), model.to_owned());
         self.tasks.spawn(async move {
@@ -50,7 +50,7 @@ impl DriverContext {
         })
     }
 
-    /// Whoever asks while somebody else does waits for that answer, and takes it.
+    /// A caller that comes during a probe waits for its result.
     pub async fn probe(
         &self,
         model: &str,

@@ -76,7 +76,7 @@ pub struct Run {
     /// It was taken up again after its driver was gone.
     #[serde(default)]
     resumed: bool,
-    /// It ended the server too often: nothing is begun before somebody wants it to go on.
+    /// It ended the server too often: nothing is begun before a person resumes it.
     left_alone: bool,
     /// What the model had read of tools when it wrote the last complete step.
     taint: TaintState,
@@ -96,7 +96,7 @@ impl Run {
     /// A run before its first event.
     pub fn new(id: RunId, setup: RunSetup, reply: MessageId, at: Timestamp) -> Self {
         let message = Message::reply(reply, at, id, setup.model.clone());
-        let taint = TaintState::at_start(&setup.input);
+        let taint = TaintState::from_input(&setup.input);
         Self {
             id,
             setup,
@@ -144,8 +144,8 @@ impl Run {
 
     /// The same run after what was said before it.
     #[must_use]
-    pub fn after(mut self, history: &[Message]) -> Self {
-        self.taint.before(history);
+    pub fn with_history(mut self, history: &[Message]) -> Self {
+        self.taint.add_history(history);
         let mut language = ConversationLanguage::default();
         match &self.setup.input {
             RunInput::Client { messages } => language.add_client_messages(messages),
@@ -170,7 +170,7 @@ impl Run {
 
     /// The same run with another bound on the calls of one message.
     #[must_use]
-    pub fn making(mut self, calls_per_step_max: u32) -> Self {
+    pub fn with_calls_max(mut self, calls_per_step_max: u32) -> Self {
         self.calls_per_step_max = calls_per_step_max;
         self
     }
@@ -296,7 +296,7 @@ impl Run {
                     if let (Fact::ToolClaimed { .. }, CallData::Claimed { assignment, client, by, .. }) =
                         (fact, &held.data)
                     {
-                        self.claims.claimed(id, client, by, &assignment.arguments);
+                        self.claims.record_claim(id, client, by, &assignment.arguments);
                     }
                 }
             }
@@ -393,17 +393,17 @@ impl Run {
     }
 
     /// What is put on record when a person stops the run: every call gets an outcome, then the end.
-    pub fn cancelled(&self, by: &str) -> Vec<Fact> {
-        self.abandoned(Fact::RunCancelled(helve_types::Cancelled { by: by.into() }))
+    pub fn cancel_facts(&self, by: &str) -> Vec<Fact> {
+        self.end_open_calls(Fact::RunCancelled(helve_types::Cancelled { by: by.into() }))
     }
 
     /// The same when it cannot go on.
-    pub fn failed(&self, code: &str, message: String) -> Vec<Fact> {
-        self.abandoned(Fact::RunFailed { code: code.into(), message })
+    pub fn failure_facts(&self, code: &str, message: String) -> Vec<Fact> {
+        self.end_open_calls(Fact::RunFailed { code: code.into(), message })
     }
 
-    fn abandoned(&self, end: Fact) -> Vec<Fact> {
-        self.calls.iter().filter_map(Call::abandoned).chain([end]).collect()
+    fn end_open_calls(&self, end: Fact) -> Vec<Fact> {
+        self.calls.iter().filter_map(Call::outcome_at_stop).chain([end]).collect()
     }
 
     /// The call that a client or a person speaks of, if it is one of those that wait.
@@ -413,7 +413,7 @@ impl Run {
 
     /// The client that has or had the call.
     pub(crate) fn claim(&self, id: &CallId) -> Option<&Claim> {
-        self.claims.of(id)
+        self.claims.claim_of(id)
     }
 
     /// Whether the call waits for a client to take it.

@@ -44,18 +44,18 @@ impl Reader<'_> {
 /// The turns before the next message of the model that is asked. What only the model that thought it may see again is
 /// left out where another one answers.
 pub fn transcript<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Turn<'a>> {
-    placed(history, run, reader).into_iter().map(|placed| placed.turn).collect()
+    place_turns(history, run, reader).into_iter().map(|placed| placed.turn).collect()
 }
 
 /// A turn, and what of the past it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Placed<'a> {
     pub(crate) turn: Turn<'a>,
-    pub(crate) place: Place<'a>,
+    pub(crate) place: TurnPlace<'a>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place<'a> {
+pub(crate) struct TurnPlace<'a> {
     /// Which message of the history; those of the run itself come after the last of them.
     pub(crate) message: usize,
     /// The step of an assistant's message; 0 for what a person said, and for what a client tells.
@@ -73,8 +73,8 @@ pub(crate) enum Output<'a> {
 }
 
 /// The same with the place of each turn.
-pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Placed<'a>> {
-    let shown = Shown::of(history, run);
+pub(crate) fn place_turns<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Placed<'a>> {
+    let shown = Shown::from_history(history, run);
     let language = run.language();
     let mut turns = vec![];
     let own = match &run.setup().input {
@@ -87,7 +87,7 @@ pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_
                 message_turns((at, message), (reader, language), &shown, &mut turns);
                 turns.extend(message.parts.iter().filter_map(|part| unheard(part, at)));
             }
-            let place = Place { message: history.len(), step: 0, output: Output::Stays };
+            let place = TurnPlace { message: history.len(), step: 0, output: Output::Stays };
             turns.push(Placed { turn: Turn::User(Cow::Borrowed(run.input_text())), place });
             history.len()
         }
@@ -104,17 +104,17 @@ fn message_turns<'a>(
     turns: &mut Vec<Placed<'a>>,
 ) {
     if message.role == Role::User {
-        let place = Place { message: at, step: 0, output: Output::Stays };
+        let place = TurnPlace { message: at, step: 0, output: Output::Stays };
         turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
-    let told = TranscriptContext { shown, hints: LoopDetector::hints(message) };
+    let context = ResultContext { shown, hints: LoopDetector::hints(message) };
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
         if let Part::Said { step: Some(heard), text, .. } = first {
             let after = heard.saturating_sub(1);
             if after == 0 || !shown.is_summed_up(at, after) {
-                turns.push(said(text, at, after.max(1)));
+                turns.push(user_turn(text, at, after.max(1)));
             }
         }
         let Some(step) = step_of(first) else {
@@ -139,7 +139,7 @@ fn message_turns<'a>(
         } else {
             Own::No
         };
-        step_turns(parts, own, Place { message: at, step, output: Output::Stays }, &told, turns);
+        step_turns(parts, own, TurnPlace { message: at, step, output: Output::Stays }, &context, turns);
     }
 }
 
@@ -155,7 +155,7 @@ fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut
     match turns.last_mut() {
         Some(Placed { turn: Turn::User(text), .. }) => *text = Cow::Owned(format!("{reference}\n\n{text}")),
         _ => {
-            let place = Place { message, step: 0, output: Output::Stays };
+            let place = TurnPlace { message, step: 0, output: Output::Stays };
             turns.push(Placed { turn: Turn::User(Cow::Owned(reference)), place });
         }
     }
@@ -164,14 +164,14 @@ fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut
 /// What a person said too late for its run: the next one's model hears it.
 fn unheard(part: &Part, message: usize) -> Option<Placed<'_>> {
     match part {
-        Part::Said { step: None, text, .. } => Some(said(text, message, 1)),
+        Part::Said { step: None, text, .. } => Some(user_turn(text, message, 1)),
         _ => None,
     }
 }
 
 /// What a person said during a run, which belongs to the step before it: no summary ends between the two.
-fn said(text: &str, message: usize, after_step: u32) -> Placed<'_> {
-    let place = Place { message, step: after_step, output: Output::Stays };
+fn user_turn(text: &str, message: usize, after_step: u32) -> Placed<'_> {
+    let place = TurnPlace { message, step: after_step, output: Output::Stays };
     Placed { turn: Turn::User(Cow::Borrowed(text)), place }
 }
 
@@ -185,10 +185,10 @@ fn step_of(part: &Part) -> Option<u32> {
     }
 }
 
-/// How a message's results are told.
-struct TranscriptContext<'s> {
+/// What the text of a tool result depends on besides the result.
+struct ResultContext<'s> {
     shown: &'s Shown<'s>,
-    /// What is pointed out with them, by their calls.
+    /// Hints for the model, by call.
     hints: HashMap<&'s CallId, String>,
 }
 
@@ -202,8 +202,8 @@ enum Own<'a> {
 fn step_turns<'a>(
     parts: &'a [Part],
     own: Own<'a>,
-    place: Place<'a>,
-    told: &TranscriptContext<'_>,
+    place: TurnPlace<'a>,
+    context: &ResultContext<'_>,
     turns: &mut Vec<Placed<'a>>,
 ) {
     let mut text = Cow::Borrowed("");
@@ -226,7 +226,7 @@ fn step_turns<'a>(
         Own::No => (Cow::Borrowed(""), None),
     };
     turns.push(Placed { turn: Turn::Assistant { text, reasoning, echo, calls }, place });
-    turns.extend(tools.into_iter().map(|tool| result(tool, place, told)));
+    turns.extend(tools.into_iter().map(|tool| result(tool, place, context)));
 }
 
 fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
@@ -243,10 +243,10 @@ fn call(tool: &ToolPart) -> TurnCall<'_> {
     TurnCall { id: name_of(tool), tool: written_name(tool), arguments: Cow::Borrowed(sound(&tool.input)) }
 }
 
-fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &TranscriptContext<'_>) -> Placed<'a> {
+fn result<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultContext<'_>) -> Placed<'a> {
     let mut output = Output::Stays;
     let (mut text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
-        (Some(said), _) => match told.shown.in_place_of(tool, said) {
+        (Some(said), _) => match context.shown.replacement_text(tool, said) {
             Some(line) => (Cow::Owned(line), false),
             None => {
                 if tool.state == PartState::Completed && said.text.len() >= LEFT_OUT_BYTES_MIN {
@@ -261,14 +261,14 @@ fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &TranscriptContext<'_>
             (Cow::Borrowed("Error: there is no result; the run ended before this call did."), true)
         }
     };
-    if let Some(because) = told.hints.get(&tool.call) {
+    if let Some(because) = context.hints.get(&tool.call) {
         text.to_mut().push_str(&format!(
             "\n[note: {because}. Doing it again changes nothing, and it is not done the next time: do something else, or \
              answer with what you have]"
         ));
     }
     let (id, name) = (name_of(tool), written_name(tool));
-    Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: Place { output, ..place } }
+    Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: TurnPlace { output, ..place } }
 }
 
 /// What vendors take.
@@ -289,7 +289,7 @@ fn name_of(tool: &ToolPart) -> Cow<'_, str> {
     tool.provider_id.as_deref().map_or_else(|| tool.call.to_string().into(), Cow::Borrowed)
 }
 
-/// TranscriptContext to the model when nobody can say whether the effect happened.
+/// Tells the model that nobody can say whether the effect happened.
 fn unknown(tool: &ToolPart) -> String {
     let cut_off = tool.cut_off.as_ref();
     let mut told = json!({

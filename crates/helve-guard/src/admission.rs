@@ -151,7 +151,7 @@ impl Admission {
                     }
                     (
                         displaced,
-                        Ok(Entrance::Waiting(Place {
+                        Ok(Entrance::Waiting(QueuePlace {
                             admission: self.clone(),
                             caller: caller.into(),
                             number,
@@ -221,18 +221,18 @@ impl Drop for AdmissionPermit {
 
 enum Entrance {
     Admitted(AdmissionPermit),
-    Waiting(Place),
+    Waiting(QueuePlace),
 }
 
 /// A place in the queue, given up when dropped.
-struct Place {
+struct QueuePlace {
     admission: Admission,
     caller: Arc<str>,
     number: u64,
     receiver: oneshot::Receiver<Result<AdmissionPermit, Rejected>>,
 }
 
-impl Place {
+impl QueuePlace {
     /// The time is over; a turn that came in this very moment still counts.
     fn give_up(mut self) -> Result<AdmissionPermit, Rejected> {
         if let Ok(displaced_waker) = self.receiver.try_recv() {
@@ -245,7 +245,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
         // After a turn there is nothing to leave; a permit that was not taken is dropped with the receiver.
         lock(&self.admission.shared).leave(&self.caller, self.number);

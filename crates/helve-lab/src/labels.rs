@@ -5,10 +5,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use helve_types::Fate;
+use helve_types::FailPoints;
 use rustix::process::{Pid, Signal};
 
-/// Points that the product itself passes (`world.fate.at`).
+/// Points that the product itself passes (`World::failpoint`).
 pub const IN_PRODUCT: &[&str] = &[
     "run.before_open",
     "run.after_open",
@@ -75,17 +75,17 @@ impl FromStr for CrashPoint {
 }
 
 impl CrashPoint {
-    /// A fate that ends this very process at the point.
-    pub fn fate(self) -> Fate {
-        self.fate_of(Arc::new(die))
+    /// Fail points that end this process at the crash point.
+    pub fn failpoints(self) -> FailPoints {
+        self.failpoints_with(Arc::new(die))
     }
 
-    /// A fate that does something else at the point.
-    pub fn fate_of(self, strike: Arc<dyn Fn() + Send + Sync>) -> Fate {
+    /// Fail points that call `action` at the crash point.
+    pub fn failpoints_with(self, action: Arc<dyn Fn() + Send + Sync>) -> FailPoints {
         let passed = AtomicU32::new(0);
-        Fate::new(move |label| {
+        FailPoints::new(move |label| {
             if label == self.label && passed.fetch_add(1, Ordering::Relaxed) + 1 == self.nth {
-                strike();
+                action();
             }
         })
     }
@@ -132,7 +132,7 @@ mod tests {
                 labels_in(&path, found);
             } else if path.extension().is_some_and(|ending| ending == "rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                let labels = text.split("fate.at(\"").skip(1).filter_map(|rest| rest.split('"').next());
+                let labels = text.split("failpoint(\"").skip(1).filter_map(|rest| rest.split('"').next());
                 found.extend(labels.map(str::to_owned));
             }
         }
@@ -153,19 +153,19 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_point_reads_back_and_strikes_once_at_its_turn() {
+    fn a_crash_point_reads_back_and_acts_once_at_its_turn() {
         let point: CrashPoint = "tool.after_run:2".parse().unwrap();
         assert_eq!(point.to_string(), "tool.after_run:2");
         assert!("tool.after_lunch".parse::<CrashPoint>().is_err());
         assert!("tool.after_run:0".parse::<CrashPoint>().is_err());
-        let strikes = Arc::new(AtomicU32::new(0));
-        let counted = strikes.clone();
-        let fate = point.fate_of(Arc::new(move || {
+        let actions = Arc::new(AtomicU32::new(0));
+        let counted = actions.clone();
+        let failpoints = point.failpoints_with(Arc::new(move || {
             counted.fetch_add(1, Ordering::Relaxed);
         }));
         for label in ["tool.after_run", "model.heard", "tool.after_run", "tool.after_run"] {
-            fate.at(label);
+            failpoints.hit(label);
         }
-        assert_eq!(strikes.load(Ordering::Relaxed), 1);
+        assert_eq!(actions.load(Ordering::Relaxed), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The server under test: the real one, with the lab's tools, a fate, and if so ordered a bug around it.
+//! The server under test: the real one, with the lab's tools, its fail points, and optionally a bug around it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use helve::commands::serve::serve;
 use helve::config::{Config, Environment, Overrides};
 use helve_store::Store;
 use helve_store_sql::Syncs;
-use helve_types::{Clock, Fate, World};
+use helve_types::{Clock, FailPoints, World};
 
 use crate::CANARY;
 use crate::labels::{CrashPoint, IN_STORE};
@@ -62,19 +62,19 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
         .with_ansi(false)
         .try_init();
     install_tls();
-    let fate = args.crash_at.map_or_else(Fate::default, CrashPoint::fate);
+    let failpoints = args.crash_at.map_or_else(FailPoints::default, CrashPoint::failpoints);
     let flaw = args.mutant.and_then(Mutant::flaw);
     let bench = ToolParts { ledger: args.ledger.clone(), wording: args.wording, flaw };
     let extras = Extras {
         tools: lab_tools(&bench)?,
-        around_store: around_store(args, bench, &fate),
+        around_store: around_store(args, bench, &failpoints),
         syncs: args.syncs,
     };
     if args.end_with_stdin {
         end_with_stdin();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let world = World { fate, clock: clock(args.days_ahead), ..World::real() };
+    let world = World { failpoints, clock: clock(args.days_ahead), ..World::real() };
     runtime.block_on(serve(&config, &world, extras)).context("the lab's server")?;
     runtime.shutdown_background();
     Ok(())
@@ -101,9 +101,10 @@ fn clock(days: u32) -> Clock {
 }
 
 /// Unless it has a stale writer, a bug or to die there, the store is the real one and nothing else.
-fn around_store(args: &ServerArgs, bench: ToolParts, fate: &Fate) -> Option<AroundStore> {
+fn around_store(args: &ServerArgs, bench: ToolParts, failpoints: &FailPoints) -> Option<AroundStore> {
     let (mutant, with_stale_writer) = (args.mutant, args.with_stale_writer);
-    let watched = args.crash_at.is_some_and(|point| IN_STORE.contains(&point.label)).then(|| fate.clone());
+    let watched =
+        args.crash_at.is_some_and(|point| IN_STORE.contains(&point.label)).then(|| failpoints.clone());
     if mutant.is_none() && watched.is_none() && !with_stale_writer {
         return None;
     }
@@ -114,8 +115,8 @@ fn around_store(args: &ServerArgs, bench: ToolParts, fate: &Fate) -> Option<Arou
         if with_stale_writer {
             store = FaultyStore::wrap(store, StaleWriter);
         }
-        if let Some(fate) = watched {
-            store = FaultyStore::wrap(store, ObservedStore { fate });
+        if let Some(failpoints) = watched {
+            store = FaultyStore::wrap(store, ObservedStore { failpoints });
         }
         store
     }))

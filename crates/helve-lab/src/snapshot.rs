@@ -8,7 +8,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::Context;
-use helve_types::{CallId, EventBody, Message, RunId, RunSetup, RunState, Timestamp};
+use helve_types::{CallId, CallState, EventBody, Message, RunId, RunSetup, RunState, Timestamp};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
@@ -50,7 +50,7 @@ pub struct Event {
 #[derive(Debug, Clone)]
 pub struct StoredCall {
     pub tool: String,
-    pub state: String,
+    pub state: CallState,
     pub attempt: u64,
 }
 
@@ -128,10 +128,10 @@ impl Snapshot {
         })?;
         each(db, "SELECT id, tool, state, attempt FROM tool_calls", |row| {
             let call = CallId::from_str(&get_column::<String>(row, 0)?)?;
+            let state =
+                CallState::parse(&get_column::<String>(row, 2)?).context("a call's state is not known")?;
             let attempt = u64::try_from(get_column::<i64>(row, 3)?)?;
-            snapshot
-                .calls
-                .insert(call, StoredCall { tool: get_column(row, 1)?, state: get_column(row, 2)?, attempt });
+            snapshot.calls.insert(call, StoredCall { tool: get_column(row, 1)?, state, attempt });
             Ok(())
         })?;
         each(db, "SELECT id, state, answer FROM approvals", |row| {

@@ -4,7 +4,9 @@
 //! must agree (I11). Whatever a reader should never see is kept as a fault: a number that comes twice or leaves a
 //! gap, a piece of a part that was not begun on this connection, live text that the finished text contradicts.
 
-use helve_types::{Answer, ApprovalKind, CallId, EventBody, Fact, Live, PartId, PartKind, RunState};
+use helve_types::{
+    Answer, ApprovalKind, CallId, CallState, EventBody, Fact, Live, PartId, PartKind, RunState,
+};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
@@ -31,7 +33,7 @@ pub struct ViewedCall {
     pub call: CallId,
     pub tool: String,
     pub input: String,
-    pub state: &'static str,
+    pub state: CallState,
     pub told: String,
 }
 
@@ -120,15 +122,19 @@ impl View {
         self.learn(&body.fact);
     }
 
-    fn learn(&mut self, fact: &Fact) {
-        self.phase = match fact {
+    fn phase_after(&self, fact: &Fact) -> RunState {
+        match fact {
             Fact::RunWaiting { state } => *state,
             Fact::RunFinished { .. } => RunState::Completed,
             Fact::RunFailed { .. } => RunState::Failed,
             Fact::RunCancelled(_) => RunState::Cancelled,
             Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.phase,
             _ => RunState::Running,
-        };
+        }
+    }
+
+    fn learn(&mut self, fact: &Fact) {
+        self.phase = self.phase_after(fact);
         match fact {
             Fact::TextFinished { part, text, .. } => {
                 self.finish(part, text);
@@ -146,7 +152,7 @@ impl View {
                     call: call.clone(),
                     tool: tool.clone(),
                     input: arguments.clone(),
-                    state: "requested",
+                    state: CallState::Requested,
                     told: String::new(),
                 };
                 match replaces.as_ref().and_then(|old| self.call_mut(old)) {
@@ -155,24 +161,26 @@ impl View {
                 }
             }
             Fact::ToolStarted { call, tool, arguments, .. } => {
-                if let Some(held) = self.change(call, "running", "") {
+                if let Some(held) = self.change(call, CallState::Running, "") {
                     held.tool.clone_from(tool);
                     if let Some(arguments) = arguments {
                         held.input.clone_from(arguments);
                     }
                 }
             }
-            Fact::ToolDelegated { call, .. } => _ = self.change(call, "delegated", ""),
-            Fact::ToolClaimed { call, .. } => _ = self.change(call, "claimed", ""),
-            Fact::ToolFinished { call, output, .. } => self.end(call, "done", &output.text),
-            Fact::ToolFailed { call, failure, .. } => self.end(call, "failed", &failure.message),
-            Fact::ToolRefused { call, failure, .. } => self.end(call, "refused", &failure.message),
-            Fact::ToolUnknown { call, because, .. } => self.end(call, "unknown", because),
+            Fact::ToolDelegated { call, .. } => _ = self.change(call, CallState::Delegated, ""),
+            Fact::ToolClaimed { call, .. } => _ = self.change(call, CallState::Claimed, ""),
+            Fact::ToolFinished { call, output, .. } => self.end(call, CallState::Finished, &output.text),
+            Fact::ToolFailed { call, failure, .. } => self.end(call, CallState::Failed, &failure.message),
+            Fact::ToolRefused { call, failure, .. } => {
+                self.end(call, CallState::of_refusal(failure.kind), &failure.message)
+            }
+            Fact::ToolUnknown { call, because, .. } => self.end(call, CallState::Unknown, because),
             Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Permission => {
-                _ = question.call_id().map(|call| self.change(call, "asked", ""));
+                _ = question.call_id().map(|call| self.change(call, CallState::Asked, ""));
             }
             Fact::ApprovalAnswered { call: Some(call), answer: Answer::Approve { .. }, .. } => {
-                self.change(call, "approved", "");
+                self.change(call, CallState::Approved, "");
             }
             // Whatever of the step was not finished is not part of it.
             Fact::StepFinished { step, .. } | Fact::StepRestarted { step, .. } => {
@@ -216,14 +224,14 @@ impl View {
         })
     }
 
-    fn change(&mut self, call: &CallId, state: &'static str, told: &str) -> Option<&mut ViewedCall> {
+    fn change(&mut self, call: &CallId, state: CallState, told: &str) -> Option<&mut ViewedCall> {
         let held = self.call_mut(call)?;
         held.state = state;
         told.clone_into(&mut held.told);
         Some(held)
     }
 
-    fn end(&mut self, call: &CallId, state: &'static str, told: &str) {
+    fn end(&mut self, call: &CallId, state: CallState, told: &str) {
         self.close_progress(call);
         self.change(call, state, told);
     }

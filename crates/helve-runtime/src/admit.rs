@@ -42,7 +42,7 @@ impl Shared {
         let Some(because) = nothing_left(&accounts, &self.env().settings.budgets.currency) else {
             return Ok(());
         };
-        self.env().budget_counters.refused();
+        self.env().budget_counters.count_refused();
         let now = self.env().world.now();
         let renews_at = now.next_day();
         let after_s = u32::try_from(renews_at.since_ms(now).div_ceil(1_000)).unwrap_or(u32::MAX);
@@ -62,11 +62,11 @@ impl Shared {
             turn = self.context.admission.enter(&user.0) => turn,
             () = self.context.shutdown.closing.cancelled() => return Err(StartError::Closing),
         };
-        turn.map_err(|why| self.rejected(why))
+        turn.map_err(|why| self.to_start_error(why))
     }
 
     /// Who waited in vain for so long may as well come back after as long again.
-    fn rejected(&self, why: Rejected) -> StartError {
+    fn to_start_error(&self, why: Rejected) -> StartError {
         let after_s = self.env().settings.runs.wait.as_secs().clamp(1, 60);
         let after_s = u32::try_from(after_s).unwrap_or(60);
         match why {

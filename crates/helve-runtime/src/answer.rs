@@ -50,7 +50,7 @@ impl Runtime {
         let open = match self.shared.env().store.approvals(Scope::User(said.user.clone()), open).await {
             Ok(open) => open,
             Err(error) => {
-                tracing::warn!(%error, "open questions cannot be read; those that the consent covers stay open");
+                tracing::warn!(%error, "allowance not applied: open questions not read");
                 return;
             }
         };
@@ -61,7 +61,7 @@ impl Runtime {
                     .command(run, |reply| Command::Answer { approval, answer: Answer::approve(), by, reply })
                     .await
             {
-                tracing::info!(%run, %approval, %error, "a question that a consent covers stays open");
+                tracing::info!(%run, %approval, %error, "allowance not applied to an open question");
             }
         }
     }
@@ -107,7 +107,7 @@ fn check(always: &Always, edited: Option<&str>, held: &Approval) -> Result<(), S
             "only a question whether a call may run can be answered for always; answer it once".into()
         );
     };
-    // Whoever looks at a circle sees one run, and not what else the tool may be called for.
+    // A question about a loop shows one run, and not what else the tool may be called for.
     if *repeats && always.within != Within::Run {
         return Err("this call repeats itself in this run; say `run`, or answer it once".into());
     }

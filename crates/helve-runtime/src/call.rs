@@ -44,7 +44,7 @@ pub struct Called {
 }
 
 impl Runtime {
-    /// Calls a tool on somebody's explicit order. It comes to its end, and on record, whether or not anybody waits.
+    /// Calls a tool directly. The call is recorded and runs to its end with or without a waiting caller.
     pub async fn call_tool(
         &self,
         user: UserId,
@@ -63,7 +63,7 @@ impl Runtime {
         let called = async move {
             let env = shared.env();
             let (run, reply) = (env.world.run_id(), env.world.message_id());
-            // Before it is on record, so that nobody takes it for one that was left behind.
+            // The slot is taken before the run is recorded, so that recovery does not resume it.
             let (slot, commands) = shared.slots.take(run).ok_or(StartError::Closing)?;
             let new = new_run(&shared, run, reply, &user, format!("{tool} {arguments}"), &options);
             let (setup, started) = (new.setup.clone(), new.started.clone());
@@ -86,7 +86,7 @@ impl Runtime {
             let span = error_span!("run", %run);
             let tools = shared.direct_call_tools(options.origin, &user, &call);
             let journal = env.journal(run, epoch, 1);
-            journal.record(requested(call)).await?;
+            journal.record(requested_fact(call)).await?;
             let parts = DriverParts {
                 run: machine,
                 user,
@@ -124,7 +124,8 @@ impl Shared {
         user: &UserId,
         call: &ToolCall,
     ) -> Arc<RunTools> {
-        let CallPermissions { toolbox, rules, stand_ins } = CallPermissions::of(self, origin, user, call);
+        let CallPermissions { toolbox, rules, stand_ins } =
+            CallPermissions::for_call(self, origin, user, call);
         let pipeline = Pipeline::new(rules)
             .with_hooks(self.env().settings.hooks.clone())
             .with_stand_ins(self.env().catalogue.registry().clone(), stand_ins);
@@ -156,7 +157,7 @@ impl Shared {
     }
 }
 
-fn requested(call: ToolCall) -> Fact {
+fn requested_fact(call: ToolCall) -> Fact {
     Fact::ToolRequested {
         step: call.id.step,
         call: call.id,

@@ -19,7 +19,7 @@ pub(crate) fn is_client_name(client: &str) -> bool {
         && client.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Tells runs of clients that went silent, and of calls that nobody took.
+/// Tells runs about clients that went silent and calls that no client claimed.
 pub(crate) async fn sweep_clients(shared: &Arc<Shared>) -> Result<(), StoreError> {
     for found in shared.calls_in(CallState::Claimed, ExecutionFilter::default()).await? {
         shared.context.leases.watch(found.record.run, &found.record.call.id);
@@ -33,7 +33,7 @@ pub(crate) async fn sweep_clients(shared: &Arc<Shared>) -> Result<(), StoreError
         .map(|found| found.record)
         .filter(|record| record.started_at.is_some_and(|since| since <= long_ago))
         .map(|record| (record.run, record.call.id));
-    for (run, call) in shared.context.leases.over().into_iter().chain(untaken) {
+    for (run, call) in shared.context.leases.expired().into_iter().chain(untaken) {
         shared.send(run, Command::Overdue { call });
     }
     Ok(())

@@ -64,11 +64,11 @@ impl Runtime {
         registry: Arc<Registry>,
         settings: RuntimeSettings,
     ) -> Self {
-        Self::over(Arc::new(Catalogue::fixed(registry, store, world)), models, settings)
+        Self::with_catalogue(Arc::new(Catalogue::without_rows(registry, store, world)), models, settings)
     }
 
     /// A runtime over a catalogue of tools, with its store and in its world.
-    pub fn over(catalogue: Arc<Catalogue>, models: Models, settings: RuntimeSettings) -> Self {
+    pub fn with_catalogue(catalogue: Arc<Catalogue>, models: Models, settings: RuntimeSettings) -> Self {
         let env = Environment::new(catalogue, settings);
         let shared = Shared {
             context: Arc::new(DriverContext::new(env, models)),
@@ -108,7 +108,7 @@ impl Runtime {
         &self.shared.env().settings.default_profile
     }
 
-    /// How many runs are at work; those that wait for somebody are not.
+    /// How many runs are at work; those that wait for a person or a client are not.
     pub fn active_runs(&self) -> usize {
         self.admission().inside
     }
@@ -144,7 +144,7 @@ impl Runtime {
 
     /// Everything the run says after event `after`, to its end.
     pub fn follow(&self, run: RunId, after: u64) -> Follower {
-        let feed = self.shared.env().feeds.of(run);
+        let feed = self.shared.env().feeds.feed_of_run(run);
         Follower::new(self.shared.env().store.clone(), feed, run, after)
     }
 
@@ -263,7 +263,7 @@ impl Runtime {
         self.shared.context.shutdown.closing.cancel();
         self.shared.context.tasks.close();
         if tokio::time::timeout(deadline, self.shared.context.tasks.wait()).await.is_err() {
-            tracing::info!(runs = self.driven_runs(), "runs are left where they are, to be taken up again");
+            tracing::info!(runs = self.driven_runs(), "runs left for recovery");
             self.shared.context.shutdown.halt.cancel();
             self.shared.context.tasks.wait().await;
         }
@@ -304,17 +304,17 @@ impl Shared {
             match Self::drive_run(slot, &mut driver).await {
                 Ok(_) | Err(DriveError::Halted) => {}
                 Err(DriveError::Store(StoreError::Fenced(_))) => {
-                    tracing::warn!(%run, "another process has taken the run over");
+                    tracing::warn!(%run, "run taken over by another process");
                 }
                 Err(DriveError::Store(error)) => {
-                    tracing::error!(%run, %error, "the run stops where its log ends");
+                    tracing::error!(%run, %error, "run stopped: its log cannot be written");
                 }
             }
         };
         self.context.tasks.spawn(driving.instrument(error_span!("run", %run)));
     }
 
-    /// Drives the run until it is over or waits for somebody.
+    /// Drives the run until it is over or waits for a person or a client.
     async fn drive_run(slot: DriverSlot, driver: &mut Driver) -> Result<Left, DriveError> {
         loop {
             match driver.drive().await? {

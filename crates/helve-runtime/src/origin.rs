@@ -1,4 +1,4 @@
-//! On which terms a call is made that somebody orders: with which tools, under which rules.
+//! With which tools and under which rules a direct call is made.
 //!
 //! The server's own people order what is there. Anybody else has a tool only where some agent would offer it to them,
 //! and on that agent's terms: what it may not do for them they cannot order either.
@@ -15,19 +15,19 @@ use crate::Shared;
 /// Who orders a call. To order it is the consent it needs, as far as that is theirs to give.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CallOrigin {
-    /// Whoever types it on the server's own machine.
+    /// A person at the server's own machine.
     #[default]
     CommandLine,
-    /// Somebody with all rights.
+    /// A caller with all rights.
     Admin,
-    /// Anybody else: where the operator wants a person asked, they have to be.
+    /// Any other caller: where the operator's rules ask a person, one is asked.
     User,
 }
 
 impl CallOrigin {
     /// Whose order made a run that is one call, as far as its record tells: of those who called over HTTP it does not
     /// say what they may.
-    pub(super) fn of(setup: &RunSetup) -> Self {
+    pub(super) fn from_setup(setup: &RunSetup) -> Self {
         if setup.agent == Self::CommandLine.agent() { Self::CommandLine } else { Self::User }
     }
 
@@ -49,7 +49,7 @@ pub(super) struct CallPermissions {
 }
 
 impl CallPermissions {
-    pub(super) fn of(shared: &Shared, origin: CallOrigin, user: &UserId, call: &ToolCall) -> Self {
+    pub(super) fn for_call(shared: &Shared, origin: CallOrigin, user: &UserId, call: &ToolCall) -> Self {
         let all = shared.env().catalogue.registry().all();
         let operator = &shared.env().settings.rules;
         let agent = match origin {
@@ -57,7 +57,7 @@ impl CallPermissions {
                 let stand_ins = Rules::new().with_layer("operator", operator.clone());
                 return Self {
                     toolbox: Toolbox::new(all).exact(),
-                    rules: ordered(operator, None, origin),
+                    rules: rules_of_caller(operator, None, origin),
                     stand_ins,
                 };
             }
@@ -67,7 +67,7 @@ impl CallPermissions {
         let offered = |tool: &Arc<Registered>| agent.is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
             toolbox: Toolbox::new(all.into_iter().filter(offered)).exact(),
-            rules: ordered(operator, Some(&permissions), origin),
+            rules: rules_of_caller(operator, Some(&permissions), origin),
             stand_ins: Rules::new().with_layer("operator", operator.clone()).with_layer("agent", permissions),
         }
     }
@@ -91,8 +91,11 @@ fn agent_for<'a>(shared: &'a Shared, user: &UserId, call: &ToolCall) -> Option<&
         arguments: &arguments,
     };
     let allows = |agent: &&Agent| {
-        let rules =
-            ordered(&shared.env().settings.rules, Some(&permissions(&agent.settings)), CallOrigin::User);
+        let rules = rules_of_caller(
+            &shared.env().settings.rules,
+            Some(&permissions(&agent.settings)),
+            CallOrigin::User,
+        );
         rules.judge(&access).verdict == Verdict::Allow
     };
     let having = || shared.env().agents.iter().filter(|agent| agent.may_use(spec, user));
@@ -105,11 +108,11 @@ fn permissions(agent: &AgentSettings) -> Vec<Rule> {
     agent.permissions.iter().filter(is_meant).map(|rule| Rule { agent: None, ..rule.clone() }).collect()
 }
 
-/// The rules for somebody who has decided already. What is forbidden stays forbidden. Where a rule asks, an operator
+/// The rules for a caller who has decided already. What is forbidden stays forbidden. Where a rule asks, an operator
 /// has answered with the order; a user has not, and is told who can. Where no rule speaks, the caller is the person who
 /// would be asked.
-fn ordered(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin) -> Rules {
-    let decided = |rules: &[Rule]| rules.iter().map(|rule| decided(rule, origin)).collect();
+fn rules_of_caller(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin) -> Rules {
+    let decided = |rules: &[Rule]| rules.iter().map(|rule| decide_rule(rule, origin)).collect();
     let allow = Rule { because: "ordered by a person".into(), ..Rule::new(Action::Allow) };
     let rules = Rules::new().with_layer("operator", decided(operator)).with_layer("order", vec![allow]);
     match agent {
@@ -118,7 +121,7 @@ fn ordered(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin) -> Rul
     }
 }
 
-fn decided(rule: &Rule, origin: CallOrigin) -> Rule {
+fn decide_rule(rule: &Rule, origin: CallOrigin) -> Rule {
     match (rule.action, origin) {
         (Action::Ask, CallOrigin::CommandLine | CallOrigin::Admin) => {
             Rule { action: Action::Allow, ..rule.clone() }

@@ -16,7 +16,7 @@ pub(crate) async fn recall_profiles(shared: &Shared) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Finds in the latest runs which model each user chose last. A model that an agent brings was nobody's choice.
+/// Finds in the latest runs which model each user chose last. A model that an agent brings was not chosen by a user.
 pub(crate) async fn load_user_model_choices(shared: &Shared) -> Result<(), StoreError> {
     let latest =
         shared.env().store.runs(Scope::Everyone, RunFilter::default(), Page::first(RUNS_RECALLED)).await?;

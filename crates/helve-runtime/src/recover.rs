@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use helve_agent::{
     Agent, BY_TIME, CallAction, Command, CommandError, DirectCall, Driver, DriverParts, Run, RunTools, Step,
-    StepHold, ending,
+    StepHold, ending_facts,
 };
 use helve_guard::AdmissionPermit;
-use helve_store::{ApprovalFilter, Claimed, Entry, RunJournal, RunRecord, Scope, StoreError};
+use helve_store::{ApprovalFilter, Claimed, NewFacts, RunJournal, RunRecord, Scope, StoreError};
 use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
@@ -53,7 +53,7 @@ pub(super) struct ResumePermits {
 
 /// What is recorded when a run is taken up.
 struct ResumePlan {
-    entry: Entry,
+    facts: NewFacts,
     /// Why it does not go on, if it does not.
     problem: Option<&'static str>,
 }
@@ -146,8 +146,8 @@ impl Runtime {
         Err(if over { CommandError::Over } else { CommandError::Busy })
     }
 
-    /// Looks at once, and then from time to time, for questions that nobody answered, for clients that went silent and
-    /// for runs that nobody drives.
+    /// Looks at once, and then from time to time, for questions that expired, for clients that went silent and
+    /// for runs without a driver.
     pub async fn keep_watch(&self) {
         loop {
             let rest = match self.sweep().await {
@@ -191,8 +191,8 @@ impl Runtime {
 }
 
 impl Shared {
-    /// Waits for the turn of an interrupted run and puts a driver on it. Until then it has no slot, so that whoever
-    /// speaks to it meanwhile is heard, and takes it up.
+    /// Waits for the turn of an interrupted run and puts a driver on it. Until then it has no slot, so that a
+    /// command that comes meanwhile resumes it at once.
     async fn take_up(self: &Arc<Self>, record: &RunRecord, reason: ResumeReason) {
         let RunRecord { run, user, resumes, .. } = record;
         let crashes = resumes.saturating_add(u32::from(reason == ResumeReason::Interrupted));
@@ -221,7 +221,7 @@ impl Shared {
     pub(super) async fn resume(
         self: &Arc<Self>,
         slot: DriverSlot,
-        commands: UnboundedReceiver<Command>,
+        commands: UnboundedReceiver<Box<Command>>,
         permits: ResumePermits,
         reason: ResumeReason,
     ) -> bool {
@@ -233,20 +233,20 @@ impl Shared {
                 return false;
             }
         };
-        self.env().world.fate.at("run.claimed");
+        self.env().world.failpoint("run.claimed");
         let is_direct_call = claimed.record.setup.input == RunInput::Call;
         let Some(driver) = self.build_driver(claimed, commands, permits, reason).await else { return false };
         if !is_direct_call {
-            self.env().run_counters.resumed();
+            self.env().run_counters.count_resumed();
         }
         self.spawn(slot, driver);
         true
     }
 
     /// Answers the commands for a run that could not be claimed.
-    fn reject_commands(&self, mut commands: UnboundedReceiver<Command>, error: &StoreError) {
+    fn reject_commands(&self, mut commands: UnboundedReceiver<Box<Command>>, error: &StoreError) {
         while let Ok(command) = commands.try_recv() {
-            if let Command::Overdue { call } = &command {
+            if let Command::Overdue { call } = &*command {
                 self.context.leases.end(call);
             }
             command.reply(Err(CommandError::Store(error.clone())));
@@ -257,7 +257,7 @@ impl Shared {
     async fn build_driver(
         self: &Arc<Self>,
         claimed: Claimed,
-        mut commands: UnboundedReceiver<Command>,
+        mut commands: UnboundedReceiver<Box<Command>>,
         permits: ResumePermits,
         reason: ResumeReason,
     ) -> Option<Driver> {
@@ -267,7 +267,7 @@ impl Shared {
         let journal = self.env().journal(record.run, epoch, record.last_seq);
         if record.state.is_final() || run.is_over() {
             while let Ok(command) = commands.try_recv() {
-                self.context.answer_over(&run, &journal, command).await;
+                self.context.answer_over(&run, &journal, *command).await;
             }
             return None;
         }
@@ -294,39 +294,39 @@ impl Shared {
         let is_direct_call = record.setup.input == RunInput::Call;
         if !is_direct_call && self.env().agent(&record.setup.agent).is_none() {
             return ResumePlan {
-                entry: without_agent(run, now),
+                facts: without_agent(run, now),
                 problem: Some("its agent is gone; it ends here"),
             };
         }
-        let entry = match reason {
+        let facts = match reason {
             ResumeReason::Interrupted if record.resumes >= CRASHES_MAX => {
                 return if is_direct_call {
-                    let entry = ending(run, run.cut_off(), RunState::Failed, now);
-                    ResumePlan { entry, problem: Some("its call ended the server three times") }
+                    let facts = ending_facts(run, run.cut_off(), RunState::Failed, now);
+                    ResumePlan { facts, problem: Some("its call ended the server three times") }
                 } else {
-                    let entry = self.needs_attention(run.clone(), record, now);
-                    ResumePlan { entry, problem: Some(LEFT_ALONE) }
+                    let facts = self.needs_attention(run.clone(), record, now);
+                    ResumePlan { facts, problem: Some(LEFT_ALONE) }
                 };
             }
             // For readers of the log it is the first try: none is for a person.
             ResumeReason::Interrupted | ResumeReason::Stopped => {
-                resumed(run.clone(), record.resumes.max(1), now)
+                resume_facts(run.clone(), record.resumes.max(1), now)
             }
             ResumeReason::Requested => {
-                Entry { state: Some(RunState::Running), ..resumed(run.clone(), 0, now) }
+                NewFacts { state: Some(RunState::Running), ..resume_facts(run.clone(), 0, now) }
             }
-            // The caller of a direct call is gone with the driver, whoever asks for it now.
-            ResumeReason::Command if is_direct_call => resumed(run.clone(), record.resumes.max(1), now),
-            ResumeReason::Command => Entry::default(),
+            // The caller of a direct call is gone with its driver.
+            ResumeReason::Command if is_direct_call => resume_facts(run.clone(), record.resumes.max(1), now),
+            ResumeReason::Command => NewFacts::default(),
         };
-        ResumePlan { entry, problem: None }
+        ResumePlan { facts, problem: None }
     }
 
     /// Records the plan. None if the run does not go on.
     async fn record_resume(&self, plan: ResumePlan, record: &RunRecord, journal: &RunJournal) -> Option<()> {
-        let state = plan.entry.state;
-        if !plan.entry.facts.is_empty()
-            && let Err(error) = journal.commit(plan.entry).await
+        let state = plan.facts.state;
+        if !plan.facts.events.is_empty()
+            && let Err(error) = journal.commit(plan.facts).await
         {
             tracing::error!(run = %record.run, %error, "run not resumed: its log cannot be written");
             return None;
@@ -334,7 +334,7 @@ impl Shared {
         if let Some(state) = state
             && record.setup.input != RunInput::Call
         {
-            self.env().run_counters.ended(state);
+            self.env().run_counters.count_ended(state);
         }
         match plan.problem {
             None => Some(()),
@@ -348,7 +348,7 @@ impl Shared {
     /// The tools that the run goes on with.
     async fn tools_of_run(&self, record: &RunRecord, run: &Run) -> Option<Arc<RunTools>> {
         if record.setup.input == RunInput::Call {
-            let origin = CallOrigin::of(&record.setup);
+            let origin = CallOrigin::from_setup(&record.setup);
             return Some(self.direct_call_tools(origin, &record.user, &run.direct_call()));
         }
         let agent = self.env().agent(&record.setup.agent)?;
@@ -363,7 +363,7 @@ impl Shared {
 
     /// A run that ended the server too often waits for a person. What is unknown about its calls does not wait with it;
     /// those that may be sent again are, when it goes on.
-    fn needs_attention(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> Entry {
+    fn needs_attention(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> NewFacts {
         let state = RunState::NeedsAttention;
         let resumed = Fact::RunResumed { resume: record.resumes };
         machine.apply(now, &resumed);
@@ -372,10 +372,10 @@ impl Shared {
             facts.extend(actions.into_iter().filter_map(|action| self.record_unknown(action)));
         }
         facts.push(Fact::RunWaiting { state });
-        Entry { state: Some(state), ..facts.into() }
+        NewFacts { state: Some(state), ..facts.into() }
     }
 
-    /// That nobody knows what became of a call that was cut off, if that is so.
+    /// The fact that the outcome of a cut-off call is unknown, if it is.
     fn record_unknown(&self, action: CallAction) -> Option<Fact> {
         let CallAction::RecordUnknown { call, sent_at, because } = action else { return None };
         let tool = self.env().catalogue.registry().get(&call.name);
@@ -396,7 +396,7 @@ impl Shared {
         let RunRecord { setup, user, .. } = record;
         let mut tools = vec![];
         for pinned in &setup.tools {
-            tools.extend(self.env().catalogue.pinned(&pinned.name, &pinned.version).await?);
+            tools.extend(self.env().catalogue.find_version(&pinned.name, &pinned.version).await?);
         }
         // Those that cannot be read were not there at the start either.
         tools.extend(agent.client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok));
@@ -405,19 +405,19 @@ impl Shared {
 }
 
 /// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
-fn without_agent(machine: &Run, now: Timestamp) -> Entry {
+fn without_agent(machine: &Run, now: Timestamp) -> NewFacts {
     let message = format!("the agent `{}` is not configured any more", machine.setup().agent);
-    ending(machine, machine.failed("unknown_agent", message), RunState::Failed, now)
+    ending_facts(machine, machine.failure_facts("unknown_agent", message), RunState::Failed, now)
 }
 
 /// Whether a command line made it, in a process of its own. All others are this server's, or were its predecessor's.
 fn is_of_a_command(record: &RunRecord) -> bool {
-    record.setup.input == RunInput::Call && CallOrigin::of(&record.setup) == CallOrigin::CommandLine
+    record.setup.input == RunInput::Call && CallOrigin::from_setup(&record.setup) == CallOrigin::CommandLine
 }
 
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
 /// written is void.
-fn resumed(mut machine: Run, resumes: u32, now: Timestamp) -> Entry {
+fn resume_facts(mut machine: Run, resumes: u32, now: Timestamp) -> NewFacts {
     let taken_up = Fact::RunResumed { resume: resumes };
     machine.apply(now, &taken_up);
     let mut facts = vec![taken_up];

@@ -10,32 +10,36 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// The runs that have a driver, or will have one in a moment.
 #[derive(Default)]
 pub(crate) struct DriverSlots {
-    taken: Mutex<HashMap<RunId, UnboundedSender<Command>>>,
+    /// Commands are boxed: a channel reserves room for 32 of them, and most runs never get one.
+    taken: Mutex<HashMap<RunId, UnboundedSender<Box<Command>>>>,
 }
 
 /// The right to drive one run. Given up when it is dropped, whatever the reason.
 pub(crate) struct DriverSlot {
     run: RunId,
     slots: Arc<DriverSlots>,
-    commands: UnboundedSender<Command>,
+    commands: UnboundedSender<Box<Command>>,
 }
 
 impl DriverSlots {
-    fn taken(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Command>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Box<Command>>>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.taken().len()
+        self.lock().len()
     }
 
     pub(crate) fn is_taken(&self, run: RunId) -> bool {
-        self.taken().contains_key(&run)
+        self.lock().contains_key(&run)
     }
 
     /// Takes the slot of a run, with the commands for its driver; none if it has one.
-    pub(crate) fn take(self: &Arc<Self>, run: RunId) -> Option<(DriverSlot, UnboundedReceiver<Command>)> {
-        let mut taken = self.taken();
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        run: RunId,
+    ) -> Option<(DriverSlot, UnboundedReceiver<Box<Command>>)> {
+        let mut taken = self.lock();
         if taken.contains_key(&run) {
             return None;
         }
@@ -48,8 +52,9 @@ impl DriverSlots {
         self: &Arc<Self>,
         run: RunId,
         command: Command,
-    ) -> Option<(DriverSlot, UnboundedReceiver<Command>)> {
-        let mut taken = self.taken();
+    ) -> Option<(DriverSlot, UnboundedReceiver<Box<Command>>)> {
+        let mut taken = self.lock();
+        let command = Box::new(command);
         let command = match taken.get(&run) {
             Some(driver) => match driver.send(command) {
                 Ok(()) => return None,
@@ -66,9 +71,9 @@ impl DriverSlots {
 
     fn open(
         self: &Arc<Self>,
-        taken: &mut HashMap<RunId, UnboundedSender<Command>>,
+        taken: &mut HashMap<RunId, UnboundedSender<Box<Command>>>,
         run: RunId,
-    ) -> (DriverSlot, UnboundedReceiver<Command>) {
+    ) -> (DriverSlot, UnboundedReceiver<Box<Command>>) {
         let (commands, receiver) = unbounded_channel();
         taken.insert(run, commands.clone());
         (DriverSlot { run, slots: self.clone(), commands }, receiver)
@@ -80,9 +85,9 @@ impl DriverSlot {
         self.run
     }
 
-    /// Gives the slot up unless a command has come in; nobody can send one in between.
-    pub(crate) fn release(&self, commands: &UnboundedReceiver<Command>) -> bool {
-        let mut taken = self.slots.taken();
+    /// Gives the slot up unless a command has come in; none can be sent in between.
+    pub(crate) fn release(&self, commands: &UnboundedReceiver<Box<Command>>) -> bool {
+        let mut taken = self.slots.lock();
         if !commands.is_empty() {
             return false;
         }
@@ -91,7 +96,7 @@ impl DriverSlot {
     }
 
     /// Another driver may have it already.
-    fn vacate(&self, taken: &mut HashMap<RunId, UnboundedSender<Command>>) {
+    fn vacate(&self, taken: &mut HashMap<RunId, UnboundedSender<Box<Command>>>) {
         if taken.get(&self.run).is_some_and(|known| known.same_channel(&self.commands)) {
             taken.remove(&self.run);
         }
@@ -101,7 +106,7 @@ impl DriverSlot {
 impl Drop for DriverSlot {
     fn drop(&mut self) {
         let slots = self.slots.clone();
-        self.vacate(&mut slots.taken());
+        self.vacate(&mut slots.lock());
     }
 }
 

@@ -39,7 +39,7 @@ pub struct StartRequest {
     pub pre_search: Option<bool>,
     /// Overrides how the model calls tools.
     pub mode: Option<Mode>,
-    /// Whether anybody wants the answer in pieces.
+    /// Whether a client streams the answer.
     pub stream: bool,
     /// Of the HTTP request, for tools that tell it to their servers.
     pub request_id: Option<String>,
@@ -138,11 +138,11 @@ pub enum StartError {
 }
 
 impl Runtime {
-    /// Starts a run; it is on record, and goes on whether or not anybody follows it.
+    /// Starts a run; it is recorded, and goes on with or without a follower.
     pub async fn start(&self, mut request: StartRequest) -> Result<Started, StartError> {
         let shared = &self.shared;
         if let Some(run) = shared.begun_before(&request.user, request.key.as_ref()).await? {
-            return self.replayed(run).await;
+            return self.open_replayed(run).await;
         }
         let agent = self.agent(request.agent.as_deref())?;
         let tools = self.tools(agent, &request).await?;
@@ -155,17 +155,17 @@ impl Runtime {
         let (new, reply) = self.new_run(agent, &tools, request, definite);
         let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
         let conversation = new.place.conversation();
-        // Before it is on record, so that nobody takes it for one that was left behind.
+        // The slot is taken before the run is recorded, so that recovery does not resume it.
         let (slot, commands) = shared.slots.take(run).ok_or(StartError::Closing)?;
 
-        let fate = &shared.env().world.fate;
-        fate.at("run.before_open");
+        let world = &shared.env().world;
+        world.failpoint("run.before_open");
         let (epoch, history) = match shared.env().store.open_run(new).await? {
             Opened::New { epoch, history } => (epoch, history),
-            Opened::Replayed { run } => return self.replayed(run).await,
+            Opened::Replayed { run } => return self.open_replayed(run).await,
         };
-        fate.at("run.after_open");
-        shared.env().run_counters.started();
+        world.failpoint("run.after_open");
+        shared.env().run_counters.count_started();
 
         let feed = shared.env().feed(run);
         feed.publish(std::slice::from_ref(&started));
@@ -270,7 +270,7 @@ impl Runtime {
         (new, reply)
     }
 
-    async fn replayed(&self, run: RunId) -> Result<Started, StartError> {
+    async fn open_replayed(&self, run: RunId) -> Result<Started, StartError> {
         let record = self.shared.env().store.run(helve_store::Scope::Everyone, run).await?;
         let follower = self.follow(run, 0);
         Ok(Started { run, conversation: record.conversation, replayed: true, follower })
@@ -352,7 +352,7 @@ fn spoken(input: &StartInput) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.clone())
 }
 
-/// A conversation is called by its first words until somebody gives it a name.
+/// A conversation is called by its first words until a person gives it a name.
 fn title(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();

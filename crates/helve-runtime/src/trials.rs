@@ -27,7 +27,7 @@ enum Held {
     /// Others go on as well.
     Beside(#[expect(dead_code, reason = "held, not read")] OwnedRwLockReadGuard<()>),
     Alone(#[expect(dead_code, reason = "held, not read")] OwnedRwLockWriteGuard<()>),
-    /// It does not go on, so nobody has to wait for it, nor it for anybody.
+    /// It does not go on, so no other run waits for it, nor it for another.
     Nothing,
 }
 

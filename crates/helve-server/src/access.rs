@@ -1,6 +1,6 @@
 //! Who may do what: one door for every form of credential.
 //!
-//! `origin` keeps foreign pages out, whoever is signed in. `Access` turns what a request shows, a token or the
+//! `origin` keeps foreign pages out for every user. `Access` turns what a request shows, a token or the
 //! page's cookie, into a `Principal`, or says why it is `AccessError`. Every route of the table names the right it
 //! needs; what is not in the table is the page's own files, which are the same for everybody.
 
@@ -268,7 +268,7 @@ impl Access {
     /// The address and scheme of the client, as far as trusted proxies tell them.
     pub(crate) fn visitor(&self, headers: &HeaderMap, peer: IpAddr) -> Visitor {
         let AccessSettings { trusted_proxies, https_hosts, .. } = &self.settings;
-        Visitor::of(headers, peer, Trust { proxies: trusted_proxies, https_hosts })
+        Visitor::from_request(headers, peer, Trust { proxies: trusted_proxies, https_hosts })
     }
 
     /// Fails if the address has sent too many wrong credentials. Called before a credential is compared, so that a right and a
@@ -308,7 +308,7 @@ impl Access {
         let token = match bearer_token(headers) {
             Some(shown) => self.authenticate(shown, visitor)?,
             None => {
-                let cookie = session::shown(headers, visitor.https).ok_or(AccessError::NoToken)?;
+                let cookie = session::page_cookie(headers, visitor.https).ok_or(AccessError::NoToken)?;
                 // A wrong cookie is not counted: signatures cannot be guessed, and a page may send an old one many times.
                 self.may_try(visitor)?;
                 let session = self.session(cookie, now).ok_or(AccessError::NoToken)?;
@@ -334,7 +334,7 @@ impl Access {
         now: Timestamp,
         store: &dyn Store,
     ) -> Result<(), StoreError> {
-        let cookie = session::shown(headers, visitor.https);
+        let cookie = session::page_cookie(headers, visitor.https);
         let Some(session) = cookie.and_then(|cookie| self.session(cookie, now)) else { return Ok(()) };
         store.end_session(session.token, session.issued_at).await?;
         self.refresh(store).await

@@ -110,7 +110,7 @@ pub(crate) struct Ignored(pub(crate) Vec<String>);
 
 impl Ignored {
     /// The answer, with a header that names them if there are any.
-    pub(crate) fn on(&self, mut response: Response) -> Response {
+    pub(crate) fn add_header_to(&self, mut response: Response) -> Response {
         let visible = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
         let names: Vec<String> = self.0.iter().map(|name| name.chars().map(visible).collect()).collect();
         if let Some(names) = (!names.is_empty()).then(|| names.join(", ")) {
@@ -211,7 +211,7 @@ fn unknown_field(code: &'static str, what: &str, unknown: &UnknownField) -> Prob
     };
     let end = if meant.is_empty() { "; " } else { " " };
     let detail = format!("there is no {what} `{field}`{meant}{end}{there}");
-    Problem::bad_request(code, detail).with("field", field.clone())
+    Problem::bad_request(code, detail).with_field("field", field.clone())
 }
 
 async fn read_json<T: DeserializeOwned + JsonSchema + 'static>(
@@ -244,7 +244,11 @@ async fn read_json<T: DeserializeOwned + JsonSchema + 'static>(
         let slip = unknown.iter().find(|unknown| unknown.meant.as_ref() == Some(&misfit.field));
         let hint = slip.map(|slip| format!("; `{}` is not a field of it", slip.field)).unwrap_or_default();
         let problem = Problem::bad_request("bad_body", format!("{}{hint}", misfit.detail));
-        return Err(if misfit.field.is_empty() { problem } else { problem.with("field", misfit.field) });
+        return Err(if misfit.field.is_empty() {
+            problem
+        } else {
+            problem.with_field("field", misfit.field)
+        });
     }
     if let Some(unknown) = unknown.first().filter(|_| on_unknown == OnUnknown::Refuse) {
         return Err(unknown_field("unknown_field", "field", unknown));
@@ -295,12 +299,12 @@ fn misfit_of<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Pr
             Problem::bad_request("bad_body", format!("the field `{name}` is given twice; give it once"))
         }
         None if is_of_library(reason) => {
-            tracing::debug!(%error, "a body has the right shape and cannot be read");
+            tracing::debug!(%error, "request body not read: its shape is right");
             Problem::bad_request("bad_body", format!("{place} does not fit; see /openapi.json"))
         }
         None => Problem::bad_request("bad_body", format!("{place} does not fit: {reason}")),
     };
-    at.into_iter().fold(problem, |problem, at| problem.with("field", at))
+    at.into_iter().fold(problem, |problem, at| problem.with_field("field", at))
 }
 
 /// Words that the library for reading JSON has for itself.
@@ -398,14 +402,16 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestPart
         }
         if let Some(misfit) = misfit {
             let problem = Problem::bad_request("bad_query", format!("in the address, {}", misfit.detail));
-            return Err(problem.with("field", misfit.field));
+            return Err(problem.with_field("field", misfit.field));
         }
-        axum::extract::Query::try_from_uri(&parts.uri).map(|axum::extract::Query(value)| Self(value)).map_err(|error| {
-            tracing::debug!(error = %error.body_text(), "an address has the right shape and cannot be read");
-            let detail =
-                "what stands behind the `?` does not fit; give each parameter once, see /openapi.json";
-            Problem::bad_request("bad_query", detail)
-        })
+        axum::extract::Query::try_from_uri(&parts.uri).map(|axum::extract::Query(value)| Self(value)).map_err(
+            |error| {
+                tracing::debug!(error = %error.body_text(), "request address not read: its shape is right");
+                let detail =
+                    "what stands behind the `?` does not fit; give each parameter once, see /openapi.json";
+                Problem::bad_request("bad_query", detail)
+            },
+        )
     }
 }
 
@@ -505,7 +511,7 @@ pub(crate) async fn check_parameters(
         None => next.run(request).await,
         Some(_) if taken.is_foreign => {
             let names = unknown.iter().take(20).map(|unknown| format!("?{}", unknown.field)).collect();
-            Ignored(names).on(next.run(request).await)
+            Ignored(names).add_header_to(next.run(request).await)
         }
         Some(first) => unknown_field("unknown_parameter", "parameter", first).into_response(),
     }

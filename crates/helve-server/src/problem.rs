@@ -33,7 +33,7 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no such {what}"))
     }
 
-    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn with_field(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.more.insert(name.into(), value.into());
         self
     }
@@ -97,7 +97,7 @@ impl From<StoreError> for Problem {
                 "conversation_busy",
                 "the conversation has a run that is not over; wait for it, answer it, or stop it",
             )
-            .with("run", run.to_string()),
+            .with_field("run", run.to_string()),
             StoreError::KeyReused => Self::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "idempotency_key_reused",
@@ -115,7 +115,7 @@ impl From<StoreError> for Problem {
                 "changed",
                 "it was changed meanwhile; read it again and decide anew",
             )
-            .with("version", version),
+            .with_field("version", version),
             StoreError::Fenced(_) => Self::new(
                 StatusCode::CONFLICT,
                 "run_elsewhere",
@@ -170,12 +170,12 @@ impl From<StartError> for Problem {
             }
             StartError::UserStorageFull { bytes, max } => {
                 Self::new(StatusCode::INSUFFICIENT_STORAGE, "user_storage_full", detail)
-                    .with("bytes", bytes)
-                    .with("bytes_max", max)
+                    .with_field("bytes", bytes)
+                    .with_field("bytes_max", max)
             }
             StartError::BudgetSpent { because, renews_at, after_s } => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "budget_spent", detail)
-                    .with("renews_at", renews_at.0)
+                    .with_field("renews_at", renews_at.0)
                     .param("because", because.notice)
                     .param("renews_at", renews_at.0)
                     .retry_after(after_s)
@@ -198,7 +198,7 @@ impl From<CommandError> for Problem {
             CommandError::BadEdit(_, notice) => {
                 let problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_arguments", detail);
                 match notice {
-                    Some(notice) => problem.with("notice", *notice),
+                    Some(notice) => problem.with_field("notice", *notice),
                     None => problem,
                 }
             }

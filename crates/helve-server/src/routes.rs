@@ -121,7 +121,7 @@ impl Routes {
             described["responses"][other.status.to_string()] = answer;
         }
         if let Some(body) = operation.body {
-            let schema = body(self.schemas.of_bodies());
+            let schema = body(self.schemas.request_schemas());
             described["requestBody"] = json!({"required": !operation.is_body_optional, "content": {"application/json": {"schema": schema}}});
             if let Some(example) = &operation.example {
                 described["requestBody"]["content"]["application/json"]["example"] = example.clone();
@@ -152,7 +152,8 @@ impl Routes {
     fn content(&mut self, content: &Content) -> Value {
         let mut described = json!({});
         if let Some(schema) = content.json {
-            described["content"]["application/json"] = json!({"schema": schema(self.schemas.of_answers())});
+            described["content"]["application/json"] =
+                json!({"schema": schema(self.schemas.response_schemas())});
         }
         if content.events {
             described["content"]["text/event-stream"] = json!({"schema": {"type": "string"}});

@@ -42,7 +42,7 @@ pub(crate) trait Render: Send + Unpin + 'static {
     /// All available frames have been rendered: buffered text can be written.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
-    fn failed(&mut self, error: StoreError, out: &mut Vec<u8>);
+    fn render_error(&mut self, error: StoreError, out: &mut Vec<u8>);
 
     /// After the last frame.
     fn end(&mut self, _out: &mut Vec<u8>) {}
@@ -104,11 +104,11 @@ struct SseBody<F, R, A> {
     events_max: usize,
     comment: Pin<Box<Sleep>>,
     recheck_access: Pin<Box<Sleep>>,
-    state: State,
+    state: StreamState,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum StreamState {
     Beginning,
     Flowing,
     Over,
@@ -123,14 +123,14 @@ where
     fn new(frames: F, render: R, admits: A, bytes_max: usize, events_max: usize) -> Self {
         let comment = Box::pin(tokio::time::sleep(COMMENT));
         let recheck_access = Box::pin(tokio::time::sleep(RECHECK_ACCESS));
-        let state = State::Beginning;
+        let state = StreamState::Beginning;
         Self { frames, render, admits, bytes_max, events_max, comment, recheck_access, state }
     }
 
     /// Renders the available frames, up to the limits.
     fn render_available(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
-        if self.state == State::Beginning {
-            self.state = State::Flowing;
+        if self.state == StreamState::Beginning {
+            self.state = StreamState::Flowing;
             self.render.begin(out);
         }
         let mut events = 0;
@@ -149,13 +149,13 @@ where
                 }
                 Poll::Ready(Some(Err(error))) => {
                     self.render.flush(out);
-                    self.render.failed(error, out);
-                    return self.state = State::Over;
+                    self.render.render_error(error, out);
+                    return self.state = StreamState::Over;
                 }
                 Poll::Ready(None) => {
                     self.render.flush(out);
                     self.render.end(out);
-                    return self.state = State::Over;
+                    return self.state = StreamState::Over;
                 }
                 Poll::Pending => break,
             }
@@ -189,14 +189,14 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
         let this = &mut *self;
-        if this.state == State::Over || !this.has_access(cx) {
-            this.state = State::Over;
+        if this.state == StreamState::Over || !this.has_access(cx) {
+            this.state = StreamState::Over;
             return Poll::Ready(None);
         }
         let mut out = Vec::new();
         this.render_available(cx, &mut out);
         if out.is_empty() {
-            if this.state == State::Over {
+            if this.state == StreamState::Over {
                 return Poll::Ready(None);
             }
             if this.comment.as_mut().poll(cx).is_pending() {
@@ -274,7 +274,7 @@ mod tests {
             out.extend_from_slice(std::mem::take(&mut self.0).as_bytes());
         }
 
-        fn failed(&mut self, _: StoreError, out: &mut Vec<u8>) {
+        fn render_error(&mut self, _: StoreError, out: &mut Vec<u8>) {
             out.extend_from_slice(b" failed ");
             out.extend_from_slice(helve_wire::sse::DONE);
         }

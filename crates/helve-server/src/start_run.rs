@@ -32,8 +32,8 @@ pub(crate) fn must_be_ready(app: &App) -> Result<(), Problem> {
 
 /// Streams the run from its beginning.
 pub(crate) fn stream(subscriber: Subscriber, started: Started, render: impl Render) -> Response {
-    let names = RunHeaders::of(&started);
-    names.on(subscriber.stream(started.follower, render))
+    let names = RunHeaders::from_started(&started);
+    names.add_to(subscriber.stream(started.follower, render))
 }
 
 /// The response headers of a request that started a run.
@@ -44,15 +44,15 @@ pub(crate) struct RunHeaders {
 }
 
 impl RunHeaders {
-    pub(crate) fn of(started: &Started) -> Self {
+    pub(crate) fn from_started(started: &Started) -> Self {
         Self { run: started.run, conversation: started.conversation, replayed: started.replayed }
     }
 
-    pub(crate) fn of_call(called: &Called) -> Self {
+    pub(crate) fn from_called(called: &Called) -> Self {
         Self { run: called.run, conversation: None, replayed: called.replayed }
     }
 
-    pub(crate) fn on(&self, response: impl IntoResponse) -> Response {
+    pub(crate) fn add_to(&self, response: impl IntoResponse) -> Response {
         let mut response = response.into_response();
         let headers = response.headers_mut();
         let conversation = self.conversation.map(|id| (CONVERSATION_HEADER, id.to_string()));

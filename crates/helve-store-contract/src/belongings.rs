@@ -4,8 +4,8 @@ use helve_types::{CallId, Origin, RunState, Taint, Timestamp, UserId, World};
 
 use super::{Actor, Subject, ok, requested};
 use helve_store::{
-    KeptFile, PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, Scope, StoreError,
-    Urgency, Whole,
+    FullOutput, KeptFile, PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, Scope,
+    StoreError, Urgency,
 };
 
 fn file(call: &CallId, id: &str, name: &str) -> KeptFile {
@@ -26,7 +26,7 @@ pub async fn a_file_is_kept_with_the_facts_it_came_with_and_goes_with_its_conver
     let missing = Err(StoreError::NotFound("file"));
 
     let mut lost = mei.batch(&mut run, vec![requested(&call)]);
-    lost.epoch += 1;
+    lost.writer.epoch += 1;
     lost.files.push(file(&call, "aa", "cat.png"));
     assert_eq!(store.append(lost, Urgency::Now).await, Err(StoreError::Fenced(run.run)));
     assert_eq!(store.file(mei.scope(), run.run, "aa".into()).await, missing);
@@ -58,7 +58,7 @@ pub async fn what_a_user_keeps_is_counted_and_given_back_with_its_conversation(s
     let call = CallId::new(run.run, 1, 0);
     let mut batch = mei.batch(&mut run, vec![requested(&call)]);
     batch.files.push(KeptFile { bytes: vec![7; 50_000].into(), ..file(&call, "aa", "cat.png") });
-    batch.wholes.push(Whole { call: call.clone(), text: "x".repeat(20_000) });
+    batch.full_outputs.push(FullOutput { call: call.clone(), text: "x".repeat(20_000).into() });
     ok(store.append(batch, Urgency::Now).await);
     let grown = of(&mei).await;
     assert!((70_000..80_000).contains(&(grown - begun)), "{begun} {grown}");

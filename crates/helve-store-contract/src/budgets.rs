@@ -40,7 +40,7 @@ fn sent(started: &Started, attempt: u32) -> Fact {
 fn batch(mei: &Actor, started: &mut Started, at: Timestamp, facts: Vec<(Fact, u64)>) -> Append {
     let first = started.next_seq;
     let numbered = facts.into_iter().zip(first..);
-    let events = numbered.map(|((fact, ms), seq)| Arc::new(Recorded::new(seq, at, fact).having_taken(ms)));
+    let events = numbered.map(|((fact, ms), seq)| Arc::new(Recorded::new(seq, at, fact).with_active_ms(ms)));
     let events: Vec<_> = events.collect();
     started.next_seq += events.len() as u64;
     Append { events, ..mei.batch(started, vec![]) }

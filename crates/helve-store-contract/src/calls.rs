@@ -6,7 +6,8 @@ use helve_types::{
 
 use super::{Actor, Started, Subject, ok, question, requested, started};
 use helve_store::{
-    ApprovalFilter, ApprovalState, ExecutionFilter, ExecutionPage, Page, Scope, StoreError, Urgency, Whole,
+    ApprovalFilter, ApprovalState, ExecutionFilter, ExecutionPage, FullOutput, Page, Scope, StoreError,
+    Urgency,
 };
 
 async fn row(actor: &Actor, run: &Started) -> helve_store::CallRecord {
@@ -93,10 +94,10 @@ pub async fn the_whole_of_a_large_output_is_kept(store: Subject) {
     let mut run = mei.start(mei.new_conversation(), "read").await;
     let call = CallId::new(run.run, 1, 0);
     let mut batch = mei.batch(&mut run, vec![requested(&call)]);
-    batch.wholes.push(Whole { call: call.clone(), text: "long".repeat(1_000) });
+    batch.full_outputs.push(FullOutput { call: call.clone(), text: "long".repeat(1_000).into() });
     ok(mei.store.append(batch, Urgency::Now).await);
     assert_eq!(ok(mei.store.whole_output(call.clone()).await).len(), 4_000);
-    assert_eq!(mei.store.whole_output(call.again()).await, Err(StoreError::NotFound("output")));
+    assert_eq!(mei.store.whole_output(call.next_repetition()).await, Err(StoreError::NotFound("output")));
 }
 
 fn answered(question: &Question, answer: Answer) -> Fact {

@@ -167,7 +167,7 @@ pub async fn nobody_sees_anothers_things(store: Subject) {
 
 pub async fn conversations_are_listed_latest_first_in_pages(store: Subject) {
     let mut mei = Actor::new(store, "mei");
-    mei.world = World::still();
+    mei.world = World::deterministic();
     let mut ids = vec![];
     for _ in 0..4 {
         mei.world.clock.advance_ms(1_000);

@@ -226,7 +226,7 @@ pub async fn nobody_finds_anothers_calls(store: Subject) {
     let missing = Err(StoreError::NotFound("call"));
     assert_eq!(store.execution(li, call.clone()).await, missing);
     assert!(store.execution(mei.scope(), call.clone()).await.is_ok());
-    assert_eq!(store.execution(Scope::Everyone, call.again()).await, missing);
+    assert_eq!(store.execution(Scope::Everyone, call.next_repetition()).await, missing);
 }
 
 pub async fn it_is_known_when_a_tool_was_sent_to_and_for_whom(store: Subject) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use helve_types::{Fact, Message, Mode, RunState, StopReason, Usage};
 
 use super::{Actor, Started, Subject, ok, setup, text};
-use helve_store::{Append, Place, Recorded, StoreError, Urgency};
+use helve_store::{Append, Place, Recorded, RunWriter, StoreError, Urgency};
 
 pub async fn events_are_read_from_any_point_in_order(store: Subject) {
     let mei = Actor::new(store, "mei");
@@ -70,7 +70,9 @@ pub async fn a_batch_sent_again_keeps_only_what_is_missing(store: Subject) {
     let mei = Actor::new(store, "mei");
     let mut run = mei.start(mei.new_conversation(), "go").await;
     let mut again = mei.batch(&mut run, vec![text(1, "one"), text(1, "two")]);
-    let first = Append { events: vec![again.events[0].clone()], ..batch_like(&again) };
+    let RunWriter { run: id, epoch, .. } = again.writer;
+    let first =
+        Append::from(again.events[0].clone()).for_writer(RunWriter { run: id, epoch, on_commit: None });
     let state = Some(RunState::WaitingClient);
     again.state = state;
     ok(mei.store.append(first, Urgency::Now).await);
@@ -83,19 +85,6 @@ pub async fn a_batch_sent_again_keeps_only_what_is_missing(store: Subject) {
     assert_eq!(mei.store.append(other, Urgency::Now).await, Err(StoreError::Fenced(run.run)));
 }
 
-fn batch_like(batch: &Append) -> Append {
-    Append {
-        run: batch.run,
-        epoch: batch.epoch,
-        events: vec![],
-        state: None,
-        message: None,
-        wholes: vec![],
-        files: vec![],
-        on_commit: None,
-    }
-}
-
 pub async fn events_are_published_after_they_are_kept_and_in_order(store: Subject) {
     let mei = Actor::new(store, "mei");
     let mut run = mei.start(mei.new_conversation(), "go").await;
@@ -104,7 +93,7 @@ pub async fn events_are_published_after_they_are_kept_and_in_order(store: Subjec
     for n in 1..=5 {
         let mut batch = mei.batch(&mut run, vec![text(n, "a"), text(n, "b")]);
         let seen = published.clone();
-        batch.on_commit = Some(Box::new(move |events| {
+        batch.writer.on_commit = Some(Box::new(move |events| {
             if let Ok(mut seen) = seen.lock() {
                 seen.extend(events.iter().map(|recorded| recorded.event.seq));
             }

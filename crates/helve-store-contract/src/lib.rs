@@ -17,7 +17,7 @@ mod rows;
 
 use std::sync::Arc;
 
-use helve_store::{Append, NewRun, Opened, Place, Recorded, Scope, Store, StoreError, Urgency};
+use helve_store::{Append, NewRun, Opened, Place, Recorded, RunWriter, Scope, Store, StoreError, Urgency};
 use helve_types::{
     About, AskedCall, CallId, ConversationId, Effect, Ending, Fact, Message, Mode, ModelParams, Question,
     RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp, ToolChoice, UserId, World,
@@ -190,18 +190,9 @@ impl Actor {
         let first = started.next_seq;
         started.next_seq += facts.len() as u64;
         let numbered = facts.into_iter().zip(first..);
-        Append {
-            run: started.run,
-            epoch: started.epoch,
-            events: numbered
-                .map(|(fact, seq)| Arc::new(Recorded::new(seq, self.world.now(), fact)))
-                .collect(),
-            state: None,
-            message: None,
-            wholes: vec![],
-            files: vec![],
-            on_commit: None,
-        }
+        let events = numbered.map(|(fact, seq)| Arc::new(Recorded::new(seq, self.world.now(), fact)));
+        let writer = RunWriter { run: started.run, epoch: started.epoch, on_commit: None };
+        Append::from(events.collect::<Vec<_>>()).for_writer(writer)
     }
 
     pub async fn append(&self, started: &mut Started, facts: Vec<Fact>) -> Result<(), StoreError> {

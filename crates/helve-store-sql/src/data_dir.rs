@@ -66,7 +66,7 @@ impl DataDir {
         if let Some(first) = changed.first() {
             tracing::warn!(
                 count = changed.len(), first = %first.path.display(), mode = %format!("{:o}", first.mode),
-                "files that other users of this machine could read are private now"
+                "files readable by other users made private"
             );
         }
         lock.set_len(0).map_err(unusable)?;
@@ -75,7 +75,7 @@ impl DataDir {
         Ok(Self { path: path.to_owned(), watch: None, is_held: true, _lock: lock })
     }
 
-    /// Tells whoever finds the directory in use where its holder answers. Only for the holder.
+    /// Records where the holder of the directory answers. Only for the holder.
     pub fn announce(path: &Path, address: &str) -> std::io::Result<()> {
         let mut lock = options().write(true).truncate(true).open(path.join(LOCK))?;
         write!(lock, "helve, process {}, at {address}", std::process::id())
@@ -92,7 +92,7 @@ impl DataDir {
         Ok(Self { path: path.to_owned(), watch: None, is_held: false, _lock: at_work })
     }
 
-    /// With somebody who makes room when a write finds none.
+    /// With a watch that frees space when a write finds none.
     #[must_use]
     pub fn watched_by(self, watch: Arc<DiskWatch>) -> Self {
         Self { watch: Some(watch), ..self }
@@ -102,7 +102,7 @@ impl DataDir {
         self.watch.clone()
     }
 
-    /// Whether a short command uses the directory now, in whatever process. If nobody can say, one may.
+    /// Whether a short command uses the directory now, in any process. If that cannot be found out, one may.
     pub fn is_shared(path: &Path) -> bool {
         match options().append(true).open(path.join(COMMANDS)) {
             Ok(at_work) => at_work.try_lock().is_err(),

@@ -39,7 +39,7 @@ pub struct Allowance {
 
 impl Allowance {
     /// The consent in an answer, if there is one, for a run of this user's with this agent.
-    pub fn said(
+    pub fn from_answer(
         answer: &Answer,
         question: &Question,
         of: &Circumstances<'_>,
@@ -67,7 +67,7 @@ impl Allowance {
     }
 
     /// Its line in the audit.
-    pub fn made(&self) -> AuditEntry {
+    pub fn audit_entry(&self) -> AuditEntry {
         let Self { id, user, agent, tool, within, by, created_at, .. } = self;
         AuditEntry {
             at: *created_at,
@@ -91,7 +91,7 @@ pub struct Circumstances<'a> {
     pub conversation: Option<ConversationId>,
 }
 
-/// Which tool a call is of, for whoever looks for a consent to it.
+/// The tool of a call, as the key of its allowances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowanceKey {
     pub user: UserId,

@@ -21,7 +21,7 @@ pub enum Wakeup {
 
 /// Wake-ups of all processes that share the store, this one included.
 ///
-/// A wake-up is a hint. It comes after the change is durable, and may be late, doubled or lost, so whoever acts on it
+/// A wake-up is a hint. It comes after the change is durable, and may be late, doubled or lost, so a subscriber
 /// reads the store, and also does so from time to time without one.
 pub trait Bus: Send + Sync + 'static {
     /// Receives every wake-up from now on.

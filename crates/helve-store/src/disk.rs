@@ -1,6 +1,6 @@
-//! What is known of the room on the disk that everything is kept on.
+//! What is known of the space on the disk that everything is kept on.
 //!
-//! Whoever can measure it says so here; whoever would begin something asks here first. Nothing is known until somebody
+//! The watcher of the data directory records measurements here; admission asks here first. Nothing is known until it
 //! has measured, and then nothing is refused.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ impl FreeMin {
 
 /// What was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct DiskSpace {
     /// What this process may use.
     pub free: u64,
     pub total: u64,
@@ -40,7 +40,7 @@ pub struct Room {
 /// The disk at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskStatus {
-    pub room: Room,
+    pub space: DiskSpace,
     /// What must be free for anything to be begun.
     pub free_min: u64,
     /// Nothing new is begun.
@@ -55,8 +55,8 @@ pub struct Disk {
 
 #[derive(Debug, Default)]
 struct Known {
-    room: Option<Room>,
-    /// Something could not be written for want of room, and there was none since.
+    space: Option<DiskSpace>,
+    /// Something could not be written because the disk was full, and there was none since.
     full: bool,
 }
 
@@ -65,32 +65,32 @@ impl Disk {
         Self { min, known: Mutex::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what somebody has measured.
-    pub fn measured(&self, room: Room) {
-        let mut known = self.known();
-        known.room = Some(room);
-        known.full &= room.free < self.min.bytes(room.total);
+    /// Records a measurement of the disk.
+    pub fn record_space(&self, space: DiskSpace) {
+        let mut known = self.lock();
+        known.space = Some(space);
+        known.full &= space.free < self.min.bytes(space.total);
     }
 
-    /// Something could not be written for want of room.
+    /// Something could not be written because the disk was full.
     pub fn ran_out(&self) {
-        self.known().full = true;
+        self.lock().full = true;
     }
 
-    /// Whether there is too little room for anything to be begun.
+    /// Whether there is too little space for anything to be begun.
     pub fn is_low(&self) -> bool {
-        let known = self.known();
-        known.full || known.room.is_some_and(|room| room.free < self.min.bytes(room.total))
+        let known = self.lock();
+        known.full || known.space.is_some_and(|space| space.free < self.min.bytes(space.total))
     }
 
-    /// Nothing if nobody has measured.
+    /// The last measurement; none before the first.
     pub fn status(&self) -> Option<DiskStatus> {
-        let room = self.known().room?;
-        Some(DiskStatus { room, free_min: self.min.bytes(room.total), low: self.is_low() })
+        let space = self.lock().space?;
+        Some(DiskStatus { space, free_min: self.min.bytes(space.total), low: self.is_low() })
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
         let disk = Disk::new(FreeMin::Bytes(100));
         assert!(!disk.is_low(), "nobody knows better");
         for (free, low) in [(100, false), (99, true), (0, true), (100, false)] {
-            disk.measured(Room { free, total: 1_000 });
+            disk.record_space(DiskSpace { free, total: 1_000 });
             assert_eq!(disk.is_low(), low, "{free}");
         }
         assert_eq!(disk.status().unwrap().free_min, 100);
@@ -129,10 +129,10 @@ mod tests {
         let disk = Disk::new(FreeMin::Bytes(100));
         disk.ran_out();
         assert!(disk.is_low());
-        disk.measured(Room { free: 50, total: 1_000 });
-        disk.measured(Room { free: 99, total: 1_000 });
+        disk.record_space(DiskSpace { free: 50, total: 1_000 });
+        disk.record_space(DiskSpace { free: 99, total: 1_000 });
         assert!(disk.is_low());
-        disk.measured(Room { free: 100, total: 1_000 });
+        disk.record_space(DiskSpace { free: 100, total: 1_000 });
         assert!(!disk.is_low());
     }
 }

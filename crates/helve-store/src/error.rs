@@ -16,7 +16,7 @@ pub enum StoreError {
     #[error("the idempotency key was already used for a different request")]
     KeyReused,
 
-    /// Somebody else owns the run now, or an earlier append was lost: stop, and let the log speak.
+    /// Another process owns the run now, or an earlier append was lost: stop; the log counts.
     #[error("run {0} is no longer ours to write")]
     Fenced(RunId),
 

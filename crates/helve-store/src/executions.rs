@@ -77,8 +77,11 @@ mod tests {
 
     #[test]
     fn a_mark_reads_back_from_its_text() {
-        let run = helve_types::World::still().run_id();
-        let mark = Mark { requested_at: Timestamp(1_700_000_000_000), call: CallId::new(run, 2, 1).again() };
+        let run = helve_types::World::deterministic().run_id();
+        let mark = Mark {
+            requested_at: Timestamp(1_700_000_000_000),
+            call: CallId::new(run, 2, 1).next_repetition(),
+        };
         assert_eq!(mark.to_string().parse(), Ok(mark));
         for text in ["", "1", "x.y", "1.2.3", "1.'; DROP TABLE tool_calls"] {
             assert!(text.parse::<Mark>().is_err(), "{text}");

@@ -12,7 +12,7 @@ pub struct KeptFile {
     /// The call that made it first.
     pub call: CallId,
     pub name: String,
-    /// What its maker says it is; whoever serves it does not have to believe it.
+    /// What its maker says it is; the server does not have to believe it.
     pub media_type: String,
     pub bytes: Arc<[u8]>,
 }

@@ -12,13 +12,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use helve_types::{
-    ConversationId, Fact, Message, RunId, RunState, SteadyDate, Stopwatch, Timestamp, UserId, World,
-};
+use helve_types::{ConversationId, Fact, RunId, SteadyDate, Stopwatch, Timestamp, UserId, World};
 
 use crate::{
-    Allowance, AllowanceKey, Append, KeptFile, OnCommit, Recorded, Store, StoreError, Urgency, UserStore,
-    Whole,
+    Allowance, AllowanceKey, Append, NewFacts, OnCommit, Recorded, RunWriter, Store, StoreError, Urgency,
+    UserStore,
 };
 
 /// How long facts that cannot be written are held before their run is given up.
@@ -29,30 +27,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// So much of a run may be recorded and not be durable; what comes then waits as a commit does.
 pub const BACKLOG_ENTRIES_MAX: usize = 64;
 pub const BACKLOG_BYTES_MAX: usize = 1 << 20;
-
-/// Facts that belong together, and what else changes with them.
-#[derive(Debug, Default)]
-pub struct Entry {
-    pub facts: Vec<Fact>,
-    /// When they happened; now, if nothing else depends on it.
-    pub at: Option<Timestamp>,
-    pub state: Option<RunState>,
-    pub message: Option<Message>,
-    pub wholes: Vec<Whole>,
-    pub files: Vec<KeptFile>,
-}
-
-impl From<Fact> for Entry {
-    fn from(fact: Fact) -> Self {
-        Self { facts: vec![fact], ..Self::default() }
-    }
-}
-
-impl From<Vec<Fact>> for Entry {
-    fn from(facts: Vec<Fact>) -> Self {
-        Self { facts, ..Self::default() }
-    }
-}
 
 /// Called with what has become durable, in order.
 pub type Publish = Arc<dyn Fn(&[Arc<Recorded>]) + Send + Sync>;
@@ -73,7 +47,7 @@ struct Shared {
     /// Held from numbering to queueing; never while `tail` is, since a store may publish at once.
     order: Mutex<()>,
     tail: Mutex<Tail>,
-    /// Whoever holds it tries again what could not be written.
+    /// Held by the task that retries what could not be written.
     retry: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -82,7 +56,7 @@ struct Tail {
     /// The last event that is known to be durable.
     durable_seq: u64,
     /// Queued with the store and not yet known to be durable.
-    unkept: VecDeque<Batch>,
+    unkept: VecDeque<UnkeptEvents>,
     unkept_bytes: usize,
     /// Something that was recorded could not be written and is tried again.
     is_failing: bool,
@@ -106,30 +80,24 @@ impl Tail {
         self.unbooked_ms = self.unbooked_ms.saturating_add(self.clock.lap(at, &fact));
         let books = fact.is_last() || matches!(fact, Fact::StepFinished { .. } | Fact::RunWaiting { .. });
         let booked = if books { std::mem::take(&mut self.unbooked_ms) } else { 0 };
-        let recorded = Recorded::new(self.next_seq, at, fact).having_taken(booked);
+        let recorded = Recorded::new(self.next_seq, at, fact).with_active_ms(booked);
         self.next_seq += 1;
         Arc::new(recorded)
     }
 }
 
-#[derive(Clone)]
-struct Batch {
-    events: Vec<Arc<Recorded>>,
-    state: Option<RunState>,
-    message: Option<Message>,
-    wholes: Vec<(helve_types::CallId, Arc<str>)>,
-    files: Vec<KeptFile>,
-}
+/// Numbered events that are not known to be durable.
+type UnkeptEvents = Append<Arc<Recorded>, ()>;
 
-impl Batch {
+impl UnkeptEvents {
     fn is_durable(&self, durable_seq: u64) -> bool {
         self.events.last().is_none_or(|last| last.event.seq <= durable_seq)
     }
 
     fn bytes(&self) -> usize {
         let events = self.events.iter().map(|recorded| recorded.json.len()).sum::<usize>();
-        let wholes = self.wholes.iter().map(|(_, text)| text.len()).sum::<usize>();
-        events + wholes + self.files.iter().map(|file| file.bytes.len()).sum::<usize>()
+        let full_outputs = self.full_outputs.iter().map(|output| output.text.len()).sum::<usize>();
+        events + full_outputs + self.files.iter().map(|file| file.bytes.len()).sum::<usize>()
     }
 }
 
@@ -178,15 +146,15 @@ impl RunJournal {
 
     /// Writes facts and returns at once: they have their place in the order and are durable soon, or with the next
     /// commit. Waits as `commit` does while the medium fails or too much of the run is not durable yet.
-    pub async fn record(&self, entry: impl Into<Entry>) -> Result<(), StoreError> {
+    pub async fn record(&self, facts: impl Into<NewFacts>) -> Result<(), StoreError> {
         if self.shared.tail().must_wait() {
-            return self.commit(entry).await;
+            return self.commit(facts).await;
         }
-        let (seq, receipt) = self.queue(entry.into(), Urgency::Soon)?;
+        let (seq, receipt) = self.queue(facts.into(), Urgency::Soon)?;
         let journal = Arc::downgrade(&self.shared);
         tokio::spawn(async move {
             if let Err(error) = receipt.await {
-                // If nobody has the journal any more, the run has ended where its log ends.
+                // Without a journal the run has ended where its log ends.
                 _ = Shared::retry(&journal, seq, error).await;
             }
         });
@@ -194,8 +162,8 @@ impl RunJournal {
     }
 
     /// Writes facts and returns when they and all before them are durable and published.
-    pub async fn commit(&self, entry: impl Into<Entry>) -> Result<(), StoreError> {
-        let (seq, receipt) = self.queue(entry.into(), Urgency::Now)?;
+    pub async fn commit(&self, facts: impl Into<NewFacts>) -> Result<(), StoreError> {
+        let (seq, receipt) = self.queue(facts.into(), Urgency::Now)?;
         match receipt.await {
             Ok(()) => Ok(()),
             Err(error) => Shared::retry(&Arc::downgrade(&self.shared), seq, error).await,
@@ -207,7 +175,7 @@ impl RunJournal {
         if self.pending_seq() == 0 {
             return Ok(());
         }
-        let (seq, receipt) = self.queue(Entry::default(), Urgency::Now)?;
+        let (seq, receipt) = self.queue(NewFacts::default(), Urgency::Now)?;
         let error = match receipt.await {
             Ok(()) if seq <= self.shared.tail().durable_seq => return Ok(()),
             // An empty batch is written also behind one that was lost.
@@ -257,21 +225,20 @@ impl RunJournal {
     /// Numbering and queueing are one step, so the store sees facts in the order of their numbers.
     fn queue(
         &self,
-        entry: Entry,
+        facts: NewFacts,
         urgency: Urgency,
     ) -> Result<(u64, crate::StoreFuture<'static, ()>), StoreError> {
-        let at = entry.at.unwrap_or_else(|| self.now());
+        let at = facts.at.unwrap_or_else(|| self.now());
         let _order = self.shared.order.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.shared.tail();
         if let Some(error) = &tail.closed {
             return Err(error.clone());
         }
-        let events: Vec<_> = entry.facts.into_iter().map(|fact| tail.next(at, fact)).collect();
+        let events: Vec<_> = facts.events.into_iter().map(|fact| tail.next(at, fact)).collect();
         let last = tail.next_seq - 1;
         tail.written.extend(events.iter().cloned());
-        let wholes = entry.wholes.into_iter().map(|whole| (whole.call, whole.text.into())).collect();
-        let Entry { state, message, files, .. } = entry;
-        let batch = Batch { events, state, message, wholes, files };
+        let NewFacts { state, message, full_outputs, files, .. } = facts;
+        let batch = UnkeptEvents { state, message, full_outputs, files, ..events.into() };
         if !batch.events.is_empty() {
             tail.unkept_bytes += batch.bytes();
             tail.unkept.push_back(batch.clone());
@@ -282,28 +249,15 @@ impl RunJournal {
 }
 
 impl Shared {
-    fn send(self: &Arc<Self>, batch: Batch, urgency: Urgency) -> crate::StoreFuture<'static, ()> {
+    fn send(self: &Arc<Self>, batch: UnkeptEvents, urgency: Urgency) -> crate::StoreFuture<'static, ()> {
         let shared = self.clone();
-        let on_commit: OnCommit = Box::new(move |events| shared.kept(events));
-        let append = Append {
-            run: self.run,
-            epoch: self.epoch,
-            events: batch.events,
-            state: batch.state,
-            message: batch.message,
-            wholes: batch
-                .wholes
-                .into_iter()
-                .map(|(call, text)| Whole { call, text: text.as_ref().to_owned() })
-                .collect(),
-            files: batch.files,
-            on_commit: Some(on_commit),
-        };
-        self.store.append(append, urgency)
+        let on_commit: OnCommit = Box::new(move |events| shared.mark_durable(events));
+        let writer = RunWriter { run: self.run, epoch: self.epoch, on_commit: Some(on_commit) };
+        self.store.append(batch.for_writer(writer), urgency)
     }
 
     /// Tries what is not durable again, as one batch, until event `seq` is durable or hope is lost. One at a time does
-    /// so for a run; it stops when nobody has the journal any more.
+    /// so for a run; it stops when the journal is dropped.
     async fn retry(journal: &Weak<Self>, seq: u64, first_error: StoreError) -> Result<(), StoreError> {
         let Some(turn) = journal.upgrade().map(|shared| shared.retry.clone()) else {
             return Err(first_error);
@@ -341,7 +295,7 @@ impl Shared {
             let run = shared.run;
             drop(shared);
             if let StoreError::Unavailable(reason) = &error {
-                tracing::warn!(%run, %reason, "the journal cannot be written; trying again");
+                tracing::warn!(%run, %reason, "journal write failed: retrying");
                 tokio::time::sleep(pause).await;
             }
             held += pause;
@@ -363,12 +317,12 @@ impl Shared {
         if seq <= tail.durable_seq {
             return None;
         }
-        let mut all = Batch { events: vec![], state: None, message: None, wholes: vec![], files: vec![] };
+        let mut all = UnkeptEvents::default();
         for batch in &tail.unkept {
             all.events.extend(batch.events.iter().cloned());
             all.state = batch.state.or(all.state);
             all.message = batch.message.clone().or(all.message);
-            all.wholes.extend(batch.wholes.iter().cloned());
+            all.full_outputs.extend(batch.full_outputs.iter().cloned());
             all.files.extend(batch.files.iter().cloned());
         }
         drop(tail);
@@ -380,11 +334,11 @@ impl Shared {
     }
 
     /// Called by the store once the events are durable, in order; some of them may have been before.
-    fn kept(&self, events: &[Arc<Recorded>]) {
+    fn mark_durable(&self, events: &[Arc<Recorded>]) {
         let before = self.tail().durable_seq;
         let known = events.partition_point(|recorded| recorded.event.seq <= before);
         let Some(last) = events.get(known..).and_then(<[_]>::last) else { return };
-        // Before anybody can learn that nothing is pending.
+        // Publishing comes first: `pending_seq` must not say 0 before.
         (self.publish)(&events[known..]);
         let mut tail = self.tail();
         tail.durable_seq = last.event.seq;

@@ -27,19 +27,19 @@ mod views;
 pub use access::{Access, ENDED_SESSIONS_MAX};
 pub use allowances::{Allowance, AllowanceFilter, AllowanceKey, Circumstances};
 pub use bus::{Bus, LocalBus, Wakeup, Wakeups};
-pub use disk::{Disk, DiskStatus, FreeMin, Room};
+pub use disk::{Disk, DiskSpace, DiskStatus, FreeMin};
 pub use error::StoreError;
 pub use executions::{Execution, ExecutionFilter, ExecutionPage, Mark, MarkError};
 pub use files::KeptFile;
-pub use journal::{BACKLOG_BYTES_MAX, BACKLOG_ENTRIES_MAX, Entry, Publish, RETRY_FOR_MAX, RunJournal};
+pub use journal::{BACKLOG_BYTES_MAX, BACKLOG_ENTRIES_MAX, Publish, RETRY_FOR_MAX, RunJournal};
 pub use log::Log;
 pub use memory::MemoryStore;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, Plans};
 pub use projection::{CallChange, CallResult, call_change, resets_crash_count, sent_to};
 pub use records::{
     ActFor, Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, Claimed, Conversation,
-    DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter, RunRecord, Scope,
-    Share, Token, TokenRights, Urgency, Whole,
+    DayUsed, FullOutput, IdempotencyKey, NewFacts, NewRun, OnCommit, Opened, Page, Place, Recorded,
+    RunFilter, RunRecord, RunWriter, Scope, Share, Token, TokenRights, Urgency,
 };
 pub use rows::{OfferUse, RowChange, RowGrant, RowKind, RowOffer, RowRecord, Rows};
 pub use store::{Store, StoreFuture};

@@ -25,7 +25,7 @@ pub trait Log: Send + Sync + 'static {
     /// batches ride with its next `Now` batch. A lost batch makes all later ones of the run fail.
     fn append(&self, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()>;
 
-    /// Takes a run over: whoever owned it before can no longer append.
+    /// Takes a run over: its former owner can no longer append.
     fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed>;
 
     /// Events with a sequence number above `after`, in order.

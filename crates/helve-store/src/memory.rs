@@ -46,7 +46,7 @@ struct Shelves {
     runs: BTreeMap<RunId, RunShelf>,
     conversations: BTreeMap<ConversationId, ConversationShelf>,
     calls: BTreeMap<CallId, CallRecord>,
-    wholes: HashMap<CallId, String>,
+    full_outputs: HashMap<CallId, String>,
     files: BTreeMap<(RunId, String), KeptFile>,
     plans: BTreeMap<UserId, Vec<PlanShelf>>,
     /// By tool, in the order in which they were written.
@@ -74,12 +74,12 @@ impl MemoryStore {
         self.writes_to_fail.store(count, Ordering::Relaxed);
     }
 
-    /// Makes the next looks for what is due fail: for questions, for calls, for runs that nobody drives.
+    /// Makes the next looks for what is due fail: for questions, for calls, for runs without a driver.
     pub fn fail_looks(&self, count: u32) {
         self.looks_to_fail.store(count, Ordering::Relaxed);
     }
 
-    /// From now on what is only recorded stays undone until somebody waits for a write of any run.
+    /// From now on what is only recorded stays undone until the next commit of any run.
     pub fn delay_recorded(&self) {
         self.delayed.begin();
     }
@@ -104,17 +104,17 @@ impl MemoryStore {
             return Err(StoreError::Unavailable("told to fail".into()));
         }
         self.shelves().append(&batch)?;
-        if let Some(publish) = batch.on_commit.take() {
+        if let Some(publish) = batch.writer.on_commit.take() {
             publish(&batch.events);
         }
         Ok(())
     }
 
-    /// Before a write that somebody waits for.
+    /// Before a commit.
     fn write_delayed(&self) {
         self.barriers.fetch_add(1, Ordering::Relaxed);
         for (batch, receipt) in self.delayed.take() {
-            // Nobody may wait for what was recorded.
+            // Recorded batches may have no waiting caller.
             _ = receipt.send(self.write(batch));
         }
     }

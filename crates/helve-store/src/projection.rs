@@ -23,7 +23,7 @@ pub enum CallChange<'a> {
         state: CallState,
         arguments: Option<&'a str>,
     },
-    /// Nobody knows what became of it.
+    /// Its outcome is unknown.
     Unknown {
         because: &'a str,
         trail: &'a Trail,

@@ -72,13 +72,13 @@ impl Recorded {
         Self { event: Event { seq, at, fact: body.fact }, json, active_ms: 0 }
     }
 
-    pub fn having_taken(self, active_ms: u64) -> Self {
+    pub fn with_active_ms(self, active_ms: u64) -> Self {
         Self { active_ms, ..self }
     }
 
     /// What it adds to the sums of its day.
     pub fn used(&self) -> Used {
-        Used::of(&self.event.fact).plus(Used { active_ms: self.active_ms, ..Used::default() })
+        Used::from_fact(&self.event.fact).plus(Used { active_ms: self.active_ms, ..Used::default() })
     }
 
     /// Reads an event back from its bytes.
@@ -149,7 +149,7 @@ pub enum Opened {
 /// How soon a batch must be durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// Somebody waits.
+    /// A caller waits.
     Now,
     /// May wait a few milliseconds for company.
     Soon,
@@ -157,33 +157,75 @@ pub enum Urgency {
 
 pub type OnCommit = Box<dyn FnOnce(&[Arc<Recorded>]) + Send>;
 
-/// Facts of one run that become durable together.
-pub struct Append {
-    pub run: RunId,
-    /// The claim under which the writer owns the run.
-    pub epoch: u64,
-    /// Numbered without gaps from the last event that the writer knows of.
-    pub events: Vec<Arc<Recorded>>,
+/// Facts of one run that become durable together, and what changes with them.
+///
+/// A driver gives the journal facts, and the journal gives the store numbered events under the claim of the writer.
+#[derive(Debug, Clone)]
+pub struct Append<E = Arc<Recorded>, W = RunWriter> {
+    /// For the store: numbered without gaps from the last event that the writer knows of.
+    pub events: Vec<E>,
+    /// When facts that the journal dates happened; now, if absent.
+    pub at: Option<Timestamp>,
     pub state: Option<RunState>,
     /// The assistant's message, once the run is over.
     pub message: Option<Message>,
-    pub wholes: Vec<Whole>,
+    pub full_outputs: Vec<FullOutput>,
     pub files: Vec<KeptFile>,
+    pub writer: W,
+}
+
+/// What a driver gives the journal.
+pub type NewFacts = Append<Fact, ()>;
+
+/// Under which claim events are written, and who is told.
+pub struct RunWriter {
+    pub run: RunId,
+    /// The claim under which the writer owns the run.
+    pub epoch: u64,
     /// Called after the commit and before the future resolves.
     pub on_commit: Option<OnCommit>,
 }
 
-impl fmt::Debug for Append {
+impl fmt::Debug for RunWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Append").field("run", &self.run).field("events", &self.events).finish_non_exhaustive()
+        f.debug_struct("RunWriter")
+            .field("run", &self.run)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<E> Append<E, ()> {
+    /// Names the writer of the events.
+    pub fn for_writer(self, writer: RunWriter) -> Append<E> {
+        let Self { events, at, state, message, full_outputs, files, writer: () } = self;
+        Append { events, at, state, message, full_outputs, files, writer }
+    }
+}
+
+impl<E> Default for Append<E, ()> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<E> From<E> for Append<E, ()> {
+    fn from(event: E) -> Self {
+        vec![event].into()
+    }
+}
+
+impl<E> From<Vec<E>> for Append<E, ()> {
+    fn from(events: Vec<E>) -> Self {
+        Self { events, at: None, state: None, message: None, full_outputs: vec![], files: vec![], writer: () }
     }
 }
 
 /// An output too large for the log, kept beside it.
 #[derive(Debug, Clone)]
-pub struct Whole {
+pub struct FullOutput {
     pub call: CallId,
-    pub text: String,
+    pub text: Arc<str>,
 }
 
 #[derive(Debug, Clone)]

@@ -146,7 +146,7 @@ pub trait Rows: Send + Sync + 'static {
     /// What of this kind is no row and was switched, by its name.
     fn switches(&self, kind: RowKind) -> StoreFuture<'_, Vec<(String, bool)>>;
 
-    /// Grows with every change of a row, an offer, a grant or a switch of this kind, whoever makes it.
+    /// Grows with every change of a row, an offer, a grant or a switch of this kind, in any process.
     fn row_changes(&self, kind: RowKind) -> StoreFuture<'_, u64>;
 
     /// Keeps what a model was found to do, in place of what was known of the model with that name.

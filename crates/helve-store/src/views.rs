@@ -22,7 +22,7 @@ pub trait Views: Send + Sync + 'static {
     /// Latest first.
     fn runs(&self, scope: Scope, filter: RunFilter, page: Page) -> StoreFuture<'_, Vec<RunRecord>>;
 
-    /// Every run that is neither over nor waits for somebody, oldest first.
+    /// Every run that is neither over nor waiting, oldest first.
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>>;
 
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>>;

@@ -125,7 +125,7 @@ fn calculate(expression: &str) -> Result<ToolOutput, String> {
     if doubtful_commas {
         text.push_str("\nnote: the commas inside the function were read as separating its arguments");
     }
-    Ok(ToolOutput::text(text).titled(title(expression, &digits, exact)).with_data(data))
+    Ok(ToolOutput::text(text).with_title(title(expression, &digits, exact)).with_data(data))
 }
 
 fn evaluate(expression: &str) -> Result<(ShownNumber, bool), tokens::CalculatorError> {

@@ -189,7 +189,7 @@ fn show(bytes: Vec<u8>, prompt: &str, revised: Option<String>) -> Result<ToolOut
     let title: String = prompt.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect();
     let data = json!({"media_type": media_type, "bytes": bytes.len(), "revised_prompt": revised});
     let file = OutputFile { name: format!("picture.{ending}"), media_type: media_type.into(), bytes };
-    Ok(ToolOutput { files: vec![file], ..ToolOutput::text(text).titled(title).with_data(data) })
+    Ok(ToolOutput { files: vec![file], ..ToolOutput::text(text).with_title(title).with_data(data) })
 }
 
 /// What the bytes are, whatever was said of them.

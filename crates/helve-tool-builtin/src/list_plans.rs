@@ -57,7 +57,7 @@ fn render_list(all: &[PlanRecord]) -> ToolOutput {
     let count = all.len();
     let title = format!("{count} plan{}", if count == 1 { "" } else { "s" });
     ToolOutput::text(lines.join("\n"))
-        .headed(title, Notice::plans_listed(count as u64))
+        .with_headline(title, Notice::plans_listed(count as u64))
         .with_data(json!({"plans": data, "count": count}))
 }
 

@@ -133,7 +133,7 @@ pub(crate) fn show(spec: &ToolSpec, plan: &PlanRecord) -> ToolOutput {
         let mark = if step.done { 'x' } else { ' ' };
         text.push_str(&format!("\n{place}. [{mark}] {}", step.text));
     }
-    let output = ToolOutput::text(text).titled(headline(plan)).with_data(data(plan));
+    let output = ToolOutput::text(text).with_title(headline(plan)).with_data(data(plan));
     ToolOutput { labels: Some(labels(spec, [plan])), ..output }
 }
 

@@ -214,7 +214,7 @@ fn describe_tables(database: &Database, tables: &[String]) -> ToolOutput {
     let count = tables.len();
     let title = format!("{}: {count} table{}", database.name, if count == 1 { "" } else { "s" });
     ToolOutput::text(lines.join("\n"))
-        .headed(title, Notice::tables_listed(&database.name, count as u64))
+        .with_headline(title, Notice::tables_listed(&database.name, count as u64))
         .with_data(json!({"tables": tables}))
 }
 

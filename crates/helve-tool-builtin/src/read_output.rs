@@ -146,7 +146,7 @@ fn read(whole: &str, arguments: &Arguments) -> Result<ToolOutput, String> {
     let data = json!({"start": part.start, "end": part.end, "whole_bytes": whole.len()});
     let headline = Notice::output_part(part.start as u64, part.end as u64, whole.len() as u64);
     let text = format!("{}{gap}[{place}{next}]", part.text);
-    Ok(ToolOutput::text(text).headed(place, headline).with_data(data))
+    Ok(ToolOutput::text(text).with_headline(place, headline).with_data(data))
 }
 
 /// Where the lines `from` to `to` begin and end.

@@ -71,7 +71,7 @@ impl Tool for SaveNote {
             let notes = append(&self.dir, &path, &note).await?;
             // Where the notes are on this machine is nobody's business outside of it.
             Ok(ToolOutput::text(format!("Saved as note {notes}."))
-                .headed(format!("Saved note {notes}"), Notice::note_saved(notes as u64))
+                .with_headline(format!("Saved note {notes}"), Notice::note_saved(notes as u64))
                 .with_data(json!({"notes": notes})))
         })
     }

@@ -124,7 +124,9 @@ fn render_time(arguments: &Arguments, now: Timestamp, zones: &Zones) -> Result<T
     }
     let (clock, place) = (first.strftime("%H:%M").to_string(), name(&first));
     let headline = Notice::time_in(&clock, &place);
-    Ok(ToolOutput::text(lines.join("\n")).headed(format!("{clock} in {place}"), headline).with_data(data))
+    Ok(ToolOutput::text(lines.join("\n"))
+        .with_headline(format!("{clock} in {place}"), headline)
+        .with_data(data))
 }
 
 /// The moment that is meant, in the zone that it is given in, and what is odd about it.

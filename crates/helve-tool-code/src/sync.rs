@@ -195,8 +195,8 @@ mod tests {
     impl TestFolder {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let (registry, world) = (Arc::new(Registry::new()), World::still());
-            let catalogue = Catalogue::fixed(registry, Arc::new(MemoryStore::new()), world);
+            let (registry, world) = (Arc::new(Registry::new()), World::deterministic());
+            let catalogue = Catalogue::without_rows(registry, Arc::new(MemoryStore::new()), world);
             let tools = ToolFolder::new(folder.path(), Lifecycle::Run, |name| std::env::var_os(name));
             Self { folder, catalogue, tools }
         }

@@ -43,7 +43,7 @@ async fn find_allowance(candidate: &Candidate, cx: &CallContext) -> Option<Allow
         Ok(kept) => kept,
         Err(error) => {
             // What cannot be known is asked.
-            tracing::warn!(%error, "what was allowed before cannot be read, so a person is asked");
+            tracing::warn!(%error, "allowances not read: a person is asked");
             return None;
         }
     };

@@ -13,7 +13,7 @@ pub const READ_OUTPUT: &str = "read_output";
 #[derive(Debug, Default)]
 pub(crate) struct SideRecords {
     /// The whole text where the record has only its beginning.
-    pub(crate) whole: Option<String>,
+    pub(crate) full_output: Option<String>,
     pub(crate) files: Vec<KeptFile>,
     /// Of what an unknown outcome quotes.
     pub(crate) labels: Option<Box<Labels>>,
@@ -34,7 +34,14 @@ pub(crate) fn bound_output(
     for remark in remarks {
         output.text.push_str(&format!("\n[{remark}]"));
     }
-    (output, SideRecords { whole, files: kept.into_iter().map(|(file, _)| file).collect(), labels: None })
+    (
+        output,
+        SideRecords {
+            full_output: whole,
+            files: kept.into_iter().map(|(file, _)| file).collect(),
+            labels: None,
+        },
+    )
 }
 
 /// A failure is read like an output, and says what it has to say in less.
@@ -128,7 +135,7 @@ mod tests {
     use super::*;
 
     fn call() -> CallId {
-        CallId::new(World::still().run_id(), 1, 0)
+        CallId::new(World::deterministic().run_id(), 1, 0)
     }
 
     fn check(text: &str, bytes_max: usize) -> (ToolOutput, Option<String>) {

@@ -45,11 +45,11 @@ impl BreakerAlerts {
     pub(crate) fn notify(&self, tool: &str, change: Change, because: &str) {
         let (kind, retry_after) = match change {
             Change::Opened(pause) => {
-                tracing::warn!(tool, ?pause, because, "the breaker opened: calls are held back");
+                tracing::warn!(tool, ?pause, because, "breaker opened");
                 (BreakerAlertKind::Opened, Some(pause))
             }
             Change::Closed => {
-                tracing::info!(tool, because, "the breaker closed: calls pass again");
+                tracing::info!(tool, because, "breaker closed");
                 (BreakerAlertKind::Closed, None)
             }
         };

@@ -27,7 +27,7 @@ use helve_store::{Store, StoreError};
 use helve_types::{ToolDefinition, World};
 use serde_json::Value;
 
-use self::check::patched;
+use self::check::apply_patch;
 pub use self::check::{RESERVED_NAMES, read_definition};
 pub use self::difference::{FieldChange, differences};
 pub use self::grants::{FindNeed, SecretNeed, ToolGrants};
@@ -147,7 +147,7 @@ impl Catalogue {
     }
 
     /// A catalogue of the registered tools alone: no row can be made here.
-    pub fn fixed(registry: Arc<Registry>, store: Arc<dyn Store>, world: World) -> Self {
+    pub fn without_rows(registry: Arc<Registry>, store: Arc<dyn Store>, world: World) -> Self {
         let nothing = |_: &ToolDefinition, _: &Arc<ToolGrants>| {
             Err(DefinitionError::new("endpoint", "this server makes no tools of definitions"))
         };
@@ -155,7 +155,7 @@ impl Catalogue {
     }
 
     /// With the operator's word on guards.
-    pub fn guarding(self, overrides: GuardOverrides) -> Self {
+    pub fn with_guard_overrides(self, overrides: GuardOverrides) -> Self {
         Self { overrides, ..self }
     }
 
@@ -209,7 +209,7 @@ impl Catalogue {
         allow_host: bool,
         by: &str,
     ) -> Result<Listed, CatalogueError> {
-        Ok(self.listed(&self.rows.create(self, definition, allow_host, by).await?))
+        Ok(self.list_held(&self.rows.create(self, definition, allow_host, by).await?))
     }
 
     /// Whether no tool has this name, or one that could be taken for it.
@@ -274,17 +274,21 @@ impl Catalogue {
         allow_host: bool,
         by: &str,
     ) -> Result<Listed, CatalogueError> {
-        let next = |before: &ToolDefinition| self.changed(before, change);
+        let next = |before: &ToolDefinition| self.apply_change(before, change);
         let updated = self.rows.update(self, name, expected, allow_host, by, next).await;
-        Ok(self.listed(&updated.map_err(|error| self.explain(error))?))
+        Ok(self.list_held(&updated.map_err(|error| self.explain(error))?))
     }
 
     /// The next definition of a tool, if it may become that.
-    fn changed(&self, before: &ToolDefinition, change: Change) -> Result<ToolDefinition, CatalogueError> {
+    fn apply_change(
+        &self,
+        before: &ToolDefinition,
+        change: Change,
+    ) -> Result<ToolDefinition, CatalogueError> {
         let name = &before.name;
         let (definition, asked_on) = match change {
             Change::Whole(definition) => (kept_id(*definition, before), false),
-            Change::Patch(patch) => (patched(before, &patch)?, patch["enabled"] == true),
+            Change::Patch(patch) => (apply_patch(before, &patch)?, patch["enabled"] == true),
         };
         if definition.name != *name {
             let problem = format!("a tool keeps its name, which is `{name}`; make another tool instead");

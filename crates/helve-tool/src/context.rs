@@ -44,7 +44,7 @@ pub struct CallContext {
 impl CallContext {
     /// A call of a user's that comes from nowhere, in a world that stands still: for tests of tools.
     pub fn for_tests(user: &str) -> Self {
-        let world = World::still();
+        let world = World::deterministic();
         let run = world.run_id();
         let store = Arc::new(MemoryStore::new());
         Self {
@@ -76,7 +76,7 @@ impl CallContext {
 }
 
 /// Guards that are left out for one call, which leaves `Skipped` in its trail. Who may ask for it is the business of
-/// whoever takes the request: it needs the admin right.
+/// the server checks for the admin right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SkippedGuards {
     /// The call is neither answered from the cache nor shared; its answer is kept all the same.

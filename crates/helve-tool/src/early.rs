@@ -111,7 +111,7 @@ impl Pipeline {
     pub async fn read_early(&self, call: &ToolCall, cx: &CallContext) -> Option<EarlyRead> {
         let (tool, _) = cx.toolbox.resolve(&call.name).ok()?;
         let only_reads = tool.spec.effect == Effect::Read && tool.tool.is_some();
-        if !only_reads || tool.spec.name != call.name || self.has_hooks() {
+        if !only_reads || tool.spec.name != call.name || self.has_hooks_about(&tool.spec.name, &cx.agent) {
             return None;
         }
         let arguments =

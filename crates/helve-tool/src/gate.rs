@@ -15,7 +15,7 @@ use crate::outcome::{Outcome, Stop};
 use crate::permit::Permit;
 use crate::{CallContext, Grant, Registered, Request, Unknown};
 
-/// A checked call that nobody has judged yet.
+/// A checked call before its verdict.
 pub(crate) struct Candidate {
     pub(crate) tool: Arc<Registered>,
     pub(crate) arguments: Arguments,
@@ -26,7 +26,7 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// What an approval is bound to: change any of it and the approval is void.
     pub(crate) fn binding(&self, warned: LeakWarning) -> String {
-        binding(
+        hash_binding(
             &self.tool.spec.name,
             &self.tool.version,
             self.tool.spec.effect,
@@ -56,7 +56,7 @@ impl LeakWarning {
     }
 }
 
-fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: LeakWarning) -> String {
+fn hash_binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: LeakWarning) -> String {
     let mut bound = json!({"tool": tool, "version": version, "effect": effect, "arguments": arguments});
     if warned == LeakWarning::Yes {
         bound["warned"] = true.into();
@@ -166,7 +166,7 @@ pub(crate) fn ask(
 /// Why a call cannot be made is told to a person in no more characters than this.
 const REASON_CHARS_MAX: usize = 1_000;
 
-/// The question about a call that repeats itself and cannot be made, whoever agrees: it is bound to nothing and names no
+/// The question about a call that repeats itself and cannot be made, even with consent: it is bound to nothing and names no
 /// version, so an answer allows nothing but to go on.
 pub(crate) fn ask_about_invalid(
     call: &ToolCall,
@@ -195,7 +195,7 @@ pub(crate) fn ask_about_invalid(
             repeats: true,
         },
         because: format!("{}; besides, it cannot be made: {reason}", because.text),
-        reasons: vec![because.notice.clone(), Notice::call_cannot_be_made(why.told())],
+        reasons: vec![because.notice.clone(), Notice::call_cannot_be_made(why.user_notice())],
         binding: String::new(),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }

@@ -248,7 +248,7 @@ impl OrderedHook {
     }
 
     fn failure<T>(&self, problem: &str) -> HookResult<T> {
-        tracing::warn!(hook = self.name(), problem, then = ?self.settings.on_failure, "a hook failed");
+        tracing::warn!(hook = self.name(), problem, then = ?self.settings.on_failure, "hook failed");
         match self.settings.on_failure {
             OnFailure::Refuse => HookResult::Failed,
             OnFailure::Continue => HookResult::FailedButGoOn,

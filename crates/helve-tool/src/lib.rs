@@ -68,7 +68,7 @@ pub use schema::{
     COMPILE_UNITS_MAX, CompileBudget, PATTERN_BYTES_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX,
     check_schema, check_schema_within, pattern_units,
 };
-/// The tool that searches the web, whoever provides it.
+/// The tool that searches the web, with any provider.
 pub const SEARCH_WEB: &str = "search_web";
 
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};

@@ -1,7 +1,7 @@
 //! What the log says of a call: one line when it is over, and on `debug` one for each stage it passed.
 //!
 //! A reader of the trail, so that no stage logs for itself. Which call, run and request a line belongs to is said by the
-//! spans around it. Arguments and messages may hold what is nobody's business: they are in the record, which has a
+//! spans around it. Arguments and messages may be confidential: they are in the record, which has a
 //! scope, and in the log only on `debug`.
 
 use std::time::Duration;
@@ -29,8 +29,8 @@ pub(crate) fn log_outcome(outcome: &Outcome, trail: &Trail, took: Duration) {
             debug!(problem = failure.message, "why it was refused");
         }
         Outcome::Unknown(Unknown { because, .. }) => {
-            info!(outcome = "unknown", ms, "nobody knows what became of the call");
-            debug!(problem = because, "why nobody knows");
+            info!(outcome = "unknown", ms, "call outcome unknown");
+            debug!(problem = because, "call outcome unknown: details");
         }
         Outcome::Asked(_) => info!(outcome = "asked", "a person is asked about the call"),
         Outcome::Delegated { .. } => info!(outcome = "delegated", "the client is given the call"),

@@ -5,7 +5,7 @@ use tokio::sync::Semaphore;
 
 use crate::schema::{CompileBudget, Schema};
 
-/// So much is done at a time; the rest waits in line and leaves it when whoever asked has left.
+/// So much is done at a time; the rest waits in line and leaves it when its caller is gone.
 const AT_A_TIME: usize = 2;
 
 static DOORS: Semaphore = Semaphore::const_new(AT_A_TIME);
@@ -14,18 +14,18 @@ static DOORS: Semaphore = Semaphore::const_new(AT_A_TIME);
 pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let door = DOORS.acquire().await.ok()?;
     let work = move || {
-        // Held until the work is done, also if nobody waits for it any more.
+        // Held until the work is done, also if its caller is gone.
         let _door = door;
         work()
     };
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-/// Makes schemas ready beside everybody else, so that whoever takes them next finds them.
+/// Makes schemas ready in the background, so that the next caller finds them in the cache.
 pub(crate) async fn make_ready(schemas: Vec<Value>) {
     _ = offload(move || {
         for schema in schemas {
-            // What is wrong with it is told to whoever takes it.
+            // A caller that takes the schema gets its error.
             _ = Schema::compile(&schema, &mut CompileBudget::default());
         }
     })

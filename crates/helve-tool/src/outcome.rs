@@ -1,6 +1,6 @@
 //! What can become of a call.
 
-use helve_store::{Entry, StoreError, Whole};
+use helve_store::{FullOutput, NewFacts, StoreError};
 use helve_types::{
     Answer, CallId, Fact, Failure, FailureKind, Labels, Notice, OnUnknown, Question, Timestamp, ToolOutput,
     Trail,
@@ -34,11 +34,14 @@ impl Outcome {
         if failure.kind.is_refusal() { Self::Refused(failure) } else { Self::Failed(failure) }
     }
 
-    /// How the outcome is put on record.
-    pub(crate) fn entry(&self, call: &CallId, trail: Trail, side: SideRecords) -> Entry {
+    /// The facts that record the outcome.
+    pub(crate) fn to_facts(&self, call: &CallId, trail: Trail, side: SideRecords) -> NewFacts {
         let call = call.clone();
-        let SideRecords { whole, files, labels } = side;
-        let wholes = whole.map(|text| Whole { call: call.clone(), text }).into_iter().collect();
+        let SideRecords { full_output, files, labels } = side;
+        let full_outputs = full_output
+            .map(|text| FullOutput { call: call.clone(), text: text.into() })
+            .into_iter()
+            .collect();
         let fact = match self.clone() {
             Self::Finished(output) => Fact::ToolFinished { call, output, trail },
             Self::Failed(failure) => Fact::ToolFailed { call, failure, trail },
@@ -51,7 +54,7 @@ impl Outcome {
                 Fact::ToolDelegated { call, tool, arguments: Some(arguments), trail }
             }
         };
-        Entry { facts: vec![fact], wholes, files, ..Entry::default() }
+        NewFacts { full_outputs, files, ..fact.into() }
     }
 }
 
@@ -69,13 +72,13 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// Before anybody has looked into it.
+    /// Before its check tool has run.
     pub(crate) fn new(sent_at: Timestamp, because: impl Into<String>, then: OnUnknown) -> Self {
         Self { sent_at, because: because.into(), request: None, checked: None, then }
     }
 
     /// Whatever kept the call from its answer afterwards: it may have happened before.
-    pub(crate) fn over(self, outcome: Outcome) -> Outcome {
+    pub(crate) fn add_outcome(self, outcome: Outcome) -> Outcome {
         let then = match outcome {
             Outcome::Failed(failure) | Outcome::Refused(failure) => format!("then: {}", failure.message),
             // Consent to what may have been done already is no consent.
@@ -102,7 +105,7 @@ pub fn settled_by(answer: &Answer) -> Option<Outcome> {
             })))
         }
         Answer::Respond { text } => {
-            let output = ToolOutput::text(text).headed("answered by a person", Notice::answered_by_person());
+            let output = ToolOutput::text(text).with_headline("answered by a person", Notice::answered_by_person());
             Some(Outcome::Finished(ToolOutput { labels: Some(Labels::of_person()), ..output }))
         }
         Answer::Expire => Some(Outcome::Refused(Failure::new(
@@ -148,10 +151,10 @@ impl Stop {
             .into()
     }
 
-    pub(crate) fn in_doubt(self, doubt: Option<Unknown>) -> Self {
+    pub(crate) fn with_earlier_attempt(self, doubt: Option<Unknown>) -> Self {
         match (self, doubt) {
-            (Self::Outcome(outcome), Some(doubt)) => doubt.over(*outcome).into(),
-            (Self::Down { failure, .. }, Some(doubt)) => doubt.over(Outcome::failed(failure)).into(),
+            (Self::Outcome(outcome), Some(doubt)) => doubt.add_outcome(*outcome).into(),
+            (Self::Down { failure, .. }, Some(doubt)) => doubt.add_outcome(Outcome::failed(failure)).into(),
             (stop, _) => stop,
         }
     }
@@ -161,7 +164,7 @@ impl Stop {
         match self {
             Self::Outcome(outcome) => Ok(*outcome),
             Self::Down { failure, because } => {
-                // Whoever holds a call back has said how to go on; a tool that failed has only said what it met.
+                // A guard that refuses a call says how to go on; a tool that failed says only what happened.
                 let advice = if failure.message == because { ADVICE } else { "" };
                 let message = failure.message + advice;
                 Ok(Outcome::failed(Failure { message, ..failure }))

@@ -1,6 +1,6 @@
 //! The right to run one call, and the guards around running it: cache → limit → breaker → timeout → run.
 //!
-//! A permit is made by the gate and by nobody else. What may follow a failed attempt is decided by `retry`, a
+//! Only the gate makes a permit. What may follow a failed attempt is decided by `retry`, a
 //! pure table over the effect class; this file acts on it. `cached` gives and keeps answers, `limits` is the limit and
 //! the breaker.
 
@@ -72,7 +72,7 @@ impl Permit {
     /// Sends the call until it is answered or must not be sent again.
     async fn run_with_retries(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         let mut doubt = None;
-        self.send_until_answered(cx, trail, &mut doubt).await.map_err(|stop| stop.in_doubt(doubt))
+        self.send_until_answered(cx, trail, &mut doubt).await.map_err(|stop| stop.with_earlier_attempt(doubt))
     }
 
     async fn send_until_answered(
@@ -133,7 +133,7 @@ impl Permit {
         if cx.cancel.is_cancelled() {
             return Err(Stop::cancelled());
         }
-        cx.world.fate.at("tool.before_started");
+        cx.world.failpoint("tool.before_started");
         let started = self.started_fact(cx, attempt);
         match self.tool.spec.effect {
             Effect::Read if let Early::Reading(held) = &cx.early => {
@@ -144,13 +144,13 @@ impl Permit {
             Effect::Read => cx.journal.record(started).await?,
             Effect::Idempotent | Effect::NonIdempotent => cx.journal.commit(started).await?,
         }
-        cx.world.fate.at("tool.after_started");
+        cx.world.failpoint("tool.after_started");
         let at = cx.journal.now();
         let began = Instant::now();
         slots.mark_sent();
         let ended = self.make(cx).await;
         trail.push(Stage::Run { attempt, ms: millis(began.elapsed()) });
-        cx.world.fate.at("tool.after_run");
+        cx.world.failpoint("tool.after_run");
         Ok(Sent { at, ended })
     }
 
@@ -176,7 +176,7 @@ impl Permit {
         }
     }
 
-    /// Runs a check tool: guarded like any call, and not on record, nor does anybody see it work. None if it is the
+    /// Runs a check tool: guarded like any call, and neither recorded nor shown. None if it is the
     /// client's to run.
     pub(crate) async fn run_check_tool(&self, cx: &CallContext) -> Option<Result<ToolOutput, String>> {
         self.tool.tool.as_ref()?;

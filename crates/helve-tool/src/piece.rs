@@ -9,7 +9,7 @@ pub struct Piece<'a> {
     pub end: usize,
 }
 
-/// At most `bytes_max` bytes from `offset` on, and one character at least, so that whoever reads on gets to the end.
+/// At most `bytes_max` bytes from `offset` on, and one character at least, so that a reader always gets to the end.
 pub fn piece(text: &str, offset: usize, bytes_max: usize) -> Piece<'_> {
     let start = text.floor_char_boundary(offset);
     let end = text.floor_char_boundary(start.saturating_add(bytes_max));

@@ -65,8 +65,9 @@ impl Pipeline {
         &self.rules
     }
 
-    pub(crate) fn has_hooks(&self) -> bool {
-        !self.hooks.is_empty()
+    /// Whether a hook is asked before or after the agent's calls of this tool.
+    pub(crate) fn has_hooks_about(&self, tool: &str, agent: &str) -> bool {
+        self.hooks.concern_call(tool, agent)
     }
 
     /// Every call gets exactly one outcome, also a refused one; it is recorded when this returns.
@@ -95,7 +96,7 @@ impl Pipeline {
     /// gets nowhere either, and a person's yes only lets it be refused once more.
     pub async fn ask(&self, call: &ToolCall, because: Reason, cx: &CallContext) -> Result<Outcome, Fault> {
         let mut trail = Trail::default();
-        let outcome = match self.put(call, &because, cx, &mut trail).await {
+        let outcome = match self.prepare_question(call, &because, cx, &mut trail).await {
             Ok(question) => Outcome::Asked(question),
             Err(stop) => match stop.outcome()? {
                 Outcome::Refused(why) if why.kind != FailureKind::Cancelled => {
@@ -104,12 +105,12 @@ impl Pipeline {
                 other => other,
             },
         };
-        let (outcome, whole) = bound_failure(outcome, &call.id, cx);
-        let side = SideRecords { whole, ..SideRecords::default() };
+        let (outcome, full_output) = bound_failure(outcome, &call.id, cx);
+        let side = SideRecords { full_output, ..SideRecords::default() };
         self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await
     }
 
-    async fn put(
+    async fn prepare_question(
         &self,
         call: &ToolCall,
         because: &Reason,
@@ -118,7 +119,7 @@ impl Pipeline {
     ) -> Result<Question, Stop> {
         let tool = resolve(call, cx, trail)?;
         let candidate = check_arguments(tool, call, trail).await?;
-        let candidate = self.hooks.before(candidate, cx, trail).await?;
+        let candidate = self.hooks.run_before_call(candidate, cx, trail).await?;
         let judgement = judge(&self.rules, &candidate, cx);
         Ok(ask(judgement, &candidate, because, cx)?)
     }
@@ -126,7 +127,7 @@ impl Pipeline {
     /// Whether a person may put these arguments in the place of those that they were asked about.
     pub async fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
         let (tool, _) = cx.toolbox.resolve(tool)?;
-        let candidate = fitting(tool, arguments).await?;
+        let candidate = check_written_arguments(tool, arguments).await?;
         check_not_denied(&judge(&self.rules, &candidate, cx), &candidate)
     }
 
@@ -142,11 +143,11 @@ impl Pipeline {
         let (outcome, side) = match attempted {
             Ok((output, side)) => (Outcome::Finished(output), side),
             Err(stop) => {
-                let outcome = self.in_doubt(stop, doubt, call, cx).await?;
-                let (outcome, whole) = bound_failure(outcome, &call.id, cx);
+                let outcome = self.outcome_after_failure(stop, doubt, call, cx).await?;
+                let (outcome, full_output) = bound_failure(outcome, &call.id, cx);
                 let (outcome, side) =
                     self.label(outcome, tool_of(&trail, cx).map(|tool| &**tool), &trail, cx);
-                (outcome, SideRecords { whole, ..side })
+                (outcome, SideRecords { full_output, ..side })
             }
         };
         let took = began.elapsed();
@@ -154,9 +155,9 @@ impl Pipeline {
             tool.counters.count(&outcome, &trail, took);
         }
         crate::log::log_outcome(&outcome, &trail, took);
-        cx.world.fate.at("tool.before_outcome");
+        cx.world.failpoint("tool.before_outcome");
         let outcome = self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await?;
-        cx.world.fate.at("tool.after_outcome");
+        cx.world.failpoint("tool.after_outcome");
         Ok(outcome)
     }
 
@@ -168,7 +169,7 @@ impl Pipeline {
     ) -> Result<(ToolOutput, SideRecords), Stop> {
         let tool = resolve(call, cx, trail)?; // UnknownTool
         let candidate = check_arguments(tool, call, trail).await?; // BadArguments
-        let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
+        let candidate = self.hooks.run_before_call(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let judgement = apply_allowances(judgement, &candidate, cx).await; // what a person allowed before is not asked
         let edit = self.hooks.before_edit(&candidate, &judgement, cx, trail).await?; // what a person wrote into it
@@ -176,10 +177,10 @@ impl Pipeline {
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale_answers(cx); // also after a failure: the write may have happened
         let answered = self.attach_check(ran, &permit, cx).await?;
-        let labels = labels::of_answer(&answered, tool);
-        let output = self.hooks.after(answered, &permit, cx, trail).await; // by a hook: changed or withheld
+        let labels = labels::label_answer(&answered, tool);
+        let output = self.hooks.run_after_call(answered, &permit, cx, trail).await; // by a hook: changed or withheld
         let output = ToolOutput { labels: Some(labels), ..output };
-        Ok(bounded(output, tool, cx, trail))
+        Ok(bound_answer(output, tool, cx, trail))
     }
 
     /// Records an outcome that came from elsewhere: from a person, or from the run itself.
@@ -191,8 +192,8 @@ impl Pipeline {
                 (Outcome::Finished(output), side)
             }
             other => {
-                let (other, whole) = bound_failure(other, call, cx);
-                (other, SideRecords { whole, ..SideRecords::default() })
+                let (other, full_output) = bound_failure(other, call, cx);
+                (other, SideRecords { full_output, ..SideRecords::default() })
             }
         };
         let record = OutcomeRecord::new(outcome, Trail::default(), side).resuming_run();
@@ -215,7 +216,7 @@ async fn check_arguments(
     call: &ToolCall,
     trail: &mut Trail,
 ) -> Result<Candidate, Failure> {
-    let checked = fitting(tool, &call.arguments).await;
+    let checked = check_written_arguments(tool, &call.arguments).await;
     let problem = checked.as_ref().err().map(|failure| failure.message.clone());
     let more = checked.as_ref().ok().and_then(|candidate| candidate.arguments.repair);
     let repairs = call.repairs.iter().map(String::as_str).chain(more).map(str::to_owned).collect();
@@ -224,19 +225,19 @@ async fn check_arguments(
 }
 
 /// A call of the tool with these arguments, if they fit.
-async fn fitting(tool: &Arc<Registered>, written: &str) -> Result<Candidate, Failure> {
+async fn check_written_arguments(tool: &Arc<Registered>, written: &str) -> Result<Candidate, Failure> {
     let arguments = check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, written).await?;
     Ok(Candidate { tool: tool.clone(), arguments, changed: false })
 }
 
-fn bounded(
+fn bound_answer(
     output: ToolOutput,
     tool: &Registered,
     cx: &CallContext,
     trail: &mut Trail,
 ) -> (ToolOutput, SideRecords) {
     let (output, side) = bound_output(output, tool.guarding.settings.output_bytes_max, &cx.call, cx);
-    if let Some(whole) = &side.whole {
+    if let Some(whole) = &side.full_output {
         let (whole_bytes, kept_bytes) = (whole.len() as u64, output.text.len() as u64);
         trail.push(Stage::Bound { whole_bytes, kept_bytes });
     }

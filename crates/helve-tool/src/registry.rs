@@ -79,7 +79,7 @@ impl Registered {
             guarding: ActiveGuards::new(guards, spec.effect, seed),
             counters: Arc::default(),
             alerts,
-            flow: spec.flow.clone().said(&spec.labels),
+            flow: spec.flow.clone().with_terms(&spec.labels),
             enabled: Arc::new(AtomicBool::new(true)),
             agreed: Arc::new(AtomicBool::new(true)),
             beside: Weak::new(),
@@ -150,7 +150,7 @@ impl Registered {
         self.enabled.store(enabled, Ordering::Relaxed);
     }
 
-    /// Says whether somebody has to agree to what the tool has become.
+    /// Sets whether a person has to agree to the changed tool.
     pub(crate) fn set_agreed(&self, agreed: bool) {
         self.agreed.store(agreed, Ordering::Relaxed);
     }

@@ -4,7 +4,7 @@
 ///
 /// Two candidates that are equally near are none, so that a look-alike can never be picked by chance.
 ///
-/// A name with letters that no tool's name can have is nobody's: what looks like one of ours may be made to.
+/// A name with letters that no tool's name can have belongs to no tool: what looks like one of ours may be made to.
 pub(crate) fn find_meant<'a>(
     name: &str,
     candidates: impl Iterator<Item = &'a str> + Clone,
@@ -13,7 +13,7 @@ pub(crate) fn find_meant<'a>(
     if wanted.is_empty() || !wanted.is_ascii() {
         return None;
     }
-    if let Some(found) = only(candidates.clone().filter(|candidate| fold_name(candidate) == wanted)) {
+    if let Some(found) = sole_item(candidates.clone().filter(|candidate| fold_name(candidate) == wanted)) {
         return found;
     }
     // A slip in a short name makes another name.
@@ -23,11 +23,11 @@ pub(crate) fn find_meant<'a>(
         _ => 2,
     };
     let near = candidates.filter(|candidate| distance(&fold_name(candidate), &wanted) <= slips_max);
-    only(near).flatten()
+    sole_item(near).flatten()
 }
 
 /// `Some(Some(x))` for one item, `Some(None)` for several, `None` for none.
-fn only<'a>(mut items: impl Iterator<Item = &'a str>) -> Option<Option<&'a str>> {
+fn sole_item<'a>(mut items: impl Iterator<Item = &'a str>) -> Option<Option<&'a str>> {
     let first = items.next()?;
     Some(if items.next().is_none() { Some(first) } else { None })
 }

@@ -71,7 +71,7 @@ pub enum ToolError {
     #[error("{message}")]
     Busy { message: String, retry_after: Option<Duration> },
 
-    /// It was sent, and nobody knows what became of it.
+    /// It was sent, and its outcome is unknown.
     #[error("{0}")]
     Lost(String),
 

@@ -21,8 +21,8 @@ impl Trust {
         if flow.place.as_deref().is_some_and(|place| self.is_trusted(place)) {
             flow.outward = false;
         }
-        let said = flow.said(&spec.labels);
-        self.tools.get(&spec.name).map_or(said.clone(), |terms| said.said(terms))
+        let said = flow.with_terms(&spec.labels);
+        self.tools.get(&spec.name).map_or(said.clone(), |terms| said.with_terms(terms))
     }
 
     /// A host is trusted on all its ports.

@@ -175,14 +175,14 @@ impl ToolOutput {
         Self { text: text.into(), ..Self::default() }
     }
 
-    pub fn titled(mut self, title: impl Into<String>) -> Self {
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
     /// The title in words, and as a notice for readers of other languages.
-    pub fn headed(self, title: impl Into<String>, headline: Notice) -> Self {
-        Self { headline: Some(Box::new(headline)), ..self.titled(title) }
+    pub fn with_headline(self, title: impl Into<String>, headline: Notice) -> Self {
+        Self { headline: Some(Box::new(headline)), ..self.with_title(title) }
     }
 
     pub fn with_data(mut self, data: Value) -> Self {
@@ -232,7 +232,7 @@ impl Failure {
     }
 
     /// What a person is told: its notice, or the kind alone.
-    pub fn told(&self) -> Notice {
+    pub fn user_notice(&self) -> Notice {
         self.notice.as_deref().cloned().unwrap_or_else(|| Notice::of_kind(self.kind))
     }
 

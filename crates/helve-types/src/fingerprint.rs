@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self(blake3::hash(text.as_bytes()).to_hex()[..16].to_owned())
     }
 }
@@ -19,6 +19,6 @@ mod tests {
 
     #[test]
     fn it_is_the_same_in_every_version_since_logs_outlive_programs() {
-        assert_eq!(Fingerprint::of("m at https://here/v1").0, "c81b7a638b0bbb38");
+        assert_eq!(Fingerprint::from_text("m at https://here/v1").0, "c81b7a638b0bbb38");
     }
 }

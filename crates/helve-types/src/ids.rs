@@ -132,7 +132,7 @@ impl CallId {
 
     /// The id of the call that a person ordered in place of this one.
     #[must_use]
-    pub fn again(&self) -> Self {
+    pub fn next_repetition(&self) -> Self {
         Self { repetition: self.repetition.saturating_add(1), ..self.clone() }
     }
 }
@@ -230,9 +230,9 @@ mod tests {
         let run = RunId(Uuid::from_u128(7));
         let id = CallId::new(run, 2, 1);
         assert_eq!(id.to_string(), format!("{run}:2:1"));
-        assert_eq!(id.again().again().to_string(), format!("{run}:2:1++"));
-        assert_eq!(id.again().position(), "2:1+");
-        for id in [id.clone(), id.again(), id.again().again()] {
+        assert_eq!(id.next_repetition().next_repetition().to_string(), format!("{run}:2:1++"));
+        assert_eq!(id.next_repetition().position(), "2:1+");
+        for id in [id.clone(), id.next_repetition(), id.next_repetition().next_repetition()] {
             assert_eq!(id.to_string().parse(), Ok(id.clone()));
             let json = serde_json::to_string(&id).unwrap();
             assert_eq!(json, format!("\"{id}\""));
@@ -244,7 +244,8 @@ mod tests {
     #[test]
     fn calls_are_ordered_by_number_and_a_repetition_follows_what_it_repeats() {
         let run = RunId(Uuid::from_u128(7));
-        let mut ids = [CallId::new(run, 10, 0), CallId::new(run, 2, 1).again(), CallId::new(run, 2, 1)];
+        let mut ids =
+            [CallId::new(run, 10, 0), CallId::new(run, 2, 1).next_repetition(), CallId::new(run, 2, 1)];
         ids.sort();
         assert_eq!(ids.map(|id| (id.step, id.index, id.repetition)), [(2, 1, 0), (2, 1, 1), (10, 0, 0)]);
     }

@@ -32,7 +32,7 @@ impl Labels {
 
     /// Of what is made of both.
     #[must_use]
-    pub fn with(self, other: Self) -> Self {
+    pub fn merge(self, other: Self) -> Self {
         if self.source == other.source && self.place == other.place {
             return Self {
                 private: self.private || other.private,
@@ -79,9 +79,9 @@ impl Flow {
         *self == Self::default()
     }
 
-    /// The same with what somebody says about it.
+    /// The same with what a definition says about it.
     #[must_use]
-    pub fn said(self, terms: &LabelTerms) -> Self {
+    pub fn with_terms(self, terms: &LabelTerms) -> Self {
         Self {
             private: terms.private.unwrap_or(self.private),
             untrusted: terms.untrusted.unwrap_or(self.untrusted),
@@ -240,10 +240,10 @@ mod tests {
     fn what_is_made_of_two_results_has_the_flags_of_both_and_the_place_of_neither() {
         let one = Flow { private: true, place: Some("a.test".into()), ..Flow::default() }.labels("one");
         let two = Flow { untrusted: true, place: Some("b.test".into()), ..Flow::default() }.labels("two");
-        let both = one.clone().with(two);
+        let both = one.clone().merge(two);
         assert_eq!((both.source.as_str(), both.place.as_ref()), ("one, two", None));
         assert!(both.private && both.untrusted);
-        assert_eq!(one.clone().with(one.clone()), one);
+        assert_eq!(one.clone().merge(one.clone()), one);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn language_of(text: &str) -> Language {
 /// a name, a line of a log or a command, so English needs two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ConversationLanguage {
-    /// None before anybody has said a word.
+    /// None before the first message.
     current: Option<Language>,
     /// The last message was in English, in a conversation that is not.
     english_last: bool,

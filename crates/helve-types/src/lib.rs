@@ -69,4 +69,4 @@ pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use used::{Stopwatch, Used};
 pub use visible::{HIDDEN, ORDINARY_IN_PROSE, visible, visible_prose};
-pub use world::{Clock, Fate, Ids, SteadyDate, Timestamp, World};
+pub use world::{Clock, FailPoints, Ids, SteadyDate, Timestamp, World};

@@ -28,7 +28,7 @@ const TEXT_CHARS_MAX: usize = 300;
 
 impl Notice {
     fn new<const N: usize>(code: &str, params: [(&str, Value); N]) -> Self {
-        let params = params.into_iter().map(|(name, value)| (name.to_owned(), bounded(value)));
+        let params = params.into_iter().map(|(name, value)| (name.to_owned(), bound_value(value)));
         Self { code: code.to_owned(), params: params.collect() }
     }
 
@@ -63,7 +63,7 @@ impl From<Notice> for Value {
     }
 }
 
-fn bounded(value: Value) -> Value {
+fn bound_value(value: Value) -> Value {
     match value {
         Value::String(text) if text.chars().nth(TEXT_CHARS_MAX).is_some() => {
             let kept: String = text.chars().take(TEXT_CHARS_MAX).collect();

@@ -251,7 +251,7 @@ pub struct ModelParams {
 
 impl ModelParams {
     /// These parameters, and where they are silent those of the layer below.
-    pub fn over(self, below: &Self) -> Self {
+    pub fn with_defaults(self, below: &Self) -> Self {
         let mut extra = below.extra.clone();
         extra.extend(self.extra);
         Self {
@@ -292,7 +292,7 @@ mod tests {
     fn the_upper_layer_of_parameters_wins_where_it_speaks() {
         let below = ModelParams { temperature: Some(0.2), max_tokens: Some(100), ..Default::default() };
         let above = ModelParams { temperature: Some(0.9), ..Default::default() };
-        let merged = above.over(&below);
+        let merged = above.with_defaults(&below);
         assert_eq!((merged.temperature, merged.max_tokens), (Some(0.9), Some(100)));
     }
 }

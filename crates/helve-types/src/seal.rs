@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The installation's key. Whoever has the store has it, so every replica makes and knows the same marks.
+/// The installation's key. It is in the store, so every replica makes and knows the same marks.
 #[derive(Clone)]
 pub struct Seal([u8; 32]);
 

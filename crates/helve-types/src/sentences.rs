@@ -66,7 +66,7 @@ impl Notice {
             Value::String(text) => text.clone(),
             Value::Number(number) => match (slot.rsplit('_').next(), number.as_i64()) {
                 (Some("ms"), Some(ms)) => duration(ms, language),
-                (Some("at"), Some(at)) => Timestamp(at).in_utc(),
+                (Some("at"), Some(at)) => Timestamp(at).to_utc_string(),
                 (Some("bytes"), Some(bytes)) => size(bytes),
                 _ => number.to_string(),
             },

@@ -20,16 +20,16 @@ impl Spent {
     pub const MAX: u64 = (1 << 53) - 1;
 
     /// What a fact adds to its run and its conversation.
-    pub fn of(fact: &Fact) -> Option<Self> {
+    pub fn from_fact(fact: &Fact) -> Option<Self> {
         match fact {
             Fact::StepFinished { usage, cost_nanos, .. } => {
-                Some(Self { usage: *usage, cost_nanos: *cost_nanos }.bounded())
+                Some(Self { usage: *usage, cost_nanos: *cost_nanos }.clamp())
             }
             Fact::HistoryCompacted(compaction) => {
                 let summary = compaction.summary.as_ref()?;
-                Some(Self { usage: summary.usage, cost_nanos: summary.cost_nanos }.bounded())
+                Some(Self { usage: summary.usage, cost_nanos: summary.cost_nanos }.clamp())
             }
-            Fact::StepRestarted { spent, .. } => spent.map(Self::bounded),
+            Fact::StepRestarted { spent, .. } => spent.map(Self::clamp),
             _ => None,
         }
     }
@@ -39,7 +39,7 @@ impl Spent {
             (Some(one), Some(two)) => Some(one.saturating_add(two)),
             (one, two) => one.or(two),
         };
-        Self { usage: self.usage.plus(other.usage), cost_nanos }.bounded()
+        Self { usage: self.usage.plus(other.usage), cost_nanos }.clamp()
     }
 
     /// Whether there is nothing to tell: a vendor that reports no usage says nothing about cost either.
@@ -47,7 +47,7 @@ impl Spent {
         self.usage == Usage::default() && self.cost_nanos.is_none()
     }
 
-    fn bounded(self) -> Self {
+    fn clamp(self) -> Self {
         let bound = |count: u64| count.min(Self::MAX);
         let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } =
             self.usage;

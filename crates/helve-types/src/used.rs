@@ -20,12 +20,12 @@ pub struct Used {
 
 impl Used {
     /// What a fact adds, but for the time that went by before it.
-    pub fn of(fact: &Fact) -> Self {
+    pub fn from_fact(fact: &Fact) -> Self {
         match fact {
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } | Fact::HistoryCompacted(_) => {
-                let Spent { usage, cost_nanos } = Spent::of(fact).unwrap_or_default();
+                let Spent { usage, cost_nanos } = Spent::from_fact(fact).unwrap_or_default();
                 let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-                Self { cost_nanos: cost_nanos.unwrap_or(0), tokens, ..Self::default() }.bounded()
+                Self { cost_nanos: cost_nanos.unwrap_or(0), tokens, ..Self::default() }.clamp()
             }
             Fact::ToolStarted { attempt: 1, .. }
             | Fact::ToolDelegated { .. }
@@ -41,7 +41,7 @@ impl Used {
             calls: self.calls.saturating_add(other.calls),
             active_ms: self.active_ms.saturating_add(other.active_ms),
         }
-        .bounded()
+        .clamp()
     }
 
     pub fn is_nothing(&self) -> bool {
@@ -49,7 +49,7 @@ impl Used {
     }
 
     /// No sum grows beyond what every store and every page can hold exactly.
-    fn bounded(self) -> Self {
+    fn clamp(self) -> Self {
         Self {
             cost_nanos: self.cost_nanos.min(Spent::MAX),
             tokens: self.tokens.min(Spent::MAX),
@@ -76,19 +76,19 @@ impl Stopwatch {
 
     /// How long was worked until this fact, since the one before.
     pub fn lap(&mut self, at: Timestamp, fact: &Fact) -> u64 {
-        let worked = if matches!(fact, Fact::RunResumed { .. }) { 0 } else { self.since(at) };
+        let worked = if matches!(fact, Fact::RunResumed { .. }) { 0 } else { self.unbooked_ms(at) };
         self.last = at;
         match fact {
             Fact::RunWaiting { .. } => self.stands = true,
-            // Whoever only says something leaves the run waiting.
+            // A message leaves the run waiting.
             Fact::MessageQueued { .. } => {}
             _ => self.stands = false,
         }
         worked
     }
 
-    /// How long was worked since the last fact.
-    pub fn since(&self, now: Timestamp) -> u64 {
+    /// The time at work since the last fact.
+    pub fn unbooked_ms(&self, now: Timestamp) -> u64 {
         if self.stands { 0 } else { now.since_ms(self.last) }
     }
 }
@@ -130,7 +130,7 @@ mod tests {
         .map(|(at, fact)| watch.lap(Timestamp(*at), fact))
         .collect();
         assert_eq!(worked, [5, 0, 0, 7, 0, 1]);
-        assert_eq!(watch.since(Timestamp(5_000)), 0);
+        assert_eq!(watch.unbooked_ms(Timestamp(5_000)), 0);
     }
 
     #[test]

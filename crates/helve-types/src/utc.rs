@@ -4,7 +4,7 @@ use crate::Timestamp;
 
 impl Timestamp {
     /// Such as `2026-11-16 12:34 UTC`.
-    pub fn in_utc(self) -> String {
+    pub fn to_utc_string(self) -> String {
         let minutes = self.0.div_euclid(60_000);
         let (days, minute) = (minutes.div_euclid(1_440), minutes.rem_euclid(1_440));
         // Years are counted from March, so that the odd day is the last one (days since 0000-03-01).
@@ -34,7 +34,7 @@ mod tests {
             (4_107_542_400_000, "2100-03-01 00:00 UTC"),
             (-1, "1969-12-31 23:59 UTC"),
         ] {
-            assert_eq!(Timestamp(ms).in_utc(), told);
+            assert_eq!(Timestamp(ms).to_utc_string(), told);
         }
     }
 }

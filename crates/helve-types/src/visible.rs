@@ -67,15 +67,15 @@ pub const ORDINARY_IN_PROSE: &[(u32, u32)] = &[
 
 /// The text with every hidden character named, as in `⟨U+202E⟩`. Nothing is left out; line ends stay, being visible.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    named(text, is_hidden)
+    name_characters(text, is_hidden)
 }
 
 /// The text of an answer: what steers or hides is named, what is ordinary in prose stays.
 pub fn visible_prose(text: &str) -> Cow<'_, str> {
-    named(text, |char| is_hidden(char) && !is_in(ORDINARY_IN_PROSE, char))
+    name_characters(text, |char| is_hidden(char) && !is_in(ORDINARY_IN_PROSE, char))
 }
 
-fn named(text: &str, is_named: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn name_characters(text: &str, is_named: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&is_named) {
         return Cow::Borrowed(text);
     }

@@ -1,4 +1,4 @@
-//! The doors to time, chance and fate.
+//! The clock, the source of ids, and the fail points of a process.
 //!
 //! Whatever a run cannot decide by itself comes through a `World`, so that a test can hold the clock, count
 //! the ids and choose where the process dies. This is the only place that asks the system for any of them.
@@ -128,26 +128,27 @@ fn fill_random(bytes: &mut [u8]) {
     }
 }
 
-/// What happens to the process at a labelled point: nothing, except in the fault lab.
+/// Labelled points at which the fault lab ends the process. Elsewhere they do nothing.
 #[derive(Clone, Default)]
-pub struct Fate(Option<Arc<dyn Fn(&'static str) + Send + Sync>>);
+pub struct FailPoints(Option<Arc<dyn Fn(&'static str) + Send + Sync>>);
 
-impl Fate {
-    pub fn new(at: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(at)))
+impl FailPoints {
+    /// `action` is called with the label of each point that is reached.
+    pub fn new(action: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(action)))
     }
 
-    /// Passes a point where a crash would be interesting.
-    pub fn at(&self, label: &'static str) {
-        if let Some(decide) = &self.0 {
-            decide(label);
+    /// Reports that a point is reached. The action may end the process.
+    pub fn hit(&self, label: &'static str) {
+        if let Some(action) = &self.0 {
+            action(label);
         }
     }
 }
 
-impl fmt::Debug for Fate {
+impl fmt::Debug for FailPoints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Fate(armed)" } else { "Fate(none)" })
+        f.write_str(if self.0.is_some() { "FailPoints(armed)" } else { "FailPoints(none)" })
     }
 }
 
@@ -155,20 +156,25 @@ impl fmt::Debug for Fate {
 pub struct World {
     pub clock: Clock,
     pub ids: Ids,
-    pub fate: Fate,
+    pub failpoints: FailPoints,
 }
 
 impl World {
+    /// Marks a place at which the fault lab may end the process.
+    pub fn failpoint(&self, label: &'static str) {
+        self.failpoints.hit(label);
+    }
+
     pub fn real() -> Self {
-        Self { clock: Clock::System, ids: Ids::Random, fate: Fate::default() }
+        Self { clock: Clock::System, ids: Ids::Random, failpoints: FailPoints::default() }
     }
 
     /// A world in which the same script gives the same log.
-    pub fn still() -> Self {
+    pub fn deterministic() -> Self {
         Self {
             clock: Clock::manual(Timestamp(1_700_000_000_000)),
             ids: Ids::counting(),
-            fate: Fate::default(),
+            failpoints: FailPoints::default(),
         }
     }
 
@@ -257,7 +263,7 @@ mod tests {
 
     #[test]
     fn ids_made_later_sort_later() {
-        let world = World::still();
+        let world = World::deterministic();
         let first = world.run_id();
         world.clock.advance_ms(1);
         assert!(first < world.run_id());
@@ -265,8 +271,8 @@ mod tests {
 
     #[test]
     fn a_still_world_repeats_itself() {
-        assert_eq!(World::still().run_id(), World::still().run_id());
-        assert_eq!(World::still().secret(), World::still().secret());
+        assert_eq!(World::deterministic().run_id(), World::deterministic().run_id());
+        assert_eq!(World::deterministic().secret(), World::deterministic().secret());
     }
 
     #[test]

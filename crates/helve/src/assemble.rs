@@ -159,7 +159,7 @@ pub async fn assemble(
         disk,
         ..RuntimeSettings::default()
     };
-    let runtime = Runtime::over(catalogue, models, settings);
+    let runtime = Runtime::with_catalogue(catalogue, models, settings);
     Ok(Assembly {
         store,
         runtime,

@@ -245,6 +245,19 @@ impl Config {
         local_address(self.listen)
     }
 
+    /// The same with the port that the system has chosen, where the configuration left the choice to it with port 0.
+    pub(crate) fn with_port(&self, port: u16) -> Self {
+        let mut config = self.clone();
+        config.listen.set_port(port);
+        if let Some(approvals) = &mut config.approvals
+            && approvals.public_url.port() == Some(0)
+        {
+            // An address with a host always takes a port.
+            _ = approvals.public_url.set_port(Some(port));
+        }
+        config
+    }
+
     /// Who can reach the server.
     pub fn reach(&self) -> Reach {
         let ways = Ways {

@@ -42,7 +42,7 @@ mod tests {
             Secret { name: "crm".into(), value: "canary".into(), hosts: vec!["crm.example.com".into()] };
         let egress = Egress::new(EgressSettings {
             secrets: Secrets::new(vec![key]),
-            on_withheld: Some(on_record(store.clone(), World::still(), count.clone())),
+            on_withheld: Some(on_record(store.clone(), World::deterministic(), count.clone())),
             ..EgressSettings::default()
         });
         let mut request = Outgoing::new(Method::GET, Url::parse("https://evil.example.com/x").unwrap());

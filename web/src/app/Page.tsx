@@ -1,11 +1,10 @@
 import { useCallback, useEffect, useMemo } from 'react';
-import type { Tool } from '@/api/catalog';
 import { getRun } from '@/api/runs';
 import type { Session } from '@/api/session';
 import { ApprovalInbox } from '@/features/approvals/ApprovalInbox';
 import { usePendingApprovals } from '@/features/approvals/use-pending-approvals';
 import { ChatView } from '@/features/chat/ChatView';
-import type { ApprovalViewProps } from '@/features/chat/chat-context';
+import { type ApprovalViewProps, useChat } from '@/features/chat/chat-context';
 import { ModelPicker } from '@/features/chat/ModelPicker';
 import { useCatalog } from '@/features/chat/use-catalog';
 import { useChoice } from '@/features/chat/use-choice';
@@ -67,8 +66,6 @@ export function Page({ session, onSignOut }: Props) {
     );
   };
 
-  const ApprovalView = useMemo(() => approvalView(me, catalog.tools), [me, catalog.tools]);
-
   return (
     <Layout
       side={(close) => (
@@ -116,12 +113,9 @@ export function Page({ session, onSignOut }: Props) {
 }
 
 /** The approvals' card as the chat wants it; neither feature knows the other. */
-function approvalView(me: string | null, tools: Tool[]) {
-  return function ApprovalView({ approval, isOpen }: ApprovalViewProps) {
-    return (
-      <ApprovalCard question={approval.question} me={me} tools={tools} settled={approval.settled} isOpen={isOpen} />
-    );
-  };
+function ApprovalView({ approval, isOpen }: ApprovalViewProps) {
+  const { me, tools } = useChat();
+  return <ApprovalCard question={approval.question} me={me} tools={tools} settled={approval.settled} isOpen={isOpen} />;
 }
 
 function useTitle(conversation: string | null, waiting: number): void {

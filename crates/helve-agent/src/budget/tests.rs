@@ -124,5 +124,5 @@ fn the_hard_limit_of_one_goes_before_the_soft_limit_of_another() {
 #[test]
 fn the_agents_limits_go_over_those_of_all_runs() {
     let agent = Limits { calls: Some(5), ..Limits::default() };
-    assert_eq!(agent.over(Limits::RUN), Limits { calls: Some(5), ..Limits::RUN });
+    assert_eq!(agent.with_defaults(Limits::RUN), Limits { calls: Some(5), ..Limits::RUN });
 }

@@ -5,7 +5,7 @@ use helve_types::Notice;
 use super::{Kind, Whose};
 
 /// Such as `this run has used 1.63 of 2.00 USD`.
-pub(super) fn told(whose: Whose, kind: Kind, used: u64, limit: u64, currency: &str) -> String {
+pub(super) fn format_usage(whose: Whose, kind: Kind, used: u64, limit: u64, currency: &str) -> String {
     let who = match whose {
         Whose::Run => "this run has",
         Whose::UserDay => "your runs of today have",
@@ -42,7 +42,7 @@ pub(super) fn amount(kind: Kind, units: u64, currency: &str) -> Notice {
 }
 
 /// What tells one soft limit from all others: asked once, it is not asked again.
-pub(super) fn binding(whose: Whose, kind: Kind, soft: u64) -> String {
+pub(super) fn limit_key(whose: Whose, kind: Kind, soft: u64) -> String {
     let whose = match whose {
         Whose::Run => "run",
         Whose::UserDay => "user_day",

@@ -15,7 +15,7 @@ use crate::run::{CallData, Delivery};
 
 const SILENT: &str = "the client that had the call went silent";
 
-/// Gives the call to the client, if nobody else has it. It is on record before the client hears of it.
+/// Gives the call to the client, if no other client has it. The claim is recorded before the client is answered.
 pub(crate) async fn claim(
     driven: &DrivenRun,
     call: &CallId,
@@ -43,10 +43,10 @@ pub(crate) async fn claim(
         lease: LEASE,
     };
     if is_new {
-        driven.shared.env.world.fate.at("client.before_claim");
+        driven.shared.env.world.failpoint("client.before_claim");
         let (client, by) = (client.to_owned(), by.0.clone());
         driven.journal.commit(Fact::ToolClaimed { call: call.clone(), client, by }).await?;
-        driven.shared.env.world.fate.at("client.after_claim");
+        driven.shared.env.world.failpoint("client.after_claim");
     }
     let holder = Holder { client: client.into(), by: by.0.clone(), given: given.clone() };
     driven.shared.leases.begin(driven.run.id(), call, holder);
@@ -116,7 +116,7 @@ impl Calls {
         }));
     }
 
-    /// Sees to a call whose client went silent, or that nobody took in time. Whoever was heard meanwhile keeps it.
+    /// Ends a call whose client went silent, or that no client claimed in time. A client heard meanwhile keeps it.
     pub(crate) async fn lose_overdue(&mut self, driven: &DrivenRun, id: &CallId) -> Result<(), DriveError> {
         let Some(held) = driven.run.call(id) else {
             driven.shared.leases.end(id);

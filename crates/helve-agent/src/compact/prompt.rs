@@ -16,7 +16,7 @@ pub(crate) const PARTS_MAX: usize = 16;
 
 /// The turns as text, one by one.
 pub(crate) fn pieces(turns: &[Placed<'_>], effect: impl Fn(&str) -> Option<Effect>) -> Vec<String> {
-    turns.iter().map(|placed| told(&placed.turn, &effect)).collect()
+    turns.iter().map(|placed| format_turn(&placed.turn, &effect)).collect()
 }
 
 /// The pieces together, in parts of at most so many tokens. None if there would be too many.
@@ -27,7 +27,7 @@ pub(crate) fn parts(pieces: &[String], tokens_max: u64) -> Option<Vec<String>> {
     for piece in pieces {
         let mut piece = Cow::Borrowed(&**piece);
         if of_text(&piece) > tokens_max {
-            piece = Cow::Owned(shortened(&piece, bytes_max).into_owned());
+            piece = Cow::Owned(cut_middle(&piece, bytes_max).into_owned());
         }
         let more = of_text(&piece);
         match parts.last_mut() {
@@ -44,7 +44,7 @@ pub(crate) fn parts(pieces: &[String], tokens_max: u64) -> Option<Vec<String>> {
     (parts.len() <= PARTS_MAX).then_some(parts)
 }
 
-fn told(turn: &Turn<'_>, effect: &impl Fn(&str) -> Option<Effect>) -> String {
+fn format_turn(turn: &Turn<'_>, effect: &impl Fn(&str) -> Option<Effect>) -> String {
     match turn {
         Turn::User(text) => format!("PERSON: {text}\n\n"),
         Turn::Assistant { text, calls, .. } => {
@@ -54,20 +54,20 @@ fn told(turn: &Turn<'_>, effect: &impl Fn(&str) -> Option<Effect>) -> String {
                     Some(Effect::Idempotent | Effect::NonIdempotent) => " (this changes something)",
                     Some(Effect::Read) | None => "",
                 };
-                let (tool, arguments) = (&call.tool, shortened(&call.arguments, OUTPUT_BYTES_MAX));
+                let (tool, arguments) = (&call.tool, cut_middle(&call.arguments, OUTPUT_BYTES_MAX));
                 told.push_str(&format!("ASSISTANT CALLS {tool}{mark}: {arguments}\n\n"));
             }
             told
         }
         Turn::Result { tool, text, is_error, .. } => {
             let what = if *is_error { "NO RESULT OF" } else { "RESULT OF" };
-            format!("{what} {tool}: {}\n\n", shortened(text, OUTPUT_BYTES_MAX))
+            format!("{what} {tool}: {}\n\n", cut_middle(text, OUTPUT_BYTES_MAX))
         }
     }
 }
 
 /// The beginning and the end of a text that is too long.
-fn shortened(text: &str, bytes_max: usize) -> Cow<'_, str> {
+fn cut_middle(text: &str, bytes_max: usize) -> Cow<'_, str> {
     if text.len() <= bytes_max {
         return Cow::Borrowed(text);
     }
@@ -109,10 +109,10 @@ mod tests {
     use helve_model::TurnCall;
 
     use super::*;
-    use crate::transcript::{Output, Place};
+    use crate::transcript::{Output, TurnPlace};
 
     fn placed(turn: Turn<'_>) -> Placed<'_> {
-        Placed { turn, place: Place { message: 0, step: 0, output: Output::Stays } }
+        Placed { turn, place: TurnPlace { message: 0, step: 0, output: Output::Stays } }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
-use crate::transcript::Place;
+use crate::transcript::TurnPlace;
 
 /// A past of runs, each with the tokens of its outputs, one a step; the last of them is the run itself.
 struct Story {
@@ -33,7 +33,7 @@ impl Story {
         for (run, (calls, outputs)) in self.calls.iter().zip(&self.outputs).enumerate() {
             // Each run is two messages: what the person said, and the answer. The run itself has only its own.
             let is_own = run + 1 == self.calls.len();
-            let place = |message, step| Place { message, step, output: Output::Stays };
+            let place = |message, step| TurnPlace { message, step, output: Output::Stays };
             turns.push(Placed { turn: Turn::User(words(20)), place: place(run * 2, 0) });
             let answer = if is_own { run * 2 } else { run * 2 + 1 };
             for ((step, call), tokens) in (1..).zip(calls).zip(outputs) {
@@ -55,7 +55,7 @@ impl Story {
                         text: words(*tokens),
                         is_error: false,
                     },
-                    place: Place { output, ..place(answer, step) },
+                    place: TurnPlace { output, ..place(answer, step) },
                 });
             }
         }
@@ -123,7 +123,7 @@ fn a_run_that_is_too_long_by_itself_is_summed_up_between_its_steps() {
 fn a_single_question_that_is_too_long_is_left_alone() {
     let turns = [Placed {
         turn: Turn::User(words(10_000)),
-        place: Place { message: 0, step: 0, output: Output::Stays },
+        place: TurnPlace { message: 0, step: 0, output: Output::Stays },
     }];
     let past = Past::new(&turns, 10_100, Keeper::Server(0), Ratio::default());
     assert_eq!(past.plan(&Goal { limit: 1_000, low: 600, keep_recent: 250 }), None);
@@ -131,7 +131,7 @@ fn a_single_question_that_is_too_long_is_left_alone() {
 
 #[test]
 fn a_clients_history_loses_outputs_and_is_never_summed_up() {
-    let place = |message, output| Place { message, step: 0, output };
+    let place = |message, output| TurnPlace { message, step: 0, output };
     let mut turns = vec![];
     for message in 0..6 {
         turns.push(Placed { turn: Turn::User(words(50)), place: place(message * 2, Output::Stays) });
@@ -163,11 +163,11 @@ fn the_answer_has_its_room_and_an_absurd_wish_for_one_does_not_take_it_all() {
     assert_eq!(window(100_000, None), 87_500);
     assert_eq!(window(8_192, Some(8_192)), 6_144);
     let settings = CompactionSettings { at: 0.5, ..CompactionSettings::default() };
-    let goal = Goal::within(Window { tokens: 100_000, answer_max: Some(0) }, &settings);
+    let goal = Goal::for_window(Window { tokens: 100_000, answer_max: Some(0) }, &settings);
     assert_eq!((goal.limit, goal.low, goal.keep_recent), (50_000, 31_250, 12_500));
     // Too long is too long, whatever the operator believes that the model can read.
     let wrong = Some(Window { tokens: 1_000_000, answer_max: None });
-    assert_eq!(Goal::below(10_000, wrong, &settings).limit, 6_250);
+    assert_eq!(Goal::for_rejected_request(10_000, wrong, &settings).limit, 6_250);
 }
 
 proptest! {

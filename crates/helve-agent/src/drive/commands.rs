@@ -6,10 +6,10 @@ use crate::command::Command;
 
 impl Driver {
     /// Does what a command asks for, if it can be done.
-    pub(crate) async fn handle_command(&mut self, command: Command) -> Result<(), DriveError> {
+    pub(crate) async fn handle_command(&mut self, command: Box<Command>) -> Result<(), DriveError> {
         let driven = &mut self.driven;
         driven.apply_written();
-        match command {
+        match *command {
             Command::Answer { approval, answer, by, reply } => {
                 _ = reply.send(driven.answer(approval, answer, by).await?);
             }
@@ -32,7 +32,7 @@ impl Driver {
     }
 
     /// Waits for the next command.
-    pub(crate) async fn next_command(&mut self) -> Option<Command> {
+    pub(crate) async fn next_command(&mut self) -> Option<Box<Command>> {
         self.commands.recv().await
     }
 
@@ -47,7 +47,7 @@ impl Driver {
             tokio::select! {
                 () = &mut wait => return Ok(()),
                 Some(command) = self.commands.recv() => {
-                    self.handle_command(command).await?;
+                    Box::pin(self.handle_command(command)).await?;
                     if self.driven.is_stopped() {
                         return Ok(());
                     }

@@ -1,6 +1,6 @@
 //! Hooks at the ends of a step, and their snapshots on record.
 
-use helve_store::Entry;
+use helve_store::NewFacts;
 use helve_tool::HookQuestion;
 use helve_types::{Fact, StepEdge};
 
@@ -46,7 +46,7 @@ impl Driver {
         self.wait_unless_stopped(ask).await?;
         let facts: Vec<Fact> = snapshots.into_iter().map(Fact::StepSnapshot).collect();
         if !facts.is_empty() {
-            self.driven.journal.record(Entry::from(facts)).await?;
+            self.driven.journal.record(NewFacts::from(facts)).await?;
             self.driven.apply_written();
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Waiting for the turn to work.
 //!
-//! A run that begins has its turn already. One that was taken up hears whoever speaks to it at once, and asks for a turn
-//! when there is work to do; it gives the turn back when it waits for somebody, since a driver that leaves drops it.
+//! A run that begins has its turn already. One that was resumed handles commands at once, and asks for a turn when there is
+//! work to do. It gives the turn back when it waits for a person or a client, since a driver that leaves drops it.
 
 use super::{DriveError, Driver};
 use crate::run::Step;
@@ -18,7 +18,7 @@ impl Driver {
                     self.pass = Some(pass);
                     break;
                 }
-                Some(command) = self.commands.recv() => self.handle_command(command).await?,
+                Some(command) = self.commands.recv() => Box::pin(self.handle_command(command)).await?,
                 // What has not begun is the next server's.
                 () = closing.cancelled() => return Err(DriveError::Halted),
             }

@@ -1,6 +1,6 @@
 //! A person's answer to a question, as it reaches the run: what cannot be meant, or comes too late, does not count.
 
-use helve_store::Entry;
+use helve_store::NewFacts;
 use helve_types::{Answer, ApprovalId, Fact, Question, RunState};
 
 use super::DrivenRun;
@@ -18,7 +18,7 @@ impl DrivenRun {
         let Some(question) = self.run.open_question(approval).cloned() else {
             return Ok(Err(CommandError::NotOpen));
         };
-        // Time is up when it is, not when somebody notices.
+        // The deadline counts, not the next sweep.
         if answer != Answer::Expire && self.shared.env.world.now() >= question.expires_at {
             self.settle(question, Answer::Expire, BY_TIME.into()).await?;
             return Ok(Err(CommandError::Expired));
@@ -59,11 +59,11 @@ impl DrivenRun {
     }
 
     async fn settle(&mut self, question: Question, answer: Answer, by: String) -> Result<(), DriveError> {
-        self.shared.env.world.fate.at("approval.before_answer");
+        self.shared.env.world.failpoint("approval.before_answer");
         let (approval, call) = (question.approval, question.call_id().cloned());
         let fact = Fact::ApprovalAnswered { approval, call, answer, by };
-        self.journal.commit(Entry { state: Some(RunState::Running), ..fact.into() }).await?;
-        self.shared.env.world.fate.at("approval.after_answer");
+        self.journal.commit(NewFacts { state: Some(RunState::Running), ..fact.into() }).await?;
+        self.shared.env.world.failpoint("approval.after_answer");
         Ok(())
     }
 }

@@ -24,18 +24,18 @@ impl DrivenRun {
         match budget::decide(&accounts, before, currency, said) {
             Verdict::GoOn => Ok(Allowed::Calls(budget::calls_left(&accounts))),
             Verdict::Ask { binding, because } => {
-                self.shared.env.world.fate.at("budget.before_ask");
+                self.shared.env.world.failpoint("budget.before_ask");
                 self.journal.commit(Fact::ApprovalAsked(self.budget_question(binding, because))).await?;
-                self.shared.env.world.fate.at("budget.after_ask");
-                self.shared.env.budget_counters.asked();
+                self.shared.env.world.failpoint("budget.after_ask");
+                self.shared.env.budget_counters.count_asked();
                 Ok(Allowed::LookAgain)
             }
             Verdict::Stop { because } => {
                 tracing::info!(run = %self.run.id(), because = because.text, "run ended by its budget");
                 let notice = Some(Box::new(because.notice));
                 self.journal.record(Fact::BudgetSpent { because: because.text, notice }).await?;
-                self.shared.env.world.fate.at("budget.after_spent");
-                self.shared.env.budget_counters.stopped();
+                self.shared.env.world.failpoint("budget.after_spent");
+                self.shared.env.budget_counters.count_stopped();
                 Ok(Allowed::LookAgain)
             }
         }
@@ -60,7 +60,7 @@ impl DrivenRun {
             return Ok(vec![]);
         }
         let own = shared.env.agent(&setup.agent);
-        let own = own.map_or(budgets.run, |agent| agent.settings.budget.over(budgets.run));
+        let own = own.map_or(budgets.run, |agent| agent.settings.budget.with_defaults(budgets.run));
         let run = Account { whose: Whose::Run, limits: own, used: self.run.used(self.journal.now()) };
         let mut accounts = shared.env.day_accounts(&self.origin.user, &setup.agent).await?;
         accounts.insert(0, run);

@@ -1,6 +1,6 @@
 //! What people say to the model of a run while it works.
 
-use helve_store::Entry;
+use helve_store::NewFacts;
 use helve_types::{Fact, MessageId, RunState};
 
 use super::DrivenRun;
@@ -22,13 +22,15 @@ impl DrivenRun {
             Enqueue::Queue => {}
         }
         let queued = Fact::MessageQueued { message, text, by };
-        // A run that was left alone is taken up again by whoever speaks to it.
+        // A message resumes a run that needs attention.
         let mut spoken_to = self.run.clone();
         spoken_to.apply(self.journal.now(), &queued);
         let goes_on = !matches!(spoken_to.next_step(), Step::Wait(_));
-        self.shared.env.world.fate.at("message.before_queued");
-        self.journal.commit(Entry { state: goes_on.then_some(RunState::Running), ..queued.into() }).await?;
-        self.shared.env.world.fate.at("message.after_queued");
+        self.shared.env.world.failpoint("message.before_queued");
+        self.journal
+            .commit(NewFacts { state: goes_on.then_some(RunState::Running), ..queued.into() })
+            .await?;
+        self.shared.env.world.failpoint("message.after_queued");
         Ok(Ok(()))
     }
 

@@ -34,7 +34,7 @@ impl LogPage {
 
 type Slot = OnceCell<Arc<LogPage>>;
 
-/// The pages of one run that somebody reads, by the number of the event before them.
+/// The pages of one run that have a reader, by the number of the event before them.
 #[derive(Default)]
 pub(crate) struct LogPages {
     slots: Mutex<HashMap<u64, Weak<Slot>>>,
@@ -78,7 +78,7 @@ impl LogPages {
         slot
     }
 
-    /// Whoever comes next reads anew: the log goes on behind this page.
+    /// The next reader reads anew: the log goes on behind this page.
     fn forget(&self, after: u64) {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(&after);
     }

@@ -13,7 +13,7 @@ use crate::budget::Consent;
 pub(super) struct BudgetState {
     used: Used,
     clock: Stopwatch,
-    /// The question that nobody has answered yet.
+    /// The open question about the budget.
     open: Option<Box<Question>>,
     /// The questions that were answered, by their binding, and whether with yes.
     answered: Vec<(String, bool)>,
@@ -38,7 +38,7 @@ impl BudgetState {
 
     pub(super) fn learn(&mut self, at: Timestamp, fact: &Fact) {
         let active_ms = self.clock.lap(at, fact);
-        self.used = self.used.plus(Used::of(fact)).plus(Used { active_ms, ..Used::default() });
+        self.used = self.used.plus(Used::from_fact(fact)).plus(Used { active_ms, ..Used::default() });
         match fact {
             Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Budget => {
                 self.open = Some(Box::new(question.clone()));
@@ -65,7 +65,7 @@ impl BudgetState {
 impl Run {
     /// What the run has used up by now.
     pub(crate) fn used(&self, now: Timestamp) -> Used {
-        let active_ms = self.budget.clock.since(now);
+        let active_ms = self.budget.clock.unbooked_ms(now);
         self.budget.used.plus(Used { active_ms, ..Used::default() })
     }
 

@@ -100,7 +100,7 @@ fn consent(call: &ToolCall, question: &Question, answer: &Answer) -> Option<Box<
 }
 
 /// The consent in having the call of a question run again, if the question showed what would be sent.
-fn ordered(question: &Question) -> Option<Box<Consent>> {
+fn consent_to_repeat(question: &Question) -> Option<Box<Consent>> {
     let (binding, asked) = (question.binding.clone(), question.call()?.arguments.clone());
     (!binding.is_empty()).then(|| Box::new(Consent { binding, asked, changed: false, edited: None }))
 }
@@ -109,7 +109,7 @@ impl Call {
     /// Puts the call that a person ordered in the place of this one.
     pub(super) fn give_way(&mut self, mut new: Self) {
         if let CallData::Repeated(question) = &self.data
-            && let Some(consent) = ordered(question)
+            && let Some(consent) = consent_to_repeat(question)
         {
             new.data = CallData::Ordered(consent);
         }
@@ -263,7 +263,7 @@ impl Call {
                 OnUnknown::TellModel | OnUnknown::FailRun => None,
             },
             CallData::Repeated(question) => {
-                let again = ToolCall { id: self.call.id.again(), ..asked_with(question) };
+                let again = ToolCall { id: self.call.id.next_repetition(), ..asked_with(question) };
                 Some(CallAction::Repeat { call: again, replaces: self.call.id.clone() })
             }
             CallData::Asked(_)
@@ -311,7 +311,7 @@ impl Call {
     }
 
     /// The outcome of a call that a stopped run leaves behind.
-    pub(super) fn abandoned(&self) -> Option<Fact> {
+    pub(super) fn outcome_at_stop(&self) -> Option<Fact> {
         let call = self.call.id.clone();
         match &self.data {
             CallData::Ended
@@ -335,7 +335,7 @@ impl Call {
                     labels: None,
                 })
             }
-            // Nobody has begun a call that nobody has claimed.
+            // A call without a claim has not begun.
             CallData::Requested
             | CallData::Ordered(_)
             | CallData::Asked(_)

@@ -28,7 +28,7 @@ pub(crate) struct Claim {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum End {
     /// Its result counts, and this is the mark on it.
-    Brought(String),
+    Delivered(String),
     /// It was silent too long, or the run was stopped.
     Lost,
     /// The same, and a result that came afterwards is kept.
@@ -47,7 +47,7 @@ pub(crate) enum Delivery {
 }
 
 impl Claims {
-    pub(super) fn claimed(&mut self, call: &CallId, client: &str, by: &str, arguments: &str) {
+    pub(super) fn record_claim(&mut self, call: &CallId, client: &str, by: &str, arguments: &str) {
         let claim = Claim { client: client.into(), by: by.into(), arguments: arguments.into(), end: None };
         self.0.insert(call.clone(), claim);
     }
@@ -57,7 +57,7 @@ impl Claims {
         let Some(claim) = fact.call().and_then(|call| self.0.get_mut(call)) else { return };
         match fact {
             Fact::ToolFinished { trail, .. } | Fact::ToolFailed { trail, .. } => {
-                claim.end = Some(brought(trail).map_or(End::Lost, End::Brought));
+                claim.end = Some(result_mark(trail).map_or(End::Lost, End::Delivered));
             }
             Fact::ToolUnknown { .. } => claim.end = Some(End::Lost),
             Fact::ToolLate { .. } => claim.end = Some(End::Late),
@@ -65,12 +65,12 @@ impl Claims {
         }
     }
 
-    pub(crate) fn of(&self, call: &CallId) -> Option<&Claim> {
+    pub(crate) fn claim_of(&self, call: &CallId) -> Option<&Claim> {
         self.0.get(call)
     }
 }
 
-fn brought(trail: &Trail) -> Option<String> {
+fn result_mark(trail: &Trail) -> Option<String> {
     trail.0.iter().find_map(|stage| match stage {
         Stage::Client { brought, .. } => Some(brought.clone()),
         _ => None,
@@ -86,8 +86,8 @@ impl Claim {
     pub(crate) fn judge(&self, mark: &str) -> Delivery {
         match &self.end {
             None => Delivery::Counts,
-            Some(End::Brought(first)) if first == mark => Delivery::Same,
-            Some(End::Brought(_)) => Delivery::Refused(CommandError::AlreadyBrought),
+            Some(End::Delivered(first)) if first == mark => Delivery::Same,
+            Some(End::Delivered(_)) => Delivery::Refused(CommandError::AlreadyBrought),
             Some(End::Lost) => Delivery::Late,
             Some(End::Late) => Delivery::Refused(CommandError::ClaimLost),
         }
@@ -107,9 +107,9 @@ mod tests {
 
     fn after(facts: impl IntoIterator<Item = Fact>) -> Delivery {
         let mut claims = Claims::default();
-        claims.claimed(&call(), "tab", "mei", "{}");
+        claims.record_claim(&call(), "tab", "mei", "{}");
         facts.into_iter().for_each(|fact| claims.learn(&fact));
-        claims.of(&call()).unwrap().judge("this")
+        claims.claim_of(&call()).unwrap().judge("this")
     }
 
     fn finished(mark: &str) -> Fact {

@@ -1,6 +1,6 @@
 //! A run that is one call without a model.
 //!
-//! It asks nobody: its caller is told what came of the call, also where a person or a client would have to act. If its
+//! It asks no person: its caller is told what came of the call, also where a person or a client would have to act. If its
 //! driver is gone, so is its caller: what became of the call is looked into, and nothing is sent.
 
 use helve_types::{CallId, Ending, Fact, ToolCall};
@@ -29,7 +29,7 @@ impl Run {
 
     /// The end of a direct call that is not looked into any more.
     pub fn cut_off(&self) -> Vec<Fact> {
-        self.failed("cut_off", CUT_OFF_MESSAGE.into())
+        self.failure_facts("cut_off", CUT_OFF_MESSAGE.into())
     }
 
     /// The call of a run that is one. If it is not on record, one of no tool: it will not be made.

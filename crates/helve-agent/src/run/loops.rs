@@ -75,11 +75,11 @@ pub(crate) enum CallResult {
 
 impl CallResult {
     pub(crate) fn output(text: &str) -> Self {
-        Self::Result(Fingerprint::of(text))
+        Self::Result(Fingerprint::from_text(text))
     }
 
     pub(crate) fn failure(failure: &Failure) -> Self {
-        let said = Fingerprint::of(&failure.message);
+        let said = Fingerprint::from_text(&failure.message);
         match failure.kind {
             FailureKind::Repeating => Self::Held,
             FailureKind::Denied | FailureKind::Unanswered | FailureKind::Limited | FailureKind::Cancelled => {
@@ -93,7 +93,7 @@ impl CallResult {
         }
     }
 
-    fn of(part: &ToolPart) -> Option<Self> {
+    fn from_part(part: &ToolPart) -> Option<Self> {
         match (&part.output, &part.failure) {
             (None, _) if part.call_state() == CallState::Unknown => Some(Self::Unknown),
             (Some(output), _) => Some(Self::output(&output.text)),
@@ -144,7 +144,7 @@ impl LoopDetector {
         if text.chars().count() < WORDS_MIN {
             return;
         }
-        let said = Fingerprint::of(text.trim());
+        let said = Fingerprint::from_text(text.trim());
         self.words = match self.words.take() {
             Some((before, times)) if before == said => Some((said, times + 1)),
             _ => Some((said, 1)),
@@ -162,7 +162,7 @@ impl LoopDetector {
         let mark = mark(tool, arguments);
         let calls = self.rounds.iter_mut().flat_map(|round| &mut round.calls);
         for done in calls.filter(|done| done.mark == mark && done.came == CallResult::Unknown) {
-            done.came = CallResult::Refusal(Fingerprint::of(""));
+            done.came = CallResult::Refusal(Fingerprint::from_text(""));
         }
     }
 
@@ -185,7 +185,7 @@ impl LoopDetector {
         let words = self.words.as_ref().map_or(0, |(_, times)| *times);
         let mark = mark(&call.name, &call.arguments);
         let Repetition { number, because } = self.repetition(step, &call.name, &mark, words);
-        let in_row = in_row(self.before(step), &mark) + 1;
+        let in_row = count_in_row(self.rounds_before(step), &mark) + 1;
         if number < ASKED && in_row >= IN_ROW {
             let tool = &call.name;
             return LoopVerdict::Ask(Reason::new(
@@ -225,7 +225,7 @@ impl LoopDetector {
                 }
                 Part::Tool(tool) => {
                     circles.tell(&mut open, tool.step, &mut hints);
-                    let Some(came) = CallResult::of(tool) else { continue };
+                    let Some(came) = CallResult::from_part(tool) else { continue };
                     circles.learn_result(tool.step, (&tool.tool, &tool.input), came);
                     open.push(tool);
                 }
@@ -259,16 +259,16 @@ impl LoopDetector {
     }
 
     /// The messages before a step.
-    fn before(&self, step: u32) -> &[Round] {
+    fn rounds_before(&self, step: u32) -> &[Round] {
         &self.rounds[..self.rounds.partition_point(|round| round.step < step)]
     }
 
     /// The furthest that any circle has come if a message has this call.
     fn repetition(&self, step: u32, tool: &str, mark: &Fingerprint, words: usize) -> Repetition {
-        let before = self.before(step);
+        let before = self.rounds_before(step);
         let failures = failures(before, tool);
         let laps = [
-            repeated(before, tool, mark),
+            count_repetitions(before, tool, mark),
             Repetition {
                 number: (failures + BLOCKED).saturating_sub(FAILURES),
                 because: Reason::new(
@@ -293,13 +293,13 @@ impl LoopDetector {
 }
 
 /// How many of the last messages had this call and no other.
-fn in_row(before: &[Round], mark: &Fingerprint) -> usize {
+fn count_in_row(before: &[Round], mark: &Fingerprint) -> usize {
     let has_only = |round: &&Round| round.calls.iter().all(|done| done.mark == *mark);
     before.iter().rev().take_while(has_only).count()
 }
 
 /// How often a call was made with the same result, of late without anything new.
-fn repeated(before: &[Round], tool: &str, mark: &Fingerprint) -> Repetition {
+fn count_repetitions(before: &[Round], tool: &str, mark: &Fingerprint) -> Repetition {
     let mut newest_first = before.iter().rev().flat_map(|round| &round.calls);
     let last =
         newest_first.find(|done| done.mark == *mark && done.came != CallResult::Held).map(|done| &done.came);
@@ -352,7 +352,7 @@ fn failures(before: &[Round], tool: &str) -> usize {
 fn mark(tool: &str, arguments: &str) -> Fingerprint {
     let canonical = serde_json::from_str::<Value>(arguments).map(|value| canonical_json(&value));
     let arguments = canonical.unwrap_or_else(|_| arguments.trim().to_owned());
-    Fingerprint::of(&format!("{tool} {arguments}"))
+    Fingerprint::from_text(&format!("{tool} {arguments}"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub enum Step {
     PreSearch(ToolCall),
     /// These can all go on now, side by side.
     CallTools(Vec<CallAction>),
-    /// Nothing can go on until somebody acts.
+    /// The run waits for a person or a client.
     Wait(RunState),
     Finish(Ending),
     Fail {

@@ -8,12 +8,12 @@ pub(super) struct TaintState {
     /// In what was there before the run.
     before: Taint,
     /// In the run itself, up to the last complete step. The results of that step's own calls are not among it: their
-    /// calls were written before anybody had them.
+    /// calls were written before they ran.
     here: Taint,
 }
 
 impl TaintState {
-    pub(super) fn at_start(input: &RunInput) -> Self {
+    pub(super) fn from_input(input: &RunInput) -> Self {
         let before = match input {
             RunInput::Client { messages } => Taint::of_client_history(messages),
             RunInput::Conversation | RunInput::Call => Taint::default(),
@@ -21,7 +21,7 @@ impl TaintState {
         Self { before, here: Taint::default() }
     }
 
-    pub(super) fn before(&mut self, history: &[Message]) {
+    pub(super) fn add_history(&mut self, history: &[Message]) {
         self.before = self.before.clone().and(Taint::of_messages(history));
     }
 

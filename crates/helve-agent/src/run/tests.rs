@@ -191,8 +191,12 @@ fn what_was_read_before_the_run_counts_and_a_clients_history_is_never_trusted() 
     let run = Run::new(RUN, setup(9), MessageId(Uuid::from_u128(3)), Timestamp(0));
     assert_eq!(run.taint(), Taint::default());
     let spoken = Message::user(MessageId(Uuid::from_u128(4)), Timestamp(0), "my card is 1234");
-    assert_eq!(run.clone().after(&[spoken]).taint(), Taint::default(), "what people say is theirs to say");
-    assert!(run.after(&[earlier.message().clone()]).taint().is_both());
+    assert_eq!(
+        run.clone().with_history(&[spoken]).taint(),
+        Taint::default(),
+        "what people say is theirs to say"
+    );
+    assert!(run.with_history(&[earlier.message().clone()]).taint().is_both());
 
     let input = RunInput::Client { messages: vec![] };
     let stateless =
@@ -213,12 +217,12 @@ fn the_language_of_a_run_is_that_of_its_people_not_of_a_clients_json() {
         vec![say("计算 1000 以内的所有素数之和。"), say(r#"{"tool_call_result": {"toolCallId": "call_1"}}"#)];
     let input = RunInput::Client { messages };
     let run = Run::new(RUN, RunSetup { input, ..setup(9) }, MessageId(Uuid::from_u128(3)), Timestamp(0));
-    assert_eq!(run.after(&[]).language(), Language::Chinese);
+    assert_eq!(run.with_history(&[]).language(), Language::Chinese);
 
     let earlier = Message::user(MessageId(Uuid::from_u128(4)), Timestamp(0), "现在几点？");
     let log = [started()];
     let run = Run::replay(RUN, setup(9), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    assert_eq!(run.after(&[earlier]).language(), Language::Chinese, "`go` alone changes nothing");
+    assert_eq!(run.with_history(&[earlier]).language(), Language::Chinese, "`go` alone changes nothing");
 }
 
 fn words(step: &Step) -> String {
@@ -375,7 +379,7 @@ fn an_unknown_outcome_goes_where_its_tool_wants() {
 fn a_repeated_call_takes_the_place_of_the_old_one() {
     let again = Fact::ToolRequested {
         step: 1,
-        call: id(1, 0).again(),
+        call: id(1, 0).next_repetition(),
         provider_id: None,
         tool: "t".into(),
         arguments: "{}".into(),
@@ -391,7 +395,7 @@ fn a_repeated_call_takes_the_place_of_the_old_one() {
     let question = asked(id(1, 0), ApprovalKind::Outcome);
     check(after(question.clone()), expect!["execute 1:0+ after 0 granted"]);
     // Also when the server stops before it is sent, and after.
-    let started = [sent(id(1, 0).again(), Effect::Idempotent)];
+    let started = [sent(id(1, 0).next_repetition(), Effect::Idempotent)];
     check(after(question.clone()).chain(started), expect!["execute 1:0+ after 1 granted in doubt"]);
     // A question that is bound to nothing has shown nothing to agree to.
     let Fact::ApprovalAsked(bound) = question else { panic!() };
@@ -439,7 +443,7 @@ fn stopping_gives_every_call_an_outcome() {
         .chain([done(id(1, 0)), sent(id(1, 1), Effect::NonIdempotent), sent(id(1, 2), Effect::Read)])
         .collect();
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    let kinds: Vec<_> = run.cancelled("mei").iter().map(Fact::kind).collect();
+    let kinds: Vec<_> = run.cancel_facts("mei").iter().map(Fact::kind).collect();
     assert_eq!(kinds, ["tool.unknown", "tool.refused", "tool.refused", "run.cancelled"]);
 }
 

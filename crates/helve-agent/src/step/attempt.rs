@@ -58,7 +58,7 @@ impl ModelStep<'_> {
         }
         let params = self.params(model);
         let fingerprint = shared.models.fingerprint(model.name());
-        let asking = self.asking(model, fingerprint.as_ref(), profile, &params);
+        let asking = self.build_request(model, fingerprint.as_ref(), profile, &params);
         let feed = self.driven().feed.clone();
         let after_seq = self.driven().journal.pending_seq();
         let mut collector = StreamCollector::new(
@@ -78,7 +78,7 @@ impl ModelStep<'_> {
         if let Some(estimated) = estimated {
             self.learn_tokens(model, &params, estimated, collector.usage());
         }
-        self.finish_attempt(model, mode, collector, ended).await
+        Box::pin(self.finish_attempt(model, mode, collector, ended)).await
     }
 
     /// Reads the stream, while calls that only read are begun early and people may speak. Then the stream is dropped,
@@ -94,12 +94,12 @@ impl ModelStep<'_> {
                 // The stream before people: tokens are the common case.
                 biased;
                 read = collector.read_on(&mut stream) => match read {
-                    Ok(Some(call)) => self.begin_early(call).await?,
+                    Ok(Some(call)) => Box::pin(self.begin_early(call)).await?,
                     Ok(None) => return Ok(StreamEnd::Itself(Ok(()))),
                     Err(broken) => return Ok(StreamEnd::Itself(Err(broken))),
                 },
                 Some(command) = self.driver.next_command() => {
-                    self.driver.handle_command(command).await?;
+                    Box::pin(self.driver.handle_command(command)).await?;
                     if self.driven().is_stopped() {
                         return Ok(StreamEnd::ByPerson);
                     }
@@ -139,7 +139,7 @@ impl ModelStep<'_> {
     ) -> Result<Attempt, DriveError> {
         let complete = match ended {
             StreamEnd::ByPerson => {
-                let stopped = collector.stopped(mode.clone());
+                let stopped = collector.into_stopped_message(mode.clone());
                 self.discard_early_reads().await?;
                 return Ok(Attempt::Stopped(self.with_cost(model, stopped)));
             }
@@ -185,11 +185,11 @@ impl ModelStep<'_> {
     /// What the model is asked with for this step.
     pub(super) fn params(&self, model: &dyn Model) -> ModelParams {
         let driven = self.driven();
-        self.terms.hooked.over(driven.shared.models.params(model, driven.run.setup()))
+        self.terms.hooked.apply_to(driven.shared.models.params(model, driven.run.setup()))
     }
 
     /// Everything that the question of this step is made of.
-    pub(super) fn asking<'b>(
+    pub(super) fn build_request<'b>(
         &'b self,
         model: &'b dyn Model,
         fingerprint: Option<&'b Fingerprint>,

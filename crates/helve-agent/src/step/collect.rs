@@ -70,7 +70,7 @@ struct Collected {
     current: Option<(PartKind, u64)>,
     /// The part that shows text of which it is not known yet whether it is any.
     previewed: Option<(PartKind, u64)>,
-    calls: Vec<Call>,
+    calls: Vec<StreamedCall>,
     /// The calls that the last event completed.
     completed: Vec<CallSource>,
     /// What a result begins with that the model makes up, without blanks.
@@ -81,7 +81,7 @@ struct Collected {
     made_up: bool,
 }
 
-struct Call {
+struct StreamedCall {
     source: CallSource,
     part: PartId,
     number: u64,
@@ -255,7 +255,7 @@ impl<'a> StreamCollector<'a> {
     }
 
     /// What was said before a person stopped it: words, but no calls.
-    pub(crate) fn stopped(self, mode: Mode) -> ModelMessage {
+    pub(crate) fn into_stopped_message(self, mode: Mode) -> ModelMessage {
         let parts = self.parts();
         ModelMessage {
             parts,
@@ -282,7 +282,7 @@ impl<'a> StreamCollector<'a> {
     }
 
     fn parts(&self) -> Vec<ModelMessagePart> {
-        let written = self.feed.written().into_iter().filter(|part| !part.text.trim().is_empty());
+        let written = self.feed.current_parts().into_iter().filter(|part| !part.text.trim().is_empty());
         written
             .filter_map(|part| match part.kind {
                 PartKind::Text => Some(ModelMessagePart::Text { part: part.id, text: part.text }),
@@ -328,7 +328,7 @@ impl Collected {
                     self.calls.iter_mut().find(|known| known.source == CallSource::Text(index))
                 {
                     known.provider_id = call.id;
-                    known.tool = bounded(call.name);
+                    known.tool = cut_tool_name(call.name);
                     known.arguments = call.arguments;
                     known.repairs = call.repairs;
                 }
@@ -351,7 +351,7 @@ impl Collected {
         }
     }
 
-    /// What the model writes behind its calls is a guess: nobody is shown it, and it is not kept. Where it makes up a result,
+    /// What the model writes behind its calls is a guess: it is neither shown nor kept. Where it makes up a result,
     /// its message is over, since what follows is based on that.
     fn pass_over(&mut self, text: &str) {
         let Some(behind) = &mut self.behind else { return };
@@ -461,11 +461,11 @@ impl Collected {
     }
 
     fn begin(&mut self, place: Display<'_>, source: CallSource, provider_id: Option<String>, tool: String) {
-        let tool = bounded(tool);
+        let tool = cut_tool_name(tool);
         let part = self.next_part(place);
         let number = place.feed.open(part.clone(), PartKind::Input, Some(tool.clone()));
         let before = self.current.take();
-        self.calls.push(Call {
+        self.calls.push(StreamedCall {
             source,
             part,
             number,
@@ -492,8 +492,8 @@ impl Collected {
     }
 }
 
-/// The name of a tool, cut where it is longer than any can be: then it is nobody's, and needs no more room than that.
-fn bounded(mut tool: String) -> String {
+/// The name of a tool, cut where it is longer than any can be: then no tool has it, and the rest is not needed.
+fn cut_tool_name(mut tool: String) -> String {
     if let Some((at, _)) = tool.char_indices().nth(NAME_CHARS_MAX) {
         tool.truncate(at);
         tool.push('…');
@@ -502,7 +502,7 @@ fn bounded(mut tool: String) -> String {
 }
 
 /// Calls whose names are unique in the message: a name used twice could not be answered.
-fn distinct(calls: Vec<Call>) -> Vec<ModelMessageCall> {
+fn distinct(calls: Vec<StreamedCall>) -> Vec<ModelMessageCall> {
     let mut unique_calls: Vec<ModelMessageCall> = Vec::with_capacity(calls.len());
     for call in calls {
         let unique = |id: &String| {

@@ -18,7 +18,7 @@ use super::ModelStep;
 use super::summary::{SummaryResult, SummaryTask};
 use crate::compact::{Cut, Goal, Keeper, Past, Plan, is_worth_it};
 use crate::drive::DriveError;
-use crate::transcript::{Output, placed, summed_up};
+use crate::transcript::{Output, place_turns, summed_up};
 
 /// What was done in a step to make the past shorter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl ModelStep<'_> {
         if why == Why::Long && self.driver.memory.not_shortened_at.is_some_and(|at| before < at + at / 10) {
             return Ok(false);
         }
-        let compaction = self.carry_out(plan, model, mode).await?;
+        let compaction = Box::pin(self.carry_out(plan, model, mode)).await?;
         let (run, model) = (self.driven().run.id(), model.name());
         let Some(compaction) = compaction else {
             if !self.driven().is_stopped() {
@@ -95,9 +95,9 @@ impl ModelStep<'_> {
             %run, model, ?why, before, after = compaction.tokens_after, outputs = compaction.pruned.len(),
             summary = compaction.summary.is_some(), "history compacted"
         );
-        self.driven().shared.env.world.fate.at("history.before_compacted");
+        self.driven().shared.env.world.failpoint("history.before_compacted");
         self.driven().journal.record(Fact::HistoryCompacted(compaction)).await?;
-        self.driven().shared.env.world.fate.at("history.after_compacted");
+        self.driven().shared.env.world.failpoint("history.after_compacted");
         self.driver.driven.apply_written();
         Ok(true)
     }
@@ -113,7 +113,7 @@ impl ModelStep<'_> {
         }
         let fingerprint = models.fingerprint(model.name());
         let profile = profile_of(mode, &self.driven().shared.env.settings.profiles);
-        let asking = self.asking(model, fingerprint.as_ref(), profile, &params);
+        let asking = self.build_request(model, fingerprint.as_ref(), profile, &params);
         let whole = of_request(&asking.request());
         let mut ratio = models.ratio(model.name());
         if let (Why::Refused, Some(window)) = (why, window) {
@@ -122,7 +122,7 @@ impl ModelStep<'_> {
                 ratio = Ratio::new(window.for_question(), whole);
             }
         }
-        let turns = placed(&self.driven().origin.history, &self.driven().run, asking.reader);
+        let turns = place_turns(&self.driven().origin.history, &self.driven().run, asking.reader);
         let keeper = match self.driven().run.setup().input {
             RunInput::Client { .. } => Keeper::Client,
             RunInput::Conversation | RunInput::Call => Keeper::Server(self.driven().origin.history.len()),
@@ -130,9 +130,9 @@ impl ModelStep<'_> {
         let past = Past::new(&turns, whole, keeper, ratio);
         let tokens = past.whole();
         let goal = match (why, window) {
-            (Why::Long, Some(window)) => Goal::within(window, settings),
+            (Why::Long, Some(window)) => Goal::for_window(window, settings),
             (Why::Long, None) => return None,
-            (Why::Refused, window) => Goal::below(tokens, window, settings),
+            (Why::Refused, window) => Goal::for_rejected_request(tokens, window, settings),
         };
         let plan = past.plan(&goal)?;
         let (mut pruned_after_cut, mut task) = (vec![], None);
@@ -213,11 +213,11 @@ impl ModelStep<'_> {
             return Ok(None);
         }
         if let Some(text) = written.text.take().filter(|text| is_shorter(text)) {
-            shared.summary_pauses.succeeded(conversation);
+            shared.summary_pauses.record_success(conversation);
             return Ok(Some((text, written)));
         }
         // It is longer than what it was to stand for, or there is none.
-        shared.summary_pauses.failed(conversation, Instant::now());
+        shared.summary_pauses.record_failure(conversation, Instant::now());
         self.driver.memory.cost.add(mode, attempt, written.spent);
         self.discard_attempt(false, "a summary of the conversation came to nothing".into()).await?;
         Ok(None)

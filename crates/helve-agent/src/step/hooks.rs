@@ -16,14 +16,14 @@ pub(super) struct HookedRequest {
 
 impl HookedRequest {
     /// The parameters with those of the hooks over them, whichever model is asked.
-    pub(super) fn over(&self, params: ModelParams) -> ModelParams {
+    pub(super) fn apply_to(&self, params: ModelParams) -> ModelParams {
         match &self.params {
-            Some(laid) => laid.clone().over(&params),
+            Some(laid) => laid.clone().with_defaults(&params),
             None => params,
         }
     }
 
-    /// Asks the hooks. None if somebody stopped the run meanwhile, or if a hook did, and then it has failed.
+    /// Asks the hooks. None if a person or a hook stopped the run; a hook's stop is a failure.
     pub(super) async fn ask(
         driver: &mut Driver,
         model: &dyn Model,

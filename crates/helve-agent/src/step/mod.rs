@@ -82,7 +82,7 @@ impl<'a> ModelStep<'a> {
         let mut others = driver.driven.shared.models.route(&own, now);
         if others.is_empty() {
             let message = format!("the model `{own}` is not configured any more");
-            return fail(driver, "unknown_model", message).await;
+            return Box::pin(fail(driver, "unknown_model", message)).await;
         }
         let model = others.remove(0);
         if model.name() != own {
@@ -90,12 +90,12 @@ impl<'a> ModelStep<'a> {
         }
         // Of a step that is repeated after a restart the snapshot before its first attempt counts.
         if !driver.driven.run.is_step_opened(step) {
-            driver.snapshot_step(StepEdge::Before, step, model.name()).await?;
+            Box::pin(driver.snapshot_step(StepEdge::Before, step, model.name())).await?;
         }
         if driver.driven.is_stopped() {
             return Ok(());
         }
-        let Some(hooked) = HookedRequest::ask(driver, &*model, step).await? else { return Ok(()) };
+        let Some(hooked) = Box::pin(HookedRequest::ask(driver, &*model, step)).await? else { return Ok(()) };
         let until = now + driver.driven.shared.env.settings.step_time_max;
         let asked = Self {
             driver,
@@ -127,7 +127,7 @@ impl<'a> ModelStep<'a> {
             }
             let broken = match self.attempt(&*model, &mode).await? {
                 Attempt::Complete(message) if self.wants_call_instead(&message) => {
-                    self.require_call(message, &*model).await?;
+                    Box::pin(self.require_call(message, &*model)).await?;
                     continue;
                 }
                 Attempt::Complete(message) | Attempt::Stopped(message) => {
@@ -140,7 +140,7 @@ impl<'a> ModelStep<'a> {
                     broken
                 }
             };
-            match self.after_failure(model, &mode, broken).await? {
+            match Box::pin(self.after_failure(model, &mode, broken)).await? {
                 Some(next) if !self.driven().is_stopped() => model = next,
                 _ => return Ok(()),
             }
@@ -304,7 +304,7 @@ impl<'a> ModelStep<'a> {
     /// Asks once more, with the answer as a bad example.
     async fn require_call(&mut self, message: ModelMessage, model: &dyn Model) -> Result<(), DriveError> {
         let (run, model) = (self.driven().run.id(), model.name());
-        tracing::warn!(%run, model, "model answered in words though a call was required; it is asked once more");
+        tracing::warn!(%run, model, "model wrote no required call: asked once more");
         self.attempts.words = Some(words_of(&message));
         let spent = Spent { usage: message.usage, cost_nanos: message.cost_nanos };
         self.driver.memory.cost.add(&message.mode, (self.terms.step, self.attempt), spent);
@@ -320,12 +320,12 @@ impl<'a> ModelStep<'a> {
         model: &dyn Model,
     ) -> Result<(), DriveError> {
         let driven = self.driven();
-        driven.shared.env.world.fate.at("model.heard");
+        driven.shared.env.world.failpoint("model.heard");
         message.model = self.fallback_name(model);
         message.fingerprint = driven.shared.models.fingerprint(model.name());
         message.params.clone_from(&self.terms.hooked.params);
         driven.journal.record(driven.run.record_message(message)).await?;
-        driven.shared.env.world.fate.at("model.noted");
+        driven.shared.env.world.failpoint("model.noted");
         Ok(())
     }
 
@@ -360,7 +360,7 @@ impl<'a> ModelStep<'a> {
         let known = async {
             _ = tokio::time::timeout(PROBE_PATIENCE, probe).await;
         };
-        self.driver.wait_unless_stopped(known).await
+        Box::pin(self.driver.wait_unless_stopped(known)).await
     }
 
     /// Ends the run after the last failure; what people have read stays on record.

@@ -45,7 +45,7 @@ pub(super) struct SummaryResult {
 }
 
 impl ModelStep<'_> {
-    /// The turns before the cut, as a task for whoever writes summaries.
+    /// The turns before the cut, as a task for the model that writes summaries.
     pub(super) fn summary_task(
         &self,
         model: &dyn Model,
@@ -53,7 +53,7 @@ impl ModelStep<'_> {
         cut: &Cut,
         whole: u64,
     ) -> SummaryTask {
-        // Whoever writes it may read less than the model that is asked.
+        // The writer's window may be smaller than that of the model that is asked.
         let models = &self.driven().shared.models;
         let writer = self.writer_name().unwrap_or(model.name());
         let reads = models.get(writer).and_then(|writer| models.window(writer.name(), writer.params()));
@@ -63,7 +63,7 @@ impl ModelStep<'_> {
                 let besides = PROMPT_TOKENS + summary_tokens(cut.tokens).min(reads / 8);
                 models.ratio(writer).estimated(reads.saturating_sub(besides)) / 10 * 9
             }
-            // Nobody knows; but what is summed up is shorter than the whole.
+            // Unknown; but a summary is shorter than what it sums up.
             None => models.ratio(model.name()).estimated(whole),
         };
         let effect = |tool: &str| self.driven().tools.toolbox.find(tool).map(|tool| tool.spec().effect);
@@ -79,7 +79,7 @@ impl ModelStep<'_> {
         self.driven().shared.env.settings.compaction.model.as_deref()
     }
 
-    /// Has it written. There is no text if somebody stops the run, if time runs out or if nobody writes one.
+    /// Has the summary written. There is no text if the run is stopped, at a timeout, or if no model writes one.
     pub(super) async fn write_summary(
         &mut self,
         task: SummaryTask,
@@ -93,7 +93,7 @@ impl ModelStep<'_> {
         let params = params(&*writer, &self.driven().run.setup().params, window);
         let (mut usage, mut text) = (Usage::default(), None);
         let writing = async {
-            match written(&task, &*writer, &params, needs, &mut usage).await {
+            match write_summary(&task, &*writer, &params, needs, &mut usage).await {
                 Ok(said) => text = Some(said),
                 Err(error) => tracing::warn!(model = writer.name(), %error, "summary failed"),
             }
@@ -116,7 +116,7 @@ fn params(writer: &dyn Model, asked: &ModelParams, window: Option<Window>) -> Mo
 }
 
 /// The whole of it, part after part, in smaller parts if they turn out to be too long.
-async fn written(
+async fn write_summary(
     task: &SummaryTask,
     writer: &dyn Model,
     params: &ModelParams,
@@ -133,7 +133,7 @@ async fn written(
         let mut text: Option<String> = None;
         for part in &parts {
             let question = prompt::question(task.language, text.as_deref(), part);
-            match asked(writer, (&system, &question), params, needs, usage).await {
+            match ask_writer(writer, (&system, &question), params, needs, usage).await {
                 Ok(said) => text = Some(said),
                 Err(error) if error.kind == ModelErrorKind::TooLong && halvings < HALVINGS_MAX => {
                     halvings += 1;
@@ -146,7 +146,7 @@ async fn written(
     }
 }
 
-async fn asked(
+async fn ask_writer(
     writer: &dyn Model,
     (system, question): (&str, &str),
     params: &ModelParams,

@@ -28,7 +28,7 @@ impl SummaryPauses {
     }
 
     /// No summary came; the next is asked for after a pause, twice as long each time.
-    pub(super) fn failed(&self, of: Option<ConversationId>, now: Instant) {
+    pub(super) fn record_failure(&self, of: Option<ConversationId>, now: Instant) {
         let Some(of) = of else { return };
         let mut pauses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pause = pauses.get(&of).map_or(FIRST, |held| (held.pause * 2).min(LONGEST));
@@ -41,7 +41,7 @@ impl SummaryPauses {
         pauses.insert(of, Pause { until: now + pause, pause });
     }
 
-    pub(super) fn succeeded(&self, of: Option<ConversationId>) {
+    pub(super) fn record_success(&self, of: Option<ConversationId>) {
         if let Some(of) = of {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&of);
         }
@@ -57,14 +57,14 @@ mod tests {
         let (pauses, now) = (SummaryPauses::default(), Instant::now());
         let id = |n: u128| Some(ConversationId(uuid::Uuid::from_u128(n)));
         assert!(pauses.is_over(id(1), now) && pauses.is_over(None, now));
-        pauses.failed(id(1), now);
+        pauses.record_failure(id(1), now);
         assert!(!pauses.is_over(id(1), now + FIRST / 2) && pauses.is_over(id(1), now + FIRST));
-        pauses.failed(id(1), now);
+        pauses.record_failure(id(1), now);
         assert!(!pauses.is_over(id(1), now + FIRST) && pauses.is_over(id(1), now + FIRST * 2));
-        pauses.succeeded(id(1));
+        pauses.record_success(id(1));
         assert!(pauses.is_over(id(1), now));
         for n in 0..5_000 {
-            pauses.failed(id(n), now);
+            pauses.record_failure(id(n), now);
             assert!(pauses.0.lock().unwrap().len() <= KEPT_MAX);
         }
     }

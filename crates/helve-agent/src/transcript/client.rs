@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::shown::{LEFT_OUT_BYTES_MIN, Shown, left_out};
-use super::{Output, Place, Placed, sound};
+use super::{Output, Placed, TurnPlace, sound};
 
 const MISSING: &str = "Error: the client sent no result for this call.";
 
@@ -19,7 +19,7 @@ pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, t
     let mut rest = messages;
     while let Some((message, more)) = rest.split_first() {
         let at = messages.len() - rest.len();
-        let place = Place { message: at, step: 0, output: Output::Stays };
+        let place = TurnPlace { message: at, step: 0, output: Output::Stays };
         let placed = |turn| Placed { turn, place };
         rest = more;
         match message.role {
@@ -41,7 +41,9 @@ pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, t
                 rest = next;
                 let mut heard: Vec<SpokenBetween<'_>> = between.iter().map(SpokenBetween::new).collect();
                 turns.extend(message.calls.iter().map(|call| result(call, &mut heard, place, shown)));
-                turns.extend(heard.iter().filter_map(SpokenBetween::left).map(Turn::User).map(placed));
+                turns.extend(
+                    heard.iter().filter_map(SpokenBetween::remaining_text).map(Turn::User).map(placed),
+                );
             }
         }
     }
@@ -68,7 +70,7 @@ fn assistant(message: &ChatMessage) -> Turn<'_> {
 fn result<'a>(
     call: &'a ChatCall,
     heard: &mut [SpokenBetween<'a>],
-    place: Place<'a>,
+    place: TurnPlace<'a>,
     shown: &Shown<'_>,
 ) -> Placed<'a> {
     let found = heard.iter_mut().find_map(|heard| heard.take(&call.id));
@@ -80,7 +82,7 @@ fn result<'a>(
         (true, false) => (Cow::Owned(left_out(text.len(), None)), Output::Stays),
     };
     let (id, tool) = (Cow::Borrowed(&*call.id), Cow::Borrowed(&*call.name));
-    Placed { turn: Turn::Result { id, tool, text, is_error }, place: Place { output, ..place } }
+    Placed { turn: Turn::Result { id, tool, text, is_error }, place: TurnPlace { output, ..place } }
 }
 
 /// What was said between two messages of the model.
@@ -115,14 +117,14 @@ impl<'a> SpokenBetween<'a> {
             Self::Results { given, is_used, .. } => {
                 let at = given.iter().position(|one| one.id == call)?;
                 *is_used = true;
-                Some(given.remove(at).told())
+                Some(given.remove(at).into_text())
             }
             Self::Text(_) | Self::Tool { .. } | Self::Used => None,
         }
     }
 
     /// What is left of it for the model to hear.
-    fn left(&self) -> Option<Cow<'a, str>> {
+    fn remaining_text(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(text) | Self::Results { all: text, is_used: false, .. } => Some(Cow::Borrowed(text)),
             Self::Results { given, .. } if !given.is_empty() => {
@@ -167,7 +169,7 @@ impl<'a> WrittenResult<'a> {
     }
 
     /// What the model hears, and whether it is an error.
-    fn told(self) -> (Cow<'a, str>, bool) {
+    fn into_text(self) -> (Cow<'a, str>, bool) {
         match (self.result, self.error) {
             (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of(error))), true),
             (Some(result), _) => (text_of(result), false),

@@ -7,7 +7,7 @@ use helve_model::Turn;
 use helve_tool::READ_OUTPUT;
 use helve_types::{CallId, CallState, Message, Part, Summary, ToolOutput, ToolPart};
 
-use super::{Output, Place, Placed, sound};
+use super::{Output, Placed, TurnPlace, sound};
 use crate::run::Run;
 
 /// An output that is shorter than this is worth hardly more than the line that would stand for it.
@@ -23,13 +23,13 @@ const UNKNOWN_INPUT_CHARS_MAX: usize = 200;
 pub(super) struct Shown<'a> {
     pruned: HashSet<&'a CallId>,
     client_messages: usize,
-    standing: Option<Standing<'a>>,
+    current: Option<CurrentSummary<'a>>,
     can_read_again: bool,
 }
 
 /// The newest summary: it also stands for what the ones before it stood for.
 #[derive(Debug, Clone, Copy)]
-struct Standing<'a> {
+struct CurrentSummary<'a> {
     summary: &'a Summary,
     /// The first message of the history that is shown.
     first_message: usize,
@@ -38,7 +38,7 @@ struct Standing<'a> {
 }
 
 impl<'a> Shown<'a> {
-    pub(super) fn of(history: &'a [Message], run: &'a Run) -> Self {
+    pub(super) fn from_history(history: &'a [Message], run: &'a Run) -> Self {
         let can_read_again = run.setup().tools.iter().any(|tool| tool.name == READ_OUTPUT);
         let mut shown = Self { can_read_again, ..Self::default() };
         for (at, message) in history.iter().chain([run.message()]).enumerate() {
@@ -54,7 +54,7 @@ impl<'a> Shown<'a> {
                         .iter()
                         .position(|message| Some(message.id) == summary.through);
                     let first_message = last.map_or(0, |last| last + 1);
-                    shown.standing = Some(Standing { summary, first_message, written_in: at });
+                    shown.current = Some(CurrentSummary { summary, first_message, written_in: at });
                 }
             }
         }
@@ -62,13 +62,13 @@ impl<'a> Shown<'a> {
     }
 
     pub(super) fn first_message(&self) -> usize {
-        self.standing.map_or(0, |standing| standing.first_message)
+        self.current.map_or(0, |current| current.first_message)
     }
 
     /// Whether the summary stands for a step of a message that is shown.
     pub(super) fn is_summed_up(&self, message: usize, step: u32) -> bool {
-        self.standing
-            .is_some_and(|standing| standing.written_in == message && step <= standing.summary.through_step)
+        self.current
+            .is_some_and(|current| current.written_in == message && step <= current.summary.through_step)
     }
 
     /// Whether results in this message of a client's history are shown as they are.
@@ -77,7 +77,7 @@ impl<'a> Shown<'a> {
     }
 
     /// What is shown in place of an output, if that is left out.
-    pub(super) fn in_place_of(&self, tool: &ToolPart, output: &ToolOutput) -> Option<String> {
+    pub(super) fn replacement_text(&self, tool: &ToolPart, output: &ToolOutput) -> Option<String> {
         let again = self.can_read_again.then_some(&tool.call);
         self.pruned.contains(&tool.call).then(|| left_out(output.text.len(), again))
     }
@@ -85,12 +85,12 @@ impl<'a> Shown<'a> {
     /// Puts the summary before what it does not stand for: into the words of the person that come first, since some
     /// vendors refuse two turns of one side.
     pub(super) fn sum_up<'t>(&self, history: &[Message], run: &Run, turns: &mut Vec<Placed<'t>>) {
-        let Some(standing) = self.standing else { return };
-        let told = summed_up(&standing.summary.text, &self.unknown(standing, history, run));
+        let Some(current) = self.current else { return };
+        let told = summed_up(&current.summary.text, &self.unknown(current, history, run));
         match turns.first_mut() {
             Some(Placed { turn: Turn::User(text), .. }) => *text = Cow::Owned(format!("{told}\n\n{text}")),
             _ => {
-                let place = Place { message: standing.first_message, step: 0, output: Output::Stays };
+                let place = TurnPlace { message: current.first_message, step: 0, output: Output::Stays };
                 turns.insert(0, Placed { turn: Turn::User(Cow::Owned(told)), place });
             }
         }
@@ -98,12 +98,12 @@ impl<'a> Shown<'a> {
 
     /// The calls before which nobody knows what became of them: a model that writes a summary may forget them, and they
     /// must not be made again for that.
-    fn unknown(&self, standing: Standing<'_>, history: &[Message], run: &Run) -> Vec<String> {
+    fn unknown(&self, current: CurrentSummary<'_>, history: &[Message], run: &Run) -> Vec<String> {
         let mut lines = vec![];
         for (at, message) in history.iter().chain([run.message()]).enumerate() {
             for part in &message.parts {
                 let Part::Tool(tool) = part else { continue };
-                let covered = at < standing.first_message || self.is_summed_up(at, tool.step);
+                let covered = at < current.first_message || self.is_summed_up(at, tool.step);
                 if covered && tool.call_state() == CallState::Unknown && tool.output.is_none() {
                     let input: String = sound(&tool.input).chars().take(UNKNOWN_INPUT_CHARS_MAX).collect();
                     lines.push(format!("{} {input} (call {})", tool.tool, tool.call));

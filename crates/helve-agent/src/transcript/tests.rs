@@ -43,11 +43,11 @@ fn check_valid(turns: &[Turn<'_>]) -> Result<(), String> {
 struct Planned {
     text: String,
     reasoning: bool,
-    calls: Vec<Fate>,
+    calls: Vec<CallEnding>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Fate {
+enum CallEnding {
     Finished,
     Refused,
     Unknown,
@@ -56,14 +56,14 @@ enum Fate {
 }
 
 fn planned() -> impl Strategy<Value = Planned> {
-    let fate = prop_oneof![
-        4 => Just(Fate::Finished),
-        1 => Just(Fate::Refused),
-        1 => Just(Fate::Unknown),
-        1 => Just(Fate::Started),
-        1 => Just(Fate::Planned),
+    let ending = prop_oneof![
+        4 => Just(CallEnding::Finished),
+        1 => Just(CallEnding::Refused),
+        1 => Just(CallEnding::Unknown),
+        1 => Just(CallEnding::Started),
+        1 => Just(CallEnding::Planned),
     ];
-    ("[a-z ]{0,12}", any::<bool>(), proptest::collection::vec(fate, 0..4))
+    ("[a-z ]{0,12}", any::<bool>(), proptest::collection::vec(ending, 0..4))
         .prop_map(|(text, reasoning, calls)| Planned { text, reasoning, calls })
 }
 
@@ -108,7 +108,7 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
             echo: None,
             params: None,
         });
-        for (index, fate) in (0..).zip(&planned.calls) {
+        for (index, ending) in (0..).zip(&planned.calls) {
             let call = CallId::new(RUN, step, index);
             let started = Fact::ToolStarted {
                 call: call.clone(),
@@ -120,15 +120,15 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
                 instead: None,
             };
             let (trail, failure) = (Trail::default(), Failure::new(FailureKind::Denied, "no"));
-            match fate {
-                Fate::Planned => {}
-                Fate::Started => facts.push(started),
-                Fate::Finished => {
+            match ending {
+                CallEnding::Planned => {}
+                CallEnding::Started => facts.push(started),
+                CallEnding::Finished => {
                     facts.push(started);
                     facts.push(Fact::ToolFinished { call, output: ToolOutput::text("ok"), trail });
                 }
-                Fate::Refused => facts.push(Fact::ToolRefused { call, failure, trail }),
-                Fate::Unknown => {
+                CallEnding::Refused => facts.push(Fact::ToolRefused { call, failure, trail }),
+                CallEnding::Unknown => {
                     facts.push(started);
                     facts.push(Fact::ToolUnknown {
                         call,
@@ -224,8 +224,11 @@ proptest! {
 
 #[test]
 fn broken_arguments_are_not_sent_back() {
-    let steps =
-        [Planned { text: String::new(), reasoning: false, calls: vec![Fate::Refused, Fate::Refused] }];
+    let steps = [Planned {
+        text: String::new(),
+        reasoning: false,
+        calls: vec![CallEnding::Refused, CallEnding::Refused],
+    }];
     let run = replay(&log(&steps, true));
     let turns = transcript(&[], &run, M);
     let Some(Turn::Assistant { calls, .. }) = turns.get(1) else { panic!("{turns:?}") };
@@ -253,7 +256,7 @@ fn what_a_model_thought_is_shown_to_that_model_alone() {
     let mut run = replay(&log(&steps, false)).message().clone();
     run.steps[0].echo = Some(serde_json::json!({"signature": "s"}));
     let next = replay(&log(&[], false)[..1]);
-    let (here, there) = (Fingerprint::of("m at here"), Fingerprint::of("m at another place"));
+    let (here, there) = (Fingerprint::from_text("m at here"), Fingerprint::from_text("m at another place"));
     for (written, model, asked, own) in [
         (Some(&here), "m", Some(&here), true),
         (Some(&here), "m", Some(&there), false),

@@ -26,7 +26,7 @@ pub(super) fn check_budgets(evidence: &Evidence) -> Vec<String> {
                 Fact::ToolStarted { call, .. } | Fact::ToolDelegated { call, .. } => _ = calls.insert(call),
                 _ => {}
             }
-            tokens += Used::of(&event.body.fact).tokens;
+            tokens += Used::from_fact(&event.body.fact).tokens;
         }
         if calls.len() > CALLS_MAX {
             wrong.push(format!("run {id} made {} calls of {CALLS_MAX}", calls.len()));

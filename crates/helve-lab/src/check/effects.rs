@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use helve_types::{Answer, CallId, Effect, Fact};
+use helve_types::{Answer, CallId, CallState, Effect, Fact};
 
 use super::Evidence;
 use crate::tools;
@@ -63,7 +63,7 @@ pub(super) fn check_one_key(evidence: &Evidence) -> Vec<String> {
     }
     for (call, row) in &evidence.disk.calls {
         let is_ours = tools::find_kind(&row.tool).is_some_and(|kind| kind.class == Effect::Idempotent);
-        if is_ours && row.state == "finished" && !effects.contains_key(&*call.to_string()) {
+        if is_ours && row.state == CallState::Finished && !effects.contains_key(&*call.to_string()) {
             let by_person = read_record(evidence, &call.to_string()).by_person;
             if !by_person {
                 wrong.push(format!("call {call} of `{}` finished and never happened", row.tool));
@@ -121,16 +121,17 @@ pub(super) fn check_failures(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (call, entries) in evidence.effects() {
         let row = call.parse().ok().and_then(|id: CallId| evidence.disk.calls.get(&id));
-        let state = row.map_or("", |row| row.state.as_str());
+        let state = row.map(|row| row.state);
         let told = read_record(evidence, call);
         if let Some(failed) = told.failed {
             let tool = &entries[0].tool;
             wrong.push(format!("call {call} of `{tool}` happened, and its log says `{failed}`"));
-        } else if matches!(state, "failed" | "refused" | "expired") {
-            wrong.push(format!("call {call} of `{}` happened, and its row says `{state}`", entries[0].tool));
+        } else if let Some(state @ (CallState::Failed | CallState::Refused | CallState::Expired)) = state {
+            let (tool, state) = (&entries[0].tool, state.as_str());
+            wrong.push(format!("call {call} of `{tool}` happened, and its row says `{state}`"));
         }
         let effects: BTreeSet<u64> = entries.iter().map(|entry| entry.receipt).collect();
-        if state == "unknown" && effects.len() > 1 {
+        if state == Some(CallState::Unknown) && effects.len() > 1 {
             wrong.push(format!("call {call} is unknown and happened {} times", effects.len()));
         }
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use helve_runtime::Run as Machine;
 use helve_types::{
-    About, Always, Answer, ApprovalId, AskedCall, CallId, Effect, EventBody, Fact, Failure, FailureKind,
-    MessageId, ModelParams, OnUnknown, Question, RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp,
-    ToolChoice, ToolOutput, Trail, Within,
+    About, Always, Answer, ApprovalId, AskedCall, CallId, CallState, Effect, EventBody, Fact, Failure,
+    FailureKind, MessageId, ModelParams, OnUnknown, Question, RunId, RunInput, RunSetup, RunStarted,
+    RunState, Timestamp, ToolChoice, ToolOutput, Trail, Within,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -101,6 +101,7 @@ impl Story {
         let effect = tools::find_kind(self.tool).map_or(Effect::Read, |kind| kind.class);
         let failure = |kind| Failure::new(kind, "no luck");
         let (fact, state) = match word {
+            "approved" | "approved for the run" | "rejected" => (decision(call, word), CallState::Approved),
             "requested" => {
                 let requested = Fact::ToolRequested {
                     step: self.step,
@@ -112,9 +113,9 @@ impl Story {
                     replaces: None,
                     repairs: vec![],
                 };
-                let row = StoredCall { tool: self.tool.into(), state: String::new(), attempt: 0 };
+                let row = StoredCall { tool: self.tool.into(), state: CallState::Requested, attempt: 0 };
                 self.evidence.disk.calls.insert(call, row);
-                (requested, "requested")
+                (requested, CallState::Requested)
             }
             "started" => {
                 let row = self.evidence.disk.calls.get_mut(&call).unwrap();
@@ -131,38 +132,28 @@ impl Story {
                         arguments: None,
                         instead: None,
                     },
-                    "running",
+                    CallState::Running,
                 )
             }
-            "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), "asked"),
-            "approved" | "approved for the run" => {
-                let always = Always { within: Within::Run, arguments: BTreeMap::new(), days: None };
-                let always = (word != "approved").then_some(always);
-                let answer = Answer::Approve { arguments: None, always };
-                let approval = ApprovalId(Uuid::from_u128(5));
-                (Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() }, "approved")
-            }
-            "rejected" => {
-                let answer = Answer::Reject { reason: String::new() };
-                let approval = ApprovalId(Uuid::from_u128(5));
-                (Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() }, "approved")
-            }
+            "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), CallState::Asked),
             "delegated" => {
                 let (tool, arguments) = (self.tool.into(), Some(ARGUMENTS.into()));
-                (Fact::ToolDelegated { call, tool, arguments, trail: Trail::default() }, "delegated")
+                (Fact::ToolDelegated { call, tool, arguments, trail: Trail::default() }, CallState::Delegated)
             }
-            "claimed" => (Fact::ToolClaimed { call, client: "c1".into(), by: USER.into() }, "claimed"),
+            "claimed" => {
+                (Fact::ToolClaimed { call, client: "c1".into(), by: USER.into() }, CallState::Claimed)
+            }
             "finished" => {
                 let output = ToolOutput::text(answer(self.tool));
-                (Fact::ToolFinished { call, output, trail: Trail::default() }, "finished")
+                (Fact::ToolFinished { call, output, trail: Trail::default() }, CallState::Finished)
             }
             "failed" => {
                 let failure = failure(FailureKind::Failed);
-                (Fact::ToolFailed { call, failure, trail: Trail::default() }, "failed")
+                (Fact::ToolFailed { call, failure, trail: Trail::default() }, CallState::Failed)
             }
             "refused" => {
                 let failure = failure(FailureKind::Denied);
-                (Fact::ToolRefused { call, failure, trail: Trail::default() }, "refused")
+                (Fact::ToolRefused { call, failure, trail: Trail::default() }, CallState::Refused)
             }
             "unknown" => {
                 let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
@@ -179,13 +170,13 @@ impl Story {
                         trail,
                         labels,
                     },
-                    "unknown",
+                    CallState::Unknown,
                 )
             }
             other => panic!("a story knows no `{other}`"),
         };
         self.add(fact);
-        state.clone_into(&mut self.evidence.disk.calls.get_mut(&self.call).unwrap().state);
+        self.evidence.disk.calls.get_mut(&self.call).unwrap().state = state;
     }
 
     /// From here on it is about another call, of the next step.
@@ -280,4 +271,16 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         binding: "b".into(),
         expires_at: Timestamp(i64::MAX),
     }
+}
+
+/// What a person says about the call of a story.
+fn decision(call: CallId, word: &str) -> Fact {
+    let within_run = Always { within: Within::Run, arguments: BTreeMap::new(), days: None };
+    let answer = match word {
+        "rejected" => Answer::Reject { reason: String::new() },
+        "approved" => Answer::Approve { arguments: None, always: None },
+        _ => Answer::Approve { arguments: None, always: Some(within_run) },
+    };
+    let approval = ApprovalId(Uuid::from_u128(5));
+    Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use helve_types::{Clock, Fate, RunId};
+use helve_types::{Clock, FailPoints, RunId};
 use tokio::net::TcpListener;
 
 use super::plan::Kill;
@@ -49,7 +49,7 @@ pub(crate) struct Lab<'a> {
     pub(crate) ledger: Ledger,
     mock: Mock,
     /// Strikes when the mock or the ledger passes a label.
-    trap: Arc<Mutex<Option<Fate>>>,
+    trap: Arc<Mutex<Option<FailPoints>>>,
     config: PathBuf,
     pub(crate) data: PathBuf,
     generation: u64,
@@ -61,17 +61,17 @@ pub(crate) struct Lab<'a> {
 
 impl<'a> Lab<'a> {
     pub(crate) async fn build(round: &'a Round<'a>) -> anyhow::Result<Self> {
-        let trap: Arc<Mutex<Option<Fate>>> = Arc::default();
+        let trap: Arc<Mutex<Option<FailPoints>>> = Arc::default();
         let sprung = trap.clone();
-        let fate = Fate::new(move |label| {
+        let failpoints = FailPoints::new(move |label| {
             let armed = lock(&sprung).clone();
-            if let Some(fate) = armed {
-                fate.at(label);
+            if let Some(failpoints) = armed {
+                failpoints.hit(label);
             }
         });
         let local = || TcpListener::bind("127.0.0.1:0");
-        let ledger = Ledger::start(local().await?, &round.dir.join("ledger.jsonl"), fate.clone())?;
-        let mock = Mock::start(local().await?, Script::default(), fate)?;
+        let ledger = Ledger::start(local().await?, &round.dir.join("ledger.jsonl"), failpoints.clone())?;
+        let mock = Mock::start(local().await?, Script::default(), failpoints)?;
         let data = round.dir.join("data");
         let config = round.dir.join("helve.toml");
         let door = ServerSwitch::new();
@@ -166,7 +166,7 @@ impl<'a> Lab<'a> {
         let outside = OUTSIDE.contains(&point.label);
         let mut process = self.spawn(Some(point).filter(|_| !outside))?;
         if let Some(pid) = process.pid().filter(|_| outside) {
-            *lock(&self.trap) = Some(point.fate_of(Arc::new(move || labels::kill(pid))));
+            *lock(&self.trap) = Some(point.failpoints_with(Arc::new(move || labels::kill(pid))));
         }
         // It may die before it is ready, while it takes runs up.
         if let Some(base) = process.ready().await? {
@@ -218,7 +218,7 @@ impl<'a> Lab<'a> {
         Ok(violations)
     }
 
-    /// A last start without a fate: everything that was begun comes to its end.
+    /// A last start without fail points: every run that was begun ends.
     pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
         let mut process = self.spawn(None)?;
         let base = self.ready(&mut process).await?;

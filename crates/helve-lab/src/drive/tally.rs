@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::time::Duration;
 
-use helve_types::{Answer, Fact};
+use helve_types::{Answer, CallState, Fact};
 
 use crate::check::Evidence;
 use crate::labels;
@@ -56,7 +56,7 @@ impl ResourceCount {
             runs: evidence.disk.runs.len(),
             calls: evidence.disk.calls.len(),
             effects: evidence.ledger.len(),
-            unknown: evidence.disk.calls.values().filter(|call| call.state == "unknown").count(),
+            unknown: evidence.disk.calls.values().filter(|call| call.state == CallState::Unknown).count(),
             ..Self::default()
         };
         for event in evidence.disk.runs.values().flat_map(|run| &run.log) {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use helve_types::{Clock, Effect, Fate};
+use helve_types::{Clock, Effect, FailPoints};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode, header};
@@ -32,12 +32,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub fn start(listener: TcpListener, path: &Path, fate: Fate) -> std::io::Result<Self> {
+    pub fn start(listener: TcpListener, path: &Path, failpoints: FailPoints) -> std::io::Result<Self> {
         let book = Arc::new(Mutex::new(LedgerFile::open(path)?));
         let handle = move |request| {
-            let (book, fate) = (book.clone(), fate.clone());
+            let (book, failpoints) = (book.clone(), failpoints.clone());
             // On a task of its own: what has begun is not undone by a caller that leaves.
-            let carried_out = tokio::spawn(async move { carry_out(request, &book, &fate).await });
+            let carried_out = tokio::spawn(async move { carry_out(request, &book, &failpoints).await });
             async move { carried_out.await.unwrap_or(Err(ConnectionDropped)) }
         };
         Ok(Self { serving: ServerTask::start(listener, handle)?, path: path.to_owned() })
@@ -60,7 +60,7 @@ impl Ledger {
 /// Runs the ledger until the process ends.
 pub fn serve_forever(address: SocketAddr, path: &Path) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
-        let ledger = Ledger::start(TcpListener::bind(address).await?, path, Fate::default())?;
+        let ledger = Ledger::start(TcpListener::bind(address).await?, path, FailPoints::default())?;
         println!("listening on {}", ledger.url());
         ledger.serving.serve_forever().await;
         Ok(())
@@ -72,7 +72,7 @@ type Reply = Response<Full<Bytes>>;
 async fn carry_out(
     request: Request<Incoming>,
     book: &Arc<Mutex<LedgerFile>>,
-    fate: &Fate,
+    failpoints: &FailPoints,
 ) -> Result<Reply, ConnectionDropped> {
     if (request.method(), request.uri().path()) != (&Method::POST, "/effects") {
         return Ok(reply(StatusCode::NOT_FOUND, "the ledger has only POST /effects"));
@@ -102,7 +102,7 @@ async fn carry_out(
         _ => return Ok(reply(StatusCode::SERVICE_UNAVAILABLE, "the ledger cannot be written")),
     };
     if instead.is_none_or(ReplyFault::happens) {
-        fate.at("ledger.executed");
+        failpoints.hit("ledger.executed");
     }
     tokio::time::sleep(manner.slow).await;
     match instead {

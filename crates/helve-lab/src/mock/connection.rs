@@ -1,7 +1,7 @@
 //! One connection: reads questions, plays answers. HTTP/1.1 by hand, since a library would not do what a broken
 //! server does, byte by byte.
 
-use helve_types::Fate;
+use helve_types::FailPoints;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -84,9 +84,9 @@ impl Connection {
     }
 
     /// Whether the connection takes another question.
-    pub(super) async fn send(mut self, answer: ScriptedResponse, fate: &Fate) -> Option<Self> {
+    pub(super) async fn send(mut self, answer: ScriptedResponse, failpoints: &FailPoints) -> Option<Self> {
         let mut writing = ResponseWriter { line: &mut self, left: answer.cut };
-        let whole = writing.write_chunks(answer.pieces, fate).await;
+        let whole = writing.write_chunks(answer.pieces, failpoints).await;
         match (whole, answer.end) {
             (Err(WriteEnd::Cut), _) | (Ok(()), End::Reset) => {
                 self.reset();
@@ -125,7 +125,11 @@ struct ResponseWriter<'a> {
 }
 
 impl ResponseWriter<'_> {
-    async fn write_chunks(&mut self, pieces: Vec<ResponseChunk>, fate: &Fate) -> Result<(), WriteEnd> {
+    async fn write_chunks(
+        &mut self,
+        pieces: Vec<ResponseChunk>,
+        failpoints: &FailPoints,
+    ) -> Result<(), WriteEnd> {
         for piece in pieces {
             match piece {
                 ResponseChunk::Raw(bytes) => self.write_bytes(&bytes).await?,
@@ -149,7 +153,7 @@ impl ResponseWriter<'_> {
                 }
                 ResponseChunk::Half => {
                     self.flush().await?;
-                    fate.at("mock.half_said");
+                    failpoints.hit("mock.half_said");
                 }
                 ResponseChunk::Repeat(bytes) => loop {
                     self.write_bytes(&bytes).await?;

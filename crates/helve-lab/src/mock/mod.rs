@@ -25,7 +25,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use helve_types::Fate;
+use helve_types::FailPoints;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -47,7 +47,7 @@ pub struct Mock {
 
 struct Shared {
     default: Script,
-    fate: Fate,
+    failpoints: FailPoints,
     /// How often a request with a fault of limited number has come.
     seen: Mutex<HashMap<u64, u32>>,
     connections: AtomicUsize,
@@ -63,11 +63,11 @@ impl Drop for Mock {
 
 impl Mock {
     /// `default` is for requests that bring no script.
-    pub fn start(listener: TcpListener, default: Script, fate: Fate) -> std::io::Result<Self> {
+    pub fn start(listener: TcpListener, default: Script, failpoints: FailPoints) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             default,
-            fate,
+            failpoints,
             seen: Mutex::default(),
             connections: AtomicUsize::new(0),
             questions: AtomicUsize::new(0),
@@ -108,7 +108,7 @@ impl Mock {
 /// Runs the mock until the process ends; `default` is for requests that bring no script.
 pub fn serve_forever(address: SocketAddr, default: Script) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
-        let mut mock = Mock::start(TcpListener::bind(address).await?, default, Fate::default())?;
+        let mut mock = Mock::start(TcpListener::bind(address).await?, default, FailPoints::default())?;
         println!("listening on http://{}", mock.address());
         for protocol in PROTOCOLS {
             println!("  {:<20} base_url = \"{}\"", protocol.name, mock.base_url_of(protocol));
@@ -141,7 +141,7 @@ impl Shared {
         }
         while let Some(question) = line.read_request().await {
             let answer = self.answer(&question).await;
-            match line.send(answer, &self.fate).await {
+            match line.send(answer, &self.failpoints).await {
                 Some(more) => line = more,
                 None => return,
             }

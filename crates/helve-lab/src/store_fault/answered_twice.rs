@@ -22,7 +22,7 @@ impl StoreFault for AnsweredTwice {
         urgency: Urgency,
     ) -> StoreFuture<'static, ()> {
         let mut all = self.more.lock().unwrap_or_else(PoisonError::into_inner);
-        let more = all.entry(batch.run).or_default();
+        let more = all.entry(batch.writer.run).or_default();
         let mut events = Vec::with_capacity(batch.events.len() + 1);
         for recorded in batch.events {
             let event = &recorded.event;

@@ -16,7 +16,7 @@ impl StoreFault for EarlyShown {
         urgency: Urgency,
     ) -> StoreFuture<'static, ()> {
         if urgency == Urgency::Soon
-            && let Some(publish) = batch.on_commit.take()
+            && let Some(publish) = batch.writer.on_commit.take()
         {
             publish(&batch.events);
         }

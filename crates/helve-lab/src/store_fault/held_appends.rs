@@ -1,4 +1,4 @@
-//! Bugs of the kind "acknowledged, and written with whatever comes next": the batch waits in memory meanwhile.
+//! Bugs of the kind "acknowledged, and written with the next batch": the batch waits in memory meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,10 +33,10 @@ impl StoreFault for HeldAppends {
     fn append(&self, inner: &Arc<dyn Store>, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
         let mut held = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         if batch.events.iter().any(|recorded| (self.is_held)(&recorded.event.fact)) {
-            held.entry(batch.run).or_default().push(batch);
+            held.entry(batch.writer.run).or_default().push(batch);
             return Box::pin(std::future::ready(Ok(())));
         }
-        for late in held.remove(&batch.run).unwrap_or_default() {
+        for late in held.remove(&batch.writer.run).unwrap_or_default() {
             drop(inner.append(late, Urgency::Soon));
         }
         inner.append(batch, urgency)

@@ -1,4 +1,4 @@
-//! The bug "whoever comes may write": every batch is written under the newest claim, whoever brings it.
+//! The bug "any owner may write": every batch is written under the newest claim.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,8 +21,8 @@ impl StoreFault for IgnoredEpoch {
         urgency: Urgency,
     ) -> StoreFuture<'static, ()> {
         let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(epoch) = newest.get(&batch.run) {
-            batch.epoch = *epoch;
+        if let Some(epoch) = newest.get(&batch.writer.run) {
+            batch.writer.epoch = *epoch;
         }
         inner.append(batch, urgency)
     }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use helve_store::{Append, OnCommit, Store, StoreFuture, Urgency};
-use helve_types::Fate;
+use helve_types::FailPoints;
 
 use super::StoreFault;
 
 /// Changes nothing but when the process may die.
 pub(crate) struct ObservedStore {
-    pub(crate) fate: Fate,
+    pub(crate) failpoints: FailPoints,
 }
 
 impl StoreFault for ObservedStore {
@@ -19,18 +19,18 @@ impl StoreFault for ObservedStore {
         mut batch: Append,
         urgency: Urgency,
     ) -> StoreFuture<'static, ()> {
-        let fate = self.fate.clone();
-        let publish = batch.on_commit.take();
+        let failpoints = self.failpoints.clone();
+        let publish = batch.writer.on_commit.take();
         let watched: OnCommit = Box::new(move |events| {
-            fate.at("store.committed");
+            failpoints.hit("store.committed");
             if let Some(publish) = publish {
                 publish(events);
             }
-            fate.at("store.published");
+            failpoints.hit("store.published");
         });
-        batch.on_commit = Some(watched);
+        batch.writer.on_commit = Some(watched);
         let receipt = inner.append(batch, urgency);
-        self.fate.at("store.queued");
+        self.failpoints.hit("store.queued");
         receipt
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use helve_store::{Append, Claimed, Recorded, Store, Urgency};
+use helve_store::{Append, Claimed, Recorded, RunWriter, Store, Urgency};
 use helve_types::{Fact, Timestamp};
 
 use super::StoreFault;
@@ -18,21 +18,14 @@ pub(crate) struct StaleWriter;
 impl StoreFault for StaleWriter {
     fn claimed(&self, inner: &Arc<dyn Store>, claimed: &mut Claimed) {
         // It is queued when it is called, so it comes before anything of the new owner's.
-        drop(inner.append(is_stale_start(claimed), Urgency::Now));
+        drop(inner.append(stale_append(claimed), Urgency::Now));
     }
 }
 
-fn is_stale_start(claimed: &Claimed) -> Append {
+fn stale_append(claimed: &Claimed) -> Append {
     let at = claimed.events.last().map_or(Timestamp(0), |recorded| recorded.event.at);
     let fact = Fact::StepRestarted { step: 1, attempt: 1, because: SIGN.into(), spent: None };
-    Append {
-        run: claimed.record.run,
-        epoch: claimed.epoch - 1,
-        events: vec![Arc::new(Recorded::new(claimed.record.last_seq + 1, at, fact))],
-        state: None,
-        message: None,
-        wholes: vec![],
-        files: vec![],
-        on_commit: None,
-    }
+    let event = Arc::new(Recorded::new(claimed.record.last_seq + 1, at, fact));
+    let writer = RunWriter { run: claimed.record.run, epoch: claimed.epoch - 1, on_commit: None };
+    Append::from(event).for_writer(writer)
 }

@@ -62,10 +62,10 @@ impl WriteBehind {
 
 impl StoreFault for WriteBehind {
     fn append(&self, _: &Arc<dyn Store>, mut batch: Append, _: Urgency) -> StoreFuture<'static, ()> {
-        if let Some(publish) = batch.on_commit.take() {
+        if let Some(publish) = batch.writer.on_commit.take() {
             publish(&batch.events);
         }
-        let run = batch.run;
+        let run = batch.writer.run;
         let (written, receipt) = oneshot::channel();
         self.push(DelayedWrite::Append(Box::new(batch), written));
         match self.early {

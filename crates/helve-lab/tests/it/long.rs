@@ -5,7 +5,7 @@
 use std::process::Stdio;
 
 use helve_lab::mock::{Mock, PROTOCOLS, Protocol, Script};
-use helve_types::Fate;
+use helve_types::FailPoints;
 use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -29,7 +29,7 @@ impl LongServer {
     async fn open(protocol: &Protocol, known: &str) -> Self {
         helve::assemble::install_tls();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mock = Mock::start(listener, Script::default(), Fate::default()).unwrap();
+        let mock = Mock::start(listener, Script::default(), FailPoints::default()).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("helve.toml");
         let text = format!(

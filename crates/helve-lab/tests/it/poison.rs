@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use helve_lab::mock::{Mock, Script};
 use helve_lab::tools::PERMISSIONS;
-use helve_types::Fate;
+use helve_types::FailPoints;
 use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -169,8 +169,11 @@ async fn a_run_that_ends_the_server_is_left_alone_after_the_third_crash_and_nine
     let ledger = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let place = format!("http://{}/effects", ledger.local_addr().unwrap());
     tokio::spawn(world.clone().serve(ledger));
-    let mock =
-        Mock::start(TcpListener::bind("127.0.0.1:0").await.unwrap(), Script::default(), Fate::default());
+    let mock = Mock::start(
+        TcpListener::bind("127.0.0.1:0").await.unwrap(),
+        Script::default(),
+        FailPoints::default(),
+    );
     let mock = mock.unwrap();
     let dir = tempfile::tempdir().unwrap();
     let config = dir.path().join("helve.toml");

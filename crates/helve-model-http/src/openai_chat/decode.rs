@@ -66,7 +66,11 @@ impl State {
                 self.apply_delta(delta, events);
             }
             if let Some(reason) = choice.finish_reason.as_deref().filter(|reason| !reason.is_empty()) {
-                self.finish = Some(stop_reason(reason)?);
+                let reason = stop_reason(reason)?;
+                if matches!(reason, StopReason::Stop | StopReason::ToolCalls) {
+                    self.calls.finish_all(events);
+                }
+                self.finish = Some(reason);
             }
             events.extend(choice.usage.as_ref().map(usage));
         }

@@ -133,7 +133,7 @@ impl Models {
     /// Adds a model while the server runs, or puts another one in the place of the one of its name.
     pub fn offer(&self, model: Arc<dyn Model>, options: ModelOptions) {
         let name = model.name().to_owned();
-        let fingerprint = (!options.subject.is_empty()).then(|| Fingerprint::of(&options.subject));
+        let fingerprint = (!options.subject.is_empty()).then(|| Fingerprint::from_text(&options.subject));
         let mut models = self.models.write().unwrap_or_else(PoisonError::into_inner);
         let counters = models.get(&name).map(|before| before.counters.clone()).unwrap_or_default();
         models.insert(
@@ -221,7 +221,12 @@ impl Models {
         let options = self.options(model.name());
         let variants = options.as_ref().map(|options| &options.variants);
         let variant = setup.variant.as_ref().and_then(|name| variants?.get(name)).unwrap_or(&none);
-        setup.params.clone().over(variant).over(&setup.agent_params).over(model.params())
+        setup
+            .params
+            .clone()
+            .with_defaults(variant)
+            .with_defaults(&setup.agent_params)
+            .with_defaults(model.params())
     }
 
     pub fn names(&self) -> Vec<String> {

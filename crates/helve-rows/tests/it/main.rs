@@ -145,8 +145,10 @@ struct Process {
 }
 
 async fn process(store: &Arc<MemoryStore>) -> Process {
-    let process =
-        Process { catalogue: RowCatalogue::new(store.clone(), World::still()), card: Card::default() };
+    let process = Process {
+        catalogue: RowCatalogue::new(store.clone(), World::deterministic()),
+        card: Card::default(),
+    };
     process.catalogue.refresh(&process.card).await.unwrap();
     process
 }

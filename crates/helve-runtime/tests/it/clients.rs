@@ -214,7 +214,7 @@ async fn a_client_that_goes_silent_leaves_the_outcome_unknown() {
     lab.runtime.answer(Scope::User(mei()), question.approval, again, "mei".into()).await.unwrap();
     reaches(&mut started, "waiting_client").await;
 
-    let anew = call.again();
+    let anew = call.next_repetition();
     assert_eq!(bring(&lab, &anew, &token, "42").await, Err(CommandError::NotClaimed));
     let fresh = claim(&lab, &anew, "other").await.unwrap().result_token;
     assert_eq!(bring(&lab, &anew, &token, "42").await, Err(CommandError::WrongToken));

@@ -3,20 +3,29 @@
 use expect_test::expect_file;
 use helve_model::Reply;
 use helve_store::{Log, Recorded, Scope, Views};
-use helve_types::Answer;
+use helve_types::{Answer, Question};
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, mei, reply, settle};
 
+/// What the person does who is asked.
+#[derive(Clone, Copy)]
+enum Person {
+    Edits,
+    Rejects,
+    /// Does not answer while the question is open.
+    Waits,
+}
+
 /// The run's events as they go over the wire, and the message they add up to.
-async fn recorded(replies: impl IntoIterator<Item = Reply>, approve: bool) -> String {
-    recorded_with(replies, approve, None).await
+async fn recorded(replies: impl IntoIterator<Item = Reply>, person: Person) -> String {
+    recorded_with(replies, person, None).await
 }
 
 /// The same, with something that is said while a person is asked.
 async fn recorded_with(
     replies: impl IntoIterator<Item = Reply>,
-    approve: bool,
+    person: Person,
     said: Option<&str>,
 ) -> String {
     let lab = Lab::new(replies);
@@ -27,11 +36,16 @@ async fn recorded_with(
             lab.runtime.say(scope, started.run, None, said.into(), "mei".into()).await.unwrap();
         }
         let question = lab.questions().await.remove(0);
-        let answer = match approve {
-            true => Answer::Approve { arguments: Some(r#"{"q": "edited"}"#.into()), always: None },
-            false => Answer::Reject { reason: "not now".into() },
+        let answer = match person {
+            Person::Edits => Answer::Approve { arguments: Some(r#"{"q": "edited"}"#.into()), always: None },
+            Person::Rejects => Answer::Reject { reason: "not now".into() },
+            Person::Waits => {
+                lab.world.clock.advance_ms(Question::OPEN_MS);
+                Answer::approve()
+            }
         };
-        lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await.unwrap();
+        let given = lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await;
+        assert_eq!(given.is_err(), matches!(person, Person::Waits));
         settle(&mut started.follower).await;
     }
     let wire = |event: &Recorded| json!({"id": event.event.seq, "data": serde_json::from_str::<Value>(&event.json).unwrap()});
@@ -49,17 +63,21 @@ async fn the_recorded_transcripts_are_up_to_date() {
         reply(r#"think First look. | say Let me look. | call look {"q": "a"} | call fail {"q": "b"}"#),
         reply("say One of them is there."),
     ];
-    expect_file!["../../../../fixtures/transcripts/two-calls.json"].assert_eq(&recorded(looked, true).await);
+    expect_file!["../../../../fixtures/transcripts/two-calls.json"]
+        .assert_eq(&recorded(looked, Person::Edits).await);
     let approved = [reply(r#"call send {"q": "x"}"#), reply("say Sent.")];
     expect_file!["../../../../fixtures/transcripts/approved-with-edits.json"]
-        .assert_eq(&recorded(approved, true).await);
+        .assert_eq(&recorded(approved, Person::Edits).await);
     let rejected = [reply(r#"call send {"q": "x"}"#), reply("say As you wish.")];
     expect_file!["../../../../fixtures/transcripts/rejected.json"]
-        .assert_eq(&recorded(rejected, false).await);
+        .assert_eq(&recorded(rejected, Person::Rejects).await);
+    let expired = [reply(r#"call send {"q": "x"}"#), reply("say Nobody was there.")];
+    expect_file!["../../../../fixtures/transcripts/expired.json"]
+        .assert_eq(&recorded(expired, Person::Waits).await);
     let spoken_to = [reply(r#"say Sending. | call send {"q": "x"}"#), reply("say Envoyé.")];
     expect_file!["../../../../fixtures/transcripts/spoken-to.json"]
-        .assert_eq(&recorded_with(spoken_to, true, Some("Answer in French.")).await);
+        .assert_eq(&recorded_with(spoken_to, Person::Edits, Some("Answer in French.")).await);
     let refused = helve_model::ModelError::new(helve_model::ModelErrorKind::Key, "set SOME_KEY");
     expect_file!["../../../../fixtures/transcripts/model-without-key.json"]
-        .assert_eq(&recorded([Reply::new().fails(refused)], true).await);
+        .assert_eq(&recorded([Reply::new().fails(refused)], Person::Edits).await);
 }

@@ -13,7 +13,8 @@ use helve_runtime::{
 use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolError, ToolFuture};
 use helve_types::{
-    Effect, Fact, Fate, Mode, OnUnknown, Question, RunId, StepSnapshot, ToolOutput, ToolSpec, UserId, World,
+    Effect, Fact, FailPoints, Mode, OnUnknown, Question, RunId, StepSnapshot, ToolOutput, ToolSpec, UserId,
+    World,
 };
 use serde_json::json;
 
@@ -109,7 +110,7 @@ impl Lab {
         models: Vec<(Arc<ScriptedModel>, ModelOptions)>,
         settings: RuntimeSettings,
     ) -> Self {
-        let world = World::still();
+        let world = World::deterministic();
         let runs = Arc::new(AtomicU32::new(0));
         let registry = Self::registry(spec("send", Effect::NonIdempotent), &runs, &world);
         Self::assemble(Arc::new(MemoryStore::new()), models, world, registry, runs, settings)
@@ -191,8 +192,8 @@ impl Lab {
 
     /// The same server, which breaks down at a labelled point.
     pub(crate) fn dying_at(&self, fatal: &'static str) -> Self {
-        let fate = Fate::new(move |label| assert_ne!(label, fatal, "this is where it dies"));
-        let world = World { fate, ..self.world.clone() };
+        let failpoints = FailPoints::new(move |label| assert_ne!(label, fatal, "this is where it dies"));
+        let world = World { failpoints, ..self.world.clone() };
         Self::assemble(
             self.store.clone(),
             self.models.clone(),

@@ -16,7 +16,7 @@ fn runtime(store: &Arc<MemoryStore>, model: &Arc<ScriptedModel>) -> Runtime {
     let options = ModelOptions { subject: "m at here".into(), probe: true, ..ModelOptions::default() };
     models.add(model.clone(), options);
     let registry = Arc::new(Registry::new());
-    Runtime::new(store.clone(), World::still(), models, registry, RuntimeSettings::default())
+    Runtime::new(store.clone(), World::deterministic(), models, registry, RuntimeSettings::default())
 }
 
 async fn ask(runtime: &Runtime, text: &str) -> &'static str {

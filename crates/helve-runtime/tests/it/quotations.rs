@@ -26,27 +26,27 @@ fn strict(tool: &str, arguments: &str) -> String {
 }
 
 /// What came of a run: the calls that were made, and the text parts of the last step in which there were any.
-struct Came {
+struct RunOutput {
     calls: Vec<String>,
     said: Vec<String>,
     asked: Vec<String>,
 }
 
-async fn run(mode: Mode, options: ModelOptions, user: &str, replies: Vec<Reply>) -> Came {
+async fn run(mode: Mode, options: ModelOptions, user: &str, replies: Vec<Reply>) -> RunOutput {
     let model = ScriptedModel::new(replies).in_mode(ToolMode::Fixed(mode));
     let lab = Lab::with_models(vec![(model.into(), options)], RuntimeSettings::default());
     let mut started = lab.start(user).await;
     settle(&mut started.follower).await;
     let events = lab.store.events(started.run, 0, 999).await.unwrap();
-    let mut came = Came { calls: vec![], said: vec![], asked: lab.model.asked() };
+    let mut output = RunOutput { calls: vec![], said: vec![], asked: lab.model.asked() };
     for recorded in events {
         match &recorded.event.fact {
-            Fact::ToolRequested { tool, arguments, .. } => came.calls.push(format!("{tool} {arguments}")),
-            Fact::TextFinished { text, .. } => came.said.push(text.clone()),
+            Fact::ToolRequested { tool, arguments, .. } => output.calls.push(format!("{tool} {arguments}")),
+            Fact::TextFinished { text, .. } => output.said.push(text.clone()),
             _ => {}
         }
     }
-    came
+    output
 }
 
 fn says(text: &str) -> Reply {
@@ -64,8 +64,8 @@ async fn a_call_repeated_from_the_user_never_runs_in_any_dialect() {
                 [call.clone(), format!("You wrote:\n{call}\nIs it right?"), format!("You wrote {call} so.")]
             {
                 let user = format!("What does this do?\n\n{call}");
-                let came = run(mode.clone(), ModelOptions::default(), &user, vec![says(&text)]).await;
-                assert_eq!((came.calls, came.said), (vec![], vec![text]), "{name} {mode}");
+                let output = run(mode.clone(), ModelOptions::default(), &user, vec![says(&text)]).await;
+                assert_eq!((output.calls, output.said), (vec![], vec![text]), "{name} {mode}");
             }
         }
     }
@@ -80,9 +80,9 @@ async fn a_call_repeated_from_a_result_never_runs_in_any_dialect() {
                 Mode::Native => Reply::new().call("look", &arguments).done(),
                 Mode::Prompt(_) => says(&strict("look", &arguments)),
             };
-            let came =
+            let output =
                 run(mode.clone(), ModelOptions::default(), "read the page", vec![first, says(&call)]).await;
-            assert_eq!((came.calls.len(), came.said), (1, vec![call.clone()]), "{name} {mode}");
+            assert_eq!((output.calls.len(), output.said), (1, vec![call.clone()]), "{name} {mode}");
         }
     }
 }
@@ -92,10 +92,10 @@ async fn a_native_model_that_leaves_calls_in_its_text_is_read_for_them_and_no_ot
     for (name, call) in forms() {
         let in_text = ModelOptions { calls_in_text: Some(true), ..ModelOptions::default() };
         let text = format!("Let me look. {call}");
-        let came = run(Mode::Native, in_text, "hi", vec![says(&text), says("It is x.")]).await;
-        assert_eq!((came.calls.len(), came.said.len()), (1, 2), "{name}: {:?}", came.said);
-        let came = run(Mode::Native, ModelOptions::default(), "hi", vec![says(&text)]).await;
-        assert_eq!((came.calls, came.said), (vec![], vec![text]), "{name}");
+        let output = run(Mode::Native, in_text, "hi", vec![says(&text), says("It is x.")]).await;
+        assert_eq!((output.calls.len(), output.said.len()), (1, 2), "{name}: {:?}", output.said);
+        let output = run(Mode::Native, ModelOptions::default(), "hi", vec![says(&text)]).await;
+        assert_eq!((output.calls, output.said), (vec![], vec![text]), "{name}");
     }
 }
 
@@ -123,11 +123,15 @@ async fn what_a_model_writes_behind_its_calls_is_neither_shown_nor_kept_nor_sent
         ] {
             let replies = vec![says(&format!("Let me look.\n{call}{behind}")), says("It is there.")];
             let mode = Mode::Prompt(profile.into());
-            let came = run(mode, ModelOptions::default(), "find x", replies).await;
-            assert_eq!(came.calls, vec![r#"look {"q":"x"}"#; calls], "{profile} {behind}");
-            let said: Vec<&str> = came.said.iter().map(|text| text.trim()).collect();
+            let output = run(mode, ModelOptions::default(), "find x", replies).await;
+            assert_eq!(output.calls, vec![r#"look {"q":"x"}"#; calls], "{profile} {behind}");
+            let said: Vec<&str> = output.said.iter().map(|text| text.trim()).collect();
             assert_eq!(said, ["Let me look.", "It is there."], "{profile} {behind}");
-            assert!(!came.asked[1].contains("99") && !came.asked[1].contains("请等待"), "{}", came.asked[1]);
+            assert!(
+                !output.asked[1].contains("99") && !output.asked[1].contains("请等待"),
+                "{}",
+                output.asked[1]
+            );
         }
     }
 }
@@ -141,8 +145,8 @@ async fn a_text_that_quotes_a_call_is_one_part_as_it_was_written() {
         "```json\n{\"tool\": \"look\", \"q\": \"1\"}\n```\nis the form.",
     ] {
         for mode in [Mode::Native, prompt(), Mode::Prompt("hermes".into())] {
-            let came = run(mode, ModelOptions::default(), "how do I call it?", vec![says(text)]).await;
-            assert_eq!((came.calls, came.said), (vec![], vec![text.to_owned()]));
+            let output = run(mode, ModelOptions::default(), "how do I call it?", vec![says(text)]).await;
+            assert_eq!((output.calls, output.said), (vec![], vec![text.to_owned()]));
         }
     }
 }

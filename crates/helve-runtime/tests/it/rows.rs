@@ -57,7 +57,7 @@ impl Office {
         catalogue.refresh().await.unwrap();
         let mut models = Models::new();
         models.add(model.clone(), ModelOptions::default());
-        let runtime = Runtime::over(catalogue.clone(), models, RuntimeSettings::default());
+        let runtime = Runtime::with_catalogue(catalogue.clone(), models, RuntimeSettings::default());
         Self { store: store.clone(), catalogue, runtime }
     }
 

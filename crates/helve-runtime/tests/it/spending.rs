@@ -85,7 +85,7 @@ impl Shop {
         models.add(Arc::new(model), options);
         let settings = RuntimeSettings { agents: vec![agent], ..RuntimeSettings::default() };
         let registry = Arc::new(Registry::new());
-        let runtime = Runtime::new(store.clone(), World::still(), models, registry, settings);
+        let runtime = Runtime::new(store.clone(), World::deterministic(), models, registry, settings);
         Self { store, runtime, asked_with }
     }
 
@@ -103,7 +103,7 @@ impl Shop {
     async fn steps(&self, run: RunId) -> Vec<(StopReason, Spent)> {
         let events = self.store.events(run, 0, 999).await.unwrap();
         let step = |fact: &Fact| match fact {
-            Fact::StepFinished { reason, .. } => Some((*reason, Spent::of(fact)?)),
+            Fact::StepFinished { reason, .. } => Some((*reason, Spent::from_fact(fact)?)),
             _ => None,
         };
         events.iter().filter_map(|recorded| step(&recorded.event.fact)).collect()
@@ -167,7 +167,7 @@ async fn what_broken_tries_took_is_not_forgotten_when_the_server_stops() {
     assert_eq!(settle(&mut next.runtime.follow(started.run, 0)).await, "run.finished");
     let expected = spent(210, 7, 210 * 3_000 + 7 * 15_000);
     assert_eq!(next.store.run(Scope::Everyone, started.run).await.unwrap().spent, expected);
-    let today = World::still().now().day();
+    let today = World::deterministic().now().day();
     let used = next.store.used_on(today, mei(), "default".into()).await.unwrap();
     assert_eq!((used.user.tokens, used.user.cost_nanos), (217, expected.cost_nanos.unwrap()));
 }

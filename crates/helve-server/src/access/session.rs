@@ -30,7 +30,7 @@ fn set(value: &str, https: bool, seconds: i64) -> String {
 }
 
 /// The cookie that a request of the page shows.
-pub(super) fn shown(headers: &HeaderMap, https: bool) -> Option<&str> {
+pub(super) fn page_cookie(headers: &HeaderMap, https: bool) -> Option<&str> {
     headers.get(PAGE_HEADER)?;
     let name = if https { HTTPS_COOKIE } else { COOKIE };
     let all = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
@@ -74,7 +74,7 @@ mod tests {
     }
 
     fn id_of(cookie: &str, key: &[u8; 32], now: i64) -> Option<String> {
-        Some(session(shown(&headers(cookie, true), false)?, key, Timestamp(now))?.token)
+        Some(session(page_cookie(&headers(cookie, true), false)?, key, Timestamp(now))?.token)
     }
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_cookie_without_the_pages_header_or_with_another_name_in_it_counts_for_nothing() {
         let cookie = cookie("hv_1", &KEY, false, Timestamp(1_000));
-        assert_eq!(shown(&headers(&cookie, false), false), None);
+        assert_eq!(page_cookie(&headers(&cookie, false), false), None);
         assert_eq!(id_of(&cookie.replace("hv_1", "hv_2"), &KEY, 2_000), None);
         assert_eq!(id_of(&cookie, &[8; 32], 2_000), None);
     }
@@ -97,11 +97,11 @@ mod tests {
         let secure = cookie("hv_1", &KEY, true, Timestamp(1_000));
         assert!(secure.starts_with("__Host-helve_session=") && secure.ends_with("; Secure"), "{secure}");
         assert!(secure.contains("; Path=/;") && !secure.contains("Domain"), "{secure}");
-        assert!(shown(&headers(&secure, true), true).is_some());
-        assert_eq!(shown(&headers(&secure, true), false), None);
+        assert!(page_cookie(&headers(&secure, true), true).is_some());
+        assert_eq!(page_cookie(&headers(&secure, true), false), None);
         let plain = cookie("hv_1", &KEY, false, Timestamp(1_000));
         assert!(!plain.contains("Secure") && !plain.contains("__Host-"), "{plain}");
-        assert_eq!(shown(&headers(&plain, true), true), None);
+        assert_eq!(page_cookie(&headers(&plain, true), true), None);
         assert!(no_cookie(true).starts_with("__Host-helve_session=;"));
     }
 }

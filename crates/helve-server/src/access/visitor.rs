@@ -39,7 +39,7 @@ pub(super) struct Trust<'a> {
 }
 
 impl Visitor {
-    pub(super) fn of(headers: &HeaderMap, peer: IpAddr, trust: Trust<'_>) -> Self {
+    pub(super) fn from_request(headers: &HeaderMap, peer: IpAddr, trust: Trust<'_>) -> Self {
         let is_trusted = |address: IpAddr| trust.proxies.iter().any(|proxy| proxy.contains(address));
         let by_proxy = is_trusted(peer);
         let address = if by_proxy { client_of(headers, is_trusted).unwrap_or(peer) } else { peer };
@@ -97,7 +97,7 @@ mod tests {
         for (name, value) in lines {
             headers.append(*name, value.parse().unwrap());
         }
-        Visitor::of(&headers, peer.parse().unwrap(), trust)
+        Visitor::from_request(&headers, peer.parse().unwrap(), trust)
     }
 
     #[test]

@@ -100,8 +100,8 @@ pub(crate) async fn call_tool(
         request_id: request_id(&headers),
     };
     let called = call_for(&app, user, &name, arguments, options).await?;
-    let names = RunHeaders::of_call(&called);
-    Ok(names.on(call_view(called).map(axum::Json)))
+    let names = RunHeaders::from_called(&called);
+    Ok(names.add_to(call_view(called).map(axum::Json)))
 }
 
 /// Skipping guards needs the right `admin` and leaves a line in the audit.
@@ -177,9 +177,9 @@ fn call_view(called: Called) -> Result<CallView, Problem> {
         Outcome::Failed(failure) => CallView { outcome: "failed", failure: Some(failure), ..view },
         Outcome::Refused(failure) => match callers_fault(failure.kind) {
             Some((status, code)) => {
-                let notice = json!(failure.told());
-                let problem = Problem::new(status, code, failure.message).with("notice", notice);
-                return Err(problem.with("call", view.call).with("trail", json!(view.trail)));
+                let notice = json!(failure.user_notice());
+                let problem = Problem::new(status, code, failure.message).with_field("notice", notice);
+                return Err(problem.with_field("call", view.call).with_field("trail", json!(view.trail)));
             }
             None => CallView { outcome: "refused", failure: Some(failure), ..view },
         },

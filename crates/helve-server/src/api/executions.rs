@@ -161,7 +161,7 @@ pub(crate) async fn list_executions(
         None => principal.scope(),
     };
     let limit = query.limit.unwrap_or(50).clamp(1, 200);
-    let (filter, before) = query.meant()?;
+    let (filter, before) = query.into_filter()?;
     let found = app.runtime.store().executions(scope, filter, ExecutionPage { before, limit }).await?;
     let next = found.last().filter(|_| found.len() == limit).map(|last| last.mark().to_string());
     let executions = found.into_iter().map(|held| ExecutionView::new(held, LISTED_CHARS_MAX)).collect();
@@ -211,7 +211,7 @@ async fn output_of(store: &dyn Store, run: RunId, call: &CallId) -> Result<Optio
 }
 
 impl ExecutionQuery {
-    fn meant(self) -> Result<(ExecutionFilter, Option<Mark>), Problem> {
+    fn into_filter(self) -> Result<(ExecutionFilter, Option<Mark>), Problem> {
         let filter = ExecutionFilter {
             tool: self.tool,
             // Part of the scope.

@@ -173,7 +173,7 @@ async fn find_question(
 }
 
 fn page_frame(app: &App, headers: &HeaderMap, asked: Option<&LinkQuery>) -> Frame {
-    let words = Words::of(headers, asked.and_then(|asked| asked.lang.as_deref()));
+    let words = Words::for_request(headers, asked.and_then(|asked| asked.lang.as_deref()));
     // A mark is hexadecimal; anything else is no link of ours and not worth repeating.
     let query = asked
         .filter(|asked| asked.mark.bytes().all(|byte| byte.is_ascii_hexdigit()))

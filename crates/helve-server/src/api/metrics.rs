@@ -123,7 +123,7 @@ fn write_rejected(page: &mut Exposition, family: &'static str, help: &str, statu
 fn write_disk(app: &App, page: &mut Exposition) {
     let Some(disk) = app.runtime.disk().status() else { return };
     page.family("helve_disk_free_bytes", Kind::Gauge, "Room on the disk of the data directory.");
-    page.sample(&[], disk.room.free as f64);
+    page.sample(&[], disk.space.free as f64);
     page.family("helve_disk_free_min_bytes", Kind::Gauge, "With less room than this nothing is begun.");
     page.sample(&[], disk.free_min as f64);
     page.family("helve_disk_low", Kind::Gauge, "1 while nothing is begun for want of room.");

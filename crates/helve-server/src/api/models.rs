@@ -124,14 +124,14 @@ fn model_view(models: &Models, model: &dyn Model, mode: Mode, problem: Option<Re
         dialect: models.dialect(name).map(Cow::Borrowed),
         profile: models.profile(name).map(|profile| (*profile).clone()),
         small: options.small,
-        price: options.price.as_ref().map(PriceView::of),
+        price: options.price.as_ref().map(PriceView::from_price),
         variants: options.variants.into_keys().collect(),
         fallbacks: options.fallbacks,
     }
 }
 
 impl PriceView {
-    fn of(price: &Price) -> Self {
+    fn from_price(price: &Price) -> Self {
         let (source, as_of) = match &price.from {
             PriceSource::Configured => ("configured", None),
             PriceSource::Shipped { as_of } => ("shipped", Some(as_of.clone())),

@@ -59,8 +59,8 @@ pub(crate) async fn tool_system_status(State(app): State<App>) -> axum::Json<Val
         "open_streams": streams.inside,
         "refused_streams": streams.rejected.iter().sum::<u64>(),
         "disk": app.runtime.disk().status().map(|disk| json!({
-            "free_bytes": disk.room.free,
-            "total_bytes": disk.room.total,
+            "free_bytes": disk.space.free,
+            "total_bytes": disk.space.total,
             "free_min_bytes": disk.free_min,
             "low": disk.low,
         })),

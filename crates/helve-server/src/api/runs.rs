@@ -213,7 +213,7 @@ pub(crate) async fn create_run(
     let (without_tools, unknown) = disabled_tools(switches, registry)?;
     if let Some(name) = unknown.first() {
         let detail = format!("`tools` names `{name}`, which is no tool of this server");
-        return Err(Problem::bad_request("unknown_tool", detail).with("field", format!("tools.{name}")));
+        return Err(Problem::bad_request("unknown_tool", detail).with_field("field", format!("tools.{name}")));
     }
     let user = principal.acting_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
@@ -221,7 +221,7 @@ pub(crate) async fn create_run(
         agent,
         model,
         variant,
-        params: params.checked()?,
+        params: params.check()?,
         system: system_prompt(system)?,
         without_tools,
         client_tools: client_tools(declared, registry)?,
@@ -236,7 +236,7 @@ pub(crate) async fn create_run(
         run: started.run.to_string(),
         conversation: started.conversation.map(|id| id.to_string()),
     };
-    Ok(RunHeaders::of(&started).on((StatusCode::CREATED, axum::Json(view))))
+    Ok(RunHeaders::from_started(&started).add_to((StatusCode::CREATED, axum::Json(view))))
 }
 
 pub(crate) async fn list_runs(
@@ -300,7 +300,7 @@ pub(crate) async fn follow_run(
     if after > record.last_seq {
         let detail = format!("the run has {} events; there is none numbered {after}", record.last_seq);
         let problem = Problem::new(StatusCode::CONFLICT, "beyond_the_log", detail);
-        return Err(problem.with("last_event", record.last_seq));
+        return Err(problem.with_field("last_event", record.last_seq));
     }
     if record.state.is_final() && after == record.last_seq {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -338,7 +338,7 @@ impl Render for EventRender {
         }
     }
 
-    fn failed(&mut self, error: StoreError, out: &mut Vec<u8>) {
+    fn render_error(&mut self, error: StoreError, out: &mut Vec<u8>) {
         // Of the connection, not of the run: without an id, and the reader comes back.
         write_value(out, &json!({"type": "stream.failed", "error": Problem::from(error).to_json()}));
     }

@@ -140,7 +140,7 @@ async fn list_tools(
     principal: Principal,
     Query(query): Query<ToolQuery>,
 ) -> Answer<ToolList> {
-    let view = if principal.is_admin() { ToolView::of } else { ToolView::for_everybody };
+    let view = if principal.is_admin() { ToolView::from_tool } else { ToolView::for_everybody };
     let views = app.runtime.catalogue().all();
     let views = views.iter().map(view).filter(|view| query.wants(view));
     Answer(ToolList { tools: views.collect() })
@@ -176,7 +176,7 @@ async fn replace_tool(
     let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
     let name = catalogue.name_of(&address);
     let tool = catalogue.update_granted(&name, change, expected_version(&headers)?, allow_host, by).await?;
-    Ok(with_etag(&tool, ToolView::whole(&tool).mapped(mapped)))
+    Ok(with_etag(&tool, ToolView::whole(&tool).with_mapped_fields(mapped)))
 }
 
 async fn change_tool(
@@ -234,7 +234,7 @@ fn take_consent(body: &mut Value) -> Result<bool, Problem> {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(allow)) => Ok(allow),
         Some(_) => Err(Problem::bad_request("bad_body", "`allow_host` must be true or false")
-            .with("field", "allow_host")),
+            .with_field("field", "allow_host")),
     }
 }
 
@@ -276,9 +276,9 @@ impl From<CatalogueError> for Problem {
         let detail = error.to_string();
         match error {
             CatalogueError::Definition(wrong) => {
-                let problem = Self::bad_request("bad_definition", detail).with("field", wrong.field);
+                let problem = Self::bad_request("bad_definition", detail).with_field("field", wrong.field);
                 match wrong.consent {
-                    Some(place) => problem.with("allow_host", place),
+                    Some(place) => problem.with_field("allow_host", place),
                     None => problem,
                 }
             }
@@ -292,7 +292,8 @@ impl From<CatalogueError> for Problem {
             CatalogueError::InFolder(_) => Self::new(StatusCode::CONFLICT, "tool_in_folder", detail),
             CatalogueError::HeldOff(_) => Self::new(StatusCode::CONFLICT, "switched_off", detail),
             CatalogueError::Changed(version) => {
-                Self::new(StatusCode::PRECONDITION_FAILED, "tool_changed", detail).with("version", version)
+                Self::new(StatusCode::PRECONDITION_FAILED, "tool_changed", detail)
+                    .with_field("version", version)
             }
             CatalogueError::Store(error) => error.into(),
         }

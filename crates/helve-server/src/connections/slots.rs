@@ -89,7 +89,7 @@ impl ConnectionSlots {
     }
 
     fn try_take(&self, address: Option<IpAddr>) -> Admission {
-        let mut taken = self.taken();
+        let mut taken = self.lock();
         let share = address.and_then(|address| taken.each.get(&address));
         if share.is_some_and(|share| share.open - share.closing >= self.each_max) {
             return if taken.close_idle(|connection| connection.address == address) {
@@ -108,7 +108,7 @@ impl ConnectionSlots {
         Admission::Taken(id, close)
     }
 
-    fn taken(&self) -> MutexGuard<'_, SlotTable> {
+    fn lock(&self) -> MutexGuard<'_, SlotTable> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -177,7 +177,7 @@ impl ConnectionSlot {
 
     /// A request has arrived and is being answered.
     pub(super) fn mark_active(&self) {
-        let mut taken = self.slots.taken();
+        let mut taken = self.slots.lock();
         let since = taken.open.get_mut(&self.id).and_then(|connection| connection.idle_since.take());
         if let Some(since) = since {
             taken.idle.remove(&since);
@@ -186,7 +186,7 @@ impl ConnectionSlot {
 
     /// The response is complete.
     pub(super) fn mark_idle(&self) {
-        let mut taken = self.slots.taken();
+        let mut taken = self.slots.lock();
         let since = taken.number();
         let Some(connection) = taken.open.get_mut(&self.id) else { return };
         if connection.is_closing || connection.idle_since.is_some() {
@@ -202,7 +202,7 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.slots.taken().leave(self.id);
+        self.slots.lock().leave(self.id);
         self.slots.freed.notify_waiters();
     }
 }
@@ -290,7 +290,7 @@ mod tests {
             slot.mark_active();
             slot.mark_idle();
         }
-        let taken = slots.taken();
+        let taken = slots.lock();
         assert!(taken.open.is_empty() && taken.idle.is_empty() && taken.each.is_empty());
         assert_eq!(taken.closing, 0);
     }

@@ -76,7 +76,7 @@ pub(crate) async fn ask_agent(
         agent,
         model,
         variant,
-        params: params.checked()?,
+        params: params.check()?,
         system: system_prompt(system)?,
         without_tools,
         pre_search,
@@ -90,8 +90,12 @@ pub(crate) async fn ask_agent(
     let subscriber = if stream { Some(Subscriber::new(&app, principal)?) } else { None };
     let started = start_run::start(&app, request).await?;
     if let Some(subscriber) = subscriber {
-        return Ok(body.ignored.on(start_run::stream(subscriber, started, AgentRender::default())));
+        return Ok(body.ignored.add_header_to(start_run::stream(
+            subscriber,
+            started,
+            AgentRender::default(),
+        )));
     }
-    let names = RunHeaders::of(&started);
-    Ok(body.ignored.on(names.on(axum::Json(read_answer(&app, started).await?))))
+    let names = RunHeaders::from_started(&started);
+    Ok(body.ignored.add_header_to(names.add_to(axum::Json(read_answer(&app, started).await?))))
 }

@@ -79,7 +79,7 @@ pub(crate) async fn chat(
         agent,
         model: model_type.or(config.model),
         variant: config.variant,
-        params: config.params.checked()?,
+        params: config.params.check()?,
         system: system_prompt(system)?,
         without_tools,
         client_tools,
@@ -99,7 +99,7 @@ pub(crate) async fn chat(
     let subscriber = Subscriber::new(&app, principal)?;
     let started = start_run::start(&app, request).await?;
     let render = ChatRender::new(started.run, started.conversation, calls_in);
-    Ok(body.ignored.on(start_run::stream(subscriber, started, render)))
+    Ok(body.ignored.add_header_to(start_run::stream(subscriber, started, render)))
 }
 
 /// The message of a conversation that the server keeps, or the history that the client keeps.

@@ -191,7 +191,8 @@ fn unnamed_result(number: usize, calls: usize, results: usize) -> Problem {
          assistant's message before it has {calls} calls without a result, and {results} results have no id; send \
          `tool_call_id` with each result"
     );
-    Problem::bad_request("bad_body", detail).with("field", format!("messages[{}].tool_call_id", number - 1))
+    Problem::bad_request("bad_body", detail)
+        .with_field("field", format!("messages[{}].tool_call_id", number - 1))
 }
 
 fn chat_message(number: usize, message: ClientMessage) -> Result<ChatMessage, Problem> {

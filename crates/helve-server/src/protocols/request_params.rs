@@ -47,7 +47,7 @@ pub(crate) struct RequestParams {
 
 impl RequestParams {
     /// The parameters, or an error that names the first one outside its bounds.
-    pub(crate) fn checked(self) -> Result<ModelParams, Problem> {
+    pub(crate) fn check(self) -> Result<ModelParams, Problem> {
         let Self { temperature, top_p, top_k, max_tokens, seed, stop, retries } = self;
         let within = |given: bool, field: &str, bounds: &str| match given {
             true => Ok(()),
@@ -79,7 +79,7 @@ impl RequestParams {
 
 fn bad_params(field: &str, bounds: &str) -> Problem {
     let detail = format!("`{field}` must be {bounds}");
-    Problem::bad_request("bad_params", detail).with("field", field)
+    Problem::bad_request("bad_params", detail).with_field("field", field)
 }
 
 /// The system prompt of a request, if it is not too long.

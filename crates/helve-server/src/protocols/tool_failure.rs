@@ -31,6 +31,6 @@ impl ToolFailure {
 
 impl From<&Failure> for ToolFailure {
     fn from(failure: &Failure) -> Self {
-        Self::new(&failure.message, failure.told())
+        Self::new(&failure.message, failure.user_notice())
     }
 }

@@ -44,11 +44,11 @@ impl Default for Schemas {
 }
 
 impl Schemas {
-    pub(super) fn of_bodies(&mut self) -> &mut SchemaGenerator {
+    pub(super) fn request_schemas(&mut self) -> &mut SchemaGenerator {
         &mut self.bodies
     }
 
-    pub(super) fn of_answers(&mut self) -> &mut SchemaGenerator {
+    pub(super) fn response_schemas(&mut self) -> &mut SchemaGenerator {
         &mut self.answers
     }
 
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn a_type_whose_answer_differs_from_its_body_has_two_schemas_and_so_has_what_points_to_it() {
         let mut schemas = Schemas::default();
-        let body = schema::<Outer>(schemas.of_bodies());
-        let answer = schema::<Outer>(schemas.of_answers());
+        let body = schema::<Outer>(schemas.request_schemas());
+        let answer = schema::<Outer>(schemas.response_schemas());
         let mut document = json!({"body": body, "answer": answer});
         schemas.write_into(&mut document);
         assert_eq!(document["body"]["$ref"], "#/components/schemas/Outer");

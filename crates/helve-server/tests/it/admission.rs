@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use helve_model::Reply;
 use helve_runtime::{AdmissionSettings, ShareSettings};
 use helve_server::ServerLimits;
-use helve_store::{Disk, FreeMin, Page, Room, RunFilter, Scope, Views};
+use helve_store::{Disk, DiskSpace, FreeMin, Page, RunFilter, Scope, Views};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -200,7 +200,7 @@ async fn with_little_room_on_the_disk_nothing_is_begun_and_what_was_begun_goes_o
     assert_eq!(server.settled(&run).await, "waiting_approval");
     assert_eq!(server.get("/readyz").await.status(), StatusCode::OK);
 
-    disk.measured(Room { free: 99, total: 1_000 });
+    disk.record_space(DiskSpace { free: 99, total: 1_000 });
     assert_eq!(refusal(start_for(&server, "local").await).await, (503, "storage_full".into(), 30));
     let call = server.post("/api/tools/look/call", json!({"arguments": {"q": "x"}})).await;
     assert_eq!(refusal(call).await, (503, "storage_full".into(), 30));
@@ -214,7 +214,7 @@ async fn with_little_room_on_the_disk_nothing_is_begun_and_what_was_begun_goes_o
     server.post(&format!("/api/approvals/{approval}"), json!({"decision": "approve"})).await;
     assert_eq!(server.settled(&run).await, "completed");
 
-    disk.measured(Room { free: 100, total: 1_000 });
+    disk.record_space(DiskSpace { free: 100, total: 1_000 });
     id_of(start_for(&server, "local").await).await;
     assert_eq!(server.get("/readyz").await.status(), StatusCode::OK);
 }

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use crate::test_server::{Lost, ServerOptions, TestServer, spec};
+use crate::test_server::{LostTool, ServerOptions, TestServer, spec};
 
 async fn call(server: &TestServer, token: &str, tool: &str, body: Value) -> Response {
     let path = format!("/api/tools/{tool}/call");
@@ -316,7 +316,8 @@ async fn the_same_order_twice_is_one_call_and_both_learn_what_came_of_it() {
 
 #[tokio::test]
 async fn whoever_orders_a_call_that_is_lost_learns_what_its_check_tool_found() {
-    let plan = ServerOptions { tools: vec![Arc::new(Lost::checked_by("look"))], ..ServerOptions::default() };
+    let plan =
+        ServerOptions { tools: vec![Arc::new(LostTool::checked_by("look"))], ..ServerOptions::default() };
     let server = TestServer::with_options(plan, []).await;
     let lost: Value =
         server.post("/api/tools/lose/call", json!({"arguments": {"q": "x"}})).await.json().await.unwrap();

@@ -9,7 +9,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::test_server::{ChangeParts, Lost, ServerOptions, TestServer, reply};
+use crate::test_server::{ChangeParts, LostTool, ServerOptions, TestServer, reply};
 
 const HOURS: u32 = 24;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -282,7 +282,7 @@ async fn the_link_is_enough_where_everything_else_wants_a_token_and_opens_nothin
 async fn a_link_also_says_what_became_of_a_call_that_was_cut_off() {
     let rule = serde_json::from_value(json!({"tool": "lose", "action": "allow"})).unwrap();
     let plan = ServerOptions {
-        tools: vec![Arc::new(Lost::checked_by("look"))],
+        tools: vec![Arc::new(LostTool::checked_by("look"))],
         rules: vec![rule],
         change_parts: with_links(),
         ..ServerOptions::default()
@@ -388,7 +388,7 @@ async fn the_language_of_a_link_is_that_of_the_browser_unless_the_address_names_
 async fn a_link_shows_arguments_as_a_form_and_their_exact_text_behind_a_click() {
     let door = Door::new(&["<b>&\u{202e}"]).await;
     let (_, page) = text(door.get(&door.link().await).await).await;
-    assert!(page.contains("<dt>q</dt><dd>&lt;b&gt;&amp;⟨U+202E⟩</dd>"), "{page}");
+    assert!(page.contains("<dt>Query</dt><dd>&lt;b&gt;&amp;⟨U+202E⟩</dd>"), "{page}");
     assert!(page.contains("<details><summary>Exactly, as JSON</summary>"), "{page}");
     assert!(!page.contains("<b>&"), "{page}");
 }

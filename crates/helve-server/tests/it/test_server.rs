@@ -188,7 +188,7 @@ impl TestServer {
     }
 
     pub(crate) async fn with_options(plan: ServerOptions, replies: impl IntoIterator<Item = Reply>) -> Self {
-        let world = World::still();
+        let world = World::deterministic();
         let store = Arc::new(MemoryStore::new());
         let model = Arc::new(ScriptedModel::new(replies));
         let registry = Arc::new(Registry::new());
@@ -213,7 +213,7 @@ impl TestServer {
         let settings =
             RuntimeSettings { agents, rules, budgets, runs, share, disk, ..RuntimeSettings::default() };
         let catalogue = Arc::new(Catalogue::new(registry, store.clone(), world.clone(), maker()));
-        let runtime = Runtime::over(catalogue.clone(), models, settings);
+        let runtime = Runtime::with_catalogue(catalogue.clone(), models, settings);
         let access = AccessSettings {
             token: plan.token.map(Into::into),
             hosts: plan.https_hosts.clone(),
@@ -348,15 +348,15 @@ pub(crate) fn reply(line: &str) -> Reply {
 }
 
 /// The outcome of its calls is unknown.
-pub(crate) struct Lost(ToolSpec);
+pub(crate) struct LostTool(ToolSpec);
 
-impl Lost {
+impl LostTool {
     pub(crate) fn checked_by(other: &str) -> Self {
         Self(ToolSpec { check_tool: Some(other.into()), ..spec("lose", Effect::NonIdempotent) })
     }
 }
 
-impl Tool for Lost {
+impl Tool for LostTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }

@@ -65,7 +65,7 @@ fn tighten_in(dir: &Path, depth: usize, left: &mut usize, tightened: &mut Vec<Ti
         }
         let found = match entry.metadata() {
             Ok(found) => found,
-            // It was made by somebody else, and is gone again.
+            // Another process made it, and it is gone again.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };

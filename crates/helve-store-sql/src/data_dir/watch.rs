@@ -1,15 +1,15 @@
-//! An eye on the disk, and a file to be given up.
+//! Measures the disk, and keeps a reserve file.
 //!
-//! A full disk must not keep a run from writing how it ended. So while there is room some of it is set aside, as a file
-//! that nobody needs; when a write fails for want of room, the file goes, and what is under way is written in its
-//! place. It is made again once there is room for it besides what must be free anyway.
+//! A full disk must not keep a run from writing how it ended. So a reserve file is written while there is space. When a
+//! write fails because the disk is full, the file is deleted, and the write is repeated in its place. The file is written
+//! again once there is space for it besides what must be free anyway.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use helve_store::{Disk, Room};
+use helve_store::{Disk, DiskSpace};
 
 use super::private::options;
 
@@ -22,7 +22,7 @@ pub struct DiskWatch {
     dir: PathBuf,
     ballast_bytes: u64,
     disk: Arc<Disk>,
-    measure: fn(&Path) -> io::Result<Room>,
+    measure: fn(&Path) -> io::Result<DiskSpace>,
 }
 
 impl DiskWatch {
@@ -38,7 +38,7 @@ impl DiskWatch {
             return;
         }
         if let Err(error) = self.set_aside() {
-            tracing::warn!(%error, "no room can be set aside for when the disk is full");
+            tracing::warn!(%error, "reserve file not written");
             _ = fs::remove_file(self.path());
         }
         self.measured();
@@ -53,12 +53,9 @@ impl DiskWatch {
         }
         self.disk.ran_out();
         if self.has_ballast() {
-            tracing::error!(
-                free_bytes = room.free,
-                "the disk is full; what was set aside is used to come to an end"
-            );
+            tracing::error!(free_bytes = room.free, "disk full: reserve file deleted");
             if let Err(error) = fs::remove_file(self.path()) {
-                tracing::error!(%error, "what was set aside cannot be given up");
+                tracing::error!(%error, "disk full: reserve file not deleted");
             }
         }
     }
@@ -72,14 +69,14 @@ impl DiskWatch {
         self.dir.join(NAME)
     }
 
-    fn measured(&self) -> Option<Room> {
+    fn measured(&self) -> Option<DiskSpace> {
         match (self.measure)(&self.dir) {
             Ok(room) => {
-                self.disk.measured(room);
+                self.disk.record_space(room);
                 Some(room)
             }
             Err(error) => {
-                tracing::debug!(%error, "the room on the disk cannot be measured");
+                tracing::debug!(%error, "disk space not measured");
                 None
             }
         }
@@ -110,16 +107,16 @@ fn fill(mut file: File, bytes: u64) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn measure(path: &Path) -> io::Result<Room> {
+fn measure(path: &Path) -> io::Result<DiskSpace> {
     let found = rustix::fs::statvfs(path)?;
-    Ok(Room {
+    Ok(DiskSpace {
         free: found.f_bavail.saturating_mul(found.f_frsize),
         total: found.f_blocks.saturating_mul(found.f_frsize),
     })
 }
 
 #[cfg(not(unix))]
-fn measure(_: &Path) -> io::Result<Room> {
+fn measure(_: &Path) -> io::Result<DiskSpace> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -138,7 +135,7 @@ mod tests {
     /// A disk of 1,000 bytes, of which a test says how many are free.
     fn watch(dir: &Path) -> DiskWatch {
         let disk = Arc::new(Disk::new(FreeMin::Bytes(100)));
-        let measure = |_: &Path| Ok(Room { free: FREE.get(), total: 1_000 });
+        let measure = |_: &Path| Ok(DiskSpace { free: FREE.get(), total: 1_000 });
         DiskWatch { measure, ..DiskWatch::new(dir, 16, disk) }
     }
 
@@ -202,7 +199,7 @@ mod tests {
         let disk = Arc::new(Disk::new(FreeMin::Bytes(1)));
         let watch = DiskWatch::new(dir.path(), 1 << 20, disk.clone());
         watch.look();
-        let room = disk.status().unwrap().room;
+        let room = disk.status().unwrap().space;
         assert!(room.free > 0 && room.free <= room.total, "{room:?}");
         let ballast = fs::metadata(watch.path()).unwrap();
         assert_eq!((ballast.len(), ballast.mode() & 0o777), (1 << 20, 0o600));

@@ -38,7 +38,7 @@ impl Log for SqliteStore {
     }
 
     fn append(&self, mut batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
-        let on_commit = batch.on_commit.take();
+        let on_commit = batch.writer.on_commit.take();
         let events = batch.events.clone();
         self.write(
             urgency,
@@ -56,7 +56,7 @@ impl Log for SqliteStore {
             self.write_now(move |connection| journal::claim(connection, run, &owner, counts_as_resume));
         Box::pin(async move {
             let ClaimedRow { epoch, before } = written.await?;
-            // Nobody else writes to it from now on.
+            // No other owner can write to it from now on.
             let (record, events) = self
                 .read(move |connection| {
                     let record = runs::run(connection, &Scope::Everyone, run)?;

@@ -109,10 +109,10 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Whoever is told of a commit may be the store's last owner: then the writer itself is here, and ends next.
+        // A callback of a commit may drop the last owner of the store: then this runs on the writer, which ends next.
         let another = thread.filter(|writer| writer.thread().id() != std::thread::current().id());
         if another.is_some_and(|writer| writer.join().is_err()) {
-            tracing::error!("the writer did not end properly");
+            tracing::error!("database writer ended with a panic");
         }
     }
 }

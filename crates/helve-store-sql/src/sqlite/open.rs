@@ -58,7 +58,7 @@ pub enum OpenError {
 /// before it is on record. The fault lab opens databases otherwise, to see that it would be found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Syncs {
-    /// Before anybody is told of a commit.
+    /// Before a commit is reported.
     #[default]
     Commits,
     /// Only when the write-ahead log is emptied.
@@ -112,7 +112,7 @@ pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Op
 /// A database at work.
 pub(super) struct Opened {
     pub(super) connection: Connection,
-    /// Whoever had it last has closed it.
+    /// Its last user closed it.
     pub(super) was_closed: bool,
 }
 
@@ -199,10 +199,7 @@ pub(super) fn set_closed(connection: &Connection, closed: bool) -> Result<(), ru
 fn check_after_crash(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     if bytes > CHECKED_BYTES_MAX {
-        tracing::info!(
-            bytes,
-            "the last stop was not clean; the database is too large to check at every start"
-        );
+        tracing::info!(bytes, "database not checked after an unclean stop: it is too large");
         return Ok(());
     }
     let damaged = |finding| OpenError::Damaged { path: path.display().to_string(), finding };

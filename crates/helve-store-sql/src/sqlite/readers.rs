@@ -49,7 +49,7 @@ impl Readers {
         let (answer, answered) = oneshot::channel();
         self.submit(Box::new(move |connection| {
             if !answer.is_closed() {
-                // Nobody is left to be told where this fails.
+                // If this fails, the caller is gone.
                 _ = answer.send(connection.and_then(look));
             }
         }))?;
@@ -193,7 +193,7 @@ mod tests {
         for query in busy {
             query.await.unwrap();
         }
-        // Whoever comes behind it is answered.
+        // The next request is answered.
         readers.read(|_| Ok(())).await.unwrap();
         assert!(!*ran.lock().unwrap());
     }

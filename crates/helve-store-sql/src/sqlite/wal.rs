@@ -4,7 +4,7 @@
 //! will not try again. Whatever is appended to such a log is as lost as its beginning. So a log that was left behind
 //! is written once more before it is used.
 //!
-//! SQLite empties it as it goes, unless somebody reads all the time or the disk refuses. Then it grows with every
+//! SQLite empties it as it goes, unless a reader never pauses or the disk refuses. Then it grows with every
 //! commit, reading becomes slow, and in the end the disk is full. The operator is told once, before that.
 
 use std::fs::OpenOptions;
@@ -30,7 +30,7 @@ impl Wal {
         Self { path: path.into(), alarm: Alarm::default() }
     }
 
-    /// Writes over it what it holds, and syncs. Before anybody has it open.
+    /// Writes over it what it holds, and syncs. Called before it is opened.
     pub(super) fn write_again(&self) -> std::io::Result<()> {
         let mut file = match OpenOptions::new().read(true).write(true).open(&self.path) {
             Ok(file) => file,
@@ -61,7 +61,7 @@ impl Wal {
                 "the write-ahead log is not being emptied; something reads the database all the time, or the disk is \
                  failing"
             ),
-            Some(News::FineAgain) => tracing::info!(bytes, "the write-ahead log was emptied"),
+            Some(News::FineAgain) => tracing::info!(bytes, "write-ahead log emptied"),
             None => {}
         }
     }

@@ -28,7 +28,7 @@ const IDLE: Duration = Duration::from_secs(5);
 trait Job: Send {
     fn apply(&mut self, connection: &Connection) -> Result<(), StoreError>;
 
-    /// Called once, after the transaction: tells whoever waits.
+    /// Called once, after the transaction: answers the waiting caller.
     fn settle(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
@@ -102,14 +102,14 @@ where
         if let Ok(value) = &outcome {
             published(value);
         }
-        // Nobody waits for work that was only noted.
+        // Recorded work has no waiting caller.
         _ = reply.send(outcome);
     }
 }
 
 fn write_until_closed(connection: &Connection, watch: Option<&DiskWatch>, jobs: &Receiver<Queued>, log: Wal) {
     if let Err(Dead(error)) = write(connection, watch, jobs, log) {
-        tracing::error!(%error, "the disk fails; nothing more is written until Helve is started again");
+        tracing::error!(%error, "disk failed: no more writes until a restart");
         refuse_until_closed(&error, jobs);
     }
 }
@@ -188,8 +188,8 @@ fn commit(
             return alive;
         }
         Err(Failed { error, dead }) => {
-            tracing::error!(%error, "a write to the database failed");
-            // Before anybody is told: whoever tries again may find room.
+            tracing::error!(%error, "database write failed");
+            // Before the error is reported: a retry may find space.
             if let Some(watch) = watch {
                 watch.write_failed();
             }
@@ -253,16 +253,16 @@ fn roll_back(connection: &Connection) {
     if !connection.is_autocommit()
         && let Err(error) = connection.execute_batch("ROLLBACK")
     {
-        tracing::error!(%error, "a failed transaction could not be rolled back");
+        tracing::error!(%error, "transaction not rolled back");
     }
 }
 
-/// Moves the log into the database file and empties it, while nobody is in a hurry.
+/// Moves the log into the database file and empties it, while the writer is idle.
 fn checkpoint(connection: &Connection) -> Result<(), Dead> {
     match connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
         Err(error) if is_fatal(&error) => Err(Dead(unavailable(error))),
         Err(error) => {
-            tracing::debug!(%error, "the write-ahead log could not be emptied");
+            tracing::debug!(%error, "write-ahead log not emptied");
             Ok(())
         }
         Ok(()) => Ok(()),

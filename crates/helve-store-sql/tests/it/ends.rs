@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use helve_store::{Append, Log, Urgency};
+use helve_store::{Append, Log, OnCommit, RunWriter, Urgency};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_types::{RunId, Timestamp};
 
@@ -33,17 +33,9 @@ fn a_store_whose_last_owner_is_its_own_writer_ends_quietly() {
     let ((now, let_go), (ended, quietly)) = (channel(), channel());
     let last = Last { store: Some(store.clone()), let_go, ended };
     // There is no such run, so nothing is written; what would have been told of it is dropped by the writer.
-    let batch = Append {
-        run: RunId(Default::default()),
-        epoch: 1,
-        events: vec![],
-        state: None,
-        message: None,
-        wholes: vec![],
-        files: vec![],
-        on_commit: Some(Box::new(move |_| drop(last))),
-    };
-    drop(store.append(batch, Urgency::Now));
+    let on_commit: OnCommit = Box::new(move |_| drop(last));
+    let writer = RunWriter { run: RunId(Default::default()), epoch: 1, on_commit: Some(on_commit) };
+    drop(store.append(Append::default().for_writer(writer), Urgency::Now));
     drop(store);
     now.send(()).unwrap();
     assert!(quietly.recv().unwrap());

@@ -23,8 +23,8 @@ impl Shelves {
             agent: &record.setup.agent,
             conversation: record.conversation,
         };
-        if let Some(said) = Allowance::said(answer, &held.question, &of, by, at) {
-            self.audit.push(said.made());
+        if let Some(said) = Allowance::from_answer(answer, &held.question, &of, by, at) {
+            self.audit.push(said.audit_entry());
             self.allowances.insert(said.id, said);
         }
     }

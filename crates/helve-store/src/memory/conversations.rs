@@ -47,7 +47,7 @@ impl Shelves {
         };
         self.approvals.retain(|_, held| !gone(held.run, &self.runs));
         self.allowances.retain(|_, held| held.within == Within::Agent || !gone(held.run, &self.runs));
-        self.wholes.retain(|call, _| !gone(call.run, &self.runs));
+        self.full_outputs.retain(|call, _| !gone(call.run, &self.runs));
         self.files.retain(|(run, _), _| !gone(*run, &self.runs));
         self.calls.retain(|_, call| !gone(call.run, &self.runs));
         self.keys.retain(|_, (_, run, _)| !gone(*run, &self.runs));

@@ -1,4 +1,4 @@
-//! Batches that were recorded and are written with the next one that somebody waits for, as a disk would at its slowest.
+//! Batches that were recorded and are written with the next commit, as on the slowest disk.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -34,7 +34,8 @@ impl Shelves {
         filter: &ExecutionFilter,
         page: &ExecutionPage,
     ) -> Vec<Execution> {
-        let mut seen: Vec<_> = self.calls.values().filter_map(|call| self.seen(scope, call)).collect();
+        let mut seen: Vec<_> =
+            self.calls.values().filter_map(|call| self.visible_execution(scope, call)).collect();
         seen.retain(|held| fits(filter, held));
         seen.sort_by_key(|held| std::cmp::Reverse(order(&held.mark())));
         let is_next =
@@ -43,11 +44,11 @@ impl Shelves {
     }
 
     pub(super) fn execution(&self, scope: &Scope, call: &CallId) -> Result<Execution, StoreError> {
-        let held = self.calls.get(call).and_then(|call| self.seen(scope, call));
+        let held = self.calls.get(call).and_then(|call| self.visible_execution(scope, call));
         held.ok_or(StoreError::NotFound("call"))
     }
 
-    fn seen(&self, scope: &Scope, record: &CallRecord) -> Option<Execution> {
+    fn visible_execution(&self, scope: &Scope, record: &CallRecord) -> Option<Execution> {
         let run = &self.runs.get(&record.run)?.record;
         scope.sees(&run.user).then(|| Execution {
             record: record.clone(),

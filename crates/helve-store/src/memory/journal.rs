@@ -11,9 +11,9 @@ use crate::{
 
 impl Shelves {
     pub(super) fn append(&mut self, batch: &Append) -> Result<(), StoreError> {
-        let fenced = StoreError::Fenced(batch.run);
-        let shelf = self.runs.get(&batch.run).ok_or_else(|| fenced.clone())?;
-        if shelf.epoch != batch.epoch {
+        let fenced = StoreError::Fenced(batch.writer.run);
+        let shelf = self.runs.get(&batch.writer.run).ok_or_else(|| fenced.clone())?;
+        if shelf.epoch != batch.writer.epoch {
             return Err(fenced);
         }
         if batch.events.is_empty() {
@@ -41,13 +41,13 @@ impl Shelves {
             }
         }
         for recorded in new {
-            self.derive(batch.run, recorded);
+            self.derive(batch.writer.run, recorded);
         }
-        for whole in &batch.wholes {
-            self.wholes.insert(whole.call.clone(), whole.text.clone());
+        for output in &batch.full_outputs {
+            self.full_outputs.insert(output.call.clone(), output.text.to_string());
         }
         for file in &batch.files {
-            self.files.entry((batch.run, file.id.clone())).or_insert_with(|| file.clone());
+            self.files.entry((batch.writer.run, file.id.clone())).or_insert_with(|| file.clone());
         }
         self.settle(batch);
         Ok(())
@@ -64,7 +64,7 @@ impl Shelves {
         if resets_crash_count(fact) {
             shelf.record.resumes = 0;
         }
-        if let Some(spent) = Spent::of(fact) {
+        if let Some(spent) = Spent::from_fact(fact) {
             shelf.record.spent = shelf.record.spent.plus(spent);
             if let Some(place) = shelf.record.conversation.and_then(|id| self.conversations.get_mut(&id)) {
                 place.row.spent = place.row.spent.plus(spent);
@@ -101,7 +101,7 @@ impl Shelves {
     }
 
     fn settle(&mut self, batch: &Append) {
-        let Some(shelf) = self.runs.get_mut(&batch.run) else {
+        let Some(shelf) = self.runs.get_mut(&batch.writer.run) else {
             return;
         };
         let at = batch.events.last().map_or(shelf.record.created_at, |last| last.event.at);
@@ -114,12 +114,12 @@ impl Shelves {
         let over = shelf.record.state.is_final();
         if let Some(place) = shelf.record.conversation.and_then(|id| self.conversations.get_mut(&id)) {
             place.keep(at, batch.message.iter().cloned());
-            if over && place.row.active_run == Some(batch.run) {
+            if over && place.row.active_run == Some(batch.writer.run) {
                 place.row.active_run = None;
             }
         }
         if over {
-            let held = self.approvals.values_mut().filter(|held| held.run == batch.run);
+            let held = self.approvals.values_mut().filter(|held| held.run == batch.writer.run);
             for approval in held.filter(|held| held.state == ApprovalState::Pending) {
                 approval.state = ApprovalState::Withdrawn;
             }

@@ -100,8 +100,8 @@ impl Shelves {
             share.bytes += shelf.log.iter().map(|recorded| recorded.json.len() as u64).sum::<u64>();
         }
         let of_user = |run: &RunId| self.runs.get(run).is_some_and(|shelf| shelf.record.user == *user);
-        let wholes = self.wholes.iter().filter(|(call, _)| of_user(&call.run));
-        share.bytes += wholes.map(|(_, text)| text.len() as u64).sum::<u64>();
+        let full_outputs = self.full_outputs.iter().filter(|(call, _)| of_user(&call.run));
+        share.bytes += full_outputs.map(|(_, text)| text.len() as u64).sum::<u64>();
         let files = self.files.iter().filter(|((run, _), _)| of_user(run));
         share.bytes += files.map(|(_, file)| file.bytes.len() as u64).sum::<u64>();
         let mine = self.conversations.values().filter(|shelf| shelf.row.user == *user);

@@ -64,7 +64,7 @@ impl Views for MemoryStore {
     }
 
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {
-        self.with_shelves(|all| all.wholes.get(&call).cloned().ok_or(StoreError::NotFound("output")))
+        self.with_shelves(|all| all.full_outputs.get(&call).cloned().ok_or(StoreError::NotFound("output")))
     }
 
     fn file(&self, scope: Scope, run: RunId, id: String) -> StoreFuture<'_, KeptFile> {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use helve_store::{
-    BACKLOG_BYTES_MAX, BACKLOG_ENTRIES_MAX, Entry, Log, MemoryStore, Page, Publish, RETRY_FOR_MAX, RunFilter,
-    RunJournal, Scope, StoreError, Views, Whole,
+    BACKLOG_BYTES_MAX, BACKLOG_ENTRIES_MAX, FullOutput, Log, MemoryStore, NewFacts, Page, Publish,
+    RETRY_FOR_MAX, RunFilter, RunJournal, Scope, StoreError, Views,
 };
 use helve_store_contract::Actor;
 use helve_types::{CallId, Fact, PartId, RunId, Timestamp, UserId, World};
@@ -29,7 +29,8 @@ async fn subject() -> Subject {
     let publish: Publish = Arc::new(move |events| {
         seen.lock().unwrap().extend(events.iter().map(|recorded| recorded.event.seq));
     });
-    let journal = RunJournal::new(store.clone(), World::still(), started.run, started.epoch, 1, publish);
+    let journal =
+        RunJournal::new(store.clone(), World::deterministic(), started.run, started.epoch, 1, publish);
     Subject { store, journal, published, run: started.run }
 }
 
@@ -47,11 +48,11 @@ impl Subject {
 async fn facts_have_the_time_that_their_writer_gives_them() {
     let subject = subject().await;
     let at = Some(Timestamp(7));
-    subject.journal.commit(Entry { at, ..text("then").into() }).await.unwrap();
+    subject.journal.commit(NewFacts { at, ..text("then").into() }).await.unwrap();
     subject.journal.commit(text("now")).await.unwrap();
     let kept = subject.store.events(subject.run, 1, 9).await.unwrap();
     assert_eq!(kept[0].event.at, Timestamp(7));
-    assert_eq!(kept[1].event.at, World::still().now());
+    assert_eq!(kept[1].event.at, World::deterministic().now());
 }
 
 #[tokio::test]
@@ -193,8 +194,8 @@ async fn a_call_reads_whole_what_its_run_has_only_recorded() {
     let subject = subject().await;
     subject.store.delay_recorded();
     let call = CallId::new(subject.run, 1, 0);
-    let wholes = vec![Whole { call: call.clone(), text: "all of it".into() }];
-    subject.journal.record(Entry { wholes, ..text("a").into() }).await.unwrap();
+    let full_outputs = vec![FullOutput { call: call.clone(), text: "all of it".into() }];
+    subject.journal.record(NewFacts { full_outputs, ..text("a").into() }).await.unwrap();
     let desk = subject.journal.user_store(UserId("mei".into()), None);
     assert_eq!(desk.whole_output(&call).await.unwrap(), "all of it");
 }

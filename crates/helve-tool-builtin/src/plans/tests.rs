@@ -26,7 +26,7 @@ struct Lab {
 
 impl Lab {
     async fn new() -> Self {
-        let world = World::still();
+        let world = World::deterministic();
         let registry = Registry::new();
         for (tool, guards) in [create_plan::tool(), update_plan::tool(), get_plan::tool(), list_plans::tool()]
         {

@@ -100,7 +100,7 @@ impl Table {
         let rows_data: Vec<Value> = self.rows.into_iter().map(object).collect();
         let data = json!({"columns": self.columns, "rows": rows_data, "has_more": self.has_more});
         ToolOutput::text(lines.join("\n"))
-            .headed(format!("{database}: {rows}"), Notice::rows_read(database, count as u64))
+            .with_headline(format!("{database}: {rows}"), Notice::rows_read(database, count as u64))
             .with_data(data)
     }
 }

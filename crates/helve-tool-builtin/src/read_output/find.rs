@@ -20,7 +20,7 @@ pub(super) fn find(whole: &str, words: &str) -> Result<ToolOutput, String> {
     if offsets.is_empty() {
         let text = format!("`{words}` stands nowhere in the {} bytes of this output.", whole.len());
         return Ok(ToolOutput::text(text)
-            .headed(title, headline)
+            .with_headline(title, headline)
             .with_data(json!({"places": [], "count": 0})));
     }
     let count = offsets.len();
@@ -39,7 +39,9 @@ pub(super) fn find(whole: &str, words: &str) -> Result<ToolOutput, String> {
             "\n[the first {PLACES_MAX} of {count} places; search for more words to find fewer]"
         ));
     }
-    Ok(ToolOutput::text(text).headed(title, headline).with_data(json!({"places": shown, "count": count})))
+    Ok(ToolOutput::text(text)
+        .with_headline(title, headline)
+        .with_data(json!({"places": shown, "count": count})))
 }
 
 /// Where each begins; they do not overlap. A text that begins like a character begins at one.

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use helve_policy::Rules;
-use helve_store::{Entry, MemoryStore, Place, RunJournal, Whole};
+use helve_store::{FullOutput, MemoryStore, NewFacts, Place, RunJournal};
 use helve_store_contract::Actor;
 use helve_tool::{Outcome, Pipeline, Registry, Toolbox};
 use helve_types::{Fact, ToolCall, World};
@@ -133,11 +133,11 @@ async fn kept(actor: &Actor, place: Place, text: &str) -> (CallContext, CallId) 
     let (store, run) = (actor.store.clone(), started.run);
     let journal = RunJournal::new(store, world, run, started.epoch, 1, Arc::new(|_| {}));
     let id = CallId::new(run, 1, 0);
-    let wholes = vec![Whole { call: id.clone(), text: text.into() }];
-    let entry = Entry { wholes, ..Fact::RunResumed { resume: 1 }.into() };
+    let full_outputs = vec![FullOutput { call: id.clone(), text: text.into() }];
+    let entry = NewFacts { full_outputs, ..Fact::RunResumed { resume: 1 }.into() };
     journal.commit(entry).await.unwrap();
     let conversation = started.conversation;
-    let cx = CallContext { run, conversation, journal, call: id.again(), ..context(&actor.user.0) };
+    let cx = CallContext { run, conversation, journal, call: id.next_repetition(), ..context(&actor.user.0) };
     (cx, id)
 }
 
@@ -150,7 +150,10 @@ async fn only_outputs_of_ones_own_conversation_are_read() {
     let read = async |cx: &CallContext, id: &CallId| call(&*tool, json!({"call": id}), cx).await;
     let (first, first_id) = kept(&mei, mei.new_conversation(), "first").await;
     assert!(read(&first, &first_id).await.unwrap().text.starts_with("first\n"));
-    assert_eq!(read(&first, &first_id.again()).await, Err(not_found(&first_id.again().to_string())));
+    assert_eq!(
+        read(&first, &first_id.next_repetition()).await,
+        Err(not_found(&first_id.next_repetition().to_string()))
+    );
 
     let (second, _) = kept(&mei, mei.new_conversation(), "second").await;
     assert_eq!(read(&second, &first_id).await, Err(not_found(&first_id.to_string())));
@@ -194,7 +197,7 @@ async fn an_output_that_was_not_cut_is_read_from_the_log() {
 
 #[tokio::test]
 async fn the_words_at_a_cut_lead_to_the_rest() {
-    let world = World::still();
+    let world = World::deterministic();
     let registry = Registry::new();
     let (reader, guards) = tool();
     registry.register(reader, guards, &world).unwrap();

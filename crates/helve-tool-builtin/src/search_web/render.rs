@@ -85,7 +85,7 @@ pub(super) fn show(search: &Search<'_>, mut found: TavilyAnswer, language: Langu
         blocks.push(cut_notice(shown, total, language));
     }
     ToolOutput::text(blocks.join("\n\n"))
-        .headed(title(total, &query, language), Notice::results_found(total as u64, &query))
+        .with_headline(title(total, &query, language), Notice::results_found(total as u64, &query))
         .with_data(json!({"query": search.query, "answer": answer, "results": found.results}))
 }
 

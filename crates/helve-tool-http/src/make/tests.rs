@@ -169,7 +169,7 @@ fn what_is_unusual_and_can_be_true_is_taken() {
 fn what_is_made_can_be_registered() {
     let (tool, guards) = make(json!({})).unwrap();
     let registry = helve_tool::Registry::new();
-    registry.register(tool, guards, &helve_types::World::still()).unwrap();
+    registry.register(tool, guards, &helve_types::World::deterministic()).unwrap();
     assert!(registry.get(&definition(json!({})).name).is_some());
 }
 
@@ -190,7 +190,7 @@ fn what_a_tool_brings_in_and_carries_out_goes_by_its_key_its_host_and_its_own_wo
     let flow = |changes: Value| {
         let (tool, _) = make(changes).unwrap();
         let spec = tool.spec();
-        spec.flow.clone().said(&spec.labels)
+        spec.flow.clone().with_terms(&spec.labels)
     };
     let at = |url: &str| json!({"endpoint": {"url_template": url}});
     let public = flow(at("https://api.example.com/{city}"));

@@ -47,7 +47,7 @@ impl Registrar<ToolRowKind> for Catalogue {
             Some(target) => self.build_inside(definition, target)?,
             None => (self.builder)(definition, &Arc::new(ToolGrants::from(grants.clone())))?,
         };
-        self.guarded(name, definition.hash(), built, before.as_deref())
+        self.build_guarded(name, definition.hash(), built, before.as_deref())
     }
 
     fn register(&self, row: &ToolRow, built: &Arc<Registered>, is_agreed: bool) {
@@ -92,7 +92,7 @@ impl Registrar<ToolRowKind> for Catalogue {
 
 impl Catalogue {
     /// A tool under the operator's guards, as the next version of the one `before` it.
-    pub(super) fn guarded(
+    pub(super) fn build_guarded(
         &self,
         name: &str,
         version: String,

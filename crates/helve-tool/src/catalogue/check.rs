@@ -68,7 +68,10 @@ pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> 
 
 /// The definition with what a merge patch says (RFC 7396). What is one of several kinds is replaced by another kind:
 /// nothing of a key in the query is left in a bearer token.
-pub(super) fn patched(definition: &ToolDefinition, patch: &Value) -> Result<ToolDefinition, DefinitionError> {
+pub(super) fn apply_patch(
+    definition: &ToolDefinition,
+    patch: &Value,
+) -> Result<ToolDefinition, DefinitionError> {
     let mut laid = json!(definition);
     let kind = "/endpoint/auth/type";
     let is_other = patch.pointer(kind).is_some_and(|given| Some(given) != laid.pointer(kind));
@@ -158,7 +161,7 @@ fn check_id(id: Option<&str>) -> Result<(), DefinitionError> {
     Ok(())
 }
 
-/// What configures Helve itself is no tool's, whoever agrees.
+/// Variables that configure Helve itself are never given to a tool.
 fn check_variable(env: Option<&str>) -> Result<(), DefinitionError> {
     let wrong = |problem: String| Err(DefinitionError::new("endpoint.auth.env", problem));
     match env {

@@ -81,7 +81,7 @@ impl Catalogue {
     /// Lets a tool read its secret from a variable and send it to one host.
     pub async fn bind(&self, tool: &str, grant: ToolGrant, by: &str) -> Result<Listed, CatalogueError> {
         let held = self.rows.grant(self, tool, grant, by).await.map_err(|error| self.explain(error))?;
-        Ok(self.listed(&held))
+        Ok(self.list_held(&held))
     }
 
     /// Takes back what a tool is allowed, all of it or what is about one place, and returns what that was.

@@ -30,7 +30,7 @@ pub struct Listed {
     pub problem: Option<DefinitionError>,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
-    /// What it has become outside, which nobody has agreed to.
+    /// Its changed definition outside, to which no person has agreed yet.
     pub offer: Option<Arc<ToolOffer>>,
     /// What is odd about that.
     pub offer_warnings: Vec<String>,
@@ -59,12 +59,12 @@ impl Listed {
         &self.name
     }
 
-    /// Whether somebody has to agree to what it has become before a new run gets it.
+    /// Whether a person has to agree to the changed tool before a new run gets it.
     pub fn is_quarantined(&self) -> bool {
         self.offer.is_some()
     }
 
-    /// What would be different if somebody agreed.
+    /// What would change if a person agreed.
     pub fn changes(&self) -> Vec<FieldChange> {
         let (Some(row), Some(offer)) = (&self.row, &self.offer) else { return vec![] };
         let now = ToolDefinition { enabled: row.definition.enabled, ..offer.definition.clone() };
@@ -83,7 +83,7 @@ impl Listed {
 impl Catalogue {
     /// All tools, those that cannot be built among them, in the order of their names.
     pub fn all(&self) -> Vec<Listed> {
-        let mut all: Vec<_> = self.rows.all().iter().map(|held| self.listed(held)).collect();
+        let mut all: Vec<_> = self.rows.all().iter().map(|held| self.list_held(held)).collect();
         let others = self.registry.all();
         let others = others.into_iter().filter(|tool| !self.rows.is_built(&tool.spec().name));
         all.extend(others.map(|tool| self.listed_without_row(tool)));
@@ -103,15 +103,15 @@ impl Catalogue {
     pub fn get(&self, name: &str) -> Option<Listed> {
         match (self.rows.get(name), self.registry.get(name)) {
             (Some(held), registered) if held.built.is_ok() || registered.is_none() => {
-                Some(self.listed(&held))
+                Some(self.list_held(&held))
             }
             (_, Some(tool)) => Some(self.listed_without_row(tool)),
-            (Some(held), None) => Some(self.listed(&held)),
+            (Some(held), None) => Some(self.list_held(&held)),
             (None, None) => self.broken_placed().into_iter().find(|listed| listed.name == name),
         }
     }
 
-    pub(super) fn listed(&self, held: &HeldTool) -> Listed {
+    pub(super) fn list_held(&self, held: &HeldTool) -> Listed {
         let offer = self.rows.offer(held.row.name());
         Listed {
             offer_warnings: offer.as_ref().map(|offer| self.warnings(&offer.definition)).unwrap_or_default(),

@@ -182,8 +182,8 @@ fn map_auth(
     let kind = auth.get("type").and_then(Value::as_str).unwrap_or("none").to_lowercase();
     let prefix = auth.remove("token_env");
     let env = match kind.as_str() {
-        "bearer" => prefixed(prefix.as_ref(), "_TOKEN")?,
-        "api_key" => prefixed(prefix.as_ref(), "_API_KEY")?,
+        "bearer" => add_prefix(prefix.as_ref(), "_TOKEN")?,
+        "api_key" => add_prefix(prefix.as_ref(), "_API_KEY")?,
         "basic" => password_variable(auth, prefix.as_ref(), variable, notes)?,
         // The type is judged with the rest of the definition.
         _ => match prefix {
@@ -209,7 +209,7 @@ fn put_back(auth: &mut Map<String, Value>, prefix: Value) -> Result<(), Definiti
     Ok(())
 }
 
-fn prefixed(prefix: Option<&Value>, ending: &str) -> Result<String, DefinitionError> {
+fn add_prefix(prefix: Option<&Value>, ending: &str) -> Result<String, DefinitionError> {
     let wrong = |problem: String| Err(DefinitionError::new("endpoint.auth.token_env", problem));
     match prefix {
         Some(Value::String(prefix)) => Ok(format!("{}{ending}", prefix.trim())),
@@ -234,7 +234,7 @@ fn password_variable(
         return Ok(named.to_owned());
     }
     let env = match prefix {
-        Some(_) => prefixed(prefix, "_PASSWORD")?,
+        Some(_) => add_prefix(prefix, "_PASSWORD")?,
         None => format!("{variable}_PASSWORD"),
     };
     if password.is_some() {

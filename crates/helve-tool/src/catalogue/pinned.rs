@@ -11,7 +11,11 @@ use crate::Registered;
 impl Catalogue {
     /// The tool that a run was started with, also if it was changed or deleted since. A tool that comes with Helve is
     /// what it is now. None for one that does not exist any more or cannot be built again.
-    pub async fn pinned(&self, name: &str, version: &str) -> Result<Option<Arc<Registered>>, StoreError> {
+    pub async fn find_version(
+        &self,
+        name: &str,
+        version: &str,
+    ) -> Result<Option<Arc<Registered>>, StoreError> {
         let now = self.registry.get(name);
         if now.as_ref().is_some_and(|tool| tool.version() == version) {
             return Ok(now);

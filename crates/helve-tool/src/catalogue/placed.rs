@@ -1,7 +1,7 @@
 //! Tools that are neither built in nor rows: programs in the folder of tools, found when the folder is read.
 //!
-//! Whoever finds them places them here; the catalogue gives them the operator's guards and their stored switch, and
-//! lists those that cannot be used with their problem. Nothing of them is kept in the store but the switch.
+//! The source that finds them places them here; the catalogue gives them the operator's guards and their stored switch,
+//! and lists those that cannot be used with their problem. Only their switch is kept in the store.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -30,7 +30,7 @@ impl Catalogue {
         made: Result<BuiltTool, DefinitionError>,
     ) -> Result<(), StoreError> {
         let _lock = self.rows.lock().await;
-        let made = made.and_then(|made| self.registered(name, version, made));
+        let made = made.and_then(|made| self.register_placed(name, version, made));
         let switches = self.rows.table().switches().await?;
         let on = switches.iter().find(|(named, _)| named == name).is_none_or(|(_, on)| *on);
         match &made {
@@ -54,7 +54,7 @@ impl Catalogue {
         }
     }
 
-    fn registered(
+    fn register_placed(
         &self,
         name: &str,
         version: String,
@@ -65,7 +65,7 @@ impl Catalogue {
             self.check_name_is_free(name)
                 .map_err(|problem| DefinitionError::new("name", problem.to_string()))?;
         }
-        self.guarded(name, version, built, before.as_deref())
+        self.build_guarded(name, version, built, before.as_deref())
     }
 
     /// Whether the registered tool of this name was placed.

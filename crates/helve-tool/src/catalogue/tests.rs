@@ -53,7 +53,7 @@ struct Shop {
 
 /// A server's catalogue over what is kept.
 fn shop(store: &Arc<MemoryStore>) -> Shop {
-    let world = World::still();
+    let world = World::deterministic();
     let registry = Arc::new(Registry::new());
     for (name, effect) in [("time", Effect::Read), ("save_note", Effect::Idempotent)] {
         registry.register(built_in(name, effect), Guards::default(), &world).unwrap();
@@ -128,7 +128,11 @@ async fn what_cannot_be_made_is_not_kept() {
 async fn what_cannot_be_kept_is_not_registered() {
     let Shop { catalogue, .. } = new_shop().await;
     // Another process was faster.
-    let theirs = ToolRow::new(World::still().row_id(), weather("https://b.example"), World::still().now());
+    let theirs = ToolRow::new(
+        World::deterministic().row_id(),
+        weather("https://b.example"),
+        World::deterministic().now(),
+    );
     let line = catalogue.rows.audit_line("created", "weather", "other");
     catalogue.rows.table().save(theirs, 0, line, SaveOptions::default()).await.unwrap();
     let taken = catalogue.create(weather("https://a.example"), "mei").await.err();
@@ -226,7 +230,7 @@ async fn a_change_of_a_tool_forgets_neither_its_counts_nor_who_has_used_up_its_l
         let limit = helve_guard::LimitSettings { per_window: Some(1), ..Default::default() };
         Guards { limits: crate::Limits { tool: Some(limit), user: Some(limit) }, ..guards }
     };
-    let catalogue = shop(&Arc::default()).catalogue.guarding(Arc::new(limited));
+    let catalogue = shop(&Arc::default()).catalogue.with_guard_overrides(Arc::new(limited));
     catalogue.create(weather("https://a.example"), "mei").await.unwrap();
     let held = catalogue.registry().get("weather").unwrap();
     catalogue.update("weather", whole(weather("https://b.example")), None, "mei").await.unwrap();
@@ -287,7 +291,8 @@ async fn what_the_configuration_switches_off_is_not_switched_on_elsewhere() {
 #[tokio::test]
 async fn a_row_that_can_no_longer_be_made_is_listed_with_its_problem_and_can_be_put_right() {
     let Shop { store, catalogue } = new_shop().await;
-    let row = ToolRow::new(World::still().row_id(), needing_what_is_gone(), World::still().now());
+    let row =
+        ToolRow::new(World::deterministic().row_id(), needing_what_is_gone(), World::deterministic().now());
     let line = catalogue.rows.audit_line("created", "weather", "mei");
     catalogue.rows.table().save(row, 0, line, SaveOptions::default()).await.unwrap();
     let catalogue = opened(&store).await;
@@ -307,7 +312,7 @@ async fn a_row_that_can_no_longer_be_made_is_listed_with_its_problem_and_can_be_
 async fn a_row_whose_name_a_tool_of_ours_took_stays_out_of_its_way() {
     let Shop { store, catalogue } = new_shop().await;
     let definition = ToolDefinition { name: "time".into(), ..weather("https://a.example") };
-    let row = ToolRow::new(World::still().row_id(), definition, World::still().now());
+    let row = ToolRow::new(World::deterministic().row_id(), definition, World::deterministic().now());
     let line = catalogue.rows.audit_line("created", "time", "mei");
     catalogue.rows.table().save(row, 0, line, SaveOptions::default()).await.unwrap();
     let catalogue = opened(&store).await;
@@ -346,20 +351,20 @@ async fn a_run_finds_the_version_it_was_started_with_however_long_ago() {
     let pinned = catalogue.registry().get("weather").unwrap().version().to_owned();
     catalogue.update("weather", whole(weather("https://b.example")), None, "mei").await.unwrap();
     let again = opened(&store).await;
-    let made = again.pinned("weather", &pinned).await.unwrap().unwrap();
+    let made = again.find_version("weather", &pinned).await.unwrap().unwrap();
     assert_eq!(made.version(), pinned);
     // All who go on with it share its guards, and its switch is the tool's.
-    assert!(Arc::ptr_eq(&made, &again.pinned("weather", &pinned).await.unwrap().unwrap()));
+    assert!(Arc::ptr_eq(&made, &again.find_version("weather", &pinned).await.unwrap().unwrap()));
     again.set_enabled("weather", false, "mei").await.unwrap();
     assert!(!made.is_enabled());
     drop(made);
 
     again.remove("weather", None, "mei").await.unwrap();
-    let after = again.pinned("weather", &pinned).await.unwrap().unwrap();
+    let after = again.find_version("weather", &pinned).await.unwrap().unwrap();
     assert!(after.is_enabled(), "it was on when the run was started, and nobody can switch it now");
-    assert!(again.pinned("weather", "never").await.unwrap().is_none());
+    assert!(again.find_version("weather", "never").await.unwrap().is_none());
     // A tool of ours is what it is now.
-    let time = again.pinned("time", "older").await.unwrap().unwrap();
+    let time = again.find_version("time", "older").await.unwrap().unwrap();
     assert!(Arc::ptr_eq(&time, &again.registry().get("time").unwrap()));
 }
 

@@ -23,7 +23,7 @@ const OUTPUT_BYTES_MAX: u32 = 1 << 20;
 
 impl Guards {
     /// These guards with what a definition says about them; `effect` is what the tool does, which the definition
-    /// may leave to somebody else to say.
+    /// may leave to another layer.
     pub fn with_definition(
         self,
         definition: &ToolDefinition,

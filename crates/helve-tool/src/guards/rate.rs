@@ -9,7 +9,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const WINDOW_MS_MIN: u64 = 100;
 const WINDOW_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 
-/// What somebody writes about how often a tool may be called.
+/// A rate limit as it is written in a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RateTerms {
     pub per_minute: Option<NonZeroU32>,

@@ -19,8 +19,16 @@ use crate::pipeline::run::ToolAnswer;
 use crate::{CallContext, Progress, Registered};
 
 impl Hooks {
+    /// Whether any hook is asked before or after the agent's calls of this tool.
+    pub(crate) fn concern_call(&self, tool: &str, agent: &str) -> bool {
+        [HookPoint::BeforeCall, HookPoint::AfterCall]
+            .into_iter()
+            .flat_map(|point| self.hooks_at(point, agent))
+            .any(|placed| placed.settings.is_about_tool(tool))
+    }
+
     /// The call as the hooks leave it.
-    pub(crate) async fn before(
+    pub(crate) async fn run_before_call(
         &self,
         candidate: Candidate,
         cx: &CallContext,
@@ -34,7 +42,7 @@ impl Hooks {
     }
 
     /// What the person who allowed the call wrote in place of its arguments, if they did, as the hooks leave it. It must
-    /// fit the schema like anybody's arguments.
+    /// fit the schema like the model's arguments.
     pub(crate) async fn before_edit(
         &self,
         candidate: &Candidate,
@@ -121,7 +129,7 @@ impl Hooks {
     }
 
     /// The output as it is delivered.
-    pub(crate) async fn after(
+    pub(crate) async fn run_after_call(
         &self,
         answered: ToolAnswer,
         permit: &Permit,
@@ -149,7 +157,7 @@ impl Hooks {
             let answer = tokio::select! {
                 biased;
                 answer = placed.ask(placed.hook.after_call(&call, &output)) => answer,
-                // The call was made, so this is not the end of it, but nobody waits for the hook any more.
+                // The call was made, so this is not the end of it, but the call no longer waits for the hook.
                 () = cx.cancel.cancelled() => HookResult::Failed,
             };
             note(trail, placed, &answer);
@@ -163,7 +171,7 @@ impl Hooks {
         output
     }
 
-    /// The context for a tool whose output somebody looks at before it is delivered: until then nobody sees any of it.
+    /// The context for a tool whose output a hook checks before it is delivered: until then none of it is shown.
     pub(crate) fn held_back<'a>(&self, tool: &Registered, cx: &'a CallContext) -> Cow<'a, CallContext> {
         match self.output_hooks(&[tool], cx).next() {
             Some(_) => Cow::Owned(CallContext { progress: Progress::default(), ..cx.clone() }),
@@ -211,7 +219,7 @@ fn refusal(tool: &str, reason: &str) -> Stop {
 /// What is delivered in place of an output. The call was made, and the model must not take it for a failure.
 fn withheld(tool: &str, reason: &str) -> ToolOutput {
     let text = format!("`{tool}` was called and has answered, but its output is withheld: {reason}");
-    ToolOutput::text(text).headed("withheld", Notice::output_withheld())
+    ToolOutput::text(text).with_headline("withheld", Notice::output_withheld())
 }
 
 impl ChangedOutput {

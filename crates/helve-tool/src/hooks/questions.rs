@@ -47,11 +47,11 @@ impl Hooks {
     ) -> Result<Option<ModelParams>, HookRefusal> {
         let mut laid: Option<ModelParams> = None;
         for placed in self.hooks_at(HookPoint::Params, question.agent) {
-            let now = laid.clone().map_or_else(|| params.clone(), |laid| laid.over(params));
+            let now = laid.clone().map_or_else(|| params.clone(), |laid| laid.with_defaults(params));
             let answer = placed.ask(placed.hook.params(question, &now)).await;
             if let Some(more) = answer.into_result(placed.name())? {
                 laid = Some(match &laid {
-                    Some(before) => more.over(before),
+                    Some(before) => more.with_defaults(before),
                     None => more,
                 });
             }

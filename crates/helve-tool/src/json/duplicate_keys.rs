@@ -48,7 +48,7 @@ impl KeyReader<'_> {
         read
     }
 
-    fn found(&mut self, key: &str, is_same: bool) {
+    fn record_duplicate(&mut self, key: &str, is_same: bool) {
         let path = self.inside(key, |reading| reading.path.clone());
         let place = if is_same { &mut self.twice.same } else { &mut self.twice.different };
         place.get_or_insert(path);
@@ -114,7 +114,7 @@ impl<'de> Visitor<'de> for KeyReader<'_> {
         while let Some(key) = members.next_key::<String>()? {
             let value = self.inside(&key, |reading| members.next_value_seed(reading))?;
             if let Some(before) = all.get(&key) {
-                self.found(&key, *before == value);
+                self.record_duplicate(&key, *before == value);
             }
             all.insert(key, value);
         }

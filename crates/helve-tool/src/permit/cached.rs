@@ -40,7 +40,7 @@ impl Permit {
             Err(stop) => WorkResult::Failed(stop),
         });
         let found = tokio::select! {
-            // Whoever runs the call notices the stop by itself; whoever waits for another run's call does not.
+            // The run that makes the call notices the stop by itself; a run that waits for another's call does not.
             biased;
             found = cached => found,
             () = cx.cancel.cancelled() => return Err(Stop::cancelled()),

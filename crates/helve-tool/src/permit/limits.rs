@@ -162,7 +162,7 @@ impl Permit {
             let because = match ended {
                 _ if change == Change::Closed => "it answers again".into(),
                 AttemptEnd::Error(error) => {
-                    tracing::debug!(problem = %error, "what it said");
+                    tracing::debug!(problem = %error, "tool attempt failed: details");
                     error.summary().into()
                 }
                 AttemptEnd::TimedOut(limit) => format!("it did not answer within {} s", limit.as_secs_f64()),

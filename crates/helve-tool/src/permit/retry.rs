@@ -48,7 +48,7 @@ pub(super) enum NextAttempt {
 pub(super) enum RetryDelay {
     /// The other side asked for it: never shorter.
     Told(Duration),
-    /// Nobody asked for it: shortened by chance, so that many callers do not come back together.
+    /// Not requested by the server: shortened by chance, so that many callers do not come back together.
     Own(Duration),
 }
 
@@ -173,7 +173,7 @@ fn too_long(pause: Duration) -> String {
 pub(super) fn health(ended: &AttemptEnd, failures: Failures) -> Verdict {
     let judged = |is_failure: bool| if is_failure { Verdict::Failed } else { Verdict::Ignored };
     match ended {
-        // Whoever can say no is well.
+        // An upstream that refuses is healthy.
         AttemptEnd::Output(_) | AttemptEnd::Error(ToolError::Declined(_)) => Verdict::Succeeded,
         AttemptEnd::Error(ToolError::Ailing(_)) => Verdict::Failed,
         AttemptEnd::Error(ToolError::NotSent(_)) => judged(failures.not_sent),

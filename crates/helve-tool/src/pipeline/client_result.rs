@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::record::OutcomeRecord;
 use super::run::ToolAnswer;
-use super::{Pipeline, bounded, labels};
+use super::{Pipeline, bound_answer, labels};
 use crate::bound::SideRecords;
 use crate::permit::millis;
 use crate::{CallContext, Fault, Outcome};
@@ -33,7 +33,7 @@ pub struct ClientReport {
 }
 
 impl Pipeline {
-    /// Takes in what a client brings: whoever looks at outputs looks at this one, and it is no larger than another.
+    /// Records a client's result: hooks check it like any output, and it has the same size limit.
     pub async fn record_client_result(
         &self,
         call: &ToolCall,
@@ -49,12 +49,12 @@ impl Pipeline {
             }
             Err(failure) => (Outcome::Failed(short(failure)), SideRecords::default()),
         };
-        let outcome = labels::of_client_result(outcome);
+        let outcome = labels::label_client_result(outcome);
         crate::log::log_outcome(&outcome, &trail, took);
-        cx.world.fate.at("client.before_result");
+        cx.world.failpoint("client.before_result");
         let record = OutcomeRecord::new(outcome, trail, side).resuming_run();
         let outcome = self.record(&call.id, record, cx).await?;
-        cx.world.fate.at("client.after_result");
+        cx.world.failpoint("client.after_result");
         Ok(outcome)
     }
 
@@ -70,9 +70,9 @@ impl Pipeline {
                 let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
                 let answered = ToolAnswer { output, by: tool.clone() };
                 let output = self.hooks.after_answer(answered, tool, &arguments, cx, trail).await;
-                bounded(output, tool, cx, trail)
+                bound_answer(output, tool, cx, trail)
             }
-            // A call of a tool that the run does not have was never given to anybody.
+            // A call of a tool that the run does not have was never given to a client.
             Err(_) => {
                 crate::bound::bound_output(output, crate::Guards::default().output_bytes_max, &call.id, cx)
             }

@@ -19,11 +19,11 @@ use crate::outcome::{Outcome, Stop};
 use crate::permit::{Permit, millis};
 use crate::{CallContext, Registered, Unknown};
 
-/// Whoever stands in may have a stand-in of its own, but not for ever.
+/// A fallback tool may have a fallback of its own; the chain has a limit.
 const STAND_INS_MAX: usize = 3;
 
 impl Pipeline {
-    /// Follows the chain of stand-ins until one answers. If none does, the call ends as its own tool left it.
+    /// Tries the fallback tools in turn until one answers. If none does, the call ends as its own tool left it.
     pub(super) async fn fall_back(
         &self,
         permit: &Permit,
@@ -46,8 +46,8 @@ impl Pipeline {
             }
             let Some(next) = self.stand_in(asked, &tried, called, cx, trail).await else { return Err(stop) };
             let by = next.tool.spec.name.clone();
-            // Why it does is in the trail: the other side's words may be nobody's business.
-            tracing::info!(tool = called.spec.name, instead = by, "another tool stands in");
+            // The reason is in the trail and not in the log: the upstream's text may be confidential.
+            tracing::info!(tool = called.spec.name, instead = by, "fallback tool used");
             trail.push(fallback(&by, &because, notice, None));
             match self.ask_stand_in(&next, cx, trail).await {
                 Ok(output) => {
@@ -74,10 +74,10 @@ impl Pipeline {
     ) -> Option<Permit> {
         let name = asked.tool.guarding.settings.fallback.as_ref()?.tool.as_ref()?;
         let not_used = |because: &str| {
-            tracing::warn!(tool = called.spec.name, instead = name, because, "the tool cannot stand in");
+            tracing::warn!(tool = called.spec.name, instead = name, because, "fallback tool skipped");
         };
         if tried.contains(name) || tried.len() > STAND_INS_MAX {
-            not_used("the chain of stand-ins is a circle or too long");
+            not_used("the chain of fallback tools is circular or too long");
             return None;
         }
         let Some(tool) = self.other(name, cx).filter(|tool| tool.is_usable() && tool.tool.is_some()) else {
@@ -89,7 +89,7 @@ impl Pipeline {
                 Ok(arguments) => arguments,
                 Err(misfit) => {
                     not_used("it does not take these arguments");
-                    tracing::debug!(problem = misfit.message, "why it does not take them");
+                    tracing::debug!(problem = misfit.message, "fallback tool rejects the arguments");
                     return None;
                 }
             };

@@ -1,4 +1,4 @@
-//! What is written on the words of a tool before anybody has them: where they are from and how far to trust them.
+//! Labels of a tool's output, set before it is delivered: where it is from and how far to trust it.
 //!
 //! By what the tool is, as its definition and the operator have it; never by what it answers. Helve's own words, a
 //! refusal or a time that is up, have no label.
@@ -12,7 +12,7 @@ use crate::{CallContext, Outcome, Registered};
 
 /// Of an answer, which quotes the tool that was called where another stood in for it. A tool that gives back what was
 /// kept may say that there is more in it than the tool itself brings in, and never that there is less.
-pub(super) fn of_answer(answered: &ToolAnswer, called: &Registered) -> Labels {
+pub(super) fn label_answer(answered: &ToolAnswer, called: &Registered) -> Labels {
     let by = answered.by.labels();
     let kept = answered.output.labels.as_ref();
     let by = Labels {
@@ -20,7 +20,7 @@ pub(super) fn of_answer(answered: &ToolAnswer, called: &Registered) -> Labels {
         untrusted: by.untrusted || kept.is_some_and(|kept| kept.untrusted),
         ..by
     };
-    if answered.by.spec.name == called.spec.name { by } else { by.with(called.labels()) }
+    if answered.by.spec.name == called.spec.name { by } else { by.merge(called.labels()) }
 }
 
 impl Pipeline {
@@ -35,11 +35,11 @@ impl Pipeline {
         let Some(called) = called else { return (outcome, SideRecords::default()) };
         match outcome {
             Outcome::Failed(mut failure) if failure.kind == FailureKind::Failed => {
-                failure.labels = Some(Box::new(self.of_words(called, trail, cx)));
+                failure.labels = Some(Box::new(self.label_text(called, trail, cx)));
                 (Outcome::Failed(failure), SideRecords::default())
             }
             Outcome::Unknown { .. } => {
-                let labels = Some(Box::new(self.of_words(called, trail, cx)));
+                let labels = Some(Box::new(self.label_text(called, trail, cx)));
                 (outcome, SideRecords { labels, ..SideRecords::default() })
             }
             other => (other, SideRecords::default()),
@@ -47,18 +47,18 @@ impl Pipeline {
     }
 
     /// Of what may quote the tool, those that were tried in its place, and the one that looked into it.
-    fn of_words(&self, called: &Registered, trail: &Trail, cx: &CallContext) -> Labels {
+    fn label_text(&self, called: &Registered, trail: &Trail, cx: &CallContext) -> Labels {
         let tried = trail.0.iter().filter_map(|stage| match stage {
             Stage::Fallback { by, .. } => Some(by),
             _ => None,
         });
         let others = tried.chain(&called.spec.check_tool).filter_map(|name| self.other(name, cx));
-        others.fold(called.labels(), |labels, other| labels.with(other.labels()))
+        others.fold(called.labels(), |labels, other| labels.merge(other.labels()))
     }
 }
 
 /// What a client brings is labelled as that, whatever it says itself.
-pub(super) fn of_client_result(outcome: Outcome) -> Outcome {
+pub(super) fn label_client_result(outcome: Outcome) -> Outcome {
     let labels = || Flow::of_client().labels(CLIENT);
     match outcome {
         Outcome::Finished(output) => Outcome::Finished(ToolOutput { labels: Some(labels()), ..output }),

@@ -1,6 +1,6 @@
 //! The one place where an outcome is put on record.
 
-use helve_store::Entry;
+use helve_store::NewFacts;
 use helve_types::{CallId, RunState, Stage, Trail};
 
 use super::Pipeline;
@@ -27,8 +27,8 @@ impl OutcomeRecord {
 }
 
 impl Pipeline {
-    /// Puts an outcome on record. Only what is acknowledged to somebody waits for the disk: a question to a person and a
-    /// client's result. If another outcome is lost in a crash, its call is treated as one that was cut off.
+    /// Records an outcome. Only outcomes that are acknowledged wait for the disk: a question to a person and a client's
+    /// result. If another outcome is lost in a crash, its call is treated as one that was cut off.
     pub(super) async fn record(
         &self,
         call: &CallId,
@@ -38,11 +38,11 @@ impl Pipeline {
         let OutcomeRecord { outcome, trail, side, state } = record;
         let is_acknowledged = matches!(outcome, Outcome::Asked(_))
             || trail.0.iter().any(|stage| matches!(stage, Stage::Client { .. }));
-        let entry = Entry { state, ..outcome.entry(call, trail, side) };
+        let facts = NewFacts { state, ..outcome.to_facts(call, trail, side) };
         if is_acknowledged {
-            cx.journal.commit(entry).await?;
+            cx.journal.commit(facts).await?;
         } else {
-            cx.journal.record(entry).await?;
+            cx.journal.record(facts).await?;
         }
         Ok(outcome)
     }

@@ -110,7 +110,7 @@ struct Lab {
 impl Lab {
     async fn new() -> Self {
         let store = Arc::new(MemoryStore::new());
-        let world = World::still();
+        let world = World::deterministic();
         let actor = Actor { world: world.clone(), ..Actor::new(store.clone(), "mei") };
         let started = actor.start(actor.new_conversation(), "go").await;
         let journal =
@@ -888,7 +888,7 @@ fn a_definition_that_models_could_not_use_is_refused() {
     let registry = Registry::new();
     let register = |spec: ToolSpec| {
         let tool = FakeTool { spec, calls: Arc::default(), behaviour: says("x") };
-        registry.register(Arc::new(tool), Guards::default(), &World::still())
+        registry.register(Arc::new(tool), Guards::default(), &World::deterministic())
     };
     let good = spec("look", Effect::Read);
     assert!(register(ToolSpec { name: "look up".into(), ..good.clone() }).is_err());

@@ -1,6 +1,6 @@
 //! A call of which nobody knows whether it took effect: what can be found out about it, and who is told.
 //!
-//! What was sent is shown as it was, the tool's check tool is asked, and both go with the outcome to whoever decides: a
+//! What was sent is shown as it was, the tool's check tool is asked, and both go with the outcome to the decider: a
 //! person, or the model. What may be sent again at all is decided elsewhere (`permit/retry`).
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use helve_types::{Effect, OnUnknown, Timestamp, ToolCall, Trail};
 
 use super::record::OutcomeRecord;
 use super::run::ToolAnswer;
-use super::{Pipeline, bounded, fitting, resolve};
+use super::{Pipeline, bound_answer, check_written_arguments, resolve};
 use crate::gate::{admit, ask_outcome, judge, request_preview};
 use crate::outcome::Stop;
 use crate::permit::Permit;
@@ -25,7 +25,7 @@ impl Pipeline {
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
         let lost = Unknown::new(sent_at, because, on_unknown(call, cx));
-        let outcome = self.checked(Outcome::Unknown(lost), call, cx).await;
+        let outcome = self.check_outcome(Outcome::Unknown(lost), call, cx).await;
         let tool = cx.toolbox.resolve(&call.name).ok().map(|(tool, _)| &**tool);
         let (outcome, side) = self.label(outcome, tool, &Trail::default(), cx);
         // The run may have waited for a client that went silent: now it goes on, also after a crash.
@@ -33,8 +33,8 @@ impl Pipeline {
         self.record(&call.id, record, cx).await
     }
 
-    /// Asks a person what became of a call that was cut off, with all that is known of it. Whoever has it run again
-    /// agrees to just what the question shows.
+    /// Asks a person what became of a call that was cut off, with all that is known of it. Consent to run it again
+    /// covers just what the question shows.
     pub async fn ask_outcome(
         &self,
         call: &ToolCall,
@@ -44,7 +44,7 @@ impl Pipeline {
         let mut unseen = Trail::default();
         let tool = resolve(call, cx, &mut unseen).ok();
         let again = match tool {
-            Some(tool) => fitting(tool, &call.arguments).await.ok(),
+            Some(tool) => check_written_arguments(tool, &call.arguments).await.ok(),
             None => None,
         };
         let question = ask_outcome(call, unknown, again.as_ref(), &self.rules, cx);
@@ -52,7 +52,7 @@ impl Pipeline {
     }
 
     /// The outcome of a call that did not end well, which may have happened before if it is sent again.
-    pub(super) async fn in_doubt(
+    pub(super) async fn outcome_after_failure(
         &self,
         stop: Stop,
         doubt: Option<Unknown>,
@@ -60,8 +60,8 @@ impl Pipeline {
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
         let resent = doubt.is_some();
-        let outcome = stop.in_doubt(doubt).outcome()?;
-        Ok(if resent { self.checked(outcome, call, cx).await } else { outcome })
+        let outcome = stop.with_earlier_attempt(doubt).outcome()?;
+        Ok(if resent { self.check_outcome(outcome, call, cx).await } else { outcome })
     }
 
     /// Adds to the unknown outcome of a call what was sent, and what its check tool says about that.
@@ -85,7 +85,7 @@ impl Pipeline {
     }
 
     /// The same for a call that was sent before the server stopped.
-    pub(super) async fn checked(&self, outcome: Outcome, call: &ToolCall, cx: &CallContext) -> Outcome {
+    pub(super) async fn check_outcome(&self, outcome: Outcome, call: &ToolCall, cx: &CallContext) -> Outcome {
         match outcome {
             Outcome::Unknown(unknown) if unknown.checked.is_none() => {
                 let edited = cx.grant.as_ref().and_then(|grant| grant.edited.as_ref());
@@ -99,7 +99,7 @@ impl Pipeline {
         }
     }
 
-    /// What was sent by this tool with these arguments, and what became of it as far as anybody can say.
+    /// What was sent by this tool with these arguments, and what is known of its outcome.
     pub(super) async fn describe_unknown(
         &self,
         unknown: Unknown,
@@ -107,7 +107,7 @@ impl Pipeline {
         arguments: &str,
         cx: &CallContext,
     ) -> Unknown {
-        let sent = fitting(tool, arguments).await.ok();
+        let sent = check_written_arguments(tool, arguments).await.ok();
         let request = sent.and_then(|sent| request_preview(&sent, cx));
         Unknown { request, checked: self.run_check_tool(tool, arguments, cx).await, ..unknown }
     }
@@ -120,15 +120,15 @@ impl Pipeline {
             return None;
         }
         let mut unseen = Trail::default();
-        let candidate = fitting(&reader, arguments).await.ok()?;
+        let candidate = check_written_arguments(&reader, arguments).await.ok()?;
         let rules = self.rules_for_others();
         let judgement = judge(rules, &candidate, cx);
         let permit = admit(judgement, candidate, None, rules, cx, &mut unseen).ok()?;
         Some(match permit.run_check_tool(cx).await? {
             Ok(output) => {
                 let answered = ToolAnswer { output, by: reader.clone() };
-                let output = self.hooks.after(answered, &permit, cx, &mut unseen).await;
-                bounded(output, &reader, cx, &mut unseen).0.text
+                let output = self.hooks.run_after_call(answered, &permit, cx, &mut unseen).await;
+                bound_answer(output, &reader, cx, &mut unseen).0.text
             }
             Err(problem) => format!("the check failed: {problem}"),
         })

@@ -2,7 +2,7 @@
 //! another.
 //!
 //! Work is counted in units, not in time, so that the same schema is refused on every machine: about a microsecond on
-//! the machine that the figures were measured on. Whoever takes several schemas at once spends from one budget.
+//! the machine that the figures were measured on. A caller that takes several schemas at once spends from one budget.
 
 /// The largest schema, as JSON.
 pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
@@ -25,7 +25,7 @@ pub(super) const CHECK_STEPS_MAX: u64 = 1_000_000;
 /// Values in values while one is checked, with every reference and combination between them.
 pub(super) const CHECK_DEPTH_MAX: usize = 400;
 
-/// How much work is left to do for somebody.
+/// How much work is left for one caller.
 #[derive(Debug, Clone)]
 pub struct CompileBudget {
     left: u64,
@@ -46,7 +46,7 @@ impl CompileBudget {
         Self { left: units }
     }
 
-    /// Takes what is needed; what does not fit takes all, so that nobody tries on and on.
+    /// Takes what is needed; what does not fit takes all, so that a caller cannot try on and on.
     pub fn spend(&mut self, units: u64) -> Result<(), OverBudget> {
         match self.left.checked_sub(units) {
             Some(left) => self.left = left,

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::Schema;
 use super::measure::SchemaMeasure;
 
-/// About what the patterns and nodes of all schemas that anybody holds may take.
+/// About what the patterns and nodes of all schemas in use may take.
 const LIVE_BYTES_MAX: u64 = 256 << 20;
-/// What is kept although nobody holds it.
+/// Schemas that are kept although no tool holds them.
 const KEPT_BYTES_MAX: u64 = 32 << 20;
 const KEPT_MAX: usize = 512;
 const BYTES_OF_A_PATTERN_UNIT: u64 = 120;
@@ -53,7 +53,7 @@ struct SchemaCache {
     bytes: u64,
 }
 
-/// The schema of this text, made if nobody has done so lately.
+/// The schema of this text, made if it is not in the cache.
 pub(super) fn find_or_make(
     text: &str,
     make: impl FnOnce() -> Result<Schema, String>,

@@ -1,13 +1,13 @@
 //! How many steps it takes to check a value, counted by going where the check would go.
 //!
-//! The count never stops early where the check might, so it is an upper bound; whoever is beyond the bound is refused
+//! The count never stops early where the check might, so it is an upper bound; a schema beyond the bound is refused
 //! before anything was compared.
 
 use serde_json::{Map, Value};
 
 use super::Schema;
 use super::budget::CHECK_DEPTH_MAX;
-use super::keywords::{SchemaSubject, about, schemas};
+use super::keywords::{SchemaSubject, schemas, subject_of_keyword};
 use super::refs::Refs;
 
 /// Pattern units that count as one more for each character.
@@ -69,7 +69,7 @@ impl<'s> EffortCount<'s> {
             self.count_same_value(members, value, depth)?;
         }
         for (keyword, given) in members {
-            match about(keyword) {
+            match subject_of_keyword(keyword) {
                 None => self.plain(keyword, given, value)?,
                 Some(SchemaSubject::Inside) => self.inside(schemas(keyword, given), value, depth)?,
                 Some(SchemaSubject::Member) => self.members(given, value, depth)?,
@@ -89,7 +89,7 @@ impl<'s> EffortCount<'s> {
         depth: usize,
     ) -> Result<(), TooManySteps> {
         for (keyword, given) in
-            members.iter().filter(|(keyword, _)| about(keyword) == Some(SchemaSubject::Same))
+            members.iter().filter(|(keyword, _)| subject_of_keyword(keyword) == Some(SchemaSubject::Same))
         {
             for inside in schemas(keyword, given) {
                 if self.goal == CheckPurpose::Errors {

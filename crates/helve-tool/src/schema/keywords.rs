@@ -20,7 +20,7 @@ pub(super) enum SchemaSubject {
 }
 
 /// What the schemas under a keyword are about, if it holds any.
-pub(super) fn about(keyword: &str) -> Option<SchemaSubject> {
+pub(super) fn subject_of_keyword(keyword: &str) -> Option<SchemaSubject> {
     Some(match keyword {
         "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas"
         | "dependencies" | "extends" | "disallow" => SchemaSubject::Same,
@@ -41,7 +41,7 @@ pub(super) fn about(keyword: &str) -> Option<SchemaSubject> {
 }
 
 /// Whether a keyword holds schemas by names.
-pub(super) fn by_name(keyword: &str) -> bool {
+pub(super) fn holds_named_schemas(keyword: &str) -> bool {
     matches!(
         keyword,
         "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs" | "definitions"
@@ -53,7 +53,9 @@ pub(super) fn schemas<'s>(keyword: &str, given: &'s Value) -> Box<dyn Iterator<I
     match given {
         Value::Array(all) => Box::new(all.iter()),
         // A list under a name in `dependencies` is a list of names.
-        Value::Object(all) if by_name(keyword) => Box::new(all.values().filter(|given| !given.is_array())),
+        Value::Object(all) if holds_named_schemas(keyword) => {
+            Box::new(all.values().filter(|given| !given.is_array()))
+        }
         given => Box::new(std::iter::once(given)),
     }
 }

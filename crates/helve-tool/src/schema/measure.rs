@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::budget::{
     CHAIN_MAX, EXPANSION_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, TARGETS_MAX,
 };
-use super::keywords::{SchemaSubject, about, schemas};
+use super::keywords::{SchemaSubject, schemas, subject_of_keyword};
 use super::pattern;
 use super::refs::Refs;
 
@@ -147,7 +147,7 @@ impl<'s> Expansion<'s, '_> {
             self.count(schema, 0)?;
             let Value::Object(members) = schema else { continue };
             for (keyword, given) in members {
-                if about(keyword).is_some() {
+                if subject_of_keyword(keyword).is_some() {
                     open.extend(schemas(keyword, given));
                 }
             }
@@ -179,7 +179,7 @@ impl<'s> Expansion<'s, '_> {
         self.known.insert(address(schema), None);
         let mut sum = 1_u64;
         for (keyword, given) in
-            members.iter().filter(|(keyword, _)| about(keyword) == Some(SchemaSubject::Same))
+            members.iter().filter(|(keyword, _)| subject_of_keyword(keyword) == Some(SchemaSubject::Same))
         {
             for inside in schemas(keyword, given) {
                 sum = sum.saturating_add(self.count(inside, chain + 1)?);

@@ -1,7 +1,7 @@
 //! A schema that is ready to check arguments, made and used within bounds.
 //!
-//! What anybody outside may hand in as a schema passes here: it is measured, paid for from a budget, and only then made
-//! ready. What is checked with it is measured against it, too. The same schema is made once as long as somebody has it
+//! Every schema from outside passes here: it is measured, paid for from a budget, and only then made
+//! ready. What is checked with it is measured against it, too. The same schema is made once as long as a tool has it
 //! or it was used lately; what all schemas together hold has a bound.
 
 mod budget;
@@ -107,7 +107,7 @@ impl Schema {
     }
 }
 
-/// More than that nobody reads, nor are more nulls than that what somebody left out.
+/// A longer list of problems is not read, and more nulls than that are no omitted values.
 const ERRORS_MAX: usize = 256;
 
 /// Whether a tool may have these `parameters`, for those who make definitions before there is a tool.

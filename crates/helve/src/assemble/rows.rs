@@ -37,7 +37,7 @@ pub(super) fn catalogue(
         Arc::new(move |definition, grants| http.make(definition, grants)),
     )
     .finding_needs(Arc::new(move |definition, grants| needs.secret_need(definition, grants)))
-    .guarding(Arc::new(move |name, guards| {
+    .with_guard_overrides(Arc::new(move |name, guards| {
         let guards = Guards { json, ..guards };
         match tables.get(name) {
             Some(table) => table.over(guards),

@@ -123,10 +123,10 @@ impl Chat {
         let mut code = 0;
         self.greet().await?;
         loop {
-            let said = match self.message().await? {
-                Heard::Said(said) => said,
-                Heard::End => return Ok(code.into()),
-                Heard::Stop => return Ok(INTERRUPTED.into()),
+            let said = match self.next_message().await? {
+                NextMessage::Text(text) => text,
+                NextMessage::End => return Ok(code.into()),
+                NextMessage::Stop => return Ok(INTERRUPTED.into()),
             };
             match slash::read(&said) {
                 Some(Slash::Quit) => return Ok(code.into()),
@@ -165,10 +165,10 @@ impl Chat {
     }
 
     /// The next message, typed now or before.
-    async fn message(&mut self) -> anyhow::Result<Heard> {
+    async fn next_message(&mut self) -> anyhow::Result<NextMessage> {
         loop {
             if let Some(said) = self.unheard.pop_front() {
-                return Ok(Heard::Said(said));
+                return Ok(NextMessage::Text(said));
             }
             if self.keyboard.is_terminal() {
                 self.screen.end_line();
@@ -180,18 +180,18 @@ impl Chat {
             }
             let input = tokio::select! {
                 input = self.keyboard.next(Purpose::Message) => input,
-                _ = self.stops.recv() => return Ok(Heard::Stop),
+                _ = self.stops.recv() => return Ok(NextMessage::Stop),
             };
             match input {
                 Input::Line(_, said) => {
                     self.screen.heard();
                     if !said.trim().is_empty() {
-                        return Ok(Heard::Said(said));
+                        return Ok(NextMessage::Text(said));
                     }
                 }
                 Input::Key | Input::Discarded => {}
-                Input::Interrupt => return Ok(Heard::Stop),
-                Input::End => return Ok(Heard::End),
+                Input::Interrupt => return Ok(NextMessage::Stop),
+                Input::End => return Ok(NextMessage::End),
             }
         }
     }
@@ -331,8 +331,8 @@ impl Chat {
 }
 
 /// What comes from the keyboard when a message is wanted.
-enum Heard {
-    Said(String),
+enum NextMessage {
+    Text(String),
     End,
     Stop,
 }

@@ -42,14 +42,14 @@ struct Report {
     /// The server that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
-    /// Who looked: the server, or this command with its own environment.
-    asked: Asked,
+    /// The process that checked: the server, or this command with its own environment.
+    asked: CheckedBy,
     findings: Vec<Finding>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Asked {
+enum CheckedBy {
     Server,
     Command,
 }
@@ -66,7 +66,7 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
             let finding = Finding::bad(tr!("configuration: {error}", error = i18n::error_words(&error)));
             let edit = format!("${{EDITOR:-vi}} {}", quoted(&file.display().to_string()));
             let finding = if file.exists() { finding.run(edit) } else { finding };
-            Report::new(None, Asked::Command, vec![finding])
+            Report::new(None, CheckedBy::Command, vec![finding])
         }
     };
     if args.json {
@@ -95,7 +95,7 @@ pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
 }
 
 impl Report {
-    fn new(server: Option<String>, asked: Asked, findings: Vec<Finding>) -> Self {
+    fn new(server: Option<String>, asked: CheckedBy, findings: Vec<Finding>) -> Self {
         let ok = findings.iter().all(|finding| finding.level != FindingLevel::Bad);
         Self { ok, server, asked, findings }
     }
@@ -109,11 +109,11 @@ impl Report {
 async fn report(reach: &Reach) -> anyhow::Result<Report> {
     let (client, config) = reach.running().await?;
     let Some(client) = client else {
-        return Ok(Report::new(None, Asked::Command, look(&config).await));
+        return Ok(Report::new(None, CheckedBy::Command, look(&config).await));
     };
     let server = client.server();
     match ask(&client).await {
-        Ok(findings) => Ok(Report::new(Some(server), Asked::Server, findings)),
+        Ok(findings) => Ok(Report::new(Some(server), CheckedBy::Server, findings)),
         // Better than nothing, as long as nobody takes it for the server's own word.
         Err(why) if !reach.names_server() => {
             let what = tr!(
@@ -124,7 +124,7 @@ async fn report(reach: &Reach) -> anyhow::Result<Report> {
             );
             let mut findings = vec![Finding::note(what)];
             findings.extend(look(&config).await);
-            Ok(Report::new(Some(server), Asked::Command, findings))
+            Ok(Report::new(Some(server), CheckedBy::Command, findings))
         }
         Err(why) => Err(why),
     }

@@ -24,7 +24,7 @@ const BARE: &[&str] = &["tool_declined", "tool_unwell", "program_failed"];
 pub(crate) fn failure_words(failure: &Failure) -> String {
     let notice = failure.notice.as_deref();
     let words = line(&failure.message);
-    match (sentence(&failure.told()), notice) {
+    match (sentence(&failure.user_notice()), notice) {
         (Some(told), Some(notice)) if !BARE.contains(&notice.code.as_str()) => told,
         (Some(told), notice) if notice.is_some() || language() != Language::English => {
             tr!("{what} It said: {words}", what = told, words = words)

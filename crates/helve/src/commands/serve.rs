@@ -62,9 +62,9 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) -> anyhow::Result<()> {
     let serving = Serving::open(config, world, extras, Take::Up).await?;
     // Whoever reads the next line may tell it to stop.
-    let mut told = Told::listen()?;
+    let mut signals = StopSignals::listen()?;
     outln!("{}", tr!("listening on http://{address}", address = serving.address));
-    told.stop().await;
+    signals.stop().await;
     tracing::info!(runs = serving.assembly.runtime.driven_runs(), "server stopping");
     let going_down = async {
         serving.drain(config.drain).await;
@@ -72,8 +72,8 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     };
     tokio::select! {
         closed = going_down => closed,
-        // Told twice, it ends at once: what is on disk is enough.
-        () = told.stop() => {
+        // At the second signal the process ends at once: what is on disk is enough.
+        () = signals.stop() => {
             tracing::warn!("server stopped at once: second signal; runs continue at the next start");
             Ok(())
         }
@@ -105,13 +105,22 @@ impl Serving {
         extras: impl Into<Extras>,
         take: Take,
     ) -> anyhow::Result<Self> {
+        // The system chooses a port for 0. It is taken first: links and the guard of the own port need to know it.
+        let (config, reserved) = match config.listen.port() {
+            0 => {
+                let listener = bind(config.listen).await?;
+                (&config.with_port(listener.local_addr()?.port()), Some(listener))
+            }
+            _ => (config, None),
+        };
         let assembly = assemble(config, world, Hold::Alone, extras).await?;
         for warning in &assembly.warnings {
             tracing::warn!(problem = warning, "configuration needs attention");
         }
-        let listener = TcpListener::bind(config.listen).await.with_context(|| {
-            tr!("cannot listen on {listen}; is another Helve running there?", listen = config.listen)
-        })?;
+        let listener = match reserved {
+            Some(listener) => listener,
+            None => bind(config.listen).await?,
+        };
         let address = listener.local_addr()?;
         let doctor = Examined::new(config, &assembly, Some(address)).doctor();
         let app = application(config, &assembly, world, doctor)?;
@@ -175,6 +184,12 @@ fn announce(config: &Config, address: SocketAddr) {
     if let Err(error) = DataDir::announce(&config.data, &local_address(address)) {
         tracing::warn!(%error, "server address not written to the data directory; commands need --server");
     }
+}
+
+async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(listen).await;
+    listener
+        .with_context(|| tr!("cannot listen on {listen}; is another Helve running there?", listen = listen))
 }
 
 /// `localhost` may mean either loopback address, so both are served where the port is free.
@@ -248,8 +263,8 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
     })
 }
 
-/// What the process is told from outside. It listens all the time, so that nothing it is told is missed.
-struct Told {
+/// The signals that stop the server. They are subscribed to once, so that none is missed.
+struct StopSignals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -257,7 +272,7 @@ struct Told {
 }
 
 #[cfg(unix)]
-impl Told {
+impl StopSignals {
     fn listen() -> anyhow::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
@@ -272,7 +287,7 @@ impl Told {
 }
 
 #[cfg(not(unix))]
-impl Told {
+impl StopSignals {
     fn listen() -> anyhow::Result<Self> {
         Ok(Self {})
     }

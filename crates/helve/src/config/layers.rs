@@ -18,12 +18,16 @@ impl ModelSettings {
         let mut params = vendor_params(vendor);
         let mut tool_mode = settings.tool_mode.clone();
         if self.is_small(settings) {
-            params = small::params(vendor).over(&params);
+            params = small::params(vendor).with_defaults(&params);
             if !self.tools_said && form_support(vendor) == FormSupport::Grammar {
                 tool_mode = small::tool_mode();
             }
         }
-        HttpModelSettings { params: settings.params.clone().over(&params), tool_mode, ..settings.clone() }
+        HttpModelSettings {
+            params: settings.params.clone().with_defaults(&params),
+            tool_mode,
+            ..settings.clone()
+        }
     }
 
     /// What is known about the model besides how it is asked.

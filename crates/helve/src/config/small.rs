@@ -40,7 +40,7 @@ fn size(word: &str) -> Option<f64> {
 /// How small models are asked where nobody says otherwise.
 pub(super) fn params(vendor: &str) -> ModelParams {
     let plain = ModelParams { temperature: Some(0.2), max_tokens: Some(1024), ..ModelParams::default() };
-    plain.over(&small_params(vendor))
+    plain.with_defaults(&small_params(vendor))
 }
 
 /// How they call tools where nobody says otherwise and the server can hold them to it.

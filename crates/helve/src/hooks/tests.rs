@@ -42,7 +42,7 @@ fn by_command(script: &str) -> Foreign {
 
 /// What a hook says before a call.
 async fn before(hook: &Foreign) -> Result<HookReply<Value>, HookError> {
-    let run = World::still().run_id();
+    let run = World::deterministic().run_id();
     let (call, user, arguments) = (CallId::new(run, 1, 0), UserId("mei".into()), json!({"q": "x"}));
     let about = HookCall {
         call: &call,
@@ -181,7 +181,7 @@ async fn a_command_that_is_given_up_is_killed_with_its_children() {
 
 /// What a hook says after the second step of a run.
 async fn after_step(hook: &Foreign) -> Result<HookReply<SnapshotId>, HookError> {
-    let (run, user) = (World::still().run_id(), UserId("mei".into()));
+    let (run, user) = (World::deterministic().run_id(), UserId("mei".into()));
     hook.after_step(&HookQuestion {
         run,
         conversation: None,

@@ -34,7 +34,7 @@ fn maker() -> ToolBuilder {
 }
 
 fn catalogue() -> Arc<Catalogue> {
-    let world = World::still();
+    let world = World::deterministic();
     let registry = Arc::new(Registry::new());
     let parameters = json!({"type": "object", "properties": {}});
     let built_in = Echo(ToolSpec::new("time", "Comes with Helve.", parameters, Effect::Read));

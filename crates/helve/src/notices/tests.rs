@@ -15,7 +15,7 @@ fn notices(url: &str) -> Arc<Notices> {
 #[tokio::test]
 async fn a_full_queue_drops_and_counts_and_never_waits() {
     let notices = notices("http://127.0.0.1:9/");
-    let (tell, world) = (notices.on_asked(), World::still());
+    let (tell, world) = (notices.on_asked(), World::deterministic());
     for _ in 0..QUEUE_MAX + 3 {
         tell(world.approval_id());
     }
@@ -25,7 +25,7 @@ async fn a_full_queue_drops_and_counts_and_never_waits() {
 #[tokio::test]
 async fn a_question_that_cannot_be_read_is_counted_and_the_next_one_is_looked_at() {
     let notices = notices("http://127.0.0.1:9/");
-    let world = World::still();
+    let world = World::deterministic();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let tell = notices.on_asked();
     tell(world.approval_id());

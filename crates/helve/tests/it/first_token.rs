@@ -15,7 +15,7 @@ use crate::serving::Served;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the model has been told to say.
-enum Order {
+enum ScriptedChunk {
     Token(String),
     End,
 }
@@ -23,14 +23,14 @@ enum Order {
 /// A model server that says a token whenever it is told to.
 struct TokenServer {
     address: SocketAddr,
-    orders: Sender<Order>,
+    chunks: Sender<ScriptedChunk>,
 }
 
 impl TokenServer {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (orders, received) = channel();
+        let (chunks, received) = channel();
         let received = Arc::new(Mutex::new(received));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -38,33 +38,33 @@ impl TokenServer {
                 std::thread::spawn(move || answer(stream, &received));
             }
         });
-        Self { address, orders }
+        Self { address, chunks }
     }
 
     fn say(&self, token: &str) {
-        self.orders.send(Order::Token(token.to_owned())).unwrap();
+        self.chunks.send(ScriptedChunk::Token(token.to_owned())).unwrap();
     }
 
     fn end(&self) {
-        self.orders.send(Order::End).unwrap();
+        self.chunks.send(ScriptedChunk::End).unwrap();
     }
 }
 
 /// One chat completion as server-sent events.
-fn answer(mut stream: TcpStream, orders: &Mutex<Receiver<Order>>) -> Option<()> {
+fn answer(mut stream: TcpStream, chunks: &Mutex<Receiver<ScriptedChunk>>) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     read_request(&stream)?;
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).ok()?;
-    let orders = orders.lock().ok()?;
+    let chunks = chunks.lock().ok()?;
     let mut send = |delta: Value, finish: Option<&str>| {
         let chunk = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]});
         stream.write_all(format!("data: {chunk}\n\n").as_bytes()).ok()
     };
     loop {
-        match orders.recv_timeout(PATIENCE).ok()? {
-            Order::Token(token) => send(json!({"content": token}), None)?,
-            Order::End => {
+        match chunks.recv_timeout(PATIENCE).ok()? {
+            ScriptedChunk::Token(token) => send(json!({"content": token}), None)?,
+            ScriptedChunk::End => {
                 send(json!({}), Some("stop"))?;
                 return stream.write_all(b"data: [DONE]\n\n").ok();
             }

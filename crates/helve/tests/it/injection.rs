@@ -74,14 +74,14 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.map_or(0, |length| length.trim().parse().unwrap())
 }
 
-struct House {
+struct InjectionTest {
     store: Arc<dyn Store>,
     model: Arc<ScriptedModel>,
     runtime: Runtime,
     outside: Outside,
 }
 
-impl House {
+impl InjectionTest {
     /// A server over what is kept: every tool there is, and a rule that allows everything.
     async fn open(data: &Path, outside: &Outside, model: &Arc<ScriptedModel>) -> Self {
         helve::assemble::install_tls();
@@ -131,7 +131,7 @@ impl House {
         models.add(model.clone(), ModelOptions::default());
         let settings =
             RuntimeSettings { rules: vec![Rule::new(Action::Allow)], ..RuntimeSettings::default() };
-        let runtime = Runtime::over(catalogue, models, settings);
+        let runtime = Runtime::with_catalogue(catalogue, models, settings);
         Self { store, model: model.clone(), runtime, outside: outside.clone() }
     }
 
@@ -256,13 +256,13 @@ async fn what_a_page_orders_is_sent_nowhere_before_a_person_who_was_told_agrees(
         calls(&WAYS_OUT),
         said("Done."),
     ]));
-    let house = House::open(&data, &outside, &model).await;
-    let run = house.say(None).await.run;
-    let (state, at) = house.settled(run, 0).await;
+    let test = InjectionTest::open(&data, &outside, &model).await;
+    let run = test.say(None).await.run;
+    let (state, at) = test.settled(run, 0).await;
     assert_eq!(state, "waiting_approval");
     assert_eq!(outside.seen(), ["GET /page"], "nothing but the page itself was asked for");
 
-    let questions = house.questions(run).await;
+    let questions = test.questions(run).await;
     let mut asked: Vec<&str> =
         questions.iter().filter_map(|question| question.call()).map(|call| call.tool.as_str()).collect();
     asked.sort_unstable();
@@ -275,11 +275,11 @@ async fn what_a_page_orders_is_sent_nowhere_before_a_person_who_was_told_agrees(
             assert!(told.contains(word), "{}: {told}", call.tool);
         }
         let answer = if call.tool == "post" { Answer::approve() } else { no() };
-        house.answer(question, answer).await;
+        test.answer(question, answer).await;
     }
-    assert_eq!(house.over(run, at).await, "run.finished");
+    assert_eq!(test.over(run, at).await, "run.finished");
     assert_eq!(outside.seen(), ["GET /page", "POST /post"], "exactly what was agreed to");
-    let asked = house.model.asked();
+    let asked = test.model.asked();
     let told = asked.last().unwrap();
     assert_eq!(told.matches("that is none of their business").count(), 5, "{told}");
 }
@@ -289,44 +289,44 @@ async fn what_an_earlier_run_of_the_conversation_read_is_not_forgotten_nor_is_it
     let (data, outside) = (scratch(), Outside::open().await);
     let beacon = || calls(&WAYS_OUT[..1]);
     let model = Arc::new(ScriptedModel::new([calls(&READS), said("Read."), beacon()]));
-    let house = House::open(&data, &outside, &model).await;
-    let first = house.say(None).await;
-    assert_eq!(house.settled(first.run, 0).await.0, "run.finished");
-    let second = house.say(first.conversation).await.run;
-    assert_eq!(house.settled(second, 0).await.0, "waiting_approval");
+    let test = InjectionTest::open(&data, &outside, &model).await;
+    let first = test.say(None).await;
+    assert_eq!(test.settled(first.run, 0).await.0, "run.finished");
+    let second = test.say(first.conversation).await.run;
+    assert_eq!(test.settled(second, 0).await.0, "waiting_approval");
     assert_eq!(outside.seen(), ["GET /page"]);
-    house.runtime.shut_down(std::time::Duration::from_secs(5)).await;
-    drop(house);
+    test.runtime.shut_down(std::time::Duration::from_secs(5)).await;
+    drop(test);
 
     // The question is still there, with what it warns of; and yes is yes to one call.
     model.then(beacon());
     model.then(said("Looked."));
-    let house = House::open(&data, &outside, &model).await;
-    let question = house.questions(second).await.remove(0);
+    let test = InjectionTest::open(&data, &outside, &model).await;
+    let question = test.questions(second).await.remove(0);
     assert_eq!(question.call().unwrap().warnings.len(), 3);
-    let at = house.store.run(Scope::Everyone, second).await.unwrap().last_seq;
-    house.answer(&question, Answer::approve()).await;
+    let at = test.store.run(Scope::Everyone, second).await.unwrap().last_seq;
+    test.answer(&question, Answer::approve()).await;
     // The model takes the same way again, and is asked about again.
-    let (state, at) = house.settled(second, at).await;
+    let (state, at) = test.settled(second, at).await;
     assert_eq!(state, "waiting_approval");
     assert_eq!(outside.seen(), ["GET /page", "GET /beacon?q=private"]);
-    house.answer(&house.questions(second).await.remove(0), no()).await;
-    assert_eq!(house.settled(second, at).await.0, "run.finished");
+    test.answer(&test.questions(second).await.remove(0), no()).await;
+    assert_eq!(test.settled(second, at).await.0, "run.finished");
 
     model.then(beacon());
-    let third = house.say(first.conversation).await.run;
-    assert_eq!(house.settled(third, 0).await.0, "waiting_approval");
-    assert_eq!(house.outside.seen().len(), 2);
+    let third = test.say(first.conversation).await.run;
+    assert_eq!(test.settled(third, 0).await.0, "waiting_approval");
+    assert_eq!(test.outside.seen().len(), 2);
 }
 
 #[tokio::test]
 async fn a_history_that_the_client_keeps_is_a_strangers_word() {
     let (data, outside) = (scratch(), Outside::open().await);
     let model = Arc::new(ScriptedModel::new([calls(&READS[..1]), calls(&WAYS_OUT[..1])]));
-    let house = House::open(&data, &outside, &model).await;
-    let run = house.say_all(&[json!({"role": "user", "content": "look it up"})]).await;
-    assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
-    assert!(house.questions(run).await[0].call().unwrap().warnings[1].contains("the client's history"));
+    let test = InjectionTest::open(&data, &outside, &model).await;
+    let run = test.say_all(&[json!({"role": "user", "content": "look it up"})]).await;
+    assert_eq!(test.settled(run, 0).await.0, "waiting_approval");
+    assert!(test.questions(run).await[0].call().unwrap().warnings[1].contains("the client's history"));
     assert_eq!(outside.seen(), [""; 0]);
 }
 
@@ -334,10 +334,10 @@ async fn a_history_that_the_client_keeps_is_a_strangers_word() {
 async fn what_tools_told_comes_back_in_the_clients_history_as_private_and_as_a_strangers_word() {
     let (data, outside) = (scratch(), Outside::open().await);
     let model = Arc::new(ScriptedModel::new([calls(&READS), said("The first migration is `runs`.")]));
-    let house = House::open(&data, &outside, &model).await;
+    let test = InjectionTest::open(&data, &outside, &model).await;
     let ask = json!({"role": "user", "content": "look it up"});
-    let first = house.say_all(std::slice::from_ref(&ask)).await;
-    assert_eq!(house.settled(first, 0).await.0, "run.finished");
+    let first = test.say_all(std::slice::from_ref(&ask)).await;
+    assert_eq!(test.settled(first, 0).await.0, "run.finished");
     assert_eq!(outside.seen(), ["GET /page"]);
 
     // What the client was sent, as it may send it back: with all that was called, or only with what was said.
@@ -358,22 +358,22 @@ async fn what_tools_told_comes_back_in_the_clients_history_as_private_and_as_a_s
     let short = [ask.clone(), answer, ask.clone()];
     for history in [&whole[..], &short[..]] {
         model.then(calls(&WAYS_OUT[..1]));
-        let run = house.say_all(history).await;
-        assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
-        assert!(house.questions(run).await[0].call().unwrap().warnings[0].contains("the client's history"));
+        let run = test.say_all(history).await;
+        assert_eq!(test.settled(run, 0).await.0, "waiting_approval");
+        assert!(test.questions(run).await[0].call().unwrap().warnings[0].contains("the client's history"));
         assert_eq!(outside.seen(), ["GET /page"]);
     }
 
     // What the client has already, its own tools may have.
     model.then(calls(&WAYS_OUT[5..]));
-    let run = house.say_all(&whole).await;
-    assert_eq!(house.settled(run, 0).await.0, "run.finished");
-    assert_eq!(house.questions(run).await, []);
+    let run = test.say_all(&whole).await;
+    assert_eq!(test.settled(run, 0).await.0, "run.finished");
+    assert_eq!(test.questions(run).await, []);
     // The first words hold nothing yet.
     model.then(calls(&WAYS_OUT[..1]));
     model.then(said("Looked."));
-    let run = house.say_all(&[ask]).await;
-    assert_eq!(house.settled(run, 0).await.0, "run.finished");
+    let run = test.say_all(&[ask]).await;
+    assert_eq!(test.settled(run, 0).await.0, "run.finished");
     assert_eq!(outside.seen(), ["GET /page", "GET /beacon?q=private"]);
 }
 
@@ -394,18 +394,18 @@ async fn what_a_plan_was_made_of_is_not_forgotten_in_another_conversation() {
         calls(&[("update_plan", change)]),
         said("Made."),
     ]));
-    let house = House::open(&data, &outside, &model).await;
+    let test = InjectionTest::open(&data, &outside, &model).await;
     for _ in 0..3 {
-        let run = house.say(None).await.run;
-        assert_eq!(house.settled(run, 0).await.0, "run.finished");
+        let run = test.say(None).await.run;
+        assert_eq!(test.settled(run, 0).await.0, "run.finished");
     }
     assert_eq!(outside.seen(), ["GET /beacon?q=private", "GET /page"], "of itself a plan is nobody's secret");
     for read in [look(r#"{"plan_id": 1}"#), look(r#"{"plan_id": 2}"#), calls(&[("list_plans", "{}")])] {
         model.then(read);
         model.then(calls(&WAYS_OUT[..1]));
-        let run = house.say(None).await.run;
-        assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
-        assert!(house.questions(run).await[0].call().unwrap().warnings[0].contains("plan"));
+        let run = test.say(None).await.run;
+        assert_eq!(test.settled(run, 0).await.0, "waiting_approval");
+        assert!(test.questions(run).await[0].call().unwrap().warnings[0].contains("plan"));
     }
     assert_eq!(outside.seen().len(), 2);
 }
@@ -415,9 +415,9 @@ async fn who_has_read_only_one_of_them_is_not_asked() {
     let (data, outside) = (scratch(), Outside::open().await);
     for read in &READS {
         let model = Arc::new(ScriptedModel::new([calls([read]), calls(&WAYS_OUT[..3]), said("Done.")]));
-        let house = House::open(&data, &outside, &model).await;
-        let run = house.say(None).await.run;
-        assert_eq!(house.settled(run, 0).await.0, "run.finished", "{read:?}");
+        let test = InjectionTest::open(&data, &outside, &model).await;
+        let run = test.say(None).await.run;
+        assert_eq!(test.settled(run, 0).await.0, "run.finished", "{read:?}");
         for sent in ["GET /beacon?q=private", "POST /post", "POST /search"] {
             assert!(outside.seen().iter().any(|line| line == sent), "{read:?}: {sent}");
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::outside::{Asked, Outside, Reply};
+use crate::outside::{Outside, ReceivedRequest, Reply};
 
 pub(crate) struct ModelServer {
     outside: Outside,
@@ -33,7 +33,7 @@ impl ModelServer {
 
     /// What came as a key with each request.
     pub(crate) fn keys(&self) -> Vec<String> {
-        let key = |asked: Asked| {
+        let key = |asked: ReceivedRequest| {
             let header = |line: &String| {
                 let (name, value) = line.split_once(": ")?;
                 name.eq_ignore_ascii_case("authorization").then(|| value.to_owned())
@@ -50,12 +50,12 @@ impl ModelServer {
             .asked()
             .into_iter()
             .filter(|asked| asked.path.ends_with("/chat") || asked.path.ends_with("/completions"));
-        let body = |asked: Asked| serde_json::from_slice::<Value>(&asked.body).unwrap();
+        let body = |asked: ReceivedRequest| serde_json::from_slice::<Value>(&asked.body).unwrap();
         bodies.map(|asked| body(asked)["model"].as_str().unwrap().to_owned()).collect()
     }
 }
 
-fn answer(asked: &Asked, models: &[String]) -> Reply {
+fn answer(asked: &ReceivedRequest, models: &[String]) -> Reply {
     let names = |member: &str| models.iter().map(|name| json!({member: name})).collect::<Vec<_>>();
     match asked.path.as_str() {
         "/api/tags" => Reply::new(200, "application/json", &json!({"models": names("name")}).to_string()),
@@ -66,7 +66,7 @@ fn answer(asked: &Asked, models: &[String]) -> Reply {
     }
 }
 
-fn chat(asked: &Asked, models: &[String], put: fn(&Said, bool) -> Reply) -> Reply {
+fn chat(asked: &ReceivedRequest, models: &[String], put: fn(&ModelTurn, bool) -> Reply) -> Reply {
     let question: Value = serde_json::from_slice(&asked.body).unwrap();
     let model = question["model"].as_str().unwrap();
     if !models.iter().any(|name| name == model) {
@@ -79,16 +79,16 @@ fn chat(asked: &Asked, models: &[String], put: fn(&Said, bool) -> Reply) -> Repl
 }
 
 /// What the model says: words, or the name and the arguments of a call.
-enum Said {
+enum ModelTurn {
     Words(String),
     Call(String, Value),
 }
 
-fn say(question: &Value) -> Said {
+fn say(question: &Value) -> ModelTurn {
     let last = question["messages"].as_array().unwrap().last().unwrap();
     let text = last["content"].as_str().unwrap_or_default();
     if last["role"] == "tool" {
-        return Said::Words(format!("The tool says: {text}"));
+        return ModelTurn::Words(format!("The tool says: {text}"));
     }
     let tools = question["tools"].as_array().into_iter().flatten().map(|tool| &tool["function"]);
     for tool in tools {
@@ -98,10 +98,10 @@ fn say(question: &Value) -> Said {
             name => name.split('_').all(|word| text.to_lowercase().contains(word)),
         };
         if is_meant {
-            return Said::Call(name.to_owned(), arguments(name, &tool["parameters"], text));
+            return ModelTurn::Call(name.to_owned(), arguments(name, &tool["parameters"], text));
         }
     }
-    Said::Words("Hello. I am a model of a test.".into())
+    ModelTurn::Words("Hello. I am a model of a test.".into())
 }
 
 fn arguments(name: &str, parameters: &Value, text: &str) -> Value {
@@ -126,10 +126,10 @@ fn arguments(name: &str, parameters: &Value, text: &str) -> Value {
     }
 }
 
-fn in_ollama(said: &Said, _in_pieces: bool) -> Reply {
-    let message = match said {
-        Said::Words(words) => json!({"role": "assistant", "content": words}),
-        Said::Call(name, arguments) => {
+fn in_ollama(turn: &ModelTurn, _in_pieces: bool) -> Reply {
+    let message = match turn {
+        ModelTurn::Words(words) => json!({"role": "assistant", "content": words}),
+        ModelTurn::Call(name, arguments) => {
             let call = json!({"function": {"name": name, "arguments": arguments}});
             json!({"role": "assistant", "content": "", "tool_calls": [call]})
         }
@@ -139,10 +139,10 @@ fn in_ollama(said: &Said, _in_pieces: bool) -> Reply {
     Reply::new(200, "application/x-ndjson", &format!("{whole}\n"))
 }
 
-fn in_openai(said: &Said, in_pieces: bool) -> Reply {
-    let (message, finish) = match said {
-        Said::Words(words) => (json!({"role": "assistant", "content": words}), "stop"),
-        Said::Call(name, arguments) => {
+fn in_openai(turn: &ModelTurn, in_pieces: bool) -> Reply {
+    let (message, finish) = match turn {
+        ModelTurn::Words(words) => (json!({"role": "assistant", "content": words}), "stop"),
+        ModelTurn::Call(name, arguments) => {
             let function = json!({"name": name, "arguments": arguments.to_string()});
             let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
             (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls")

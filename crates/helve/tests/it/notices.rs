@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::outside::{Asked, Outside, Reply};
+use crate::outside::{Outside, ReceivedRequest, Reply};
 use crate::scratch;
 use crate::serving::Served;
 
 /// Waits until the webhook was told so often.
-fn told(outside: &Outside, count: usize) -> Vec<Asked> {
+fn told(outside: &Outside, count: usize) -> Vec<ReceivedRequest> {
     loop {
         let asked = outside.asked();
         if asked.len() >= count {
@@ -17,7 +17,7 @@ fn told(outside: &Outside, count: usize) -> Vec<Asked> {
     }
 }
 
-fn notice(asked: &Asked) -> Value {
+fn notice(asked: &ReceivedRequest) -> Value {
     serde_json::from_slice(&asked.body).unwrap()
 }
 
@@ -71,4 +71,22 @@ fn a_webhook_is_told_of_a_question_and_its_link_answers_also_after_the_server_wa
     assert!(held.contains(r#""by":"link:local""#) && held.contains(r#""state":"answered""#), "{held}");
     let metrics = served.ask("GET", "/metrics", &shown, "");
     assert!(metrics.contains("helve_approval_notices_lost_total 0"), "{metrics}");
+}
+
+#[test]
+fn a_link_of_a_server_on_a_port_that_the_system_chose_leads_to_that_port() {
+    let outside = Outside::new(|_| Reply::new(204, "text/plain", ""));
+    let data = scratch();
+    let config = data.join("helve.toml");
+    let text = format!("[approvals]\nwebhook = \"http://{}/asked\"\n", outside.address);
+    std::fs::write(&config, text).unwrap();
+    let served = Served::start(&data, &[("HELVE_CONFIG", config.to_str().unwrap())]);
+    served.ask("POST", "/api/runs", "", r#"{"message": "remember that the meeting is at nine"}"#);
+    let told = notice(&told(&outside, 1)[0]);
+    let base = format!("http://{}", served.address());
+    let link = told["link"].as_str().unwrap().strip_prefix(&base).unwrap_or_else(|| panic!("{told}"));
+    let page = served.ask("GET", link, "", "");
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    // The same names that the page uses, and not only those of the arguments.
+    assert!(page.contains("<dt>Text</dt><dd>the meeting is at nine</dd>"), "{page}");
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) path: String,
     pub(crate) headers: Vec<String>,
     pub(crate) body: Vec<u8>,
@@ -49,12 +49,12 @@ pub(crate) enum Spoken {
 
 pub(crate) struct Outside {
     pub(crate) address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
     left: Arc<AtomicUsize>,
 }
 
 impl Outside {
-    pub(crate) fn new(reply: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(reply: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(vec![]));
@@ -132,7 +132,7 @@ impl Outside {
         self.left.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap().clone()
     }
 
@@ -166,7 +166,11 @@ enum Stayed {
 }
 
 /// One request, one answer. Who leaves early is no fault.
-fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, reply: &dyn Fn(&Asked) -> Reply) -> Stayed {
+fn serve(
+    stream: TcpStream,
+    kept: &Mutex<Vec<ReceivedRequest>>,
+    reply: &dyn Fn(&ReceivedRequest) -> Reply,
+) -> Stayed {
     let Some(asked) = read(&stream) else { return Stayed::Yes };
     kept.lock().unwrap().push(asked.clone());
     let mut stream = stream;
@@ -198,7 +202,7 @@ fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, reply: &dyn Fn(&Asked) -> 
     Stayed::Yes
 }
 
-fn read(stream: &TcpStream) -> Option<Asked> {
+fn read(stream: &TcpStream) -> Option<ReceivedRequest> {
     let mut reader = BufReader::new(stream);
     let mut line = || {
         let mut line = String::new();
@@ -219,5 +223,5 @@ fn read(stream: &TcpStream) -> Option<Asked> {
     });
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { path, headers, body })
+    Some(ReceivedRequest { path, headers, body })
 }

@@ -9,13 +9,13 @@ use crate::serving::Served;
 /// More than this, and small models lose the thread.
 const SYSTEM_CHARS_MAX: usize = 4_000;
 
-struct Asked {
+struct SentPrompt {
     system: String,
     turns: Vec<Value>,
 }
 
 /// Asks the default agent in this profile with the client's tools; what the model's server received.
-fn ask(profile: &str, question: &str, tools: &Value) -> Asked {
+fn ask(profile: &str, question: &str, tools: &Value) -> SentPrompt {
     let model = Outside::new(|_| {
         let choice = json!({"index": 0, "delta": {"content": "Yes."}, "finish_reason": "stop"});
         let body = format!("data: {}\n\ndata: [DONE]\n\n", json!({"choices": [choice]}));
@@ -42,7 +42,7 @@ fn ask(profile: &str, question: &str, tools: &Value) -> Asked {
     let mut turns = request["messages"].as_array().unwrap().clone();
     let system = turns.remove(0);
     assert_eq!(system["role"], "system", "{system}");
-    Asked { system: system["content"].as_str().unwrap().to_owned(), turns }
+    SentPrompt { system: system["content"].as_str().unwrap().to_owned(), turns }
 }
 
 fn client_tools(count: usize) -> Value {

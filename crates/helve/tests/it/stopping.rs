@@ -12,13 +12,13 @@ use crate::serving::Served;
 const SOON: Duration = Duration::from_secs(10);
 
 /// A model, a service that tools call, and Helve between them.
-struct House {
+struct StopTest {
     served: Served,
     model: Outside,
     service: Outside,
 }
 
-impl House {
+impl StopTest {
     fn new(model: Outside, service: Outside) -> Self {
         let data = scratch();
         let config = data.join("helve.toml");
@@ -30,18 +30,18 @@ impl House {
         );
         std::fs::write(&config, text).unwrap();
         let served = Served::start(&data, &[("HELVE_CONFIG", config.to_str().unwrap())]);
-        let house = Self { served, model, service };
+        let test = Self { served, model, service };
         for (name, method) in [("look", "GET"), ("send", "POST")] {
             let tool = json!({
                 "name": name, "description": "Hangs.", "effect": if name == "look" { "read" } else { "non_idempotent" },
                 "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
-                "endpoint": {"url_template": format!("http://{}/{name}/{{q}}", house.service.address), "method": method,
+                "endpoint": {"url_template": format!("http://{}/{name}/{{q}}", test.service.address), "method": method,
                     "timeout_ms": 120_000},
             });
-            let made = house.served.ask("POST", "/api/tools", "", &tool.to_string());
+            let made = test.served.ask("POST", "/api/tools", "", &tool.to_string());
             assert!(made.starts_with("HTTP/1.1 201"), "{made}");
         }
-        house
+        test
     }
 
     fn get(&self, path: &str) -> Value {
@@ -84,12 +84,12 @@ fn idle() -> Outside {
 fn a_model_that_is_silent_or_drips_loses_its_connection_when_the_run_is_stopped() {
     let drips = || Outside::drawling((0..10_000).map(|n| format!("word{n} ")).collect());
     for (case, model) in [("silent", Outside::speaking(|_| Spoken::Nothing)), ("dripping", drips())] {
-        let house = House::new(model, idle());
-        let run = house.begin();
-        until("the model is asked", || house.model.asked().len() == 1);
-        let took = house.stop(&run, &house.model, 1);
+        let test = StopTest::new(model, idle());
+        let run = test.begin();
+        until("the model is asked", || test.model.asked().len() == 1);
+        let took = test.stop(&run, &test.model, 1);
         println!("stop while a model is {case}: {took:?}");
-        assert_eq!(house.model.asked().len(), 1, "{case}: it is not asked again");
+        assert_eq!(test.model.asked().len(), 1, "{case}: it is not asked again");
     }
 }
 
@@ -100,13 +100,13 @@ fn tools_that_hang_lose_their_connections_and_what_was_sent_is_unknown_what_was_
         let call = |n: usize| ((if n < 2 { "look" } else { "send" }).to_owned(), json!({"q": n.to_string()}));
         Spoken::Calls((0..6).map(call).collect())
     };
-    let house = House::new(Outside::speaking(calls), idle());
-    let run = house.begin();
-    until("four calls are made", || house.service.asked().len() == 4);
-    let took = house.stop(&run, &house.service, 4);
+    let test = StopTest::new(Outside::speaking(calls), idle());
+    let run = test.begin();
+    until("four calls are made", || test.service.asked().len() == 4);
+    let took = test.stop(&run, &test.service, 4);
     println!("stop while four tools hang: {took:?}");
-    assert_eq!(house.service.asked().len(), 4);
-    let executions = house.get(&format!("/api/executions?run={run}"));
+    assert_eq!(test.service.asked().len(), 4);
+    let executions = test.get(&format!("/api/executions?run={run}"));
     let mut states: Vec<String> = executions["executions"]
         .as_array()
         .unwrap()
@@ -119,15 +119,15 @@ fn tools_that_hang_lose_their_connections_and_what_was_sent_is_unknown_what_was_
         ["look failed", "look failed", "send refused", "send refused", "send unknown", "send unknown"],
         "{executions}"
     );
-    let log = house.served.ask("GET", &format!("/api/runs/{run}/events"), "", "");
+    let log = test.served.ask("GET", &format!("/api/runs/{run}/events"), "", "");
     assert_eq!(log.matches("\"type\":\"tool.started\"").count(), 4, "{log}");
 }
 
 #[test]
 fn a_run_that_is_over_says_so_when_it_is_stopped() {
-    let house = House::new(Outside::speaking(|_| Spoken::Words("Done.".into())), idle());
-    let run = house.begin();
-    until("the run is over", || house.get(&format!("/api/runs/{run}"))["state"] == "completed");
-    let told = house.served.ask("POST", &format!("/api/runs/{run}/cancel"), "", "{}");
+    let test = StopTest::new(Outside::speaking(|_| Spoken::Words("Done.".into())), idle());
+    let run = test.begin();
+    until("the run is over", || test.get(&format!("/api/runs/{run}"))["state"] == "completed");
+    let told = test.served.ask("POST", &format!("/api/runs/{run}/cancel"), "", "{}");
     assert!(told.starts_with("HTTP/1.1 202") && told.ends_with(r#"{"state":"completed"}"#), "{told}");
 }

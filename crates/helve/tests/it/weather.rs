@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use crate::outside::{Asked, Outside, Reply};
+use crate::outside::{Outside, ReceivedRequest, Reply};
 use crate::scratch;
 use crate::serving::Served;
 
 const GUIDE: &str = include_str!("../../../../docs/guide/tools.md");
 const KEY: &str = "sunny-side-up-4711";
 
-type Mood = Box<dyn Fn(&Asked) -> Reply + Send>;
+type Mood = Box<dyn Fn(&ReceivedRequest) -> Reply + Send>;
 
 /// A weather service, a model and Helve between them.
 struct Journey {
@@ -82,7 +82,7 @@ impl Journey {
     }
 
     /// The service answers like this from now on.
-    fn service_says(&self, mood: impl Fn(&Asked) -> Reply + Send + 'static) {
+    fn service_says(&self, mood: impl Fn(&ReceivedRequest) -> Reply + Send + 'static) {
         *self.mood.lock().unwrap() = Box::new(mood);
     }
 
@@ -163,7 +163,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// What wttr.in says, in short.
-fn good(_: &Asked) -> Reply {
+fn good(_: &ReceivedRequest) -> Reply {
     Reply::new(
         200,
         "application/json",
@@ -309,7 +309,7 @@ fn broken_json_is_told_as_such() {
 #[test]
 fn a_redirect_to_a_place_that_is_not_public_is_not_followed() {
     let journey = Journey::begin();
-    let away = |to: String| move |_: &Asked| Reply::with(302, &format!("Location: {to}\r\n"), "");
+    let away = |to: String| move |_: &ReceivedRequest| Reply::with(302, &format!("Location: {to}\r\n"), "");
     journey.service_says(away("http://169.254.169.254/latest/meta-data/".into()));
     journey.check(&expect![[r#"
         model:    Error: the other side says that this has moved, which is not followed (302); answer without it. Operator: correct the tool's address, or let it follow `redirects`
@@ -353,7 +353,7 @@ fn a_place_where_nobody_listens_is_told_and_nothing_was_sent() {
 fn a_secret_that_the_service_repeats_is_seen_by_nobody() {
     let journey = Journey::begin();
     let echo = |status| {
-        move |asked: &Asked| {
+        move |asked: &ReceivedRequest| {
             let sent =
                 asked.headers.iter().find_map(|header| header.strip_prefix("authorization: ")).unwrap();
             let condition = json!([{"temp_C": sent, "weatherDesc": [{"value": KEY}], "windspeedKmph": "0"}]);

@@ -107,13 +107,13 @@ function Facts({ question }: { question: CallQuestion }) {
   const { t, tag, translate } = useI18n();
   return (
     <div className={styles.facts}>
-      {question.kind === 'outcome' && <p>{t.approvals.outcomeHint}</p>}
       {question.kind === 'outcome' && question.sent_at && (
         <p>{t.tools.sentAt(formatDateTime(question.sent_at, tag))}</p>
       )}
       <p className={styles.because}>
         <VisibleText text={reasonOf(question, translate)} />
       </p>
+      {question.kind === 'outcome' && <p>{t.approvals.outcomeHint}</p>}
       <p className={styles.small}>
         {t.approvals.effects[question.effect]} · {t.approvals.until(formatDateTime(question.expires_at, tag))}
       </p>

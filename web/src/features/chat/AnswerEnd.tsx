@@ -1,6 +1,7 @@
 import { type ReactNode } from 'react';
-import type { Notice as CodedMessage, Part } from '@/api/generated/events';
+import type { Ending, Notice as CodedMessage, Part } from '@/api/generated/events';
 import { useI18n } from '@/lib/i18n/locale';
+import { own } from '@/lib/own';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
 import { ServerMessage } from '@/ui/ServerMessage';
@@ -47,7 +48,6 @@ function BudgetSpent({ because, notice }: { because: string | null; notice: Code
 }
 
 function RunEnd({ run }: { run: RunState }): ReactNode {
-  const { t } = useI18n();
   const { end } = run;
   if (end === null) return null;
   switch (end.how) {
@@ -58,9 +58,15 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
     case 'finished':
       if (end.ending === 'budget_spent')
         return <BudgetSpent because={run.budgetSpent?.because ?? null} notice={run.budgetSpent?.notice ?? null} />;
-      if (end.ending === 'step_limit') return <Notice tone="warn" title={t.chat.stepLimit} />;
-      return end.ending === 'repeating' ? <Notice tone="warn" title={t.chat.repeating} /> : null;
+      return <Ended ending={end.ending} />;
   }
+}
+
+/** Why there is no more of a complete answer; nothing where it simply ends. */
+function Ended({ ending }: { ending: Ending }): ReactNode {
+  const { t } = useI18n();
+  const title = own(t.chat.endings, ending);
+  return title === undefined ? null : <Notice tone="warn" title={title} />;
 }
 
 function Failed({ code, message, entry }: { code: string; message: string; entry: string }) {

@@ -57,6 +57,7 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
     return {
       session,
       me,
+      tools,
       currency,
       ApprovalView,
       titleOf: (tool: string) => titles.get(tool) ?? tool,

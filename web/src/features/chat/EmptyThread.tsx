@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { useI18n } from '@/lib/i18n/locale';
 import { Icon, type IconName } from '@/ui/Icon';
 import { useChat } from './chat-context';
@@ -23,7 +24,7 @@ export function EmptyThread() {
               </span>
               <span>
                 <span className={styles.title}>{title}</span>
-                <span className={styles.text}>{text}</span>
+                <span className={styles.text}>{inlineCode(text)}</span>
               </span>
             </button>
           </li>
@@ -31,4 +32,9 @@ export function EmptyThread() {
       </ul>
     </div>
   );
+}
+
+/** What stands between backticks is code, and is shown as such. */
+function inlineCode(text: string): ReactNode {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }

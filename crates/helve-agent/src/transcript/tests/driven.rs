@@ -65,7 +65,7 @@ impl<'a> World<'a> {
             self.write([Fact::RunResumed { resume: 1 }])?;
         }
         if self.chance.of(40) == 1 {
-            return self.write(self.run.cancelled("mei"));
+            return self.write(self.run.cancel_facts("mei"));
         }
         match self.run.next_step() {
             Step::AskModel { .. } => {
@@ -80,7 +80,7 @@ impl<'a> World<'a> {
                 let facts = self.seen_to(&actions[at]);
                 self.write(facts)
             }
-            Step::Wait(_) => self.write(self.run.cancelled("mei")),
+            Step::Wait(_) => self.write(self.run.cancel_facts("mei")),
             Step::Finish(ending) => self.write([Fact::RunFinished { ending }]),
             Step::Fail { code, message } => self.write([Fact::RunFailed { code: code.into(), message }]),
             Step::Over => {
@@ -209,7 +209,7 @@ impl<'a> World<'a> {
 
     /// Makes the past shorter if it is longer than a few hundred tokens.
     fn compact(&mut self) -> Result<(), String> {
-        let turns = placed(&self.history, &self.run, M);
+        let turns = place_turns(&self.history, &self.run, M);
         let whole = turns.iter().map(|placed| of_turn(&placed.turn)).sum();
         let limit = 150 + 100 * u64::from(self.chance.of(10));
         let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
@@ -349,8 +349,12 @@ fn a_summary_stands_for_what_it_covers_in_later_runs_too_and_the_newest_counts()
 #[test]
 fn calls_that_may_have_happened_are_told_whatever_the_summary_says() {
     let steps = [
-        Planned { text: "a".into(), reasoning: false, calls: vec![Fate::Unknown, Fate::Finished] },
-        Planned { text: "b".into(), reasoning: false, calls: vec![Fate::Finished] },
+        Planned {
+            text: "a".into(),
+            reasoning: false,
+            calls: vec![CallEnding::Unknown, CallEnding::Finished],
+        },
+        Planned { text: "b".into(), reasoning: false, calls: vec![CallEnding::Finished] },
     ];
     let mut facts = log(&steps, false);
     facts.push(Fact::HistoryCompacted(Compaction {

@@ -11,7 +11,9 @@ use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
 use helve_runtime::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_store::{Log, MemoryStore};
 use helve_tool::{Action, CallContext, Guards, Registry, Request, Rule, Tool, ToolFuture};
-use helve_types::{Effect, Fact, Fate, Mode, ModelParams, StopReason, ToolOutput, ToolSpec, UserId, World};
+use helve_types::{
+    Effect, Fact, FailPoints, Mode, ModelParams, StopReason, ToolOutput, ToolSpec, UserId, World,
+};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -53,7 +55,7 @@ struct Office {
 impl Office {
     async fn new(protocol: &Protocol) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mock = Mock::start(listener, Script::default(), Fate::default()).unwrap();
+        let mock = Mock::start(listener, Script::default(), FailPoints::default()).unwrap();
         let settings = HttpModelSettings {
             name: "mock".into(),
             vendor: None,
@@ -72,7 +74,8 @@ impl Office {
             "properties": {"to": {"type": "string"}, "text": {"type": "string"}},
         });
         let spec = ToolSpec::new("send", "Sends a message.", parameters, Effect::NonIdempotent);
-        let (registry, world, sent) = (Registry::new(), World::still(), Arc::new(AtomicUsize::new(0)));
+        let (registry, world, sent) =
+            (Registry::new(), World::deterministic(), Arc::new(AtomicUsize::new(0)));
         registry.register(Arc::new(Send { spec, sent: sent.clone() }), Guards::default(), &world).unwrap();
         let store = Arc::new(MemoryStore::new());
         let rules = vec![Rule { tool: Some("send".into()), ..Rule::new(Action::Allow) }];

@@ -14,7 +14,7 @@ use helve_runtime::{Frame, ModelOptions, Models, Runtime, RuntimeSettings, Start
 use helve_store::MemoryStore;
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolFuture};
 use helve_types::{
-    Effect, Fact, Fate, Live, Mode, ModelParams, PartId, PartKind, ToolOutput, ToolSpec, UserId, World,
+    Effect, Fact, FailPoints, Live, Mode, ModelParams, PartId, PartKind, ToolOutput, ToolSpec, UserId, World,
 };
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -124,7 +124,7 @@ impl Trial {
     pub(super) async fn run(self) -> Result<Verdict, String> {
         let script = Script::parse(&self.script)?;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mock = Mock::start(listener, script, Fate::default()).unwrap();
+        let mock = Mock::start(listener, script, FailPoints::default()).unwrap();
         let (address, _held) = match self.server {
             Server::Mock | Server::Tls => (mock.address(), vec![]),
             Server::Absent => (TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap(), vec![]),
@@ -173,10 +173,12 @@ impl Trial {
             json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]});
         // Not a read, which may begin before its message is complete; early_reads.rs of helve-runtime has those.
         let spec = ToolSpec::new("look", "Looks something up.", parameters, Effect::Idempotent);
-        let (registry, world) = (Registry::new(), World::still());
+        let (registry, world) = (Registry::new(), World::deterministic());
         registry.register(Arc::new(Look { spec, ran: ran.clone() }), Guards::default(), &world).unwrap();
         let store = Arc::new(MemoryStore::new());
-        Runtime::new(store, world, models, Arc::new(registry), RuntimeSettings::default())
+        let allow = serde_json::from_value(json!({"tool": "look", "action": "allow"})).unwrap();
+        let settings = RuntimeSettings { rules: vec![allow], ..RuntimeSettings::default() };
+        Runtime::new(store, world, models, Arc::new(registry), settings)
     }
 }
 

@@ -26,9 +26,20 @@ struct Call {
     named: bool,
     /// All arguments, also those before the name.
     arguments: String,
+    /// Whether `CallFinished` was emitted.
+    finished: bool,
 }
 
 impl Call {
+    /// Emits once that the call is complete, unless its arguments are cut.
+    fn finish(&mut self, position: usize, events: &mut VecDeque<ModelEvent>) {
+        let is_cut = !self.arguments.trim().is_empty() && arguments_are_cut(&self.arguments);
+        if self.started && !self.finished && !is_cut {
+            self.finished = true;
+            events.push_back(ModelEvent::CallFinished { index: u32::try_from(position).unwrap_or(u32::MAX) });
+        }
+    }
+
     fn start(&mut self, index: u32, name: &str, events: &mut VecDeque<ModelEvent>) {
         self.started = true;
         events.push_back(ModelEvent::CallStarted { index, id: self.id.clone(), tool: name.into() });
@@ -108,10 +119,21 @@ impl Calls {
         }
     }
 
-    /// Calls are written one after the other: where the next begins, the previous one is complete.
-    fn finish_previous(&self, position: usize, events: &mut VecDeque<ModelEvent>) {
-        let Some(last) = position.checked_sub(1).filter(|last| self.calls[*last].started) else { return };
-        events.push_back(ModelEvent::CallFinished { index: u32::try_from(last).unwrap_or(u32::MAX) });
+    /// Calls are written one after the other: where the next begins, the previous one is complete. A server that writes
+    /// several at once leaves its arguments open.
+    fn finish_previous(&mut self, position: usize, events: &mut VecDeque<ModelEvent>) {
+        if let Some(previous) = position.checked_sub(1) {
+            self.calls[previous].finish(previous, events);
+        }
+    }
+
+    /// The finish reason comes after the last piece, so every call is complete, although usage may still follow.
+    pub(super) fn finish_all(&mut self, events: &mut VecDeque<ModelEvent>) {
+        if !self.is_complete_answer {
+            for (position, call) in self.calls.iter_mut().enumerate() {
+                call.finish(position, events);
+            }
+        }
     }
 
     /// The position of the piece's call: the call with its index, unless the piece has another id; without an index the
@@ -138,6 +160,7 @@ impl Calls {
             started: false,
             named: false,
             arguments: String::new(),
+            finished: false,
         });
         self.calls.len() - 1
     }

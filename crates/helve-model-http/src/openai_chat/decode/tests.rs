@@ -35,6 +35,7 @@ fn reasons_then_calls() {
             call 0 call_a time
             arguments 0 {"zone":
             arguments 0  "UTC"}
+            complete 0
             usage 20 15 cached 0 reasoning 7
             finished ToolCalls
         "#]],
@@ -48,11 +49,12 @@ fn calls_two_tools_at_once() {
         expect![[r#"
             call 0 call_a time
             arguments 0 {"zone":
-            complete 0
             call 1 call_b calculator
             arguments 1 {"expression":
             arguments 0  "UTC"}
             arguments 1  "1+1"}
+            complete 0
+            complete 1
             finished ToolCalls
         "#]],
     );

@@ -96,14 +96,14 @@ pub(crate) async fn execute_tool(
         ..CallOptions::default()
     };
     let called = call_for(&app, principal.user, &tool, arguments, options).await?;
-    let names = RunHeaders::of_call(&called);
+    let names = RunHeaders::from_called(&called);
     let result = output_or_error(called)?;
     let answer = match form {
         Form::New { request_id } => new_json(result, request_id),
         Form::Old if wants_json(&headers) => old_json(result),
         Form::Old => old_text(result),
     };
-    Ok(body.ignored.on(names.on(answer)))
+    Ok(body.ignored.add_header_to(names.add_to(answer)))
 }
 
 fn output_or_error(called: Called) -> Result<Result<ToolOutput, String>, Problem> {
@@ -130,7 +130,7 @@ fn read_call(app: &App, body: ExecuteBody) -> Result<ToolCall, Problem> {
 
 fn read_new_form(mut body: Map<String, Value>) -> Result<ToolCall, Problem> {
     let wrong = |field: &str, what: &str| {
-        Problem::bad_request("bad_body", format!("`{field}` must be {what}")).with("field", field)
+        Problem::bad_request("bad_body", format!("`{field}` must be {what}")).with_field("field", field)
     };
     let tool = match body.remove("toolName") {
         Some(Value::String(tool)) => tool,
@@ -172,7 +172,9 @@ fn named_user(app: &App, tool: &str, arguments: &mut Map<String, Value>) -> Resu
         }
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(user)) => Ok(Some(user)),
-        Some(_) => Err(Problem::bad_request("bad_body", "`userId` must be a string").with("field", "userId")),
+        Some(_) => {
+            Err(Problem::bad_request("bad_body", "`userId` must be a string").with_field("field", "userId"))
+        }
     }
 }
 

@@ -100,7 +100,10 @@ pub(super) fn question_page(frame: &Frame, held: &Approval) -> Response {
     }
     if let Some(call) = call {
         append(&mut body, format_args!("<p class=\"tool\">{}</p>\n", escape(&words.tool(&call.tool))));
-        add_arguments(&mut body, words, &call.arguments);
+        if let Some(deed) = words.deed(&call.tool) {
+            append(&mut body, format_args!("<p>{deed}</p>\n"));
+        }
+        add_arguments(&mut body, words, &call.tool, &call.arguments);
     }
     body.push_str("<dl class=\"facts\">\n");
     let mut fact = |name: &str, value: &str| {
@@ -115,10 +118,10 @@ pub(super) fn question_page(frame: &Frame, held: &Approval) -> Response {
         About::Permission { .. } | About::Budget => (None, None, words.request),
     };
     if let Some(sent_at) = sent_at {
-        fact(words.sent_at, &sent_at.in_utc());
+        fact(words.sent_at, &sent_at.to_utc_string());
     }
     fact(words.asks_for, &held.user.0);
-    fact(words.until, &question.expires_at.in_utc());
+    fact(words.until, &question.expires_at.to_utc_string());
     body.push_str("</dl>\n");
     let request = call.and_then(|call| call.request.as_deref());
     for (name, text) in [(words.checked, checked), (request_title, request)] {
@@ -145,7 +148,7 @@ pub(super) fn question_page(frame: &Frame, held: &Approval) -> Response {
 }
 
 /// The arguments as a form, whole, and behind a click exactly as they are sent.
-fn add_arguments(body: &mut String, words: &Words, arguments: &str) {
+fn add_arguments(body: &mut String, words: &Words, tool: &str, arguments: &str) {
     let members = serde_json::from_str::<Map<String, Value>>(arguments).unwrap_or_default();
     if members.is_empty() && arguments.trim() == "{}" {
         append(body, format_args!("<p>{}</p>\n", words.no_arguments));
@@ -155,7 +158,8 @@ fn add_arguments(body: &mut String, words: &Words, arguments: &str) {
         body.push_str("<dl class=\"arguments\">\n");
         for (name, value) in &members {
             let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            append(body, format_args!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(&shown)));
+            let label = words.argument(tool, name);
+            append(body, format_args!("<dt>{}</dt><dd>{}</dd>\n", escape(&label), escape(&shown)));
         }
         body.push_str("</dl>\n");
     }
@@ -177,11 +181,11 @@ pub(super) fn settled_page(frame: &Frame, status: StatusCode, held: &Approval) -
     let tool = held.question.call().map(|call| &call.tool);
     let about = tool.map(|tool| format!("{} · ", escape(&words.tool(tool)))).unwrap_or_default();
     let mut body = format!(
-        "<p>{about}{} · {} {} · {}</p>\n",
+        "<p>{about}{} · {}{} · {}</p>\n",
         words.answer(answer),
         words.by,
         escape(by),
-        answered_at.in_utc()
+        answered_at.to_utc_string()
     );
     if let Answer::Reject { reason } = answer
         && !reason.is_empty()

@@ -1,14 +1,17 @@
-//! What the page of a link says, in the reader's language.
+//! What the page of a link says, in the reader's language. The words for tools are those of the web page.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use axum::http::{HeaderMap, header};
 use helve_types::{Answer, ApprovalKind, Effect, Language, Notice, OutcomeAnswer};
+use serde::Deserialize;
 
 pub(super) struct Words {
     pub(super) tag: &'static str,
     language: Language,
     /// The other language, in its own name, with its tag.
     pub(super) other: (&'static str, &'static str),
-    tools: [(&'static str, &'static str); 9],
     pub(super) permission: &'static str,
     pub(super) outcome: &'static str,
     pub(super) budget: &'static str,
@@ -34,13 +37,14 @@ pub(super) struct Words {
     pub(super) not_understood: &'static str,
     pub(super) withdrawn: &'static str,
     pub(super) answered: &'static str,
+    /// What stands before the name of a person, with the space that a language wants.
     pub(super) by: &'static str,
     answers: [&'static str; 7],
 }
 
 impl Words {
     /// In the language that the address names, or else in the first of the browser's that there is.
-    pub(super) fn of(headers: &HeaderMap, named: Option<&str>) -> &'static Self {
+    pub(super) fn for_request(headers: &HeaderMap, named: Option<&str>) -> &'static Self {
         match named {
             Some("zh") => return &ZH,
             Some("en") => return &EN,
@@ -62,10 +66,22 @@ impl Words {
 
     /// Tools that come with Helve have a title in each language; others go by their names.
     pub(super) fn tool(&self, name: &str) -> String {
-        match self.tools.iter().find(|(known, _)| *known == name) {
-            Some((_, title)) => format!("{title} ({name})"),
+        match TOOL_WORDS.names.get(name) {
+            Some(title) => format!("{} ({name})", title.text(self.language)),
             None => name.to_owned(),
         }
+    }
+
+    /// What a tool that comes with Helve does.
+    pub(super) fn deed(&self, tool: &str) -> Option<&'static str> {
+        TOOL_WORDS.deeds.get(tool).map(|deed| deed.text(self.language))
+    }
+
+    /// An argument by a name that people would use: from the list, or made of its own name.
+    pub(super) fn argument(&self, tool: &str, name: &str) -> String {
+        let fields = &TOOL_WORDS.fields;
+        let known = fields.get(&format!("{tool}.{name}")).or_else(|| fields.get(name));
+        known.map_or_else(|| label(name), |field| field.text(self.language).to_owned())
     }
 
     pub(super) fn title(&self, kind: ApprovalKind) -> &'static str {
@@ -101,21 +117,59 @@ impl Words {
     }
 }
 
+/// The words for tools and their arguments, in both languages.
+#[derive(Debug, Default, Deserialize)]
+struct ToolWords {
+    names: HashMap<String, Texts>,
+    deeds: HashMap<String, Texts>,
+    /// By the argument's name, or by `tool.argument` where a tool means something else by it.
+    fields: HashMap<String, Texts>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Texts {
+    en: String,
+    zh: String,
+}
+
+impl Texts {
+    fn text(&self, language: Language) -> &str {
+        match language {
+            Language::English => &self.en,
+            Language::Chinese => &self.zh,
+        }
+    }
+}
+
+/// A list that cannot be read is empty, which a test forbids.
+static TOOL_WORDS: LazyLock<ToolWords> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../../../fixtures/tool-words.json")).unwrap_or_default()
+});
+
+/// A name that was written for programs, as people would write it: `reply_to` and `replyTo` are `Reply to`.
+fn label(name: &str) -> String {
+    let mut words = String::new();
+    let mut is_behind_lower = false;
+    for char in name.chars() {
+        if char.is_ascii_uppercase() && is_behind_lower {
+            words.push(' ');
+        }
+        is_behind_lower = char.is_ascii_lowercase() || char.is_ascii_digit();
+        words.push(if matches!(char, '_' | '-' | '.') { ' ' } else { char });
+    }
+    let words: Vec<_> = words.split_whitespace().collect();
+    let words = words.join(" ").to_lowercase();
+    let mut chars = words.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => name.to_owned(),
+    }
+}
+
 const EN: Words = Words {
     tag: "en",
     language: Language::English,
     other: ("zh", "中文"),
-    tools: [
-        ("calculator", "Calculator"),
-        ("time", "Time"),
-        ("search_web", "Web search"),
-        ("save_note", "Save a note"),
-        ("read_output", "Read an output"),
-        ("query_database", "Database"),
-        ("image_gen", "Draw a picture"),
-        ("create_plan", "Make a plan"),
-        ("update_plan", "Change a plan"),
-    ],
     permission: "May this call run?",
     outcome: "Did this call take effect?",
     budget: "May this run spend more?",
@@ -151,7 +205,7 @@ const EN: Words = Words {
     not_understood: "This answer does not fit the question. Open the link and answer there.",
     withdrawn: "The run ended before anybody answered. There is nothing left to decide.",
     answered: "This question is settled",
-    by: "by",
+    by: "by ",
     answers: [
         "allowed",
         "not allowed",
@@ -167,17 +221,6 @@ const ZH: Words = Words {
     tag: "zh-CN",
     language: Language::Chinese,
     other: ("en", "English"),
-    tools: [
-        ("calculator", "计算器"),
-        ("time", "时间"),
-        ("search_web", "网页搜索"),
-        ("save_note", "保存笔记"),
-        ("read_output", "读取输出"),
-        ("query_database", "数据库"),
-        ("image_gen", "画图"),
-        ("create_plan", "新建计划"),
-        ("update_plan", "修改计划"),
-    ],
     permission: "允许这次调用吗？",
     outcome: "这次调用生效了吗？",
     budget: "可以继续花费吗？",
@@ -212,3 +255,32 @@ const ZH: Words = Words {
     by: "答复者：",
     answers: ["已允许", "已拒绝", "由人答复", "已生效", "没有生效", "重新运行", "没有人及时答复"],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_and_arguments_have_the_words_of_the_web_page_in_both_languages() {
+        assert_eq!(EN.tool("save_note"), "Save a note (save_note)");
+        assert_eq!(ZH.tool("get_plan"), "查看计划 (get_plan)");
+        assert_eq!(ZH.tool("send_mail"), "send_mail");
+        assert!(ZH.deed("save_note").unwrap().starts_with("在服务器上保存"));
+        assert_eq!(EN.deed("send_mail"), None);
+        assert_eq!(
+            (EN.argument("save_note", "text"), ZH.argument("save_note", "text")),
+            ("Text".into(), "内容".into())
+        );
+        assert_eq!(ZH.argument("time", "to"), "目标时区");
+        assert_eq!(ZH.argument("send_mail", "to"), "收件人");
+    }
+
+    #[test]
+    fn an_argument_without_words_is_named_as_people_would_write_it() {
+        for (name, label) in
+            [("reply_to", "Reply to"), ("replyTo", "Reply to"), ("_", "_"), ("", ""), ("天气", "天气")]
+        {
+            assert_eq!(EN.argument("send_mail", name), label);
+        }
+    }
+}

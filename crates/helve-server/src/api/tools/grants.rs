@@ -54,7 +54,7 @@ struct GrantView {
 }
 
 impl GrantList {
-    fn of(rows: Vec<ToolGrantRow>) -> Answer<Self> {
+    fn from_rows(rows: Vec<ToolGrantRow>) -> Answer<Self> {
         let views = rows.into_iter().map(|row| GrantView { grant: row.grant, by: row.by, at: row.at.0 });
         Answer(Self { grants: views.collect() })
     }
@@ -66,7 +66,7 @@ async fn list_grants(
 ) -> Result<Answer<GrantList>, Problem> {
     let catalogue = app.runtime.catalogue();
     let tool = catalogue.get(&catalogue.name_of(&address)).ok_or_else(|| Problem::not_found("tool"))?;
-    Ok(GrantList::of(catalogue.grants(tool.name())))
+    Ok(GrantList::from_rows(catalogue.grants(tool.name())))
 }
 
 async fn revoke_grants(
@@ -78,5 +78,5 @@ async fn revoke_grants(
     let catalogue = app.runtime.catalogue();
     let tool = catalogue.get(&catalogue.name_of(&address)).ok_or_else(|| Problem::not_found("tool"))?;
     catalogue.revoke(tool.name(), query.host.as_deref(), &principal.user.0).await?;
-    Ok(GrantList::of(catalogue.grants(tool.name())))
+    Ok(GrantList::from_rows(catalogue.grants(tool.name())))
 }

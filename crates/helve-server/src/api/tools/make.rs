@@ -133,7 +133,7 @@ pub(super) fn may_consent(visitor: Visitor, allow_host: bool) -> Result<(), Prob
     }
     let detail = "`allow_host` counts only in a request from the machine that Helve runs on; send it there, or use `helve tools \
                   add FILE --allow-host`";
-    Err(Problem::new(StatusCode::FORBIDDEN, "not_this_machine", detail).with("field", "allow_host"))
+    Err(Problem::new(StatusCode::FORBIDDEN, "not_this_machine", detail).with_field("field", "allow_host"))
 }
 
 async fn make_one(
@@ -147,7 +147,7 @@ async fn make_one(
     let Some(tool) = listed else {
         return Ok(Answer(CheckedView { hash: definition.hash(), warnings, mapped }).into_response());
     };
-    let view = with_etag(&tool, ToolView::whole(&tool).mapped(mapped));
+    let view = with_etag(&tool, ToolView::whole(&tool).with_mapped_fields(mapped));
     if outcome != ImportOutcome::Created {
         return Ok(view);
     }
@@ -185,7 +185,7 @@ async fn make_many(
     {
         let detail = format!("none of the {refused} rows was accepted; row 1: {first}");
         let views = serde_json::to_value(&views).unwrap_or_default();
-        return Err(Problem::bad_request("bad_rows", detail).with("rows", views));
+        return Err(Problem::bad_request("bad_rows", detail).with_field("rows", views));
     }
     let status = match (refused, options.dry_run) {
         (0, true) => StatusCode::OK,

@@ -157,15 +157,16 @@ impl ToolView {
     pub(super) fn for_everybody(tool: &Listed) -> Self {
         let definition = tool.row.as_ref().map(|row| &row.definition);
         Self {
-            endpoint: definition.map(|tool| EndpointView::with(tool, place_of(&tool.endpoint.url_template))),
+            endpoint: definition
+                .map(|tool| EndpointView::with_url(tool, place_of(&tool.endpoint.url_template))),
             problem: tool.problem.as_ref().map(|_| "it cannot be used now".into()),
             offer: None,
-            ..Self::of(tool)
+            ..Self::from_tool(tool)
         }
     }
 
     /// As those see it who make tools.
-    pub(super) fn of(tool: &Listed) -> Self {
+    pub(super) fn from_tool(tool: &Listed) -> Self {
         let row = tool.row.as_deref();
         let definition = row.map(|row| &row.definition);
         let spec = tool.registered.as_ref().map(|tool| tool.spec());
@@ -183,7 +184,7 @@ impl ToolView {
             source: tool.source.into(),
             kind: definition.map(|tool| tool.kind).unwrap_or_default(),
             category: definition.map(|tool| tool.category.clone().unwrap_or_else(|| CATEGORY.into())),
-            endpoint: definition.map(EndpointView::of),
+            endpoint: definition.map(EndpointView::from_definition),
             parameters: parameters.cloned().unwrap_or_default(),
             effect: effect.unwrap_or(Effect::NonIdempotent),
             tags: spec
@@ -192,9 +193,9 @@ impl ToolView {
                 .cloned()
                 .unwrap_or_default(),
             enabled: tool.is_enabled(),
-            state: State::of(tool),
-            labels: FlowView::of(tool),
-            offer: OfferView::of(tool),
+            state: State::from_tool(tool),
+            labels: FlowView::from_tool(tool),
+            offer: OfferView::from_tool(tool),
             hash: row
                 .map(|row| row.hash.clone())
                 .or(tool.registered.as_ref().map(|tool| tool.version().to_owned()))
@@ -211,14 +212,14 @@ impl ToolView {
     }
 
     /// With what a row of another system was mapped to.
-    pub(super) fn mapped(self, mapped: Vec<String>) -> Self {
+    pub(super) fn with_mapped_fields(self, mapped: Vec<String>) -> Self {
         Self { mapped, ..self }
     }
 
     /// With its definition.
     pub(super) fn whole(tool: &Listed) -> Self {
         let definition = tool.row.as_ref().map(|row| row.definition.clone());
-        Self { definition, ..Self::of(tool) }
+        Self { definition, ..Self::from_tool(tool) }
     }
 }
 
@@ -233,7 +234,7 @@ impl From<ToolSource> for Source {
 }
 
 impl State {
-    fn of(tool: &Listed) -> Self {
+    fn from_tool(tool: &Listed) -> Self {
         match (&tool.problem, tool.is_quarantined(), tool.is_enabled()) {
             (Some(_), ..) => Self::Broken,
             (None, true, _) => Self::Quarantined,
@@ -245,10 +246,10 @@ impl State {
 
 impl FlowView {
     /// What cannot be made does nothing, but what is said of it is shown.
-    fn of(tool: &Listed) -> Self {
+    fn from_tool(tool: &Listed) -> Self {
         let flow = match (&tool.registered, &tool.row) {
             (Some(tool), _) => tool.flow().clone(),
-            (None, Some(row)) => Flow::default().said(&row.definition.labels),
+            (None, Some(row)) => Flow::default().with_terms(&row.definition.labels),
             (None, None) => Flow::default(),
         };
         Self { private: flow.private, untrusted: flow.untrusted, outward: flow.outward, place: flow.place }
@@ -256,7 +257,7 @@ impl FlowView {
 }
 
 impl OfferView {
-    fn of(tool: &Listed) -> Option<Self> {
+    fn from_tool(tool: &Listed) -> Option<Self> {
         let offer = tool.offer.as_ref()?;
         let changes = tool.changes().into_iter();
         Some(Self {
@@ -270,12 +271,12 @@ impl OfferView {
 }
 
 impl EndpointView {
-    fn of(definition: &ToolDefinition) -> Self {
+    fn from_definition(definition: &ToolDefinition) -> Self {
         let url = definition.endpoint.url_template.split(['?', '#']).next().unwrap_or_default();
-        Self::with(definition, url.to_owned())
+        Self::with_url(definition, url.to_owned())
     }
 
-    fn with(definition: &ToolDefinition, url: String) -> Self {
+    fn with_url(definition: &ToolDefinition, url: String) -> Self {
         let endpoint = &definition.endpoint;
         Self {
             method: endpoint.method,
@@ -327,7 +328,7 @@ mod tests {
             "description": "Posts.",
             "endpoint": {"url_template": "https://hooks.example.com/services/T0/B0/canary"},
         }));
-        let world = World::still();
+        let world = World::deterministic();
         let listed = Listed {
             name: "post".into(),
             source: ToolSource::Row,
@@ -342,7 +343,7 @@ mod tests {
         assert_eq!(plain["problem"], "it cannot be used now");
         assert_eq!(plain["endpoint"]["url"], "https://hooks.example.com");
         assert!(!plain.to_string().contains("payroll") && !plain.to_string().contains("canary"), "{plain}");
-        let whole = json!(ToolView::of(&listed));
+        let whole = json!(ToolView::from_tool(&listed));
         assert_eq!(whole["problem"], "`endpoint.auth.secret`: known: payroll, crm");
         assert_eq!(whole["endpoint"]["url"], "https://hooks.example.com/services/T0/B0/canary");
     }

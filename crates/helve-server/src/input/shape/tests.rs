@@ -8,7 +8,7 @@ use super::*;
 
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct Order {
+struct Purchase {
     name: String,
     count: Option<u32>,
     #[serde(default)]
@@ -69,7 +69,7 @@ fn what_does_not_fit_is_told_by_its_path_in_the_words_of_json() {
             "?parts[0].Size ~size; ?parts[0].colour",
         ),
     ] {
-        assert_eq!(told::<Order>(value.clone()), expected, "{value}");
+        assert_eq!(told::<Purchase>(value.clone()), expected, "{value}");
     }
 }
 
@@ -99,7 +99,7 @@ fn the_fields_of_an_answer_are_those_of_its_decision() {
 fn a_crowd_of_unknown_fields_with_long_names_is_cut() {
     let fields: Map<String, Value> =
         (0..1_000).map(|n| (format!("{}{n}", "x".repeat(10_000)), json!(1))).collect();
-    let findings = compare(&schema_of::<Order>(), &Value::Object(fields));
+    let findings = compare(&schema_of::<Purchase>(), &Value::Object(fields));
     assert_eq!(findings.unknown.len(), UNKNOWN_MAX);
     assert!(findings.unknown.iter().all(|unknown| unknown.field.len() < 100));
 }

@@ -67,7 +67,7 @@ pub(super) async fn read_answer(app: &App, started: Started) -> Result<AgentAnsw
             Fact::TextFinished { text, .. } => add(&mut whole.content, text),
             Fact::ReasoningFinished { text, .. } => add(&mut whole.thinking, text),
             fact @ (Fact::StepFinished { .. } | Fact::StepRestarted { .. }) => {
-                whole.spent = whole.spent.plus(Spent::of(fact).unwrap_or_default());
+                whole.spent = whole.spent.plus(Spent::from_fact(fact).unwrap_or_default());
             }
             Fact::ToolRequested { call, tool, .. } => whole.tools.push(AgentToolView {
                 call: Some(call.clone()),

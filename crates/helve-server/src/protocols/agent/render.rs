@@ -120,7 +120,7 @@ impl Render for AgentRender {
         self.sent = self.text.text().len();
     }
 
-    fn failed(&mut self, error: StoreError, out: &mut Vec<u8>) {
+    fn render_error(&mut self, error: StoreError, out: &mut Vec<u8>) {
         write_value(out, &json!({"error": Problem::from(error).to_json()}));
         out.extend_from_slice(DONE);
     }

@@ -22,7 +22,7 @@ pub(super) struct ChatRender {
     conversation: Option<ConversationId>,
     text: AccumulatedText,
     thinking: AccumulatedText,
-    calls: Vec<Call>,
+    calls: Vec<RenderedCall>,
     progress: ToolProgress,
     /// What a client that keeps the history has to add to it.
     new_messages: NewMessages,
@@ -31,7 +31,7 @@ pub(super) struct ChatRender {
     calls_in: CallFormat,
 }
 
-struct Call {
+struct RenderedCall {
     id: CallId,
     tool: String,
     arguments: String,
@@ -87,7 +87,7 @@ impl ChatRender {
                 self.text.end_step();
                 self.thinking.end_step();
             }
-            Fact::ToolRequested { call, tool, arguments, .. } => self.calls.push(Call {
+            Fact::ToolRequested { call, tool, arguments, .. } => self.calls.push(RenderedCall {
                 id: call.clone(),
                 tool: tool.clone(),
                 arguments: arguments.clone(),
@@ -133,7 +133,7 @@ impl ChatRender {
             }
             Fact::RunFailed { code, message } => self.error(code, message, out),
             Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
-            Fact::RunFinished { ending } => self.ended(*ending, out),
+            Fact::RunFinished { ending } => self.render_ending(*ending, out),
             _ => {}
         }
     }
@@ -151,7 +151,7 @@ impl ChatRender {
     }
 
     /// An answer needs no more words; any other ending says why there is no more.
-    fn ended(&mut self, ending: Ending, out: &mut Vec<u8>) {
+    fn render_ending(&mut self, ending: Ending, out: &mut Vec<u8>) {
         self.flush(out);
         if ending == Ending::ClientTools {
             let calls = self.client_calls();
@@ -170,7 +170,7 @@ impl ChatRender {
     }
 
     fn client_calls(&self) -> Vec<Value> {
-        let call = |held: &Call| {
+        let call = |held: &RenderedCall| {
             json!({
                 "id": held.id,
                 "type": "function",
@@ -239,7 +239,7 @@ impl Render for ChatRender {
         }
     }
 
-    fn failed(&mut self, error: StoreError, out: &mut Vec<u8>) {
+    fn render_error(&mut self, error: StoreError, out: &mut Vec<u8>) {
         self.send(json!({"error": Problem::from(error).to_json()}), out);
         out.extend_from_slice(DONE);
     }

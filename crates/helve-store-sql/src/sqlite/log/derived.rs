@@ -50,7 +50,7 @@ pub(crate) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -
         }
         _ => {}
     }
-    if let Some(spent) = Spent::of(fact) {
+    if let Some(spent) = Spent::from_fact(fact) {
         add_spent(connection, run, &spent)?;
     }
     add_used(connection, run, recorded)?;
@@ -140,7 +140,7 @@ fn change_call(
                 Some(Failure { kind, message, .. }) => {
                     end_badly(connection, run, call, *state, Some(*kind), message)
                 }
-                // A call that nobody knew about may turn out well.
+                // A call whose outcome was unknown may turn out well.
                 None => execute(
                     connection,
                     "UPDATE tool_calls SET bad_end = NULL, failure = NULL, problem = NULL

@@ -134,12 +134,12 @@ fn free_conversation(connection: &Connection, new: &NewRun, id: ConversationId) 
 }
 
 pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), StoreError> {
-    let fenced = || StoreError::Fenced(batch.run);
+    let fenced = || StoreError::Fenced(batch.writer.run);
     let (conversation, last_seq) = owned_run(connection, batch)?.ok_or_else(fenced)?;
     // The commit of an earlier try may have gone through although we were told that it failed.
     let known = batch.events.partition_point(|recorded| recorded.event.seq <= last_seq);
     let (known, new) = batch.events.split_at(known);
-    if !are_kept(connection, batch.run, known)? {
+    if !are_kept(connection, batch.writer.run, known)? {
         return Err(fenced());
     }
     let Some(first_new) = new.first() else {
@@ -157,14 +157,14 @@ pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
     }
 
     for recorded in new {
-        keep_event(connection, batch.run, recorded)?;
-        derive(connection, batch.run, recorded)?;
+        keep_event(connection, batch.writer.run, recorded)?;
+        derive(connection, batch.writer.run, recorded)?;
     }
-    for whole in &batch.wholes {
+    for output in &batch.full_outputs {
         execute(
             connection,
             "INSERT OR REPLACE INTO outputs (run, call, text) VALUES (?1, ?2, ?3)",
-            params![batch.run.0.as_bytes(), whole.call.to_string(), whole.text],
+            params![batch.writer.run.0.as_bytes(), output.call.to_string(), output.text],
         )?;
     }
     shares::grow(connection, batch, new.iter().map(|recorded| recorded.json.len()).sum())?;
@@ -175,9 +175,9 @@ pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
     }
     match batch.state {
         Some(state) => {
-            enter_state(connection, batch.run, state, at)?;
+            enter_state(connection, batch.writer.run, state, at)?;
             match conversation.filter(|_| state.is_final()) {
-                Some(conversation) => free(connection, conversation, batch.run),
+                Some(conversation) => free(connection, conversation, batch.writer.run),
                 None => Ok(()),
             }
         }
@@ -204,7 +204,7 @@ fn owned_run(
         connection,
         "SELECT conversation, (SELECT max(seq) FROM run_events WHERE run = ?1) AS last_seq
          FROM runs WHERE id = ?1 AND epoch = ?2",
-        params![batch.run.0.as_bytes(), batch.epoch],
+        params![batch.writer.run.0.as_bytes(), batch.writer.epoch],
         |row| {
             let conversation =
                 crate::sqlite::columns::optional_id_column(row, "conversation", ConversationId)?;

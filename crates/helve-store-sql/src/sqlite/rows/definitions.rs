@@ -169,7 +169,7 @@ mod tests {
         let row = RowRecord {
             kind: KIND,
             name: "hello".into(),
-            id: World::still().row_id(),
+            id: World::deterministic().row_id(),
             version: 0,
             hash: "h".into(),
             enabled: true,

@@ -38,7 +38,7 @@ pub(crate) fn keep(
                 agent: &agent,
                 conversation: optional_id_column(row, "conversation", ConversationId)?,
             };
-            Ok(Allowance::said(answer, &question, &of, by, at))
+            Ok(Allowance::from_answer(answer, &question, &of, by, at))
         },
     )?;
     let Some(said) = said.flatten() else { return Ok(()) };
@@ -62,7 +62,7 @@ pub(crate) fn keep(
             said.expires_at.0,
         ],
     )?;
-    tokens::audit(connection, &said.made())
+    tokens::audit(connection, &said.audit_entry())
 }
 
 pub(crate) fn list(

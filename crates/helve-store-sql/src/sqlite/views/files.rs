@@ -15,7 +15,7 @@ pub(crate) fn keep(connection: &Connection, batch: &Append, at: Timestamp) -> Re
             "INSERT OR IGNORE INTO files (run, id, call, name, media_type, bytes, at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
-                batch.run.0.as_bytes(),
+                batch.writer.run.0.as_bytes(),
                 file.id,
                 file.call.to_string(),
                 file.name,

@@ -30,13 +30,13 @@ pub(crate) fn begin(connection: &Connection, new: &NewRun) -> Result<(), StoreEr
 
 /// Counts what is kept of a batch; `events` are its new ones alone.
 pub(crate) fn grow(connection: &Connection, batch: &Append, events: usize) -> Result<(), StoreError> {
-    let wholes: usize = batch.wholes.iter().map(|whole| whole.text.len()).sum();
+    let full_outputs: usize = batch.full_outputs.iter().map(|output| output.text.len()).sum();
     let files: usize = batch.files.iter().map(|file| file.bytes.len()).sum();
     let message = batch.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
     execute(
         connection,
         "UPDATE run_bytes SET bytes = bytes + ?2 WHERE user = (SELECT user FROM runs WHERE id = ?1) AND run = ?1",
-        params![batch.run.0.as_bytes(), counted(events + wholes + files + message)],
+        params![batch.writer.run.0.as_bytes(), counted(events + full_outputs + files + message)],
     )?;
     Ok(())
 }

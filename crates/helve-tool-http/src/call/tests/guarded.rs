@@ -11,7 +11,7 @@ use super::*;
 
 /// The outcome of each call, how often the server was asked, and how the breaker stands then.
 async fn check(server: &TestHttpServer, path: &str, changes: Value, calls: u32, expected: Expect) {
-    let world = World::still();
+    let world = World::deterministic();
     let store = Arc::new(MemoryStore::new());
     let actor = Actor { world: world.clone(), ..Actor::new(store.clone(), "mei") };
     let started = actor.start(actor.new_conversation(), "go").await;

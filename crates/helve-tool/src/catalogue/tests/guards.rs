@@ -22,7 +22,7 @@ async fn limited(per_minute: &Arc<AtomicU32>) -> Catalogue {
         let breaker = Some(BreakerSettings { failures_in_row: 1, ..BreakerSettings::default() });
         Guards { limits: Limits { tool: Some(limit), user: Some(limit) }, breaker, ..guards }
     });
-    let catalogue = new_shop().await.catalogue.guarding(overrides);
+    let catalogue = new_shop().await.catalogue.with_guard_overrides(overrides);
     catalogue.create(weather("https://a.example/{city}"), "mei").await.unwrap();
     catalogue
 }

@@ -92,7 +92,7 @@ fn one_row_a_list_and_lines_are_read_up_to_a_thousand() {
 
 /// A catalogue whose tools reach `localhost` only with consent.
 fn careful(store: &Arc<MemoryStore>) -> Catalogue {
-    let world = World::still();
+    let world = World::deterministic();
     let maker: ToolBuilder = Arc::new(|definition, grants| {
         if definition.endpoint.url_template.contains("localhost") && grants.hosts().next().is_none() {
             let refused = DefinitionError::new("endpoint.url_template", "it is on this machine");

@@ -147,7 +147,7 @@ async fn two_tools_whose_names_could_be_taken_for_each_other_are_not_both_there(
     let refused = offer("openapi:evil", "RеadFile").await.err();
     assert!(matches!(refused, Some(CatalogueError::Definition(_))), "{refused:?}");
     let registry = shop.catalogue.registry();
-    let world = World::still();
+    let world = World::deterministic();
     let twin = registry.register(built_in("Time", Effect::Read), Guards::default(), &world).err();
     assert!(matches!(twin, Some(crate::RegistryError::LooksLike { .. })), "{twin:?}");
 }

@@ -289,7 +289,7 @@ async fn files_and_title_are_seen_and_changed_with_the_rest() {
                 bytes: name.as_bytes().to_vec(),
             };
             let files = vec![file("plan.txt"), file("names.txt")];
-            Box::pin(async { Ok(ToolOutput { files, ..ToolOutput::text("drawn").titled("for Mei") }) })
+            Box::pin(async { Ok(ToolOutput { files, ..ToolOutput::text("drawn").with_title("for Mei") }) })
         })
     };
     let names = |outcome: &Outcome| match outcome {
@@ -451,7 +451,7 @@ impl Hook for Wordy {
 async fn a_system_prompt_of_more_than_a_mebibyte_is_a_failure_of_the_hook() {
     let user = helve_types::UserId("mei".into());
     let question = crate::HookQuestion {
-        run: helve_types::World::still().run_id(),
+        run: helve_types::World::deterministic().run_id(),
         conversation: None,
         agent: "default",
         user: &user,
@@ -469,4 +469,33 @@ async fn a_system_prompt_of_more_than_a_mebibyte_is_a_failure_of_the_hook() {
 
 fn again() -> helve_types::Reason {
     helve_types::Reason::new("again", helve_types::Notice::asks_after_circle())
+}
+
+#[tokio::test]
+async fn a_call_is_read_early_unless_a_hook_concerns_its_tool_and_agent() {
+    let mut lab = Lab::new().await;
+    lab.tool(spec("look", Effect::Read), Guards::default(), says("seen"));
+    let call = lab.call("look", r#"{"q": "x"}"#);
+    let about = |points: &[HookPoint], tools: &[&str], agents: &[&str]| HookSettings {
+        points: points.to_vec(),
+        tools: tools.iter().map(|tool| (*tool).into()).collect(),
+        agents: agents.iter().map(|agent| (*agent).into()).collect(),
+        ..settings("guard", OnFailure::Refuse)
+    };
+    let calls = [HookPoint::BeforeCall, HookPoint::AfterCall];
+    let cases = [
+        (about(&calls, &[], &[]), false),
+        (about(&[HookPoint::BeforeCall], &["lo*"], &["default"]), false),
+        (about(&[HookPoint::AfterCall], &["look"], &[]), false),
+        (about(&calls, &["send"], &[]), true),
+        (about(&calls, &[], &["writer"]), true),
+        (about(&[HookPoint::SystemPrompt, HookPoint::BeforeStep], &[], &[]), true),
+    ];
+    for (settings, is_read) in cases {
+        let shown = format!("{settings:?}");
+        let hook = before(|_| Ok(HookReply::Nothing));
+        lab.hooks = Arc::new(Hooks::new().with_hook(settings, hook));
+        let early = lab.pipeline().read_early(&call, &lab.context(&call)).await;
+        assert_eq!(early.is_some(), is_read, "{shown}");
+    }
 }

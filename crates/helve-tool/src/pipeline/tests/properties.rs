@@ -129,10 +129,10 @@ proptest! {
         paused(async {
             let lab = Lab::new().await;
             let sent: Arc<Mutex<Vec<Instant>>> = Arc::default();
-            let (times, fates) = (sent.clone(), calls.clone());
+            let (times, scripts) = (sent.clone(), calls.clone());
             let behaviour: Behaviour = Box::new(move |n| {
                 times.lock().unwrap().push(Instant::now());
-                let fails = fates[n as usize % fates.len()].1;
+                let fails = scripts[n as usize % scripts.len()].1;
                 Box::pin(async move {
                     if fails { Err(ToolError::NotSent("no".into())) } else { Ok(ToolOutput::text("found")) }
                 })
@@ -162,9 +162,9 @@ proptest! {
     ) {
         paused(async {
             let lab = Lab::new().await;
-            let fates = calls.clone();
+            let scripts = calls.clone();
             let behaviour: Behaviour = Box::new(move |n| {
-                let (_, works, _, fails) = fates[n as usize % fates.len()];
+                let (_, works, _, fails) = scripts[n as usize % scripts.len()];
                 Box::pin(async move {
                     tokio::time::sleep(Duration::from_secs(works)).await;
                     if fails { Err(ToolError::Ailing("down".into())) } else { Ok(ToolOutput::text("up")) }

@@ -33,7 +33,7 @@ pub(super) async fn all(examined: &Examined) -> Vec<Finding> {
     let default = examined.runtime.models().default_name();
     let mut findings = vec![];
     for (model, listing) in models.iter().zip(listings) {
-        let asked = Asked {
+        let asked = ProbedModel {
             name: model.name(),
             model: model.vendor_model(),
             host: host(model),
@@ -76,7 +76,7 @@ pub(super) async fn all(examined: &Examined) -> Vec<Finding> {
 }
 
 /// A model whose server was asked.
-struct Asked<'a> {
+struct ProbedModel<'a> {
     name: &'a str,
     /// What the vendor calls it; empty where the first one is taken.
     model: &'a str,
@@ -88,7 +88,7 @@ struct Asked<'a> {
     is_default: bool,
 }
 
-impl Asked<'_> {
+impl ProbedModel<'_> {
     fn finding(&self, listed: Result<Option<Listing>, ModelError>) -> Finding {
         let Self { model, host, .. } = *self;
         match listed {
@@ -227,7 +227,7 @@ mod tests {
         is_ollama: bool,
         listed: Result<Option<Listing>, ModelError>,
     ) -> String {
-        let asked = Asked {
+        let asked = ProbedModel {
             name: "m",
             model,
             host: "gpu:1",

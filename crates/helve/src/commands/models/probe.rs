@@ -70,7 +70,7 @@ pub(super) fn in_words(profile: &ModelProfile) -> String {
         input_tokens = used.input_tokens,
         output_tokens = used.output_tokens
     );
-    line(&tr!("asked"), &cost);
+    line(&tr!("cost"), &cost);
     text
 }
 

@@ -73,7 +73,7 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
                 None => tr!("about the run"),
             };
             (
-                tr!("asked"),
+                tr!("question"),
                 Words::Line(format!(
                     "{} {what}: {}",
                     question.approval,

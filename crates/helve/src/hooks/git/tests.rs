@@ -57,7 +57,7 @@ async fn a_snapshot_has_changed_and_untracked_files_and_leaves_index_and_head_al
         (std::fs::read(top.join(".git/index")).unwrap(), head, git(top, &["branch", "--list"]))
     };
     let before = state();
-    let run = World::still().run_id();
+    let run = World::deterministic().run_id();
     let id = take(top, 9, run, 3).await.unwrap();
     assert_eq!(state(), before);
     assert_eq!(git(top, &["rev-parse", &format!("refs/helve/{run}/3/after")]), id);
@@ -70,7 +70,7 @@ async fn a_snapshot_has_changed_and_untracked_files_and_leaves_index_and_head_al
 async fn a_repository_without_a_commit_is_kept_and_only_the_last_snapshots_of_a_run_keep_their_refs() {
     let kept = repository();
     std::fs::write(kept.path().join("a"), "a").unwrap();
-    let run = World::still().run_id();
+    let run = World::deterministic().run_id();
     for step in [1, 2, 9, 10] {
         take(kept.path(), 2, run, step).await.unwrap();
     }
@@ -80,7 +80,7 @@ async fn a_repository_without_a_commit_is_kept_and_only_the_last_snapshots_of_a_
 
 #[tokio::test]
 async fn a_directory_in_a_work_tree_or_outside_of_one_is_no_repository() {
-    let (kept, run) = (repository(), World::still().run_id());
+    let (kept, run) = (repository(), World::deterministic().run_id());
     let inner = kept.path().join("inner");
     std::fs::create_dir(&inner).unwrap();
     for directory in [inner, tempfile::tempdir().unwrap().keep()] {
@@ -100,7 +100,7 @@ async fn programs_that_the_repository_names_are_not_started() {
     git(top, &["config", "filter.x.required", "true"]);
     std::fs::write(top.join(".gitattributes"), "* filter=x\n").unwrap();
     std::fs::write(top.join("a"), "as it stands").unwrap();
-    let id = take(top, 9, World::still().run_id(), 1).await.unwrap();
+    let id = take(top, 9, World::deterministic().run_id(), 1).await.unwrap();
     assert_eq!(git(top, &["show", &format!("{id}:a")]), "as it stands");
     assert!(!top.join(".git/started").exists());
 }
@@ -115,7 +115,7 @@ async fn the_commands_of_the_guide_list_compare_restore_and_delete_snapshots() {
     write("deleted", "1");
     std::fs::create_dir_all(top.join("path/of")).unwrap();
     write("path/of/file", "1");
-    let run = World::still().run_id();
+    let run = World::deterministic().run_id();
     take(top, 9, run, 1).await.unwrap();
     write("changed", "2");
     let id = take(top, 9, run, 2).await.unwrap();

@@ -133,6 +133,7 @@ pub(super) const TEXTS: Texts = &[
     ("state", "状态"),
     ("run", "运行"),
     ("{run} of {user}", "{run}，用户 {user}"),
+    ("cost", "用量"),
     ("asked", "提出时间"),
     ("expires", "过期时间"),
     ("asks", "问题"),

@@ -18,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::outside::{Asked, Outside, Reply};
+use crate::outside::{Outside, ReceivedRequest, Reply};
 use crate::scratch;
 use crate::serving::Served;
 
@@ -99,8 +99,9 @@ fn as_ollama(say: &Say) -> Reply {
 
 /// The bodies that a model was asked with.
 fn questions(model: &Outside) -> Vec<Value> {
-    let is_question =
-        |asked: &&Asked| asked.path.ends_with("/chat/completions") || asked.path.ends_with("/api/chat");
+    let is_question = |asked: &&ReceivedRequest| {
+        asked.path.ends_with("/chat/completions") || asked.path.ends_with("/api/chat")
+    };
     model
         .asked()
         .iter()

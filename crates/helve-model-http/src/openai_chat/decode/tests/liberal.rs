@@ -18,6 +18,7 @@ fn one_index_with_two_ids_is_two_calls() {
             complete 0
             call 1 b g
             arguments 1 {}
+            complete 1
             finished Stop
         "#]],
     );
@@ -39,6 +40,7 @@ fn a_missing_index_and_an_object_for_arguments_are_understood() {
             call 1 - g
             arguments 1 {"y"
             arguments 1 :2}
+            complete 1
             finished ToolCalls
         "#]],
     );
@@ -55,6 +57,7 @@ fn an_empty_name_and_id_repeated_in_each_piece_change_nothing() {
         expect![[r#"
             call 0 a f
             arguments 0 {}
+            complete 0
             finished ToolCalls
         "#]],
     );
@@ -107,6 +110,7 @@ fn a_call_that_is_said_to_be_whole_but_is_cut_is_cut() {
             arguments 0 {x}
             complete 0
             call 1 b g
+            complete 1
             finished ToolCalls
         "#]],
     );
@@ -126,6 +130,7 @@ fn whole_calls_in_one_piece_and_arguments_before_the_name_are_understood() {
             complete 0
             call 1 b g
             arguments 1 {}
+            complete 1
             finished Stop
         "#]],
     );
@@ -333,6 +338,26 @@ fn arguments_are_passed_on_with_what_they_say_twice() {
         expect![[r#"
             call 0 a f
             arguments 0 {"x":1,"x":2}
+            complete 0
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_is_complete_at_the_finish_reason_and_only_once() {
+    check(
+        r#"
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}
+        {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}
+        {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}
+        {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {}
+            complete 0
+            usage 7 3 cached 0 reasoning 0
             finished ToolCalls
         "#]],
     );
