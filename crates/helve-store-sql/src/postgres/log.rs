@@ -5,7 +5,7 @@ pub(super) mod journal;
 pub(super) mod setups;
 
 use helve_store::{
-    Append, Claimed, IdempotencyKey, Log, NewRun, Opened, Recorded, Scope, StoreFuture, Urgency,
+    Append, Claimed, IdempotencyKey, Log, NewRun, Opened, Recorded, RunWriter, Scope, StoreFuture, Urgency,
 };
 use helve_types::{ConversationId, RunId, Timestamp, UserId};
 
@@ -38,14 +38,15 @@ impl Log for PostgresStore {
     }
 
     fn append(&self, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
-        let Append { run, epoch, events, state, message, wholes, files, on_commit } = batch;
+        let Append { events, state, message, full_outputs, files, writer, .. } = batch;
+        let RunWriter { run, epoch, on_commit } = writer;
         let kept = events.clone();
         // `Sync`, which what publishes need not be.
         let on_commit = std::sync::Mutex::new(on_commit);
         self.write(
             urgency,
             None,
-            Batch { run, epoch, events, state, message, wholes, files },
+            Batch { run, epoch, events, state, message, full_outputs, files },
             |db, batch| Box::pin(journal::append(db, batch)),
             move |()| {
                 let publish = on_commit.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

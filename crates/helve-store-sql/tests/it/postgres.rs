@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use helve_store::{Append, AuditEntry, Place, RowKind, Store, StoreError, Urgency, Wakeup, Whole};
+use helve_store::{
+    Append, AuditEntry, FullOutput, Place, RowKind, RunWriter, Store, StoreError, Urgency, Wakeup,
+};
 use helve_store_contract::Actor;
 use helve_store_sql::{DataDir, PostgresError, PostgresSettings, PostgresStore};
 use helve_types::{CallId, Fact, PartId, Timestamp};
@@ -155,14 +157,13 @@ async fn a_store_whose_connections_were_cut_goes_on() {
         // Whoever records tries again what could not be written.
         loop {
             let again = Append {
-                run: run.run,
-                epoch: run.epoch,
                 events: events.clone(),
+                at: None,
                 state: None,
                 message: None,
-                wholes: vec![],
+                full_outputs: vec![],
                 files: vec![],
-                on_commit: None,
+                writer: RunWriter { run: run.run, epoch: run.epoch, on_commit: None },
             };
             match store.append(again, Urgency::Now).await {
                 Ok(()) => break,
@@ -206,7 +207,7 @@ async fn text_with_a_character_that_the_server_cannot_hold_is_kept() {
         repairs: vec![],
     };
     let mut batch = mei.batch(&mut run, vec![requested]);
-    batch.wholes = vec![Whole { call: call.clone(), text: "out\0put".into() }];
+    batch.full_outputs = vec![FullOutput { call: call.clone(), text: "out\0put".into() }];
     store.append(batch, Urgency::Now).await.unwrap();
     assert_eq!(store.whole_output(call).await.unwrap(), "out\0put");
     assert_eq!(store.calls(run.run).await.unwrap()[0].call.name, "a\u{FFFD}b");

@@ -37,7 +37,7 @@ pub(super) async fn derive(db: &Db<'_>, run: RunId, recorded: &Recorded) -> Resu
         }
         _ => {}
     }
-    if let Some(spent) = Spent::of(fact) {
+    if let Some(spent) = Spent::from_fact(fact) {
         add_spent(db, run, &spent).await?;
     }
     add_used(db, run, recorded).await?;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use helve_store::{IdempotencyKey, KeptFile, NewRun, Place, Recorded, StoreError, Whole};
+use helve_store::{FullOutput, IdempotencyKey, KeptFile, NewRun, Place, Recorded, StoreError};
 use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp, UserId};
 use uuid::Uuid;
 
@@ -39,7 +39,7 @@ pub(in crate::postgres) struct Batch {
     pub(in crate::postgres) events: Vec<Arc<Recorded>>,
     pub(in crate::postgres) state: Option<RunState>,
     pub(in crate::postgres) message: Option<Message>,
-    pub(in crate::postgres) wholes: Vec<Whole>,
+    pub(in crate::postgres) full_outputs: Vec<FullOutput>,
     pub(in crate::postgres) files: Vec<KeptFile>,
 }
 
@@ -174,11 +174,11 @@ pub(super) async fn append(db: &Db<'_>, batch: &Batch) -> Result<(), StoreError>
     for recorded in new {
         derive(db, batch.run, recorded).await?;
     }
-    for whole in &batch.wholes {
+    for output in &batch.full_outputs {
         db.execute(
             "INSERT INTO outputs (run, call, text) VALUES ($1, $2, $3)
              ON CONFLICT (run, call) DO UPDATE SET text = excluded.text",
-            &[&batch.run.0, &whole.call.to_string(), &whole.text.as_bytes()],
+            &[&batch.run.0, &output.call.to_string(), &output.text.as_bytes()],
         )
         .await?;
     }

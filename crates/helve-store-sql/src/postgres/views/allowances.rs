@@ -49,7 +49,7 @@ pub(in crate::postgres) async fn keep(
         ],
     )
     .await?;
-    tokens::audit(db, &said.made()).await
+    tokens::audit(db, &said.audit_entry()).await
 }
 
 fn said(row: &Row, answer: &Answer, by: &str, at: Timestamp) -> Result<Option<Allowance>, StoreError> {
@@ -60,7 +60,7 @@ fn said(row: &Row, answer: &Answer, by: &str, at: Timestamp) -> Result<Option<Al
         agent: column(row, "agent")?,
         conversation: column::<Option<Uuid>>(row, "conversation")?.map(ConversationId),
     };
-    Ok(Allowance::said(answer, &question, &of, by, at))
+    Ok(Allowance::from_answer(answer, &question, &of, by, at))
 }
 
 pub(super) async fn list(

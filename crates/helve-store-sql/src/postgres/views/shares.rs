@@ -24,12 +24,12 @@ pub(in crate::postgres) async fn begin(db: &Db<'_>, new: &NewRun) -> Result<(), 
 
 /// Counts what is kept of a batch; `events` are its new ones alone.
 pub(in crate::postgres) async fn grow(db: &Db<'_>, batch: &Batch, events: usize) -> Result<(), StoreError> {
-    let wholes: usize = batch.wholes.iter().map(|whole| whole.text.len()).sum();
+    let full_outputs: usize = batch.full_outputs.iter().map(|output| output.text.len()).sum();
     let files: usize = batch.files.iter().map(|file| file.bytes.len()).sum();
     let message = batch.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
     let sql = "UPDATE run_bytes SET bytes = bytes + $2
                WHERE user_id = (SELECT user_id FROM runs WHERE id = $1) AND run = $1";
-    db.execute(sql, &[&batch.run.0, &int(events + wholes + files + message)]).await.map(drop)
+    db.execute(sql, &[&batch.run.0, &int(events + full_outputs + files + message)]).await.map(drop)
 }
 
 /// Gives back what the runs of a conversation took up.
