@@ -69,7 +69,7 @@ impl Waker {
     }
 }
 
-pub(super) struct Listener {
+pub(super) struct WakeupListener {
     waker: Waker,
     bus: LocalBus,
     is_server: bool,
@@ -89,7 +89,7 @@ impl Drop for Line {
     }
 }
 
-impl Listener {
+impl WakeupListener {
     pub(super) async fn open(settings: &PostgresSettings, is_server: bool) -> Result<Self, PostgresError> {
         let place = settings.to_string();
         let unusable = |problem| PostgresError::Unusable { place: place.clone(), problem };
@@ -122,7 +122,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for WakeupListener {
     fn drop(&mut self) {
         self.task.abort();
     }

@@ -9,7 +9,7 @@ use helve_store::{
 };
 use helve_types::{ConversationId, RunId, Timestamp, UserId};
 
-use self::journal::{Batch, ClaimedRow, OpenedRow};
+use self::journal::{Batch, ClaimedRow};
 use super::PostgresStore;
 use super::views::{conversations, runs};
 
@@ -17,15 +17,9 @@ impl Log for PostgresStore {
     fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened> {
         let conversation = new.place.conversation();
         let written = self.write_now(new, |db, new| Box::pin(journal::open_run(db, new)));
-        Box::pin(async move {
-            match written.await? {
-                OpenedRow::New { epoch, before } => {
-                    let history = self.history(conversation, before).await?;
-                    Ok(Opened::New { epoch, history })
-                }
-                OpenedRow::Replayed { run } => Ok(Opened::Replayed { run }),
-            }
-        })
+        Box::pin(
+            async move { written.await?.with_history(|before| self.history(conversation, before)).await },
+        )
     }
 
     fn run_of_key(

@@ -16,7 +16,7 @@ pub(crate) const POSTGRES: &[Migration] = &[Migration {
 }];
 
 /// What a database promises, and how it was left.
-pub(super) struct Found {
+pub(super) struct ServerState {
     pub(super) was_closed: bool,
     pub(super) durability_problem: Option<String>,
 }
@@ -95,7 +95,10 @@ async fn refuse_unfit(transaction: &Transaction<'_>, place: &str) -> Result<(), 
 }
 
 /// How the database was left; from now on it counts as not closed if a server opens it.
-pub(super) async fn look(connection: &Object, is_server: bool) -> Result<Found, tokio_postgres::Error> {
+pub(super) async fn inspect_server(
+    connection: &Object,
+    is_server: bool,
+) -> Result<ServerState, tokio_postgres::Error> {
     let row = connection
         .query_one(
             "SELECT coalesce((SELECT value FROM settings WHERE name = 'closed'), 'yes') = 'yes',
@@ -112,7 +115,7 @@ pub(super) async fn look(connection: &Object, is_server: bool) -> Result<Found, 
     let off: Vec<&str> = off.into_iter().filter_map(|(name, is_off)| is_off.then_some(name)).collect();
     let durability_problem =
         (!off.is_empty()).then(|| format!("PostgreSQL runs with {} = off", off.join(" = off and ")));
-    Ok(Found { was_closed: row.try_get(0)?, durability_problem })
+    Ok(ServerState { was_closed: row.try_get(0)?, durability_problem })
 }
 
 pub(super) async fn set_closed(db: &Db<'_>, closed: bool) -> Result<(), StoreError> {

@@ -19,7 +19,7 @@ use helve_store::{Store, StoreError, StoreFuture, Urgency, Wakeup};
 use helve_types::{ConversationId, Message, Timestamp};
 use tokio::task::JoinHandle;
 
-use self::bus::Listener;
+use self::bus::WakeupListener;
 use self::columns::{Db, describe};
 #[cfg(test)]
 pub(crate) use self::migrate::POSTGRES;
@@ -70,7 +70,7 @@ pub struct PostgresStore {
     writer: Mutex<Option<Writer>>,
     task: Mutex<Option<JoinHandle<()>>>,
     readers: Readers,
-    listener: Listener,
+    listener: WakeupListener,
     was_closed: bool,
     durability_problem: Option<String>,
     _dir: DataDir,
@@ -87,12 +87,14 @@ impl PostgresStore {
         let place = settings.to_string();
         let unusable = |problem| PostgresError::Unusable { place: place.clone(), problem };
         // The lock comes first: a server that must not start changes nothing.
-        let listener = Listener::open(settings, dir.is_held()).await?;
+        let listener = WakeupListener::open(settings, dir.is_held()).await?;
         let writers = settings.pool(1).map_err(unusable)?;
         let found = {
             let mut connection = writers.get().await.map_err(|error| unusable(problem_of(&error)))?;
             migrate::migrate(&mut connection, &place, now.0).await?;
-            migrate::look(&connection, dir.is_held()).await.map_err(|error| unusable(describe(&error)))?
+            migrate::inspect_server(&connection, dir.is_held())
+                .await
+                .map_err(|error| unusable(describe(&error)))?
         };
         let readers = Readers::new(settings.pool(readers::READERS_MAX).map_err(unusable)?);
         let (writer, task) = Writer::spawn(writers);

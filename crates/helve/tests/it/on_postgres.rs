@@ -57,10 +57,9 @@ fn a_call_that_is_finished_is_not_repeated_by_the_server_after_a_kill() {
     let Some(url) = database() else { return };
     let awake = Arc::new(AtomicBool::new(false));
     let switch = awake.clone();
-    let service = Outside::new(|_| Reply::new(200, "application/json", "{\"sent\": true}"));
-    let model = Outside::speaking(move |request: &Value| {
-        let has_result =
-            request["messages"].as_array().unwrap().iter().any(|message| message["role"] == "tool");
+    let service = Outside::new(|_| Reply::new(200, "application/json", "{\"receipt\": \"r-4711\"}"));
+    let model = Outside::speaking(move |last_message: &Value| {
+        let has_result = last_message.to_string().contains("r-4711");
         match (has_result, switch.load(Ordering::SeqCst)) {
             (false, _) => Spoken::Calls(vec![("send".to_owned(), json!({"q": "letter"}))]),
             (true, false) => Spoken::Nothing,

@@ -1,9 +1,9 @@
 //! The rows beside the log: what a fact changes in calls, questions and sums.
 
 use helve_store::{
-    CallChange, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, sent_to,
+    CallChange, CallResult, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, sent_to,
 };
-use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
+use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, Trail};
 
 use crate::postgres::columns::{Db, clean, int, to_json};
 use crate::postgres::views::days::add_used;
@@ -74,7 +74,7 @@ async fn change_call(
     call: &CallId,
     change: &CallChange<'_>,
 ) -> Result<(), StoreError> {
-    let (run, call) = (&run.0, &*call.to_string());
+    let (run_id, run, call) = (run, &run.0, &*call.to_string());
     match change {
         CallChange::Request { step, tool, arguments, provider_id } => {
             db.execute(
@@ -135,34 +135,44 @@ async fn change_call(
             )
             .await
         }
-        CallChange::End { state, trail, result } => {
-            // A call that nobody knew about may turn out well.
-            let (bad_end, failure, problem) = match result.failure() {
-                Some(Failure { kind, message, .. }) => (
-                    Some(state.as_str()),
-                    Some(FailureKind::as_str(*kind)),
-                    Some(clean(message)),
-                ),
-                None => (None, None, None),
-            };
-            db.execute(
-                "UPDATE tool_calls SET state = $3, trail = $4, output_bytes = $5, ended_at = $6, bad_end = $7,
-                     failure = $8, problem = $9
-                 WHERE run = $1 AND id = $2",
-                &[
-                    run,
-                    &call,
-                    &state.as_str(),
-                    &to_json(trail)?,
-                    &result.output_bytes().map(int),
-                    &at.0,
-                    &bad_end,
-                    &failure,
-                    &problem,
-                ],
-            )
-            .await
-        }
+        CallChange::End { state, trail, result } => return end_call(db, run_id, call, at, *state, trail, *result).await,
     }?;
+    Ok(())
+}
+
+/// Writes how a call ended.
+async fn end_call(
+    db: &Db<'_>,
+    run: RunId,
+    call: &str,
+    at: Timestamp,
+    state: CallState,
+    trail: &Trail,
+    result: CallResult<'_>,
+) -> Result<(), StoreError> {
+    // A call that nobody knew about may turn out well.
+    let (bad_end, failure, problem) = match result.failure() {
+        Some(Failure { kind, message, .. }) => {
+            (Some(state.as_str()), Some(FailureKind::as_str(*kind)), Some(clean(message)))
+        }
+        None => (None, None, None),
+    };
+    db.execute(
+        "UPDATE tool_calls SET state = $3, trail = $4, output_bytes = $5, ended_at = $6, bad_end = $7,
+             failure = $8, problem = $9
+         WHERE run = $1 AND id = $2",
+        &[
+            &run.0,
+            &call,
+            &state.as_str(),
+            &to_json(trail)?,
+            &result.output_bytes().map(int),
+            &at.0,
+            &bad_end,
+            &failure,
+            &problem,
+        ],
+    )
+    .await?;
     Ok(())
 }

@@ -11,20 +11,9 @@ use uuid::Uuid;
 
 use super::derived::derive;
 use super::setups;
+use crate::opened_row::OpenedRow;
 use crate::postgres::columns::{Db, clean, column, int, number, to_json};
 use crate::postgres::views::{files, shares};
-
-/// What the writer knows of a run that was opened; its history is read elsewhere.
-pub(super) enum OpenedRow {
-    New {
-        epoch: u64,
-        /// How many messages the conversation had before.
-        before: u64,
-    },
-    Replayed {
-        run: RunId,
-    },
-}
 
 /// The same of a run that was claimed.
 pub(super) struct ClaimedRow {
