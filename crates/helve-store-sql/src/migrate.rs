@@ -4,10 +4,10 @@ use helve_types::hex;
 use rusqlite::{Connection, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
-struct Migration {
-    number: u32,
-    name: &'static str,
-    sql: &'static str,
+pub(crate) struct Migration {
+    pub(crate) number: u32,
+    pub(crate) name: &'static str,
+    pub(crate) sql: &'static str,
 }
 
 /// Never edited after a release; a change of the layout is a new file.
@@ -99,21 +99,10 @@ fn apply_new(connection: &mut Connection, known: &[Migration], now_ms: i64) -> R
              number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, at INTEGER NOT NULL
          ) STRICT",
     )?;
-    let applied = applied(connection)?;
-    for (number, checksum) in &applied {
-        match known.iter().find(|known| known.number == *number) {
-            None => return Err(MigrateError::Newer(*number)),
-            Some(known) if checksum_of(known.sql) != *checksum => {
-                return Err(MigrateError::Changed { number: *number });
-            }
-            Some(_) => {}
-        }
-    }
-    // By number and not by position: one that was made on another branch may come after later ones.
-    let is_new = |migration: &&Migration| applied.iter().all(|(number, _)| *number != migration.number);
+    let new = pending(&applied(connection)?, known)?;
     // All or none: a crash leaves the old layout, and a new database waits for the disk once.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for migration in known.iter().filter(is_new) {
+    for migration in new {
         let Migration { number, name, sql } = *migration;
         transaction.execute_batch(sql).map_err(|source| MigrateError::Failed { number, name, source })?;
         transaction.execute(
@@ -125,13 +114,32 @@ fn apply_new(connection: &mut Connection, known: &[Migration], now_ms: i64) -> R
     Ok(())
 }
 
+/// Those of the known migrations that were not applied yet, if all that were are known.
+pub(crate) fn pending<'a>(
+    applied: &[(u32, String)],
+    known: &'a [Migration],
+) -> Result<Vec<&'a Migration>, MigrateError> {
+    for (number, checksum) in applied {
+        match known.iter().find(|known| known.number == *number) {
+            None => return Err(MigrateError::Newer(*number)),
+            Some(known) if checksum_of(known.sql) != *checksum => {
+                return Err(MigrateError::Changed { number: *number });
+            }
+            Some(_) => {}
+        }
+    }
+    // By number and not by position: one that was made on another branch may come after later ones.
+    let is_new = |migration: &&Migration| applied.iter().all(|(number, _)| *number != migration.number);
+    Ok(known.iter().filter(is_new).collect())
+}
+
 fn applied(connection: &Connection) -> Result<Vec<(u32, String)>, rusqlite::Error> {
     let mut rows = connection.prepare("SELECT number, checksum FROM migrations ORDER BY number")?;
     let all = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     all.collect()
 }
 
-fn checksum_of(sql: &str) -> String {
+pub(crate) fn checksum_of(sql: &str) -> String {
     hex(&Sha256::digest(sql))
 }
 
@@ -143,6 +151,7 @@ mod tests {
     use helve_types::{RowId, Timestamp};
 
     use super::*;
+    use crate::postgres::POSTGRES;
     use crate::{DataDir, SqliteStore};
 
     #[test]
@@ -172,6 +181,16 @@ mod tests {
     #[test]
     fn migrations_stand_in_the_order_of_their_numbers() {
         assert!(SQLITE.is_sorted_by(|one, next| one.number < next.number));
+        assert!(POSTGRES.is_sorted_by(|one, next| one.number < next.number));
+    }
+
+    #[test]
+    fn a_change_of_the_layout_is_made_on_sqlite_and_on_postgresql_under_one_number() {
+        let later = |known: &[Migration]| -> Vec<(u32, &str)> {
+            let later = known.iter().filter(|known| known.number > 18);
+            later.map(|known| (known.number, known.name)).collect()
+        };
+        assert_eq!(later(SQLITE), later(POSTGRES));
     }
 
     #[test]

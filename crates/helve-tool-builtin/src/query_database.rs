@@ -12,7 +12,6 @@ mod database;
 mod postgres;
 mod sqlite;
 mod table;
-mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;

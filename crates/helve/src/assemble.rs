@@ -3,6 +3,7 @@
 mod models;
 mod rows;
 mod session_key;
+mod store;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -13,7 +14,7 @@ use helve_model_http::HttpModel;
 use helve_runtime::{Runtime, RuntimeSettings};
 use helve_server::{AccessSettings, App, AppParts, ApprovalLinks, Doctor, ModelProblems, Network};
 use helve_store::{Disk, Store};
-use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};
+use helve_store_sql::{DataDir, DiskWatch, Syncs};
 use helve_tool::{Action, CallAccess, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_tool_code::{Lifecycle, ToolFolder};
@@ -25,6 +26,7 @@ use self::models::models;
 pub use self::rows::check_names;
 use self::session_key::session_key;
 pub(crate) use self::session_key::write_private;
+pub(crate) use self::store::{OpenedStore, open_store};
 use crate::alarms::AlarmLine;
 use crate::config::{Config, GuardsTable, Reach};
 use crate::discovery::ModelDiscovery;
@@ -75,6 +77,8 @@ pub struct Assembly {
     pub egress: Egress,
     /// How often a secret was asked for by who must not have it.
     pub withheld: Arc<AtomicU64>,
+    /// Why what was acknowledged may be lost with the database server's power, if it may.
+    pub durability_problem: Option<String>,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
     /// Who is told of questions, where somebody is.
@@ -109,9 +113,8 @@ pub async fn assemble(
         }
         Hold::Shared => DataDir::share(&config.data)?,
     };
-    let database = SqliteStore::open_syncing(dir, world.now(), extras.syncs)?;
-    let stopped_cleanly = database.was_closed();
-    let mut store: Arc<dyn Store> = Arc::new(database);
+    let OpenedStore { mut store, stopped_cleanly, durability_problem } =
+        open_store(config, dir, world, extras.syncs).await?;
     if let Some(around) = extras.around_store {
         store = around(store);
     }
@@ -164,6 +167,7 @@ pub async fn assemble(
         models: over_http,
         egress,
         withheld,
+        durability_problem,
         warnings,
         notices,
         watch,

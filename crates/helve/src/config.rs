@@ -34,6 +34,7 @@ use anyhow::Context;
 use helve_egress::{EgressSettings, Url};
 use helve_runtime::{AgentSettings, Budgets, CompactionSettings};
 use helve_server::Network;
+use helve_store_sql::PostgresSettings;
 use helve_tool::{Rule, Trust};
 use helve_tool_builtin::{Database, Images};
 use secrecy::{ExposeSecret, SecretString};
@@ -45,6 +46,7 @@ use crate::webhook::WebhookSettings;
 
 pub use self::approvals::ApprovalSettings;
 pub use self::environment::Environment;
+use self::file::ServerTable;
 pub use self::file::{File, GuardsTable, LogFormat};
 pub use self::limits::Limits;
 pub use self::models::{ModelSettings, Source};
@@ -67,6 +69,8 @@ pub struct Config {
     pub data: PathBuf,
     /// Whether the command line, the environment or the file says where the data is.
     pub data_is_named: bool,
+    /// The database server that keeps everything durable; without one, SQLite in the data directory does.
+    pub database: Option<PostgresSettings>,
     /// The folder of tools that are programs.
     pub tools_dir: PathBuf,
     pub token: Option<SecretString>,
@@ -178,11 +182,10 @@ impl Config {
             let places = &places;
             move |what: String| places.wrong(&["server", key], what)
         };
-        let listen = socket_address(file.server.listen.as_deref().unwrap_or(DEFAULT_LISTEN))
-            .map_err(of_server("listen"))?;
+        let listen = listen_address(&file.server).map_err(of_server("listen"))?;
+        let database = database_server(&file.server).map_err(of_server("database_url"))?;
         check_token(file.server.token.as_ref()).map_err(of_server("token"))?;
-        let public_url = file.server.public_url.as_deref().map(alarms::web_address).transpose();
-        let public_url = public_url.map_err(of_server("public_url"))?;
+        let public_url = web_address_of(&file.server).map_err(of_server("public_url"))?;
         for proxy in &file.server.trusted_proxies {
             Network::parse(proxy).map_err(of_server("trusted_proxies"))?;
         }
@@ -198,6 +201,7 @@ impl Config {
             tools_dir: file.server.tools_dir.unwrap_or_else(|| data.join("tools")),
             data,
             data_is_named,
+            database,
             token: file.server.token,
             hosts: file.server.hosts,
             trusted_proxies: file.server.trusted_proxies,
@@ -303,6 +307,18 @@ pub fn local_address(mut listen: SocketAddr) -> String {
 }
 
 /// A token that could be guessed is none, wherever the server listens: what is loopback today is behind a proxy tomorrow.
+fn listen_address(server: &ServerTable) -> Result<SocketAddr, String> {
+    socket_address(server.listen.as_deref().unwrap_or(DEFAULT_LISTEN))
+}
+
+fn database_server(server: &ServerTable) -> Result<Option<PostgresSettings>, String> {
+    server.database_url.as_ref().map(PostgresSettings::parse).transpose()
+}
+
+fn web_address_of(server: &ServerTable) -> Result<Option<Url>, String> {
+    server.public_url.as_deref().map(alarms::web_address).transpose()
+}
+
 fn check_token(token: Option<&SecretString>) -> Result<(), String> {
     match token {
         Some(token) if token.expose_secret().trim().chars().count() < TOKEN_CHARS_MIN => Err(tr!(

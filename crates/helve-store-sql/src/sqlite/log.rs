@@ -9,7 +9,7 @@ use helve_store::{
 };
 use helve_types::{ConversationId, RunId, Timestamp, UserId};
 
-use self::journal::{ClaimedRow, OpenedRow};
+use self::journal::ClaimedRow;
 use super::SqliteStore;
 use super::views::{conversations, runs};
 
@@ -17,15 +17,9 @@ impl Log for SqliteStore {
     fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened> {
         let conversation = new.place.conversation();
         let written = self.write_now(move |connection| journal::open_run(connection, &new));
-        Box::pin(async move {
-            match written.await? {
-                OpenedRow::New { epoch, before } => {
-                    let history = self.history(conversation, before).await?;
-                    Ok(Opened::New { epoch, history })
-                }
-                OpenedRow::Replayed { run } => Ok(Opened::Replayed { run }),
-            }
-        })
+        Box::pin(
+            async move { written.await?.with_history(|before| self.history(conversation, before)).await },
+        )
     }
 
     fn run_of_key(

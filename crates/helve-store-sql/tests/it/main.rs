@@ -1,9 +1,10 @@
-//! SQLite keeps the contract, and keeps it over restarts.
+//! SQLite and PostgreSQL keep the contract, and keep it over restarts.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod bytes;
 mod ends;
+mod postgres;
 mod restart;
 
 use std::path::{Path, PathBuf};

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use futures_util::StreamExt;
+use helve_postgres_tls::Rustls;
 use helve_tool::ToolError;
 use serde_json::Value;
 use tokio::task::AbortHandle;
@@ -22,7 +23,6 @@ use tokio_postgres::{CancelToken, Client, Config, Error, NoTls, Row, Transaction
 
 use super::database::Database;
 use super::table::{self, CELL_CHARS_MAX, Table};
-use super::tls::Rustls;
 use super::{COLUMNS_MAX, DatabaseRequest, too_slow};
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);

@@ -10,14 +10,13 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use helve_store::{Access, Store};
-use helve_store_sql::{DataDir, DataDirError, SqliteStore};
+use helve_store_sql::{DataDir, DataDirError, Syncs};
 use helve_types::{World, hex};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Client;
 use super::running::{Holder, answering, holder, noted_data};
-use crate::assemble::install_tls;
+use crate::assemble::{install_tls, open_store};
 use crate::commands::Common;
 use crate::commands::serve::{Serving, Take};
 use crate::config::{Config, Environment};
@@ -272,7 +271,9 @@ fn is_in_use(error: &DataDirError) -> bool {
 /// The token that this command shows to its own server. Whoever has the data directory needs none, but where others
 /// have theirs the server wants one, so it is given one that nobody else knows.
 async fn own_token(config: &mut Config, world: &World) -> anyhow::Result<Option<SecretString>> {
-    let store = SqliteStore::open(DataDir::share(&config.data)?, world.now())?;
+    install_tls();
+    let dir = DataDir::share(&config.data)?;
+    let store = open_store(config, dir, world, Syncs::default()).await?.store;
     let stored = store.tokens().await?;
     store.close().await?;
     let given = config.token.clone();

@@ -6,10 +6,11 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use helve_server::new_token;
 use helve_store::{ActFor, Store, StoreError, TokenRights};
-use helve_store_sql::{DataDir, SqliteStore};
+use helve_store_sql::{DataDir, Syncs};
 use helve_types::{UserId, World};
 
 use super::{block_on, log_quietly};
+use crate::assemble::{install_tls, open_store};
 use crate::client::Reach;
 use crate::i18n::tr;
 use crate::output::{errln, outln, padded};
@@ -49,8 +50,12 @@ pub(super) fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
     let config = args.reach.load_shared()?;
     let world = World::real();
-    let store = SqliteStore::open(DataDir::share(&config.data)?, world.now())?;
-    block_on(act(args.action, &store, &world))
+    install_tls();
+    block_on(async {
+        let dir = DataDir::share(&config.data)?;
+        let opened = open_store(&config, dir, &world, Syncs::default()).await?;
+        act(args.action, &*opened.store, &world).await
+    })
 }
 
 async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result<ExitCode> {

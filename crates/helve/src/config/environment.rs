@@ -24,6 +24,7 @@ const SHORT: &[(&str, &[&str])] = &[
     ("HELVE_DEFAULT_MODEL", &["default_model"]),
     ("HELVE_LISTEN", &["server", "listen"]),
     ("HELVE_DATA", &["server", "data"]),
+    ("HELVE_DATABASE_URL", &["server", "database_url"]),
     ("HELVE_TOKEN", &["server", "token"]),
     ("HELVE_LOG", &["server", "log"]),
 ];
@@ -92,14 +93,12 @@ impl Environment {
 
     /// Refuses what somebody relies on and would not get.
     pub(super) fn refuse_other_stores(&self) -> anyhow::Result<()> {
-        for variable in ["HELVE_DATABASE_URL", "HELVE_REDIS_URL"] {
-            if self.text(variable).is_some() {
-                bail!(tr!(
-                    "the environment variable {variable} is set, but this version keeps its data in SQLite only; \
-                     unset it, and choose the directory with HELVE_DATA",
-                    variable = variable
-                ));
-            }
+        let variable = "HELVE_REDIS_URL";
+        if self.text(variable).is_some() {
+            bail!(tr!(
+                "the environment variable {variable} is set, but this version shares nothing over Redis; unset it",
+                variable = variable
+            ));
         }
         Ok(())
     }

@@ -61,6 +61,8 @@ pub struct File {
 pub(super) struct ServerTable {
     pub(super) listen: Option<String>,
     pub(super) data: Option<PathBuf>,
+    /// Where everything durable is kept, if not in SQLite: `postgres://…`.
+    pub(super) database_url: Option<SecretString>,
     /// The folder of tools that are programs; `tools` in the data directory unless given.
     pub(super) tools_dir: Option<PathBuf>,
     pub(super) token: Option<SecretString>,

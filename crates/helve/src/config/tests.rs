@@ -457,9 +457,22 @@ fn a_variable_that_sets_nothing_is_told_and_one_that_cannot_be_honoured_is_refus
         warnings,
         ["the environment variable HELVE_DEFUALT_MODEL is set, but nothing in Helve is called that"]
     );
-    for variable in ["HELVE_DATABASE_URL", "HELVE_REDIS_URL"] {
-        let told = format!("{:#}", parse("", &Environment::of([(variable, "postgres://x")])).unwrap_err());
-        assert!(told.contains(variable) && told.contains("keeps its data in SQLite only"), "{told}");
+    let redis = Environment::of([("HELVE_REDIS_URL", "redis://x")]);
+    let told = format!("{:#}", parse("", &redis).unwrap_err());
+    assert!(told.contains("HELVE_REDIS_URL") && told.contains("shares nothing over Redis"), "{told}");
+}
+
+#[test]
+fn the_database_server_is_named_by_its_address_and_its_password_is_never_shown() {
+    let url = |url: &str| parse("", &Environment::of([("HELVE_DATABASE_URL", url)]));
+    let config = url("postgres://helve:hush@db.lan/agents").unwrap();
+    assert_eq!(config.database.as_ref().unwrap().to_string(), "db.lan:5432/agents");
+    assert!(!format!("{config:?}").contains("hush"));
+    for wrong in ["mysql://helve:hush@db.lan/agents", "postgres://helve:hu@sh@db.lan/agents", "postgres:hush"]
+    {
+        let told = format!("{:#}", url(wrong).unwrap_err());
+        assert!(told.starts_with("the environment variable HELVE_DATABASE_URL: the address "), "{told}");
+        assert!(!told.contains("hush") && !told.contains("sh@"), "{told}");
     }
 }
 

@@ -20,6 +20,7 @@ mod languages;
 mod model_server;
 mod models;
 mod notices;
+mod on_postgres;
 mod outside;
 mod people;
 mod prompt_size;

@@ -8,24 +8,13 @@ use helve_store::{Append, IdempotencyKey, NewRun, Place, Recorded, Scope, StoreE
 use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp, UserId};
 use rusqlite::{Connection, params};
 
+use crate::opened_row::OpenedRow;
 use crate::sqlite::columns::{column, execute, first, id_column, to_json};
 use crate::sqlite::log::derived::derive;
 use crate::sqlite::log::setups;
 use crate::sqlite::views::conversations;
 use crate::sqlite::views::files;
 use crate::sqlite::views::shares;
-
-/// What the writer knows of a run that was opened; its history is read elsewhere.
-pub(crate) enum OpenedRow {
-    New {
-        epoch: u64,
-        /// How many messages the conversation had before.
-        before: u64,
-    },
-    Replayed {
-        run: RunId,
-    },
-}
 
 /// The same of a run that was claimed.
 pub(crate) struct ClaimedRow {

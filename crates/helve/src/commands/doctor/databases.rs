@@ -11,14 +11,26 @@ use super::finding::quoted;
 use crate::config::Config;
 use crate::i18n::tr;
 
-pub(super) async fn own(examined: &Examined) -> Finding {
+pub(super) async fn own(examined: &Examined) -> Vec<Finding> {
     let config = &*examined.config;
-    let path = config.data.display();
-    match examined.store.check().await {
+    let (path, run) = match &config.database {
+        Some(server) => {
+            let address = format!("postgres://{server}");
+            (format!("PostgreSQL {server}"), format!("pg_isready -d {}", quoted(&address)))
+        }
+        None => (config.data.display().to_string(), look_at_folder(&config.data)),
+    };
+    let mut findings = vec![match examined.store.check().await {
         Ok(()) => Finding::good(tr!("database: {path} can be read and written", path = path)),
-        Err(error) => Finding::bad(tr!("database: {path}: {error}", path = path, error = error))
-            .run(look_at_folder(&config.data)),
+        Err(error) => Finding::bad(tr!("database: {path}: {error}", path = path, error = error)).run(run),
+    }];
+    if let Some(problem) = &examined.durability_problem {
+        findings.push(Finding::note(tr!(
+            "database: {problem}, so what was acknowledged may be lost with the server's power; set it to `on`",
+            problem = problem
+        )));
     }
+    findings
 }
 
 /// Those that `query_database` asks: whether they answer, and what their roles could do.

@@ -23,6 +23,7 @@ use crate::i18n::{self, Language, tr};
 pub(crate) struct Examined {
     pub(super) config: Arc<Config>,
     pub(super) store: Arc<dyn Store>,
+    pub(super) durability_problem: Option<String>,
     pub(super) runtime: Runtime,
     pub(super) discovery: Arc<ModelDiscovery>,
     /// The models of the configuration that are asked over HTTP.
@@ -36,6 +37,7 @@ impl Examined {
         Self {
             config: Arc::new(config.clone()),
             store: assembly.store.clone(),
+            durability_problem: assembly.durability_problem.clone(),
             runtime: assembly.runtime.clone(),
             discovery: assembly.discovery.clone(),
             models: assembly
@@ -69,7 +71,7 @@ impl Examined {
     pub(super) async fn findings(&self) -> Vec<Finding> {
         let config = &*self.config;
         self.discovery.look_nearby(&self.runtime).await;
-        let mut findings = vec![databases::own(self).await];
+        let mut findings = databases::own(self).await;
         if let Err(error) = self.runtime.load_user_model_choices().await {
             findings.push(Finding::note(error.to_string()));
         }

@@ -16,8 +16,8 @@ pub(super) const TEXTS: Texts = &[
         "设置了环境变量 {variable}，但 Helve 没有这个名字的配置项",
     ),
     (
-        "the environment variable {variable} is set, but this version keeps its data in SQLite only; unset it, and choose the directory with HELVE_DATA",
-        "设置了环境变量 {variable}，但这个版本只用 SQLite 保存数据；请取消它，用 HELVE_DATA 指定目录",
+        "the environment variable {variable} is set, but this version shares nothing over Redis; unset it",
+        "设置了环境变量 {variable}，但这个版本不通过 Redis 共享任何数据；请取消它",
     ),
     ("there is nothing named `{step}` in the file{hint}", "文件中没有名为 `{step}` 的项{hint}"),
     ("; a new model needs HELVE_MODELS__{step}__MODEL too", "；新增模型还要设置 HELVE_MODELS__{step}__MODEL"),

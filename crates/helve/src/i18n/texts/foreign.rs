@@ -119,6 +119,33 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "SQLite {} 太旧：它的预写日志可能丢失数据；需要 3.51.3",
     ),
     ("the writer thread cannot be started", "无法启动写入线程"),
+    ("the database `{}` cannot be used: {}", "无法使用数据库 `{}`：{}"),
+    (
+        "the database `{}` is in use by another server of Helve; stop it, or use another database with HELVE_DATABASE_URL",
+        "数据库 `{}` 正被另一个 Helve 服务器使用；请停止它，或用 HELVE_DATABASE_URL 指定另一个数据库",
+    ),
+    (
+        "the database `{}` is served by PostgreSQL {}; version 15 or newer is needed",
+        "数据库 `{}` 由 PostgreSQL {} 提供；需要 15 或更新的版本",
+    ),
+    (
+        "the database `{}` was written by a newer Helve (layout {}); start that version, or use another database with HELVE_DATABASE_URL",
+        "数据库 `{}` 由更新的 Helve 写入（布局 {}）；请启动那个版本，或用 HELVE_DATABASE_URL 指定另一个数据库",
+    ),
+    (
+        "layout {} of the database `{}` is not the one this Helve knows; was a migration edited?",
+        "数据库布局 {} 与这个 Helve 所知的不同（数据库 `{}`）；迁移文件被改动过吗？",
+    ),
+    (
+        "layout {} (`{}`) cannot be applied to the database `{}`: {}",
+        "布局 {}（`{}`）无法应用到数据库 `{}`：{}",
+    ),
+    ("the database `{}` must have the encoding UTF8; it has {}", "数据库 `{}` 的编码必须是 UTF8，现在是 {}"),
+    ("the address must begin with `postgres://`", "地址必须以 `postgres://` 开头"),
+    (
+        "the address cannot be read; use `postgres://user:password@host:5432/name`, with `?sslmode=require` for TLS, and write special characters of the password as `%40` for `@`",
+        "地址无法识别；请写成 `postgres://user:password@host:5432/name`，需要 TLS 时加 `?sslmode=require`，密码中的特殊字符要转义，例如 `@` 写成 `%40`",
+    ),
     (
         "the database was written by a newer Helve (layout {}); start that version, or use another --data",
         "数据库由更新的 Helve 写成（布局 {}）；请启动那个版本，或者用 --data 另选目录",

@@ -32,6 +32,10 @@ pub(super) const TEXTS: Texts = &[
         "MONGODB_URI 不起作用：Helve 把数据存放在自己的目录里（HELVE_DATA）",
     ),
     ("database: {path} can be read and written", "数据库：{path} 可以读写"),
+    (
+        "database: {problem}, so what was acknowledged may be lost with the server's power; set it to `on`",
+        "数据库：{problem}，服务器断电时已确认的内容可能丢失；请改为 `on`",
+    ),
     ("database: {path}: {error}", "数据库：{path}：{error}"),
     ("database `{name}`: it can be asked", "数据库 `{name}`：可以查询"),
     (

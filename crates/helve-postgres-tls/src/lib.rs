@@ -14,10 +14,10 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as Tls;
 
 #[derive(Clone)]
-pub(super) struct Rustls(Arc<ClientConfig>);
+pub struct Rustls(Arc<ClientConfig>);
 
 impl Rustls {
-    pub(super) fn new() -> Result<Self, rustls::Error> {
+    pub fn new() -> Result<Self, rustls::Error> {
         Ok(Self(Arc::new(ClientConfig::with_platform_verifier()?)))
     }
 }
@@ -33,7 +33,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for R
     }
 }
 
-pub(super) struct Handshake {
+pub struct Handshake {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
 }
@@ -50,7 +50,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Hands
 }
 
 /// An encrypted connection.
-pub(super) struct Stream<S>(Box<Tls<S>>);
+pub struct Stream<S>(Box<Tls<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Stream<S> {
     fn channel_binding(&self) -> ChannelBinding {

@@ -1,0 +1,178 @@
+//! The rows beside the log: what a fact changes in calls, questions and sums.
+
+use helve_store::{
+    CallChange, CallResult, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, sent_to,
+};
+use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, Trail};
+
+use crate::postgres::columns::{Db, clean, int, to_json};
+use crate::postgres::views::days::add_used;
+use crate::postgres::views::spent::add_spent;
+use crate::postgres::views::{allowances, runs};
+
+/// Brings the rows beside the log up to date with one event.
+pub(super) async fn derive(db: &Db<'_>, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
+    let at = recorded.event.at;
+    let fact = &recorded.event.fact;
+    if resets_crash_count(fact) {
+        db.execute("UPDATE runs SET resumes = 0 WHERE id = $1 AND resumes > 0", &[&run.0]).await?;
+    }
+    match fact {
+        Fact::ApprovalAsked(question) => {
+            db.execute(
+                "INSERT INTO approvals (id, run, user_id, question, asked_at, expires_at, state)
+                 SELECT $1, id, user_id, $3, $4, $5, 'pending' FROM runs WHERE id = $2",
+                &[&question.approval.0, &run.0, &to_json(question)?, &at.0, &question.expires_at.0],
+            )
+            .await?;
+        }
+        Fact::ApprovalAnswered { approval, answer, by, .. } => {
+            db.execute(
+                "UPDATE approvals SET state = 'answered', answer = $2, answered_by = $3, answered_at = $4
+                 WHERE id = $1 AND state = 'pending'",
+                &[&approval.0, &to_json(answer)?, &clean(by), &at.0],
+            )
+            .await?;
+            allowances::keep(db, *approval, answer, by, at).await?;
+        }
+        _ => {}
+    }
+    if let Some(spent) = Spent::from_fact(fact) {
+        add_spent(db, run, &spent).await?;
+    }
+    add_used(db, run, recorded).await?;
+    if let Some(tool) = sent_to(fact) {
+        keep_send(db, run, tool, recorded).await?;
+    }
+    match (fact.call(), call_change(fact)) {
+        (Some(call), Some(change)) => change_call(db, run, at, call, &change).await,
+        _ => Ok(()),
+    }
+}
+
+/// Notes when the tool was sent to, and forgets what no window reaches back to.
+async fn keep_send(db: &Db<'_>, run: RunId, tool: &str, recorded: &Recorded) -> Result<(), StoreError> {
+    let (at, tool) = (recorded.event.at.0, clean(tool));
+    db.execute(
+        "INSERT INTO tool_sends (tool, at, run, seq, user_id)
+         SELECT $1, $2, id, $4, user_id FROM runs WHERE id = $3",
+        &[&tool, &at, &run.0, &int(recorded.event.seq)],
+    )
+    .await?;
+    db.execute(
+        "DELETE FROM tool_sends WHERE tool = $1 AND at < $2",
+        &[&tool, &at.saturating_sub(SENDS_KEPT_MS)],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn change_call(
+    db: &Db<'_>,
+    run: RunId,
+    at: Timestamp,
+    call: &CallId,
+    change: &CallChange<'_>,
+) -> Result<(), StoreError> {
+    let (run_id, run, call) = (run, &run.0, &*call.to_string());
+    match change {
+        CallChange::Request { step, tool, arguments, provider_id } => {
+            db.execute(
+                "INSERT INTO tool_calls
+                     (run, id, step, provider_id, tool, arguments, state, attempt, trail, requested_at, user_id)
+                 SELECT $1, $2, $3, $4, $5, $6, 'requested', 0, '[]', $7, user_id FROM runs WHERE id = $1",
+                &[
+                    run,
+                    &call,
+                    &int(*step),
+                    &provider_id.map(clean),
+                    &clean(tool),
+                    &clean(arguments),
+                    &at.0,
+                ],
+            )
+            .await
+        }
+        CallChange::Start { tool, version, effect, attempt, arguments } => {
+            db.execute(
+                "UPDATE tool_calls SET tool = $8, state = 'running', version = $3, effect = $4, attempt = $5,
+                     arguments = coalesce($6, arguments), started_at = $7
+                 WHERE run = $1 AND id = $2",
+                &[
+                    run,
+                    &call,
+                    &clean(version),
+                    &runs::effect_word(*effect),
+                    &int(*attempt),
+                    &arguments.map(clean),
+                    &at.0,
+                    &clean(tool),
+                ],
+            )
+            .await
+        }
+        CallChange::Move(state) => {
+            db.execute(
+                "UPDATE tool_calls SET state = $3, ended_at = NULL WHERE run = $1 AND id = $2",
+                &[run, &call, &state.as_str()],
+            )
+            .await
+        }
+        CallChange::GiveToClient { state, arguments } => {
+            db.execute(
+                "UPDATE tool_calls SET state = $3, arguments = coalesce($4, arguments), started_at = $5
+                 WHERE run = $1 AND id = $2",
+                &[run, &call, &state.as_str(), &arguments.map(clean), &at.0],
+            )
+            .await
+        }
+        CallChange::Unknown { because, trail } => {
+            db.execute(
+                "UPDATE tool_calls SET state = 'unknown', ended_at = $3, trail = $4, bad_end = $5, failure = NULL,
+                     problem = $6
+                 WHERE run = $1 AND id = $2",
+                &[run, &call, &at.0, &to_json(trail)?, &CallState::Unknown.as_str(), &clean(because)],
+            )
+            .await
+        }
+        CallChange::End { state, trail, result } => return end_call(db, run_id, call, at, *state, trail, *result).await,
+    }?;
+    Ok(())
+}
+
+/// Writes how a call ended.
+async fn end_call(
+    db: &Db<'_>,
+    run: RunId,
+    call: &str,
+    at: Timestamp,
+    state: CallState,
+    trail: &Trail,
+    result: CallResult<'_>,
+) -> Result<(), StoreError> {
+    // A call that nobody knew about may turn out well.
+    let (bad_end, failure, problem) = match result.failure() {
+        Some(Failure { kind, message, .. }) => {
+            (Some(state.as_str()), Some(FailureKind::as_str(*kind)), Some(clean(message)))
+        }
+        None => (None, None, None),
+    };
+    db.execute(
+        "UPDATE tool_calls SET state = $3, trail = $4, output_bytes = $5, ended_at = $6, bad_end = $7,
+             failure = $8, problem = $9
+         WHERE run = $1 AND id = $2",
+        &[
+            &run.0,
+            &call,
+            &state.as_str(),
+            &to_json(trail)?,
+            &result.output_bytes().map(int),
+            &at.0,
+            &bad_end,
+            &failure,
+            &problem,
+        ],
+    )
+    .await?;
+    Ok(())
+}

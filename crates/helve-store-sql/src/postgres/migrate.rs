@@ -1,0 +1,125 @@
+//! Brings a database to the newest layout, one process at a time, and looks at what it promises.
+
+use deadpool_postgres::Object;
+use helve_store::StoreError;
+use tokio_postgres::Transaction;
+
+use super::columns::{Db, describe};
+use super::{PostgresError, VERSION_MIN};
+use crate::migrate::{MigrateError, Migration, checksum_of, pending};
+
+/// Never edited after a release; a change of the layout is a new file, with the same number on SQLite.
+pub(crate) const POSTGRES: &[Migration] = &[Migration {
+    number: 1,
+    name: "layout",
+    sql: include_str!("../../migrations/postgres/0001_layout.sql"),
+}];
+
+/// What a database promises, and how it was left.
+pub(super) struct ServerState {
+    pub(super) was_closed: bool,
+    pub(super) durability_problem: Option<String>,
+}
+
+/// All or none: a crash leaves the old layout. Processes that start at once wait for each other.
+pub(super) async fn migrate(connection: &mut Object, place: &str, now_ms: i64) -> Result<(), PostgresError> {
+    let failed = |error: tokio_postgres::Error| PostgresError::Unusable {
+        place: place.to_owned(),
+        problem: describe(&error),
+    };
+    let transaction = connection.build_transaction().start().await.map_err(failed)?;
+    refuse_unfit(&transaction, place).await?;
+    transaction
+        .batch_execute(
+            "SELECT pg_advisory_xact_lock(hashtext(current_schema()), hashtext('helve migrations'))",
+        )
+        .await
+        .map_err(failed)?;
+    transaction
+        .batch_execute(
+            "CREATE TABLE IF NOT EXISTS migrations (
+                 number BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, at BIGINT NOT NULL
+             )",
+        )
+        .await
+        .map_err(failed)?;
+    let applied = applied(&transaction).await.map_err(failed)?;
+    let new = pending(&applied, POSTGRES).map_err(|error| match error {
+        MigrateError::Newer(number) => PostgresError::Newer { place: place.to_owned(), number },
+        MigrateError::Changed { number } => PostgresError::Changed { place: place.to_owned(), number },
+        other => PostgresError::Unusable { place: place.to_owned(), problem: other.to_string() },
+    })?;
+    for Migration { number, name, sql } in new {
+        transaction.batch_execute(sql).await.map_err(|error| PostgresError::Failed {
+            place: place.to_owned(),
+            number: *number,
+            name,
+            problem: describe(&error),
+        })?;
+        transaction
+            .execute(
+                "INSERT INTO migrations (number, name, checksum, at) VALUES ($1, $2, $3, $4)",
+                &[&i64::from(*number), name, &checksum_of(sql), &now_ms],
+            )
+            .await
+            .map_err(failed)?;
+    }
+    transaction.commit().await.map_err(failed)
+}
+
+async fn applied(transaction: &Transaction<'_>) -> Result<Vec<(u32, String)>, tokio_postgres::Error> {
+    let rows = transaction.query("SELECT number, checksum FROM migrations ORDER BY number", &[]).await?;
+    rows.iter()
+        .map(|row| Ok((u32::try_from(row.try_get::<_, i64>(0)?).unwrap_or(u32::MAX), row.try_get(1)?)))
+        .collect()
+}
+
+async fn refuse_unfit(transaction: &Transaction<'_>, place: &str) -> Result<(), PostgresError> {
+    let sql = "SELECT current_setting('server_version_num')::bigint, current_setting('server_version'),
+                      current_setting('server_encoding')";
+    let looked = async {
+        let row = transaction.query_one(sql, &[]).await?;
+        Ok::<(i64, String, String), tokio_postgres::Error>((
+            row.try_get(0)?,
+            row.try_get(1)?,
+            row.try_get(2)?,
+        ))
+    };
+    let place = place.to_owned();
+    match looked.await {
+        Err(error) => Err(PostgresError::Unusable { place, problem: describe(&error) }),
+        Ok((number, found, _)) if number < VERSION_MIN => Err(PostgresError::Old { place, found }),
+        Ok((_, _, found)) if found != "UTF8" => Err(PostgresError::Encoding { place, found }),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// How the database was left; from now on it counts as not closed if a server opens it.
+pub(super) async fn inspect_server(
+    connection: &Object,
+    is_server: bool,
+) -> Result<ServerState, tokio_postgres::Error> {
+    let row = connection
+        .query_one(
+            "SELECT coalesce((SELECT value FROM settings WHERE name = 'closed'), 'yes') = 'yes',
+                    current_setting('synchronous_commit') = 'off', current_setting('fsync') = 'off'",
+            &[],
+        )
+        .await?;
+    if is_server {
+        let sql = "INSERT INTO settings (name, value) VALUES ('closed', 'no')
+                   ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+        connection.execute(sql, &[]).await?;
+    }
+    let off: [(&str, bool); 2] = [("synchronous_commit", row.try_get(1)?), ("fsync", row.try_get(2)?)];
+    let off: Vec<&str> = off.into_iter().filter_map(|(name, is_off)| is_off.then_some(name)).collect();
+    let durability_problem =
+        (!off.is_empty()).then(|| format!("PostgreSQL runs with {} = off", off.join(" = off and ")));
+    Ok(ServerState { was_closed: row.try_get(0)?, durability_problem })
+}
+
+pub(super) async fn set_closed(db: &Db<'_>, closed: bool) -> Result<(), StoreError> {
+    let sql = "INSERT INTO settings (name, value) VALUES ('closed', $1)
+               ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    db.execute(sql, &[&if closed { "yes" } else { "no" }]).await.map(drop)
+}

@@ -1,0 +1,79 @@
+//! Connections for reading, lent out one by one.
+
+use std::ops::Deref;
+use std::time::Duration;
+
+use deadpool_postgres::{Object, Pool};
+use helve_store::StoreError;
+
+use super::columns::Db;
+use super::pool_error;
+use super::writer::Work;
+
+pub(super) const READERS_MAX: usize = 8;
+/// A query that takes longer is given up, and its connection with it.
+const READ_MAX: Duration = Duration::from_secs(30);
+
+pub(super) struct Readers {
+    pool: Pool,
+}
+
+/// How often a query that failed with its connection is asked.
+const TRIES_MAX: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A connection that goes back to the pool only if it is known to be at rest: one that somebody stopped waiting for, or
+/// that failed, is closed.
+struct Held(Option<Object>);
+
+impl Held {
+    fn give_back(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(doubtful) = self.0.take() {
+            drop(Object::take(doubtful));
+        }
+    }
+}
+
+impl Readers {
+    pub(super) fn new(pool: Pool) -> Self {
+        Self { pool }
+    }
+
+    pub(super) fn close(&self) {
+        self.pool.close();
+    }
+
+    pub(super) async fn read<A: Send + Sync, T: Send>(
+        &self,
+        arguments: A,
+        look: Work<A, T>,
+    ) -> Result<T, StoreError> {
+        let mut tries = 1;
+        loop {
+            let object = self.pool.get().await.map_err(|error| pool_error(&error))?;
+            let held = Held(Some(object));
+            let Some(client) = held.0.as_ref().map(Deref::deref) else {
+                return Err(StoreError::Unavailable("PostgreSQL: no connection".into()));
+            };
+            let db = Db { client, statements: &client.statement_cache };
+            match tokio::time::timeout(READ_MAX, look(&db, &arguments)).await {
+                Err(_) => return Err(StoreError::Unavailable("PostgreSQL: a query took too long".into())),
+                // The server may have ended its connections since they were used last; in a moment all are known.
+                Ok(Err(StoreError::Unavailable(_))) if tries < TRIES_MAX => tries += 1,
+                Ok(Err(error @ StoreError::Unavailable(_))) => return Err(error),
+                Ok(answer) => {
+                    held.give_back();
+                    return answer;
+                }
+            }
+            drop(held);
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}

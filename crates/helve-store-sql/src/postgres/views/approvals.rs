@@ -1,0 +1,73 @@
+//! Reading approvals; the journal writes them.
+
+use helve_store::{Approval, ApprovalFilter, ApprovalState, EXPIRED_MAX, Scope, StoreError};
+use helve_types::{ApprovalId, RunId, Timestamp, UserId};
+use tokio_postgres::Row;
+
+use super::runs::{add_scope, limits};
+use crate::postgres::columns::{Conditions, Db, column, int, json_column};
+
+const SELECT: &str = "SELECT * FROM approvals";
+
+pub(super) async fn approval(
+    db: &Db<'_>,
+    scope: &Scope,
+    approval: ApprovalId,
+) -> Result<Approval, StoreError> {
+    let mut conditions = Conditions::default();
+    conditions.add("id = {}", &[&approval.0]);
+    add_scope(&mut conditions, scope, "user_id");
+    let row = db.first(&conditions.after(SELECT), conditions.values()).await?;
+    read(&row.ok_or(StoreError::NotFound("approval"))?)
+}
+
+pub(super) async fn approvals(
+    db: &Db<'_>,
+    scope: &Scope,
+    filter: ApprovalFilter,
+) -> Result<Vec<Approval>, StoreError> {
+    let (run, page, is_pending) = match filter {
+        ApprovalFilter::Pending(page) => (None, Some(page), true),
+        ApprovalFilter::PendingOf(run) => (Some(run.0), None, true),
+        ApprovalFilter::All(page) => (None, Some(page), false),
+    };
+    let (limit, offset) = page.map(limits).unzip();
+    let mut conditions = Conditions::default();
+    if is_pending {
+        conditions.add("state = 'pending'", &[]);
+    }
+    if let Some(run) = &run {
+        conditions.add("run = {}", &[run]);
+    }
+    add_scope(&mut conditions, scope, "user_id");
+    let order = if is_pending { " ORDER BY asked_at, id" } else { " ORDER BY asked_at DESC, id DESC" };
+    conditions.push(order, &[]);
+    if let (Some(limit), Some(offset)) = (&limit, &offset) {
+        conditions.push(" LIMIT {} OFFSET {}", &[limit, offset]);
+    }
+    db.all(&conditions.after(SELECT), conditions.values()).await?.iter().map(read).collect()
+}
+
+pub(super) async fn expired(db: &Db<'_>, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
+    let sql =
+        "SELECT * FROM approvals WHERE state = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2";
+    db.all(sql, &[&now.0, &int(EXPIRED_MAX)]).await?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<Approval, StoreError> {
+    Ok(Approval {
+        run: RunId(column(row, "run")?),
+        user: UserId(column(row, "user_id")?),
+        question: json_column(row, "question")?,
+        asked_at: Timestamp(column(row, "asked_at")?),
+        state: match column::<&str>(row, "state")? {
+            "pending" => ApprovalState::Pending,
+            "answered" => ApprovalState::Answered {
+                answer: json_column(row, "answer")?,
+                by: column(row, "answered_by")?,
+                answered_at: Timestamp(column(row, "answered_at")?),
+            },
+            _ => ApprovalState::Withdrawn,
+        },
+    })
+}

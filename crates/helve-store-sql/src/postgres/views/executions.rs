@@ -1,0 +1,96 @@
+//! Looking for calls, by way of the index that fits what is asked for.
+
+use helve_store::{Execution, ExecutionFilter, ExecutionPage, Scope, StoreError};
+use helve_types::{CallId, CallState, Timestamp, UserId};
+use tokio_postgres::Row;
+
+use super::runs::{add_scope, read_call};
+use crate::postgres::columns::{Conditions, Db, clean, column, int};
+
+const SELECT: &str = "SELECT tool_calls.*, runs.agent FROM tool_calls JOIN runs ON runs.id = tool_calls.run";
+
+pub(super) async fn executions(
+    db: &Db<'_>,
+    scope: &Scope,
+    filter: &ExecutionFilter,
+    page: &ExecutionPage,
+) -> Result<Vec<Execution>, StoreError> {
+    let ExecutionFilter { tool, user, state, from, to, run } = filter;
+    let word = state.map(CallState::as_str);
+    let tool = tool.as_deref().map(clean);
+    let user = user.as_ref().map(|user| clean(&user.0));
+    let mark = page.before.as_ref().map(|mark| (mark.requested_at.0, mark.call.run.0, mark.call.to_string()));
+    let limit = int(page.limit);
+    let mut conditions = Conditions::default();
+    if let Some(run) = run {
+        conditions.add("tool_calls.run = {}", &[&run.0]);
+    }
+    add_scope(&mut conditions, scope, "tool_calls.user_id");
+    if let Some(user) = &user {
+        conditions.add("tool_calls.user_id = {}", &[user]);
+    }
+    if let Some(tool) = &tool {
+        conditions.add("tool_calls.tool = {}", &[tool]);
+    }
+    if let (Some(state), Some(word)) = (state, &word) {
+        // Calls that ended badly are few, and so are open ones; each have an index.
+        let column = if is_bad_end(*state) { "tool_calls.bad_end = {}" } else { "tool_calls.state = {}" };
+        conditions.add(column, &[word]);
+        if state.is_open() {
+            conditions.add("tool_calls.ended_at IS NULL", &[]);
+        }
+    }
+    if let Some(from) = from {
+        conditions.add("requested_at >= {}", &[&from.0]);
+    }
+    if let Some(to) = to {
+        conditions.add("requested_at < {}", &[&to.0]);
+    }
+    if let Some((at, run, call)) = &mark {
+        // The first half is what the indexes are over.
+        conditions.add("requested_at <= {}", &[at]);
+        conditions.add("(requested_at, tool_calls.run, tool_calls.id) < ({}, {}, {})", &[at, run, call]);
+    }
+    conditions
+        .push(" ORDER BY requested_at DESC, tool_calls.run DESC, tool_calls.id DESC LIMIT {}", &[&limit]);
+    db.all(&conditions.after(SELECT), conditions.values()).await?.iter().map(read).collect()
+}
+
+pub(super) async fn execution(db: &Db<'_>, scope: &Scope, call: &CallId) -> Result<Execution, StoreError> {
+    let id = call.to_string();
+    let mut conditions = Conditions::default();
+    conditions.add("tool_calls.run = {} AND tool_calls.id = {}", &[&call.run.0, &id]);
+    add_scope(&mut conditions, scope, "tool_calls.user_id");
+    let row = db.first(&conditions.after(SELECT), conditions.values()).await?;
+    read(&row.ok_or(StoreError::NotFound("call"))?)
+}
+
+pub(super) async fn sends(
+    db: &Db<'_>,
+    tool: &str,
+    user: Option<&UserId>,
+    since: Timestamp,
+    limit: usize,
+) -> Result<Vec<Timestamp>, StoreError> {
+    let (tool, limit) = (clean(tool), int(limit));
+    let mut conditions = Conditions::default();
+    conditions.add("tool = {} AND at >= {}", &[&tool, &since.0]);
+    if let Some(user) = user {
+        conditions.add("user_id = {}", &[&user.0]);
+    }
+    conditions.push(" ORDER BY at DESC LIMIT {}", &[&limit]);
+    let rows = db.all(&conditions.after("SELECT at FROM tool_sends"), conditions.values()).await?;
+    rows.iter().map(|row| Ok(Timestamp(column(row, "at")?))).collect()
+}
+
+fn read(row: &Row) -> Result<Execution, StoreError> {
+    Ok(Execution {
+        record: read_call(row)?,
+        user: UserId(column(row, "user_id")?),
+        agent: column(row, "agent")?,
+    })
+}
+
+fn is_bad_end(state: CallState) -> bool {
+    !state.is_open() && state != CallState::Finished
+}

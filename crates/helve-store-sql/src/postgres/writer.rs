@@ -1,0 +1,265 @@
+//! The one writer of this process: a task that commits what has gathered, once, and then wakes everybody it kept waiting.
+//!
+//! A commit costs a round trip and a sync of the server's disk, so work that arrives during one shares the next. `Soon`
+//! work waits a few milliseconds for company; `Now` work takes along whatever is queued. Work is tried again alone when a
+//! batch fails, so that one bad statement cannot fail its neighbours.
+//!
+//! When the connection breaks while the server commits, nobody knows whether it did. The transaction's number tells: it is
+//! noted before, and the server is asked for it afterwards.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Object, Pool};
+use helve_store::{StoreError, StoreFuture, Urgency};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_postgres::IsolationLevel;
+
+use super::columns::{Db, unavailable};
+use super::{CHANNEL, pool_error};
+
+const GATHER: Duration = Duration::from_millis(10);
+const BATCH_MAX: usize = 64;
+/// A transaction that takes longer is given up, and its connection with it.
+const TRANSACTION_MAX: Duration = Duration::from_secs(30);
+/// How long the server is asked what became of a transaction.
+const RESOLVE_MAX: Duration = Duration::from_secs(30);
+const RESOLVE_PAUSE: Duration = Duration::from_millis(100);
+
+/// Work inside a transaction.
+pub(super) type Work<A, T> = for<'a> fn(&'a Db<'a>, &'a A) -> StoreFuture<'a, T>;
+
+/// Something to do inside a transaction.
+///
+/// `apply` looks before it writes: an error other than `Unavailable` promises that nothing was written, so
+/// that the rest of the batch can go on.
+trait Job: Send + Sync {
+    fn apply<'a>(&'a mut self, db: &'a Db<'a>) -> StoreFuture<'a, ()>;
+
+    /// Called once, after the transaction: tells whoever waits.
+    fn settle(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+struct Queued {
+    job: Box<dyn Job>,
+    urgency: Urgency,
+}
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    queue: UnboundedSender<Queued>,
+}
+
+impl Writer {
+    /// Over a pool with a single connection, so that there is never another one beside it.
+    pub(super) fn spawn(pool: Pool) -> (Self, JoinHandle<()>) {
+        let (queue, jobs) = unbounded_channel();
+        (Self { queue }, tokio::spawn(write_until_closed(pool, jobs)))
+    }
+
+    /// Queues the work at once; the future resolves when it is durable or has failed. Other processes are notified of
+    /// `notice` with the commit.
+    pub(super) fn submit<A: Send + Sync + 'static, T: Send + Sync + 'static>(
+        &self,
+        urgency: Urgency,
+        notice: Option<String>,
+        arguments: A,
+        work: Work<A, T>,
+        published: impl FnOnce(&T) + Send + Sync + 'static,
+    ) -> StoreFuture<'static, T> {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Task { arguments, work, notice, published, result: None, reply });
+        let gone = self.queue.send(Queued { job, urgency }).is_err();
+        Box::pin(async move {
+            if gone {
+                return Err(closed());
+            }
+            answer.await.unwrap_or_else(|_| Err(closed()))
+        })
+    }
+}
+
+pub(super) fn closed() -> StoreError {
+    StoreError::Unavailable("the database is closed".into())
+}
+
+struct Task<A, T, P> {
+    arguments: A,
+    work: Work<A, T>,
+    notice: Option<String>,
+    published: P,
+    result: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<A, T, P> Job for Task<A, T, P>
+where
+    A: Send + Sync,
+    T: Send + Sync,
+    P: FnOnce(&T) + Send + Sync,
+{
+    fn apply<'a>(&'a mut self, db: &'a Db<'a>) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let Self { arguments, work, notice, result, .. } = self;
+            *result = Some(work(db, arguments).await?);
+            if let Some(notice) = notice {
+                db.first("SELECT pg_notify($1, $2)", &[&CHANNEL, notice]).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn settle(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { published, result, reply, .. } = *self;
+        let outcome = outcome.and_then(|()| result.ok_or_else(closed));
+        if let Ok(value) = &outcome {
+            published(value);
+        }
+        // Nobody waits for work that was only noted.
+        _ = reply.send(outcome);
+    }
+}
+
+async fn write_until_closed(pool: Pool, mut jobs: UnboundedReceiver<Queued>) {
+    while let Some(first) = jobs.recv().await {
+        let batch = gather(first, &mut jobs).await;
+        commit(&pool, batch).await;
+    }
+}
+
+async fn gather(first: Queued, jobs: &mut UnboundedReceiver<Queued>) -> Vec<Box<dyn Job>> {
+    let mut hurry = first.urgency == Urgency::Now;
+    let mut batch = vec![first.job];
+    let until = Instant::now() + GATHER;
+    while batch.len() < BATCH_MAX {
+        let next = if hurry {
+            jobs.try_recv().ok()
+        } else {
+            tokio::time::timeout_at(until, jobs.recv()).await.ok().flatten()
+        };
+        let Some(next) = next else { break };
+        hurry |= next.urgency == Urgency::Now;
+        batch.push(next.job);
+    }
+    batch
+}
+
+async fn commit(pool: &Pool, mut batch: Vec<Box<dyn Job>>) {
+    match transact(pool, &mut batch).await {
+        Ok(outcomes) => settle(batch, outcomes),
+        Err(Failed { by_server: false, .. }) if batch.len() > 1 => {
+            for job in batch {
+                let mut alone = vec![job];
+                match transact(pool, &mut alone).await {
+                    Ok(outcomes) => settle(alone, outcomes),
+                    Err(failed) => give_up(alone, &failed.error),
+                }
+            }
+        }
+        Err(failed) => give_up(batch, &failed.error),
+    }
+}
+
+fn settle(batch: Vec<Box<dyn Job>>, outcomes: Vec<Result<(), StoreError>>) {
+    for (job, outcome) in batch.into_iter().zip(outcomes) {
+        job.settle(outcome);
+    }
+}
+
+fn give_up(batch: Vec<Box<dyn Job>>, error: &StoreError) {
+    tracing::error!(%error, "a write to the database failed");
+    for job in batch {
+        job.settle(Err(error.clone()));
+    }
+}
+
+/// Why a batch was not kept.
+struct Failed {
+    error: StoreError,
+    /// The server is the reason, and not one job of the batch.
+    by_server: bool,
+}
+
+/// How far a transaction came.
+#[derive(Default)]
+struct Progress {
+    /// Its number, once the server was or will be told to commit it; none if it changed nothing.
+    number: Option<String>,
+    outcomes: Vec<Result<(), StoreError>>,
+}
+
+/// Applies all jobs in one transaction; `Err` means that nothing at all was kept, or that nobody can say.
+async fn transact(pool: &Pool, batch: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), StoreError>>, Failed> {
+    let by_server = |error| Failed { error, by_server: true };
+    let mut connection = pool.get().await.map_err(|error| by_server(pool_error(&error)))?;
+    let mut progress = Progress::default();
+    let tried = tokio::time::timeout(TRANSACTION_MAX, attempt(&mut connection, batch, &mut progress)).await;
+    let error = match tried {
+        Ok(Ok(())) => return Ok(progress.outcomes),
+        Ok(Err(error)) => error,
+        Err(_) => StoreError::Unavailable("PostgreSQL: a transaction took too long".into()),
+    };
+    let is_gone = connection.is_closed();
+    // What is left of a transaction is not to be found by the next one.
+    drop(Object::take(connection));
+    let Some(number) = progress.number else { return Err(Failed { error, by_server: is_gone }) };
+    match is_committed(pool, &number).await {
+        Some(true) => {
+            tracing::info!(transaction = number, "connection lost during a commit; the server has kept it");
+            Ok(progress.outcomes)
+        }
+        Some(false) => Err(Failed { error, by_server: is_gone }),
+        None => {
+            let doubt = format!("{error}; whether transaction {number} was kept is not known");
+            Err(by_server(StoreError::Unavailable(doubt)))
+        }
+    }
+}
+
+async fn attempt(
+    connection: &mut Object,
+    batch: &mut [Box<dyn Job>],
+    progress: &mut Progress,
+) -> Result<(), StoreError> {
+    let building = connection.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
+    let transaction = building.start().await.map_err(unavailable)?;
+    let db = Db { client: transaction.client(), statements: &transaction.statement_cache };
+    for job in batch {
+        match job.apply(&db).await {
+            Err(error @ StoreError::Unavailable(_)) => return Err(error),
+            outcome => progress.outcomes.push(outcome),
+        }
+    }
+    let number = db.first("SELECT pg_current_xact_id_if_assigned()::text AS number", &[]).await?;
+    let number = number.map(|row| row.try_get("number").map_err(unavailable)).transpose()?;
+    progress.number = number.flatten();
+    transaction.commit().await.map_err(unavailable)
+}
+
+/// Whether the server has kept the transaction; `None` if it cannot be asked.
+async fn is_committed(pool: &Pool, number: &str) -> Option<bool> {
+    let until = Instant::now() + RESOLVE_MAX;
+    while Instant::now() < until {
+        // The server may not have noticed yet that the connection is gone.
+        match tokio::time::timeout(RESOLVE_MAX, transaction_status(pool, number)).await {
+            Ok(Some(status)) if status == "committed" => return Some(true),
+            Ok(Some(status)) if status == "aborted" => return Some(false),
+            _ => tokio::time::sleep(RESOLVE_PAUSE).await,
+        }
+    }
+    None
+}
+
+async fn transaction_status(pool: &Pool, number: &str) -> Option<String> {
+    let connection = pool.get().await.ok()?;
+    let sql = "SELECT pg_xact_status($1::text::xid8)";
+    match connection.query_opt(sql, &[&number]).await {
+        Ok(row) => row?.try_get(0).ok().flatten(),
+        Err(_) => {
+            drop(Object::take(connection));
+            None
+        }
+    }
+}
