@@ -214,7 +214,8 @@ impl From<AgentError> for Problem {
             AgentError::MissingTool { .. } => Self::not_found("tool of this agent"),
             AgentError::ToolExists { .. } => Self::new(StatusCode::CONFLICT, "agent_tool_exists", detail),
             AgentError::Changed(version) => {
-                Self::new(StatusCode::PRECONDITION_FAILED, "agent_changed", detail).with_field("version", version)
+                Self::new(StatusCode::PRECONDITION_FAILED, "agent_changed", detail)
+                    .with_field("version", version)
             }
             AgentError::Store(error) => error.into(),
         }

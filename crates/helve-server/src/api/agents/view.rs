@@ -21,7 +21,7 @@ impl AgentList {
 /// Where an agent is defined.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Source {
+enum AgentOrigin {
     Configuration,
     Row,
 }
@@ -33,7 +33,7 @@ pub(super) struct AgentView {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     /// Whether it is a row, or is defined in the configuration and can be changed only there.
-    source: Source,
+    source: AgentOrigin,
     #[serde(skip_serializing_if = "String::is_empty")]
     description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ impl AgentView {
         Self {
             id: Some(definition.id.unwrap_or_else(|| row.id.to_string())),
             name: definition.name,
-            source: Source::Row,
+            source: AgentOrigin::Row,
             description: definition.description,
             language: definition.language,
             model: definition.model,
@@ -133,7 +133,7 @@ impl AgentView {
             tools: tools.map(|names| names.iter().map(AgentTool::new).collect()),
             name: settings.name,
             id: None,
-            source: Source::Configuration,
+            source: AgentOrigin::Configuration,
             description: String::new(),
             language: None,
             model: settings.model,
