@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_policy::Verdict;
 use helve_types::{Effect, Fact, ToolCall, ToolOutput, Trail};
+use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
@@ -46,7 +47,14 @@ impl Early {
 
 /// Facts about a call that is not on record yet.
 #[derive(Debug, Clone, Default)]
-pub struct HeldFacts(Arc<Mutex<HeldState>>);
+pub struct HeldFacts(Arc<Held>);
+
+#[derive(Debug, Default)]
+struct Held {
+    state: Mutex<HeldState>,
+    /// A fact was added.
+    added: Notify,
+}
 
 #[derive(Debug, Default)]
 struct HeldState {
@@ -62,6 +70,7 @@ impl HeldFacts {
         let mut held = self.lock();
         if !held.is_closed {
             held.facts.push(fact);
+            self.0.added.notify_one();
         }
         !held.is_closed
     }
@@ -77,7 +86,7 @@ impl HeldFacts {
     }
 
     fn lock(&self) -> MutexGuard<'_, HeldState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -146,15 +155,28 @@ impl Permit {
     pub(crate) async fn run_once(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         let Early::Read(slot) = &cx.early else { return self.run(cx, trail).await };
         let read = slot.lock().unwrap_or_else(PoisonError::into_inner).take_if(|read| read.is_of(self));
-        let Some(EarlyRead { held, answer, .. }) = read else { return self.run(cx, trail).await };
-        let Ok((answer, mut stages)) = answer.await else { return self.run(cx, trail).await };
-        let sent = held.take();
-        // What kept it from being sent may be over.
-        if sent.is_empty() && answer.is_err() {
-            return self.run(cx, trail).await;
-        }
-        for fact in sent {
+        let Some(EarlyRead { held, mut answer, .. }) = read else { return self.run(cx, trail).await };
+        // That the call was sent is recorded before its answer is waited for, as for any other call.
+        let mut was_sent = false;
+        let answered = loop {
+            for fact in held.take() {
+                was_sent = true;
+                cx.journal.record(fact).await?;
+            }
+            tokio::select! {
+                biased;
+                () = held.0.added.notified() => {}
+                answered = &mut answer => break answered,
+            }
+        };
+        for fact in held.take() {
+            was_sent = true;
             cx.journal.record(fact).await?;
+        }
+        let Ok((answer, mut stages)) = answered else { return self.run(cx, trail).await };
+        // What kept it from being sent may be over.
+        if !was_sent && answer.is_err() {
+            return self.run(cx, trail).await;
         }
         trail.0.append(&mut stages.0);
         answer

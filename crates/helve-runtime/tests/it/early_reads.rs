@@ -85,6 +85,18 @@ async fn a_complete_call_that_only_reads_starts_while_the_model_writes_and_its_a
 }
 
 #[tokio::test]
+async fn an_early_read_that_is_still_at_work_is_shown_as_running_once_its_message_is_complete() {
+    let Paused { reply: message, goes_on } = paused(&[("hang", X)]);
+    let lab = lab(RuntimeSettings::default(), [message.done()]);
+    let run = lab.start("go").await;
+    calls_made(&lab).await;
+    goes_on.notify_one();
+    calls_made(&lab).await;
+    let log = lab.log(run.run).await;
+    assert!(log.contains("tool.started hang"), "{log}");
+}
+
+#[tokio::test]
 async fn a_call_in_the_text_starts_early_where_its_dialect_marks_its_end() {
     let goes_on = Arc::new(Notify::new());
     let call = r#"<tool_call>{"name": "look", "arguments": {"q": "x"}}</tool_call>"#;
