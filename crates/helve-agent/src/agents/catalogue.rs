@@ -169,7 +169,7 @@ impl AgentCatalogue {
 
     /// Those of the configuration, and then the rows by their names.
     pub fn all(&self) -> Vec<ListedAgent> {
-        let configured = self.configured.iter().map(|agent| listed_configured(agent));
+        let configured = self.configured.iter().map(listed_configured);
         configured.chain(self.rows.all().iter().map(|held| self.listed(held))).collect()
     }
 

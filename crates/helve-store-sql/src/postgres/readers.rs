@@ -1,6 +1,5 @@
 //! Connections for reading, lent out one by one.
 
-use std::ops::Deref;
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
@@ -58,7 +57,7 @@ impl Readers {
         loop {
             let object = self.pool.get().await.map_err(|error| pool_error(&error))?;
             let held = Held(Some(object));
-            let Some(client) = held.0.as_ref().map(Deref::deref) else {
+            let Some(client) = held.0.as_deref() else {
                 return Err(StoreError::Unavailable("PostgreSQL: no connection".into()));
             };
             let db = Db { client, statements: &client.statement_cache };

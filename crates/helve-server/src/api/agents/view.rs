@@ -94,7 +94,7 @@ impl AgentView {
 
     fn of_row(app: &App, agent: &ListedAgent, row: &AgentRow, is_admin: bool) -> Self {
         let definition = row.definition.clone();
-        let inner = is_admin.then(|| InnerView {
+        let inner = is_admin.then_some(InnerView {
             system_prompt: definition.system_prompt,
             fallback_models: definition.fallback_models,
             params: definition.params,
