@@ -68,6 +68,10 @@ impl Tool for HttpTool {
         Some(self.egress.secrets().redact(&outgoing.preview()))
     }
 
+    fn told_ids(&self, cx: &CallContext) -> Vec<String> {
+        self.caller.told_ids(cx)
+    }
+
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let began = Instant::now();

@@ -68,6 +68,12 @@ impl CallerIdentity {
         }
     }
 
+    /// The ids that the definition asks for, in a fixed order.
+    pub(crate) fn told_ids(&self, cx: &CallContext) -> Vec<String> {
+        let sent = FIELDS.into_iter().chain([REQUEST]).filter(|(field, _)| self.fields.contains(field));
+        sent.map(|(field, name)| format!("{name}: {}", id_of(field, cx).unwrap_or_default())).collect()
+    }
+
     /// Signs the request as it is, with the time.
     pub(crate) fn sign(
         &self,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, CallId, CallState, Cancelled, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
+    Answer, CallId, CallState, Cancelled, Compaction, Ending, Fact, Failure, FailureKind, Fingerprint, MessageId,
     Notice, OutcomeAnswer, PartState, RunId, Timestamp, ToolOutput, Usage, canonical_json,
 };
 
@@ -83,7 +83,8 @@ pub enum Part {
     /// The run ended here for another reason than an answer.
     Notice {
         text: String,
-        /// The same as a word for programs: that of a failed run, or `budget_spent`, `unheard` or `cancelled`.
+        /// The same as a word for programs: that of a failed run, `budget_spent`, `unheard`, `cancelled`, or the ending of
+        /// a run that did not simply answer: `step_limit`, `without_call`, `repeating` or `refused`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
         /// What a budget had to do with it, for people.
@@ -277,8 +278,14 @@ impl Message {
                 self.parts.push(Part::Said { step: None, message: *message, text, by });
             }
             Fact::MessageTaken { message, step } => self.hear(*message, *step),
-            Fact::RunFinished { .. } if self.has_unheard() => {
-                self.parts.push(notice(UNHEARD, "unheard"));
+            Fact::RunFinished { ending } => {
+                // What budget was used up has its own notice.
+                if let Some((code, text)) = ending.lack().filter(|_| *ending != Ending::BudgetSpent) {
+                    self.parts.push(notice(text, code));
+                }
+                if self.has_unheard() {
+                    self.parts.push(notice(UNHEARD, "unheard"));
+                }
             }
             Fact::BudgetSpent { because, notice } => {
                 let (text, code) = (because.clone(), Some("budget_spent".into()));
@@ -308,8 +315,7 @@ impl Message {
             | Fact::StepSnapshot(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
-            | Fact::ToolDiscarded { .. }
-            | Fact::RunFinished { .. } => {}
+            | Fact::ToolDiscarded { .. } => {}
         }
     }
 

@@ -33,6 +33,10 @@ impl Tool for Inside {
         self.inner.preview(request, cx)
     }
 
+    fn told_ids(&self, cx: &CallContext) -> Vec<String> {
+        self.inner.told_ids(cx)
+    }
+
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         if !self.target.is_enabled() {
             let told = format!("`{}` is switched off; go on without it", self.target.spec.name);

@@ -28,7 +28,7 @@ use crate::output::outln;
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     #[command(subcommand)]
     action: Action,
 }

@@ -30,7 +30,7 @@ const SHORT: &[(&str, &[&str])] = &[
 ];
 
 /// Read elsewhere: the file's own path, where commands find their server, and what the page's tests are told.
-const OTHERS: &[&str] = &["HELVE_CONFIG", "HELVE_SERVER_URL", "HELVE_URL", "HELVE_SERVER"];
+const OTHERS: &[&str] = &["HELVE_CONFIG", "HELVE_URL", "HELVE_SERVER", "HELVE_BINARY"];
 
 /// Set by Kubernetes and the like beside every service that is called `helve`.
 const FOREIGN: &[&str] = &["HELVE_SERVICE_", "HELVE_PORT"];

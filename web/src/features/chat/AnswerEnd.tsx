@@ -1,12 +1,12 @@
 import { type ReactNode } from 'react';
-import type { Ending, Notice as CodedMessage, Part } from '@/api/generated/events';
+import type { Notice as CodedMessage } from '@/api/generated/events';
 import { useI18n } from '@/lib/i18n/locale';
 import { own } from '@/lib/own';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
 import { ServerMessage } from '@/ui/ServerMessage';
 import { useChat } from './chat-context';
-import { keptNotice } from './kept-items';
+import { type KeptNotice, keptNotices } from './kept-items';
 import type { RunState } from './run-state';
 import { useEntry } from './use-entry';
 
@@ -14,12 +14,14 @@ import { useEntry } from './use-entry';
 export function AnswerEnd(): ReactNode {
   const entry = useEntry();
   if (entry?.kind === 'run') return <RunEnd run={entry.run} />;
-  const notice = entry?.kind === 'kept' ? keptNotice(entry.message) : null;
-  return notice === null || entry === undefined ? null : <KeptEnd notice={notice} entry={entry.id} />;
+  if (entry?.kind !== 'kept') return null;
+  return keptNotices(entry.message).map((notice) => (
+    <KeptEnd key={notice.code ?? ''} notice={notice} entry={entry.id} />
+  ));
 }
 
 /** The same as a run that was followed here says at its end. */
-function KeptEnd({ notice, entry }: { notice: Extract<Part, { type: 'notice' }>; entry: string }): ReactNode {
+function KeptEnd({ notice, entry }: { notice: KeptNotice; entry: string }): ReactNode {
   const { t } = useI18n();
   const { me } = useChat();
   const { code, text, by } = notice;
@@ -31,6 +33,7 @@ function KeptEnd({ notice, entry }: { notice: Extract<Part, { type: 'notice' }>;
     case 'unheard':
       return <Notice title={t.chat.notHeard} />;
     default:
+      if (own(t.chat.endings, code ?? '') !== undefined) return <Ended ending={code ?? ''} />;
       return <Failed code={code ?? ''} message={text} entry={entry} />;
   }
 }
@@ -63,7 +66,7 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
 }
 
 /** Why there is no more of a complete answer; nothing where it simply ends. */
-function Ended({ ending }: { ending: Ending }): ReactNode {
+function Ended({ ending }: { ending: string }): ReactNode {
   const { t } = useI18n();
   const title = own(t.chat.endings, ending);
   return title === undefined ? null : <Notice tone="warn" title={title} />;

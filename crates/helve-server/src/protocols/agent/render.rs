@@ -11,7 +11,7 @@ use crate::protocols::accumulated_text::AccumulatedText;
 use crate::protocols::call_words::stream_word;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
-use crate::sse::{Render, ending_sentence, run_question, server_stopping, write_value};
+use crate::sse::{Render, run_question, server_stopping, write_value};
 
 /// Writes pieces of the answer as they come.
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl AgentRender {
                 self.failed_call(call, failure, out);
             }
             Fact::RunFinished { ending } => {
-                if let Some(message) = ending_sentence(*ending) {
+                if let Some((_, message)) = ending.lack() {
                     let message = self.because.as_deref().unwrap_or(message);
                     self.send(json!({"ending": ending, "message": message}), out);
                 }

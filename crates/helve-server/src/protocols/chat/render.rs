@@ -15,7 +15,7 @@ use crate::protocols::accumulated_text::AccumulatedText;
 use crate::protocols::call_words::stream_word;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
-use crate::sse::{Render, ending_sentence, run_question, server_stopping, write_value};
+use crate::sse::{Render, run_question, server_stopping, write_value};
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -163,7 +163,7 @@ impl ChatRender {
                 self.send(json!({"content": content, "thinking": self.thinking.text()}), out);
             }
             self.send(json!({"tool_calls": calls, "ending": ending}), out);
-        } else if let Some(message) = ending_sentence(ending) {
+        } else if let Some((_, message)) = ending.lack() {
             let message = self.because.as_deref().unwrap_or(message);
             self.send(json!({"ending": ending, "message": message}), out);
         }

@@ -168,12 +168,22 @@ fn permissions(data: &Path) -> Finding {
         Err(error) => {
             Finding::bad(tr!("data directory: {shown} cannot be used: {error}", shown = shown, error = error))
         }
-        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+        Ok(found) if is_exposed(data, found.permissions().mode()) => {
             let what = tr!("data directory: other users of this machine can read {shown}", shown = shown);
             Finding::note(what).run(format!("chmod 700 {}", quoted(&shown.to_string())))
         }
+        // Made by hand, for a tool: nothing is in it yet that others must not read.
+        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+            Finding::good(tr!("data directory: {shown} becomes private at the first start", shown = shown))
+        }
         Ok(_) => Finding::good(tr!("data directory: {shown} is private", shown = shown)),
     }
+}
+
+/// Whether others can write to the directory, or read what Helve keeps in it.
+#[cfg(unix)]
+fn is_exposed(data: &Path, mode: u32) -> bool {
+    mode & 0o022 != 0 || mode & 0o055 != 0 && data.join("helve.db").exists()
 }
 
 #[cfg(not(unix))]

@@ -12,13 +12,21 @@ use crate::output::padded;
 /// Of an output so much is shown here; the model may have read more.
 const OUTPUT_CHARS_MAX: usize = 2_000;
 
+/// Stands for the agent where `helve tools call` made the call without a server.
+const COMMAND_LINE: &str = "command line";
+
 /// What is known of the run itself.
 pub(crate) fn head(run: &Run, currency: &str) -> String {
     let usage = run.spent.usage;
     let mut fields = vec![
         (tr!("run"), run.run.clone()),
         (tr!("state"), state_word(run.state)),
-        (tr!("agent"), tr!("{agent}, model {model}", agent = line(&run.agent), model = line(&run.model))),
+        (
+            tr!("agent"),
+            direct_call(run).unwrap_or_else(|| {
+                tr!("{agent}, model {model}", agent = line(&run.agent), model = line(&run.model))
+            }),
+        ),
         (tr!("began"), when(run.created_at)),
     ];
     fields.extend(run.conversation.clone().map(|id| (tr!("talk"), id)));
@@ -29,6 +37,15 @@ pub(crate) fn head(run: &Run, currency: &str) -> String {
     fields.push((tr!("spent"), spent + cost.as_deref().unwrap_or_default().trim_end()));
     let lines: String = fields.iter().map(|(name, value)| format!("{}{value}\n", padded(name, 10))).collect();
     lines + "\n"
+}
+
+/// Who called the tool of a run without an agent and a model.
+pub(crate) fn direct_call(run: &Run) -> Option<String> {
+    let is_direct = run.model.is_empty();
+    is_direct.then(|| match run.agent.as_str() {
+        COMMAND_LINE => tr!("called from the command line"),
+        _ => tr!("called directly"),
+    })
 }
 
 /// Billionths as a decimal number.
