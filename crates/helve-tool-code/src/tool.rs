@@ -80,9 +80,7 @@ fn program(source: &CodeSource, folder: &Path, variables: &Variables) -> Result<
     let mut environment: Vec<_> = passed_on.collect();
     for name in env {
         let Some(value) = variables(name) else {
-            let problem =
-                format!("the server has no environment variable {name}; set it and start the server again");
-            return Err(DefinitionError::new("env", problem));
+            return Err(DefinitionError::new("env", Notice::definition_variable_not_set(name)));
         };
         environment.push((name.clone(), value));
     }
@@ -149,7 +147,10 @@ impl Tool for CodeTool {
                 .await;
             match ended {
                 Ok(ended) => conclude(&self.spec, &ended, reader),
-                Err(error @ ProcessError::Start { .. }) => Err(ToolError::NotSent(error.to_string())),
+                Err(error @ ProcessError::Start { .. }) => {
+                    let notice = Notice::program_failed_because(&error.to_string());
+                    Err(ToolError::NotSent(error.to_string()).with_notice(notice))
+                }
                 Err(error) => Err(self.uncertain(error.to_string())),
             }
         })
@@ -186,7 +187,10 @@ fn conclude(spec: &ToolSpec, ended: &ProgramEnd, reader: OutputReader) -> Result
         return Err(ToolError::Busy { message: busy(&spec.name, complaint), retry_after: None });
     }
     match reader.finish() {
-        Ok(ProgramOutcome::Error(message)) => Err(ToolError::Declined(message)),
+        Ok(ProgramOutcome::Error(message)) => {
+            let notice = Notice::tool_declined_because(&message);
+            Err(ToolError::Declined(message).with_notice(notice))
+        }
         Ok(ProgramOutcome::Output(output)) if status.success() => Ok(*output),
         Err(problem) if status.success() => Err(uncertain(spec, problem)),
         Ok(ProgramOutcome::Output(_)) | Err(_) => {
@@ -205,11 +209,10 @@ fn busy(name: &str, complaint: &str) -> String {
 
 fn uncertain(spec: &ToolSpec, problem: String) -> ToolError {
     let message = format!("the program of `{}` failed: {problem}", spec.name);
+    let notice = Notice::program_failed_because(&problem);
     match spec.effect {
-        Effect::Read => ToolError::Ailing(message).with_notice(Notice::program_failed()),
-        Effect::Idempotent | Effect::NonIdempotent => {
-            ToolError::Lost(message).with_notice(Notice::program_failed())
-        }
+        Effect::Read => ToolError::Ailing(message).with_notice(notice),
+        Effect::Idempotent | Effect::NonIdempotent => ToolError::Lost(message).with_notice(notice),
     }
 }
 

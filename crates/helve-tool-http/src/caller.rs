@@ -3,7 +3,7 @@
 use helve_egress::header::{HeaderMap, HeaderName, HeaderValue};
 use helve_egress::{Egress, Method, Url};
 use helve_tool::{CallContext, DefinitionError};
-use helve_types::{CallerField, CallerTerms, ToolDefinition};
+use helve_types::{CallerField, CallerTerms, Notice, ToolDefinition};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
@@ -44,8 +44,7 @@ impl CallerIdentity {
         // A signature is about one address and one target, and the key of a query is put in after it was made.
         if definition.endpoint.redirects > 0 || crate::make::key_in_query(&definition.endpoint.auth).is_some()
         {
-            let problem = "what is signed follows no redirects and has no key in its query; leave those out";
-            return Err(DefinitionError::new(field, problem));
+            return Err(DefinitionError::new(field, Notice::definition_signed_needs_plain()));
         }
         let key = known_secret(egress, name, base, field)?.value.clone();
         Ok(Self { fields: send.clone(), key: Some(key) })

@@ -15,8 +15,8 @@ use helve_tool::{
     BreakerSettings, BuiltTool, DefinitionError, Guards, Registered, RegistryError, ToolGrants,
 };
 use helve_types::{
-    Auth, CacheSharing, CallerField, Effect, Endpoint, Flow, KeyPlace, Method, ToolDefinition, ToolKind,
-    ToolSpec,
+    Auth, CacheSharing, CallerField, Effect, Endpoint, Flow, KeyPlace, Method, Notice, ToolDefinition,
+    ToolKind, ToolSpec,
 };
 
 use crate::HttpTools;
@@ -47,7 +47,7 @@ fn guards() -> Guards {
     }
 }
 
-fn wrong<T>(field: &str, problem: impl Into<String>) -> Result<T, DefinitionError> {
+fn wrong<T>(field: &str, problem: Notice) -> Result<T, DefinitionError> {
     Err(DefinitionError::new(field, problem))
 }
 
@@ -79,17 +79,17 @@ fn http(
     check_address(tools, &egress, template.base())?;
     let spec = ToolSpec { flow: flow(endpoint, template.base()), labels: definition.labels, ..spec };
     if endpoint.redirects > REDIRECTS_MAX {
-        return wrong("endpoint.redirects", format!("{REDIRECTS_MAX} is the most that are followed"));
+        return wrong("endpoint.redirects", Notice::definition_redirects_too_many(REDIRECTS_MAX.into()));
     }
     check_cache(definition)?;
     let streams = definition.kind == ToolKind::Streamable;
     if streams && endpoint.method == Method::Head {
-        return wrong("type", "the answer to a HEAD has no body, so there is nothing to stream");
+        return wrong("type", Notice::definition_head_streams_nothing());
     }
     Ok(HttpTool {
         credential: credential(&egress, &endpoint.auth, need.is_some(), &template)?,
         caller: CallerIdentity::new(definition, template.base(), &egress)?,
-        need: need.map(|need| need.problem),
+        need: need.map(|need| need.refusal),
         grants: grants.clone(),
         idempotency: idempotency(endpoint, spec.effect, &template)?,
         transform: definition.response_transform.as_ref().map(Transform::make).transpose()?,
@@ -143,8 +143,8 @@ fn is_near(base: &Url) -> bool {
 fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
     match Registered::for_client(spec.clone()) {
         Ok(_) => Ok(()),
-        Err(RegistryError::Wrong { field, problem, .. }) => wrong(field, problem),
-        Err(other) => wrong("name", other.to_string()),
+        Err(RegistryError::Wrong { field, problem, .. }) => wrong(field, *problem),
+        Err(other) => wrong("name", Notice::definition_other(&other.to_string())),
     }
 }
 
@@ -154,15 +154,13 @@ fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     let keyed = endpoint.idempotency_header.as_ref().is_some_and(|name| !name.is_empty());
     match (definition.effect(), endpoint.method) {
         (Effect::Read, Method::Put | Method::Patch | Method::Delete) => {
-            wrong("effect", "a PUT, PATCH or DELETE changes something; say `idempotent` or `non_idempotent`")
+            wrong("effect", Notice::definition_method_changes())
         }
-        (Effect::Idempotent, Method::Post | Method::Patch) if !keyed => wrong(
-            "effect",
-            "a POST or PATCH can be repeated only if the other side knows it again; name the header that it takes \
-             the key from in `endpoint.idempotency_header`",
-        ),
+        (Effect::Idempotent, Method::Post | Method::Patch) if !keyed => {
+            wrong("effect", Notice::definition_method_not_repeatable())
+        }
         (Effect::Read, _) if keyed => {
-            wrong("endpoint.idempotency_header", "a call that only reads needs no key; leave it out")
+            wrong("endpoint.idempotency_header", Notice::definition_read_needs_no_key())
         }
         _ => Ok(()),
     }
@@ -176,9 +174,7 @@ fn check_cache(definition: &ToolDefinition) -> Result<(), DefinitionError> {
         .cache
         .is_some_and(|terms| matches!(terms.scope, CacheSharing::Params | CacheSharing::Agent));
     if tells_user && is_shared {
-        let problem =
-            "the tool is told who calls, so that its answer is for that user; use `user` or `conversation`";
-        return wrong("cache.scope", problem);
+        return wrong("cache.scope", Notice::definition_cache_tells_user());
     }
     Ok(())
 }
@@ -198,26 +194,23 @@ fn credential(
         Auth::Bearer { secret, .. } => (Credential::Bearer { secret: secret.clone() }, secret),
         Auth::Basic { username, secret, .. } => {
             if username.contains(|c: char| c == ':' || c.is_control()) {
-                return wrong("endpoint.auth.username", "a username has no colon and no control characters");
+                return wrong("endpoint.auth.username", Notice::definition_username_unfit());
             }
             (Credential::Basic { username, secret: secret.clone() }, secret)
         }
         Auth::ApiKey { secret, name, place: KeyPlace::Header, .. } => {
             let header = HeaderName::try_from(&name).ok().filter(|_| header_refused(&name).is_none());
             let Some(header) = header else {
-                return wrong(
-                    "endpoint.auth.name",
-                    format!("`{name}` is no header that a key can be sent in"),
-                );
+                return wrong("endpoint.auth.name", Notice::definition_key_header_unfit(&name));
             };
             if template.has_header(&header) {
-                return wrong("endpoint.auth.name", "`headers` has this one already; leave it out there");
+                return wrong("endpoint.auth.name", Notice::definition_header_twice());
             }
             (Credential::Header { name, secret: secret.clone() }, secret)
         }
         Auth::ApiKey { secret, name, place: KeyPlace::Query, .. } => {
             if name.is_empty() || name.chars().any(char::is_control) {
-                return wrong("endpoint.auth.name", "say which query parameter the key is sent in");
+                return wrong("endpoint.auth.name", Notice::definition_key_query_missing());
             }
             (Credential::Query { name, secret: secret.clone() }, secret)
         }
@@ -238,24 +231,19 @@ pub(crate) fn known_secret<'a>(
 ) -> Result<&'a Secret, DefinitionError> {
     let Some(secret) = egress.secrets().get(name) else {
         let known: Vec<&str> = egress.secrets().names().collect();
-        let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
         return wrong(
             field,
-            format!(
-                "the operator's configuration has no secret `{name}` (known: {known}); it is set in `[secrets]`"
-            ),
+            match known.is_empty() {
+                true => Notice::definition_secret_unknown_of_none(name),
+                false => Notice::definition_secret_unknown(name, &known.join(", ")),
+            },
         );
     };
     let target = base.host().zip(base.port_or_known_default());
     let allowed = target.is_some_and(|(host, port)| secret.is_for(&host, port));
     if !allowed {
         let host = base.host_str().unwrap_or_default();
-        return wrong(
-            field,
-            format!(
-                "the secret `{name}` may not be sent to `{host}`; the operator allows hosts in `[secrets]`"
-            ),
-        );
+        return wrong(field, Notice::definition_secret_elsewhere(name, host));
     }
     Ok(secret)
 }
@@ -284,7 +272,7 @@ fn idempotency(
     let field = "endpoint.idempotency_header";
     let name = header_name(named).map_err(|problem| DefinitionError::new(field, problem))?;
     if template.has_header(&name) {
-        return wrong(field, "`headers` has this one already; leave it out there");
+        return wrong(field, Notice::definition_header_twice());
     }
     Ok(Some(name))
 }

@@ -60,7 +60,7 @@ pub use hooks::{
 pub use json::{JsonBounds, key_twice};
 pub use metrics::ToolMetrics;
 pub use offload::offload;
-pub use outcome::{Fault, Outcome, Unknown, settled_by};
+pub use outcome::{ADVICE, Fault, Outcome, Unknown, settled_by};
 pub use piece::{Piece, piece};
 pub use pipeline::{ClientReport, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, CallId, CallState, Cancelled, Compaction, Ending, Fact, Failure, FailureKind, Fingerprint, MessageId,
-    Notice, OutcomeAnswer, PartState, RunId, Timestamp, ToolOutput, Usage, canonical_json,
+    Answer, CallId, CallState, Cancelled, Compaction, Ending, Fact, Failure, FailureKind, Fingerprint,
+    MessageId, Notice, OutcomeAnswer, PartState, RunId, Timestamp, ToolOutput, Usage, canonical_json,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -122,7 +122,8 @@ impl BeforeCommand {
     /// Gives the command what stood before it; what stands behind the command wins.
     fn apply(self, command: &mut Command) -> anyhow::Result<()> {
         let Self { config, data, server } = self;
-        let misplaced = |option: &str| anyhow::anyhow!(tr!("this command has no option {option}", option = option));
+        let misplaced =
+            |option: &str| anyhow::anyhow!(tr!("this command has no option {option}", option = option));
         match command.common_mut() {
             Some(common) => {
                 common.config = common.config.take().or(config);

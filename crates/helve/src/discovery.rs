@@ -243,8 +243,9 @@ impl ModelDiscovery {
             models.withdraw(gone);
             self.state().models.remove(gone);
         }
+        let aliased = self.state().aliases.get(alias).cloned();
         if let Some(wanted) = server.aliased(names)
-            && self.state().aliases.get(alias) != Some(&wanted)
+            && aliased.as_ref() != Some(&wanted)
             && self.add(server, alias, &wanted, models)
         {
             has_new = true;

@@ -364,7 +364,9 @@ async fn after_the_result_of_a_clients_tool_the_answer_is_in_the_language_of_the
     let history = |question: &'static str| {
         vec![
             Turn::User(question.into()),
-            call(r#"{"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "browser_js_eval", "arguments": "{}"}}]}"#),
+            call(
+                r#"{"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "browser_js_eval", "arguments": "{}"}}]}"#,
+            ),
             Turn::User(result.into()),
         ]
     };

@@ -101,7 +101,8 @@ async fn a_tool_on_this_machine_works_with_the_consent_for_its_host_and_port() {
     let place = server.url.strip_prefix("http://").unwrap().to_owned();
     let refused = strict().make(&open(&server.url), &granted(vec![])).err().unwrap();
     assert_eq!(refused.consent.as_deref(), Some(place.as_str()));
-    assert!(refused.problem.contains("--allow-host") && refused.problem.contains("`\"allow_host\": true`"));
+    let told = refused.problem.english();
+    assert!(told.contains("--allow-host") && told.contains("`\"allow_host\": true`"), "{told}");
     let here = |place: &str| granted(vec![ToolGrant::Host { place: place.into() }]);
     assert!(strict().make(&open(&server.url), &here("127.0.0.1:1")).is_err());
     assert_eq!(call(&strict(), &open(&server.url), &here(&place)).await.unwrap(), "sunny");

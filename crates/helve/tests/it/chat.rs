@@ -99,7 +99,9 @@ fn where_the_input_has_ended_a_question_ends_the_chat_and_its_run_goes_on_when_i
 #[test]
 fn a_model_or_an_agent_that_does_not_exist_is_an_error_before_anything_is_said() {
     let home = Home::new();
-    for (option, what) in [("--model", "there is no model `nosuch`"), ("--agent", "there is no agent `nosuch`")] {
+    for (option, what) in
+        [("--model", "there is no model `nosuch`"), ("--agent", "there is no agent `nosuch`")]
+    {
         let output = chat(&home, &[option, "nosuch"], "");
         assert_eq!(output.status.code(), Some(1), "{}", err(&output));
         assert!(err(&output).contains(what), "{}", err(&output));

@@ -163,8 +163,7 @@ impl Chat {
 /// That there is none of this name, with names that are similar or else what `otherwise` says.
 fn unknown(kind: Kind, name: &str, names: &[String], otherwise: impl Fn(&str) -> String) -> String {
     let name = line(name);
-    let near: Vec<String> =
-        similar(&name, names.iter().map(String::as_str)).into_iter().map(line).collect();
+    let near: Vec<String> = similar(&name, names.iter().map(String::as_str)).into_iter().map(line).collect();
     let what = match kind {
         Kind::Model => tr!("there is no model `{name}`", name = name),
         Kind::Agent => tr!("there is no agent `{name}`", name = name),

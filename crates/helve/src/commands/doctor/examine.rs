@@ -14,6 +14,7 @@ use super::finding::{ask_for_variable, quoted};
 use super::{databases, models};
 use crate::assemble::{Assembly, check_names, idle_names};
 use crate::client::answering;
+use crate::commands::notice::{definition_words, problem_words};
 use crate::config::{Config, Environment};
 use crate::discovery::ModelDiscovery;
 use crate::i18n::{self, Language, tr};
@@ -122,7 +123,7 @@ impl Examined {
                 let finding = Finding::note(tr!(
                     "tool `{name}` cannot be used: {problem}",
                     name = name,
-                    problem = problem
+                    problem = problem_words(problem)
                 ));
                 findings.push(finding.run(format!("helve tools show {}", quoted(name))));
             }
@@ -135,7 +136,11 @@ impl Examined {
                 findings.push(Finding::note(told).run(format!("helve tools show {}", quoted(name))));
             }
             findings.extend(tool.warnings.iter().map(|warning| {
-                Finding::note(tr!("tool `{name}`: {warning}", name = tool.name(), warning = warning))
+                Finding::note(tr!(
+                    "tool `{name}`: {warning}",
+                    name = tool.name(),
+                    warning = definition_words(warning)
+                ))
             }));
         }
         findings

@@ -1,11 +1,12 @@
 //! A run as a story: one fact, one line, and what others wrote behind a mark.
 
 use helve_types::{
-    CallId, Ending, EventBody, Fact, RunState, Stage, StepEdge, StepSnapshot, StopReason, Trail,
+    CallId, Ending, EventBody, Fact, Failure, RunState, Stage, StepEdge, StepSnapshot, StopReason, Trail,
 };
 
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
 use crate::commands::approvals::card;
+use crate::commands::notice::{run_failure_words, sentence};
 use crate::i18n::{language, tr};
 use crate::output::padded;
 
@@ -110,7 +111,10 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
         Fact::MessageQueued { text, by, .. } => {
             (tr!("person"), Words::Both(tr!("{who}, during the run", who = line(by)), text.clone()))
         }
-        Fact::BudgetSpent { because, .. } => (tr!("budget"), said(because)),
+        Fact::BudgetSpent { because, notice } => {
+            let told = notice.as_deref().and_then(sentence);
+            (tr!("budget"), Words::Line(told.unwrap_or_else(|| line(because))))
+        }
         Fact::HistoryCompacted(_) => {
             (tr!("shortened"), Words::Line(tr!("earlier messages are shortened for the model")))
         }
@@ -139,7 +143,7 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
         ),
         Fact::RunFinished { ending } => (tr!("end"), Words::Line(ending_words(*ending))),
         Fact::RunFailed { code, message } => {
-            (tr!("FAILED"), Words::Line(format!("{}: {}", line(code), line(message))))
+            (tr!("FAILED"), Words::Line(format!("{}: {}", line(code), run_failure_words(code, message))))
         }
         Fact::RunCancelled(cancelled) => {
             (tr!("stopped"), Words::Line(tr!("by {who}", who = line(&cancelled.by))))
@@ -191,12 +195,10 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
             )
         }
         Fact::ToolFailed { call, failure, trail } => {
-            let head = format!("{} {}{}", number(call), failure.kind.as_str(), stages(trail));
-            (tr!("failed"), Words::Both(head, failure.message.clone()))
+            (tr!("failed"), Words::Both(failure_head(call, failure, trail), failure.message.clone()))
         }
         Fact::ToolRefused { call, failure, trail } => {
-            let head = format!("{} {}{}", number(call), failure.kind.as_str(), stages(trail));
-            (tr!("refused"), Words::Both(head, failure.message.clone()))
+            (tr!("refused"), Words::Both(failure_head(call, failure, trail), failure.message.clone()))
         }
         Fact::ToolUnknown { call, because, checked, trail, .. } => {
             let checked =
@@ -216,6 +218,12 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
         }
         _ => return None,
     })
+}
+
+/// What people are told of a failure; what the model was told stands below it.
+fn failure_head(call: &CallId, failure: &Failure, trail: &Trail) -> String {
+    let told = sentence(&failure.user_notice()).map(|told| format!(": {told}")).unwrap_or_default();
+    format!("{} {}{}{told}", number(call), failure.kind.as_str(), stages(trail))
 }
 
 fn snapshot_words(StepSnapshot { step, edge, hook, snapshot, .. }: &StepSnapshot) -> String {
