@@ -29,7 +29,7 @@ pub use agents::{
     Agent, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentRowKind, AgentSettings, ListedAgent,
     RunTools, read_agent,
 };
-pub use budget::{Account, Budgets, Limits, Whose, nothing_left};
+pub use budget::{Account, Budgets, Limits, Whose, find_exhausted_budget};
 pub use calls::call_span;
 pub use client_results::{ClientClaim, ClientResult};
 pub use command::{BY_TIME, Command, CommandError, Reply};
