@@ -2,7 +2,7 @@
 //!
 //! Its state is the fold of the run's log and nothing else, so a run that is read back after a crash decides
 //! exactly as it would have without one. It is told facts (`apply`) and says what to do (`next_step`); it never
-//! asks a model, runs a tool or looks at a clock. `drive` gives it hands.
+//! asks a model, runs a tool or looks at a clock. `drive` does.
 
 mod budget_state;
 mod call;

@@ -7,7 +7,7 @@
 //!
 //! The third message in a row that has the same call and no other is put before a person, whatever came of the first two.
 //! For other patterns there are steps. A message whose calls brought a result that was not known before is progress; only
-//! what is repeated while nothing new comes is a circle. It is first pointed out (`hints`, which `transcript` shows), then
+//! what is repeated while nothing new comes is a circle. It is first pointed out (`collect_hints`, which `transcript` shows), then
 //! not done, then put before a person. A person's no ends it.
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,6 +1,6 @@
 //! What to do when a model gives no complete answer: a pure table, and what it knows about each model.
 //!
-//! `decide` is the table; `health` remembers how a model has fared in this process, `budget` how many second tries it may
+//! `decide_retry` is the table; `health` remembers how a model has fared in this process, `budget` how many second tries it may
 //! still get, and `tally` what one step has tried so far. Nothing here asks, waits or writes.
 
 mod budget;

@@ -1,7 +1,7 @@
 //! How many tokens something is, as far as that can be told without the model's own tokenizer.
 //!
 //! A character of Chinese, Japanese or Korean is about a token; of anything else, four bytes are. How far off that is
-//! differs between models and languages, so it is corrected by what the vendor counted the last time (`corrected`).
+//! differs between models and languages, so it is corrected by what the vendor counted the last time (`correct_estimate`).
 
 use crate::{ModelRequest, Turn};
 use serde_json::Value;
