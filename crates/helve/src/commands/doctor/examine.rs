@@ -81,7 +81,8 @@ impl Examined {
         findings.extend(self.tools().await);
         findings.extend(databases::asked(config).await);
         let idle = idle_names(config, self.runtime.registry());
-        findings.extend(config.warnings.iter().cloned().chain(idle).map(Finding::note));
+        let warnings = config.warnings_for_reader().iter().cloned();
+        findings.extend(warnings.chain(idle).map(Finding::note));
         findings.extend(models::all(self).await);
         findings.push(Finding::good(tr!("model `demo`: always there, needs nothing")));
         findings.push(search(config));
