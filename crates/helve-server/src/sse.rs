@@ -16,7 +16,7 @@ use futures_util::Stream;
 use helve_guard::{AdmissionPermit, Rejected};
 use helve_runtime::{Follower, Frame};
 use helve_store::StoreError;
-use helve_types::Question;
+use helve_types::{Notice, Question};
 use helve_wire::sse::COMMENT as COMMENT_EVENT;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Sleep};
@@ -226,6 +226,15 @@ pub(crate) fn server_stopping() -> Value {
         "code": "closing",
         "message": "the server is stopping; the run goes on when it is back: follow it, or ask again with the same Idempotency-Key"
     }})
+}
+
+/// Why a run failed: a code for programs, a sentence, and what exactly it was where the code says less.
+pub(crate) fn run_error(code: &str, message: &str, notice: Option<&Notice>) -> Value {
+    let mut error = json!({"code": code, "message": message});
+    if let Some(notice) = notice {
+        error["notice"] = json!(notice);
+    }
+    error
 }
 
 /// The event of a question about the run, not about a call.

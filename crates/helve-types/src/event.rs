@@ -237,7 +237,13 @@ pub enum Fact {
     RunFinished { ending: Ending },
 
     #[serde(rename = "run.failed")]
-    RunFailed { code: String, message: String },
+    RunFailed {
+        code: String,
+        message: String,
+        /// What exactly it was, for people, where the code says less.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<Notice>>,
+    },
 
     #[serde(rename = "run.cancelled")]
     RunCancelled(Cancelled),

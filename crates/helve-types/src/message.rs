@@ -87,7 +87,7 @@ pub enum Part {
         /// a run that did not simply answer: `step_limit`, `without_call`, `repeating` or `refused`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
-        /// What a budget had to do with it, for people.
+        /// What exactly it was, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notice: Option<Box<Notice>>,
         /// Who stopped it, where somebody did.
@@ -291,7 +291,10 @@ impl Message {
                 let (text, code) = (because.clone(), Some("budget_spent".into()));
                 self.parts.push(Part::Notice { text, code, notice: notice.clone(), by: None });
             }
-            Fact::RunFailed { message, code } => self.parts.push(notice(message, code)),
+            Fact::RunFailed { message, code, notice } => {
+                let (text, code) = (message.clone(), Some(code.clone()));
+                self.parts.push(Part::Notice { text, code, notice: notice.clone(), by: None });
+            }
             Fact::RunCancelled(Cancelled { by }) => {
                 let (text, code) = (format!("stopped by {by}"), Some("cancelled".into()));
                 self.parts.push(Part::Notice { text, code, notice: None, by: Some(by.clone()) });

@@ -21,7 +21,7 @@ fn who_stopped_an_answer_and_why_one_failed_is_kept_with_it() {
     };
     let stopped = Fact::RunCancelled(Cancelled { by: "mei".into() });
     assert_eq!(ended(stopped), notice("stopped by mei", "cancelled", Some("mei")));
-    let failed = Fact::RunFailed { code: "model_key".into(), message: "no".into() };
+    let failed = Fact::RunFailed { code: "model_key".into(), message: "no".into(), notice: None };
     assert_eq!(ended(failed), notice("no", "model_key", None));
     let told = Some(Box::new(Notice::budget_of_run()));
     let spent = Fact::BudgetSpent { because: "enough".into(), notice: told.clone() };

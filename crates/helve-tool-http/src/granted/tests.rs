@@ -63,7 +63,10 @@ async fn a_proposed_variable_is_sent_only_after_it_was_bound_and_only_to_the_con
         (vec![bound("SHORT", &place)], "cannot be kept out of answers".into()),
     ] {
         let told = call(&reading(), &row, &granted(grants)).await.unwrap_err();
+        let (told, notice) = told.split_notice();
         assert!(matches!(&told, ToolError::Declined(told) if told.contains(&expected)), "{told:?}");
+        // People are told by a code, and in their own words.
+        assert!(notice.code.starts_with("secret_"), "{notice:?}");
     }
     assert_eq!(server.heard(), [] as [String; 0], "nothing was sent");
 

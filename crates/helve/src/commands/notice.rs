@@ -51,7 +51,11 @@ pub(crate) fn catalogue_words(error: &CatalogueError) -> String {
 }
 
 /// Why a run ended without an answer: its code says it in the reader's language, and the rest is another's words.
-pub(crate) fn run_failure_words(code: &str, message: &str) -> String {
+pub(crate) fn run_failure_words(code: &str, message: &str, notice: Option<&Notice>) -> String {
+    // The notice says all of it.
+    if let Some(told) = notice.and_then(sentence).filter(|_| language() != Language::English) {
+        return told;
+    }
     let told = match language() {
         Language::English => None,
         Language::Chinese => sentence(&Notice { code: code.to_owned(), params: Default::default() }),

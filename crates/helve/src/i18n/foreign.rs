@@ -47,8 +47,8 @@ pub(crate) fn words(english: &(impl Display + ?Sized)) -> String {
 }
 
 pub(super) fn chinese(english: &str) -> Option<String> {
-    let of_table =
-        || FOREIGN.iter().find_map(|(pattern, chinese)| Some(filled(chinese, &values(pattern, english)?)));
+    let known = |(pattern, chinese): &(&str, &str)| Some(filled(chinese, &values(pattern, english)?));
+    let of_table = || FOREIGN.iter().copied().flatten().find_map(known);
     of_table().or_else(|| definition_words(english))
 }
 

@@ -348,9 +348,9 @@ fn what_is_wrong_with_a_definition_is_a_code_and_no_sentence() {
                 if !literal.is_sentence() || literal.is_seen_to() {
                     continue;
                 }
-                let allowed = NO_PROBLEMS.iter().position(|(file, begin, _)| {
-                    name == *file && literal.text.starts_with(begin)
-                });
+                let allowed = NO_PROBLEMS
+                    .iter()
+                    .position(|(file, begin, _)| name == *file && literal.text.starts_with(begin));
                 match allowed {
                     Some(number) => _ = used.insert(number),
                     None => left.push(format!("{name}:{}: {:?}", literal.line, literal.text)),

@@ -90,10 +90,17 @@ fn what_is_wrong_with_a_tool_is_told_in_the_language_of_the_environment() {
         std::fs::write(&file, rows).unwrap();
         said(&[&["tools"], arguments].concat(), &chinese)
     };
-    let row = |more: &str| format!(r#"{{"name": "weather", "description": "W.", "endpoint": {{"url": "https://a.example"{more}}}}}"#);
+    let row = |more: &str| {
+        format!(
+            r#"{{"name": "weather", "description": "W.", "endpoint": {{"url": "https://a.example"{more}}}}}"#
+        )
+    };
     let path = file.to_str().unwrap();
     for (rows, expected) in [
-        (r#"{"name": "weather", "endpoint": {"url": "https://a.example"}}"#.to_owned(), "`description`：没有填写"),
+        (
+            r#"{"name": "weather", "endpoint": {"url": "https://a.example"}}"#.to_owned(),
+            "`description`：没有填写",
+        ),
         (r#"{"name": "weather""#.to_owned(), "`definition`：不是 JSON：对象没有结束（第 1 行第 18 列）"),
         (row(r#", "colour": 1"#), "`endpoint.colour`：没有字段 `colour`；有："),
         (row(r#", "timeout_ms": "x""#), "`endpoint.timeout_ms`：应为不小于 1 的整数，而不是 \"x\""),

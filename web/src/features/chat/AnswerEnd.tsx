@@ -34,7 +34,7 @@ function KeptEnd({ notice, entry }: { notice: KeptNotice; entry: string }): Reac
       return <Notice title={t.chat.notHeard} />;
     default:
       if (own(t.chat.endings, code ?? '') !== undefined) return <Ended ending={code ?? ''} />;
-      return <Failed code={code ?? ''} message={text} entry={entry} />;
+      return <Failed code={code ?? ''} message={text} notice={notice.notice ?? null} entry={entry} />;
   }
 }
 
@@ -57,7 +57,7 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
     case 'cancelled':
       return <Stopped by={end.by} />;
     case 'failed':
-      return <Failed code={end.code} message={end.message} entry={run.run} />;
+      return <Failed code={end.code} message={end.message} notice={end.notice} entry={run.run} />;
     case 'finished':
       if (end.ending === 'budget_spent')
         return <BudgetSpent because={run.budgetSpent?.because ?? null} notice={run.budgetSpent?.notice ?? null} />;
@@ -72,7 +72,15 @@ function Ended({ ending }: { ending: string }): ReactNode {
   return title === undefined ? null : <Notice tone="warn" title={title} />;
 }
 
-function Failed({ code, message, entry }: { code: string; message: string; entry: string }) {
+interface Failure {
+  code: string;
+  message: string;
+  /** What exactly it was, where the code says less. */
+  notice: CodedMessage | null;
+  entry: string;
+}
+
+function Failed({ code, message, notice, entry }: Failure) {
   const { t } = useI18n();
   const { askAgain } = useChat();
   const actions = (
@@ -84,7 +92,7 @@ function Failed({ code, message, entry }: { code: string; message: string; entry
     <Notice
       tone="bad"
       title={t.chat.failed}
-      detail={<ServerMessage coded={[{ code }]} message={message} />}
+      detail={<ServerMessage coded={[notice, { code }]} message={message} />}
       actions={actions}
     />
   );

@@ -2,7 +2,7 @@
 
 use helve_runtime::Frame;
 use helve_store::StoreError;
-use helve_types::{CallId, CallState, Fact, Live, PartKind};
+use helve_types::{CallId, CallState, Fact, Live, Notice, PartKind};
 use helve_wire::sse::DONE;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::protocols::accumulated_text::AccumulatedText;
 use crate::protocols::call_words::stream_word;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
-use crate::sse::{Render, run_question, server_stopping, write_value};
+use crate::sse::{Render, run_error, run_question, server_stopping, write_value};
 
 /// Writes pieces of the answer as they come.
 #[derive(Default)]
@@ -60,8 +60,8 @@ impl AgentRender {
                     self.send(json!({"ending": ending, "message": message}), out);
                 }
             }
-            Fact::RunFailed { code, message } => self.error(code, message, out),
-            Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
+            Fact::RunFailed { code, message, notice } => self.error(code, message, notice.as_deref(), out),
+            Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", None, out),
             _ => {}
         }
     }
@@ -74,8 +74,8 @@ impl AgentRender {
         self.send(json!({"tool": tool}), out);
     }
 
-    fn error(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
-        self.send(json!({"error": {"code": code, "message": message}}), out);
+    fn error(&mut self, code: &str, message: &str, notice: Option<&Notice>, out: &mut Vec<u8>) {
+        self.send(json!({"error": run_error(code, message, notice)}), out);
     }
 
     fn send(&mut self, event: Value, out: &mut Vec<u8>) {

@@ -3,7 +3,7 @@
 use helve_runtime::Frame;
 use helve_store::StoreError;
 use helve_types::{
-    CallId, CallState, ConversationId, Ending, Fact, FailureKind, Live, PartKind, RunId, ToolOutput,
+    CallId, CallState, ConversationId, Ending, Fact, FailureKind, Live, Notice, PartKind, RunId, ToolOutput,
 };
 use helve_wire::sse::DONE;
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ use crate::protocols::accumulated_text::AccumulatedText;
 use crate::protocols::call_words::stream_word;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
-use crate::sse::{Render, run_question, server_stopping, write_value};
+use crate::sse::{Render, run_error, run_question, server_stopping, write_value};
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -131,8 +131,8 @@ impl ChatRender {
                 more["outcome"] = json!("unknown");
                 self.tool(call, CallState::Unknown, more, out);
             }
-            Fact::RunFailed { code, message } => self.error(code, message, out),
-            Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
+            Fact::RunFailed { code, message, notice } => self.error(code, message, notice.as_deref(), out),
+            Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", None, out),
             Fact::RunFinished { ending } => self.render_ending(*ending, out),
             _ => {}
         }
@@ -180,9 +180,9 @@ impl ChatRender {
         self.calls.iter().filter(|held| held.delegated).map(call).collect()
     }
 
-    fn error(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
+    fn error(&mut self, code: &str, message: &str, notice: Option<&Notice>, out: &mut Vec<u8>) {
         self.flush(out);
-        self.send(json!({"error": {"code": code, "message": message}}), out);
+        self.send(json!({"error": run_error(code, message, notice)}), out);
     }
 
     fn live(&mut self, live: &Live) {

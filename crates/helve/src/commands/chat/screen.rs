@@ -163,7 +163,9 @@ checked = checked
             Fact::HistoryCompacted(_) => self.note(&tr!("earlier messages are shortened for the model from here on")),
             Fact::RunResumed { .. } => self.note(&tr!("the run continues")),
             Fact::RunFinished { ending } if *ending != Ending::Answered => self.note(&ending_words(*ending)),
-            Fact::RunFailed { code, message } => self.say(&format!("✗ {}", run_failure_words(code, message))),
+            Fact::RunFailed { code, message, notice } => {
+                self.say(&format!("✗ {}", run_failure_words(code, message, notice.as_deref())));
+            }
             Fact::RunCancelled(cancelled) => self.note(&tr!("stopped by {who}", who = line(&cancelled.by))),
             Fact::RunStarted(_)
             | Fact::ToolClaimed { .. }
@@ -355,7 +357,7 @@ mod tests {
             repairs: vec![],
         });
         screen.event(&Fact::ToolFailed { call, failure, trail: Trail::default() });
-        screen.event(&Fact::RunFailed { code: bad.into(), message: bad.into() });
+        screen.event(&Fact::RunFailed { code: bad.into(), message: bad.into(), notice: None });
         let all = written(&mut screen);
         let ours = all.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
         assert!(!ours.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ours:?}");

@@ -142,9 +142,10 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
             Words::Line(tr!("after the server stopped, attempt {attempt}", attempt = resume)),
         ),
         Fact::RunFinished { ending } => (tr!("end"), Words::Line(ending_words(*ending))),
-        Fact::RunFailed { code, message } => {
-            (tr!("FAILED"), Words::Line(format!("{}: {}", line(code), run_failure_words(code, message))))
-        }
+        Fact::RunFailed { code, message, notice } => (
+            tr!("FAILED"),
+            Words::Line(format!("{}: {}", line(code), run_failure_words(code, message, notice.as_deref()))),
+        ),
         Fact::RunCancelled(cancelled) => {
             (tr!("stopped"), Words::Line(tr!("by {who}", who = line(&cancelled.by))))
         }
