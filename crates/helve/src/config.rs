@@ -117,7 +117,7 @@ pub struct Config {
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
     /// The same in each language: the doctor of a server tells it to readers of both.
-    warnings_in: Vec<(Language, Vec<String>)>,
+    pub(crate) warnings_in: Vec<(Language, Vec<String>)>,
 }
 
 /// What the command line says, which wins over everything.

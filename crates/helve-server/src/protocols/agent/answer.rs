@@ -131,6 +131,7 @@ impl AgentAnswer {
             approvals: vec![],
             error: None,
             error_code: None,
+            error_notice: None,
         }
     }
 
