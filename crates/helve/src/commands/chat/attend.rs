@@ -235,7 +235,8 @@ impl Chat {
     /// Before the chat leaves a run that waits.
     fn tell_kept(&mut self) {
         self.screen.note(&tr!(
-            "nobody can be asked here: the run is kept, and goes on when the question is answered;              `helve approvals list` shows what is open"
+            "nobody can be asked here: the run is kept, and goes on when the question is answered; `helve approvals list` \
+             shows what is open"
         ));
         if !self.unheard.is_empty() {
             self.screen.note(&tr!("{count} message(s) after it were not sent", count = self.unheard.len()));

@@ -124,6 +124,7 @@ pub(in crate::i18n) const DEFINITIONS: Texts = &[
     ("put one of the two into brackets", "请给两者之一加上括号"),
     ("`{}` or `{}` was expected here", "这里应该是 `{}` 或 `{}`"),
     ("`{}` was expected here", "这里应该是 `{}`"),
+    ("`|` was expected here", "这里应该是 `|`"),
     ("`,` or `}` was expected here", "这里应该是 `,` 或 `}`"),
     ("this is no number", "这不是数字"),
     ("the string does not end", "字符串没有结束"),

@@ -294,7 +294,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("a tool named `{}` exists already", "已有名为 `{}` 的工具"),
     ("`{}` looks like `{}`, which is there already", "`{}` 与已有的 `{}` 太像"),
     ("there is no tool named `{}`", "没有名为 `{}` 的工具"),
-    ("the definition of `{}` is wrong: {}", "`{}` 的定义有误：{}"),
+    ("the definition of `{}` is wrong: `{}`: {}", "`{}` 的定义有误：`{}`：{}"),
     (
         "there is a tool named `{}` already; change that one, or choose another name",
         "已有名为 `{}` 的工具；请修改它，或者换一个名字",
