@@ -2,6 +2,7 @@
 
 mod links;
 mod log_lines;
+mod security_page;
 mod sizes;
 mod translations;
 mod type_names;
