@@ -159,7 +159,7 @@ impl Run {
                 return self;
             }
         }
-        self.language = language.get();
+        self.language = language.prevailing();
         self
     }
 
@@ -229,7 +229,7 @@ impl Run {
 
     /// Takes in the next fact of the log.
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
-        self.message.learn(at, fact);
+        self.message.apply(at, fact);
         self.budget.apply(at, fact);
         self.claims.apply(fact);
         self.waiting = match fact {

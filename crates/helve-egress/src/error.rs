@@ -23,7 +23,7 @@ pub enum EgressError {
 
 impl EgressError {
     /// The same, of a place that nobody has named but the answer before.
-    pub(crate) fn at_redirect(self) -> Self {
+    pub(crate) fn of_redirect_target(self) -> Self {
         let led = |why: String| format!("the answer is a redirect, and {why}");
         match self {
             Self::Refused(why) => Self::Refused(led(why)),
@@ -34,7 +34,7 @@ impl EgressError {
     }
 
     /// The same, of a request of which a part may have had an effect already: nobody knows any more what was done.
-    pub(crate) fn after_effect(self, acted: bool) -> Self {
+    pub(crate) fn or_lost_after_effect(self, acted: bool) -> Self {
         match self {
             Self::Refused(why) | Self::NotSent(why) if acted => Self::Lost(why),
             error => error,

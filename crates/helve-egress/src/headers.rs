@@ -1,7 +1,7 @@
 //! Headers that are not a tool's to set.
 
 /// Why a tool must not set a header of this name; nothing if it may. Asked when a tool is defined and when it is sent.
-pub fn header_refused(name: &str) -> Option<&'static str> {
+pub fn why_header_is_refused(name: &str) -> Option<&'static str> {
     let name = name.trim().to_ascii_lowercase();
     match name.as_str() {
         "" => Some("a header has a name"),
@@ -45,10 +45,10 @@ mod tests {
             " host ",
             "",
         ] {
-            assert!(header_refused(name).is_some(), "{name}");
+            assert!(why_header_is_refused(name).is_some(), "{name}");
         }
         for name in ["Accept", "Content-Type", "X-Api-Key", "Authorization", "User-Agent", "If-None-Match"] {
-            assert!(header_refused(name).is_none(), "{name}");
+            assert!(why_header_is_refused(name).is_none(), "{name}");
         }
     }
 }

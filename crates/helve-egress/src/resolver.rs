@@ -55,7 +55,7 @@ impl Resolve for GuardedResolver {
             let target = target.ok_or(ForbiddenAddress)?;
             let found = look_up(name.as_str().to_owned()).await?;
             for ip in &found {
-                if let Err(why) = policy.judge(&target, *ip) {
+                if let Err(why) = policy.check_address(&target, *ip) {
                     tracing::warn!(target: "helve::egress", host = %target, %ip, why, "a name leads to a place that is not public");
                     return Err(ForbiddenAddress.into());
                 }

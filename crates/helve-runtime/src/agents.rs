@@ -66,7 +66,7 @@ impl Runtime {
     /// The tools of an agent may be named by their ids.
     fn resolve_tools(&self, definition: &mut AgentDefinition) {
         for tool in &mut definition.tools {
-            tool.name = self.catalogue().name_of(&tool.name);
+            tool.name = self.catalogue().resolve_name(&tool.name);
         }
     }
 

@@ -61,7 +61,7 @@ enum SearchDepth {
 }
 
 impl Arguments {
-    fn search(&self) -> Search<'_> {
+    fn to_search(&self) -> Search<'_> {
         let (max_results, depth, answer) = match self.preset {
             Some(Preset::Quick) => (3, SearchDepth::Basic, false),
             Some(Preset::Deep) | None => (10, SearchDepth::Advanced, true),
@@ -98,7 +98,7 @@ impl Tool for SearchWeb {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
-            let search = arguments.search();
+            let search = arguments.to_search();
             if search.query.is_empty() {
                 let told = "`query` is empty; say what to search for";
                 return Err(ToolError::Declined(told.into()).with_notice(Notice::search_without_query()));
@@ -108,7 +108,7 @@ impl Tool for SearchWeb {
                 return Err(refused.with_notice(Notice::search_not_configured()));
             };
             let found = tavily.search(&search, cx.world.now()).await?;
-            Ok(render::show(&search, found, cx.language))
+            Ok(render::build_output(&search, found, cx.language))
         })
     }
 }

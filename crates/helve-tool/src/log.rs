@@ -9,14 +9,14 @@ use std::time::Duration;
 use helve_types::{Stage, Trail};
 use tracing::{debug, info};
 
-use crate::permit::millis;
+use crate::permit::to_ms;
 use crate::{Outcome, Unknown};
 
 pub(crate) fn log_outcome(outcome: &Outcome, trail: &Trail, took: Duration) {
     for stage in &trail.0 {
         log_stage(stage);
     }
-    let ms = millis(took);
+    let ms = to_ms(took);
     let from_cache = trail.from_cache();
     match outcome {
         Outcome::Finished(_) => info!(outcome = "finished", ms, from_cache, "the call is over"),

@@ -30,7 +30,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn failed(failure: Failure) -> Self {
+    pub(crate) fn from_failure(failure: Failure) -> Self {
         if failure.kind.is_refusal() { Self::Refused(failure) } else { Self::Failed(failure) }
     }
 
@@ -78,7 +78,7 @@ impl Unknown {
     }
 
     /// Whatever kept the call from its answer afterwards: it may have happened before.
-    pub(crate) fn add_outcome(self, outcome: Outcome) -> Outcome {
+    pub(crate) fn unless_known(self, outcome: Outcome) -> Outcome {
         let then = match outcome {
             Outcome::Failed(failure) | Outcome::Refused(failure) => format!("then: {}", failure.message),
             // Consent to what may have been done already is no consent.
@@ -90,7 +90,7 @@ impl Unknown {
 }
 
 /// The outcome that a person's answer makes by itself; none where the call has yet to run.
-pub fn settled_by(answer: &Answer) -> Option<Outcome> {
+pub fn outcome_of_answer(answer: &Answer) -> Option<Outcome> {
     match answer {
         Answer::Approve { .. } | Answer::Outcome { .. } => None,
         Answer::Reject { reason } => {
@@ -106,7 +106,7 @@ pub fn settled_by(answer: &Answer) -> Option<Outcome> {
         }
         Answer::Respond { text } => {
             let output = ToolOutput::text(text).with_headline("answered by a person", Notice::answered_by_person());
-            Some(Outcome::Finished(ToolOutput { labels: Some(Labels::of_person()), ..output }))
+            Some(Outcome::Finished(ToolOutput { labels: Some(Labels::for_person()), ..output }))
         }
         Answer::Expire => Some(Outcome::Refused(Failure::new(
             FailureKind::Unanswered,
@@ -140,7 +140,7 @@ pub(crate) enum Stop {
 const ADVICE: &str = ". Answer without it and say so, or try again later";
 
 impl Stop {
-    pub(crate) fn down(failure: Failure) -> Self {
+    pub(crate) fn unavailable(failure: Failure) -> Self {
         Self::Down { because: failure.message.clone(), failure }
     }
 
@@ -153,21 +153,23 @@ impl Stop {
 
     pub(crate) fn with_earlier_attempt(self, doubt: Option<Unknown>) -> Self {
         match (self, doubt) {
-            (Self::Outcome(outcome), Some(doubt)) => doubt.add_outcome(*outcome).into(),
-            (Self::Down { failure, .. }, Some(doubt)) => doubt.add_outcome(Outcome::failed(failure)).into(),
+            (Self::Outcome(outcome), Some(doubt)) => doubt.unless_known(*outcome).into(),
+            (Self::Down { failure, .. }, Some(doubt)) => {
+                doubt.unless_known(Outcome::from_failure(failure)).into()
+            }
             (stop, _) => stop,
         }
     }
 
     /// What becomes of the call.
-    pub(crate) fn outcome(self) -> Result<Outcome, Fault> {
+    pub(crate) fn into_outcome(self) -> Result<Outcome, Fault> {
         match self {
             Self::Outcome(outcome) => Ok(*outcome),
             Self::Down { failure, because } => {
                 // A guard that refuses a call says how to go on; a tool that failed says only what happened.
                 let advice = if failure.message == because { ADVICE } else { "" };
                 let message = failure.message + advice;
-                Ok(Outcome::failed(Failure { message, ..failure }))
+                Ok(Outcome::from_failure(Failure { message, ..failure }))
             }
             Self::Fault(fault) => Err(fault),
         }
@@ -176,7 +178,7 @@ impl Stop {
 
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
-        Outcome::failed(failure).into()
+        Outcome::from_failure(failure).into()
     }
 }
 

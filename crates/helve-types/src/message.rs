@@ -143,14 +143,14 @@ impl ToolPart {
             PartState::Completed => CallState::Finished,
             PartState::Error if self.cut_off.is_some() => CallState::Unknown,
             PartState::Error => match &self.failure {
-                Some(failure) if failure.kind.is_refusal() => CallState::of_refusal(failure.kind),
+                Some(failure) if failure.kind.is_refusal() => CallState::from_refusal(failure.kind),
                 _ => CallState::Failed,
             },
         })
     }
 
-    fn move_to(&mut self, state: CallState) {
-        self.state = state.part_state();
+    fn set_state(&mut self, state: CallState) {
+        self.state = state.to_part_state();
         self.call_state = Some(state);
     }
 }
@@ -182,9 +182,9 @@ impl Message {
     }
 
     /// Takes in the next fact of the message's run.
-    pub fn learn(&mut self, at: Timestamp, fact: &Fact) {
+    pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         if let (Some(call), Some(state)) = (fact.call(), fact.call_state()) {
-            self.change(call, |part| part.move_to(state));
+            self.update_tool_part(call, |part| part.set_state(state));
         }
         match fact {
             Fact::TextFinished { step, text, .. } => {
@@ -215,7 +215,7 @@ impl Message {
                 }
             }
             Fact::ToolStarted { call, tool, arguments, .. } => {
-                self.change(call, |part| {
+                self.update_tool_part(call, |part| {
                     part.tool.clone_from(tool);
                     if let Some(arguments) = arguments {
                         part.input.clone_from(arguments);
@@ -224,7 +224,7 @@ impl Message {
                 });
             }
             Fact::ToolDelegated { call, tool, arguments, .. } => {
-                self.change(call, |part| {
+                self.update_tool_part(call, |part| {
                     part.tool.clone_from(tool);
                     if let Some(arguments) = arguments.as_ref().filter(|given| !is_same(&part.input, given)) {
                         part.input.clone_from(arguments);
@@ -233,12 +233,12 @@ impl Message {
                 });
             }
             Fact::ToolClaimed { call, .. } => {
-                self.change(call, |part| part.started_at = Some(at));
+                self.update_tool_part(call, |part| part.started_at = Some(at));
             }
             // A call whose outcome is asked for stays unknown, whatever a person says of it later.
             Fact::ApprovalAnswered { call: Some(call), answer, .. } => {
-                if let Some(told) = told_of_outcome(answer) {
-                    self.change(call, |part| {
+                if let Some(told) = outcome_note_for_model(answer) {
+                    self.update_tool_part(call, |part| {
                         if part.call_state() == CallState::Unknown {
                             part.output = Some(ToolOutput::text(told));
                         }
@@ -246,19 +246,19 @@ impl Message {
                 }
             }
             Fact::ToolFinished { call, output, .. } => {
-                self.change(call, |part| {
+                self.update_tool_part(call, |part| {
                     part.output = Some(output.clone());
                     part.ended_at = Some(at);
                 });
             }
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                self.change(call, |part| {
+                self.update_tool_part(call, |part| {
                     part.failure = Some(failure.clone());
                     part.ended_at = Some(at);
                 });
             }
             Fact::ToolUnknown { call, sent_at, because, request, checked, labels, .. } => {
-                self.change(call, |part| {
+                self.update_tool_part(call, |part| {
                     let failure = Failure::new(FailureKind::Failed, because.clone());
                     part.failure = Some(Failure { labels: labels.clone(), ..failure });
                     let (request, checked) = (request.clone(), checked.clone());
@@ -276,15 +276,15 @@ impl Message {
                 let (text, by) = (text.clone(), by.clone());
                 self.parts.push(Part::Said { step: None, message: *message, text, by });
             }
-            Fact::MessageTaken { message, step } => self.hear(*message, *step),
-            Fact::RunFinished { .. } if self.has_unheard() => {
-                self.parts.push(notice(UNHEARD, "unheard"));
+            Fact::MessageTaken { message, step } => self.place_user_message(*message, *step),
+            Fact::RunFinished { .. } if self.has_unread_user_message() => {
+                self.parts.push(notice_part(UNHEARD, "unheard"));
             }
             Fact::BudgetSpent { because, notice } => {
                 let (text, code) = (because.clone(), Some("budget_spent".into()));
                 self.parts.push(Part::Notice { text, code, notice: notice.clone(), by: None });
             }
-            Fact::RunFailed { message, code } => self.parts.push(notice(message, code)),
+            Fact::RunFailed { message, code } => self.parts.push(notice_part(message, code)),
             Fact::RunCancelled(Cancelled { by }) => {
                 let (text, code) = (format!("stopped by {by}"), Some("cancelled".into()));
                 self.parts.push(Part::Notice { text, code, notice: None, by: Some(by.clone()) });
@@ -329,12 +329,12 @@ impl Message {
     }
 
     /// Whether a person said something that the model has not heard.
-    pub fn has_unheard(&self) -> bool {
+    pub fn has_unread_user_message(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Said { step: None, .. }))
     }
 
     /// Puts what was said where the model hears it: after everything that it knew before.
-    fn hear(&mut self, id: MessageId, for_step: u32) {
+    fn place_user_message(&mut self, id: MessageId, for_step: u32) {
         let waits = |part: &Part| matches!(part, Part::Said { step: None, message, .. } if *message == id);
         let Some(at) = self.parts.iter().position(waits) else { return };
         let mut said = self.parts.remove(at);
@@ -351,14 +351,14 @@ impl Message {
         })
     }
 
-    fn change(&mut self, call: &CallId, change: impl FnOnce(&mut ToolPart)) {
+    fn update_tool_part(&mut self, call: &CallId, change: impl FnOnce(&mut ToolPart)) {
         if let Some(part) = self.tool_mut(call) {
             change(part);
         }
     }
 }
 
-fn notice(text: &str, code: &str) -> Part {
+fn notice_part(text: &str, code: &str) -> Part {
     Part::Notice { text: text.into(), code: Some(code.into()), notice: None, by: None }
 }
 
@@ -371,7 +371,7 @@ fn is_same(written: &str, canonical: &str) -> bool {
 }
 
 /// What the model hears when a person was asked what became of a call.
-fn told_of_outcome(answer: &Answer) -> Option<&'static str> {
+fn outcome_note_for_model(answer: &Answer) -> Option<&'static str> {
     match answer {
         Answer::Outcome { answer: OutcomeAnswer::Happened } => {
             Some("A person has checked: this call did take effect. Do not repeat it.")

@@ -28,12 +28,12 @@ const TEXT_CHARS_MAX: usize = 300;
 
 impl Notice {
     fn new<const N: usize>(code: &str, params: [(&str, Value); N]) -> Self {
-        let params = params.into_iter().map(|(name, value)| (name.to_owned(), bound_value(value)));
+        let params = params.into_iter().map(|(name, value)| (name.to_owned(), shorten_value(value)));
         Self { code: code.to_owned(), params: params.collect() }
     }
 
     /// What is told of a failure of which only the kind is known.
-    pub fn of_kind(kind: FailureKind) -> Self {
+    pub fn from_failure_kind(kind: FailureKind) -> Self {
         Self::new(kind.as_str(), [])
     }
 }
@@ -63,7 +63,7 @@ impl From<Notice> for Value {
     }
 }
 
-fn bound_value(value: Value) -> Value {
+fn shorten_value(value: Value) -> Value {
     match value {
         Value::String(text) if text.chars().nth(TEXT_CHARS_MAX).is_some() => {
             let kept: String = text.chars().take(TEXT_CHARS_MAX).collect();

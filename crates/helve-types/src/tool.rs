@@ -36,7 +36,7 @@ pub struct ToolSpec {
     #[serde(default, skip_serializing_if = "Flow::is_neutral")]
     pub flow: Flow,
     /// What its definition says about that.
-    #[serde(default, skip_serializing_if = "LabelTerms::is_silent")]
+    #[serde(default, skip_serializing_if = "LabelTerms::says_nothing")]
     pub labels: LabelTerms,
 }
 
@@ -71,7 +71,7 @@ impl ToolSpec {
             vec![json!(self.name), json!(self.description), self.parameters.clone(), json!(self.effect)];
         pinned.push(json!(self.client));
         // What is neutral is left out, so that tools from before there were labels are what they were.
-        if !self.flow.is_neutral() || !self.labels.is_silent() {
+        if !self.flow.is_neutral() || !self.labels.says_nothing() {
             pinned.extend([json!(self.flow), json!(self.labels)]);
         }
         blake3::hash(canonical_json(&Value::Array(pinned)).as_bytes()).to_hex()[..32].to_owned()

@@ -83,7 +83,7 @@ impl Notices {
             Ok(held) => held,
             Err(error) => return self.lose(approval, &error.to_string()),
         };
-        let notice = self.links.notice(held, again, world.now());
+        let notice = self.links.approval_notice(held, again, world.now());
         if let Err(because) = self.webhook.deliver(&notice).await {
             self.lose(approval, &because);
         }

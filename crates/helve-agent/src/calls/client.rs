@@ -159,7 +159,7 @@ impl Calls {
                     let notice = Notice::client_did_not_run(&held.call.name);
                     let failure = Failure::new(FailureKind::Unanswered, told).with_notice(notice);
                     let outcome = Outcome::Refused(failure);
-                    driven.tools.pipeline.settle(id, outcome, &cx).await?;
+                    driven.tools.pipeline.settle_call(id, outcome, &cx).await?;
                 }
             }
             _ => driven.shared.leases.end_lease(id),

@@ -10,21 +10,21 @@ use serde_json::{Map, Value};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Query, page_of};
+use crate::input::{Id, Query, page_from_query};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/allowances", Right::Chat, "List what is allowed without asking")
                 .gives::<AllowanceList>(),
             list_allowances,
         )
-        .add(
+        .add_route(
             Operation::delete("/api/allowances/{allowance}", Right::Chat, "Take an allowance back")
                 .for_user()
-                .status(204),
+                .with_status(204),
             revoke_allowance,
         )
 }
@@ -100,14 +100,15 @@ async fn list_allowances(
 ) -> Result<axum::Json<AllowanceList>, Problem> {
     let scope = match &query.user {
         None => principal.scope(),
-        Some(user) => Scope::User(principal.acting_for(Some(user))?),
+        Some(user) => Scope::User(principal.user_to_act_for(Some(user))?),
     };
     let now = app.runtime.world().now();
     let filter = match query.state {
         Some(ListFilter::All) => AllowanceFilter::All,
         None | Some(ListFilter::InForce) => AllowanceFilter::InForce(now),
     };
-    let held = app.runtime.store().allowances(scope, filter, page_of(query.limit, query.offset)).await?;
+    let held =
+        app.runtime.store().allowances(scope, filter, page_from_query(query.limit, query.offset)).await?;
     let mut allowances = Vec::with_capacity(held.len());
     for held in held {
         let is_over = held.within == Within::Run
@@ -137,7 +138,7 @@ fn allowance_view(app: &App, held: Allowance, is_over: bool, now: Timestamp) -> 
     let today = app.runtime.registry().get(&held.tool);
     let state = match held.revoked_at {
         Some(_) => AllowanceState::Revoked,
-        None if is_over || !held.holds(now) => AllowanceState::Expired,
+        None if is_over || !held.is_in_force(now) => AllowanceState::Expired,
         None if today.is_some_and(|tool| tool.version() != held.version) => AllowanceState::Outdated,
         None => AllowanceState::InForce,
     };

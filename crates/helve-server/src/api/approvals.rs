@@ -10,30 +10,30 @@ use serde_json::json;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Json, Query, page_of};
+use crate::input::{Id, Json, Query, page_from_query};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/approvals", Right::Chat, "List questions to people").gives::<ApprovalList>(),
             list_approvals,
         )
-        .add(
+        .add_route(
             Operation::get("/api/approvals/{approval}", Right::Chat, "Look at a question")
                 .for_user()
                 .gives::<ApprovalView>(),
             get_approval,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/approvals/{approval}",
                 Right::Chat,
                 "Answer a question; the first answer wins",
             )
             .for_user()
-            .example(json!({"decision": "approve", "always": {"within": "conversation", "days": 7}}))
+            .with_example(json!({"decision": "approve", "always": {"within": "conversation", "days": 7}}))
             .gives::<ApprovalView>(),
             answer_approval,
         )
@@ -115,9 +115,9 @@ pub(crate) async fn list_approvals(
     let scope = match &query.user {
         // Administrators see the questions of all users.
         None => principal.scope(),
-        Some(user) => Scope::User(principal.acting_for(Some(user))?),
+        Some(user) => Scope::User(principal.user_to_act_for(Some(user))?),
     };
-    let page = page_of(query.limit, query.offset);
+    let page = page_from_query(query.limit, query.offset);
     let store = app.runtime.store();
     let held = match query.state {
         Some(ListFilter::All) => store.approvals(scope, ApprovalFilter::All(page)).await?,
@@ -144,12 +144,12 @@ pub(crate) async fn answer_approval(
     if answer == Answer::Expire {
         return Err(Problem::bad_request("answer_does_not_fit", "only time can let a question expire"));
     }
-    let settled = settle(&app, principal.scope(), id, answer, principal.user.to_string()).await?;
+    let settled = settle_approval(&app, principal.scope(), id, answer, principal.user.to_string()).await?;
     Ok(axum::Json(settled.into()))
 }
 
 /// Settles a question, or finds that it is settled just so: the same decision twice is one decision.
-pub(crate) async fn settle(
+pub(crate) async fn settle_approval(
     app: &App,
     scope: Scope,
     id: ApprovalId,

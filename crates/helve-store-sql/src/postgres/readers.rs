@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 struct Held(Option<Object>);
 
 impl Held {
-    fn give_back(mut self) {
+    fn return_connection(mut self) {
         drop(self.0.take());
     }
 }
@@ -67,7 +67,7 @@ impl Readers {
                 Ok(Err(StoreError::Unavailable(_))) if tries < TRIES_MAX => tries += 1,
                 Ok(Err(error @ StoreError::Unavailable(_))) => return Err(error),
                 Ok(answer) => {
-                    held.give_back();
+                    held.return_connection();
                     return answer;
                 }
             }

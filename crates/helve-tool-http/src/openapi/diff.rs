@@ -38,7 +38,7 @@ pub struct Diff {
 }
 
 /// Compares an import with the rows that are there. `other_names` are tools that are no rows.
-pub fn diff(rows: &[ToolDefinition], other_names: &BTreeSet<String>, import: &Import) -> Diff {
+pub fn compare_import(rows: &[ToolDefinition], other_names: &BTreeSet<String>, import: &Import) -> Diff {
     let rows_by_name: BTreeMap<&str, &ToolDefinition> =
         rows.iter().map(|row| (row.name.as_str(), row)).collect();
     let ours = |row: &ToolDefinition| row.tags.contains(&import.tag);

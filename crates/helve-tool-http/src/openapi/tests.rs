@@ -79,7 +79,7 @@ mod again {
         let mut root = document.root;
         change(&mut root);
         let after = import_tools(&Document::from_value(root, None).unwrap(), &Options::default()).unwrap();
-        let diff = diff(&rows, &BTreeSet::from(["time".to_owned()]), &after);
+        let diff = compare_import(&rows, &BTreeSet::from(["time".to_owned()]), &after);
         let mut shown = String::new();
         for (tool, change) in &diff.tools {
             if *change != Change::Unchanged {
@@ -148,7 +148,7 @@ mod again {
         let mut row = document("get").tools.remove(0).definition;
         assert_eq!(row.effect(), Effect::Read);
         change(&mut row);
-        let mut diff = diff(&[row], &BTreeSet::new(), &document(method));
+        let mut diff = compare_import(&[row], &BTreeSet::new(), &document(method));
         (diff.tools.remove(0).0, diff.stays.remove("leave").unwrap_or_default())
     }
 
@@ -184,7 +184,7 @@ mod again {
         let rows: Vec<_> = whole.tools.into_iter().map(|made| made.definition).collect();
         let selection = Selection { operations: vec!["search".into()], ..Selection::default() };
         let part = import_tools(&shop(), &Options { selection, ..Options::default() }).unwrap();
-        let diff = diff(&rows, &BTreeSet::new(), &part);
+        let diff = compare_import(&rows, &BTreeSet::new(), &part);
         assert_eq!(diff.gone, Vec::<String>::new());
         assert_eq!(diff.tools.len(), 1);
     }
@@ -298,7 +298,7 @@ proptest! {
         }
         // What was made from the same document again is the same.
         let rows: Vec<_> = import.tools.iter().map(|made| made.definition.clone()).collect();
-        let again = diff(&rows, &BTreeSet::new(), &import);
+        let again = compare_import(&rows, &BTreeSet::new(), &import);
         prop_assert!(again.tools.iter().all(|(_, change)| *change == Change::Unchanged));
         // A schema that cannot be understood is simplified, never a reason to have no tool.
         for skipped in &import.skipped {

@@ -19,7 +19,7 @@ pub(super) fn session_key(data: &Path, world: &World) -> anyhow::Result<Key> {
     if let Some(key) = std::fs::read(&path).ok().and_then(whole) {
         return Ok(key);
     }
-    let key = world.secret();
+    let key = world.random_secret();
     write_private(&path, &key).with_context(|| tr!("`{path}` cannot be written", path = path.display()))?;
     Ok(key)
 }

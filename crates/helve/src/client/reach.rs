@@ -272,7 +272,7 @@ fn is_in_use(error: &DataDirError) -> bool {
 /// have theirs the server wants one, so it is given one that nobody else knows.
 async fn own_token(config: &mut Config, world: &World) -> anyhow::Result<Option<SecretString>> {
     install_tls();
-    let dir = DataDir::share(&config.data)?;
+    let dir = DataDir::open_shared(&config.data)?;
     let store = open_store(config, dir, world, Syncs::default()).await?.store;
     let stored = store.tokens().await?;
     store.close().await?;
@@ -285,7 +285,7 @@ async fn own_token(config: &mut Config, world: &World) -> anyhow::Result<Option<
         // Made with `helve token`: it says whose things these are, so it must not become the operator's.
         config.token = None;
     } else if given.is_none() && (!stored.is_empty() || config.needs_token().is_some()) {
-        config.token = Some(hex(&world.secret()).into());
+        config.token = Some(hex(&world.random_secret()).into());
     }
     Ok(if known { given } else { config.token.clone() })
 }

@@ -35,7 +35,7 @@ pub(crate) fn holder(data: &Path) -> anyhow::Result<Holder> {
     if !data.exists() {
         return Ok(Holder::Nobody);
     }
-    match DataDir::hold(data) {
+    match DataDir::lock(data) {
         Ok(_) => Ok(Holder::Nobody),
         Err(error @ DataDirError::InUse { .. }) => {
             Ok(error.address().map_or(Holder::Silent, |address| Holder::Server(address.to_owned())))
@@ -122,7 +122,7 @@ mod tests {
         write_note(&note, &data).unwrap();
         assert_eq!(noted_data(&environment), None, "there is no such directory");
         assert!(!data.exists(), "and looking for it does not make it");
-        let held = DataDir::hold(&data).unwrap();
+        let held = DataDir::lock(&data).unwrap();
         assert_eq!(noted_data(&environment), Some(data));
         drop(held);
         assert_eq!(noted_data(&environment), None, "its server has ended");

@@ -184,7 +184,7 @@ impl Serving {
 
 /// Says in the data directory where its server answers, so that `helve approvals` and the like find it.
 fn announce(config: &Config, address: SocketAddr) {
-    if let Err(error) = DataDir::announce(&config.data, &local_address(address)) {
+    if let Err(error) = DataDir::write_address(&config.data, &local_address(address)) {
         tracing::warn!(%error, "server address not written to the data directory; commands need --server");
     }
 }
@@ -247,7 +247,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             loop {
                 tokio::time::sleep(DISK).await;
                 let watch = disk_watch.clone();
-                _ = tokio::task::spawn_blocking(move || watch.look()).await;
+                _ = tokio::task::spawn_blocking(move || watch.check_space()).await;
             }
         };
         let notices = async {

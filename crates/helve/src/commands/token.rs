@@ -52,7 +52,7 @@ pub(super) fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
     let world = World::real();
     install_tls();
     block_on(async {
-        let dir = DataDir::share(&config.data)?;
+        let dir = DataDir::open_shared(&config.data)?;
         let opened = open_store(&config, dir, &world, Syncs::default()).await?;
         act(args.action, &*opened.store, &world).await
     })

@@ -81,7 +81,8 @@ mod tests {
         let config = config(text).unwrap();
         let model = &config.models[0];
         let Source::Http(settings) = &model.source else { panic!("not over HTTP") };
-        let made = HttpModel::new(model.layered(settings), helve_model_http::client().unwrap()).unwrap();
+        let made =
+            HttpModel::new(model.layered(settings), helve_model_http::build_client().unwrap()).unwrap();
         let known = model.known(settings, &made, &config.prices);
         (made, known)
     }

@@ -97,7 +97,7 @@ impl ChannelBody {
             return BodyStep::NotACall(Unclaimed::from_position(chunk.pos));
         };
         if let Some(name) = &route.name {
-            report.name(name);
+            report.set_name(name);
         }
         BodyStep::Turn(Unclaimed::from_position(chunk.pos), route.turn)
     }
@@ -106,7 +106,7 @@ impl ChannelBody {
     /// it may be none.
     pub(crate) fn finish(&self, report: &CallReport<'_, '_>) -> BodyEnding {
         let is_head = || (self.grammar.route)(&self.head, "", report.tools).is_some();
-        match recipient(&self.head) {
+        match find_recipient(&self.head) {
             Some(_) => BodyEnding::Cut,
             None if self.unmarked || is_prose(&self.head) || !is_head() => BodyEnding::NotACall,
             None => BodyEnding::Done,
@@ -115,7 +115,7 @@ impl ChannelBody {
 }
 
 /// Who a head is addressed to: a tool, if not one of those that take part in the conversation.
-pub(super) fn recipient(head: &str) -> Option<&str> {
+pub(super) fn find_recipient(head: &str) -> Option<&str> {
     let name = head.rsplit_once("to=")?.1;
     let end = name.find(|c: char| c.is_whitespace() || c == '<').unwrap_or(name.len());
     let name = name[..end].trim_matches(['"', '\'', '?', ',', ';']);

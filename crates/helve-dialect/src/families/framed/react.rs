@@ -41,7 +41,7 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
         ..TextGrammar::NONE
     },
     wordy: true,
-    name,
+    read_name,
     ..FramedGrammar::PLAIN
 };
 
@@ -72,7 +72,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn name(head: &str, _: &Tools) -> HeadMeaning {
+fn read_name(head: &str, _: &Tools) -> HeadMeaning {
     let name = head.trim().trim_matches(['`', '"', '*']);
     match name {
         "" => HeadMeaning::Nobody,

@@ -62,7 +62,7 @@ impl JsonGrammar {
         python: false,
     };
 
-    fn rules(&self, standing: Evidence) -> EnvelopeRules {
+    fn envelope_rules(&self, standing: Evidence) -> EnvelopeRules {
         EnvelopeRules { gated: standing == Evidence::Alone, keyed: self.keyed, strict: self.strict }
     }
 }

@@ -111,7 +111,8 @@ pub(super) struct UnlistedNames {
 
 /// The doubts about a statement, or why it is refused without a question.
 pub(super) fn find_unlisted(sql: &str) -> Result<UnlistedNames, String> {
-    let names = statement::names(sql).map_err(|what| format!("`sql` has what is not read here: {what}"))?;
+    let names =
+        statement::list_names(sql).map_err(|what| format!("`sql` has what is not read here: {what}"))?;
     let mut doubts = UnlistedNames::default();
     for name in names {
         if let Some(problem) = name_problem(&name) {

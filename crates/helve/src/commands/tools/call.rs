@@ -94,8 +94,8 @@ async fn unknown_there(client: &Client, name: &str) -> String {
 pub(super) async fn call_here(assembly: &Assembly, given: CallArgs) -> anyhow::Result<ExitCode> {
     // A model's slip in a name is repaired; a person is asked to write the name of the tool that is meant.
     let catalogue = assembly.runtime.catalogue();
-    let name = catalogue.name_of(&given.name);
-    let all = catalogue.all();
+    let name = catalogue.resolve_name(&given.name);
+    let all = catalogue.list();
     ensure!(catalogue.get(&name).is_some(), unknown_tool(&name, all.iter().map(|tool| tool.name())));
     let arguments = read(&given.arguments)?;
     let user = UserId::parse(given.user.as_deref().unwrap_or(USER))?;
