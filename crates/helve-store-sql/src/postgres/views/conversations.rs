@@ -114,7 +114,7 @@ pub(in crate::postgres) async fn delete(
     }
     let its_allowances = format!("DELETE FROM allowances WHERE within <> 'agent' AND run {of_its_runs}");
     db.execute(&its_allowances, &[&id.0]).await?;
-    shares::delete_bytes(db, id).await?;
+    shares::subtract_conversation(db, id).await?;
     setups::delete_unused(db, id).await?;
     db.execute("DELETE FROM runs WHERE conversation = $1", &[&id.0]).await?;
     db.execute("DELETE FROM messages WHERE conversation = $1", &[&id.0]).await?;

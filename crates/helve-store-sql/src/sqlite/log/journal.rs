@@ -47,11 +47,13 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             params![id.0.as_bytes(), new.user.0, title, at.0],
         )?;
     }
+    let bytes = shares::count_opening(new)?;
     execute(
         connection,
         "INSERT INTO runs
-             (id, user, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent)
-         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8)",
+             (id, user, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent,
+              bytes)
+         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8, ?9)",
         params![
             new.run.0.as_bytes(),
             new.user.0,
@@ -61,6 +63,7 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             setups::find_or_insert(connection, &new.setup)?,
             at.0,
             new.setup.agent,
+            bytes,
         ],
     )?;
     if let Some(conversation) = new.place.conversation() {
@@ -70,7 +73,7 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             params![conversation.0.as_bytes(), new.run.0.as_bytes()],
         )?;
     }
-    shares::insert_share(connection, new)?;
+    shares::add_to_user(connection, &new.user, bytes)?;
     if let (Some(conversation), Some(message)) = (new.place.conversation(), &new.message) {
         keep_message(connection, conversation, message, at)?;
     }
@@ -160,7 +163,7 @@ pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
             params![batch.writer.run.0.as_bytes(), output.call.to_string(), output.text],
         )?;
     }
-    shares::add_bytes(connection, batch, new.iter().map(|recorded| recorded.json.len()).sum())?;
+    shares::add_batch(connection, batch, new.iter().map(|recorded| recorded.json.len()).sum())?;
     let at = batch.events.last().map_or(Timestamp(0), |last| last.event.at);
     files::save_files(connection, batch, at)?;
     if let (Some(conversation), Some(message)) = (conversation, &batch.message) {

@@ -96,7 +96,7 @@ pub(crate) fn delete(connection: &Connection, scope: &Scope, id: ConversationId)
     }
     let its_allowances = format!("DELETE FROM allowances WHERE within <> 'agent' AND run {of_its_runs}");
     execute(connection, &its_allowances, [id.0.as_bytes()])?;
-    shares::delete_bytes(connection, id)?;
+    shares::subtract_conversation(connection, id)?;
     setups::delete_unused(connection, id)?;
     execute(connection, "DELETE FROM runs WHERE conversation = ?1", [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM messages WHERE conversation = ?1", [id.0.as_bytes()])?;
