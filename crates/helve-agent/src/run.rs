@@ -321,7 +321,7 @@ impl Run {
             return Step::CallTools(actions);
         }
         if let Some(failed) = self.calls.iter().find(|held| held.must_fail_run()) {
-            let message = format!("nobody can say what became of the call of `{}`", failed.call.name);
+            let message = format!("the outcome of the call of `{}` is unknown", failed.call.name);
             return Step::Fail { code: "outcome_unknown", message };
         }
         let asked = self.budget.open_question().map(|_| RunState::WaitingApproval);

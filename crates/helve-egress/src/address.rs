@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const METADATA: &str = "the metadata service of a cloud";
 
-/// Where clouds tell a machine about itself, its credentials included. Whoever wants one of them reached names it exactly.
+/// Where clouds tell a machine about itself, its credentials included. An operator who wants one of them reached names it exactly.
 const METADATA_V4: &[Ipv4Addr] = &[
     Ipv4Addr::new(169, 254, 169, 254),
     Ipv4Addr::new(169, 254, 170, 2),

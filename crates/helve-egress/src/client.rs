@@ -180,7 +180,7 @@ impl Egress {
     ) -> Result<RequestHop, EgressError> {
         let origin = hop.url.origin();
         let next = hop.follow(status, location).map_err(EgressError::Refused)?;
-        // A server that has a secret may write it into the address of somebody else.
+        // A server that has a secret may write it into the address of another server.
         if next.url.origin() != origin && self.inner.secrets.are_in(next.url.as_str()) {
             return Err(EgressError::Refused(
                 "the answer is a redirect that would give a secret away".into(),
@@ -189,7 +189,7 @@ impl Egress {
         Ok(next)
     }
 
-    /// Who answered is somebody who was let through: the last line, should the client ever connect by other ways.
+    /// The address that answered is one that the policy permits: the last check, should the client ever connect otherwise.
     fn check_peer(&self, response: &Response, target: &Target) -> Result<(), EgressError> {
         if self.inner.proxy.is_some() {
             return Ok(());

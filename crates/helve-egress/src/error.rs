@@ -12,7 +12,7 @@ pub enum EgressError {
     #[error("{0}")]
     NotSent(String),
 
-    /// It was sent, and nobody knows what became of it.
+    /// It was sent, and its outcome is unknown.
     #[error("{0}")]
     Lost(String),
 
@@ -22,7 +22,7 @@ pub enum EgressError {
 }
 
 impl EgressError {
-    /// The same, of a place that nobody has named but the answer before.
+    /// The same, about an address that only the answer before has named.
     pub(crate) fn of_redirect_target(self) -> Self {
         let led = |why: String| format!("the answer is a redirect, and {why}");
         match self {
@@ -33,7 +33,7 @@ impl EgressError {
         }
     }
 
-    /// The same, of a request of which a part may have had an effect already: nobody knows any more what was done.
+    /// The same, of a request of which a part may have had an effect already: its outcome is unknown.
     pub(crate) fn or_lost_after_effect(self, acted: bool) -> Self {
         match self {
             Self::Refused(why) | Self::NotSent(why) if acted => Self::Lost(why),

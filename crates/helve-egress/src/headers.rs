@@ -12,7 +12,7 @@ pub fn why_header_is_refused(name: &str) -> Option<&'static str> {
         }
         // Answers are read as they come; a compressed one could not be.
         "accept-encoding" => Some("answers are not decompressed"),
-        "referer" => Some("nobody learns where a call comes from"),
+        "referer" => Some("no server learns where a call comes from"),
         // A cookie is a credential: it has to go by `[secrets]`, which knows who may have it.
         "cookie" => Some("it is a credential; use the tool's auth with a secret of `[secrets]`"),
         name if name.starts_with("proxy-") => Some("it is for the proxy"),

@@ -27,7 +27,7 @@ pub(crate) struct Target {
     pub(crate) listed: bool,
 }
 
-/// Endings that the public name system does not have, so that whoever has an answer is near.
+/// Endings that the public name system does not have, so that only a local name server answers for them.
 const NEAR: &[&str] = &[
     "localhost",
     "localdomain",
@@ -70,7 +70,7 @@ impl Policy {
         }
         if !https && !listed && !self.http {
             return refuse(format!(
-                "`{target}` is asked for over plain HTTP, which anybody on the way can read; use https. {}",
+                "`{target}` is asked for over plain HTTP, which others on the network can read; use https. {}",
                 target.advice()
             ));
         }

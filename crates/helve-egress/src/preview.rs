@@ -1,7 +1,7 @@
 //! A request as a person is shown it before it is sent: everything that tells it from others, with the names of secrets
 //! in the place of their values.
 //!
-//! What every request has and nobody chooses (`host`, `user-agent`, `accept-encoding`, `content-length`) is left out.
+//! What every request has without being chosen (`host`, `user-agent`, `accept-encoding`, `content-length`) is left out.
 
 use std::fmt::Write;
 

@@ -48,7 +48,7 @@ pub(crate) struct ForbiddenAddress;
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let named = |target: &Target| target.host == Host::Domain(name.as_str().to_owned());
-        // A connection that nobody's request wants is not made.
+        // A connection that no request wants is not made.
         let target = TARGET.try_with(Target::clone).ok().filter(named);
         let (policy, look_up) = (self.policy.clone(), self.look_up.clone());
         Box::pin(async move {

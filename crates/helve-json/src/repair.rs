@@ -90,7 +90,7 @@ pub fn repair(text: &str) -> Option<Repaired> {
 /// Who vouches that the text is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closing {
-    /// Nobody: every bracket must be there.
+    /// Nothing closes it: every bracket must be there.
     AsWritten,
     /// A closing tag ended it, so brackets missing at its end were forgotten, not cut off.
     ByTag,

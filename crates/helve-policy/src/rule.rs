@@ -143,7 +143,7 @@ fn conditions_hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of
 
 impl RuleExample {
     fn to_call_access<'a>(&'a self, rule: &'a Rule) -> CallAccess<'a> {
-        // A condition with a star in it names no one; what it stands for has to be said.
+        // A condition with a star in it names no single tool or user; what it stands for has to be said.
         let own = |said: &'a Option<String>, condition: &'a Option<String>| {
             said.as_deref().or(condition.as_deref()).unwrap_or_default()
         };

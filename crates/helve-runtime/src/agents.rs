@@ -39,7 +39,7 @@ impl Runtime {
             }
             other => other,
         };
-        // A model that was there when it was named may be gone since, and keeps nobody from changing something else.
+        // A model that was there when it was named may be gone since, and does not prevent other changes.
         let before = self.agents().get(address).and_then(|listed| listed.row);
         let check = |next: &AgentDefinition| {
             let is_same = |row: &AgentDefinition| {

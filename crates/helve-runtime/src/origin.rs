@@ -1,6 +1,6 @@
 //! With which tools and under which rules a direct call is made.
 //!
-//! The server's own people order what is there. Anybody else has a tool only where some agent would offer it to them,
+//! The server's own people order what is there. Other users have a tool only where some agent would offer it to them,
 //! and on that agent's terms: what it may not do for them they cannot order either.
 
 use std::sync::Arc;

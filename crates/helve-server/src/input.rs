@@ -11,7 +11,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use helve_store::Page;
+use helve_store::{Page, Scope};
 use helve_tool::{DefinitionError, JsonBounds, parse_rows};
 use helve_types::{AgentDefinition, ToolDefinition};
 use http_body::Body as HttpBody;
@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use self::shape::{ShapeErrors, UnknownField, compare, schema_of};
+use crate::access::Principal;
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::{Input, Operation};
@@ -565,6 +566,34 @@ pub(crate) struct ListQuery {
 impl ListQuery {
     pub(crate) fn to_page(&self) -> Page {
         page_from_query(self.limit, self.offset)
+    }
+}
+
+/// Which part of a list, in which states, and of whose. `S` are the states that can be asked for. The members of
+/// `ListQuery` are written out: flattened ones could not be numbers.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct StateQuery<S> {
+    /// Without it, only what is open: what is pending, or in force. `all` is the rest too.
+    pub(crate) state: Option<S>,
+    /// How many at most; 50 if not said, 200 at most.
+    limit: Option<usize>,
+    /// How many to leave out.
+    offset: Option<usize>,
+    /// Another user's, for those with the right `admin`.
+    user: Option<String>,
+}
+
+impl<S> StateQuery<S> {
+    pub(crate) fn to_page(&self) -> Page {
+        page_from_query(self.limit, self.offset)
+    }
+
+    /// Administrators see what is all users', unless they name one.
+    pub(crate) fn scope(&self, principal: &Principal) -> Result<Scope, Problem> {
+        match self.user.as_deref() {
+            None => Ok(principal.scope()),
+            named => Ok(Scope::User(principal.user_to_act_for(named)?)),
+        }
     }
 }
 

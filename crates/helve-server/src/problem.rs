@@ -104,7 +104,7 @@ impl From<StoreError> for Problem {
                 "this Idempotency-Key was used before, with another request",
             ),
             StoreError::AlreadyAnswered => {
-                Self::new(StatusCode::CONFLICT, "already_answered", "somebody has answered this before")
+                Self::new(StatusCode::CONFLICT, "already_answered", "this was answered before")
             }
             StoreError::Full(what) => {
                 let detail = format!("there is no room for another {what}; make room first");

@@ -327,7 +327,7 @@ pub enum ApprovalState {
         by: String,
         answered_at: Timestamp,
     },
-    /// The run ended before anybody answered.
+    /// The run ended before it was answered.
     Withdrawn,
 }
 

@@ -92,7 +92,7 @@ struct ImageGen {
     images: Images,
 }
 
-/// None where nobody is configured to draw.
+/// None where no image service is configured.
 pub(crate) fn tool(settings: &Settings) -> Option<(Arc<dyn Tool>, Guards)> {
     let images = settings.images.clone()?;
     let (service, egress) = (settings.images_egress.clone(), settings.egress.clone());
@@ -152,7 +152,7 @@ impl ImageGen {
         }
     }
 
-    /// What came of an order that was taken, or why nobody can see it.
+    /// The image of an accepted request, or why it cannot be shown.
     async fn read_answer(&self, answer: Result<Vec<u8>, String>, prompt: &str) -> Result<ToolOutput, String> {
         let drawn: ImageAnswer =
             serde_json::from_slice(&answer?).map_err(|_| "the service's answer could not be read")?;
@@ -214,10 +214,10 @@ fn declined_error(message: &str) -> ToolError {
     ToolError::Declined(message.into())
 }
 
-/// The order was taken and is to be paid, whatever became of the picture: not a failure that anybody may try again.
+/// The request was accepted and is to be paid, whatever became of the picture: not a failure to try again.
 fn unusable_answer(problem: &str) -> ToolOutput {
     ToolOutput::text(format!(
-        "The picture was ordered and is paid for, but {problem}. Nobody can see it. Say so; do not call again for the same."
+        "The picture was ordered and is paid for, but {problem}. It cannot be shown. Say so; do not call again for the same."
     ))
 }
 
@@ -256,7 +256,7 @@ fn status_error(status: StatusCode, body: &[u8]) -> ToolError {
     }
 }
 
-/// What is to be drawn leaves; what comes back is a picture, which nobody reads.
+/// What is to be drawn leaves; what comes back is a picture, which no model reads.
 fn flow(images: &Images) -> Flow {
     let place = place_of(&images.base_url);
     Flow { private: false, untrusted: false, outward: true, place }

@@ -52,7 +52,7 @@ pub struct Settings {
     pub query_worker: QueryWorker,
     /// Who draws pictures; without it there is no tool for it.
     pub images: Option<Images>,
-    /// The way to whoever draws; what it only names is fetched by `egress`.
+    /// The egress to the image service; what it only names is fetched by `egress`.
     pub images_egress: Egress,
 }
 
@@ -92,7 +92,7 @@ pub fn builtin_tools(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
 }
 
 /// What holds unless the operator has a rule about it: users' own plans are theirs, like what they say in a chat, and
-/// nothing outside is touched, so nobody is asked.
+/// nothing outside is touched, so no person is asked.
 pub fn default_rules() -> Vec<Rule> {
     let allowed = |tool: &str| Rule {
         tool: Some(tool.into()),

@@ -108,7 +108,7 @@ fn clean_line(text: &str) -> String {
 }
 
 /// What is written on what a tool tells of plans: they hold what those had read who wrote them. Where that was not kept,
-/// nobody can say what is in them.
+/// it is unknown what is in them.
 pub(crate) fn plan_labels<'a>(spec: &ToolSpec, plans: impl IntoIterator<Item = &'a PlanRecord>) -> Labels {
     let mut labels = Labels { source: spec.name.clone(), ..Labels::default() };
     for PlanRecord { body, .. } in plans {

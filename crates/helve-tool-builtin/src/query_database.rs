@@ -238,7 +238,7 @@ fn spec(databases: &[Database]) -> ToolSpec {
         tags: vec!["database".into()],
         examples: examples(&databases[0].name),
         on_unknown: OnUnknown::TellModel,
-        // Whoever fills the database is the operator's business, who can say otherwise.
+        // Who fills the database is known to the operator, who can say otherwise.
         flow: Flow { private: true, place: data_origin(databases), ..Flow::default() },
         ..ToolSpec::new("query_database", description, parameters, Effect::Read)
     }
@@ -272,7 +272,7 @@ fn examples(name: &str) -> Vec<Example> {
     ]
 }
 
-/// A few at a time: what a model asks for can be heavy. Never cached: rows change without anybody telling us.
+/// A few at a time: what a model asks for can be heavy. Never cached: rows change without a notice.
 fn guards(longest: Duration) -> Guards {
     Guards {
         timeout: longest + GRACE,

@@ -73,7 +73,7 @@ impl Tool for ReadOutput {
     }
 }
 
-/// The same words whether it is not there or somebody else's.
+/// The same words whether it is not there or another user's.
 fn not_found(call: &str) -> ToolError {
     ToolError::Declined(format!(
         "there is no output of a call `{call}` in this conversation; outputs that end with `[cut: …]` and those that \

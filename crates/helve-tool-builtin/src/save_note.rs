@@ -69,7 +69,7 @@ impl Tool for SaveNote {
             let path = self.dir.join(name);
             let _writing = self.writing.lock().await;
             let notes = append_note(&self.dir, &path, &note).await?;
-            // Where the notes are on this machine is nobody's business outside of it.
+            // Where the notes are on this machine is not told outside of it.
             Ok(ToolOutput::text(format!("Saved as note {notes}."))
                 .with_headline(format!("Saved note {notes}"), Notice::note_saved(notes as u64))
                 .with_data(json!({"notes": notes})))
@@ -221,7 +221,7 @@ async fn write_note(file: &mut File, note: &str) -> IoResult<()> {
     file.sync_all().await
 }
 
-/// Cuts the file to what it was, unless somebody else has written to it meanwhile.
+/// Cuts the file to what it was, unless another process has written to it meanwhile.
 async fn undo_append(file: &File, length: u64, note: &str) -> IoResult<()> {
     if file.metadata().await?.len() > length + note.len() as u64 {
         return Err(Error::other("another process has written to the file"));

@@ -116,7 +116,7 @@ impl Tool for SearchWeb {
 const NOT_CONFIGURED: &str = "web search is not configured on this server, so nothing was searched; answer from \
     what you know and say that you could not search. Operator: set TAVILY_API_KEY to a key from tavily.com";
 
-/// The question leaves, and anybody may have written what is found.
+/// The question leaves, and strangers may have written what is found.
 fn flow(settings: &Settings) -> Flow {
     let place = Url::parse(&settings.tavily_url).ok().as_ref().and_then(place_of);
     Flow { private: false, untrusted: true, outward: true, place }

@@ -1,7 +1,7 @@
 //! The folder of tools: which definitions are in it, and which program belongs to each.
 //!
 //! A definition is a file `NAME.json`; its program is the file with the same name and another ending, or what `command`
-//! says. A script may carry its definition itself (`inline.rs`). A file that anybody may write is no tool of the operator's and is not run.
+//! says. A script may carry its definition itself (`inline.rs`). A file that every user of the machine may write is no tool of the operator's and is not run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};

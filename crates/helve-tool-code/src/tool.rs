@@ -50,7 +50,7 @@ pub(crate) fn build_tool(
         examples: row.examples,
         on_unknown: row.on_unknown.unwrap_or_default(),
         check_tool: row.check_tool,
-        // Nobody here sees what the program does with what it is given, or where its words are from.
+        // Helve does not see what the program does with what it is given, or where its words are from.
         flow: Flow { untrusted: true, outward: true, ..Flow::default() },
         labels: row.labels,
         ..ToolSpec::new(row.name, row.description, row.parameters, source.definition.effect)

@@ -159,7 +159,7 @@ impl HttpTool {
             headers.insert(name, key);
         }
         self.caller.put_ids(&mut headers, cx);
-        // The pipeline keeps the time, and knows that it is up; this is for whoever calls without one.
+        // The pipeline keeps the time, and knows that it is up; this is for callers without one.
         let total = self.timeout + GRACE;
         Ok(Outgoing {
             headers,
@@ -292,8 +292,8 @@ impl HttpTool {
         }
     }
 
-    /// The other side did what it was asked to, and its answer is of no use. To whoever only wanted to read that is a
-    /// failure; who wanted something done must not do it again.
+    /// The other side did what it was asked to, and its answer is of no use. For a call that only reads that is a
+    /// failure; a call that changes something must not be repeated.
     fn handle_unusable_answer(
         &self,
         head: &AnswerHead,
@@ -398,7 +398,7 @@ fn merge_facts(said: Option<Value>, facts: Map<String, Value>) -> Value {
 #[derive(Debug, Clone, Copy)]
 enum UnusableAnswer {
     TooLarge,
-    /// Whoever answers like that is not well.
+    /// A server that answers like that is unhealthy.
     NoJson,
     /// It is not what the row's transform was made for.
     Unfit,

@@ -54,6 +54,8 @@ pub use catalogue::{
 pub use context::{CallContext, Grant, Progress, SentBefore, SkippedGuards};
 pub use early::{Early, EarlyRead, HeldFacts};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits, Rate, RateTerms};
+// What a definition that is kept as a row is, of any kind.
+pub use helve_rows::{DefinitionKind, DefinitionRow};
 pub use helve_types::{BOUNDS_US, Distribution, Histogram};
 pub use hooks::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookReply,

@@ -181,7 +181,7 @@ impl Message {
         all
     }
 
-    /// Takes in the next fact of the message's run.
+    /// Applies the next fact of the message's run.
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         if let (Some(call), Some(state)) = (fact.call(), fact.call_state()) {
             self.update_tool_part(call, |part| part.set_state(state));
@@ -193,82 +193,18 @@ impl Message {
             Fact::ReasoningFinished { step, text, .. } => {
                 self.parts.push(Part::Reasoning { step: *step, text: text.clone() });
             }
-            Fact::ToolRequested { step, call, provider_id, tool, arguments, replaces, .. } => {
-                let part = ToolPart {
-                    step: *step,
-                    call: call.clone(),
-                    provider_id: provider_id.clone(),
-                    tool: tool.clone(),
-                    input: arguments.clone(),
-                    state: PartState::Pending,
-                    call_state: Some(CallState::Requested),
-                    output: None,
-                    failure: None,
-                    cut_off: None,
-                    requested_at: at,
-                    started_at: None,
-                    ended_at: None,
-                };
-                match replaces.as_ref().and_then(|old| self.tool_mut(old)) {
-                    Some(old) => *old = part,
-                    None => self.parts.push(Part::Tool(Box::new(part))),
-                }
-            }
-            Fact::ToolStarted { call, tool, arguments, .. } => {
-                self.update_tool_part(call, |part| {
-                    part.tool.clone_from(tool);
-                    if let Some(arguments) = arguments {
-                        part.input.clone_from(arguments);
-                    }
-                    part.started_at = Some(at);
-                });
-            }
-            Fact::ToolDelegated { call, tool, arguments, .. } => {
-                self.update_tool_part(call, |part| {
-                    part.tool.clone_from(tool);
-                    if let Some(arguments) = arguments.as_ref().filter(|given| !is_same(&part.input, given)) {
-                        part.input.clone_from(arguments);
-                    }
-                    part.started_at = Some(at);
-                });
-            }
-            Fact::ToolClaimed { call, .. } => {
-                self.update_tool_part(call, |part| part.started_at = Some(at));
-            }
-            // A call whose outcome is asked for stays unknown, whatever a person says of it later.
-            Fact::ApprovalAnswered { call: Some(call), answer, .. } => {
-                if let Some(told) = outcome_note_for_model(answer) {
-                    self.update_tool_part(call, |part| {
-                        if part.call_state() == CallState::Unknown {
-                            part.output = Some(ToolOutput::text(told));
-                        }
-                    });
-                }
-            }
-            Fact::ToolFinished { call, output, .. } => {
-                self.update_tool_part(call, |part| {
-                    part.output = Some(output.clone());
-                    part.ended_at = Some(at);
-                });
-            }
-            Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                self.update_tool_part(call, |part| {
-                    part.failure = Some(failure.clone());
-                    part.ended_at = Some(at);
-                });
-            }
-            Fact::ToolUnknown { call, sent_at, because, request, checked, labels, .. } => {
-                self.update_tool_part(call, |part| {
-                    let failure = Failure::new(FailureKind::Failed, because.clone());
-                    part.failure = Some(Failure { labels: labels.clone(), ..failure });
-                    let (request, checked) = (request.clone(), checked.clone());
-                    part.cut_off = Some(CutOff { sent_at: *sent_at, request, checked });
-                    part.ended_at = Some(at);
-                });
-            }
             Fact::TextCutOff { step, text, .. } => {
                 self.parts.push(Part::CutOff { step: *step, text: text.clone() });
             }
+            Fact::ToolRequested { .. } => self.add_tool_part(at, fact),
+            Fact::ToolStarted { .. }
+            | Fact::ToolDelegated { .. }
+            | Fact::ToolClaimed { .. }
+            | Fact::ApprovalAnswered { call: Some(_), .. }
+            | Fact::ToolFinished { .. }
+            | Fact::ToolFailed { .. }
+            | Fact::ToolRefused { .. }
+            | Fact::ToolUnknown { .. } => self.apply_to_tool_part(at, fact),
             Fact::HistoryCompacted(compaction) => {
                 self.parts.push(Part::Compacted(Box::new(compaction.clone())));
             }
@@ -277,18 +213,10 @@ impl Message {
                 self.parts.push(Part::Said { step: None, message: *message, text, by });
             }
             Fact::MessageTaken { message, step } => self.place_user_message(*message, *step),
-            Fact::RunFinished { .. } if self.has_unread_user_message() => {
-                self.parts.push(notice_part(UNHEARD, "unheard"));
-            }
-            Fact::BudgetSpent { because, notice } => {
-                let (text, code) = (because.clone(), Some("budget_spent".into()));
-                self.parts.push(Part::Notice { text, code, notice: notice.clone(), by: None });
-            }
-            Fact::RunFailed { message, code } => self.parts.push(notice_part(message, code)),
-            Fact::RunCancelled(Cancelled { by }) => {
-                let (text, code) = (format!("stopped by {by}"), Some("cancelled".into()));
-                self.parts.push(Part::Notice { text, code, notice: None, by: Some(by.clone()) });
-            }
+            Fact::RunFinished { .. }
+            | Fact::BudgetSpent { .. }
+            | Fact::RunFailed { .. }
+            | Fact::RunCancelled(_) => self.add_ending_notice(fact),
             Fact::StepFinished { step, usage, cost_nanos, model, fingerprint, echo, .. } => {
                 let model = model.as_ref().or(self.model.as_ref());
                 self.steps.push(StepRecord {
@@ -308,9 +236,98 @@ impl Message {
             | Fact::StepSnapshot(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
-            | Fact::ToolDiscarded { .. }
-            | Fact::RunFinished { .. } => {}
+            | Fact::ToolDiscarded { .. } => {}
         }
+    }
+
+    /// Adds the part of a call that was requested, or puts it in the place of the call that it repeats.
+    fn add_tool_part(&mut self, at: Timestamp, fact: &Fact) {
+        let Fact::ToolRequested { step, call, provider_id, tool, arguments, replaces, .. } = fact else {
+            return;
+        };
+        let part = ToolPart {
+            step: *step,
+            call: call.clone(),
+            provider_id: provider_id.clone(),
+            tool: tool.clone(),
+            input: arguments.clone(),
+            state: PartState::Pending,
+            call_state: Some(CallState::Requested),
+            output: None,
+            failure: None,
+            cut_off: None,
+            requested_at: at,
+            started_at: None,
+            ended_at: None,
+        };
+        match replaces.as_ref().and_then(|old| self.tool_mut(old)) {
+            Some(old) => *old = part,
+            None => self.parts.push(Part::Tool(Box::new(part))),
+        }
+    }
+
+    /// Applies a fact about a call to the call's part.
+    fn apply_to_tool_part(&mut self, at: Timestamp, fact: &Fact) {
+        let Some(part) = fact.call().and_then(|call| self.tool_mut(call)) else { return };
+        match fact {
+            Fact::ToolStarted { tool, arguments, .. } => {
+                part.tool.clone_from(tool);
+                if let Some(arguments) = arguments {
+                    part.input.clone_from(arguments);
+                }
+                part.started_at = Some(at);
+            }
+            Fact::ToolDelegated { tool, arguments, .. } => {
+                part.tool.clone_from(tool);
+                if let Some(arguments) = arguments.as_ref().filter(|given| !is_same(&part.input, given)) {
+                    part.input.clone_from(arguments);
+                }
+                part.started_at = Some(at);
+            }
+            Fact::ToolClaimed { .. } => part.started_at = Some(at),
+            // A call whose outcome is asked for stays unknown, whatever a person says of it later.
+            Fact::ApprovalAnswered { answer, .. } => {
+                if let Some(note) = outcome_note_for_model(answer)
+                    && part.call_state() == CallState::Unknown
+                {
+                    part.output = Some(ToolOutput::text(note));
+                }
+            }
+            Fact::ToolFinished { output, .. } => {
+                part.output = Some(output.clone());
+                part.ended_at = Some(at);
+            }
+            Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => {
+                part.failure = Some(failure.clone());
+                part.ended_at = Some(at);
+            }
+            Fact::ToolUnknown { sent_at, because, request, checked, labels, .. } => {
+                let failure = Failure::new(FailureKind::Failed, because.clone());
+                part.failure = Some(Failure { labels: labels.clone(), ..failure });
+                let (request, checked) = (request.clone(), checked.clone());
+                part.cut_off = Some(CutOff { sent_at: *sent_at, request, checked });
+                part.ended_at = Some(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what people are told about the end of the run, if it did not end with an answer.
+    fn add_ending_notice(&mut self, fact: &Fact) {
+        let notice = match fact {
+            Fact::RunFinished { .. } if self.has_unread_user_message() => notice_part(UNHEARD, "unheard"),
+            Fact::BudgetSpent { because, notice } => {
+                let (text, code) = (because.clone(), Some("budget_spent".into()));
+                Part::Notice { text, code, notice: notice.clone(), by: None }
+            }
+            Fact::RunFailed { message, code } => notice_part(message, code),
+            Fact::RunCancelled(Cancelled { by }) => {
+                let (text, code) = (format!("stopped by {by}"), Some("cancelled".into()));
+                Part::Notice { text, code, notice: None, by: Some(by.clone()) }
+            }
+            _ => return,
+        };
+        self.parts.push(notice);
     }
 
     pub fn tools(&self) -> impl Iterator<Item = &ToolPart> {

@@ -153,7 +153,7 @@ impl Calls {
             CallData::Delegated { at, .. } => {
                 if at.plus_ms(Question::OPEN_MS) <= driven.shared.env.world.now() {
                     let told = format!(
-                        "`{}` was to run on the user's side and nobody ran it in time; go on without it",
+                        "`{}` was to run on the user's side and no client ran it in time; go on without it",
                         held.call.name
                     );
                     let notice = Notice::client_did_not_run(&held.call.name);

@@ -368,7 +368,7 @@ fn an_unknown_outcome_goes_where_its_tool_wants() {
     check(
         lost(OnUnknown::FailRun),
         expect![[
-            r#"Fail { code: "outcome_unknown", message: "nobody can say what became of the call of `t`" }"#
+            r#"Fail { code: "outcome_unknown", message: "the outcome of the call of `t` is unknown" }"#
         ]],
     );
     let outcome = || lost(OnUnknown::AskUser).chain([asked(id(1, 0), ApprovalKind::Outcome)]);

@@ -1,7 +1,7 @@
 //! Closed, open, half-open: the decision, over a time and a jitter that are given.
 //!
 //! Closed → open after `failures_in_row` failures in a row, or when at least `calls_min` calls are in the
-//! window and `failure_percent` of them failed. Open → half-open when its time is over and someone asks.
+//! window and `failure_percent` of them failed. Open → half-open when its time is over and a call is made.
 //! Half-open → closed after `successes_to_close` probes in a row, → open again after one that fails.
 //!
 //! Each of these steps begins a new generation. A verdict counts only in the generation that admitted its

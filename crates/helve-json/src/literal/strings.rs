@@ -257,7 +257,7 @@ impl StringReader {
                     'a' => out.push_str("\\u0007"),
                     'v' => out.push_str("\\u000b"),
                     '0' => out.push_str("\\u0000"),
-                    // An escape nobody knows was meant literally: `\d+`, `C:\path`.
+                    // An unknown escape was meant literally: `\d+`, `C:\path`.
                     _ => {
                         out.push_str("\\\\");
                         return StringStep::Again;

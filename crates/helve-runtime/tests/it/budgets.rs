@@ -123,7 +123,7 @@ async fn a_no_or_no_answer_ends_the_run() {
         }
         assert_eq!(settle(&mut started.follower).await, "run.finished");
         let log = lab.log(started.run).await;
-        assert!(log.contains("budget.spent nobody allowed the run to use more"), "{log}");
+        assert!(log.contains("budget.spent the run was not allowed to use more"), "{log}");
         assert!(log.ends_with("run.finished BudgetSpent\n"), "{log}");
         assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
     }

@@ -384,7 +384,7 @@ async fn a_call_that_nobody_takes_waits_for_a_week() {
     lab.runtime.sweep_once().await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     assert_eq!(state(&lab, &call).await, CallState::Expired);
-    assert!(lab.model.asked()[1].contains("nobody ran it in time"), "{}", lab.model.asked()[1]);
+    assert!(lab.model.asked()[1].contains("no client ran it in time"), "{}", lab.model.asked()[1]);
 }
 
 #[tokio::test]

@@ -15,8 +15,9 @@ use helve_runtime::{AgentChange, AgentError, ListedAgent, read_agent};
 use helve_types::AgentDefinition;
 use serde_json::{Value, json};
 
-use self::view::{AgentList, AgentView, VersionList, VersionView};
+use self::view::{AgentList, AgentView};
 use crate::access::{Principal, Right};
+use crate::api::versions::VersionList;
 use crate::app::App;
 use crate::input::{AgentJson, Json, Path};
 use crate::problem::Problem;
@@ -89,7 +90,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .add_route(
             Operation::get("/api/agents/{agent}/versions", Right::Admin, "Everything that an agent ever was")
-                .gives::<VersionList>(),
+                .gives::<VersionList<AgentDefinition>>(),
             list_agent_versions,
         )
 }
@@ -179,9 +180,9 @@ async fn delete_agent(
 async fn list_agent_versions(
     State(app): State<App>,
     Path(address): Path<String>,
-) -> Result<Answer<VersionList>, Problem> {
+) -> Result<Answer<VersionList<AgentDefinition>>, Problem> {
     let versions = app.runtime.agents().list_versions(&address).await?;
-    Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
+    Ok(Answer(VersionList::from_rows(versions)))
 }
 
 fn agent_response(app: &App, agent: &ListedAgent, is_admin: bool) -> Response {

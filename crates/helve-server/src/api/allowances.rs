@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Query, page_from_query};
+use crate::input::{Id, Query, StateQuery};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
@@ -70,25 +70,9 @@ pub(crate) struct AllowanceList {
     allowances: Vec<AllowanceView>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct AllowanceQuery {
-    /// `in_force` if not said, or `all`.
-    #[serde(default)]
-    state: Option<ListFilter>,
-    /// How many at most; 50 if not said, 200 at most.
-    #[serde(default)]
-    limit: Option<usize>,
-    /// How many to leave out.
-    #[serde(default)]
-    offset: Option<usize>,
-    /// Another user's, for those with the right `admin`.
-    #[serde(default)]
-    user: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum ListFilter {
+pub(crate) enum ListFilter {
     InForce,
     All,
 }
@@ -96,19 +80,15 @@ enum ListFilter {
 async fn list_allowances(
     State(app): State<App>,
     principal: Principal,
-    Query(query): Query<AllowanceQuery>,
+    Query(query): Query<StateQuery<ListFilter>>,
 ) -> Result<axum::Json<AllowanceList>, Problem> {
-    let scope = match &query.user {
-        None => principal.scope(),
-        Some(user) => Scope::User(principal.user_to_act_for(Some(user))?),
-    };
+    let scope = query.scope(&principal)?;
     let now = app.runtime.world().now();
     let filter = match query.state {
         Some(ListFilter::All) => AllowanceFilter::All,
         None | Some(ListFilter::InForce) => AllowanceFilter::InForce(now),
     };
-    let held =
-        app.runtime.store().allowances(scope, filter, page_from_query(query.limit, query.offset)).await?;
+    let held = app.runtime.store().allowances(scope, filter, query.to_page()).await?;
     let mut allowances = Vec::with_capacity(held.len());
     for held in held {
         let is_over = held.within == Within::Run

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Json, Query, page_from_query};
+use crate::input::{Id, Json, Query, StateQuery};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
@@ -83,26 +83,9 @@ pub(crate) struct ApprovalList {
     approvals: Vec<ApprovalView>,
 }
 
-/// Which approvals. The members of `ListQuery` are written out: flattened ones could not be numbers.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct ApprovalQuery {
-    /// `pending` if not said, or `all`.
-    #[serde(default)]
-    state: Option<ListFilter>,
-    /// How many at most; 50 if not said, 200 at most.
-    #[serde(default)]
-    limit: Option<usize>,
-    /// How many to leave out.
-    #[serde(default)]
-    offset: Option<usize>,
-    /// Another user's, for those with the right `admin`.
-    #[serde(default)]
-    user: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum ListFilter {
+pub(crate) enum ListFilter {
     Pending,
     All,
 }
@@ -110,14 +93,10 @@ enum ListFilter {
 pub(crate) async fn list_approvals(
     State(app): State<App>,
     principal: Principal,
-    Query(query): Query<ApprovalQuery>,
+    Query(query): Query<StateQuery<ListFilter>>,
 ) -> Result<axum::Json<ApprovalList>, Problem> {
-    let scope = match &query.user {
-        // Administrators see the questions of all users.
-        None => principal.scope(),
-        Some(user) => Scope::User(principal.user_to_act_for(Some(user))?),
-    };
-    let page = page_from_query(query.limit, query.offset);
+    let scope = query.scope(&principal)?;
+    let page = query.to_page();
     let store = app.runtime.store();
     let held = match query.state {
         Some(ListFilter::All) => store.approvals(scope, ApprovalFilter::All(page)).await?,

@@ -15,12 +15,14 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_tool::{CatalogueError, Change, Listed, MappedRow, map_row};
+use helve_types::ToolDefinition;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::view::{ToolList, ToolView, VersionList, VersionView};
+use self::view::{ToolList, ToolView};
 use crate::access::{Principal, Right, Visitor};
+use crate::api::versions::VersionList;
 use crate::app::App;
 use crate::input::{DefinitionJson, Json, Path, Query};
 use crate::problem::Problem;
@@ -108,7 +110,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .add_route(
             Operation::get("/api/tools/{tool}/versions", Right::Admin, "Everything that a tool ever was")
-                .gives::<VersionList>(),
+                .gives::<VersionList<ToolDefinition>>(),
             list_tool_versions,
         )
 }
@@ -222,10 +224,10 @@ async fn delete_tool(
 async fn list_tool_versions(
     State(app): State<App>,
     Path(name): Path<String>,
-) -> Result<Answer<VersionList>, Problem> {
+) -> Result<Answer<VersionList<ToolDefinition>>, Problem> {
     let catalogue = app.runtime.catalogue();
     let versions = catalogue.list_versions(&catalogue.resolve_name(&name)).await?;
-    Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
+    Ok(Answer(VersionList::from_rows(versions)))
 }
 
 /// Takes the consent to a host on this machine out of a body.

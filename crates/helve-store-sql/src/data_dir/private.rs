@@ -16,7 +16,7 @@ pub(super) struct Tightened {
     pub(super) mode: u32,
 }
 
-/// For files of the data directory: private when they are made, and never what a link leads to. Whoever could put a link
+/// For files of the data directory: private when they are made, and never what a link leads to. A process that could put a link
 /// there would choose what Helve writes over.
 pub(super) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();

@@ -57,7 +57,7 @@ impl Log for PostgresStore {
         });
         Box::pin(async move {
             let ClaimedRow { epoch, before } = written.await?;
-            // Nobody else writes to it from now on.
+            // No other process writes to it from now on.
             let (record, events) =
                 self.read(run, |db, run| Box::pin(runs::run_with_events(db, *run))).await?;
             let history = self.load_history(record.conversation, before).await?;

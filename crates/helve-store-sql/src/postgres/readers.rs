@@ -21,7 +21,7 @@ pub(super) struct Readers {
 const TRIES_MAX: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A connection that goes back to the pool only if it is known to be at rest: one that somebody stopped waiting for, or
+/// A connection that goes back to the pool only if it is known to be at rest: one whose query was abandoned, or
 /// that failed, is closed.
 struct Held(Option<Object>);
 

@@ -15,7 +15,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls};
 use super::columns::describe;
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// How long somebody waits for a connection of the pool.
+/// How long a query waits for a connection of the pool.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Without these, a connection whose other end is gone is noticed after a quarter of an hour.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);

@@ -4,7 +4,7 @@
 //! work waits a few milliseconds for company; `Now` work takes along whatever is queued. Work is tried again alone when a
 //! batch fails, so that one bad statement cannot fail its neighbours.
 //!
-//! When the connection breaks while the server commits, nobody knows whether it did. The transaction's number tells: it is
+//! When the connection breaks while the server commits, it is unknown whether it did. The transaction's number tells: it is
 //! noted before, and the server is asked for it afterwards.
 
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(super) type Work<A, T> = for<'a> fn(&'a Db<'a>, &'a A) -> StoreFuture<'a, T>
 trait Job: Send + Sync {
     fn apply<'a>(&'a mut self, db: &'a Db<'a>) -> StoreFuture<'a, ()>;
 
-    /// Called once, after the transaction: tells whoever waits.
+    /// Called once, after the transaction: tells the caller that waits.
     fn settle(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
@@ -117,7 +117,7 @@ where
         if let Ok(value) = &outcome {
             published(value);
         }
-        // Nobody waits for work that was only noted.
+        // No caller waits for work that was only recorded.
         _ = reply.send(outcome);
     }
 }
@@ -190,7 +190,7 @@ struct Progress {
     outcomes: Vec<Result<(), StoreError>>,
 }
 
-/// Applies all jobs in one transaction; `Err` means that nothing at all was kept, or that nobody can say.
+/// Applies all jobs in one transaction; `Err` means that nothing at all was kept, or that it is unknown.
 async fn run_transaction(
     pool: &Pool,
     batch: &mut [Box<dyn Job>],

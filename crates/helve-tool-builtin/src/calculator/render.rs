@@ -12,7 +12,7 @@ use super::number::{Number, power_of_ten};
 const DIGITS: usize = 20;
 /// A decimal fraction longer than this is rounded too.
 const DECIMALS_MAX: u64 = 60;
-/// A longer fraction tells nobody anything.
+/// A longer fraction is not readable.
 const FRACTION_CHARS_MAX: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! The names in the question go by a list (`statement`, `allow`). It is prepared as it is, so that errors point into the model's own text; then it is asked as the inner part of
 //! a SELECT that turns each value into JSON, so that every type of the server can be shown. Only as many rows are fetched
-//! as may be given. When nobody waits any more the server is told to stop.
+//! as may be given. When the caller waits no more the server is told to stop.
 
 mod allow;
 mod statement;
@@ -175,7 +175,7 @@ impl Drop for Session {
         if !self.is_busy {
             return;
         }
-        // Somebody gave up: the server would work on for nobody.
+        // The caller gave up: the server would work on in vain.
         let (cancel, tls) = (self.cancel.clone(), self.tls.clone());
         tokio::spawn(async move {
             let asked = async {
@@ -185,7 +185,7 @@ impl Drop for Session {
                 }
             };
             if !matches!(tokio::time::timeout(CONNECT_MAX, asked).await, Ok(Ok(()))) {
-                tracing::warn!("a query that nobody waits for could not be stopped; its time limit will");
+                tracing::warn!("an abandoned query could not be stopped; its time limit stops it");
             }
         });
     }

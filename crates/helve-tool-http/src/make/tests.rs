@@ -56,7 +56,7 @@ fn what_is_wrong_is_said_with_its_field() {
     check_wrong(
         json!({"endpoint": {"url_template": "http://api.example.com/{city}"}}),
         expect![[
-            r#"`endpoint.url_template`: `api.example.com` is asked for over plain HTTP, which anybody on the way can read; use https. Operator: if it is meant to be reached, set `allow = ["api.example.com"]` in `[egress]`"#
+            r#"`endpoint.url_template`: `api.example.com` is asked for over plain HTTP, which others on the network can read; use https. Operator: if it is meant to be reached, set `allow = ["api.example.com"]` in `[egress]`"#
         ]],
     );
     check_wrong(

@@ -111,7 +111,7 @@ fn output_or_error(called: Called) -> Result<Result<ToolOutput, String>, Problem
         Outcome::Finished(output) => Ok(output),
         Outcome::Failed(failure) | Outcome::Refused(failure) => Err(failure.message),
         Outcome::Unknown(Unknown { because, .. }) => {
-            Err(format!("nobody can say whether it happened: {because}; check before you repeat it"))
+            Err(format!("it is unknown whether it happened: {because}; check before you repeat it"))
         }
         Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_run_problem()),
     })

@@ -203,7 +203,7 @@ const EN: Words = Words {
     unavailable: "Helve cannot answer at the moment. Nothing was changed; try again in a minute.",
     not_from_here: "This answer did not come from the page of the link, so it does not count. Open the link and answer there.",
     not_understood: "This answer does not fit the question. Open the link and answer there.",
-    withdrawn: "The run ended before anybody answered. There is nothing left to decide.",
+    withdrawn: "The run ended before it was answered. There is nothing left to decide.",
     answered: "This question is settled",
     by: "by ",
     answers: [

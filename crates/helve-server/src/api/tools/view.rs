@@ -1,6 +1,6 @@
 //! Tools as people and programs see them.
 
-use helve_tool::{Listed, ToolRow, ToolSource};
+use helve_tool::{Listed, ToolSource};
 use helve_types::{Auth, Effect, Flow, Method, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -135,21 +135,6 @@ pub(super) struct CheckedView {
     /// What was mapped to what, where the request had a row of another system.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) mapped: Vec<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct VersionList {
-    /// Oldest first.
-    pub(super) versions: Vec<VersionView>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct VersionView {
-    version: u32,
-    hash: String,
-    id: String,
-    updated_at: i64,
-    definition: ToolDefinition,
 }
 
 impl ToolView {
@@ -299,23 +284,11 @@ fn scheme_and_host(url: &str) -> String {
     format!("{scheme}://{host}")
 }
 
-impl From<ToolRow> for VersionView {
-    fn from(row: ToolRow) -> Self {
-        Self {
-            version: row.version,
-            hash: row.hash,
-            id: row.id.to_string(),
-            updated_at: row.updated_at.0,
-            definition: row.definition,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use helve_tool::{DefinitionError, read_definition};
+    use helve_tool::{DefinitionError, ToolRow, read_definition};
     use helve_types::World;
     use serde_json::json;
 

@@ -18,7 +18,7 @@ const RUNS_MAX: usize = 64;
 const PAGE_BYTES: usize = 64 << 10;
 const LOG_BYTES_MAX: usize = 4 << 20;
 /// What the model is told of a call that has no output on record.
-const NO_OUTCOME: &str = "Error: nobody knows what became of this call; check before you repeat it";
+const NO_OUTCOME: &str = "Error: the outcome of this call is unknown; check before you repeat it";
 
 /// A call as it is on record.
 struct RecordedCall {

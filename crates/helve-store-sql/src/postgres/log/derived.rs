@@ -151,7 +151,7 @@ async fn end_call(
     trail: &Trail,
     result: CallResult<'_>,
 ) -> Result<(), StoreError> {
-    // A call that nobody knew about may turn out well.
+    // A call whose outcome was unknown may turn out well.
     let (bad_end, failure, problem) = match result.failure() {
         Some(Failure { kind, message, .. }) => {
             (Some(state.as_str()), Some(FailureKind::as_str(*kind)), Some(replace_nul(message)))

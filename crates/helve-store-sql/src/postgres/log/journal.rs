@@ -199,7 +199,7 @@ async fn release_conversation(
     db.execute(sql, &[&conversation.0, &run.0]).await.map(drop)
 }
 
-/// The run's conversation and last sequence number, if the batch's writer still owns it. Nobody else claims it before
+/// The run's conversation and last sequence number, if the batch's writer still owns it. No other process claims it before
 /// the transaction ends.
 async fn owned_run(db: &Db<'_>, batch: &Batch) -> Result<Option<(Option<ConversationId>, u64)>, StoreError> {
     let sql = "SELECT conversation FROM runs WHERE id = $1 AND epoch = $2 FOR UPDATE";

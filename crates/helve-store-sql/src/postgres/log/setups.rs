@@ -12,7 +12,7 @@ pub(super) async fn find_or_insert(db: &Db<'_>, setup: &RunSetup) -> Result<i64,
     let is_shared = matches!(setup.input, RunInput::Conversation | RunInput::Call);
     let hash = is_shared.then(|| Sha256::digest(&body).to_vec());
     if let Some(hash) = &hash {
-        // Locked, so that nobody deletes it before the run is there that needs it.
+        // Locked, so that it is not deleted before the run is there that needs it.
         let known = "SELECT id FROM setups WHERE hash = $1 FOR KEY SHARE";
         if let Some(row) = db.first(known, &[hash]).await? {
             return column(&row, "id");

@@ -92,7 +92,7 @@ const CATALOG_TYPES: [&str; 11] = [
 ];
 
 /// Names of functions that a statement must not call: those called that are not on the list ($1), those behind a dot
-/// ($2), where they need something to be applied to, and those on the list ($3) that somebody has added a function of
+/// ($2), where they need something to be applied to, and those on the list ($3) that a user of the database has added a function of
 /// the same name to that may do more than compute.
 pub(super) const UNLISTED: &str = "SELECT DISTINCT p.proname::text FROM pg_catalog.pg_proc p
     WHERE p.proname = ANY ($1::name[])

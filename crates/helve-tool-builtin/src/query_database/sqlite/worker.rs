@@ -63,7 +63,7 @@ fn handle_request() -> Result<(), String> {
     output
         .write_all(&answer)
         .and_then(|()| output.flush())
-        .map_err(|error| format!("nobody takes the answer: {error}"))
+        .map_err(|error| format!("the answer cannot be written: {error}"))
 }
 
 /// The database, with a read transaction in which it has been read.

@@ -128,7 +128,7 @@ fn unknown_outcome(because: &str) -> String {
     // The reason is written in English only.
     match language() {
         Language::English => tr!(
-            "nobody can say whether it happened: {because}; check before you repeat it",
+            "it is unknown whether it happened: {because}; check before you repeat it",
             because = line(because)
         ),
         Language::Chinese => tr!("nobody can say whether it happened; check before you repeat it"),

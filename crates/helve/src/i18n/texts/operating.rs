@@ -130,7 +130,7 @@ pub(super) const TEXTS: Texts = &[
         "没有格式 `{format}`；请用 openai、anthropic、gemini 或 ollama",
     ),
     (
-        "nobody can say whether it happened: {because}; check before you repeat it",
+        "it is unknown whether it happened: {because}; check before you repeat it",
         "不知道是否已经生效：{because}；重复之前请先确认",
     ),
     ("this call cannot be made from the command line", "这个调用不能在命令行里进行"),

@@ -137,6 +137,22 @@ impl Engine {
                 }
                 made.push(function::order_items(function, keyed, &self.meter)?);
             }
+            (function, arguments) => self.eval_path_function(function, arguments, at, scope, made)?,
+        }
+        Ok(())
+    }
+
+    /// Functions about the paths to places in a value.
+    fn eval_path_function(
+        &self,
+        function: Function,
+        arguments: &[Filter],
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        made: &mut Vec<JqValue>,
+    ) -> EvalResult {
+        use Function as F;
+        match (function, arguments) {
             (F::Del, [paths]) => {
                 made.push(self.delete_paths(at.value.clone(), self.find_paths(paths, at, scope)?)?);
             }
