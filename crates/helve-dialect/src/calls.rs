@@ -38,7 +38,7 @@ pub(crate) struct Calls {
     pub(crate) reported_to: usize,
     /// Where calls of the present section end in the held text, if they wait.
     pub(crate) ends: Vec<usize>,
-    /// What is read now is more likely a quotation than a call: nobody is shown it until it counts.
+    /// What is read now is more likely a quotation than a call: it is not shown until it counts.
     pub(crate) hidden: bool,
 }
 
@@ -146,7 +146,7 @@ impl Calls {
         self.dropped_at.is_some_and(|dropped| dropped >= at)
     }
 
-    /// The doubt is settled; whoever settled it says what becomes of what waited.
+    /// The trial is settled; the caller says what becomes of what waited.
     pub(crate) fn take_all_waiting(&mut self) -> Vec<WaitingPart> {
         self.calls_waiting = 0;
         self.dropped_at = None;
@@ -194,7 +194,7 @@ impl Calls {
     }
 
     /// Shows what there is of the argument text and was not shown. Once for all that was read of a piece of text: every
-    /// showing becomes an event that somebody sends and somebody draws.
+    /// showing becomes an event that is sent and drawn.
     #[inline]
     pub(crate) fn show_arguments(&mut self, out: &mut Out<'_>) {
         let Some(index) = self.draft.index else { return };
@@ -250,7 +250,7 @@ impl Calls {
         }
     }
 
-    /// A call is none. One that nobody has heard of gets its number now.
+    /// A call is none. One that was not shown gets its number now.
     pub(crate) fn emit_dropped(
         &mut self,
         index: Option<u32>,
@@ -424,7 +424,7 @@ impl CallReport<'_, '_> {
         }
     }
 
-    /// The call means that nobody is called.
+    /// The call means that no tool is called.
     pub(crate) fn drop_silently(&mut self) {
         self.calls.drop_silently(self.out);
     }

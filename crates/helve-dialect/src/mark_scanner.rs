@@ -33,7 +33,7 @@ impl MarkScanner {
         signs.get(self.of).map_or("", |(sign, _)| sign)
     }
 
-    /// What this sign says, which somebody else has found.
+    /// What this sign says, which was found elsewhere.
     pub(crate) fn match_sign<S: Copy>(&mut self, signs: &[(&'static str, S)], sign: &str) -> Option<S> {
         self.of = signs.iter().position(|(text, _)| *text == sign)?;
         Some(signs[self.of].1)

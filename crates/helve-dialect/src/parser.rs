@@ -1,7 +1,7 @@
 //! The push automaton: a model's message in, in pieces of any size; text, reasoning and calls out.
 //!
 //! Bytes pass through one of six places: prose, a run of backticks, the head of a fence, the look-ahead behind a
-//! mark, the inside of a call, and what nobody hears. Most bytes are looked at once, and none more often than a few times;
+//! mark, the inside of a call, and what follows the end of the output. Most bytes are looked at once, and none more often than a few times;
 //! nothing depends on how the text was cut. Prose goes out as spans of what came in, and only what may still turn out to be
 //! markup is held back.
 //!
@@ -340,7 +340,7 @@ impl Parser {
             _ if self.belongs_to_unclosed_section(marker) => self.trusting || !self.in_channel(),
             MarkerRole::CloseReasoning if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
             MarkerRole::OpenReasoning(_) if self.live.is_words(marker) => plain && self.line.is_fresh(),
-            // Elsewhere than at the beginning, words that close what nobody opened are what the model says.
+            // Elsewhere than at the beginning, words that close what was not opened are text.
             MarkerRole::CloseReasoning if self.live.is_words(marker) => self.speech.at_start(),
             MarkerRole::Silent if self.live.is_words(marker) => {
                 self.code == Code::None && self.speech.at_start()

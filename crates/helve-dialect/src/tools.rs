@@ -41,7 +41,7 @@ impl Declared {
     }
 
     fn find_nearest(&self, name: &str) -> Option<&(String, Value)> {
-        // Asked for every value of a call; what is longer is nobody's name, and not worth folding again and again.
+        // Asked for every value of a call; what is longer is no name, and not worth folding again and again.
         if name.len() > NAME_LONGEST {
             return None;
         }

@@ -166,7 +166,7 @@ impl Egress {
     }
 
     fn report_withheld_secret(&self, secret: &str, target: &Target) {
-        tracing::warn!(target: "helve::egress", secret, host = %target, "a secret was withheld");
+        tracing::warn!(target: "helve::egress", secret, host = %target, "secret withheld");
         if let Some(listener) = &self.inner.on_withheld {
             listener.notify(Withheld { secret: secret.into(), host: target.to_string() });
         }

@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(coerce_untyped("[1e999]"), r#""[1e999]""#);
     }
 
-    /// Arguments as deep as JSON may be here are read by whoever gets them; deeper ones would be by nobody.
+    /// Arguments as deep as JSON may be here are read by every reader; deeper ones would be by none.
     #[test]
     fn what_is_too_deep_to_be_an_argument_stays_text() {
         let lists = |depth: usize| format!("{}\"[\"{}", "[".repeat(depth), "]".repeat(depth));

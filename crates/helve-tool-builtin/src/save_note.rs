@@ -189,7 +189,7 @@ fn unknown_outcome(why: String) -> ToolError {
 async fn append_note(dir: &Path, path: &Path, note: &str) -> Result<usize, ToolError> {
     // Up to here nothing has changed, and trying again would not help.
     let refused = |error: Error| {
-        tracing::warn!(%error, dir = %dir.display(), "a note cannot be saved");
+        tracing::warn!(%error, dir = %dir.display(), "note not saved");
         not_saved_error(format!("the note was not saved: {error}; operator: check the notes directory"))
     };
     directory_options().create(dir).await.map_err(refused)?;

@@ -74,7 +74,7 @@ impl ToolFolder {
         let signature = match read {
             Ok(Ok(signature)) => signature,
             Ok(Err(error)) => {
-                tracing::warn!(folder = %self.path.display(), %error, "folder of tools cannot be read");
+                tracing::warn!(folder = %self.path.display(), %error, "tools folder not read");
                 return;
             }
             Err(_) => return,
@@ -105,7 +105,7 @@ impl ToolFolder {
             state.loaded.keys().filter(|name| !sources.contains_key(*name)).cloned().collect();
         for name in missing {
             catalogue.unregister_from_folder(&name).await;
-            tracing::info!(tool = name, "tool removed from the folder of tools");
+            tracing::info!(tool = name, "tool removed from the tools folder");
             if let Some(loaded) = state.loaded.remove(&name) {
                 destroy_tool(&name, loaded).await;
             }
@@ -140,12 +140,12 @@ impl ToolFolder {
         let problem = made.as_ref().err().cloned();
         match &problem {
             Some(problem) => {
-                tracing::warn!(tool = name, %problem, "tool in the folder of tools cannot be used")
+                tracing::warn!(tool = name, %problem, "tool in the tools folder not usable")
             }
-            None => tracing::info!(tool = name, version, "tool loaded from the folder of tools"),
+            None => tracing::info!(tool = name, version, "tool loaded from the tools folder"),
         }
         if let Err(error) = catalogue.register_from_folder(name, version.clone(), made).await {
-            tracing::warn!(tool = name, %error, "tool in the folder of tools cannot be registered");
+            tracing::warn!(tool = name, %error, "tool in the tools folder not registered");
         }
         let usable = problem.is_none();
         let loaded = LoadedTool { version: usable.then_some(version), problem, destroy: destroy_program };
@@ -171,7 +171,7 @@ impl ToolFolder {
 async fn destroy_tool(name: &str, loaded: LoadedTool) {
     let Some(program) = loaded.destroy else { return };
     if let Err(problem) = run_step(&program, LifecycleStep::Destroy, DESTROY_TIMEOUT).await {
-        tracing::warn!(tool = name, problem, "tool did not end as it should");
+        tracing::warn!(tool = name, problem, "tool ended with an error");
     }
 }
 

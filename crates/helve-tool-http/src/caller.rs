@@ -18,7 +18,7 @@ const FIELDS: [(CallerField, &str); 5] = [
     (CallerField::Run, "x-helve-run"),
     (CallerField::Call, "x-helve-call"),
 ];
-/// The id of the request may have been made up by whoever sent it, so that it is not signed.
+/// The id of the request may have been made up by its sender, so that it is not signed.
 const REQUEST: (CallerField, &str) = (CallerField::Request, "x-request-id");
 const TIMESTAMP: &str = "x-helve-timestamp";
 const SIGNATURE: &str = "x-helve-signature";

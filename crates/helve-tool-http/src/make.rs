@@ -1,6 +1,6 @@
 //! From a definition to a tool, or to the field that is wrong.
 //!
-//! Everything that can be known before the first call is checked here, so that whoever writes a row learns of it
+//! Everything that can be known before the first call is checked here, so that the author of a row learns of it
 //! and not the model that calls it.
 
 #[cfg(test)]
@@ -114,14 +114,14 @@ fn build_http_tool(
     })
 }
 
-/// What a key opens or only this network reaches is not for everybody; whatever answers may quote anybody; and what is
+/// What a key opens or only this network reaches is private; an answer may quote strangers; and what is
 /// sent has left.
 fn flow_of_endpoint(endpoint: &Endpoint, base: &Url) -> Flow {
     Flow {
         private: endpoint.auth != Auth::None || is_local_host(base),
         untrusted: true,
         outward: true,
-        // Where redirects lead, nobody can say beforehand.
+        // Where redirects lead is unknown beforehand.
         place: place_of(base).filter(|_| endpoint.redirects == 0),
     }
 }
@@ -170,7 +170,7 @@ fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     }
 }
 
-/// An answer that may depend on the user is nobody else's.
+/// An answer that may depend on the user is no other user's.
 fn check_cache(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     let tells_user =
         definition.endpoint.caller.as_ref().is_some_and(|terms| terms.send.contains(&CallerField::User));

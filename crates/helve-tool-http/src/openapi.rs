@@ -34,7 +34,7 @@ pub enum ImportError {
     #[error("{0}")]
     Document(String),
 
-    /// Nobody says where its operations are.
+    /// It does not say where its operations are.
     #[error("{0}")]
     Server(String),
 

@@ -1,6 +1,6 @@
 //! Consent that a person gave before, for all calls of a kind: it stands in for the question that a rule would ask.
 //!
-//! Looked up only where a person would be asked otherwise, so calls that need nobody's consent cost nothing, and read
+//! Looked up only where a person would be asked otherwise, so calls that need no consent cost nothing, and read
 //! anew each time, so what was taken back is of no use from then on. Which calls it covers is decided in `helve-policy`.
 
 use helve_policy::{Allowance, AllowanceScope, CallOccasion, Judgement, Verdict, parse_patterns};

@@ -84,7 +84,9 @@ pub enum CatalogueError {
     )]
     OfferChanged(String),
 
-    #[error("`{name}` looks like `{other}`, which is there already; choose a name that nobody takes for it")]
+    #[error(
+        "`{name}` looks like `{other}`, which is there already; choose a name that cannot be taken for it"
+    )]
     LooksLike { name: String, other: String },
 
     #[error("the tool has changed meanwhile and is at version {0} now; read it again and decide anew")]

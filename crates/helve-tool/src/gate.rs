@@ -39,7 +39,7 @@ impl Candidate {
 /// What a person wrote in place of the arguments they were asked about, as hooks left it.
 pub(crate) struct EditedArguments {
     pub(crate) candidate: Candidate,
-    /// A hook made something else of it, which nobody has seen.
+    /// A hook made something else of it, which no person has seen.
     pub(crate) rewritten: bool,
 }
 

@@ -32,8 +32,8 @@ pub(crate) fn log_outcome(outcome: &Outcome, trail: &Trail, took: Duration) {
             info!(outcome = "unknown", ms, "call outcome unknown");
             debug!(problem = because, "call outcome unknown: details");
         }
-        Outcome::Asked(_) => info!(outcome = "asked", "a person is asked about the call"),
-        Outcome::Delegated { .. } => info!(outcome = "delegated", "the client is given the call"),
+        Outcome::Asked(_) => info!(outcome = "asked", "person asked about the call"),
+        Outcome::Delegated { .. } => info!(outcome = "delegated", "call given to the client"),
     }
 }
 

@@ -58,7 +58,7 @@ impl Outcome {
     }
 }
 
-/// An attempt that may have taken effect without anybody knowing, and all that is known of it.
+/// An attempt of which it is unknown whether it took effect, and all that is known of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
     pub sent_at: Timestamp,
@@ -82,7 +82,7 @@ impl Unknown {
         let then = match outcome {
             Outcome::Failed(failure) | Outcome::Refused(failure) => format!("then: {}", failure.message),
             // Consent to what may have been done already is no consent.
-            Outcome::Asked(_) => "nobody has allowed to try it again".into(),
+            Outcome::Asked(_) => "it was not allowed to try it again".into(),
             known => return known,
         };
         Outcome::Unknown(Self { because: format!("{}; {then}", self.because), ..self })
@@ -110,7 +110,7 @@ pub fn outcome_of_answer(answer: &Answer) -> Option<Outcome> {
         }
         Answer::Expire => Some(Outcome::Refused(Failure::new(
             FailureKind::Unanswered,
-            "a person was asked to allow this call and nobody answered in time; it was not refused, but it did \
+            "a person was asked to allow this call and did not answer in time; it was not refused, but it did \
              not run either",
         )
         .with_notice(Notice::approval_unanswered()))),

@@ -189,7 +189,7 @@ impl Registered {
         self.enabled.load(Ordering::Relaxed)
     }
 
-    /// Whether it is switched on, and is what somebody agreed to.
+    /// Whether it is switched on, and is what was agreed to.
     pub fn is_usable(&self) -> bool {
         self.is_enabled() && self.is_agreed()
     }
@@ -246,7 +246,7 @@ impl Registered {
 
     pub fn reset_breaker(&self) {
         if let Some(change) = self.guarding.breaker.as_ref().and_then(helve_guard::Breaker::reset) {
-            self.notify_breaker(change, "somebody set it back");
+            self.notify_breaker(change, "it was reset by hand");
         }
     }
 

@@ -85,7 +85,7 @@ impl Toolbox {
         if self.fresh && !tool.is_agreed() {
             let name = &tool.spec.name;
             let told = format!(
-                "the tool `{name}` has changed where it comes from, and nobody has agreed to that; go on without it. Operator: `helve tools agree {name}`"
+                "the tool `{name}` has changed where it comes from, and the change is not agreed to; go on without it. Operator: `helve tools agree {name}`"
             );
             return Err(Failure::new(FailureKind::Denied, told).with_notice(Notice::tool_not_agreed(name)));
         }

@@ -39,7 +39,7 @@ pub enum CallState {
     Failed,
     /// It did not run.
     Refused,
-    /// A person was asked and nobody answered in time, so it did not run.
+    /// A person was asked and did not answer in time, so it did not run.
     Expired,
     /// It was cut off in flight: its effect may or may not have happened.
     Unknown,
@@ -250,7 +250,7 @@ pub enum FailureKind {
     BadArguments,
     /// By a rule or by a person.
     Denied,
-    /// A person was asked and nobody answered in time.
+    /// A person was asked and did not answer in time.
     Unanswered,
     /// The rate limit was reached.
     Limited,
@@ -312,7 +312,7 @@ impl FailureKind {
     }
 }
 
-/// What a person says about a call whose outcome nobody recorded.
+/// What a person says about a call whose outcome was not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeAnswer {

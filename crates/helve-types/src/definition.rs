@@ -282,7 +282,7 @@ pub enum CacheSharing {
     Params,
     #[default]
     User,
-    /// Whoever asks for the same agent.
+    /// All users of the same agent.
     Agent,
     /// Within one conversation; without one, within the run.
     Conversation,

@@ -44,7 +44,7 @@ pub enum Fact {
         step: u32,
         attempt: u32,
         because: String,
-        /// What was spent on it, as far as anybody knows.
+        /// What was spent on it, as far as known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spent: Option<Spent>,
     },
@@ -224,7 +224,7 @@ pub enum Fact {
     #[serde(rename = "step.snapshot")]
     StepSnapshot(StepSnapshot),
 
-    /// Nothing can go on until somebody acts.
+    /// Nothing can go on until a person acts.
     #[serde(rename = "run.waiting")]
     RunWaiting { state: RunState },
 
@@ -381,7 +381,7 @@ pub enum Answer {
     Outcome {
         answer: OutcomeAnswer,
     },
-    /// Nobody answered in time.
+    /// No answer came in time.
     Expire,
 }
 

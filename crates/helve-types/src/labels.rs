@@ -69,7 +69,7 @@ pub struct Flow {
 pub const CLIENT: &str = "client";
 
 impl Flow {
-    /// Of every tool that a client declares, whatever it says about it: results come from outside, and nobody here
+    /// Of every tool that a client declares, whatever it says about it: results come from outside, and the server
     /// sees what becomes of the arguments.
     pub fn for_client() -> Self {
         Self { private: false, untrusted: true, outward: true, place: Some(CLIENT.into()) }

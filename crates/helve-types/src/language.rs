@@ -48,7 +48,7 @@ impl ConversationLanguage {
         self.current.unwrap_or_default()
     }
 
-    /// Takes in what a person said. JSON, such as the result of a client's tool, is nobody's language.
+    /// Takes in what a person said. JSON, such as the result of a client's tool, has no language.
     pub fn add(&mut self, text: &str) {
         let text = text.trim();
         let has_words = text.chars().take(2_000).any(char::is_alphabetic);

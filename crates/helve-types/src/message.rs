@@ -89,7 +89,7 @@ pub enum Part {
         /// What a budget had to do with it, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notice: Option<Box<Notice>>,
-        /// Who stopped it, where somebody did.
+        /// Who stopped it, if a person did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -122,7 +122,7 @@ pub struct ToolPart {
     pub ended_at: Option<Timestamp>,
 }
 
-/// A call of which nobody knows whether it took effect.
+/// A call of which it is unknown whether it took effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CutOff {
     pub sent_at: Timestamp,
@@ -396,7 +396,7 @@ fn outcome_note_for_model(answer: &Answer) -> Option<&'static str> {
         Answer::Outcome { answer: OutcomeAnswer::DidNotHappen } => {
             Some("A person has checked: this call did not take effect.")
         }
-        // Nobody could say: the model hears what it would have heard without the question.
+        // It stays unknown: the model is told what it would have been told without the question.
         Answer::Expire
         | Answer::Outcome { answer: OutcomeAnswer::RunAgain }
         | Answer::Approve { .. }

@@ -93,7 +93,7 @@ notices! {
     no_such_tool(tool: &str);
     call_without_tool();
     tool_switched_off(tool: &str);
-    /// A tool from outside has changed and nobody has agreed to that.
+    /// A tool from outside has changed and the change is not agreed to.
     tool_not_agreed(tool: &str);
     arguments_too_large();
     arguments_not_json();
@@ -204,7 +204,7 @@ notices! {
     answered_by_person();
     output_withheld();
 
-    // Why nobody is asked.
+    // Why no person is asked.
     allowed_by_rule();
     allowed_for_reading();
     allowed_on_users_side();

@@ -23,7 +23,7 @@ pub struct ToolSpec {
     /// Runs on the user's side: Helve asks for the result instead of producing it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub client: bool,
-    /// What to do when nobody can say whether the effect happened.
+    /// What to do when it is unknown whether the effect happened.
     #[serde(default)]
     pub on_unknown: OnUnknown,
     /// A tool that reads whether the effect happened; called with the same arguments.

@@ -54,7 +54,7 @@ pub const HIDDEN: &[(u32, u32)] = &[
 ];
 
 /// Those of [`HIDDEN`] that belong into ordinary text: tabs, blanks of other widths, and what joins or varies letters
-/// and emoji. They stay in answers and in code; where somebody decides about a call, they are named like the others.
+/// and emoji. They stay in answers and in code; where a person decides about a call, they are named like the others.
 pub const ORDINARY_IN_PROSE: &[(u32, u32)] = &[
     (0x0009, 0x0009),
     (0x00A0, 0x00A0),

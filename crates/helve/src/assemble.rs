@@ -41,7 +41,7 @@ use crate::withheld::on_record;
 /// Whether the data directory is for this process alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// A server: nobody else may serve from it.
+    /// A server: no other process may serve from it.
     Alone,
     /// A short command beside a server.
     Shared,
@@ -81,9 +81,9 @@ pub struct Assembly {
     pub durability_problem: Option<String>,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
-    /// Who is told of questions, where somebody is.
+    /// Where questions are sent, if configured.
     pub notices: Option<Arc<Notices>>,
-    /// Whoever holds the data directory looks at its disk from time to time.
+    /// The process that holds the data directory measures its disk from time to time.
     pub watch: Arc<DiskWatch>,
     pub tool_folder: Arc<ToolFolder>,
     pub(crate) discovery: Arc<ModelDiscovery>,

@@ -244,7 +244,7 @@ impl Config {
         ways.reach()
     }
 
-    /// A proxy stands in front of the server, and nobody said that its word counts.
+    /// A proxy stands in front of the server and is not configured as trusted.
     fn unknown_proxy(&self) -> Option<String> {
         let Reach::Others(cause) = self.reach() else { return None };
         let is_direct = !self.listen.ip().to_canonical().is_loopback();

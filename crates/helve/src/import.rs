@@ -50,7 +50,7 @@ pub async fn import_document(
         )));
     }
     let options = options(&asked);
-    // A large document takes seconds, which nobody else should wait for, and much memory, which nobody else should lack.
+    // A large document takes seconds and much memory, which other requests must not wait for or lack.
     let _alone = ONE_AT_A_TIME.acquire().await.map_err(|_| ended_early())?;
     let made = tokio::task::spawn_blocking(move || import_tools(&source.read()?, &options)).await;
     let made = made.map_err(|_| ended_early())?;

@@ -21,7 +21,7 @@ pub(crate) fn on_record(store: Arc<dyn Store>, world: World, count: Arc<AtomicU6
         // The request is refused either way, and does not wait for its record.
         tokio::spawn(async move {
             if let Err(error) = store.record_audit(entry).await {
-                tracing::error!(%error, "that a secret was withheld could not be put on record");
+                tracing::error!(%error, "withheld secret not recorded");
             }
         });
     })

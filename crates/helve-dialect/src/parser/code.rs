@@ -22,7 +22,7 @@ impl LineState {
         self.first.is_none()
     }
 
-    /// A line that quotes someone, in Markdown.
+    /// A quotation, in Markdown.
     pub(super) fn is_quoted(self) -> bool {
         self.first == Some(b'>')
     }
@@ -224,7 +224,7 @@ impl Parser {
                     head.part = FencePart::Word { at: self.held.len() };
                     continue;
                 }
-                // More than a word is prose, or code for somebody to read; a call would take it away.
+                // More than a word is prose, or code for the user to read; a call would take it away.
                 FencePart::Word { at: word }
                     if c == '\n' && self.held[word..].split_whitespace().nth(1).is_some() =>
                 {

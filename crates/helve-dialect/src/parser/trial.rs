@@ -66,7 +66,7 @@ impl Parser {
         for waiting in waiting {
             let (index, name) = match waiting {
                 WaitingPart::Text(_) | WaitingPart::Words(_) | WaitingPart::Dropped(None, ..) => continue,
-                // Nobody was shown it.
+                // It was not shown.
                 WaitingPart::Call(_, _, CallShown::No) => continue,
                 WaitingPart::Call(index, call, CallShown::Yes) => (Some(index), Some(call.name)),
                 WaitingPart::Dropped(index, name, ..) => (index, name),
@@ -101,7 +101,7 @@ impl Parser {
         self.speech.update_fast_path(false);
     }
 
-    /// The stream is over, and with it every trial. Where it was cut, nobody knows what would have followed.
+    /// The stream is over, and with it every trial. Where it was cut, it is unknown what would have followed.
     pub(super) fn settle_trial(&mut self, end: End, out: &mut Out<'_>) {
         if self.trial.is_none() {
             return;

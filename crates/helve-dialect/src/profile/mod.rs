@@ -328,7 +328,7 @@ impl Profile {
     }
 
     /// Parsing has tried every template, so only a template that ran out of fuel can fail here. It says so in its
-    /// place, where whoever wrote it will find it.
+    /// place, where its author will find it.
     fn or_failure_note(&self, rendered: Result<String, ProfileError>) -> String {
         rendered.unwrap_or_else(|error| format!("(profile `{}` failed: {error})", self.name))
     }

@@ -184,7 +184,7 @@ async fn connect_again(settings: &PostgresSettings, is_server: bool) -> Line {
             Ok(line) => match line.take_lock().await {
                 Ok(true) => return line,
                 // Runs that it takes over can no longer be written to from here.
-                Ok(false) => tracing::error!("another server of Helve has the database"),
+                Ok(false) => tracing::error!("database in use by another server"),
                 Err(problem) => tracing::debug!(%problem, "database not locked"),
             },
             Err(problem) => tracing::debug!(%problem, "database not reached"),

@@ -169,7 +169,7 @@ fn settle_batch(batch: Vec<Box<dyn Job>>, outcomes: Vec<Result<(), StoreError>>)
 }
 
 fn fail_batch(batch: Vec<Box<dyn Job>>, error: &StoreError) {
-    tracing::error!(%error, "a write to the database failed");
+    tracing::error!(%error, "database write failed");
     for job in batch {
         job.settle(Err(error.clone()));
     }

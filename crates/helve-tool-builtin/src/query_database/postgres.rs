@@ -111,7 +111,7 @@ impl Session {
             Err(_) => "it did not answer in time".into(),
         };
         let name = &database.name;
-        tracing::warn!(database = name, %problem, "a database cannot be reached");
+        tracing::warn!(database = name, %problem, "database not reached");
         Err(ToolError::NotSent(format!(
             "the database `{name}` cannot be reached; the operator has to look at it"
         )))
@@ -185,7 +185,7 @@ impl Drop for Session {
                 }
             };
             if !matches!(tokio::time::timeout(CONNECT_MAX, asked).await, Ok(Ok(()))) {
-                tracing::warn!("an abandoned query could not be stopped; its time limit stops it");
+                tracing::warn!("abandoned query not stopped: its time limit stops it");
             }
         });
     }

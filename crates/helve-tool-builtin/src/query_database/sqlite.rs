@@ -74,7 +74,7 @@ async fn ask_worker(
         Ok(answer) => answer,
         Err(ProcessEnd::TimedOut) => return Err(too_slow_error(database)),
         Err(death @ ProcessEnd::NotStarted(_)) => {
-            tracing::error!(database = name, problem = %death, "the process of a query cannot be started");
+            tracing::error!(database = name, problem = %death, "query process not started");
             let told = format!("the database `{name}` cannot be asked: the process of the query {death}");
             return Err(ToolError::NotSent(told));
         }
@@ -84,7 +84,7 @@ async fn ask_worker(
         Ok(WorkerAnswer::Declined(message)) => Err(ToolError::Declined(message)),
         Ok(WorkerAnswer::TooSlow) => Err(too_slow_error(database)),
         Ok(WorkerAnswer::NotOpened(problem)) => {
-            tracing::warn!(database = name, %problem, "a database cannot be opened");
+            tracing::warn!(database = name, %problem, "database not opened");
             Err(ToolError::NotSent(format!(
                 "the database `{name}` cannot be opened; the operator has to look at it"
             )))
@@ -96,7 +96,7 @@ async fn ask_worker(
 
 /// Not sent again: what broke one process would break the next.
 fn process_error(database: &Database, how: &str) -> ToolError {
-    tracing::error!(database = database.name, how, "the process of a query broke down");
+    tracing::error!(database = database.name, how, "query process crashed");
     ToolError::Declined(format!(
         "the query was lost: its process {how}. Nothing was changed and nothing else is affected; ask in another way"
     ))

@@ -127,7 +127,7 @@ mod tests {
         }
         let by_default = terms(true, &[], true);
         assert_eq!([word(503, Some(3), &by_default), word(500, Some(3), &by_default)], ["busy", "lost"]);
-        // Where busy may mean done, nobody knows.
+        // Where busy may mean done, it is unknown.
         let unsure = terms(false, &[], true);
         assert_eq!([word(429, Some(3), &unsure), word(503, Some(3), &unsure)], ["lost", "lost"]);
     }

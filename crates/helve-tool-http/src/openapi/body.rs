@@ -154,7 +154,7 @@ fn place_form_body(
         let needed = body.needed && wanted.is_some_and(|wanted| wanted.iter().any(|wanted| wanted == name));
         let encoding = media.get("encoding").and_then(|encoding| encoding.get(name));
         let style = Style::read(encoding.unwrap_or(&Value::Null), "form");
-        // Without a word of the document an object in a form is spread like in an address, which nobody means.
+        // Without a word of the document an object in a form is spread like in an address, which is never meant.
         let object = encoding.is_none() && schema.get("properties").is_some();
         let written = if object {
             Err("an object in a form".into())

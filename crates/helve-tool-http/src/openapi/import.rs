@@ -16,7 +16,7 @@ use super::select::{self, OperationSummary};
 use super::server::{self, ServerChoice};
 use super::{ImportError, words};
 
-/// More tools than this confuse every model; whoever wants them all says so.
+/// More tools than this confuse every model; an operator who wants them all says so.
 pub const TOOLS_MAX: usize = 200;
 const OPERATIONS_MAX: usize = 5000;
 /// What all definitions of a document may have together, in bytes of their parameters.

@@ -155,7 +155,7 @@ impl<'a> DocumentContext<'a> {
             walk.spend(parameter.name.len() + 16)?;
             parameters::place_parameter(*parameter, auth, walk, &mut draft)?;
         }
-        // A name in the path that nobody describes is a text all the same.
+        // A name in the path without a description is a text all the same.
         for name in &path.names {
             if !draft.path.contains_key(*name) {
                 let argument = draft.arguments.add_argument(name, "path", json!({"type": "string"}), true);

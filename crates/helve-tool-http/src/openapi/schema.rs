@@ -1,7 +1,7 @@
 //! A schema of the document as JSON Schema 2020-12 that stands alone.
 //!
 //! Pointers are replaced by what they point to, so every model can read the result, whatever its vendor makes of
-//! `$ref`. That can grow without end, so a walk has a purse: whoever walks says how much detail there is room for, and
+//! `$ref`. That can grow without end, so a walk has a budget: its caller says how much detail there is room for, and
 //! a walk that has spent too much stops and may be tried again with less. What is left out is said in words where it
 //! would be. What belongs to answers only is no part of a request.
 

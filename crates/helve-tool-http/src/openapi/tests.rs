@@ -159,7 +159,7 @@ mod again {
         assert_eq!(tool.effect(), Effect::NonIdempotent);
         assert_eq!(
             said,
-            ["its effect stays \"non_idempotent\", as somebody chose; the document says \"read\""]
+            ["its effect stays \"non_idempotent\", as it was chosen; the document says \"read\""]
         );
         // Another method may be graver than what was chosen for the former, and never lighter.
         assert_eq!(again(graver, "put").0.effect(), Effect::NonIdempotent);
@@ -173,7 +173,7 @@ mod again {
         let own = Auth::Bearer { secret: "shared".into(), env: None };
         let (tool, said) = again(|row| row.endpoint.auth = own.clone(), "get");
         assert_eq!(tool.endpoint.auth, own);
-        assert_eq!(said, ["its `auth` stays, since somebody gave it a secret of its own"]);
+        assert_eq!(said, ["its `auth` stays, since it was given a secret of its own"]);
         let (tool, said) = again(|row| row.endpoint.auth = Auth::None, "get");
         assert!(matches!(tool.endpoint.auth, Auth::Bearer { .. }) && said.is_empty());
     }

@@ -1,4 +1,4 @@
-//! What a document says in words, made fit for people and models: bounded, and without characters that nobody sees.
+//! What a document says in words, made fit for people and models: bounded, and without invisible characters.
 
 use serde_json::Value;
 

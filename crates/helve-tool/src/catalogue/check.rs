@@ -174,7 +174,7 @@ fn check_variable(env: Option<&str>) -> Result<(), DefinitionError> {
     match env {
         Some(env) if !is_variable_name(env) => wrong("use the name of an environment variable".into()),
         Some(env) if env.to_ascii_uppercase().starts_with("HELVE_") => {
-            wrong(format!("`{env}` configures Helve itself and is sent to nobody; choose another variable"))
+            wrong(format!("`{env}` configures Helve itself and is never sent; choose another variable"))
         }
         _ => Ok(()),
     }
@@ -184,7 +184,7 @@ fn compile_parameters(parameters: &Value) -> Result<Arc<Schema>, String> {
     Schema::compile(parameters, &mut CompileBudget::default())
 }
 
-/// What is required has to be there: nobody can fill in what is not described. Where names may be any, they may be
+/// What is required has to be there: a model cannot fill in what is not described. Where names may be any, they may be
 /// these.
 fn check_required(parameters: &Value) -> Result<(), DefinitionError> {
     let properties = parameters.get("properties").and_then(Value::as_object);

@@ -74,7 +74,7 @@ fn is_cached_per_user(target: &Registered) -> bool {
 
 /// Whether a definition says anything that only a call over HTTP could obey.
 fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
-    // Without `..`, so that nobody adds a field and forgets it here.
+    // Without `..`, so that a new field is not forgotten here.
     let Endpoint {
         url_template: _,
         method,

@@ -1,7 +1,7 @@
 //! Hooks around a tool call.
 //!
 //! Before: after the arguments were checked and before they are judged, so that rules and people decide about what will
-//! run. A call that a person was asked about, or that was sent before, has its arguments on record; nobody is asked
+//! run. A call that a person was asked about, or that was sent before, has its arguments on record; no person is asked
 //! about it again, only about what the person wrote in their place. After: on every delivery; what is cached is the tool's own output.
 
 use std::borrow::Cow;

@@ -65,7 +65,7 @@ impl Pipeline {
     }
 
     /// The right to run the tool that stands in, if there is one that is switched on, takes the arguments, has not
-    /// been tried, and may be called without asking anybody.
+    /// been tried, and may be called without asking a person.
     async fn choose_stand_in(
         &self,
         asked: &Permit,
@@ -158,7 +158,7 @@ impl Pipeline {
                 let name = &permit.tool.spec.name;
                 let unknown =
                     self.describe_unknown(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
-                let unchecked = || format!("it was sent by `{name}`; nobody has checked it");
+                let unchecked = || format!("it was sent by `{name}`; it was not checked");
                 let checked = Some(unknown.checked.unwrap_or_else(unchecked));
                 Outcome::Unknown(Unknown { checked, ..unknown }).into()
             }

@@ -1,4 +1,4 @@
-//! A call of which nobody knows whether it took effect: what can be found out about it, and who is told.
+//! Calls whose outcome is unknown: what can be found out about them, and who is told.
 //!
 //! What was sent is shown as it was, the tool's check tool is asked, and both go with the outcome to the decider: a
 //! person, or the model. What may be sent again at all is decided elsewhere (`permit/retry`).
@@ -136,7 +136,7 @@ impl Pipeline {
     }
 }
 
-/// What the call's tool wants done when nobody knows what became of it.
+/// What the call's tool wants done when the outcome is unknown.
 pub(super) fn rule_for_unknown(call: &ToolCall, cx: &CallContext) -> OnUnknown {
     cx.toolbox.resolve(&call.name).map(|(tool, _)| tool.spec.on_unknown).unwrap_or_default()
 }

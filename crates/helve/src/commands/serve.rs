@@ -61,7 +61,7 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 /// Serves until the process is told to stop.
 pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) -> anyhow::Result<()> {
     let serving = Serving::open(config, world, extras, Take::Up).await?;
-    // Whoever reads the next line may tell it to stop.
+    // A reader of the next line may tell it to stop.
     let mut signals = StopSignals::listen()?;
     outln!("{}", tr!("listening on http://{address}", address = serving.address));
     signals.stop().await;
@@ -85,7 +85,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
 pub(crate) enum Take {
     /// Those that were interrupted are taken up, and the watch over the others is kept.
     Up,
-    /// They are left as they are until somebody speaks to them: for commands that do one thing.
+    /// They are left as they are until a command is for them: for commands that do one thing.
     Nothing,
 }
 

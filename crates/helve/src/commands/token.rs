@@ -75,7 +75,7 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
             for token in store.tokens().await? {
                 let state = if token.revoked_at.is_some() { tr!("revoked") } else { tr!("valid") };
                 let act_for = match &token.act_for {
-                    ActFor::Nobody => String::new(),
+                    ActFor::OnlySelf => String::new(),
                     act_for => tr!(" for {users}", users = act_for),
                 };
                 outln!(

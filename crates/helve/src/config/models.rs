@@ -40,7 +40,7 @@ pub(super) struct ModelTable {
     #[serde(default)]
     variants: BTreeMap<String, ModelParams>,
     price: Option<PriceTable>,
-    /// How many tokens it can read and write at once; known of some models, and nobody's guess of others.
+    /// How many tokens it can read and write at once; known of some models, and not of others.
     context_tokens: Option<NonZeroU64>,
     /// Whether its prompt opens the reasoning, so that its answers begin inside it; found by the probe if not said.
     reasoning_open: Option<bool>,

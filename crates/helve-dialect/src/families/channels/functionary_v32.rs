@@ -66,7 +66,7 @@ fn route_head(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
     }
 }
 
-/// Whether a message may be for somebody of this name.
+/// Whether this may be the name of a recipient.
 fn is_recipient(name: &str, tools: &Tools) -> bool {
     matches!(name, "all" | "python")
         || !name.is_empty() && name.chars().all(is_name_char) && Evidence::Alone.accepts_name(name, tools)

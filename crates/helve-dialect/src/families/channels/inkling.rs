@@ -32,7 +32,7 @@ static UNTYPED: ChannelGrammar = ChannelGrammar {
     route: |_, _, _| HeadRoute::to_turn(ChannelTurn::Answer(SCOPE)),
 };
 
-/// The same in the middle of a line, where a blank behind the mark shows that somebody talks about it.
+/// The same in the middle of a line, where a blank behind the mark shows that the text is about the mark.
 static INLINE: ChannelGrammar = ChannelGrammar {
     signs: &[(MESSAGE, HeadSign::Message(""))],
     route: |head, _, _| HeadRoute::to_turn(ChannelTurn::Answer(SCOPE)).filter(|_| head.is_empty()),

@@ -169,7 +169,7 @@ impl FramedBody {
             && matches!((self.grammar.read_name)(&self.head, tools), HeadMeaning::Tool { name, .. } if is_plausible_tool(&name, tools))
     }
 
-    /// Reads the head; false where it calls nobody.
+    /// Reads the head; false where it calls no tool.
     fn read_name(&mut self, report: &mut CallReport<'_, '_>) -> bool {
         self.unnamed = false;
         let id = match (self.grammar.read_name)(&self.head, report.tools) {
@@ -181,7 +181,7 @@ impl FramedBody {
                 self.unnamed = true;
                 id
             }
-            HeadMeaning::Unnamed { .. } | HeadMeaning::NoTool | HeadMeaning::Nobody => return false,
+            HeadMeaning::Unnamed { .. } | HeadMeaning::NoTool | HeadMeaning::NotACall => return false,
         };
         let written = self.id.trim();
         if let Some(id) = id.or_else(|| (!written.is_empty()).then(|| written.to_owned())) {
@@ -219,7 +219,7 @@ impl FramedBody {
         self.state = FramedState::Between;
     }
 
-    /// What began like a call is none: what somebody says, or a broken one, up to the sign that ends it.
+    /// What began like a call is none: prose, or a broken one, up to the sign that ends it.
     fn reject_call(
         &mut self,
         chunk: &mut TextChunk<'_>,
@@ -235,7 +235,7 @@ impl FramedBody {
         None
     }
 
-    /// Whether a head that calls nobody is what somebody says about the marks. In a section that has held calls nobody does.
+    /// Whether a head that calls no tool is prose about the marks. In a section that has held calls it is not.
     fn is_mention(&self, report: &CallReport<'_, '_>) -> bool {
         self.calls == 0 && !report.calls.has_started() && (self.grammar.is_prose_about_marks)(&self.head)
     }

@@ -94,7 +94,7 @@ fn read_name(head: &str, tools: &Tools) -> HeadMeaning {
     };
     match !name.is_empty() && name.chars().all(is_name_char) {
         true => HeadMeaning::Tool { name: name.to_owned(), id: None },
-        false => HeadMeaning::Nobody,
+        false => HeadMeaning::NotACall,
     }
 }
 
@@ -105,7 +105,7 @@ fn is_call_by_head_alone(head: &str) -> bool {
     strip_fences(head).and_then(split_head).is_some_and(is_typed)
 }
 
-/// Without a separator somebody speaks of the mark; with one, of the form, or of both marks in a sentence.
+/// Without a separator the text is about the mark; with one, about the form, or of both marks in a sentence.
 fn is_prose_about_marks(head: &str) -> bool {
     let Some((_, behind)) = split_head(head) else { return true };
     let is_form = behind.chars().all(is_name_char);

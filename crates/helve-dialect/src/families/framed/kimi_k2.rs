@@ -60,7 +60,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 fn read_name(head: &str, tools: &Tools) -> HeadMeaning {
     let id = head.trim();
     if id.is_empty() || id.contains(char::is_whitespace) {
-        return HeadMeaning::Nobody;
+        return HeadMeaning::NotACall;
     }
     let (name, index) = id.rsplit_once(':').unwrap_or((id, ""));
     let name = name.strip_prefix("functions.").unwrap_or(name);

@@ -28,11 +28,11 @@ pub(crate) struct FramedGrammar {
     pub(crate) chained: bool,
     /// How arguments are written that are plain text.
     pub(crate) text: TextGrammar,
-    /// The signs are ordinary words, so that a head of more than one word is what somebody says.
+    /// The signs are ordinary words, so that a head of more than one word is prose.
     pub(crate) wordy: bool,
     /// Who is called, by the head.
     pub(crate) read_name: fn(&str, &Tools) -> HeadMeaning,
-    /// Whether a head that calls nobody is what somebody says about the marks. Behind it stands the bracket of arguments, if
+    /// Whether a head that calls no tool is prose about the marks. Behind it stands the bracket of arguments, if
     /// one does. Any other is that of a broken call.
     pub(crate) is_prose_about_marks: fn(&str) -> bool,
     /// Whether the head may be all of a call, which then has no arguments.
@@ -48,7 +48,7 @@ impl FramedGrammar {
         chained: false,
         text: TextGrammar::NONE,
         wordy: false,
-        read_name: |_, _| HeadMeaning::Nobody,
+        read_name: |_, _| HeadMeaning::NotACall,
         is_prose_about_marks: |_| true,
         is_call_by_head_alone: |_| false,
     };
@@ -83,7 +83,7 @@ pub(crate) enum FramedSign {
     End,
     /// The fence around its arguments begins, or ends right behind them.
     Fence,
-    /// Nobody is called, and the answer follows.
+    /// No tool is called, and the answer follows.
     Answer,
     /// The section is over.
     Close,
@@ -101,9 +101,9 @@ pub(crate) enum HeadMeaning {
     Unnamed {
         id: Option<String>,
     },
-    /// The head says that nobody is.
+    /// The head names no tool.
     NoTool,
-    Nobody,
+    NotACall,
 }
 
 /// No head is longer.
@@ -122,7 +122,7 @@ fn continues_as_prose(before: &str, text: &str) -> bool {
 fn read_plain_name(head: &str, _: &Tools) -> HeadMeaning {
     let name = head.trim().trim_matches(['"', '\'']);
     match name.is_empty() || name.contains(char::is_whitespace) {
-        true => HeadMeaning::Nobody,
+        true => HeadMeaning::NotACall,
         false => HeadMeaning::Tool { name: name.to_owned(), id: None },
     }
 }

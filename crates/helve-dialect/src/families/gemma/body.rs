@@ -287,7 +287,7 @@ impl GemmaBody {
                     // A comma too many.
                     true if byte == b',' => self.word_at = at + 1,
                     true => self.close_container(byte, report),
-                    // No key holds a bracket; and a comma before it ended no value, so nobody knows where that ended.
+                    // No key holds a bracket; and a comma before it ended no value, so it is unknown where that ended.
                     false => self.state = GemmaState::Broken,
                 }
             }

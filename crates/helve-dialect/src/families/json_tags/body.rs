@@ -277,7 +277,7 @@ impl JsonBody {
         if self.doubled {
             report.add_repairs(vec![Repair::Closers]);
         }
-        match report.call_name().is_some_and(|name| self.grammar.nobody.contains(&name)) {
+        match report.call_name().is_some_and(|name| self.grammar.names_of_no_tool.contains(&name)) {
             true => report.drop_silently(),
             false => report.finish_call(),
         }

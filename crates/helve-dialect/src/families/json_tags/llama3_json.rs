@@ -25,7 +25,7 @@ static CODE: FramedGrammar = FramedGrammar {
     },
     read_name: |_, tools| match framed::find_interpreter(tools) {
         Some(name) => HeadMeaning::Tool { name: name.to_owned(), id: None },
-        None => HeadMeaning::Nobody,
+        None => HeadMeaning::NotACall,
     },
     ..FramedGrammar::PLAIN
 };

@@ -213,7 +213,7 @@ const EN: Words = Words {
         "it took effect",
         "it did not take effect",
         "it is run again",
-        "nobody answered in time",
+        "no answer came in time",
     ],
 };
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Fields of an object that are written one by one; nobody has more.
+/// Fields of an object that are written one by one; real ones have fewer.
 const FIELDS_MAX: usize = 60;
 
 /// The document's word for how lists and objects are written.

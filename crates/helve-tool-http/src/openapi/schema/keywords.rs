@@ -59,7 +59,7 @@ pub(super) fn is_restricting(name: &str) -> bool {
         )
 }
 
-/// Takes over what can be taken over as it is or nearly so. What has the wrong type is a slip of whoever wrote the
+/// Takes over what can be taken over as it is or nearly so. What has the wrong type is a mistake in the
 /// document, and left out.
 pub(super) fn copy_plain_keywords(
     members: &Map<String, Value>,

@@ -26,7 +26,7 @@ pub(super) struct Engine {
     patterns: RefCell<HashMap<String, Rc<Compiled>>>,
 }
 
-/// A value and, if anybody wants to know, the way to it.
+/// A value and, if paths are tracked, the path to it.
 #[derive(Debug, Clone)]
 pub(super) struct TrackedValue {
     pub(super) value: JqValue,
@@ -49,7 +49,7 @@ impl TrackedValue {
         Self { value, track: PathTracking::Off }
     }
 
-    /// The same value, and nobody asks for the way.
+    /// The same value without its path.
     fn without_path(&self) -> Self {
         Self::untracked(self.value.clone())
     }

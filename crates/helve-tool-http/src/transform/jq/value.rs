@@ -1,7 +1,7 @@
 //! Values while a filter works on them: cheap to copy, and bounded in depth.
 //!
-//! A container is shared until somebody changes it, so handing the whole answer to every part of a filter costs
-//! nothing. Whoever makes or walks one pays for it from the meter, also where sharing makes it look small.
+//! A container is shared until it is changed, so handing the whole answer to every part of a filter costs
+//! nothing. What makes or walks one pays for it from the meter, also where sharing makes it look small.
 
 use std::cell::Cell;
 use std::cmp::Ordering;

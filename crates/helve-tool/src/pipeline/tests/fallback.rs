@@ -159,7 +159,7 @@ async fn what_was_not_sent_may_be_done_by_another_and_is_unknown_if_that_one_is_
     assert_eq!(by_mail, Some(("mail".into(), Effect::NonIdempotent)));
     let log = lab.log().await;
     assert!(log.contains("tool.unknown"), "{log}");
-    assert!(log.contains("it was sent by `mail`; nobody has checked it"), "{log}");
+    assert!(log.contains("it was sent by `mail`; it was not checked"), "{log}");
 }
 
 #[tokio::test]

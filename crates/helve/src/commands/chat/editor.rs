@@ -52,7 +52,7 @@ fn run(editor: &str, path: &Path) -> anyhow::Result<String> {
     Ok(std::fs::read_to_string(path)?)
 }
 
-/// What a model wants to send is nobody else's business.
+/// What a model wants to send is private.
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

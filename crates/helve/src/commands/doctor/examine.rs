@@ -188,7 +188,7 @@ fn configuration(config: &Config) -> Finding {
     }
 }
 
-/// A variable of the system that Helve replaces, which somebody may rely on.
+/// A variable of the system that Helve replaces, which the operator may rely on.
 fn other_database(environment: &Environment) -> Option<Finding> {
     environment.text("MONGODB_URI")?;
     let note = tr!("MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)");

@@ -19,7 +19,7 @@ use crate::commands::notice::failure_words;
 use crate::i18n::{Language, language, tr};
 use crate::output::outln;
 
-/// The user whose call it is where nobody says.
+/// The user whose call it is where none is named.
 const USER: &str = "local";
 
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ struct CallView {
     outcome: String,
     #[serde(default)]
     output: Option<ToolOutput>,
-    /// Why nobody knows whether it happened.
+    /// Why it is unknown whether it happened.
     #[serde(default)]
     because: String,
     #[serde(default)]
@@ -131,7 +131,7 @@ fn unknown_outcome(because: &str) -> String {
             "it is unknown whether it happened: {because}; check before you repeat it",
             because = line(because)
         ),
-        Language::Chinese => tr!("nobody can say whether it happened; check before you repeat it"),
+        Language::Chinese => tr!("it is unknown whether it happened; check before you repeat it"),
     }
 }
 

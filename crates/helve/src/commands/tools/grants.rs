@@ -75,7 +75,7 @@ pub(super) async fn bind(
 
 fn check_variable(env: &str) -> anyhow::Result<()> {
     if env.to_ascii_uppercase().starts_with("HELVE_") {
-        bail!(tr!("{env} configures Helve itself and is sent to nobody; choose another variable", env = env));
+        bail!(tr!("{env} configures Helve itself and is never sent; choose another variable", env = env));
     }
     Ok(())
 }

@@ -147,7 +147,7 @@ impl FramedBody {
                 self.head.push_str(text);
             }
             FramedState::Chained => return self.end_before_trailing(0, chunk, report),
-            // More arguments: nobody knows which are meant.
+            // More arguments: it is unknown which are meant.
             FramedState::Words if text.contains('{') => self.state = FramedState::Broken,
             FramedState::BeforeArguments if text.starts_with('[') => {
                 self.begin_arguments_with(text, chunk, report)
@@ -161,7 +161,7 @@ impl FramedBody {
     }
 
     /// What stands in the place of the arguments is no value, or not with these last bytes. Behind the first name it may be
-    /// what somebody says about the marks; else the call is broken, and what follows it is its own only up to a sign that
+    /// prose about the marks; else the call is broken, and what follows it is its own only up to a sign that
     /// ends it.
     pub(super) fn reject_arguments(
         &mut self,

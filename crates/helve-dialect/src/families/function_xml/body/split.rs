@@ -190,7 +190,7 @@ impl TagBody {
             return;
         }
         count_bytes(split.raw.len());
-        // Words stand between the two, or the first one's value holds its own closing tag: nobody knows which.
+        // Words stand between the two, or the first one's value holds its own closing tag: it is unknown which.
         self.call.bad |= self.value.torn;
         self.end_value(report);
         let tag = tag::parse(self.grammar, &split.raw[split.tag_at..split.value_at]);

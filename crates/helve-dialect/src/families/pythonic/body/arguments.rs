@@ -10,7 +10,7 @@ impl PythonBody {
     /// An argument without a name, or a word that began like one.
     pub(super) fn begin_unnamed_argument(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
         let word = std::mem::take(&mut self.token);
-        // Behind one with a name, nobody knows which is meant.
+        // Behind one with a name, it is unknown which is meant.
         if self.arguments > self.unnamed {
             return self.break_call(report);
         }
