@@ -39,7 +39,7 @@ pub fn coerce_by_schema(written: &str, schema: Option<&Value>, root: &Value) -> 
 #[inline(never)]
 pub fn coerce_typed(written: &str, schema: &Value, root: &Value) -> Option<String> {
     let says = SchemaReader::new(root).allowed_types(schema).filter(|says| !says.is_nothing())?;
-    // Neither this nor `is_text` is made one with what reads the pieces of a value, which would be slower for it.
+    // Neither this nor `is_text_only` is made one with what reads the pieces of a value, which would be slower for it.
     Some(first_fitting_reading(written, says, schema, root).unwrap_or_else(|| quote_text(written)))
 }
 

@@ -359,7 +359,7 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Added by `keep_foreign_pages_out`, which every request passes.
+/// Added by `reject_foreign_pages`, which every request passes.
 fn visitor_of_request(request: &Request) -> Visitor {
     let unknown = || Visitor { address: Ipv4Addr::UNSPECIFIED.into(), https: false, through_proxy: true };
     request.extensions().get::<Visitor>().copied().unwrap_or_else(unknown)

@@ -49,7 +49,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The id of a request that passed `name_requests`.
+/// The id of a request that passed `assign_request_id`.
 pub(crate) fn request_id_of(headers: &HeaderMap) -> Option<String> {
     headers.get(HEADER)?.to_str().ok().map(str::to_owned)
 }

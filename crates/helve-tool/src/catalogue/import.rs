@@ -65,7 +65,7 @@ pub fn split_rows(document: Value) -> Result<Vec<Value>, DefinitionError> {
     Ok(rows)
 }
 
-/// The rows of a text: one JSON document as `rows_in` takes it, or one row on each line. A line that is no JSON is
+/// The rows of a text: one JSON document as `split_rows` takes it, or one row on each line. A line that is no JSON is
 /// wrong by itself.
 pub fn parse_rows(text: &str) -> Result<Vec<Result<Value, DefinitionError>>, DefinitionError> {
     let bounds = JsonBounds { values_max: IMPORT_VALUES_MAX, ..JsonBounds::default() };
