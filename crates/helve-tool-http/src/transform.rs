@@ -33,7 +33,7 @@ enum TransformKind {
 }
 
 impl Transform {
-    pub(crate) fn make(written: &helve_types::Transform) -> Result<Self, DefinitionError> {
+    pub(crate) fn compile(written: &helve_types::Transform) -> Result<Self, DefinitionError> {
         let wrong = |field: &str, problem: Notice| {
             Err(DefinitionError::new(format!("response_transform.{field}"), problem))
         };

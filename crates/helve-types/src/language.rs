@@ -50,7 +50,7 @@ pub struct ConversationLanguage {
 }
 
 impl ConversationLanguage {
-    pub fn get(self) -> Language {
+    pub fn prevailing(self) -> Language {
         self.current.unwrap_or_default()
     }
 
@@ -124,7 +124,7 @@ mod tests {
         ] {
             let mut conversation = ConversationLanguage::default();
             said.iter().for_each(|text| conversation.add(text));
-            assert_eq!(conversation.get(), language, "{said:?}");
+            assert_eq!(conversation.prevailing(), language, "{said:?}");
         }
     }
 }

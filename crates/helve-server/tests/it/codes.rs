@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use helve_types::{FailureKind, Notice, sentences};
+use helve_types::{FailureKind, Notice, load_sentences};
 use regex::Regex;
 
 /// Said by the page when no server answers.
@@ -24,10 +24,10 @@ fn the_list_has_every_code_that_the_server_can_send_and_no_other() {
     for (code, file) in codes_in_sources() {
         add(&code, &file);
     }
-    let listed: BTreeSet<&str> = sentences().keys().map(String::as_str).collect();
+    let listed: BTreeSet<&str> = load_sentences().keys().map(String::as_str).collect();
     for (code, params) in Notice::ALL.iter().chain(Notice::OF_DEFINITIONS) {
         assert_eq!(
-            sentences().get(*code).map(|sentence| &*sentence.params),
+            load_sentences().get(*code).map(|sentence| &*sentence.params),
             Some(&owned(params)[..]),
             "{code}"
         );
@@ -49,7 +49,7 @@ fn no_sentence_is_empty_or_in_the_wrong_language() {
         r#"`[^`]*`|\{[^}]*\}|\["python3", "tool\.py"\]|/openapi\.json|Helve|JSON|HTTP|API|GET|HEAD|PUT|POST|PATCH|DELETE|TAVILY_API_KEY|tavily\.com|\[images\]|\b(?:id|null|true|false)\b"#,
     )
     .unwrap();
-    for (code, sentence) in sentences() {
+    for (code, sentence) in load_sentences() {
         let only_names = |text: &str| names.replace_all(text, "").into_owned();
         assert!(!han.is_match(&sentence.en), "{code}: {}", sentence.en);
         let chinese = only_names(&sentence.zh);

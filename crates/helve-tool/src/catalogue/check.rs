@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::DefinitionError;
-use super::mapped::is_variable;
-use super::words::explain_reason;
+use super::mapped::is_variable_name;
+use super::words::plain_reason;
 use crate::registry::check_name;
 use crate::schema::{CheckResult, CompileBudget, Schema};
 
@@ -67,7 +67,7 @@ pub fn read_json<T: DeserializeOwned>(given: Value) -> Result<T, DefinitionError
         let field = if steps.is_empty() { "definition".to_owned() } else { steps.join(".") };
         match missing {
             Some(_) => DefinitionError::new(field, Notice::definition_missing()),
-            None => DefinitionError::new(field, explain_reason(&problem)),
+            None => DefinitionError::new(field, plain_reason(&problem)),
         }
     })
 }
@@ -129,7 +129,7 @@ pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> 
         let problem = Notice::definition_description_too_long(DESCRIPTION_CHARS_MAX as u64);
         return Err(DefinitionError::new("description", problem));
     }
-    compile(parameters).map_err(|problem| DefinitionError::new("parameters", problem))?;
+    compile_parameters(parameters).map_err(|problem| DefinitionError::new("parameters", problem))?;
     check_required(parameters)?;
     if definition.check_tool.as_ref() == Some(name) {
         return Err(DefinitionError::new("check_tool", Notice::definition_checks_itself()));
@@ -168,7 +168,7 @@ fn check_id(id: Option<&str>) -> Result<(), DefinitionError> {
 fn check_variable(env: Option<&str>) -> Result<(), DefinitionError> {
     let wrong = |problem: Notice| Err(DefinitionError::new("endpoint.auth.env", problem));
     match env {
-        Some(env) if !is_variable(env) => wrong(Notice::definition_variable_unfit()),
+        Some(env) if !is_variable_name(env) => wrong(Notice::definition_variable_unfit()),
         Some(env) if env.to_ascii_uppercase().starts_with("HELVE_") => {
             wrong(Notice::definition_variable_of_helve(env))
         }
@@ -176,12 +176,12 @@ fn check_variable(env: Option<&str>) -> Result<(), DefinitionError> {
     }
 }
 
-fn compile(parameters: &Value) -> Result<Arc<Schema>, Notice> {
+fn compile_parameters(parameters: &Value) -> Result<Arc<Schema>, Notice> {
     Schema::compile(parameters, &mut CompileBudget::default())
         .map_err(|problem| Notice::definition_other(&problem))
 }
 
-/// What is required has to be there: nobody can fill in what is not described. Where names may be any, they may be
+/// What is required has to be there: a model cannot fill in what is not described. Where names may be any, they may be
 /// these.
 fn check_required(parameters: &Value) -> Result<(), DefinitionError> {
     let properties = parameters.get("properties").and_then(Value::as_object);
@@ -202,7 +202,7 @@ fn check_required(parameters: &Value) -> Result<(), DefinitionError> {
 }
 
 /// What is odd, but may be meant. `effect_of` knows the tools there are.
-pub(super) fn warnings(
+pub(super) fn list_warnings(
     definition: &ToolDefinition,
     effect_of: impl Fn(&str) -> Option<Effect>,
 ) -> Vec<Notice> {
@@ -217,7 +217,7 @@ pub(super) fn warnings(
         "parameters": definition.parameters,
         "examples": definition.examples,
     });
-    hidden_in(&told, &mut String::new(), &mut found);
+    find_hidden_chars(&told, &mut String::new(), &mut found);
     let fallback = definition.fallback.as_ref().and_then(|fallback| fallback.tool.as_deref());
     if let Some(name) = fallback
         && (effect_of(name).is_none() || name == definition.name)
@@ -233,24 +233,24 @@ pub(super) fn warnings(
             found.push(Notice::definition_odd_check_changes(name));
         }
     }
-    found.extend(examples_that_do_not_fit(definition));
+    found.extend(list_misfit_examples(definition));
     found
 }
 
-fn examples_that_do_not_fit(definition: &ToolDefinition) -> Vec<Notice> {
+fn list_misfit_examples(definition: &ToolDefinition) -> Vec<Notice> {
     if definition.examples.is_empty() {
         return vec![];
     }
-    let Ok(schema) = compile(&definition.parameters) else { return vec![] };
+    let Ok(schema) = compile_parameters(&definition.parameters) else { return vec![] };
     let examples = definition.examples.iter().enumerate();
-    let wrong = examples.filter(|(_, example)| schema.check(&example.arguments) != CheckResult::Fits);
+    let wrong = examples.filter(|(_, example)| schema.check_value(&example.arguments) != CheckResult::Fits);
     wrong.map(|(n, _)| Notice::definition_odd_example(n as u64)).collect()
 }
 
 /// Characters that people do not see and models do.
-fn hidden_in(value: &Value, path: &mut String, found: &mut Vec<Notice>) {
+fn find_hidden_chars(value: &Value, path: &mut String, found: &mut Vec<Notice>) {
     let mut look = |text: &str, path: &str| {
-        let mut hidden: Vec<_> = text.chars().filter(|c| is_hidden(*c)).collect();
+        let mut hidden: Vec<_> = text.chars().filter(|c| is_hidden_char(*c)).collect();
         hidden.dedup();
         if let [first, ..] = hidden[..] {
             let code = u32::from(first);
@@ -263,7 +263,7 @@ fn hidden_in(value: &Value, path: &mut String, found: &mut Vec<Notice>) {
         Value::Array(items) => {
             for (n, item) in items.iter().enumerate() {
                 path.push_str(&format!(".{n}"));
-                hidden_in(item, path, found);
+                find_hidden_chars(item, path, found);
                 path.truncate(at);
             }
         }
@@ -273,10 +273,10 @@ fn hidden_in(value: &Value, path: &mut String, found: &mut Vec<Notice>) {
                     path.push('.');
                 }
                 path.push_str(&name.escape_default().to_string());
-                if name.chars().any(is_hidden) {
+                if name.chars().any(is_hidden_char) {
                     found.push(Notice::definition_odd_hidden_name(path));
                 }
-                hidden_in(member, path, found);
+                find_hidden_chars(member, path, found);
                 path.truncate(at);
             }
         }
@@ -284,7 +284,7 @@ fn hidden_in(value: &Value, path: &mut String, found: &mut Vec<Notice>) {
     }
 }
 
-fn is_hidden(c: char) -> bool {
+fn is_hidden_char(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -3,7 +3,7 @@
 use helve_types::Notice;
 
 /// A reason why a value could not be read, without the names of types.
-pub(super) fn explain_reason(reason: &str) -> Notice {
+pub(super) fn plain_reason(reason: &str) -> Notice {
     let quoted = |names: &str| names.trim_start_matches("one of ").to_owned();
     if let Some((kind, rest)) = reason.split_once(": ")
         && matches!(kind, "invalid type" | "invalid value")
@@ -66,13 +66,13 @@ fn given_kind(given: &str) -> Result<Notice, String> {
         _ => match given.split_once(' ') {
             Some(("integer" | "boolean" | "floating point", value)) => value.trim_matches('`').to_owned(),
             Some(("floating", value)) => value.trim_start_matches("point ").trim_matches('`').to_owned(),
-            Some(("string", value)) => cut(value),
+            Some(("string", value)) => shorten(value),
             _ => given.to_owned(),
         },
     })
 }
 
-fn cut(text: &str) -> String {
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -106,7 +106,7 @@ mod tests {
             ),
             ("a name is at most 64 letters", "a name is at most 64 letters"),
         ] {
-            assert_eq!(explain_reason(reason).english(), expected, "{reason}");
+            assert_eq!(plain_reason(reason).english(), expected, "{reason}");
         }
     }
 }

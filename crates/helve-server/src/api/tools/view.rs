@@ -1,6 +1,6 @@
 //! Tools as people and programs see them.
 
-use helve_tool::{DefinitionError, Listed, ToolRow, ToolSource};
+use helve_tool::{DefinitionError, Listed, ToolSource};
 use helve_types::{Auth, Effect, Flow, Method, Notice, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -163,28 +163,13 @@ pub(super) fn english(notices: &[Notice]) -> Vec<String> {
     notices.iter().map(Notice::english).collect()
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct VersionList {
-    /// Oldest first.
-    pub(super) versions: Vec<VersionView>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct VersionView {
-    version: u32,
-    hash: String,
-    id: String,
-    updated_at: i64,
-    definition: ToolDefinition,
-}
-
 impl ToolView {
     /// As everybody may see it: a problem may name secrets, and an address may be one.
-    pub(super) fn for_everybody(tool: &Listed) -> Self {
+    pub(super) fn public_view(tool: &Listed) -> Self {
         let definition = tool.row.as_ref().map(|row| &row.definition);
         Self {
             endpoint: definition
-                .map(|tool| EndpointView::with_url(tool, place_of(&tool.endpoint.url_template))),
+                .map(|tool| EndpointView::with_url(tool, scheme_and_host(&tool.endpoint.url_template))),
             problem: tool.problem.as_ref().map(|_| "it cannot be used now".into()),
             notices: DefinitionNotices { problem: None, ..Self::notices(tool) },
             offer: None,
@@ -253,7 +238,7 @@ impl ToolView {
     }
 
     /// With its definition.
-    pub(super) fn whole(tool: &Listed) -> Self {
+    pub(super) fn full_view(tool: &Listed) -> Self {
         let definition = tool.row.as_ref().map(|row| row.definition.clone());
         Self { definition, ..Self::from_tool(tool) }
     }
@@ -328,30 +313,18 @@ impl EndpointView {
 }
 
 /// The scheme and the host of an address.
-fn place_of(url: &str) -> String {
+fn scheme_and_host(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
     let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}")
 }
 
-impl From<ToolRow> for VersionView {
-    fn from(row: ToolRow) -> Self {
-        Self {
-            version: row.version,
-            hash: row.hash,
-            id: row.id.to_string(),
-            updated_at: row.updated_at.0,
-            definition: row.definition,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use helve_tool::{DefinitionError, read_definition};
+    use helve_tool::{DefinitionError, ToolRow, read_definition};
     use helve_types::World;
     use serde_json::json;
 
@@ -378,7 +351,7 @@ mod tests {
             offer: None,
             offer_warnings: vec![],
         };
-        let plain = json!(ToolView::for_everybody(&listed));
+        let plain = json!(ToolView::public_view(&listed));
         assert_eq!(plain["problem"], "it cannot be used now");
         assert_eq!(plain["endpoint"]["url"], "https://hooks.example.com");
         assert!(!plain.to_string().contains("payroll") && !plain.to_string().contains("canary"), "{plain}");
@@ -397,7 +370,7 @@ mod tests {
             ("internal://dice", "internal://dice"),
             ("hush", ""),
         ] {
-            assert_eq!(place_of(url), expected, "{url}");
+            assert_eq!(scheme_and_host(url), expected, "{url}");
         }
     }
 }

@@ -40,7 +40,7 @@ fn is_agreed(catalogue: &Catalogue) -> bool {
 }
 
 fn audited(shop: &Shop) -> Vec<String> {
-    shop.store.audited().into_iter().map(|line| format!("{} by {}", line.action, line.by)).collect()
+    shop.store.audit_entries().into_iter().map(|line| format!("{} by {}", line.action, line.by)).collect()
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ fn what_people_do_not_see_in_a_definition_is_told() {
     .unwrap();
     let long = ToolDefinition { description: "Says. ".repeat(400), ..weather("https://api.example.com") };
     let told = |definition: &ToolDefinition| -> String {
-        let warnings = super::super::check::warnings(definition, |_| None);
+        let warnings = super::super::check::list_warnings(definition, |_| None);
         warnings.iter().map(|warning| warning.english() + "\n").collect()
     };
     let expected = expect_test::expect![[r#"
