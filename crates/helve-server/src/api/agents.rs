@@ -209,7 +209,8 @@ impl From<AgentError> for Problem {
         let detail = error.to_string();
         match error {
             AgentError::Definition(wrong) => {
-                let problem = Self::bad_request("bad_definition", detail).with_param("problem", wrong.notice());
+                let problem =
+                    Self::bad_request("bad_definition", detail).with_param("problem", wrong.notice());
                 problem.with_field("field", wrong.field)
             }
             AgentError::Exists(_) => Self::new(StatusCode::CONFLICT, "agent_exists", detail),

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::sync::OnceLock;
 
-use helve_types::{Notice, Sentence, sentences};
+use helve_types::{Notice, Sentence, load_sentences};
 
 use super::texts::FOREIGN;
 use super::{Language, language};
@@ -81,7 +81,7 @@ impl DefinitionPattern {
 fn definition_patterns() -> &'static [DefinitionPattern] {
     static PATTERNS: OnceLock<Vec<DefinitionPattern>> = OnceLock::new();
     PATTERNS.get_or_init(|| {
-        let codes = Notice::OF_DEFINITIONS.iter().filter_map(|(code, _)| sentences().get(*code));
+        let codes = Notice::OF_DEFINITIONS.iter().filter_map(|(code, _)| load_sentences().get(*code));
         let mut patterns: Vec<_> = codes.filter_map(DefinitionPattern::new).collect();
         patterns.sort_by_key(|known| std::cmp::Reverse(known.pattern.len() - 2 * known.slots.len()));
         patterns
@@ -171,7 +171,7 @@ mod tests {
             "`cache.ttl_ms`：9 不在 1 和 5 之间"
         );
         for (code, _) in Notice::OF_DEFINITIONS {
-            let english = sentences()[*code].en.replace(['{', '}'], "");
+            let english = load_sentences()[*code].en.replace(['{', '}'], "");
             let known = chinese(&english);
             assert!(known.is_some() || *code == "definition_other", "{code}: {english}");
         }

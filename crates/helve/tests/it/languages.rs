@@ -130,7 +130,7 @@ fn what_is_wrong_with_a_tool_is_told_in_the_language_of_the_environment() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("count.py"), "# helve: {\"effect\": \"read\"}\n").unwrap();
     let (_, listed, _) = said(&["tools", "list"], &chinese);
-    assert!(listed.contains("count") && listed.contains("（不能使用：`description`：没有填写）"), "{listed}");
+    assert!(listed.contains("count") && listed.contains("（无法使用：`description`：没有填写）"), "{listed}");
     let (_, found, _) = said(&["doctor"], &chinese);
     assert!(found.contains("工具 `count` 无法使用：`description`：没有填写"), "{found}");
     let (code, _, told) = said(&["tools", "call", "calculator", "{"], &chinese);
