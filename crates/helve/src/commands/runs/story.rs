@@ -351,7 +351,7 @@ mod tests {
         check(
             Fact::ToolFailed { call, failure, trail },
             expect![[r#"
-                01:02:03  failed     2:1 timed_out [judge: ask by all⟨U+0007⟩ → run 1: 12 ms]
+                01:02:03  failed     2:1 timed_out [judge: ask by all⟨U+0007⟩ → run 1: 12 ms]: There was no answer in time.
                   | too slow
             "#]],
         );

@@ -80,7 +80,7 @@ pub(in crate::i18n) const DEFINITIONS: Texts = &[
     ("it follows from the body", "它由请求体决定"),
     ("it is about the connection", "它与连接有关"),
     ("answers are not decompressed", "回答不会解压"),
-    ("nobody learns where a call comes from", "调用的来源不对外透露"),
+    ("no server learns where a call comes from", "调用的来源不对外透露"),
     (
         "it is a credential; use the tool's auth with a secret of `[secrets]`",
         "它是凭据；请在工具的 auth 中使用 `[secrets]` 的密钥",
@@ -94,7 +94,7 @@ pub(in crate::i18n) const DEFINITIONS: Texts = &[
     ("the address has no host", "地址中没有主机"),
     ("port 0 is no port", "端口不能是 0"),
     (
-        "`{}` is asked for over plain HTTP, which anybody on the way can read; use https. {}",
+        "`{}` is asked for over plain HTTP, which others on the network can read; use https. {}",
         "`{}` 使用明文 HTTP，途中任何人都能读到；请用 https。{}",
     ),
     ("`{}` ends in a dot; write the name without it", "`{}` 以点结尾；请去掉这个点"),
@@ -189,11 +189,11 @@ pub(in crate::i18n) const DEFINITIONS: Texts = &[
     ("its form needs `{}`: {}", "它的表单需要 `{}`：{}"),
     ("left out: `{}`: {}", "略去了 `{}`：{}"),
     (
-        "its effect stays {}, as somebody chose; the document says {}",
+        "its effect stays {}, as it was chosen; the document says {}",
         "它的效果仍为 {}，这是人工选定的；文档中是 {}",
     ),
     (
-        "its `auth` stays, since somebody gave it a secret of its own",
+        "its `auth` stays, since it was given a secret of its own",
         "保留它的 `auth`，因为已为它单独设置了密钥",
     ),
     ("no tool is made of {}", "不为 {} 生成工具"),
