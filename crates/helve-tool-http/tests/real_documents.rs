@@ -73,7 +73,7 @@ fn problems(import: &Import) -> Vec<String> {
         let tool = &made.definition;
         let mut wrong =
             |problem: String| found.push(format!("{} {}: {problem}", import.title, made.operation));
-        if let Err(error) = tools.make(tool, &std::sync::Arc::default()) {
+        if let Err(error) = tools.build_tool(tool, &std::sync::Arc::default()) {
             wrong(error.to_string());
         }
         if !names.insert(tool.name.to_ascii_lowercase()) {

@@ -1,6 +1,6 @@
 //! One call of a run, from the request to its end.
 
-use helve_tool::{Grant, Outcome, SentBefore, Unknown, settled_by};
+use helve_tool::{Grant, Outcome, SentBefore, Unknown, outcome_of_answer};
 use helve_types::{
     Answer, ApprovalKind, Effect, Fact, Failure, FailureKind, Notice, OnUnknown, OutcomeAnswer, Question,
     RunState, Timestamp, ToolCall, Trail, canonical_json,
@@ -230,7 +230,7 @@ impl Call {
                 grant: Some(consent.to_grant()),
                 before: None,
             }),
-            CallData::Answered { question, answer } => Some(match settled_by(answer) {
+            CallData::Answered { question, answer } => Some(match outcome_of_answer(answer) {
                 Some(outcome) => CallAction::Settle { call: self.call.id.clone(), outcome },
                 None => CallAction::Execute {
                     call: asked_with(question),

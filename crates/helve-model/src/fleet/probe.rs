@@ -1,7 +1,7 @@
 //! Asks a model a few cheap questions, once, and writes down what it can do.
 //!
 //! The order matters: whether it calls natively decides what else is worth asking. What an answer means is said
-//! in `judge`, without asking anybody. Nothing here runs a tool.
+//! in `judge`, without asking the model. Nothing here runs a tool.
 
 mod ask;
 mod judge;
@@ -165,7 +165,7 @@ impl<'a> Probe<'a> {
             self.profile.rich_schemas = Finding::yes("a tool with every keyword was taken");
             return;
         };
-        // Some servers say no, others break over it; so does one that is down for a while. Whoever takes a plain tool
+        // Some servers say no, others break over it; so does one that is down for a while. A server that takes a plain tool
         // and then refuses the rich one again means it.
         let plain = self.ask_with_tool(GREETING, clock, ToolChoice::Auto).await;
         let again = self.ask_with_tool(GREETING, &all, ToolChoice::Auto).await;

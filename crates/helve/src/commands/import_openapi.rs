@@ -264,11 +264,11 @@ fn held(report: &ImportReport) -> String {
     match &held[..] {
         [] => String::new(),
         [one] => tr!(
-            "It has changed, and no new run gets it until somebody agrees: `helve tools agree {name}`, or `reject`.\n",
+            "It has changed, and no new run gets it until it is agreed to: `helve tools agree {name}`, or `reject`.\n",
             name = one.name
         ),
         [first, ..] => tr!(
-            "{count} have changed, and no new run gets them until somebody agrees: `helve tools agree {name}` and so on, or `reject`; `--agree` agrees to all.\n",
+            "{count} have changed, and no new run gets them until they are agreed to: `helve tools agree {name}` and so on, or `reject`; `--agree` agrees to all.\n",
             count = held.len(),
             name = first.name
         ),

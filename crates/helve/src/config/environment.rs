@@ -92,7 +92,7 @@ impl Environment {
         })
     }
 
-    /// Refuses what somebody relies on and would not get.
+    /// Refuses what an operator relies on and would not get.
     pub(super) fn refuse_other_stores(&self) -> anyhow::Result<()> {
         let variable = "HELVE_REDIS_URL";
         if self.text(variable).is_some() {

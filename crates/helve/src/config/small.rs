@@ -38,13 +38,13 @@ fn size(word: &str) -> Option<f64> {
     }
 }
 
-/// How small models are asked where nobody says otherwise.
+/// How small models are asked by default.
 pub(super) fn params(vendor: &str) -> ModelParams {
     let plain = ModelParams { temperature: Some(0.2), max_tokens: Some(1024), ..ModelParams::default() };
     plain.with_defaults(&small_params(vendor))
 }
 
-/// How they call tools where nobody says otherwise and the server can hold them to it.
+/// How they call tools by default where the server can hold them to it.
 pub(super) fn tool_mode() -> ToolMode {
     ToolMode::Fixed(Mode::Prompt(PROFILE.into()))
 }
