@@ -144,7 +144,7 @@ impl Command {
     }
 
     /// What becomes of it when the run is over: a message that was taken before is taken.
-    pub(crate) fn result_after_end(&self, run: &Run) -> Result<(), CommandError> {
+    pub(crate) fn reply_after_run_ended(&self, run: &Run) -> Result<(), CommandError> {
         match self {
             Self::Say { message, text, .. } => match run.check_new_message(*message, text) {
                 Enqueue::Known => Ok(()),

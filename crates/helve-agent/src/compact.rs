@@ -142,7 +142,7 @@ impl<'a> Past<'a> {
         let mut left = self.tokens.clone();
         let mut plan = self.plan_pruning(goal, &mut left);
         if plan.tokens_pruned > goal.limit || !saves_enough(whole, plan.tokens_pruned) {
-            plan.cut = self.choose_cut(goal, &left);
+            plan.cut = self.choose_summary_end(goal, &left);
         }
         // What is too little to be made alone is made with a summary, or not at all.
         (plan.cut.is_some() || saves_enough(whole, plan.tokens_pruned)).then_some(plan)
@@ -193,7 +193,7 @@ impl<'a> Past<'a> {
     }
 
     /// Where a summary would have to end: as early as it makes enough room, or else as late as it can.
-    fn choose_cut(&self, goal: &Goal, left: &[u64]) -> Option<Cut> {
+    fn choose_summary_end(&self, goal: &Goal, left: &[u64]) -> Option<Cut> {
         let whole = self.total_tokens();
         let cuts: Vec<Cut> = (1..self.turns.len()).filter_map(|at| self.make_cut_before(at, left)).collect();
         let with_summary = |cut: &Cut| cut.tokens_left + estimate_summary_tokens(cut.tokens);

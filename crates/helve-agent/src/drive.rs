@@ -24,7 +24,7 @@ use crate::command::Command;
 use crate::context::DriverContext;
 use crate::driven::{Allowed, DrivenRun, RunOrigin, StopRequest};
 pub use crate::driven::{DirectCall, StepHold};
-use crate::run::{CallAction, Run, Step, pre_search_requested_fact};
+use crate::run::{CallAction, Run, Step};
 use crate::step::{ModelStep, UnrecordedCost};
 
 /// Why a driver leaves its run.
@@ -149,7 +149,7 @@ impl Driver {
                 ModelStep::run_step(self, step, attempt, tools).instrument(error_span!("step", step)).await?;
             }
             // From here on it is a call like any other.
-            Step::PreSearch(search) => self.driven.journal.record(pre_search_requested_fact(search)).await?,
+            Step::PreSearch(search) => self.driven.journal.record(Fact::tool_requested(search)).await?,
             Step::CallTools(actions) => Box::pin(self.run_calls(actions)).await?,
             Step::Wait(_) if !self.calls.is_idle() => Box::pin(self.await_call_or_command()).await?,
             Step::Wait(_) if self.calls.has_early_reads() => {
@@ -180,7 +180,7 @@ impl Driver {
 
     /// Begins calls as far as the budgets allow, and waits until something happens.
     async fn run_calls(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
-        if !self.calls.has_unsent(&actions) {
+        if !self.calls.has_unsent_calls(&actions) {
             self.calls.start_actions(&self.driven, actions);
             return self.await_call_or_command().await;
         }

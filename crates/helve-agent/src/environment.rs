@@ -72,7 +72,7 @@ impl Environment {
     }
 
     /// The installation's seal, whose key is read once.
-    pub async fn seal(&self) -> Result<&Seal, StoreError> {
+    pub async fn load_seal(&self) -> Result<&Seal, StoreError> {
         let read = || async { Ok(Seal::new(self.store.signing_key(self.world.random_secret()).await?)) };
         self.seal.get_or_try_init(read).await
     }

@@ -117,11 +117,11 @@ fn add_message_turns<'a>(
                 turns.push(user_turn(text, at, after.max(1)));
             }
         }
-        let Some(step) = step_of(first) else {
+        let Some(step) = step_of_part(first) else {
             rest = &rest[1..];
             continue;
         };
-        let end = rest.iter().position(|part| step_of(part) != Some(step)).unwrap_or(rest.len());
+        let end = rest.iter().position(|part| step_of_part(part) != Some(step)).unwrap_or(rest.len());
         let (parts, more) = rest.split_at(end);
         rest = more;
         if shown.is_summarized(at, step) {
@@ -177,7 +177,7 @@ fn user_turn(text: &str, message: usize, after_step: u32) -> Placed<'_> {
 
 /// The message of the model that a part belongs to. A notice is for people; models do not see it, and a compaction not
 /// as a part.
-fn step_of(part: &Part) -> Option<u32> {
+fn step_of_part(part: &Part) -> Option<u32> {
     match part {
         Part::Text { step, .. } | Part::Reasoning { step, .. } => Some(*step),
         Part::Tool(tool) => Some(tool.step),

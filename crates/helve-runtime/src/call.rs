@@ -87,7 +87,7 @@ impl Runtime {
             let span = error_span!("run", %run);
             let tools = shared.tools_for_direct_call(options.origin, &user, &call);
             let journal = env.open_journal(run, epoch, 1);
-            journal.record(requested_fact(call)).await?;
+            journal.record(Fact::tool_requested(call)).await?;
             let parts = DriverParts {
                 run: machine,
                 user,
@@ -155,19 +155,6 @@ impl Shared {
                 Err(StoreError::Unavailable(problem).into())
             }
         }
-    }
-}
-
-fn requested_fact(call: ToolCall) -> Fact {
-    Fact::ToolRequested {
-        step: call.id.step,
-        call: call.id,
-        provider_id: None,
-        tool: call.name,
-        arguments: call.arguments,
-        part: None,
-        replaces: None,
-        repairs: vec![],
     }
 }
 

@@ -224,7 +224,7 @@ impl Runtime {
         model: &str,
         progress: &mut (dyn FnMut(&str) + Send),
     ) -> Result<ModelProfile, ProbeError> {
-        self.shared.context.probe(model, progress).await
+        self.shared.context.probe_model(model, progress).await
     }
 
     /// Reads what is known of the models from earlier, and from other processes.
@@ -306,7 +306,7 @@ impl Shared {
     /// Lets the driver work on its own task until it leaves the run. What it logs is under the request that called
     /// for it, which it outlives.
     fn spawn_driver(self: &Arc<Self>, slot: DriverSlot, mut driver: Driver) {
-        let run = slot.run();
+        let run = slot.run_id();
         let driving = async move {
             match Self::drive_run(slot, &mut driver).await {
                 Ok(_) | Err(DriveError::Halted) => {}

@@ -232,14 +232,14 @@ impl Shared {
         reason: ResumeReason,
     ) -> bool {
         let counts_as_crash = reason == ResumeReason::Interrupted;
-        let claimed = match self.env().store.claim_run(slot.run(), self.owner.clone(), counts_as_crash).await
-        {
-            Ok(claimed) => claimed,
-            Err(error) => {
-                self.reject_commands(commands, &error);
-                return false;
-            }
-        };
+        let claimed =
+            match self.env().store.claim_run(slot.run_id(), self.owner.clone(), counts_as_crash).await {
+                Ok(claimed) => claimed,
+                Err(error) => {
+                    self.reject_commands(commands, &error);
+                    return false;
+                }
+            };
         self.env().world.failpoint("run.claimed");
         let is_direct_call = claimed.record.setup.input == RunInput::Call;
         let Some(driver) = self.build_driver(claimed, commands, permits, reason).await else { return false };

@@ -326,7 +326,7 @@ impl Runtime {
         if let Some(name) = request.model.as_deref() {
             return Ok(choose_model(models, name, variant)?);
         }
-        let own = agent.model.clone().unwrap_or_else(|| models.default_for(&request.user));
+        let own = agent.model.clone().unwrap_or_else(|| models.default_for_user(&request.user));
         let own = choose_model(models, &own, None)?;
         if variant.is_some() { Ok(choose_model(models, &own.model, variant)?) } else { Ok(own) }
     }

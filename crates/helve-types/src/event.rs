@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     Always, ApprovalId, ApprovalKind, CallId, CallState, Compaction, ConversationId, Effect, Failure,
     Fingerprint, Labels, MessageId, Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, Question,
-    RunState, Spent, StepSnapshot, Timestamp, ToolOutput, Trail,
+    RunState, Spent, StepSnapshot, Timestamp, ToolCall, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -244,6 +244,20 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// A call that no message of a model asked for: a direct one, or the search before the first message.
+    pub fn tool_requested(call: ToolCall) -> Self {
+        Self::ToolRequested {
+            step: call.id.step,
+            call: call.id,
+            provider_id: call.provider_id,
+            tool: call.name,
+            arguments: call.arguments,
+            part: None,
+            replaces: None,
+            repairs: call.repairs,
+        }
+    }
+
     /// Whether nothing may follow but late results.
     pub fn is_last(&self) -> bool {
         matches!(self, Self::RunFinished { .. } | Self::RunFailed { .. } | Self::RunCancelled(_))

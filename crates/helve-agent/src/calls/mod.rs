@@ -45,7 +45,7 @@ impl Calls {
     }
 
     /// Whether any of these would be sent anew.
-    pub(crate) fn has_unsent(&self, actions: &[CallAction]) -> bool {
+    pub(crate) fn has_unsent_calls(&self, actions: &[CallAction]) -> bool {
         actions.iter().any(|action| self.is_unsent(action))
     }
 
@@ -123,7 +123,7 @@ fn run_action_with_early_read(driven: &DrivenRun, action: CallAction, read: Usab
     let journal = driven.journal.clone();
     Box::pin(async move {
         let (id, result) = seen_to.await;
-        let discarded = read.record_if_unused(&journal).await;
+        let discarded = read.record_unused_read(&journal).await;
         (id, result.and(discarded))
     })
 }

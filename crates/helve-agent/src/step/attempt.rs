@@ -60,7 +60,7 @@ impl ModelStep<'_> {
         if let (Mode::Prompt(name), None) = (mode, profile) {
             return Ok(Attempt::missing_profile(name));
         }
-        let params = self.params(model);
+        let params = self.request_params(model);
         let fingerprint = shared.models.fingerprint(model.name());
         let asking = self.request_builder(model, fingerprint.as_ref(), profile, &params);
         let feed = self.driven().feed.clone();
@@ -70,7 +70,7 @@ impl ModelStep<'_> {
             (self.terms.step, self.attempt),
             after_seq,
             asking.build_reading(),
-            asking.made_up_result_marks(),
+            asking.invented_result_beginnings(),
         );
         let asked = Instant::now();
         let request = asking.build_request();
@@ -192,7 +192,7 @@ impl ModelStep<'_> {
     }
 
     /// What the model is asked with for this step.
-    pub(super) fn params(&self, model: &dyn Model) -> ModelParams {
+    pub(super) fn request_params(&self, model: &dyn Model) -> ModelParams {
         let driven = self.driven();
         self.terms.hooked.apply_to_params(driven.shared.models.params(model, driven.run.setup()))
     }
@@ -216,7 +216,7 @@ impl ModelStep<'_> {
             run_tools: &driven.tools,
             tools: self.terms.tools,
             params,
-            needs: models.needs(model.name()),
+            needs: models.server_needs(model.name()),
             profile,
             choice,
             holds: model.form_support(),

@@ -230,7 +230,7 @@ impl<'a> StreamCollector<'a> {
         }
         collected.show_preview(place, parser.waiting());
         for source in std::mem::take(&mut collected.completed) {
-            self.written_calls.extend(collected.written_call(source, tools));
+            self.written_calls.extend(collected.completed_call(source, tools));
         }
     }
 
@@ -385,7 +385,7 @@ impl Collected {
     }
 
     /// The call as it will be in the complete message, if nothing else becomes of it.
-    fn written_call(&self, source: CallSource, tools: &helve_dialect::Tools) -> Option<WrittenCall> {
+    fn completed_call(&self, source: CallSource, tools: &helve_dialect::Tools) -> Option<WrittenCall> {
         let (index, call) = (0..).zip(&self.calls).find(|(_, call)| call.source == source)?;
         // Where nothing has come, more may.
         let is_blank = call.arguments.trim().is_empty();

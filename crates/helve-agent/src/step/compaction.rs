@@ -106,7 +106,7 @@ impl ModelStep<'_> {
     fn plan_compaction(&self, model: &dyn Model, mode: &Mode, why: Why) -> Option<CompactionPlan> {
         let (models, settings) =
             (&self.driven().shared.models, &self.driven().shared.env.settings.compaction);
-        let params = self.params(model);
+        let params = self.request_params(model);
         let window = models.window(model.name(), &params);
         if why == Why::Long && window.is_none() {
             return None;
@@ -115,7 +115,7 @@ impl ModelStep<'_> {
         let profile = find_profile(mode, &self.driven().shared.env.settings.profiles);
         let asking = self.request_builder(model, fingerprint.as_ref(), profile, &params);
         let whole = estimate_request_tokens(&asking.build_request());
-        let mut ratio = models.ratio(model.name());
+        let mut ratio = models.token_ratio(model.name());
         if let (Why::Refused, Some(window)) = (why, window) {
             // It was too long, so it was at least as long as it may be.
             if ratio.correct_estimate(whole) < window.question_tokens_max() {
@@ -258,7 +258,7 @@ impl ModelStep<'_> {
         let window = models.window(model.name(), params);
         let is_full = window.is_some_and(|window| counted + window.tokens / 20 >= window.tokens);
         if counted > 0 && !is_full {
-            models.learn_ratio(model.name(), counted, estimated);
+            models.learn_token_ratio(model.name(), counted, estimated);
         }
     }
 }

@@ -246,7 +246,7 @@ impl<'a> ModelStep<'a> {
         let shared = &self.driven().shared;
         let (now, chance) = (Instant::now(), shared.env.world.random_fraction());
         let BrokenAnswer { error, shown } = broken;
-        let tries_max = retry::tries_max(&self.params(model));
+        let tries_max = retry::tries_max(&self.request_params(model));
         shared.models.with_health(model.name(), |health| {
             let failed = FailedAttempt {
                 error,
@@ -350,7 +350,7 @@ impl<'a> ModelStep<'a> {
     fn mode_for(&self, model: &dyn Model) -> Mode {
         let shared = &self.driven().shared;
         let default = &shared.env.settings.default_profile;
-        self.mode_in_request(model).unwrap_or_else(|| shared.models.mode(model, default))
+        self.mode_in_request(model).unwrap_or_else(|| shared.models.tool_mode(model, default))
     }
 
     /// A model of which nothing is known is probed before its first question, if that does not take too long: otherwise

@@ -176,8 +176,8 @@ impl<'a> WrittenResult<'a> {
     /// What the model hears, and whether it is an error.
     fn into_text(self) -> (Cow<'a, str>, bool) {
         match (self.result, self.error) {
-            (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of(error))), true),
-            (Some(result), _) => (text_of(result), false),
+            (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of_json(error))), true),
+            (Some(result), _) => (text_of_json(result), false),
             // JavaScript leaves out what is undefined.
             (None, None) => (Cow::Borrowed("null"), false),
         }
@@ -185,7 +185,7 @@ impl<'a> WrittenResult<'a> {
 }
 
 /// Text as it is, anything else as it is written.
-fn text_of(value: &RawValue) -> Cow<'_, str> {
+fn text_of_json(value: &RawValue) -> Cow<'_, str> {
     let written = value.get();
     serde_json::from_str::<String>(written).map_or(Cow::Borrowed(written), Cow::Owned)
 }

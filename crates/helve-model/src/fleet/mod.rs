@@ -162,7 +162,7 @@ impl Models {
     }
 
     /// The default of a user: the model they chose last, if it can be used.
-    pub fn default_for(&self, user: &UserId) -> String {
+    pub fn default_for_user(&self, user: &UserId) -> String {
         let last = || {
             let name = self.last_used.model_of_user(user)?;
             let is_ready = self.read_entries().get(&name)?.ready.load(Ordering::Relaxed);
@@ -238,12 +238,12 @@ impl Models {
     }
 
     /// How the model is asked to call tools now.
-    pub fn mode(&self, model: &dyn Model, default_profile: &str) -> Mode {
+    pub fn tool_mode(&self, model: &dyn Model, default_profile: &str) -> Mode {
         match model.tool_mode() {
             ToolMode::Fixed(mode) => mode,
             ToolMode::Auto => {
                 let learned = self.lock_learned();
-                learned.get(model.name()).map_or(Mode::Native, |learned| learned.mode(default_profile))
+                learned.get(model.name()).map_or(Mode::Native, |learned| learned.tool_mode(default_profile))
             }
         }
     }
@@ -254,7 +254,7 @@ impl Models {
     }
 
     /// What the model's server was found to need.
-    pub fn needs(&self, name: &str) -> Needs {
+    pub fn server_needs(&self, name: &str) -> Needs {
         self.profile(name).map_or_else(Needs::default, |profile| Needs {
             reasoning_back: profile.wants_reasoning_back.is_yes(),
             plain_schemas: profile.rich_schemas.is_no(),
@@ -349,12 +349,12 @@ impl Models {
     }
 
     /// How far off estimates of this model's tokens are.
-    pub fn ratio(&self, name: &str) -> Ratio {
+    pub fn token_ratio(&self, name: &str) -> Ratio {
         self.lock_learned().get(name).map_or_else(Ratio::default, |learned| learned.ratio)
     }
 
     /// Takes in what the vendor counted where so much was estimated.
-    pub fn learn_ratio(&self, name: &str, counted: u64, estimated: u64) {
+    pub fn learn_token_ratio(&self, name: &str, counted: u64, estimated: u64) {
         self.lock_learned().entry(name.to_owned()).or_default().ratio = Ratio::new(counted, estimated);
     }
 
@@ -376,7 +376,7 @@ impl Models {
 
 impl Learned {
     /// How it is asked to call tools, where that is not configured.
-    fn mode(&self, default_profile: &str) -> Mode {
+    fn tool_mode(&self, default_profile: &str) -> Mode {
         let profile = self.profile.as_deref();
         let native = self.no_native_tools.is_none() && !profile.is_some_and(|profile| profile.native.is_no());
         let written = profile.and_then(|profile| profile.prompt.as_deref());
@@ -401,7 +401,7 @@ mod tests {
         let mut models = Models::new();
         let model = Arc::new(ScriptedModel::new([]).in_mode(ToolMode::Auto));
         models.add(model.clone(), ModelOptions { subject: "m at here".into(), ..ModelOptions::default() });
-        let mode = || models.mode(&*model, "json_strict").to_string();
+        let mode = || models.tool_mode(&*model, "json_strict").to_string();
         let found = |subject, native, prompt: Option<&str>| ModelProfile {
             native,
             prompt: prompt.map(str::to_owned),

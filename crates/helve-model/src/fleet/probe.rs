@@ -81,7 +81,7 @@ impl<'a> Probe<'a> {
                     self.profile.calls_in_text = heard.in_text;
                     self.profile.dialect = heard.dialect.map(str::to_owned).or(self.profile.dialect.take());
                     self.profile.reasons = judge::judge_reasoning(&said);
-                    self.profile.reasoning_open = judge::judge_opened_reasoning(&said);
+                    self.profile.reasoning_open = judge::judge_reasoning_opened_by_prompt(&said);
                     if self.profile.native.is_unknown() {
                         return Ok(None);
                     }

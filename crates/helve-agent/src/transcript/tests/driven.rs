@@ -7,9 +7,7 @@ use helve_types::{
 
 use super::*;
 use crate::compact::{Goal, Keeper, Past};
-use crate::run::{
-    CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step, pre_search_requested_fact,
-};
+use crate::run::{CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step};
 use helve_model::fleet::tokens::{Ratio, estimate_turn_tokens};
 
 const FACTS_MAX: usize = 120;
@@ -75,7 +73,7 @@ impl<'a> World<'a> {
                 let message = self.model_message();
                 self.write(self.run.facts_of_message(message))
             }
-            Step::PreSearch(search) => self.write([pre_search_requested_fact(search)]),
+            Step::PreSearch(search) => self.write([Fact::tool_requested(search)]),
             Step::CallTools(actions) => {
                 // Side by side: in any order, and not all of them at once.
                 let at = usize::from(self.chance.of(actions.len().min(255) as u8));
