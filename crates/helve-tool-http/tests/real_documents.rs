@@ -1,7 +1,7 @@
 //! Documents that others wrote become tools that validate.
 //!
 //! Small ones lie in `fixtures/openapi`. Large ones are fetched by `make openapi`, which sets `HELVE_OPENAPI_DOCUMENTS` to the
-//! folder they are in and prints the table of docs/reference/openapi.md.
+//! folder they are in and prints the table of docs/evidence/openapi.md.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -28,8 +28,9 @@ pub(crate) struct ImportArgs {
     #[arg(long)]
     prefix: Option<String>,
     /// The base URL, instead of the one in the document
+    // Not `--server`, which every command has for the server of Helve.
     #[arg(long, value_name = "URL")]
-    server: Option<String>,
+    base_url: Option<String>,
     /// The user name for basic authentication
     #[arg(long, value_name = "NAME")]
     username: Option<String>,
@@ -98,7 +99,7 @@ impl ImportArgs {
             document,
             url: is_url.then_some(self.from),
             prefix: self.prefix,
-            server: self.server,
+            server: self.base_url,
             username: self.username,
             select: Selection {
                 tags: self.tags,

@@ -1,8 +1,9 @@
 //! Small models: which are, and how they want to be asked.
 //!
 //! A model of a few hundred million parameters follows examples and little else, and wanders off when sampled freely.
-//! Measured with SmolLM2-135M (docs/guide/models.md): described in the prompt, with a server that holds the model to the
-//! form, its calls are better than those of the server's own function calling; without being held they are worse.
+//! Measured with SmolLM2-135M (docs/evidence/small-model.md): with tools described in the prompt and a server that holds
+//! the model to the form, its calls are better than those of the server's own function calling; without being held they
+//! are worse.
 
 use helve_model::ToolMode;
 use helve_model_http::small_params;

@@ -451,6 +451,7 @@ fn a_variable_that_sets_nothing_is_told_and_one_that_cannot_be_honoured_is_refus
     let environment = Environment::of([
         ("HELVE_DEFUALT_MODEL", "demo"),
         ("HELVE_CONFIG", "x.toml"),
+        ("HELVE_LANG", "zh"),
         ("HELVE_SERVER", "target/helve"),
         ("HELVE_SERVICE_HOST", "10.0.0.1"),
         ("HELVE_PORT_8890_TCP", "tcp://10.0.0.1:8890"),
