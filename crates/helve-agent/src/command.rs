@@ -27,7 +27,7 @@ pub enum Command {
         delivered: Box<ClientResult>,
         reply: Reply,
     },
-    /// A message for the model, to be heard at its next step.
+    /// A message for the model, for its next step.
     Say {
         message: MessageId,
         text: String,

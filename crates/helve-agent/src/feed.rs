@@ -273,7 +273,7 @@ pub enum Frame {
 }
 
 /// What a reader finds when it looks.
-pub(crate) enum Look {
+pub(crate) enum FeedPoll {
     Frame(Frame),
     /// The log has events that the feed no longer holds.
     Lagged,
@@ -308,19 +308,19 @@ impl Cursor {
 
 impl Feed {
     /// The next thing after the cursor, or a promise to wake the reader when there is one.
-    pub(crate) fn poll(&self, cursor: &mut Cursor, cx: &mut Context<'_>) -> Poll<Look> {
+    pub(crate) fn poll(&self, cursor: &mut Cursor, cx: &mut Context<'_>) -> Poll<FeedPoll> {
         let mut state = self.lock_state();
         match state.next_event(cursor.seq) {
             Some(Ok(event)) => {
                 cursor.seq = event.event.seq;
-                return Poll::Ready(Look::Frame(Frame::Event(event)));
+                return Poll::Ready(FeedPoll::Frame(Frame::Event(event)));
             }
-            Some(Err(Lagged)) => return Poll::Ready(Look::Lagged),
-            None if state.ended || cursor.told_draining => return Poll::Ready(Look::Over),
+            Some(Err(Lagged)) => return Poll::Ready(FeedPoll::Lagged),
+            None if state.ended || cursor.told_draining => return Poll::Ready(FeedPoll::Over),
             None => {}
         }
         if let Some(live) = state.next_live(cursor) {
-            return Poll::Ready(Look::Frame(Frame::Live(live)));
+            return Poll::Ready(FeedPoll::Frame(Frame::Live(live)));
         }
         if !state.wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
             state.wakers.push(cx.waker().clone());

@@ -50,7 +50,7 @@ impl Leases {
         self.lock_leases().insert(call.clone(), lease);
     }
 
-    /// The client that has the call is heard again: what it was given, if it has it.
+    /// The client that has the call has sent a sign of life: what it was given, if it has it.
     pub fn renew_lease(&self, call: &CallId, client: &str, by: &str) -> Option<ClientClaim> {
         let mut held = self.lock_leases();
         let lease = held.get_mut(call).filter(|lease| !lease.told)?;
@@ -59,7 +59,7 @@ impl Leases {
         Some(holder.given.clone())
     }
 
-    /// A claim that this process may not have heard of.
+    /// A claim that this process may not know of.
     pub fn begin_lease_if_missing(&self, run: RunId, call: &CallId) {
         let fresh = || Lease { run, until: Instant::now() + LEASE, since: None, told: false, holder: None };
         self.lock_leases().entry(call.clone()).or_insert_with(fresh);
@@ -79,7 +79,7 @@ impl Leases {
         self.lock_leases().retain(|_, lease| lease.run != run);
     }
 
-    /// Whether the client was silent for too long. One that we never heard of was not.
+    /// Whether the client was silent for too long. One that is unknown to this process was not.
     pub(crate) fn is_expired(&self, call: &CallId) -> bool {
         self.lock_leases().get(call).is_some_and(|lease| lease.until <= Instant::now())
     }

@@ -23,7 +23,7 @@ use crate::slots::DriverSlot;
 use crate::trials::{CRASHES_MAX, Trial, Trials};
 use crate::{CallOrigin, Runtime, Shared};
 
-/// Runs that are taken up at the same time.
+/// Runs that are resumed at the same time.
 const AT_ONCE: usize = 8;
 /// They are spread a little, so that a server that starts does not fall upon its models.
 const SPREAD: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ const SWEEP: Duration = Duration::from_secs(30);
 /// How long the watch rests after a failure. What is due stays due, and would be looked at again at once.
 const REST: Duration = Duration::from_secs(1);
 
-/// Why a run is taken up.
+/// Why a run is resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResumeReason {
     /// There is a command for it.
@@ -44,14 +44,14 @@ pub(super) enum ResumeReason {
     Requested,
 }
 
-/// What a run needs that is taken up without being asked for: its turn, and whether it goes on beside others or alone.
+/// What a run needs that is resumed by recovery: its turn, and whether it goes on beside others or alone.
 #[derive(Default)]
 pub(super) struct ResumePermits {
     pass: Option<AdmissionPermit>,
     trial: Option<Trial>,
 }
 
-/// What is recorded when a run is taken up.
+/// What is recorded when a run is resumed.
 struct ResumePlan {
     facts: NewFacts,
     /// Why it does not go on, if it does not.
@@ -62,7 +62,7 @@ struct ResumePlan {
 const LEFT_ALONE: &str = "the server ended three times while the run was in the same step, and it needs attention: look at \
                           its last calls, then resume it with `helve runs resume` or stop it with `helve runs cancel`";
 
-/// The runs that are to be taken up, each when its turn comes.
+/// The runs that are to be resumed, each when its turn comes.
 pub(crate) struct Recovery {
     coming: Mutex<HashSet<RunId>>,
     trials: Trials,
@@ -83,7 +83,7 @@ impl Default for Recovery {
 }
 
 impl Recovery {
-    /// Whether this run is not being taken up yet; from now on it is.
+    /// Whether this run is not being resumed yet; from now on it is.
     fn begin_recovery(&self, run: RunId) -> bool {
         self.coming.lock().unwrap_or_else(PoisonError::into_inner).insert(run)
     }
@@ -94,7 +94,7 @@ impl Recovery {
 }
 
 impl Runtime {
-    /// Sees to every run that was running when its driver ended, and returns how many there are. Each is taken up when
+    /// Resumes every run that was running when its driver ended, and returns how many there are. Each is resumed when
     /// its turn comes.
     pub async fn recover_runs(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
@@ -125,7 +125,7 @@ impl Runtime {
         Ok(count)
     }
 
-    /// Takes up a run that was left alone, or that was running and has no driver. How often it ended the server before
+    /// Resumes a run that was left alone, or that was running and has no driver. How often it ended the server before
     /// is forgotten, and a run that is being driven stays as it is.
     pub async fn resume_run(&self, scope: Scope, run: RunId) -> Result<(), CommandError> {
         let store = &self.shared.env().store;
@@ -303,7 +303,7 @@ impl Shared {
         Some(Driver::new(&self.context, parts))
     }
 
-    /// What is to be recorded about a run that is taken up, and whether it goes on.
+    /// What is to be recorded about a run that is resumed, and whether it goes on.
     fn plan_resume(
         &self,
         run: &Run,
@@ -442,7 +442,7 @@ fn is_from_command_line(record: &RunRecord) -> bool {
     record.setup.input == RunInput::Call && CallOrigin::from_setup(&record.setup) == CallOrigin::CommandLine
 }
 
-/// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
+/// What is recorded when an interrupted run is resumed: that it was, and that a message that was being
 /// written is void.
 fn resume_facts(mut machine: Run, resumes: u32, now: Timestamp) -> NewFacts {
     let taken_up = Fact::RunResumed { resume: resumes };

@@ -177,7 +177,7 @@ pub enum Fact {
     #[serde(rename = "message.queued")]
     MessageQueued { message: MessageId, text: String, by: String },
 
-    /// The model hears what the person said before it writes this step's message.
+    /// The model reads the person's message before it writes this step's message.
     #[serde(rename = "message.taken")]
     MessageTaken { message: MessageId, step: u32 },
 
@@ -486,7 +486,7 @@ pub enum Ending {
     ClientTools,
     /// A call was required, and the model answered in words, also when it was asked once more.
     WithoutCall,
-    /// The run went round in circles and a person ended it; the last answer was given without tools.
+    /// The run repeated itself and a person ended it; the last answer was given without tools.
     Repeating,
     /// A budget was used up.
     BudgetSpent,

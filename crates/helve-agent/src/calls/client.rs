@@ -70,7 +70,7 @@ fn why_not_claimable(driven: &DrivenRun, call: &CallId) -> CommandError {
 }
 
 impl Calls {
-    /// Takes what a client brings. Hooks may look at it for a while, so it is seen to like a call in flight.
+    /// Accepts a client's result. Hooks may take a while, so it runs like a call in flight.
     pub(crate) async fn accept_client_result(
         &mut self,
         driven: &DrivenRun,
@@ -131,7 +131,7 @@ impl Calls {
         }));
     }
 
-    /// Ends a call whose client went silent, or that no client claimed in time. A client heard meanwhile keeps it.
+    /// Ends a call whose client went silent, or that no client claimed in time. A client that answered meanwhile keeps it.
     pub(crate) async fn end_overdue_call(
         &mut self,
         driven: &DrivenRun,

@@ -27,10 +27,10 @@ pub fn call_span(call: &CallId, tool: &str) -> Span {
     error_span!("call", %call, tool)
 }
 
-/// A call that was seen to, and how that went.
+/// A call whose action finished, and its result.
 type SeenTo = BoxFuture<'static, (CallId, Result<(), Fault>)>;
 
-/// The calls of a run that are being seen to.
+/// The calls of a run that are in flight.
 #[derive(Default)]
 pub(crate) struct Calls {
     in_flight: FuturesUnordered<SeenTo>,
@@ -100,7 +100,7 @@ impl Calls {
         }
     }
 
-    /// The next call that was seen to; none if none is in flight.
+    /// The next finished call; none if none is in flight.
     pub(crate) async fn next_finished(&mut self) -> Option<Result<(), Fault>> {
         let (call, result) = self.in_flight.next().await?;
         self.in_flight_calls.remove(&call);

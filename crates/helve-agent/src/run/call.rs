@@ -177,8 +177,8 @@ impl Call {
         };
     }
 
-    /// Tells the guard against circles what came of the call and what a person said about it. Whether that ends the run's
-    /// calls: a no to going on in circles does.
+    /// Reports to the loop detector what came of the call and what a person said about it. Whether that ends the run's
+    /// calls: a no to repeating it does.
     pub(super) fn report_to_loop_detector(&self, fact: &Fact, loops: &mut LoopDetector) -> bool {
         let called = (&*self.call.name, &*self.call.arguments);
         let result = match fact {
@@ -239,7 +239,7 @@ impl Call {
                     before: None,
                 },
             }),
-            // Only a crash leaves a started call to the machine: the driver sees to those it started.
+            // Only a crash leaves a started call to the machine: the driver finishes those it started.
             CallData::Running { effect: Effect::NonIdempotent, at, arguments, .. } => {
                 Some(CallAction::RecordUnknown {
                     call: with(arguments.as_ref().unwrap_or(&self.call.arguments)),

@@ -1,6 +1,6 @@
 //! The search before the first question to the model: a call like any other, made with the person's own words.
 //!
-//! It is on record under a step of its own, before the first, so a run that is taken up again knows whether it was made.
+//! It is on record under a step of its own, before the first, so a run that is resumed knows whether it was made.
 
 use helve_tool::SEARCH_WEB;
 use helve_types::{CallId, ChatRole, RunInput, ToolCall};

@@ -52,7 +52,7 @@ pub(crate) struct StreamCollector<'a> {
     tools: helve_dialect::Tools,
     /// How the text is read if the server tells the reasoning by itself, as long as nothing has come.
     without_reasoning: Option<Reading>,
-    collected: Collected,
+    collected: CollectedParts,
     usage: Usage,
     /// When the first piece of the answer came.
     first_at: Option<Instant>,
@@ -64,7 +64,7 @@ pub(crate) struct StreamCollector<'a> {
 }
 
 /// What has been collected so far.
-struct Collected {
+struct CollectedParts {
     parts: u32,
     /// The part that text or reasoning goes to, by its kind and number in the feed.
     current: Option<(PartKind, u64)>,
@@ -120,7 +120,7 @@ impl<'a> StreamCollector<'a> {
             parser: Parser::new(reading.clone()),
             tools: reading.tools().clone(),
             without_reasoning: Some(reading.reasoning_open(false)),
-            collected: Collected {
+            collected: CollectedParts {
                 parts: 0,
                 current: None,
                 previewed: None,
@@ -303,7 +303,7 @@ struct Display<'a> {
     attempt: u32,
 }
 
-impl Collected {
+impl CollectedParts {
     fn handle_piece(&mut self, place: Display<'_>, piece: Piece<'_>) {
         match piece {
             // A quotation comes out as text; nothing was meant to run.

@@ -12,9 +12,9 @@ use helve_types::{ModelParams, Spent, StopReason, ToolChoice, Usage};
 
 use super::ModelStep;
 use super::cost::count_cost;
-use crate::compact::{Cut, estimate_summary_tokens, prompt};
+use crate::compact::{SummaryCut, estimate_summary_tokens, prompt};
 use crate::drive::DriveError;
-use crate::transcript::Placed;
+use crate::transcript::PlacedTurn;
 
 /// A question that was lost on the way is asked again, so often.
 const TRIES_MAX: u32 = 2;
@@ -49,8 +49,8 @@ impl ModelStep<'_> {
     pub(super) fn build_summary_task(
         &self,
         model: &dyn Model,
-        turns: &[Placed<'_>],
-        cut: &Cut,
+        turns: &[PlacedTurn<'_>],
+        cut: &SummaryCut,
         whole: u64,
     ) -> SummaryTask {
         // The writer's window may be smaller than that of the model that is asked.

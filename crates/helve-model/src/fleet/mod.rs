@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice, UserId};
 use tokio::time::Instant;
 
-pub use self::choose::{ChooseError, Chosen, choose_model, format_names};
+pub use self::choose::{ChooseError, ModelChoice, choose_model, format_names};
 pub use self::forms::Forms;
 use self::last_used::LastUsed;
 pub use self::metrics::{ModelCounters, ModelMetrics, RequestOutcome};
@@ -77,17 +77,17 @@ pub struct Origin {
 /// go; a run holds the model that it asks.
 #[derive(Default)]
 pub struct Models {
-    models: RwLock<BTreeMap<String, Entry>>,
+    models: RwLock<BTreeMap<String, FleetModel>>,
     default: RwLock<Option<String>>,
     /// The operator named the default, so no user's last choice counts.
     default_is_fixed: bool,
     last_used: LastUsed,
     currency: String,
-    learned: Mutex<HashMap<String, Learned>>,
+    learned: Mutex<HashMap<String, LearnedFacts>>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct FleetModel {
     model: Arc<dyn Model>,
     /// Of its subject, where that is known.
     fingerprint: Option<Fingerprint>,
@@ -99,7 +99,7 @@ struct Entry {
 
 /// What a model has shown of itself.
 #[derive(Default)]
-struct Learned {
+struct LearnedFacts {
     /// Its server said that it cannot do native calls; what was found out since then counts again.
     no_native_tools: Option<Timestamp>,
     /// How far off the last estimate of a question's tokens was.
@@ -138,7 +138,13 @@ impl Models {
         let counters = models.get(&name).map(|before| before.counters.clone()).unwrap_or_default();
         models.insert(
             name,
-            Entry { model, fingerprint, options: Arc::new(options), counters, ready: Arc::new(true.into()) },
+            FleetModel {
+                model,
+                fingerprint,
+                options: Arc::new(options),
+                counters,
+                ready: Arc::new(true.into()),
+            },
         );
     }
 
@@ -365,16 +371,16 @@ impl Models {
         *known = Some(known.unwrap_or(u64::MAX).min(tokens));
     }
 
-    fn read_entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+    fn read_entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, FleetModel>> {
         self.models.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_learned(&self) -> MutexGuard<'_, HashMap<String, Learned>> {
+    fn lock_learned(&self) -> MutexGuard<'_, HashMap<String, LearnedFacts>> {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Learned {
+impl LearnedFacts {
     /// How it is asked to call tools, where that is not configured.
     fn tool_mode(&self, default_profile: &str) -> Mode {
         let profile = self.profile.as_deref();

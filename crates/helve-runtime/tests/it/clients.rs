@@ -6,7 +6,8 @@ use std::time::Duration;
 use expect_test::expect;
 use helve_model::{Reply, ScriptedModel};
 use helve_runtime::{
-    ClientClaim, ClientResult, CommandError, RuntimeSettings, StartError, StartInput, StartRequest, Started,
+    ClientClaim, ClientResult, CommandError, RuntimeSettings, StartError, StartInput, StartRequest,
+    StartedRun,
 };
 use helve_store::{Scope, Views};
 use helve_tool::{
@@ -26,7 +27,7 @@ fn replies() -> [Reply; 2] {
     [reply(CALL), reply("say It is 42.")]
 }
 
-async fn waiting(lab: &Lab) -> (Started, CallId) {
+async fn waiting(lab: &Lab) -> (StartedRun, CallId) {
     let input = StartInput::Message { conversation: None, text: "compute".into() };
     let client_tools = vec![ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }];
     let request = StartRequest { client_tools, ..StartRequest::new(mei(), input) };
@@ -60,7 +61,7 @@ async fn state(lab: &Lab, call: &CallId) -> CallState {
 }
 
 /// Follows the run until it stands so, but not for ever.
-async fn reaches(started: &mut Started, wanted: &str) {
+async fn reaches(started: &mut StartedRun, wanted: &str) {
     let reached = async {
         loop {
             match settle(&mut started.follower).await {

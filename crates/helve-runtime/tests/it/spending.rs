@@ -9,7 +9,7 @@ use helve_model::{
 };
 use helve_runtime::{
     AgentSettings, Frame, ModelOptions, Models, PerMillion, Price, PriceSource, Runtime, RuntimeSettings,
-    StartInput, StartRequest, Started,
+    StartInput, StartRequest, StartedRun,
 };
 use helve_store::{Log, MemoryStore, Scope, Views};
 use helve_tool::Registry;
@@ -93,7 +93,7 @@ impl Shop {
         Self::new(replies, ModelParams::default(), AgentSettings::default())
     }
 
-    async fn ask(&self, change: impl FnOnce(StartRequest) -> StartRequest) -> Started {
+    async fn ask(&self, change: impl FnOnce(StartRequest) -> StartRequest) -> StartedRun {
         let input = StartInput::Message { conversation: None, text: "hello".into() };
         let mut started = self.runtime.start_run(change(StartRequest::new(mei(), input))).await.unwrap();
         settle(&mut started.follower).await;

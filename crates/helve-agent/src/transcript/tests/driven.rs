@@ -6,7 +6,7 @@ use helve_types::{
 };
 
 use super::*;
-use crate::compact::{Goal, Keeper, Past};
+use crate::compact::{CompactionGoal, HistoryOwner, TurnHistory};
 use crate::run::{CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step};
 use helve_model::fleet::tokens::{Ratio, estimate_turn_tokens};
 
@@ -212,9 +212,10 @@ impl<'a> World<'a> {
         let turns = place_turns(&self.history, &self.run, M);
         let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum();
         let limit = 150 + 100 * u64::from(self.chance.of(10));
-        let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
-        let whose = Keeper::Server(self.history.len());
-        let Some(plan) = Past::new(&turns, whole, whose, Ratio::default()).plan_compaction(&goal) else {
+        let goal = CompactionGoal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
+        let whose = HistoryOwner::Server(self.history.len());
+        let Some(plan) = TurnHistory::new(&turns, whole, whose, Ratio::default()).plan_compaction(&goal)
+        else {
             return Ok(());
         };
         let step = self.run.message().steps.last().map_or(1, |record| record.step + 1);
