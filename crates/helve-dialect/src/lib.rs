@@ -75,8 +75,8 @@ pub use native_arguments::repair_arguments;
 pub use parser::{Parser, Waiting};
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
-    AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, SEARCH_RESULTS_MARK,
-    TurnRole, language_of, search_reference,
+    AnswerForm, CallView, ExampleOrder, ExampleTurn, Language, Profile, ProfileError, ResultView,
+    SEARCH_RESULTS_MARK, TurnRole, language_of, search_reference,
 };
 pub use quotable::Quotable;
 pub use read::{DroppedCall, ReadResult, read};

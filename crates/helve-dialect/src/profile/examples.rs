@@ -23,6 +23,16 @@ pub enum TurnRole {
     Assistant,
 }
 
+/// Where the examples of the tool stand that the question is likely to need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExampleOrder {
+    /// In the order of the tools: the same tools make the same turns, whatever is asked, so a server that keeps what it
+    /// has read of a prompt reads it once. For a model whose server holds it to the form of a call.
+    OfTools,
+    /// Last, next to the question: a small model that is not held to a form writes what it saw last.
+    LikeliestLast,
+}
+
 /// Six make a small model reliable; more only cost.
 const EXAMPLES_MAX: usize = 6;
 
@@ -35,10 +45,10 @@ pub(super) fn example_turns(
     tools: &[&ToolSpec],
     question: &str,
     language: Language,
+    order: ExampleOrder,
 ) -> Vec<ExampleTurn> {
     let chosen = choose::rank_tools(tools, question);
     let chosen = &chosen[..chosen.len().min(EXAMPLES_MAX)];
-    // In the order in which the tools came: whichever question it is, the same tools make the same turns.
     let is_chosen = |tool: &&&ToolSpec| chosen.iter().any(|other| std::ptr::eq(*other, **tool));
     let tools: Vec<&ToolSpec> = tools.iter().filter(is_chosen).copied().collect();
     // What is made is only made twice where nothing better comes after it: the last examples count most.
@@ -50,8 +60,13 @@ pub(super) fn example_turns(
         let of_round = move |(tool, examples): &'_ (_, Vec<_>)| Some((*tool, examples.get(round).cloned()?));
         shown.iter().filter_map(of_round)
     });
+    let mut examples: Vec<(&ToolSpec, Shown<'_>)> = rounds.take(EXAMPLES_MAX).collect();
+    if order == ExampleOrder::LikeliestLast {
+        let rank = |tool: &ToolSpec| chosen.iter().position(|other| std::ptr::eq(*other, tool));
+        examples.sort_by_key(|(tool, _)| std::cmp::Reverse(rank(tool)));
+    }
     let mut turns = vec![];
-    for (number, (tool, example)) in rounds.take(EXAMPLES_MAX).enumerate() {
+    for (number, (tool, example)) in examples.into_iter().enumerate() {
         let id = format!("call_{}", number + 1);
         let (question, arguments) = example.question_and_arguments();
         let call =

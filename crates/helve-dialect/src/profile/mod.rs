@@ -19,7 +19,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
 
 pub use constraint::AnswerForm;
-pub use examples::{ExampleTurn, TurnRole};
+pub use examples::{ExampleOrder, ExampleTurn, TurnRole};
 pub use helve_types::{Language, language_of};
 pub use search::{SEARCH_RESULTS_MARK, search_reference};
 pub use views::{CallView, ResultView};
@@ -175,8 +175,14 @@ impl Profile {
     }
 
     /// Worked examples as turns of the conversation, of the tools that the question is likely to need.
-    pub fn examples(&self, tools: &[&ToolSpec], question: &str, language: Language) -> Vec<ExampleTurn> {
-        examples::example_turns(self, tools, question, language)
+    pub fn examples(
+        &self,
+        tools: &[&ToolSpec],
+        question: &str,
+        language: Language,
+        order: ExampleOrder,
+    ) -> Vec<ExampleTurn> {
+        examples::example_turns(self, tools, question, language, order)
     }
 
     /// What the model wrote, or should have written, to make these calls.

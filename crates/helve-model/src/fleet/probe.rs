@@ -187,7 +187,9 @@ impl<'a> Probe<'a> {
         for profile in self.profiles.clone() {
             (self.progress)(&format!("does it write calls as `{}` shows?", profile.name()));
             let specs = [clock];
-            let (system, turns) = prompt_mode::describe_tools_in_prompt(profile, &specs, AGAIN);
+            let form = prompt_mode::build_form(self.model.form_support(), profile, &specs, &ToolChoice::Auto);
+            let (system, turns) =
+                prompt_mode::describe_tools_in_prompt(profile, &specs, AGAIN, form.as_ref());
             let params = ask::probe_params(self.model);
             let request = ModelRequest {
                 stable: system.len(),
@@ -196,7 +198,7 @@ impl<'a> Probe<'a> {
                 tools: vec![],
                 tool_choice: &ToolChoice::None,
                 params: &params,
-                form: prompt_mode::build_form(self.model.form_support(), profile, &specs, &ToolChoice::Auto),
+                form,
                 needs: Needs::default(),
                 stop: profile.stops(),
                 stream: true,
