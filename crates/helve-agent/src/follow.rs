@@ -15,7 +15,7 @@ use helve_types::RunId;
 
 use self::pages::HeldPage;
 pub(crate) use self::pages::LogPages;
-use crate::feed::{Cursor, Feed, Frame, FeedPoll};
+use crate::feed::{Cursor, Feed, FeedPoll, Frame};
 
 type Loading = Pin<Box<dyn Future<Output = Result<HeldPage, StoreError>> + Send>>;
 
