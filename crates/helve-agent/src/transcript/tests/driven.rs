@@ -8,7 +8,7 @@ use helve_types::{
 use super::*;
 use crate::compact::{CompactionGoal, HistoryOwner, TurnHistory};
 use crate::run::{CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step};
-use helve_model::fleet::tokens::{Ratio, estimate_turn_tokens};
+use helve_model::fleet::tokens::{EstimateRatio, estimate_turn_tokens};
 
 const FACTS_MAX: usize = 120;
 
@@ -214,7 +214,8 @@ impl<'a> World<'a> {
         let limit = 150 + 100 * u64::from(self.chance.of(10));
         let goal = CompactionGoal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
         let whose = HistoryOwner::Server(self.history.len());
-        let Some(plan) = TurnHistory::new(&turns, whole, whose, Ratio::default()).plan_compaction(&goal)
+        let Some(plan) =
+            TurnHistory::new(&turns, whole, whose, EstimateRatio::default()).plan_compaction(&goal)
         else {
             return Ok(());
         };
