@@ -113,7 +113,7 @@ impl Driver {
     }
 
     /// Does what the machine says, until the run is over or nothing can go on.
-    pub async fn drive_until_idle(&mut self) -> Result<DriveOutcome, DriveError> {
+    pub async fn drive_until_waiting_or_over(&mut self) -> Result<DriveOutcome, DriveError> {
         loop {
             self.driven.apply_written_facts();
             // Queued commands are handled before a new step begins.
@@ -121,7 +121,7 @@ impl Driver {
                 Box::pin(self.handle_command(command)).await?;
             }
             if let Some(by) = self.driven.stop.by.clone() {
-                self.calls.finish_in_flight(&mut self.driven).await?;
+                self.calls.wait_for_calls_in_flight(&mut self.driven).await?;
                 let cancelled = self.driven.run.cancellation_facts(&by);
                 return Box::pin(self.end_run(cancelled, RunState::Cancelled)).await;
             }
@@ -129,7 +129,7 @@ impl Driver {
                 self.wait_for_turn().await?;
                 continue;
             }
-            if let Some(left) = self.take_step(self.driven.run.next_step()).await? {
+            if let Some(left) = self.carry_out_step(self.driven.run.next_step()).await? {
                 return Ok(left);
             }
         }
@@ -137,20 +137,22 @@ impl Driver {
 
     /// Does one step; says why the driver leaves, if it does. What is not waited for while a model writes is boxed, so
     /// that an open stream holds no room for it.
-    async fn take_step(&mut self, step: Step) -> Result<Option<DriveOutcome>, DriveError> {
+    async fn carry_out_step(&mut self, step: Step) -> Result<Option<DriveOutcome>, DriveError> {
         match step {
-            Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. } if self.must_close_step() => {
-                Box::pin(self.close_step()).await?;
+            Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. }
+                if self.must_ask_after_step_hooks() =>
+            {
+                Box::pin(self.ask_after_step_hooks()).await?;
             }
             Step::AskModel { .. }
-                if self.driven.check_budgets(BudgetCheck::Asking).await? == Allowed::LookAgain => {}
-            Step::AskModel { step, .. } if self.driven.show_pending_messages(step).await? => {}
+                if self.driven.enforce_budgets(BudgetCheck::Asking).await? == Allowed::LookAgain => {}
+            Step::AskModel { step, .. } if self.driven.take_pending_messages(step).await? => {}
             Step::AskModel { step, attempt, tools } => {
                 ModelStep::run_step(self, step, attempt, tools).instrument(error_span!("step", step)).await?;
             }
             // From here on it is a call like any other.
             Step::PreSearch(search) => self.driven.journal.record(Fact::tool_requested(search)).await?,
-            Step::CallTools(actions) => Box::pin(self.run_calls(actions)).await?,
+            Step::CallTools(actions) => Box::pin(self.start_affordable_calls_and_wait(actions)).await?,
             Step::Wait(_) if !self.calls.is_idle() => Box::pin(self.await_call_or_command()).await?,
             Step::Wait(_) if self.calls.has_early_reads() => {
                 self.calls.discard_early_reads(&mut self.driven).await?
@@ -179,16 +181,16 @@ impl Driver {
     }
 
     /// Begins calls as far as the budgets allow, and waits until something happens.
-    async fn run_calls(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
+    async fn start_affordable_calls_and_wait(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
         if !self.calls.has_unsent_calls(&actions) {
-            self.calls.start_actions(&self.driven, actions);
+            self.calls.start_actions_within_limit(&self.driven, actions);
             return self.await_call_or_command().await;
         }
-        let Allowed::Calls(left) = self.driven.check_budgets(BudgetCheck::Calling).await? else {
+        let Allowed::Calls(left) = self.driven.enforce_budgets(BudgetCheck::Calling).await? else {
             return Ok(());
         };
         let affordable = self.calls.limit_new_calls(&self.driven, actions, left);
-        self.calls.start_actions(&self.driven, affordable);
+        self.calls.start_actions_within_limit(&self.driven, affordable);
         self.await_call_or_command().await
     }
 

@@ -207,7 +207,7 @@ impl Feed {
     pub fn publish(&self, events: &[Arc<Recorded>]) {
         self.update_and_wake(|state| {
             for recorded in events {
-                state.close_parts(&recorded.event.fact);
+                state.close_parts_ended_by(&recorded.event.fact);
                 // A gap can only mean that the reader must look at the log anyway.
                 if state.tail.back().is_some_and(|last| last.event.seq + 1 != recorded.event.seq) {
                     state.tail.clear();
@@ -235,7 +235,7 @@ impl FeedState {
         }
     }
 
-    fn close_parts(&mut self, fact: &Fact) {
+    fn close_parts_ended_by(&mut self, fact: &Fact) {
         match fact {
             Fact::TextFinished { part, .. } | Fact::ReasoningFinished { part, .. } => {
                 self.open.retain(|open| open.id != *part);

@@ -85,7 +85,7 @@ impl Leases {
     }
 
     /// Every call whose client was silent for too long.
-    pub fn list_expired(&self) -> Vec<(RunId, CallId)> {
+    pub fn take_expired(&self) -> Vec<(RunId, CallId)> {
         let now = Instant::now();
         let mut held = self.lock_leases();
         let over = held.iter_mut().filter(|(_, lease)| lease.until <= now);
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(leases.held_duration(&call(1)), Some(LEASE / 2), "however often it is heard");
         leases.wait_for_expiry().await;
         assert!(leases.is_expired(&call(0)));
-        assert_eq!(leases.list_expired(), [(run(), call(0))]);
+        assert_eq!(leases.take_expired(), [(run(), call(0))]);
         assert!(!leases.is_expired(&call(1)));
     }
 
@@ -172,7 +172,7 @@ mod tests {
         advance(Duration::from_millis(1)).await;
         assert!(leases.is_expired(&call(0)), "to be seen once more does not renew it");
         leases.end_lease(&call(0));
-        assert_eq!(leases.list_expired(), []);
+        assert_eq!(leases.take_expired(), []);
     }
 
     #[tokio::test(start_paused = true)]
@@ -180,9 +180,9 @@ mod tests {
         let leases = Leases::default();
         begin(&leases, 0);
         leases.wait_for_expiry().await;
-        assert_eq!(leases.list_expired().len(), 1);
+        assert_eq!(leases.take_expired().len(), 1);
         let again = tokio::time::timeout(LEASE * 10, leases.wait_for_expiry()).await;
         assert!(again.is_err());
-        assert_eq!(leases.list_expired().len(), 1, "but a run that did not act is told again");
+        assert_eq!(leases.take_expired().len(), 1, "but a run that did not act is told again");
     }
 }

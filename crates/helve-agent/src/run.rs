@@ -292,7 +292,8 @@ impl Run {
                 {
                     self.stopped_by_refusal |=
                         self.setup.end_when_refused && held.is_rejection_by_person(fact);
-                    self.stopped_for_loop |= held.report_to_loop_detector(fact, &mut self.loops);
+                    self.stopped_for_loop |= held.is_no_to_repetition(fact);
+                    held.report_to_loop_detector(fact, &mut self.loops);
                     held.apply(at, fact);
                     if let (Fact::ToolClaimed { .. }, CallData::Claimed { assignment, client, by, .. }) =
                         (fact, &held.data)

@@ -255,7 +255,7 @@ impl Runtime {
         command: impl FnOnce(oneshot::Sender<Result<T, CommandError>>) -> Command,
     ) -> Result<T, CommandError> {
         let (reply, answer) = oneshot::channel();
-        self.shared.send_to_driver(run, command(reply));
+        self.shared.send_to_driver_or_resume(run, command(reply));
         answer.await.unwrap_or(Err(CommandError::Busy))
     }
 
@@ -279,7 +279,7 @@ impl Shared {
     }
 
     /// To the driver if there is one; otherwise one is made for it, unless the server goes down.
-    fn send_to_driver(self: &Arc<Self>, run: RunId, command: Command) {
+    fn send_to_driver_or_resume(self: &Arc<Self>, run: RunId, command: Command) {
         if let Some((slot, mut commands)) = self.slots.send_or_take_slot(run, command) {
             if self.context.shutdown.closing.is_cancelled() {
                 while let Ok(command) = commands.try_recv() {
@@ -324,7 +324,7 @@ impl Shared {
     /// Drives the run until it is over or waits for a person or a client.
     async fn drive_run(slot: DriverSlot, driver: &mut Driver) -> Result<DriveOutcome, DriveError> {
         loop {
-            match driver.drive_until_idle().await? {
+            match driver.drive_until_waiting_or_over().await? {
                 DriveOutcome::Waiting if slot.release_unless_commanded(driver.commands()) => {
                     return Ok(DriveOutcome::Waiting);
                 }

@@ -84,7 +84,7 @@ impl Default for Recovery {
 
 impl Recovery {
     /// Whether this run is not being resumed yet; from now on it is.
-    fn begin_recovery(&self, run: RunId) -> bool {
+    fn try_begin_recovery(&self, run: RunId) -> bool {
         self.coming.lock().unwrap_or_else(PoisonError::into_inner).insert(run)
     }
 
@@ -96,7 +96,7 @@ impl Recovery {
 impl Runtime {
     /// Resumes every run that was running when its driver ended, and returns how many there are. Each is resumed when
     /// its turn comes.
-    pub async fn recover_runs(&self) -> Result<usize, StoreError> {
+    pub async fn resume_interrupted_runs(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
         let running = shared.env().store.running_runs().await?;
         let at_work_elsewhere =
@@ -104,7 +104,7 @@ impl Runtime {
         let mut left_behind: Vec<RunRecord> = running
             .into_iter()
             .filter(|record| !at_work_elsewhere(record) && !shared.slots.is_taken(record.run))
-            .filter(|record| shared.recovery.begin_recovery(record.run))
+            .filter(|record| shared.recovery.try_begin_recovery(record.run))
             .collect();
         let is_first = !shared.recovery.begun.swap(true, Ordering::Relaxed);
         let reason = if is_first && shared.env().settings.stopped_cleanly {
@@ -179,7 +179,7 @@ impl Runtime {
     pub async fn sweep_once(&self) -> Result<(), StoreError> {
         let expired = self.expire_approvals().await;
         let silent = sweep_client_calls(&self.shared).await;
-        let left_behind = self.recover_runs().await;
+        let left_behind = self.resume_interrupted_runs().await;
         expired.and(silent).and(left_behind.map(drop))
     }
 
@@ -188,8 +188,10 @@ impl Runtime {
             let (reply, _answer) = oneshot::channel();
             let approval = held.id();
             let by = BY_TIME.to_owned();
-            self.shared
-                .send_to_driver(held.run, Command::Answer { approval, answer: Answer::Expire, by, reply });
+            self.shared.send_to_driver_or_resume(
+                held.run,
+                Command::Answer { approval, answer: Answer::Expire, by, reply },
+            );
         }
         Ok(())
     }

@@ -71,7 +71,7 @@ fn why_not_claimable(driven: &DrivenRun, call: &CallId) -> CommandError {
 
 impl Calls {
     /// Accepts a client's result. Hooks may take a while, so it runs like a call in flight.
-    pub(crate) async fn accept_client_result(
+    pub(crate) async fn handle_client_result(
         &mut self,
         driven: &DrivenRun,
         delivered: ClientResult,

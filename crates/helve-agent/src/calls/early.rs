@@ -28,7 +28,7 @@ pub(crate) struct BegunRead {
 
 impl Calls {
     /// Begins a call of the message that is being written in this attempt, if it only reads and the run lets it.
-    pub(crate) async fn start_early_read(
+    pub(crate) async fn start_early_read_if_allowed(
         &mut self,
         driven: &DrivenRun,
         (step, attempt): (u32, u32),

@@ -81,7 +81,7 @@ impl Calls {
     }
 
     /// Begins whatever is not begun yet, as far as the bound on parallel calls allows.
-    pub(crate) fn start_actions(&mut self, driven: &DrivenRun, actions: Vec<CallAction>) {
+    pub(crate) fn start_actions_within_limit(&mut self, driven: &DrivenRun, actions: Vec<CallAction>) {
         for action in actions {
             let call = action.call_id().clone();
             let full = self.in_flight.len() >= driven.shared.env.settings.parallel_calls_max;
@@ -108,7 +108,10 @@ impl Calls {
     }
 
     /// After a cancellation: every call that was begun comes to its recorded end.
-    pub(crate) async fn finish_in_flight(&mut self, driven: &mut DrivenRun) -> Result<(), DriveError> {
+    pub(crate) async fn wait_for_calls_in_flight(
+        &mut self,
+        driven: &mut DrivenRun,
+    ) -> Result<(), DriveError> {
         while let Some(result) = self.next_finished().await {
             result?;
         }

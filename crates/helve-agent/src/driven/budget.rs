@@ -17,7 +17,7 @@ pub(crate) enum Allowed {
 
 impl DrivenRun {
     /// Asks the budgets, and does as they say.
-    pub(crate) async fn check_budgets(&self, before: BudgetCheck) -> Result<Allowed, DriveError> {
+    pub(crate) async fn enforce_budgets(&self, before: BudgetCheck) -> Result<Allowed, DriveError> {
         let accounts = self.load_accounts().await?;
         let currency = &self.shared.env.settings.budgets.currency;
         let said = |binding: &str| self.run.consent_to_overspend(binding);

@@ -165,12 +165,12 @@ impl<'a> StreamCollector<'a> {
                 let event = match stream.poll_next_unpin(cx) {
                     Poll::Ready(Some(Ok(event))) => event,
                     Poll::Ready(Some(Err(error))) => {
-                        return Poll::Ready(self.end_stream(error).map(|()| None));
+                        return Poll::Ready(self.broken_unless_finished(error).map(|()| None));
                     }
                     Poll::Ready(None) => {
                         let message = "the model's answer broke off before its end";
                         let error = ModelError::new(ModelErrorKind::Broken, message);
-                        return Poll::Ready(self.end_stream(error).map(|()| None));
+                        return Poll::Ready(self.broken_unless_finished(error).map(|()| None));
                     }
                     Poll::Pending => {
                         return match self.written_calls.pop_front() {
@@ -189,7 +189,7 @@ impl<'a> StreamCollector<'a> {
     }
 
     /// Nothing more will come. A message that was complete stays so, whatever happened to its stream afterwards.
-    pub(crate) fn end_stream(&self, error: ModelError) -> Result<(), BrokenAnswer> {
+    pub(crate) fn broken_unless_finished(&self, error: ModelError) -> Result<(), BrokenAnswer> {
         if self.stopped.is_some() {
             return Ok(());
         }
@@ -315,7 +315,7 @@ impl CollectedParts {
                     self.discard_call(place, CallSource::Text(index));
                 }
             }
-            Piece::Text(text) if self.behind.is_some() => self.skip_text_after_calls(text),
+            Piece::Text(text) if self.behind.is_some() => self.drop_text_after_calls(text),
             Piece::Text(text) => self.write_text(place, PartKind::Text, text),
             Piece::Reasoning(text) => self.write_text(place, PartKind::Reasoning, text),
             Piece::CallStarted { index, name } => {
@@ -357,7 +357,7 @@ impl CollectedParts {
 
     /// What the model writes behind its calls is a guess: it is neither shown nor kept. Where it makes up a result,
     /// its message is over, since what follows is based on that.
-    fn skip_text_after_calls(&mut self, text: &str) {
+    fn drop_text_after_calls(&mut self, text: &str) {
         let Some(behind) = &mut self.behind else { return };
         behind.extend(text.chars().filter(|c| !c.is_whitespace()));
         self.made_up = self.results.iter().any(|result| behind.contains(&**result));

@@ -89,7 +89,7 @@ impl ModelStep<'_> {
         {
             return Ok(false);
         }
-        let compaction = Box::pin(self.execute_compaction_plan(plan, model, mode)).await?;
+        let compaction = Box::pin(self.make_compaction(plan, model, mode)).await?;
         let (run, model) = (self.driven().run.id(), model.name());
         let Some(compaction) = compaction else {
             if !self.driven().is_stopped() {
@@ -164,7 +164,7 @@ impl ModelStep<'_> {
     }
 
     /// What is put on record, if it makes the question shorter.
-    async fn execute_compaction_plan(
+    async fn make_compaction(
         &mut self,
         planned: CompactionPlan,
         model: &Arc<dyn Model>,

@@ -11,7 +11,7 @@ use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, N
 use helve_types::{ModelParams, Spent, StopReason, ToolChoice, Usage};
 
 use super::ModelStep;
-use super::cost::count_cost;
+use super::cost::compute_and_count_cost;
 use crate::compact::{SummaryCut, estimate_summary_tokens, prompt};
 use crate::drive::DriveError;
 use crate::transcript::PlacedTurn;
@@ -99,7 +99,7 @@ impl ModelStep<'_> {
             }
         };
         self.driver.wait_unless_stopped(async { _ = tokio::time::timeout(patience, writing).await }).await?;
-        let spent = count_cost(&self.driven().shared.models, &*writer, usage);
+        let spent = compute_and_count_cost(&self.driven().shared.models, &*writer, usage);
         Ok(SummaryResult { text, model: writer.name().to_owned(), spent })
     }
 }

@@ -323,7 +323,7 @@ async fn a_clients_tool_that_is_forbidden_by_now_is_not_shown_after_a_restart() 
     let deny = Rule { tool: Some("browser_*".into()), ..Rule::new(Action::Deny) };
     let next = lab.restarted_as(RuntimeSettings { rules: vec![deny], ..RuntimeSettings::default() });
     next.model.then(reply("say Without it."));
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut next.runtime.follow_run(started.run, 0)).await, "run.finished");
     let asked = next.model.asked();
     assert!(asked[0].contains("browser_js_eval") && !asked[1].contains("browser_js_eval"), "{asked:?}");
@@ -522,7 +522,7 @@ async fn wherever_the_server_dies_around_a_claim_one_client_has_the_call_and_one
             _ = bring(&dying, &call, &given.result_token, "42").await;
         }
         let lab = lab.restarted();
-        lab.runtime.recover_runs().await.unwrap();
+        lab.runtime.resume_interrupted_runs().await.unwrap();
         let token = match claim(&lab, &call, "tab").await {
             Ok(again) => {
                 assert!(first.as_ref().is_ok_and(|given| *given == again) || first.is_err(), "{label}");

@@ -337,7 +337,7 @@ async fn a_read_that_was_begun_early_and_not_recorded_is_made_again_after_a_cras
     lab.model.then(reply(r#"call look {"q": "x"}"#));
     lab.model.then(reply("say Found."));
     let next = lab.restarted();
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut next.runtime.follow_run(run, 1)).await, "run.finished");
     assert_eq!(calls_made(&lab).await, 2);
     assert!(!next.log(run).await.contains("discarded"));

@@ -163,7 +163,7 @@ async fn what_broken_tries_took_is_not_forgotten_when_the_server_stops() {
     shop.runtime.shut_down(std::time::Duration::ZERO).await;
 
     let next = shop.restarted([Reply::new().text("Hello.").done()]);
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut next.runtime.follow_run(started.run, 0)).await, "run.finished");
     let expected = spent(210, 7, 210 * 3_000 + 7 * 15_000);
     assert_eq!(next.store.run(Scope::Everyone, started.run).await.unwrap().spent, expected);
