@@ -19,7 +19,6 @@ use helve_types::{AgentDefinition, ToolDefinition};
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
