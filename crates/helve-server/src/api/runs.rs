@@ -1,4 +1,4 @@
-//! Runs: start, look, follow, stop, take up again.
+//! Runs: start, read, follow, stop, resume.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
