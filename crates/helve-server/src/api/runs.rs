@@ -224,7 +224,7 @@ pub(crate) async fn create_run(
         agent,
         model,
         variant,
-        params: params.to_model_params()?,
+        params: params.into_model_params()?,
         system: check_system_prompt(system)?,
         without_tools,
         client_tools: parse_client_tools(declared, registry)?,
