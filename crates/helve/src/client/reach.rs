@@ -134,8 +134,8 @@ impl Reach {
             // Who named its directory knows the server.
             Holder::Server(address) => Found::Server { address, is_known: config.data_is_named },
             Holder::Silent => Found::Silent,
-            Holder::NoHolder if config.data_is_named => Found::NoServer,
-            Holder::NoHolder => match answering(config).await {
+            Holder::Free if config.data_is_named => Found::NoServer,
+            Holder::Free => match answering(config).await {
                 Some(address) => Found::Server { address, is_known: false },
                 None => Found::NoServer,
             },
@@ -212,7 +212,7 @@ fn tell_directory(data: &Path, held: &Holder) {
             )
         }
         Holder::Silent => errln!("{}", tr!("using the data of a running server: {data}", data = data)),
-        Holder::NoHolder => {
+        Holder::Free => {
             errln!("{}", tr!("no server is running; using the data directory {data}", data = data))
         }
     }

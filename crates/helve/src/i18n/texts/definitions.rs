@@ -192,10 +192,7 @@ pub(in crate::i18n) const DEFINITIONS: Texts = &[
         "its effect stays {}, as it was chosen; the document says {}",
         "它的效果仍为 {}，这是人工选定的；文档中是 {}",
     ),
-    (
-        "its `auth` stays, since it was given a secret of its own",
-        "保留它的 `auth`，因为已为它单独设置了密钥",
-    ),
+    ("its `auth` stays, since it was given a secret of its own", "保留它的 `auth`，因为已为它单独设置了密钥"),
     ("no tool is made of {}", "不为 {} 生成工具"),
     ("no tool is made of", "不生成工具的操作："),
     (
