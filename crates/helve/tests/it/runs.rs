@@ -57,7 +57,7 @@ fn a_direct_call_is_listed_as_one() {
     let listed = home.done(&["runs", "list"]);
     assert!(listed.contains("  called from the command line  "), "{listed}");
     let story = home.done(&["runs", "show", listed.split(' ').next().unwrap()]);
-    assert!(story.contains("agent     called from the command line\n"), "{story}");
+    assert!(story.contains(" called from the command line\n"), "{story}");
     let served = home.serve(&[]);
     home.done(&["tools", "call", "calculator", r#"{"expression": "7 * 7"}"#]);
     let listed = home.done(&["runs", "list"]);
