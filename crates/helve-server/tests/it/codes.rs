@@ -72,7 +72,8 @@ fn codes_in_sources() -> Vec<(String, String)> {
         r#"(?:unknown_field\(|AccessError::\w+(?: \{[^}]*\})? => (?:\{\s*)?\(\s*|bad\(|StatusCode::\w+, )"([a-z_]+)""#,
     )
     .unwrap();
-    let of_runs = Regex::new(r#"(?s)(?:\.fail(?:ed|_after)?\(|fail(?:_run)?\(driver,|code: )\s*"([a-z_]+)""#).unwrap();
+    let of_runs =
+        Regex::new(r#"(?s)(?:\.fail(?:ed|_after)?\(|fail(?:_run)?\(driver,|code: )\s*"([a-z_]+)""#).unwrap();
     let of_models = Regex::new(r#"ModelErrorKind::\w+ => "([a-z_]+)""#).unwrap();
     let mut found = vec![];
     for (folder, patterns) in [
