@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use helve_tool::{Catalogue, ImportOptions, ListedTool};
-use helve_types::World;
+use helve_types::{Notice, World};
 use serde_json::{Value, json};
 
 use self::call::CallArgs;
@@ -210,6 +210,11 @@ fn show(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// JSON is the same in every language.
+fn english(notices: &[Notice]) -> Vec<String> {
+    notices.iter().map(Notice::english).collect()
+}
+
 /// What a tool is, and what is known of it besides.
 fn described(tool: &ListedTool) -> Value {
     let mut shown = match (&tool.row, &tool.registered) {
@@ -238,11 +243,11 @@ fn described(tool: &ListedTool) -> Value {
             "origin": offer.origin,
             "hash": offer.definition.hash(),
             "changes": tool.changes(),
-            "warnings": tool.offer_warnings,
+            "warnings": english(&tool.offer_warnings),
         });
     }
     if !tool.warnings.is_empty() {
-        shown["warnings"] = json!(tool.warnings);
+        shown["warnings"] = json!(english(&tool.warnings));
     }
     shown
 }

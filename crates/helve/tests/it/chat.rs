@@ -82,6 +82,7 @@ fn where_the_input_has_ended_a_question_ends_the_chat_and_its_run_goes_on_when_i
         assert_eq!(output.status.code(), Some(3), "{more:?}: {}", err(&output));
         let told = format!("{}{}", out(&output), err(&output));
         assert!(told.contains("the run is kept, and goes on when the question is answered"), "{told}");
+        assert_eq!(told.matches("answer with `").count(), 1, "{told}");
         let (_, how) = told.split_once("answer with `").unwrap();
         let (command, _) = how.split_once(" …`").unwrap();
         assert_eq!(home.notes(), "");

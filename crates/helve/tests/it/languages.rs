@@ -134,7 +134,9 @@ fn what_is_wrong_with_a_tool_is_told_in_the_language_of_the_environment() {
     let (_, found, _) = said(&["doctor"], &chinese);
     assert!(found.contains("工具 `count` 无法使用：`description`：没有填写"), "{found}");
     let (code, _, told) = said(&["tools", "call", "calculator", "{"], &chinese);
-    assert!(code == Some(1) && told.contains("参数"), "{told}");
+    assert!(code == Some(1) && told.contains("参数不是 JSON：对象没有结束（第 1 行第 1 列）"), "{told}");
+    let (code, _, told) = said(&["tools", "call", "count"], &chinese);
+    assert!(code == Some(1) && told.contains("工具 `count` 无法使用：`description`：没有填写"), "{told}");
 }
 
 #[test]

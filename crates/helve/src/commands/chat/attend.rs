@@ -102,6 +102,8 @@ impl Chat {
                             self.unheard.extend(Some(said).filter(|said| !said.trim().is_empty()));
                             None
                         }
+                        // The questions were shown when they were asked.
+                        Input::End if !self.interactive => None,
                         input => self.handle_input(run, input, &mut questions).await?,
                     };
                     if left.is_some() {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use anyhow::{bail, ensure};
+use anyhow::bail;
 use clap::Args;
 use helve_runtime::CallOptions;
 use helve_tool::{Outcome, Progress, Unknown};
@@ -15,8 +15,8 @@ use super::unknown_tool;
 use crate::assemble::{Assembly, Hold, assemble};
 use crate::client::{Client, Reach, line, segment, text};
 use crate::commands::approvals::answer::read;
-use crate::commands::notice::{definition_words, failure_words};
-use crate::i18n::{Language, language, tr, words};
+use crate::commands::notice::{definition_words, failure_words, problem_words};
+use crate::i18n::{Language, language, tr};
 use crate::output::outln;
 
 /// The user whose call it is where none is named.
@@ -61,10 +61,8 @@ pub(super) async fn call(reach: &Reach, given: CallArgs) -> anyhow::Result<ExitC
 
 /// Has the server make the call: with its keys and its tools, and by the rules for its user.
 async fn call_there(client: &Client, given: CallArgs) -> anyhow::Result<ExitCode> {
-    let arguments = read(&given.arguments)?;
-    let arguments: Value = serde_json::from_str(&arguments)
-        .map_err(|error| anyhow::anyhow!(tr!("the arguments are not JSON: {why}", why = words(&error))))?;
-    let mut body = json!({"arguments": arguments});
+    // It was read as an object.
+    let mut body = json!({"arguments": serde_json::from_str::<Value>(&read(&given.arguments)?)?});
     if let Some(user) = &given.user {
         body["user"] = json!(user);
     }
@@ -103,7 +101,12 @@ pub(super) async fn call_here(assembly: &Assembly, given: CallArgs) -> anyhow::R
     let catalogue = assembly.runtime.catalogue();
     let name = catalogue.resolve_name(&given.name);
     let all = catalogue.list();
-    ensure!(catalogue.get(&name).is_some(), unknown_tool(&name, all.iter().map(|tool| tool.name())));
+    let Some(tool) = catalogue.get(&name) else {
+        bail!(unknown_tool(&name, all.iter().map(|tool| tool.name())));
+    };
+    if let Some(problem) = &tool.problem {
+        bail!(tr!("tool `{name}` cannot be used: {problem}", name = name, problem = problem_words(problem)));
+    }
     let arguments = read(&given.arguments)?;
     let user = UserId::parse(given.user.as_deref().unwrap_or(USER))?;
     let progress = Progress::new(|piece| {

@@ -10,7 +10,6 @@ pub(super) const TEXTS: Texts = &[
     ("{count} message(s) after it were not sent", "后面的 {count} 条消息没有发送"),
     ("called from the command line", "由命令行直接调用"),
     ("called directly", "直接调用"),
-    ("the arguments are not JSON: {why}", "参数不是 JSON：{why}"),
     ("the tool `{name}`: {why}", "工具 `{name}`：{why}"),
     ("this command has no option {option}", "这个命令没有 {option} 选项"),
     (
