@@ -5,7 +5,7 @@
 //! gap, a piece of a part that was not begun on this connection, live text that the finished text contradicts.
 
 use helve_types::{
-    Answer, ApprovalKind, CallId, CallState, EventBody, Fact, Live, PartId, PartKind, RunState,
+    Answer, CallId, CallState, EventBody, Fact, Live, PartId, PartKind, RunState,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -176,7 +176,7 @@ impl View {
                 self.end(call, CallState::of_refusal(failure.kind), &failure.message)
             }
             Fact::ToolUnknown { call, because, .. } => self.end(call, CallState::Unknown, because),
-            Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Permission => {
+            Fact::ApprovalAsked(question) if question.kind().holds_call() => {
                 _ = question.call_id().map(|call| self.change(call, CallState::Asked, ""));
             }
             Fact::ApprovalAnswered { call: Some(call), answer: Answer::Approve { .. }, .. } => {

@@ -17,6 +17,7 @@ use helve_types::{AgentDefinition, ToolDefinition};
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
+use helve_tool::REPLY_BYTES_MAX;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -29,8 +30,8 @@ use crate::routes::{Input, Operation};
 /// Lists the request fields that were ignored, on routes that tolerate unknown fields.
 const UNKNOWN_HEADER: HeaderName = HeaderName::from_static("x-helve-unknown-fields");
 
-/// A form has a decision and a reason.
-const FORM_BYTES_MAX: usize = 32 << 10;
+/// A form has a decision with a reason, or a whole reply, of which each byte may be written as three.
+const FORM_BYTES_MAX: usize = 3 * REPLY_BYTES_MAX + (32 << 10);
 
 /// A JSON body of a route of ours: it has no field that the route does not know.
 pub(crate) struct Json<T> {
@@ -346,8 +347,8 @@ fn is_of_library(reason: &str) -> bool {
         .any(|words| reason.starts_with(words))
 }
 
-/// The form of a page, as browsers send it; or the status that says what is wrong with it.
-pub(crate) async fn read_form<T: DeserializeOwned>(app: &App, request: Request) -> Result<T, StatusCode> {
+/// The fields of a page's form, as browsers send them, in their order; or the status that says what is wrong with it.
+pub(crate) async fn read_form(app: &App, request: Request) -> Result<Vec<(String, String)>, StatusCode> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
@@ -357,10 +358,35 @@ pub(crate) async fn read_form<T: DeserializeOwned>(app: &App, request: Request) 
     let body = tokio::time::timeout(app.limits.body_time, body).await;
     let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
     let bytes = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?.to_bytes();
-    // A form is written as what stands behind a `?` is.
-    let written = format!("/?{}", String::from_utf8_lossy(&bytes)).parse().ok();
-    let read = written.and_then(|uri| axum::extract::Query::try_from_uri(&uri).ok());
-    read.map(|axum::extract::Query(value)| value).ok_or(StatusCode::BAD_REQUEST)
+    Ok(form_fields(&bytes))
+}
+
+/// The fields of a form that is written as what stands behind a `?` is.
+fn form_fields(bytes: &[u8]) -> Vec<(String, String)> {
+    let pairs = bytes.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let equals = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
+            (decode(&pair[..equals]), decode(pair.get(equals + 1..).unwrap_or_default()))
+        })
+        .collect()
+}
+
+fn decode(written: &[u8]) -> String {
+    let hex = |at: usize| char::from(*written.get(at)?).to_digit(16);
+    let mut bytes = Vec::with_capacity(written.len());
+    let mut at = 0;
+    while let Some(byte) = written.get(at) {
+        let escaped = (*byte == b'%').then(|| hex(at + 1).zip(hex(at + 2))).flatten();
+        let (decoded, length) = match (byte, escaped) {
+            (_, Some((high, low))) => (u8::try_from(high * 16 + low).unwrap_or_default(), 3),
+            (b'+', None) => (b' ', 1),
+            (plain, None) => (*plain, 1),
+        };
+        bytes.push(decoded);
+        at += length;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn media_type(kind: &str) -> String {

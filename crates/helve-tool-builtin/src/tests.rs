@@ -67,6 +67,7 @@ fn the_tools_are_these() {
         ("update_plan", Effect::Idempotent),
         ("get_plan", Effect::Read),
         ("list_plans", Effect::Read),
+        ("ask_user", Effect::Read),
     ];
     assert_eq!(names, expected);
 }

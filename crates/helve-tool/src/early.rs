@@ -16,7 +16,7 @@ use crate::check::check;
 use crate::gate::{Candidate, admit, judge};
 use crate::outcome::Stop;
 use crate::permit::Permit;
-use crate::{CallContext, Pipeline, Progress};
+use crate::{CallContext, Pipeline, Progress, Request, Tool};
 
 /// What a call has to do with early reading.
 #[derive(Debug, Clone, Default)]
@@ -125,6 +125,12 @@ impl Pipeline {
         }
         let arguments =
             check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, &call.arguments).await.ok()?;
+        let asks_person = |tool: &Arc<dyn Tool>| {
+            tool.question(Request { arguments: &arguments.value }).is_some()
+        };
+        if tool.tool.as_ref().is_some_and(asks_person) {
+            return None;
+        }
         let candidate = Candidate { tool: tool.clone(), arguments, changed: false };
         let judgement = judge(self.rules(), &candidate, cx);
         if judgement.verdict != Verdict::Allow {

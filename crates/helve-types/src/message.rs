@@ -384,7 +384,9 @@ fn told_of_outcome(answer: &Answer) -> Option<&'static str> {
         | Answer::Outcome { answer: OutcomeAnswer::RunAgain }
         | Answer::Approve { .. }
         | Answer::Reject { .. }
-        | Answer::Respond { .. } => None,
+        | Answer::Respond { .. }
+        | Answer::Reply { .. }
+        | Answer::Decline { .. } => None,
     }
 }
 

@@ -154,7 +154,9 @@ impl Call {
                 CallData::Unknown { unknown: Box::new(unknown), arguments }
             }
             (Fact::ApprovalAsked(question), before) => match question.kind() {
-                ApprovalKind::Permission => CallData::Asked(Box::new(question.clone())),
+                ApprovalKind::Permission | ApprovalKind::User => {
+                    CallData::Asked(Box::new(question.clone()))
+                }
                 ApprovalKind::Outcome => CallData::AskedOutcome(Box::new(question.clone())),
                 ApprovalKind::Budget => before,
             },
@@ -228,7 +230,7 @@ impl Call {
                 grant: Some(consent.grant()),
                 before: None,
             }),
-            CallData::Answered { question, answer } => Some(match settled_by(answer) {
+            CallData::Answered { question, answer } => Some(match settled_by(question.kind(), answer) {
                 Some(outcome) => CallAction::Settle { call: self.call.id.clone(), outcome },
                 None => CallAction::Execute {
                     call: asked_with(question),

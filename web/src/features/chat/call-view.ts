@@ -13,6 +13,11 @@ export function shownState({ call, isOver }: CallPlace): ShownState {
   return isOver && isPending(call) ? 'stopped' : call.state;
 }
 
+/** Whether it puts a question of the model's to the person. */
+export function asksPerson({ approval }: Call): boolean {
+  return approval?.question.kind === 'user';
+}
+
 /** A line by which a person recognises the call. */
 export function summaryOf(call: Call, translate: (message: Notice) => string | null): string {
   const reported = call.progress.trimEnd().split('\n').at(-1);

@@ -1,6 +1,6 @@
 //! What is written on results, and who is asked before private data can leave.
 
-use helve_types::{Answer, FailureKind, Flow, Labels, Language, Origin, Taint};
+use helve_types::{Answer, ApprovalKind, FailureKind, Flow, Labels, Language, Origin, Taint};
 
 use super::*;
 use crate::{ClientReport, Grant, Trust, settled_by};
@@ -107,7 +107,7 @@ async fn a_clients_result_is_a_strangers_word_and_a_persons_is_not() {
     assert_eq!(labels_of(bring(Ok(lies)).await), Flow::of_client().labels("client"));
     let failed = Failure::new(FailureKind::Failed, "the page threw");
     assert!(labels_of(bring(Err(failed)).await).untrusted);
-    let said = settled_by(&Answer::Respond { text: "42".into() }).unwrap();
+    let said = settled_by(ApprovalKind::Permission, &Answer::Respond { text: "42".into() }).unwrap();
     assert_eq!(labels_of(said), Labels::of_person());
 }
 
