@@ -4,9 +4,7 @@
 //! must agree (I11). Whatever a reader should never see is kept as a fault: a number that comes twice or leaves a
 //! gap, a piece of a part that was not begun on this connection, live text that the finished text contradicts.
 
-use helve_types::{
-    Answer, CallId, CallState, EventBody, Fact, Live, PartId, PartKind, RunState,
-};
+use helve_types::{Answer, CallId, CallState, EventBody, Fact, Live, PartId, PartKind, RunState};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {

@@ -12,12 +12,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::Page;
+use helve_tool::REPLY_BYTES_MAX;
 use helve_tool::{DefinitionError, JsonBounds, rows_of_text};
 use helve_types::{AgentDefinition, ToolDefinition};
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
-use helve_tool::REPLY_BYTES_MAX;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -30,8 +30,10 @@ use crate::routes::{Input, Operation};
 /// Lists the request fields that were ignored, on routes that tolerate unknown fields.
 const UNKNOWN_HEADER: HeaderName = HeaderName::from_static("x-helve-unknown-fields");
 
-/// A form has a decision with a reason, or a whole reply, of which each byte may be written as three.
-const FORM_BYTES_MAX: usize = 3 * REPLY_BYTES_MAX + (32 << 10);
+/// A form has a decision and a reason.
+const FORM_BYTES_MAX: usize = 32 << 10;
+/// One that holds a reply has that too, of which each byte may be written as three.
+const REPLY_FORM_BYTES_MAX: usize = FORM_BYTES_MAX + 3 * REPLY_BYTES_MAX;
 
 /// A JSON body of a route of ours: it has no field that the route does not know.
 pub(crate) struct Json<T> {
@@ -348,13 +350,18 @@ fn is_of_library(reason: &str) -> bool {
 }
 
 /// The fields of a page's form, as browsers send them, in their order; or the status that says what is wrong with it.
-pub(crate) async fn read_form(app: &App, request: Request) -> Result<Vec<(String, String)>, StatusCode> {
+pub(crate) async fn read_form(
+    app: &App,
+    request: Request,
+    has_reply: bool,
+) -> Result<Vec<(String, String)>, StatusCode> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
-    let body = Limited::new(request.into_body(), FORM_BYTES_MAX).collect();
+    let bytes_max = if has_reply { REPLY_FORM_BYTES_MAX } else { FORM_BYTES_MAX };
+    let body = Limited::new(request.into_body(), bytes_max).collect();
     let body = tokio::time::timeout(app.limits.body_time, body).await;
     let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
     let bytes = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?.to_bytes();

@@ -125,9 +125,8 @@ impl Pipeline {
         }
         let arguments =
             check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, &call.arguments).await.ok()?;
-        let asks_person = |tool: &Arc<dyn Tool>| {
-            tool.question(Request { arguments: &arguments.value }).is_some()
-        };
+        let asks_person =
+            |tool: &Arc<dyn Tool>| tool.question(Request { arguments: &arguments.value }).is_some();
         if tool.tool.as_ref().is_some_and(asks_person) {
             return None;
         }

@@ -78,6 +78,6 @@ pub use toolbox::Toolbox;
 pub use trust::Trust;
 pub use user_question::{
     DECLINE_CHARS_MAX, FIELD_OPTIONS_MAX, FIELDS_MAX, FieldProblem, OPTION_CHARS_MAX, OPTIONS_MAX,
-    QUESTION_CHARS_MAX, REPLY_BYTES_MAX, SCHEMA_BYTES_MAX as FORM_SCHEMA_BYTES_MAX, TEXT_CHARS_MAX, TypedValue,
-    WrittenQuestion, check_reply, read_question, read_typed, reply_notice,
+    QUESTION_CHARS_MAX, REPLY_BYTES_MAX, SCHEMA_BYTES_MAX as FORM_SCHEMA_BYTES_MAX, TEXT_CHARS_MAX,
+    TypedValue, WrittenQuestion, check_reply, read_question, read_typed, reply_notice,
 };

@@ -57,7 +57,9 @@ pub fn read_question(written: WrittenQuestion<'_>) -> Result<UserQuestion, Strin
             return Err("there are `options` and a `form`; a question has one of them, or neither".into());
         }
         (None, _) if several => {
-            return Err("`several` is about `options`, and there are none; leave it out or name options".into());
+            return Err(
+                "`several` is about `options`, and there are none; leave it out or name options".into()
+            );
         }
         (Some(options), None) => choice(options, several)?,
         (None, Some(schema)) => form::read_form(schema)?,
@@ -101,8 +103,7 @@ fn check_options(whose: &str, options: &[FormOption]) -> Result<(), String> {
                 ));
             }
         }
-        let is_same =
-            |before: &FormOption| before.value == option.value || before.label() == option.label();
+        let is_same = |before: &FormOption| before.value == option.value || before.label() == option.label();
         if options[..at].iter().any(is_same) {
             return Err(format!("{whose}: option {} is there twice", at + 1));
         }

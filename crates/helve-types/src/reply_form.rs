@@ -43,11 +43,7 @@ pub enum ReplyForm {
     /// One of these options: its value.
     Choice { options: Vec<FormOption> },
     /// Several of these options: a list of their values.
-    Choices {
-        options: Vec<FormOption>,
-        min_items: u32,
-        max_items: u32,
-    },
+    Choices { options: Vec<FormOption>, min_items: u32, max_items: u32 },
     /// A form: an object with a member for each field that is filled in.
     Fields { fields: Vec<FormField> },
 }

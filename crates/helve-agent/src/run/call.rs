@@ -154,9 +154,7 @@ impl Call {
                 CallData::Unknown { unknown: Box::new(unknown), arguments }
             }
             (Fact::ApprovalAsked(question), before) => match question.kind() {
-                ApprovalKind::Permission | ApprovalKind::User => {
-                    CallData::Asked(Box::new(question.clone()))
-                }
+                ApprovalKind::Permission | ApprovalKind::User => CallData::Asked(Box::new(question.clone())),
                 ApprovalKind::Outcome => CallData::AskedOutcome(Box::new(question.clone())),
                 ApprovalKind::Budget => before,
             },

@@ -74,11 +74,7 @@ fn last_message<'a>(conversation: &'a Conversation<'_>) -> &'a str {
         .unwrap_or_default()
 }
 
-fn call(
-    intent: &Intent,
-    conversation: &Conversation<'_>,
-    language: Language,
-) -> Option<(String, Value)> {
+fn call(intent: &Intent, conversation: &Conversation<'_>, language: Language) -> Option<(String, Value)> {
     let (tool, arguments) = match intent {
         Intent::Calculate(expression) => ("calculator", json!({"expression": expression})),
         Intent::Time(zone) => ("time", json!({"zone": zone})),
@@ -94,7 +90,9 @@ fn call(
 /// A question that shows one way of asking.
 fn question(asked: Asked, language: Language) -> Value {
     match (asked, language) {
-        (Asked::Words, Language::English) => json!({"question": "What would you like me to remember you by?"}),
+        (Asked::Words, Language::English) => {
+            json!({"question": "What would you like me to remember you by?"})
+        }
         (Asked::Words, Language::Chinese) => json!({"question": "我该怎么称呼你？"}),
         (Asked::Option, Language::English) => json!({
             "question": "Which colour do you like best?",
@@ -140,7 +138,8 @@ fn trip_form(question: &str, titles: [&str; 5], ways: [&str; 3]) -> Value {
                 "way": {"type": "string", "enum": ways, "title": way},
                 "more": {"type": "string", "multiline": true, "title": more}
             },
-            "required": ["place", "day", "people"]
+            "required": ["place", "day", "people"],
+            "propertyOrdering": ["place", "day", "people", "way", "more"]
         }
     })
 }
@@ -250,7 +249,9 @@ fn argument_of(conversation: &Conversation<'_>, id: &str) -> String {
 fn line(tool: &str, input: &str, result: &str, is_error: bool, language: Language) -> String {
     let first = result.lines().next().unwrap_or_default();
     match (tool, is_error, language) {
-        ("ask_user", true, Language::English) => format!("Then I go on without the answer. Helve told me: {result}"),
+        ("ask_user", true, Language::English) => {
+            format!("Then I go on without the answer. Helve told me: {result}")
+        }
         ("ask_user", true, Language::Chinese) => format!("好的，那我就不问了。Helve 告诉我：{result}"),
         ("ask_user", false, Language::English) => format!("I asked: {input} Your answer: **{first}**"),
         ("ask_user", false, Language::Chinese) => format!("我问的是：{input}你的答复：**{first}**"),

@@ -239,7 +239,8 @@ async fn answer_by_link(
     if !is_from_our_page(&headers) {
         return message_page(&frame, StatusCode::FORBIDDEN, frame.words.not_from_here);
     }
-    let said = match read_form(&app, request).await {
+    let has_reply = held.question.kind() == ApprovalKind::User;
+    let said = match read_form(&app, request, has_reply).await {
         Ok(fields) => AnswerForm::read(fields),
         Err(status) => return message_page(&frame, status, frame.words.not_understood),
     };

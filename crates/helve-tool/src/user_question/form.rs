@@ -37,7 +37,9 @@ pub(super) fn read_form(schema: &Value) -> Result<ReplyForm, String> {
         return Err(format!("`form` is larger than {SCHEMA_BYTES_MAX} bytes; ask for less"));
     }
     let Some(members) = schema.as_object().filter(|members| is_object(members)) else {
-        return Err(r#"`form` must be a JSON Schema of an object: {"type": "object", "properties": {…}}"#.into());
+        return Err(
+            r#"`form` must be a JSON Schema of an object: {"type": "object", "properties": {…}}"#.into()
+        );
     };
     let mut reader = Reader { fields: 0 };
     Ok(ReplyForm::Fields { fields: reader.read_fields(members, "", true)? })
@@ -168,9 +170,7 @@ impl Reader {
                 check_keywords(schema, path, &[FIELD_KEYWORDS, LIST_KEYWORDS])?;
                 read_list_form(schema, &place)
             }
-            "object" if may_group => {
-                Ok(ReplyForm::Fields { fields: self.read_fields(schema, path, false)? })
-            }
+            "object" if may_group => Ok(ReplyForm::Fields { fields: self.read_fields(schema, path, false)? }),
             "object" => Err(format!("{place} is an object in an object; a form has one level of groups")),
             _ => Err(format!("{place}: the type `{kind}` cannot be asked for; {SUPPORTED}")),
         }
@@ -265,13 +265,8 @@ fn read_list_form(schema: &Members, place: &str) -> Result<ReplyForm, String> {
 }
 
 /// The options that a schema lists: plain ones, or ones with a title each.
-fn read_options(
-    schema: &Members,
-    keywords: &[&str],
-    place: &str,
-) -> Result<Option<Vec<FormOption>>, String> {
-    let Some((keyword, listed)) =
-        keywords.iter().find_map(|keyword| Some((keyword, schema.get(*keyword)?)))
+fn read_options(schema: &Members, keywords: &[&str], place: &str) -> Result<Option<Vec<FormOption>>, String> {
+    let Some((keyword, listed)) = keywords.iter().find_map(|keyword| Some((keyword, schema.get(*keyword)?)))
     else {
         return Ok(None);
     };

@@ -44,7 +44,6 @@ pub fn check_reply(form: &ReplyForm, value: &Value) -> Result<(), Vec<FieldProbl
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-
 /// All problems as one notice.
 pub fn reply_notice(problems: &[FieldProblem]) -> Notice {
     let mut notices: Vec<Notice> =
@@ -61,8 +60,7 @@ fn check_fields(fields: &[FormField], value: &Value, path: &str, problems: &mut 
         problems.push(FieldProblem { field: path.to_owned(), notice: Notice::misfit_reply(problem) });
         return;
     };
-    let place =
-        |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let place = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     for field in fields {
         let place = place(&field.name);
         let label = field.label();
@@ -111,9 +109,7 @@ fn check_value(form: &ReplyForm, value: &Value) -> Result<(), Notice> {
             let number = number.ok_or_else(|| wrong_type(expected))?;
             check_bounds(number, *whole, minimum.as_ref(), maximum.as_ref())
         }
-        ReplyForm::Boolean => {
-            value.as_bool().map(drop).ok_or_else(|| wrong_type(Notice::type_boolean()))
-        }
+        ReplyForm::Boolean => value.as_bool().map(drop).ok_or_else(|| wrong_type(Notice::type_boolean())),
         ReplyForm::Choice { options } => {
             let chosen = value.as_str().ok_or_else(|| listed(options))?;
             if is_option(options, chosen) { Ok(()) } else { Err(listed(options)) }
@@ -195,11 +191,9 @@ fn has_format(text: &str, format: TextFormat) -> bool {
         TextFormat::Uri => is_uri(text),
         TextFormat::Date => is_date(text),
         TextFormat::Time => is_time(text),
-        TextFormat::DateTime => {
-            text.split_once(['T', ' ']).is_some_and(|(date, time)| {
-                is_date(date) && is_time(without_offset(time))
-            })
-        }
+        TextFormat::DateTime => text
+            .split_once(['T', ' '])
+            .is_some_and(|(date, time)| is_date(date) && is_time(without_offset(time))),
     }
 }
 

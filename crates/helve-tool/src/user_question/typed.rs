@@ -117,10 +117,6 @@ fn read_option(options: &[FormOption], text: &str) -> String {
     };
     let by_text = |option: &&FormOption| option.value == text || option.label() == text;
     let by_case = |option: &&FormOption| option.label().to_lowercase() == text.to_lowercase();
-    let found = options
-        .iter()
-        .find(by_text)
-        .or_else(|| options.iter().find(by_case))
-        .or_else(by_number);
+    let found = options.iter().find(by_text).or_else(|| options.iter().find(by_case)).or_else(by_number);
     found.map_or_else(|| text.to_owned(), |option| option.value.clone())
 }

@@ -24,6 +24,7 @@ mod on_postgres;
 mod outside;
 mod people;
 mod prompt_size;
+mod questions;
 mod rates;
 #[cfg(target_os = "linux")]
 mod readers;

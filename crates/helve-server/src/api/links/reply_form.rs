@@ -93,7 +93,10 @@ impl FormWriter<'_> {
             }
             match &field.form {
                 ReplyForm::Fields { fields } => {
-                    append(self.body, format_args!("<fieldset><legend>{label}</legend>\n<div class=\"group\">\n"));
+                    append(
+                        self.body,
+                        format_args!("<fieldset><legend>{label}</legend>\n<div class=\"group\">\n"),
+                    );
                     self.add_hint(field);
                     self.add_problems(&place);
                     self.add_fields(fields, &place);
@@ -118,10 +121,8 @@ impl FormWriter<'_> {
         let must = if required { " required" } else { "" };
         let given = self.given(place, field);
         let value = given.first().cloned().unwrap_or_default();
-        let is_set = matches!(
-            form,
-            ReplyForm::Choice { .. } | ReplyForm::Choices { .. } | ReplyForm::Boolean
-        );
+        let is_set =
+            matches!(form, ReplyForm::Choice { .. } | ReplyForm::Choices { .. } | ReplyForm::Boolean);
         let (begin, end) = if is_set {
             (format!("<fieldset><legend>{label}</legend>\n"), "</fieldset>\n")
         } else {
@@ -162,10 +163,8 @@ impl FormWriter<'_> {
             }
             ReplyForm::Boolean => {
                 let words = &self.words.form;
-                let option = |value: &str, title: &str| FormOption {
-                    value: value.into(),
-                    title: Some(title.into()),
-                };
+                let option =
+                    |value: &str, title: &str| FormOption { value: value.into(), title: Some(title.into()) };
                 let options = [option("true", words.yes), option("false", words.no)];
                 self.add_options("radio", &name, must, &options, &given);
                 self.add_nothing(&name, required, &given);

@@ -230,10 +230,8 @@ pub(crate) fn read_words(form: &ReplyForm, given: &[String]) -> anyhow::Result<V
             read_typed(form, &typed)
         }
         (ReplyForm::Choices { .. }, given) => {
-            let typed: Vec<_> = given
-                .iter()
-                .map(|text| TypedValue { field: String::new(), text: text.clone() })
-                .collect();
+            let typed: Vec<_> =
+                given.iter().map(|text| TypedValue { field: String::new(), text: text.clone() }).collect();
             read_typed(form, &typed)
         }
         (form, given) => read_typed(form, &[TypedValue { field: String::new(), text: given.join(" ") }]),

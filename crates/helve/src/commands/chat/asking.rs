@@ -5,9 +5,7 @@ use helve_types::{Answer, ApprovalKind, OutcomeAnswer, Question, ReplyForm};
 use serde_json::Value;
 
 use crate::commands::approvals::answer::{AlwaysWithin, object};
-use crate::commands::approvals::reply::{
-    self, field_prompt, read_field, read_form, read_only, typed_fields,
-};
+use crate::commands::approvals::reply::{self, field_prompt, read_field, read_form, read_only, typed_fields};
 use crate::i18n::tr;
 
 /// What of a question decides how it can be answered.

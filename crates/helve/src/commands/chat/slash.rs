@@ -17,7 +17,8 @@ A line that is typed during a run reaches the model before its next step.
 }
 
 /// As the Tab key offers them.
-pub(super) const COMMANDS: &[&str] = &["/agent", "/decline", "/help", "/model", "/new", "/quit", "/stop", "/tools"];
+pub(super) const COMMANDS: &[&str] =
+    &["/agent", "/decline", "/help", "/model", "/new", "/quit", "/stop", "/tools"];
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Slash {
