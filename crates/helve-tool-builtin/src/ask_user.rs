@@ -27,8 +27,8 @@ struct Arguments {
     options: Option<Vec<String>>,
     /// Whether the user may choose several of the options; one if left out.
     several: Option<bool>,
-    /// A form, as a JSON Schema of an object, in place of `options`. Fields are shown in the order of `propertyOrdering`, or
-    /// else of `required`. Types: string (with enum, format email, uri, date, time or date-time, minLength, maxLength, multiline), number and
+    /// A form, as a JSON Schema of an object, in place of `options`. Fields are shown in the order of `required`. Types:
+    /// string (with enum, format email, uri, date, time or date-time, minLength, maxLength, multiline), number and
     /// integer (with minimum, maximum), boolean, array of strings with an enum, one level of object. Each may have
     /// title, description and default.
     form: Option<Map<String, Value>>,

@@ -398,7 +398,7 @@ fn the_schemas_are_small_and_have_no_references() {
           "properties": {
             "form": {
               "additionalProperties": true,
-              "description": "A form, as a JSON Schema of an object, in place of `options`. Its fields are shown in the order of `required`. Types:\nstring (with enum, format email, uri, date, time or date-time, minLength, maxLength, multiline), number and\ninteger (with minimum, maximum), boolean, array of strings with an enum, one level of object. Each may have\ntitle, description and default.",
+              "description": "A form, as a JSON Schema of an object, in place of `options`. Fields are shown in the order of `required`. Types:\nstring (with enum, format email, uri, date, time or date-time, minLength, maxLength, multiline), number and\ninteger (with minimum, maximum), boolean, array of strings with an enum, one level of object. Each may have\ntitle, description and default.",
               "type": "object"
             },
             "options": {

@@ -33,7 +33,7 @@ function Fields({ fields, path, ...shared }: Shared & { fields: readonly FormFie
         return (
           <fieldset key={place} className={styles.group}>
             <legend className={styles.label}>
-              <Label label={label} isRequired={required ?? false} />
+              <Label label={label} isOurs={false} isRequired={required ?? false} />
             </legend>
             {description && <Hint text={description} />}
             <Problem problem={shared.problems.get(place)} />
@@ -83,7 +83,7 @@ function Field({ form, place, label, description = null, isRequired, draft, prob
     return (
       <fieldset className={styles.field} {...about}>
         <legend className={styles.label}>
-          <Label label={label} isRequired={isRequired} />
+          <Label label={label} isOurs={place === ''} isRequired={isRequired} />
         </legend>
         <div className={styles.options}>
           {options.map((option) => (
@@ -94,7 +94,7 @@ function Field({ form, place, label, description = null, isRequired, draft, prob
                 checked={chosen.includes(option.value)}
                 onChange={() => choose(option.value)}
               />
-              <span>
+              <span data-written-by={isWordOfPage(form, option) ? undefined : 'model'}>
                 <VisibleText text={option.title ?? option.value} />
               </span>
             </label>
@@ -108,7 +108,7 @@ function Field({ form, place, label, description = null, isRequired, draft, prob
   return (
     <div className={styles.field}>
       <label className={styles.label} htmlFor={id}>
-        <Label label={label} isRequired={isRequired} />
+        <Label label={label} isOurs={place === ''} isRequired={isRequired} />
       </label>
       {isLong ? (
         <textarea
@@ -132,6 +132,11 @@ function Field({ form, place, label, description = null, isRequired, draft, prob
       {below}
     </div>
   );
+}
+
+/** Whether the page says it, and not the model. */
+function isWordOfPage(form: ReplyForm, { value }: FormOption): boolean {
+  return form.type === 'boolean' || value === '';
 }
 
 /** Choices that need not be made can be taken back. */
@@ -160,11 +165,13 @@ function inputType(form: ReplyForm): string {
   return form.type === 'text' && form.format ? INPUT_TYPES[form.format] : 'text';
 }
 
-function Label({ label, isRequired }: { label: string; isRequired: boolean }): ReactNode {
+function Label({ label, isOurs, isRequired }: { label: string; isOurs: boolean; isRequired: boolean }): ReactNode {
   const { t } = useI18n();
   return (
     <>
-      <VisibleText text={label} />
+      <span data-written-by={isOurs ? undefined : 'model'}>
+        <VisibleText text={label} />
+      </span>
       {!isRequired && <span className={styles.optional}> {t.approvals.question.optional}</span>}
     </>
   );
