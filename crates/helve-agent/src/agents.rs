@@ -105,7 +105,7 @@ impl RunTools {
     }
 
     /// The server's tools of the run, with their versions.
-    pub fn pinned(&self) -> Vec<PinnedTool> {
+    pub fn pinned_tools(&self) -> Vec<PinnedTool> {
         let servers = self.toolbox.tools().iter().filter(|tool| !tool.spec().client);
         servers
             .map(|tool| PinnedTool { name: tool.spec().name.clone(), version: tool.version().to_owned() })
@@ -130,7 +130,7 @@ impl Agent {
 
     /// All tools the agent may use for this user. What is switched off or can never be allowed is not even shown to
     /// the model.
-    pub fn tools(&self, registry: &Registry, user: &UserId) -> Arc<RunTools> {
+    pub fn tools_for_user(&self, registry: &Registry, user: &UserId) -> Arc<RunTools> {
         let generation = registry.generation();
         let mut cached = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((from, tools)) = &*cached
@@ -149,7 +149,7 @@ impl Agent {
     }
 
     /// The tools that a client brings, but for those that can never be allowed.
-    pub async fn client_tools(
+    pub async fn build_client_tools(
         &self,
         brought: &[ToolSpec],
         user: &UserId,

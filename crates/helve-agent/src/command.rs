@@ -139,7 +139,7 @@ fn sentence(problems: &[FieldProblem]) -> String {
 }
 
 impl Command {
-    pub fn reply(self, result: Result<(), CommandError>) {
+    pub fn send_reply(self, result: Result<(), CommandError>) {
         // The caller may be gone.
         match (self, result) {
             (
@@ -155,9 +155,9 @@ impl Command {
     }
 
     /// What becomes of it when the run is over: a message that was taken before is taken.
-    pub(crate) fn late(&self, run: &Run) -> Result<(), CommandError> {
+    pub(crate) fn result_after_end(&self, run: &Run) -> Result<(), CommandError> {
         match self {
-            Self::Say { message, text, .. } => match run.enqueue(*message, text) {
+            Self::Say { message, text, .. } => match run.check_new_message(*message, text) {
                 Enqueue::Known => Ok(()),
                 Enqueue::Rejected(error) => Err(error),
                 Enqueue::Queue => Err(CommandError::Over),

@@ -52,7 +52,7 @@ impl Environment {
     }
 
     /// The journal of a run, whose events readers see when they are durable.
-    pub fn journal(&self, run: RunId, epoch: u64, last_seq: u64) -> RunJournal {
+    pub fn open_journal(&self, run: RunId, epoch: u64, last_seq: u64) -> RunJournal {
         let feed = self.feeds.feed_of_run(run);
         let on_asked = self.settings.on_asked.clone();
         let publish = Arc::new(move |events: &[Arc<Recorded>]| {
@@ -67,7 +67,7 @@ impl Environment {
         RunJournal::new(self.store.clone(), self.world.clone(), run, epoch, last_seq, publish)
     }
 
-    pub fn feed(&self, run: RunId) -> Arc<Feed> {
+    pub fn feed_of_run(&self, run: RunId) -> Arc<Feed> {
         self.feeds.feed_of_run(run)
     }
 
@@ -78,9 +78,9 @@ impl Environment {
     }
 
     /// The budgets of the day that a run of this user with this agent draws on, with what was drawn.
-    pub async fn day_accounts(&self, user: &UserId, agent: &str) -> Result<Vec<Account>, StoreError> {
+    pub async fn load_day_accounts(&self, user: &UserId, agent: &str) -> Result<Vec<Account>, StoreError> {
         let budgets = &self.settings.budgets;
-        if !budgets.has_days() {
+        if !budgets.has_daily_budget() {
             return Ok(vec![]);
         }
         let used = self.store.used_on(self.world.now().day(), user.clone(), agent.into()).await?;

@@ -1,7 +1,7 @@
 //! Making, changing and deleting agents: what an agent names must be there.
 
 use helve_agent::{AgentChange, AgentError, ListedAgent};
-use helve_model::fleet::choose;
+use helve_model::fleet::choose_model;
 use helve_rows::DefinitionError;
 use helve_types::AgentDefinition;
 
@@ -73,7 +73,8 @@ impl Runtime {
     fn check_models(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
         let wrong = |field: String, problem: String| AgentError::from(DefinitionError::new(field, problem));
         if let Some(model) = &definition.model {
-            choose(self.models(), model, None).map_err(|error| wrong("model".into(), error.to_string()))?;
+            choose_model(self.models(), model, None)
+                .map_err(|error| wrong("model".into(), error.to_string()))?;
         }
         for (number, model) in definition.fallback_models.iter().enumerate() {
             if self.models().get(model).is_none() {

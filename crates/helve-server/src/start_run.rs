@@ -19,7 +19,7 @@ const KEY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
 pub(crate) async fn start(app: &App, request: StartRequest) -> Result<Started, Problem> {
     must_be_ready(app)?;
-    Ok(app.runtime.start(request).await?)
+    Ok(app.runtime.start_run(request).await?)
 }
 
 pub(crate) fn must_be_ready(app: &App) -> Result<(), Problem> {

@@ -11,7 +11,7 @@ pub(crate) struct Migration {
 }
 
 /// Never edited after a release; a change of the layout is a new file.
-const SQLITE: &[Migration] = &[
+pub(crate) const SQLITE: &[Migration] = &[
     Migration { number: 1, name: "journal", sql: include_str!("../migrations/sqlite/0001_journal.sql") },
     Migration { number: 2, name: "spent", sql: include_str!("../migrations/sqlite/0002_spent.sql") },
     Migration {
@@ -68,6 +68,11 @@ const SQLITE: &[Migration] = &[
         number: 18,
         name: "call_states",
         sql: include_str!("../migrations/sqlite/0018_call_states.sql"),
+    },
+    Migration {
+        number: 19,
+        name: "user_bytes",
+        sql: include_str!("../migrations/sqlite/0019_user_bytes.sql"),
     },
 ];
 
@@ -384,6 +389,36 @@ mod tests {
              ('tools', 'tool_versions', 'tool_offers', 'tool_grants', 'tool_switches')"
             ),
             0
+        );
+    }
+
+    #[test]
+    fn what_a_user_keeps_in_an_older_database_is_counted_on() {
+        let connection = Connection::open_in_memory().unwrap();
+        let bytes = SQLITE.iter().find(|known| known.name == "user_bytes").unwrap();
+        let before = SQLITE.iter().filter(|known| known.number < bytes.number);
+        before.for_each(|known| connection.execute_batch(known.sql).unwrap());
+        connection
+            .execute_batch(
+                "INSERT INTO users VALUES ('mei', 1), ('tom', 1);
+                 INSERT INTO runs (id, user, history, state, epoch, owner, resumes, created_at)
+                     VALUES (x'01', 'mei', 0, 'completed', 1, 'o', 0, 1),
+                            (x'02', 'mei', 0, 'completed', 1, 'o', 0, 1),
+                            (x'03', 'tom', 0, 'completed', 1, 'o', 0, 1);
+                 INSERT INTO run_bytes VALUES ('mei', x'01', 100), ('mei', x'02', 20), ('gone', x'09', 7);",
+            )
+            .unwrap();
+        connection.execute_batch(bytes.sql).unwrap();
+        let list = |sql: &str| {
+            let mut statement = connection.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)));
+            rows.unwrap().collect::<Result<Vec<_>, _>>().unwrap()
+        };
+        let of = |name: &str, bytes| (name.to_owned(), bytes);
+        assert_eq!(list("SELECT user, bytes FROM user_bytes ORDER BY user"), [of("gone", 7), of("mei", 120)]);
+        assert_eq!(
+            list("SELECT hex(id), bytes FROM runs ORDER BY id"),
+            [of("01", 100), of("02", 20), of("03", 0)]
         );
     }
 

@@ -11,7 +11,7 @@ use helve_tool::{Hooks, Registry, Rule, merge_patch};
 use helve_types::{AgentDefinition, AgentTool, AgentToolConfig, RunSetup, World};
 use serde_json::{Value, json};
 
-use super::check::{read_agent, settings_of};
+use super::check::{build_settings, read_agent};
 use super::kind::{AgentRow, AgentRowKind};
 use super::{Agent, AgentSettings};
 
@@ -148,8 +148,8 @@ impl AgentCatalogue {
     }
 
     /// All agents that new runs can use.
-    pub fn usable(&self) -> Vec<Arc<Agent>> {
-        let listed = self.all().into_iter().filter(|listed| listed.is_enabled() && listed.problem.is_none());
+    pub fn enabled_agents(&self) -> Vec<Arc<Agent>> {
+        let listed = self.list().into_iter().filter(|listed| listed.is_enabled() && listed.problem.is_none());
         listed.filter_map(|listed| listed.agent).collect()
     }
 
@@ -159,8 +159,10 @@ impl AgentCatalogue {
     }
 
     /// The agent that a run was started with, at the version that it had then.
-    pub async fn of_run(&self, setup: &RunSetup) -> Result<Option<Arc<Agent>>, StoreError> {
-        let Some(version) = &setup.agent_version else { return Ok(self.configured(&setup.agent).cloned()) };
+    pub async fn load_agent_of_run(&self, setup: &RunSetup) -> Result<Option<Arc<Agent>>, StoreError> {
+        let Some(version) = &setup.agent_version else {
+            return Ok(self.find_configured(&setup.agent).cloned());
+        };
         Ok(match self.rows.pinned(self, &setup.agent, version).await? {
             PinnedVersion::Built(agent) => Some(agent),
             PinnedVersion::Broken | PinnedVersion::NotSaved => None,
@@ -168,27 +170,27 @@ impl AgentCatalogue {
     }
 
     /// Those of the configuration, and then the rows by their names.
-    pub fn all(&self) -> Vec<ListedAgent> {
-        let configured = self.configured.iter().map(listed_configured);
-        configured.chain(self.rows.all().iter().map(|held| self.listed(held))).collect()
+    pub fn list(&self) -> Vec<ListedAgent> {
+        let configured = self.configured.iter().map(to_listed_configured);
+        configured.chain(self.rows.all().iter().map(|held| self.to_listed(held))).collect()
     }
 
     /// The agent with this name or id.
     pub fn get(&self, address: &str) -> Option<ListedAgent> {
-        if let Some(agent) = self.configured(address) {
-            return Some(listed_configured(agent));
+        if let Some(agent) = self.find_configured(address) {
+            return Some(to_listed_configured(agent));
         }
-        self.held(address).map(|held| self.listed(&held))
+        self.find_row(address).map(|held| self.to_listed(&held))
     }
 
     /// Whether a definition could be kept.
     pub fn check(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
-        settings_of(definition)?;
+        build_settings(definition)?;
         self.check_id_is_free(definition)
     }
 
     pub async fn create(&self, definition: AgentDefinition, by: &str) -> Result<ListedAgent, AgentError> {
-        Ok(self.listed(&self.rows.create(self, definition, false, by).await?))
+        Ok(self.to_listed(&self.rows.create(self, definition, false, by).await?))
     }
 
     /// Changes an agent, if it is at the version `expected` or none is given. `check` has a say about the next
@@ -203,11 +205,11 @@ impl AgentCatalogue {
     ) -> Result<ListedAgent, AgentError> {
         let name = self.row_name(address)?;
         let next = |before: &AgentDefinition| {
-            let next = self.changed(before, change)?;
+            let next = self.apply_change(before, change)?;
             check(&next)?;
             Ok(next)
         };
-        Ok(self.listed(&self.rows.update(self, &name, expected, false, by, next).await?))
+        Ok(self.to_listed(&self.rows.update(self, &name, expected, false, by, next).await?))
     }
 
     /// Deletes an agent; its runs go on, and its versions stay readable.
@@ -217,7 +219,7 @@ impl AgentCatalogue {
     }
 
     /// Everything that agents of this name or id ever were, oldest first.
-    pub async fn versions(&self, address: &str) -> Result<Vec<AgentRow>, AgentError> {
+    pub async fn list_versions(&self, address: &str) -> Result<Vec<AgentRow>, AgentError> {
         let name = self.row_name(address)?;
         let versions = self.rows.table().versions(&name).await?;
         if versions.is_empty() { Err(AgentError::Missing(name)) } else { Ok(versions) }
@@ -225,33 +227,33 @@ impl AgentCatalogue {
 
     /// Whether an agent has this name or id.
     pub fn is_taken(&self, address: &str) -> bool {
-        self.configured(address).is_some() || self.held(address).is_some()
+        self.find_configured(address).is_some() || self.find_row(address).is_some()
     }
 
     /// The name of the row with this name or id. What addresses nothing is taken for a name.
     fn row_name(&self, address: &str) -> Result<String, AgentError> {
-        if let Some(agent) = self.configured(address)
+        if let Some(agent) = self.find_configured(address)
             && !self.rows.contains(address)
         {
             return Err(AgentError::Configured(agent.settings.name.clone()));
         }
-        let held = self.held(address);
+        let held = self.find_row(address);
         Ok(held.map_or_else(|| address.to_owned(), |held| held.row.name().to_owned()))
     }
 
-    fn configured(&self, name: &str) -> Option<&Arc<Agent>> {
+    fn find_configured(&self, name: &str) -> Option<&Arc<Agent>> {
         self.configured.iter().find(|agent| agent.settings.name == name)
     }
 
     /// The row with this name, with this id of its definition or with this id of ours.
-    fn held(&self, address: &str) -> Option<HeldRow<AgentRowKind>> {
+    fn find_row(&self, address: &str) -> Option<HeldRow<AgentRowKind>> {
         let by_id =
             |row: &AgentRow| row.definition.id.as_deref() == Some(address) || row.id.to_string() == address;
         self.rows.get(address).or_else(|| self.rows.find(by_id))
     }
 
-    fn listed(&self, held: &HeldRow<AgentRowKind>) -> ListedAgent {
-        let is_hidden = self.configured(held.row.name()).is_some();
+    fn to_listed(&self, held: &HeldRow<AgentRowKind>) -> ListedAgent {
+        let is_hidden = self.find_configured(held.row.name()).is_some();
         let hidden = || {
             "an agent of the configuration has this name; rename that one, or make this one anew with another name"
                 .to_owned()
@@ -264,7 +266,11 @@ impl AgentCatalogue {
         }
     }
 
-    fn changed(&self, before: &AgentDefinition, change: AgentChange) -> Result<AgentDefinition, AgentError> {
+    fn apply_change(
+        &self,
+        before: &AgentDefinition,
+        change: AgentChange,
+    ) -> Result<AgentDefinition, AgentError> {
         let mut next = match change {
             AgentChange::Whole(whole) => *whole,
             AgentChange::Patch(patch) => {
@@ -334,7 +340,7 @@ impl AgentCatalogue {
     }
 }
 
-fn listed_configured(agent: &Arc<Agent>) -> ListedAgent {
+fn to_listed_configured(agent: &Arc<Agent>) -> ListedAgent {
     ListedAgent { row: None, agent: Some(agent.clone()), problem: None }
 }
 
@@ -358,7 +364,7 @@ impl Registrar<AgentRowKind> for AgentCatalogue {
     }
 
     fn check_definition(&self, definition: &AgentDefinition) -> Result<(), DefinitionError> {
-        settings_of(definition).map(drop)
+        build_settings(definition).map(drop)
     }
 
     fn build(
@@ -366,7 +372,7 @@ impl Registrar<AgentRowKind> for AgentCatalogue {
         definition: &AgentDefinition,
         _: &Arc<GrantSet<String>>,
     ) -> Result<Arc<Agent>, DefinitionError> {
-        let settings = settings_of(definition)?;
+        let settings = build_settings(definition)?;
         let agent = Agent::new(settings, &self.operator, &self.registry, &self.hooks);
         Ok(Arc::new(Agent { version: Some(definition.hash()), ..agent }))
     }

@@ -18,14 +18,14 @@ impl Driver {
     pub(super) async fn close_step(&mut self) -> Result<(), DriveError> {
         let Some(step) = self.driven.run.unclosed_step() else { return Ok(()) };
         let model = self.driven.run.setup().model.clone();
-        self.snapshot_step(StepEdge::After, step, &model).await?;
+        self.run_snapshot_hooks(StepEdge::After, step, &model).await?;
         self.memory.closed_step = step;
         Ok(())
     }
 
     /// Asks the hooks at one end of a step. What they say is one entry of the log, so a run that resumes knows whether
     /// all of them were asked. A person who stops the run does not wait for them.
-    pub(crate) async fn snapshot_step(
+    pub(crate) async fn run_snapshot_hooks(
         &mut self,
         edge: StepEdge,
         step: u32,
@@ -47,7 +47,7 @@ impl Driver {
         let facts: Vec<Fact> = snapshots.into_iter().map(Fact::StepSnapshot).collect();
         if !facts.is_empty() {
             self.driven.journal.record(NewFacts::from(facts)).await?;
-            self.driven.apply_written();
+            self.driven.apply_written_facts();
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 //!
 //! The third message in a row that has the same call and no other is put before a person, whatever came of the first two.
 //! For other patterns there are steps. A message whose calls brought a result that was not known before is progress; only
-//! what is repeated while nothing new comes is a circle. It is first pointed out (`hints`, which `transcript` shows), then
+//! what is repeated while nothing new comes is a circle. It is first pointed out (`collect_hints`, which `transcript` shows), then
 //! not done, then put before a person. A person's no ends it.
 
 use std::collections::{BTreeMap, HashMap};
@@ -74,11 +74,11 @@ pub(crate) enum CallResult {
 }
 
 impl CallResult {
-    pub(crate) fn output(text: &str) -> Self {
+    pub(crate) fn from_output(text: &str) -> Self {
         Self::Result(Fingerprint::from_text(text))
     }
 
-    pub(crate) fn failure(failure: &Failure) -> Self {
+    pub(crate) fn from_failure(failure: &Failure) -> Self {
         let said = Fingerprint::from_text(&failure.message);
         match failure.kind {
             FailureKind::Repeating => Self::Held,
@@ -96,8 +96,8 @@ impl CallResult {
     fn from_part(part: &ToolPart) -> Option<Self> {
         match (&part.output, &part.failure) {
             (None, _) if part.call_state() == CallState::Unknown => Some(Self::Unknown),
-            (Some(output), _) => Some(Self::output(&output.text)),
-            (None, Some(failure)) => Some(Self::failure(failure)),
+            (Some(output), _) => Some(Self::from_output(&output.text)),
+            (None, Some(failure)) => Some(Self::from_failure(failure)),
             (None, None) => None,
         }
     }
@@ -119,8 +119,8 @@ struct Repetition {
 
 impl LoopDetector {
     /// Takes in what came of a call of a message.
-    pub(crate) fn learn_result(&mut self, step: u32, (tool, arguments): (&str, &str), came: CallResult) {
-        let done = Done { tool: tool.to_owned(), mark: mark(tool, arguments), came };
+    pub(crate) fn record_result(&mut self, step: u32, (tool, arguments): (&str, &str), came: CallResult) {
+        let done = Done { tool: tool.to_owned(), mark: hash_call(tool, arguments), came };
         if let (CallResult::Result(_), Some((_, times))) = (&done.came, &mut self.words)
             && self.rounds.iter().flat_map(|round| &round.calls).all(|known| known.came != done.came)
         {
@@ -140,7 +140,7 @@ impl LoopDetector {
     }
 
     /// Takes in the words of a message.
-    pub(crate) fn learn_words(&mut self, text: &str) {
+    pub(crate) fn record_text(&mut self, text: &str) {
         if text.chars().count() < WORDS_MIN {
             return;
         }
@@ -159,7 +159,7 @@ impl LoopDetector {
 
     /// A person has said what became of a call that may have taken effect, so that it is no secret any more.
     pub(super) fn resolve_unknown(&mut self, tool: &str, arguments: &str) {
-        let mark = mark(tool, arguments);
+        let mark = hash_call(tool, arguments);
         let calls = self.rounds.iter_mut().flat_map(|round| &mut round.calls);
         for done in calls.filter(|done| done.mark == mark && done.came == CallResult::Unknown) {
             done.came = CallResult::Refusal(Fingerprint::from_text(""));
@@ -183,8 +183,8 @@ impl LoopDetector {
             return LoopVerdict::Continue;
         }
         let words = self.words.as_ref().map_or(0, |(_, times)| *times);
-        let mark = mark(&call.name, &call.arguments);
-        let Repetition { number, because } = self.repetition(step, &call.name, &mark, words);
+        let mark = hash_call(&call.name, &call.arguments);
+        let Repetition { number, because } = self.longest_repetition(step, &call.name, &mark, words);
         let in_row = count_in_row(self.rounds_before(step), &mark) + 1;
         if number < ASKED && in_row >= IN_ROW {
             let tool = &call.name;
@@ -207,7 +207,7 @@ impl LoopDetector {
     }
 
     /// What a model is told with the results of a message, by their calls: what would not be done if it came next.
-    pub(crate) fn hints(message: &Message) -> HashMap<&CallId, String> {
+    pub(crate) fn collect_hints(message: &Message) -> HashMap<&CallId, String> {
         let mut hints = HashMap::new();
         // Most messages have nothing that could repeat itself.
         if message.tools().nth(1).is_none() {
@@ -218,19 +218,19 @@ impl LoopDetector {
         for part in &message.parts {
             match part {
                 Part::Text { text, step } | Part::Reasoning { text, step } => {
-                    circles.tell(&mut open, *step, &mut hints);
+                    circles.add_hints(&mut open, *step, &mut hints);
                     if matches!(part, Part::Text { .. }) {
-                        circles.learn_words(text);
+                        circles.record_text(text);
                     }
                 }
                 Part::Tool(tool) => {
-                    circles.tell(&mut open, tool.step, &mut hints);
+                    circles.add_hints(&mut open, tool.step, &mut hints);
                     let Some(came) = CallResult::from_part(tool) else { continue };
-                    circles.learn_result(tool.step, (&tool.tool, &tool.input), came);
+                    circles.record_result(tool.step, (&tool.tool, &tool.input), came);
                     open.push(tool);
                 }
                 Part::Said { step: Some(_), .. } => {
-                    circles.tell(&mut open, u32::MAX, &mut hints);
+                    circles.add_hints(&mut open, u32::MAX, &mut hints);
                     circles.reset();
                 }
                 Part::Said { step: None, .. }
@@ -239,18 +239,24 @@ impl LoopDetector {
                 | Part::Notice { .. } => {}
             }
         }
-        circles.tell(&mut open, u32::MAX, &mut hints);
+        circles.add_hints(&mut open, u32::MAX, &mut hints);
         hints
     }
 
     /// Hints about the calls of a message that is followed by this step.
-    fn tell<'a>(&self, open: &mut Vec<&'a ToolPart>, step: u32, hints: &mut HashMap<&'a CallId, String>) {
+    fn add_hints<'a>(
+        &self,
+        open: &mut Vec<&'a ToolPart>,
+        step: u32,
+        hints: &mut HashMap<&'a CallId, String>,
+    ) {
         if open.first().is_none_or(|first| first.step >= step) {
             return;
         }
         let words = self.words.as_ref().map_or(0, |(_, times)| *times + 1);
         for part in open.drain(..) {
-            let lap = self.repetition(u32::MAX, &part.tool, &mark(&part.tool, &part.input), words);
+            let lap =
+                self.longest_repetition(u32::MAX, &part.tool, &hash_call(&part.tool, &part.input), words);
             let is_held = part.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Repeating);
             if lap.number == BLOCKED && !is_held {
                 hints.insert(&part.call, lap.because.text);
@@ -264,9 +270,9 @@ impl LoopDetector {
     }
 
     /// The furthest that any circle has come if a message has this call.
-    fn repetition(&self, step: u32, tool: &str, mark: &Fingerprint, words: usize) -> Repetition {
+    fn longest_repetition(&self, step: u32, tool: &str, mark: &Fingerprint, words: usize) -> Repetition {
         let before = self.rounds_before(step);
-        let failures = failures(before, tool);
+        let failures = count_failures_in_row(before, tool);
         let laps = [
             count_repetitions(before, tool, mark),
             Repetition {
@@ -337,7 +343,7 @@ fn count_repetitions(before: &[Round], tool: &str, mark: &Fingerprint) -> Repeti
 }
 
 /// In how many messages in a row the tool was called and only failed. A message in which it was never made says nothing.
-fn failures(before: &[Round], tool: &str) -> usize {
+fn count_failures_in_row(before: &[Round], tool: &str) -> usize {
     let mut count = 0;
     for round in before.iter().rev() {
         let mut came = round.calls.iter().filter(|done| done.tool == tool).map(|done| &done.came).peekable();
@@ -349,7 +355,7 @@ fn failures(before: &[Round], tool: &str) -> usize {
     count
 }
 
-fn mark(tool: &str, arguments: &str) -> Fingerprint {
+fn hash_call(tool: &str, arguments: &str) -> Fingerprint {
     let canonical = serde_json::from_str::<Value>(arguments).map(|value| canonical_json(&value));
     let arguments = canonical.unwrap_or_else(|_| arguments.trim().to_owned());
     Fingerprint::from_text(&format!("{tool} {arguments}"))
@@ -377,7 +383,7 @@ mod tests {
             for line in line.split('|').map(str::trim) {
                 let [tool, arguments, result] = line.splitn(3, ' ').collect::<Vec<_>>().try_into().unwrap();
                 let course = circles.verdict(step, &call(tool, arguments));
-                let refused = |kind| CallResult::failure(&Failure::new(kind, "no"));
+                let refused = |kind| CallResult::from_failure(&Failure::new(kind, "no"));
                 let (mark, came) = match (course, result) {
                     (LoopVerdict::Block(_), _) => ('b', refused(FailureKind::Repeating)),
                     (course, result) => {
@@ -385,13 +391,13 @@ mod tests {
                             "!" => refused(FailureKind::Failed),
                             "-" => refused(FailureKind::Limited),
                             "?" => CallResult::Unknown,
-                            text => CallResult::output(text),
+                            text => CallResult::from_output(text),
                         };
                         (if course == LoopVerdict::Continue { '.' } else { 'a' }, came)
                     }
                 };
                 done.push(mark);
-                circles.learn_result(step, (tool, arguments), came);
+                circles.record_result(step, (tool, arguments), came);
             }
         }
         done
@@ -431,7 +437,7 @@ mod tests {
             FailureKind::Unavailable,
         ]) {
             courses.push(matches!(circles.verdict(step, &call("gone", "{}")), LoopVerdict::Ask(_)));
-            circles.learn_result(step, ("gone", "{}"), CallResult::failure(&Failure::new(kind, "no")));
+            circles.record_result(step, ("gone", "{}"), CallResult::from_failure(&Failure::new(kind, "no")));
         }
         assert_eq!(courses, [false, false, true, true, true]);
     }
@@ -489,7 +495,7 @@ mod tests {
     }
 
     fn come(circles: &mut LoopDetector, step: u32, call: &ToolCall, result: &str) {
-        circles.learn_result(step, (&call.name, &call.arguments), CallResult::output(result));
+        circles.record_result(step, (&call.name, &call.arguments), CallResult::from_output(result));
     }
 
     #[test]
@@ -498,7 +504,7 @@ mod tests {
         let courses = |result: fn(u32) -> String| -> Vec<bool> {
             let mut circles = LoopDetector::default();
             let mut go_on = |step| {
-                circles.learn_words(words);
+                circles.record_text(words);
                 let call = call("page", &format!("{{\"n\":{step}}}"));
                 let on = circles.verdict(step, &call) == LoopVerdict::Continue;
                 come(&mut circles, step, &call, &result(step));
@@ -557,7 +563,7 @@ mod tests {
         assert_eq!(play("pay {\"n\":1} ?\npay {\"n\":2} ?"), "..");
         assert_eq!(play("pay {} ?\nbalance {} 80\npay {} paid"), "...");
         let (mut circles, pay) = (LoopDetector::default(), call("pay", "{}"));
-        circles.learn_result(1, ("pay", "{}"), CallResult::Unknown);
+        circles.record_result(1, ("pay", "{}"), CallResult::Unknown);
         assert!(matches!(circles.verdict(2, &pay), LoopVerdict::Ask(_)));
         circles.resolve_unknown("pay", "{}");
         assert_eq!(circles.verdict(2, &pay), LoopVerdict::Continue);
@@ -598,7 +604,7 @@ mod tests {
                 cut_off: None,
             })));
         }
-        let hints = LoopDetector::hints(&message);
+        let hints = LoopDetector::collect_hints(&message);
         let told = message.tools().filter(|part| hints.contains_key(&part.call));
         told.map(|part| format!("{}.{}", part.step, part.tool)).collect()
     }

@@ -26,16 +26,16 @@ impl TaintState {
     }
 
     /// A step is complete, and this is the run's message with all that came before it.
-    pub(super) fn wrote_after(&mut self, message: &Message) {
+    pub(super) fn set_message(&mut self, message: &Message) {
         self.here = Taint::of_messages([message]);
     }
 
-    pub(super) fn taint(&self) -> Taint {
+    pub(super) fn taint_at_request(&self) -> Taint {
         self.before.clone().and(self.here.clone())
     }
 
     /// What the model reads that writes the next message: also the results of the last step's calls.
-    pub(super) fn taint_by_now(&self, message: &Message) -> Taint {
+    pub(super) fn current_taint(&self, message: &Message) -> Taint {
         self.before.clone().and(Taint::of_messages([message]))
     }
 }

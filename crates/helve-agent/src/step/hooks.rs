@@ -4,7 +4,7 @@ use helve_model::Model;
 use helve_tool::{HookQuestion, HookRefusal};
 use helve_types::ModelParams;
 
-use super::fail;
+use super::fail_run;
 use crate::drive::{DriveError, Driver};
 
 /// What hooks have made of a step's question.
@@ -16,7 +16,7 @@ pub(super) struct HookedRequest {
 
 impl HookedRequest {
     /// The parameters with those of the hooks over them, whichever model is asked.
-    pub(super) fn apply_to(&self, params: ModelParams) -> ModelParams {
+    pub(super) fn apply_to_params(&self, params: ModelParams) -> ModelParams {
         match &self.params {
             Some(laid) => laid.clone().with_defaults(&params),
             None => params,
@@ -24,7 +24,7 @@ impl HookedRequest {
     }
 
     /// Asks the hooks. None if a person or a hook stopped the run; a hook's stop is a failure.
-    pub(super) async fn ask(
+    pub(super) async fn ask_hooks(
         driver: &mut Driver,
         model: &dyn Model,
         step: u32,
@@ -60,7 +60,7 @@ impl HookedRequest {
             None => Ok(None),
             Some(Ok(hooked)) => Ok(Some(hooked)),
             Some(Err(refusal)) => {
-                fail(driver, "hook_refused", refusal.to_string()).await?;
+                fail_run(driver, "hook_refused", refusal.to_string()).await?;
                 Ok(None)
             }
         }

@@ -49,7 +49,7 @@ async fn a_person_is_asked_and_answered_only_on_record() {
     assert_eq!(settle(&mut run.follower).await, "waiting_approval");
     assert_eq!(lab.store.barriers(), 3, "the start, the question, and that the run waits");
     let approval = lab.questions().await.remove(0).approval;
-    lab.runtime.answer(Scope::User(mei()), approval, Answer::approve(), "mei".into()).await.unwrap();
+    lab.runtime.answer_approval(Scope::User(mei()), approval, Answer::approve(), "mei".into()).await.unwrap();
     let answered = lab.store.events(run.run, 0, 99).await.unwrap();
     assert!(answered.iter().any(|recorded| recorded.event.fact.kind() == "approval.answered"));
     assert_eq!(settle(&mut run.follower).await, "run.finished");
@@ -120,8 +120,8 @@ async fn a_read_whose_record_was_lost_in_a_crash_is_made_again() {
         assert_eq!(lab.store.events(run, 0, 99).await.unwrap().len(), 1, "{label}");
 
         let next = lab.restarted();
-        assert_eq!(next.runtime.recover().await.unwrap(), 1);
-        assert_eq!(settle(&mut next.runtime.follow(run, 1)).await, "run.finished", "{label}");
+        assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+        assert_eq!(settle(&mut next.runtime.follow_run(run, 1)).await, "run.finished", "{label}");
         assert_eq!(lab.runs.load(Ordering::Relaxed), before + 1, "{label}");
         let log = next.log(run).await;
         assert_eq!(log.matches("tool.finished").count(), 1, "{label}: {log}");
@@ -139,8 +139,8 @@ async fn an_effect_whose_result_was_lost_in_a_crash_is_unknown_and_not_made_agai
     }
     lab.store.lose_recorded();
     let next = lab.restarted();
-    assert_eq!(next.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut next.runtime.follow(run, 1)).await, "needs_attention");
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut next.runtime.follow_run(run, 1)).await, "needs_attention");
     assert!(next.log(run).await.contains("tool.unknown"), "{}", next.log(run).await);
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
 }
@@ -155,5 +155,5 @@ async fn a_run_stops_where_its_log_ends_if_what_it_recorded_cannot_be_written() 
     }
     lab.store.fail_writes(0);
     assert_eq!(lab.store.events(run.run, 0, 99).await.unwrap().len(), 1);
-    assert_eq!(lab.restarted().runtime.recover().await.unwrap(), 1, "it is taken up again");
+    assert_eq!(lab.restarted().runtime.recover_runs().await.unwrap(), 1, "it is taken up again");
 }

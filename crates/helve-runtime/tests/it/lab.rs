@@ -206,7 +206,7 @@ impl Lab {
 
     pub(crate) async fn start(&self, text: &str) -> Started {
         let input = StartInput::Message { conversation: None, text: text.into() };
-        self.runtime.start(StartRequest::new(mei(), input)).await.unwrap()
+        self.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap()
     }
 
     /// Waits until it is on record that the run was taken up so often.

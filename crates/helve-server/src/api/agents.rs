@@ -92,7 +92,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 }
 
 async fn list_agents(State(app): State<App>, principal: Principal) -> Answer<AgentList> {
-    let agents = app.runtime.agents().all();
+    let agents = app.runtime.agents().list();
     let agents = agents.iter().map(|agent| AgentView::of(&app, agent, principal.is_admin())).collect();
     Answer(AgentList::new(agents))
 }
@@ -177,7 +177,7 @@ async fn list_agent_versions(
     State(app): State<App>,
     Path(address): Path<String>,
 ) -> Result<Answer<VersionList>, Problem> {
-    let versions = app.runtime.agents().versions(&address).await?;
+    let versions = app.runtime.agents().list_versions(&address).await?;
     Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
 }
 

@@ -161,7 +161,7 @@ pub(crate) async fn settle(
     if is_settled_by(&before, &answer) {
         return Ok(before);
     }
-    let answered = app.runtime.answer(scope.clone(), id, answer.clone(), by).await;
+    let answered = app.runtime.answer_approval(scope.clone(), id, answer.clone(), by).await;
     let after = store.approval(scope, id).await?;
     match answered {
         // Another answer was recorded first.

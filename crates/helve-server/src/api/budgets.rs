@@ -99,7 +99,7 @@ pub(crate) async fn get_budgets(
     Query(query): Query<BudgetQuery>,
 ) -> Result<axum::Json<BudgetView>, Problem> {
     let user = principal.acting_for(query.user.as_deref())?;
-    let report = app.runtime.budgets(&user).await?;
+    let report = app.runtime.budgets_of_user(&user).await?;
     let is_admin = principal.is_admin();
     let agents = report.agents.into_iter().filter(|_| is_admin);
     Ok(axum::Json(BudgetView {

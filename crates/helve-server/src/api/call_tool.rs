@@ -148,7 +148,7 @@ async fn call_for(
 /// Without the right `admin` only tools that some agent offers to the user can be called.
 fn must_be_offered(app: &App, user: &UserId, name: &str) -> Result<(), Problem> {
     match app.runtime.registry().get(name) {
-        Some(tool) if !app.runtime.offers(user, tool.spec()) => {
+        Some(tool) if !app.runtime.has_agent_with_tool(user, tool.spec()) => {
             let detail = format!(
                 "no agent offers `{name}` to you; use a token with the right `admin`, or have the operator give the \
                  tool to an agent"

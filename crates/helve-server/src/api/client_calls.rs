@@ -65,7 +65,7 @@ pub(crate) async fn claim_call(
 ) -> Result<axum::Json<ClaimView>, Problem> {
     let (run, call) = read_names(&names)?;
     let scope = principal.scope();
-    let claim = app.runtime.claim(scope, run, call, body.value.client, principal.user).await?;
+    let claim = app.runtime.claim_call(scope, run, call, body.value.client, principal.user).await?;
     Ok(axum::Json(ClaimView {
         result_token: claim.result_token,
         lease_ms: u64::try_from(claim.lease.as_millis()).unwrap_or(u64::MAX),
@@ -106,7 +106,7 @@ pub(crate) async fn bring_result(
     };
     let scope = principal.scope();
     let delivered = ClientResult { call, result_token, by: principal.user, result };
-    app.runtime.deliver(scope, run, delivered).await?;
+    app.runtime.deliver_client_result(scope, run, delivered).await?;
     Ok(StatusCode::ACCEPTED)
 }
 

@@ -57,7 +57,7 @@ pub(crate) async fn send_message(
         Some(id) => Some(id),
         None => start_run::key(&headers)?.and_then(|key| message_id_for_key(run, &by, key)),
     };
-    let message = app.runtime.say(principal.scope(), run, id, text, by).await?;
+    let message = app.runtime.send_message(principal.scope(), run, id, text, by).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(SentMessageView { message })))
 }
 

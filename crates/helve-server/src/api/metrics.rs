@@ -193,7 +193,7 @@ fn write_guards(app: &App, page: &mut Exposition) {
 fn write_models(app: &App, page: &mut Exposition) {
     let all = app.runtime.models();
     let names = all.names();
-    let read = |name: &'_ String| Some((name.clone(), all.counters(name)?.read()));
+    let read = |name: &'_ String| Some((name.clone(), all.counters(name)?.snapshot()));
     let models: Vec<_> = names.iter().filter_map(read).collect();
     page.family("helve_model_requests_total", Kind::Counter, "Requests to models, by how they ended.");
     for (model, counts) in &models {

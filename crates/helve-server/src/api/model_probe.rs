@@ -42,7 +42,7 @@ pub(crate) async fn probe_model(
     };
     app.runtime.store().audit(entry).await?;
     let runtime = app.runtime.clone();
-    let probe = tokio::spawn(async move { runtime.probe(&name, &mut |_| {}).await });
+    let probe = tokio::spawn(async move { runtime.probe_model(&name, &mut |_| {}).await });
     let profile = probe.await.map_err(|_| {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "probe_failed", "the probe ended before its time")
     })?;

@@ -100,7 +100,7 @@ pub fn model_list(runtime: &Runtime, problem_of: &ModelProblems, user: &UserId) 
         }
     };
     ModelList {
-        models: models.all().iter().map(view).collect(),
+        models: models.list().iter().map(view).collect(),
         default: default.clone(),
         currency: models.currency().to_owned(),
     }

@@ -265,7 +265,7 @@ pub(crate) async fn cancel_run(
     Id(run): Id<RunId>,
 ) -> Result<(StatusCode, axum::Json<StopView>), Problem> {
     let by = principal.user.to_string();
-    let state = app.runtime.cancel(principal.scope(), run, by).await?;
+    let state = app.runtime.cancel_run(principal.scope(), run, by).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(StopView { state })))
 }
 
@@ -306,8 +306,8 @@ pub(crate) async fn follow_run(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let subscriber = Subscriber::new(&app, principal)?;
-    let follower = app.runtime.follow(run, after);
-    let follower = if record.state.is_final() { follower.up_to(record.last_seq) } else { follower };
+    let follower = app.runtime.follow_run(run, after);
+    let follower = if record.state.is_final() { follower.stop_after(record.last_seq) } else { follower };
     Ok(subscriber.stream(follower, EventRender))
 }
 

@@ -9,11 +9,14 @@ use super::{PostgresError, VERSION_MIN};
 use crate::migrate::{MigrateError, Migration, checksum_of, pending};
 
 /// Never edited after a release; a change of the layout is a new file, with the same number on SQLite.
-pub(crate) const POSTGRES: &[Migration] = &[Migration {
-    number: 1,
-    name: "layout",
-    sql: include_str!("../../migrations/postgres/0001_layout.sql"),
-}];
+pub(crate) const POSTGRES: &[Migration] = &[
+    Migration { number: 1, name: "layout", sql: include_str!("../../migrations/postgres/0001_layout.sql") },
+    Migration {
+        number: 19,
+        name: "user_bytes",
+        sql: include_str!("../../migrations/postgres/0019_user_bytes.sql"),
+    },
+];
 
 /// What a database promises, and how it was left.
 pub(super) struct ServerState {

@@ -143,15 +143,18 @@ impl Serving {
         // Before runs are taken up: they may use what a server lists.
         assembly.discovery.look_nearby(&assembly.runtime).await;
         if take == Take::Up {
-            let taken_up =
-                assembly.runtime.recover().await.with_context(|| tr!("interrupted runs cannot be read"))?;
+            let taken_up = assembly
+                .runtime
+                .recover_runs()
+                .await
+                .with_context(|| tr!("interrupted runs cannot be read"))?;
             if taken_up > 0 {
                 tracing::info!(runs = taken_up, "interrupted runs resumed");
             }
         }
         assembly
             .runtime
-            .recall_profiles()
+            .load_model_profiles()
             .await
             .with_context(|| tr!("the profiles of the models cannot be read"))?;
         assembly.runtime.load_user_model_choices().await.with_context(|| tr!("the runs cannot be read"))?;
@@ -223,7 +226,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
         let profiles = async {
             loop {
                 tokio::time::sleep(PROFILES).await;
-                if let Err(error) = runtime.recall_profiles().await {
+                if let Err(error) = runtime.load_model_profiles().await {
                     tracing::warn!(%error, "model profiles not refreshed; those known before hold");
                 }
             }
@@ -254,7 +257,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             std::future::pending().await
         };
         tokio::select! {
-            () = runtime.keep_watch() => {}
+            () = runtime.sweep_until_shutdown() => {}
             () = notices => {}
             () = tools => {}
             () = disk => {}

@@ -131,7 +131,10 @@ mod tests {
         let own = made(&format!("{openai}price = {{ input = 0.27, cached = 0.07, output = 1.10 }}"));
         let own = own.1.price.unwrap();
         assert_eq!(own.from, PriceSource::Configured);
-        assert_eq!((Some(own.input), Some(own.cached)), (PerMillion::units(0.27), PerMillion::units(0.07)));
+        assert_eq!(
+            (Some(own.input), Some(own.cached)),
+            (PerMillion::from_units(0.27), PerMillion::from_units(0.07))
+        );
         // Not said: as dear as other input.
         assert_eq!(own.cache_write, own.input);
         assert_eq!(made(&format!("{openai}base_url = \"http://gate/v1\"")).1.price, None);

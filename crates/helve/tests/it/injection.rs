@@ -149,7 +149,7 @@ impl InjectionTest {
         let parameters = json!({"type": "object", "properties": {"q": {"type": "string"}}});
         let browser = ToolSpec::new("browser", "Opens a page.", parameters, Effect::NonIdempotent);
         let request = StartRequest { client_tools: vec![browser], ..StartRequest::new(mei(), input) };
-        self.runtime.start(request).await.unwrap()
+        self.runtime.start_run(request).await.unwrap()
     }
 
     async fn questions(&self, run: RunId) -> Vec<Question> {
@@ -162,12 +162,12 @@ impl InjectionTest {
     }
 
     async fn answer(&self, question: &Question, answer: Answer) {
-        self.runtime.answer(Scope::Everyone, question.approval, answer, "mei".into()).await.unwrap();
+        self.runtime.answer_approval(Scope::Everyone, question.approval, answer, "mei".into()).await.unwrap();
     }
 
     /// Follows the run until it is over or waits.
     async fn settled(&self, run: RunId, after: u64) -> (&'static str, u64) {
-        let mut follower = self.runtime.follow(run, after);
+        let mut follower = self.runtime.follow_run(run, after);
         let mut last = after;
         while let Some(frame) = follower.next().await {
             let Frame::Event(recorded) = frame.unwrap() else { continue };

@@ -89,7 +89,7 @@ impl Office {
         let text = format!("please [[tools=send,lead=1,text=1,cut={bytes},round=0,args={ARGUMENTS}]]");
         let input = StartInput::Message { conversation: None, text };
         let request = StartRequest { stream, ..StartRequest::new(UserId("mei".into()), input) };
-        let mut started = self.runtime.start(request).await.unwrap();
+        let mut started = self.runtime.start_run(request).await.unwrap();
         while started.follower.next().await.is_some() {}
         let log = self.store.events(started.run, 0, 99).await.unwrap();
         let facts = || log.iter().map(|recorded| &recorded.event.fact);

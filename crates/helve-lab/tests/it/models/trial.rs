@@ -135,7 +135,7 @@ impl Trial {
         let runtime = self.runtime(&format!("{scheme}://{address}{}", self.protocol.base), &ran);
         let input = StartInput::Message { conversation: None, text: "find it".into() };
         let request = StartRequest { stream: self.stream, ..StartRequest::new(UserId("mei".into()), input) };
-        let mut started = runtime.start(request).await.unwrap();
+        let mut started = runtime.start_run(request).await.unwrap();
         let mut heard = ModelReply::default();
         while let Some(frame) = started.follower.next().await {
             heard.take(frame.unwrap())?;

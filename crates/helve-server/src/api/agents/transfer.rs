@@ -92,7 +92,7 @@ async fn export_agents(
 ) -> Result<Answer<AgentFile>, Problem> {
     let agents = match query.agent {
         Some(address) => vec![app.runtime.agents().get(&address).ok_or_else(|| Problem::not_found("agent"))?],
-        None => app.runtime.agents().all(),
+        None => app.runtime.agents().list(),
     };
     let agents = agents.iter().filter_map(|agent| Some(agent.row.as_ref()?.definition.clone())).collect();
     Ok(Answer(AgentFile { agents }))

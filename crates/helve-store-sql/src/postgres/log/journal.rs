@@ -62,10 +62,12 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
     }
     let conversation = new.place.conversation();
     let setup = setups::keep(db, &new.setup).await?;
+    let bytes = shares::count_opening(new)?;
     db.execute(
         "INSERT INTO runs
-             (id, user_id, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent)
-         VALUES ($1, $2, $3, $4, 'running', 1, $5, 0, $6, $7, $8)",
+             (id, user_id, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent,
+              bytes)
+         VALUES ($1, $2, $3, $4, 'running', 1, $5, 0, $6, $7, $8, $9)",
         &[
             &new.run.0,
             user,
@@ -75,6 +77,7 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
             &setup,
             &at.0,
             &new.setup.agent,
+            &bytes,
         ],
     )
     .await?;
@@ -82,7 +85,7 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
         db.execute("UPDATE conversations SET active_run = $2 WHERE id = $1", &[&conversation.0, &new.run.0])
             .await?;
     }
-    shares::begin(db, new).await?;
+    shares::add(db, &new.user, bytes).await?;
     if let (Some(conversation), Some(message)) = (conversation, &new.message) {
         keep_message(db, conversation, message, at).await?;
     }

@@ -47,11 +47,13 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             params![id.0.as_bytes(), new.user.0, title, at.0],
         )?;
     }
+    let bytes = shares::count_opening(new)?;
     execute(
         connection,
         "INSERT INTO runs
-             (id, user, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent)
-         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8)",
+             (id, user, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent,
+              bytes)
+         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8, ?9)",
         params![
             new.run.0.as_bytes(),
             new.user.0,
@@ -61,6 +63,7 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             setups::keep(connection, &new.setup)?,
             at.0,
             new.setup.agent,
+            bytes,
         ],
     )?;
     if let Some(conversation) = new.place.conversation() {
@@ -70,7 +73,7 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             params![conversation.0.as_bytes(), new.run.0.as_bytes()],
         )?;
     }
-    shares::begin(connection, new)?;
+    shares::add(connection, &new.user, bytes)?;
     if let (Some(conversation), Some(message)) = (new.place.conversation(), &new.message) {
         keep_message(connection, conversation, message, at)?;
     }
