@@ -33,12 +33,14 @@ test('one option is chosen, and the model hears it', async () => {
   const page = await openPage();
   await ask(page, 'ask me to choose a colour');
   await shows(question(page).getByText('Which colour do you like best?'));
-  await shows(card(page, /^Ask you: Asks you$/));
+  await shows(card(page, /^Ask you: Waits for your answer$/));
   await shows(question(page).getByText(/The model reads the answer, and it is stored: no passwords or keys\./));
   // What must be chosen is asked for by the server, in words.
   await press(button(page, 'Send the answer'));
   await shows(question(page).getByText(/The answer must be one of: Green, Blue, Red|The answer is empty\./));
   await question(page).getByRole('radio', { name: 'Blue' }).check();
+  // What is put right is not called wrong any more.
+  expect(await question(page).getByRole('alert').count()).toBe(0);
   await picture(page, 'options-en');
   await press(button(page, 'Send the answer'));
   await finished(page);

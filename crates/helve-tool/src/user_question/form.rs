@@ -41,7 +41,7 @@ pub(super) fn read_form(schema: &Value) -> Result<ReplyForm, String> {
             r#"`form` must be a JSON Schema of an object: {"type": "object", "properties": {…}}"#.into()
         );
     };
-    let mut reader = Reader { fields: 0 };
+    let mut reader = FormReader { fields: 0 };
     Ok(ReplyForm::Fields { fields: reader.read_fields(members, "", true)? })
 }
 
@@ -52,12 +52,12 @@ fn is_object(members: &Members) -> bool {
     }
 }
 
-struct Reader {
+struct FormReader {
     /// Read so far.
     fields: usize,
 }
 
-impl Reader {
+impl FormReader {
     fn read_fields(
         &mut self,
         schema: &Members,

@@ -81,13 +81,17 @@ function ReplyForm({
   const { t } = useI18n();
   const words = t.approvals.question;
   const form = useRef<HTMLFormElement>(null);
-  const problems = error instanceof ApiError ? problemsOf(error.problem) : NO_PROBLEMS;
+  // Fields that were changed since the server said what is wrong.
+  const [changed, setChanged] = useState<readonly string[]>([]);
+  const told = error instanceof ApiError ? problemsOf(error.problem) : NO_PROBLEMS;
+  const problems = new Map([...told].filter(([place]) => !changed.includes(place)));
   // The first field that is wrong is where the person goes on.
   useEffect(() => {
     if (error !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [error]);
   const send = (event: FormEvent) => {
     event.preventDefault();
+    setChanged([]);
     onAnswer({ decision: 'reply', value: replyOf(question.form, draft) });
   };
   return (
@@ -97,9 +101,12 @@ function ReplyForm({
         form={question.form}
         draft={draft}
         problems={problems}
-        onChange={(place, value) => onDraft({ ...draft, [place]: value })}
+        onChange={(place, value) => {
+          setChanged([...changed, place]);
+          onDraft({ ...draft, [place]: value });
+        }}
       />
-      <Refusal error={error} isShownBelow={problems.size > 0} />
+      {(told.size === 0 || problems.size > 0) && <Refusal error={error} isShownBelow={problems.size > 0} />}
       <Decisions isBusy={isBusy}>
         {(isReady) => (
           <>

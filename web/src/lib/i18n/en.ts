@@ -170,7 +170,7 @@ export const en = {
     /** Arguments of tools, where their name is not what a person would say. */
     fields: toolWords.fields as Record<string, string>,
     atOnce: (count: number) => `${count} calls at once`,
-    asksYou: 'Asks you',
+    asksYou: 'Waits for your answer',
     states: {
       writing: 'Writing…',
       requested: 'Waiting',

@@ -163,7 +163,7 @@ export const zh: Strings = {
     deeds: toolWords.deeds,
     fields: toolWords.fields,
     atOnce: (count) => `同时进行 ${count} 项调用`,
-    asksYou: '向你提问',
+    asksYou: '等你回答',
     states: {
       writing: '正在编写…',
       requested: '等待中',
