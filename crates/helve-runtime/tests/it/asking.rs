@@ -57,7 +57,7 @@ async fn question(lab: &Lab) -> Question {
 
 async fn answer(lab: &Lab, answer: Answer) -> Result<(), CommandError> {
     let approval = question(lab).await.approval;
-    lab.runtime.answer(Scope::User(mei()), approval, answer, "mei".into()).await
+    lab.runtime.answer_approval(Scope::User(mei()), approval, answer, "mei".into()).await
 }
 
 fn replies_with(value: Value) -> Answer {
@@ -185,9 +185,9 @@ async fn a_question_waits_over_a_restart_and_is_not_asked_twice() {
     settle(&mut started.follower).await;
     let before = question(&lab).await;
     let lab = lab.restarted();
-    lab.runtime.recover().await.unwrap();
+    lab.runtime.recover_runs().await.unwrap();
     assert_eq!(question(&lab).await, before);
-    let mut follower = lab.runtime.follow(started.run, 0);
+    let mut follower = lab.runtime.follow_run(started.run, 0);
     settle(&mut follower).await;
     answer(&lab, replies_with(json!("Mei"))).await.unwrap();
     assert_eq!(settle(&mut follower).await, "run.finished");
