@@ -138,7 +138,7 @@ impl Agent {
         {
             return tools.clone();
         }
-        let all = registry.all();
+        let all = registry.list();
         let usable = |tool: &Arc<Registered>| tool.is_usable() && self.may_use(tool.spec(), user);
         let tools = Arc::new(RunTools::new(all.into_iter().filter(usable), self));
         // Rules about single users make tools of single users.

@@ -86,14 +86,16 @@ impl<'a> RequestBuilder<'a> {
                 let stable = if whole { system.len() } else { header };
                 let changing = Some(changing.trim_start()).filter(|changing| !changing.is_empty());
                 let more = changing.into_iter().chain(demand.as_deref());
+                let form = self.build_form(profile, &specs, self.choice);
+                let (question, language) = (self.run.input_text(), self.language());
                 ModelRequest {
                     system: Cow::Owned(more.fold(system, |system, more| join_prompts(&system, more))),
                     stable,
-                    turns: turns_as_text(turns, profile, &specs, self.run.input_text(), self.language()),
+                    turns: turns_as_text(turns, profile, &specs, question, language, form.as_ref()),
                     tools: vec![],
                     tool_choice: &NO_CHOICE,
                     params: self.params,
-                    form: self.build_form(profile, &specs, self.choice),
+                    form,
                     needs: self.needs,
                     stop: profile.stops(),
                     stream: setup.stream,

@@ -154,7 +154,7 @@ pub(crate) enum Verdict {
 pub(crate) enum Consent {
     NotAsked,
     Given,
-    /// Or nobody answered in time.
+    /// Or no answer came in time.
     Withheld,
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn decide_by_budget(
                 Consent::Given => {}
                 Consent::Withheld => {
                     let notice = Notice::budget_not_extended(who, what(used), what(limit));
-                    let text = format!("nobody allowed the run to use more of its budget: {}", told());
+                    let text = format!("the run was not allowed to use more of its budget: {}", told());
                     let because = Reason::new(text, notice);
                     return Verdict::Stop { because };
                 }
@@ -218,7 +218,7 @@ pub fn find_exhausted_budget(accounts: &[Account], currency: &str) -> Option<Rea
     }
 }
 
-/// At least one, so that nobody is asked before anything was used.
+/// At least one, so that no question is asked before anything was used.
 fn compute_soft_limit(limit: u64, percent: u8) -> u64 {
     let share = u128::from(limit) * u128::from(percent) / 100;
     u64::try_from(share).unwrap_or(limit).max(1)

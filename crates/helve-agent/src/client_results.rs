@@ -53,7 +53,7 @@ pub(crate) fn make_result_token(
     client: &str,
     given: &str,
 ) -> String {
-    seal.mark(TOKEN, &[&run.to_string(), &call.to_string(), by, given, client])
+    seal.sign(TOKEN, &[&run.to_string(), &call.to_string(), by, given, client])
 }
 
 /// The keyed hash of a result: a result that is delivered twice is recognised by it.
@@ -61,9 +61,9 @@ pub(crate) fn hash_result(seal: &Seal, result: &Result<ToolOutput, Failure>) -> 
     match result {
         Ok(output) => {
             let data = output.data.as_ref().map(ToString::to_string).unwrap_or_default();
-            seal.mark(RESULT, &["result", &output.text, &data])
+            seal.sign(RESULT, &["result", &output.text, &data])
         }
-        Err(failure) => seal.mark(RESULT, &["error", &failure.message]),
+        Err(failure) => seal.sign(RESULT, &["error", &failure.message]),
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn judge_client_result(run: &Run, seal: &Seal, delivered: &ClientResu
     };
     let (run_id, call_id) = (run.id().to_string(), call.to_string());
     let words = [&*run_id, &call_id, &by.0, &claim.arguments, &claim.client];
-    if !seal.fits(result_token, TOKEN, &words) {
+    if !seal.verify(result_token, TOKEN, &words) {
         return Delivery::Refused(CommandError::WrongToken);
     }
     claim.judge_delivery(&hash_result(seal, result))

@@ -35,7 +35,7 @@ pub enum Command {
         by: String,
         reply: Reply,
     },
-    /// The client that has the call is silent, or nobody took it for a long time.
+    /// The client that has the call is silent, or no client claimed it for a long time.
     Overdue {
         call: CallId,
     },
@@ -59,7 +59,7 @@ pub enum CommandError {
     #[error("this answer does not fit the question")]
     DoesNotFit,
 
-    #[error("its time was up before anybody answered; the question can no longer be answered")]
+    #[error("its time was up before it was answered; the question can no longer be answered")]
     Expired,
 
     #[error("the edited arguments cannot be sent, so the question stays open: {0}")]
@@ -84,7 +84,7 @@ pub enum CommandError {
     ClaimedElsewhere,
 
     #[error(
-        "nobody has claimed this call; claim it first, run it, and send the `result_token` of the claim with the result"
+        "this call is not claimed; claim it first, run it, and send the `result_token` of the claim with the result"
     )]
     NotClaimed,
 
@@ -124,7 +124,7 @@ pub enum CommandError {
     #[error("this run is one call of a tool; there is no model that could hear a message")]
     NobodyListens,
 
-    #[error("the run waits for somebody; answer its questions, or bring its results")]
+    #[error("the run waits for an answer or a result; answer its questions, or bring its results")]
     Waits,
 
     #[error("the run cannot take this right now; try again in a moment")]

@@ -231,6 +231,6 @@ impl Driver {
 /// The last facts of a run together with its message, which is the fold of its log, times included.
 pub fn ending_facts(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> NewFacts {
     let mut message = run.message().clone();
-    facts.iter().for_each(|fact| message.learn(now, fact));
+    facts.iter().for_each(|fact| message.apply(now, fact));
     NewFacts { at: Some(now), state: Some(state), message: Some(message), ..facts.into() }
 }

@@ -73,7 +73,7 @@ impl Environment {
 
     /// The installation's seal, whose key is read once.
     pub async fn seal(&self) -> Result<&Seal, StoreError> {
-        let read = || async { Ok(Seal::new(self.store.signing_key(self.world.secret()).await?)) };
+        let read = || async { Ok(Seal::new(self.store.signing_key(self.world.random_secret()).await?)) };
         self.seal.get_or_try_init(read).await
     }
 
@@ -83,7 +83,7 @@ impl Environment {
         if !budgets.has_daily_budget() {
             return Ok(vec![]);
         }
-        let used = self.store.used_on(self.world.now().day(), user.clone(), agent.into()).await?;
+        let used = self.store.usage_of_day(self.world.now().day(), user.clone(), agent.into()).await?;
         Ok(vec![
             Account { whose: Whose::UserDay, limits: budgets.user_day, used: used.user },
             Account { whose: Whose::AgentDay, limits: budgets.agent_day, used: used.agent },

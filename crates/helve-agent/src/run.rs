@@ -159,7 +159,7 @@ impl Run {
                 return self;
             }
         }
-        self.language = language.get();
+        self.language = language.prevailing();
         self
     }
 
@@ -229,7 +229,7 @@ impl Run {
 
     /// Takes in the next fact of the log.
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
-        self.message.learn(at, fact);
+        self.message.apply(at, fact);
         self.budget.apply(at, fact);
         self.claims.apply(fact);
         self.waiting = match fact {
@@ -321,7 +321,7 @@ impl Run {
             return Step::CallTools(actions);
         }
         if let Some(failed) = self.calls.iter().find(|held| held.must_fail_run()) {
-            let message = format!("nobody can say what became of the call of `{}`", failed.call.name);
+            let message = format!("the outcome of the call of `{}` is unknown", failed.call.name);
             return Step::Fail { code: "outcome_unknown", message };
         }
         let asked = self.budget.open_question().map(|_| RunState::WaitingApproval);

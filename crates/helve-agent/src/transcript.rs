@@ -295,7 +295,7 @@ fn call_name(tool: &ToolPart) -> Cow<'_, str> {
     tool.provider_id.as_deref().map_or_else(|| tool.call.to_string().into(), Cow::Borrowed)
 }
 
-/// Tells the model that nobody can say whether the effect happened.
+/// Tells the model that it is unknown whether the effect happened.
 fn format_unknown_outcome(tool: &ToolPart) -> String {
     let cut_off = tool.cut_off.as_ref();
     let mut told = json!({

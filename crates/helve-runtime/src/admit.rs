@@ -20,13 +20,13 @@ impl Shared {
         key: Option<&IdempotencyKey>,
     ) -> Result<Option<RunId>, StoreError> {
         let Some(key) = key else { return Ok(None) };
-        self.env().store.run_of_key(user.clone(), key.clone(), self.env().world.now()).await
+        self.env().store.find_run_of_key(user.clone(), key.clone(), self.env().world.now()).await
     }
 
     /// Whether the user may keep more.
     async fn check_user_storage(&self, user: &UserId) -> Result<(), StartError> {
         let ShareSettings { waiting_runs_max, bytes_max } = self.env().settings.share;
-        let share = self.env().store.share_of(user.clone()).await?;
+        let share = self.env().store.storage_share_of(user.clone()).await?;
         if share.waiting_runs >= waiting_runs_max {
             return Err(StartError::TooManyWaiting { waiting: share.waiting_runs, max: waiting_runs_max });
         }

@@ -39,7 +39,7 @@ impl Runtime {
             }
             other => other,
         };
-        // A model that was there when it was named may be gone since, and keeps nobody from changing something else.
+        // A model that was there when it was named may be gone since, and does not prevent other changes.
         let before = self.agents().get(address).and_then(|listed| listed.row);
         let check = |next: &AgentDefinition| {
             let is_same = |row: &AgentDefinition| {
@@ -66,7 +66,7 @@ impl Runtime {
     /// The tools of an agent may be named by their ids.
     fn resolve_tools(&self, definition: &mut AgentDefinition) {
         for tool in &mut definition.tools {
-            tool.name = self.catalogue().name_of(&tool.name);
+            tool.name = self.catalogue().resolve_name(&tool.name);
         }
     }
 

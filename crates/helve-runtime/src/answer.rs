@@ -3,7 +3,7 @@
 
 use helve_agent::{Command, CommandError};
 use helve_store::{Approval, ApprovalFilter, Page, Scope};
-use helve_tool::{conditions, fits_all};
+use helve_tool::{build_conditions, fits_all};
 use helve_types::{About, Always, Answer, ApprovalId, RunId, Within};
 use serde_json::Value;
 
@@ -127,5 +127,5 @@ fn check_always(always: &Always, edited: Option<&str>, held: &Approval) -> Resul
     }
     // Those that will be sent. If they cannot be read they fit nothing.
     let sent = serde_json::from_str(edited.unwrap_or(&call.arguments)).unwrap_or(Value::Null);
-    conditions(always, &sent).map(drop)
+    build_conditions(always, &sent).map(drop)
 }

@@ -28,7 +28,7 @@ pub(crate) async fn load_budget_report(shared: &Shared, user: &UserId) -> Result
     let mut agents = vec![];
     for agent in shared.env().agents.enabled_agents() {
         let name = agent.settings.name.clone();
-        let used = shared.env().store.used_on(now.day(), user.clone(), name.clone()).await?;
+        let used = shared.env().store.usage_of_day(now.day(), user.clone(), name.clone()).await?;
         (own, all) = (used.user, used.all);
         let account = Account { whose: Whose::AgentDay, limits: budgets.agent_day, used: used.agent };
         agents.push((name, account));

@@ -48,7 +48,7 @@ impl Shared {
         let filter = ExecutionFilter { state: Some(state), ..filter };
         let mut found: Vec<Execution> = vec![];
         loop {
-            let page = ExecutionPage { before: found.last().map(Execution::mark), limit: AT_ONCE };
+            let page = ExecutionPage { before: found.last().map(Execution::to_mark), limit: AT_ONCE };
             let more = self.env().store.executions(Scope::Everyone, filter.clone(), page).await?;
             let is_last = more.len() < AT_ONCE;
             found.extend(more);

@@ -1,12 +1,12 @@
 //! With which tools and under which rules a direct call is made.
 //!
-//! The server's own people order what is there. Anybody else has a tool only where some agent would offer it to them,
+//! The server's own people order what is there. Other users have a tool only where some agent would offer it to them,
 //! and on that agent's terms: what it may not do for them they cannot order either.
 
 use std::sync::Arc;
 
 use helve_agent::{Agent, AgentSettings};
-use helve_tool::{Action, CallAccess, Registered, Rule, Rules, Toolbox, Verdict, fits};
+use helve_tool::{Action, CallAccess, Registered, Rule, Rules, Toolbox, Verdict, matches_wildcard};
 use helve_types::{RunSetup, ToolCall, UserId};
 use serde_json::Value;
 
@@ -50,13 +50,13 @@ pub(super) struct CallPermissions {
 
 impl CallPermissions {
     pub(super) fn for_call(shared: &Shared, origin: CallOrigin, user: &UserId, call: &ToolCall) -> Self {
-        let all = shared.env().catalogue.registry().all();
+        let all = shared.env().catalogue.registry().list();
         let operator = &shared.env().settings.rules;
         let agent = match origin {
             CallOrigin::CommandLine | CallOrigin::Admin => {
                 let stand_ins = Rules::new().with_layer("operator", operator.clone());
                 return Self {
-                    toolbox: Toolbox::new(all).exact(),
+                    toolbox: Toolbox::new(all).with_exact_names(),
                     rules: rules_of_caller(operator, None, origin),
                     stand_ins,
                 };
@@ -67,7 +67,7 @@ impl CallPermissions {
         let offered =
             |tool: &Arc<Registered>| agent.as_ref().is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
-            toolbox: Toolbox::new(all.into_iter().filter(offered)).exact(),
+            toolbox: Toolbox::new(all.into_iter().filter(offered)).with_exact_names(),
             rules: rules_of_caller(operator, Some(&permissions), origin),
             stand_ins: Rules::new().with_layer("operator", operator.clone()).with_layer("agent", permissions),
         }
@@ -106,7 +106,8 @@ fn choose_agent(shared: &Shared, user: &UserId, call: &ToolCall) -> Option<Arc<A
 
 /// The agent's own rules, for a call that is not in its name.
 fn own_permissions(agent: &AgentSettings) -> Vec<Rule> {
-    let is_meant = |rule: &&Rule| rule.agent.as_ref().is_none_or(|pattern| fits(pattern, &agent.name));
+    let is_meant =
+        |rule: &&Rule| rule.agent.as_ref().is_none_or(|pattern| matches_wildcard(pattern, &agent.name));
     agent.permissions.iter().filter(is_meant).map(|rule| Rule { agent: None, ..rule.clone() }).collect()
 }
 

@@ -206,7 +206,7 @@ impl Shared {
             let trial = self.recovery.trials.wait_to_resume(crashes).await;
             let pass = self.context.admission.enter_unbounded(&user.0).await;
             let slot = self.recovery.slots.acquire().await;
-            tokio::time::sleep(SPREAD.mul_f64(self.env().world.chance())).await;
+            tokio::time::sleep(SPREAD.mul_f64(self.env().world.random_fraction())).await;
             (trial, pass, slot)
         };
         let (trial, pass, _slot) = tokio::select! {
@@ -232,7 +232,8 @@ impl Shared {
         reason: ResumeReason,
     ) -> bool {
         let counts_as_crash = reason == ResumeReason::Interrupted;
-        let claimed = match self.env().store.claim(slot.run(), self.owner.clone(), counts_as_crash).await {
+        let claimed = match self.env().store.claim_run(slot.run(), self.owner.clone(), counts_as_crash).await
+        {
             Ok(claimed) => claimed,
             Err(error) => {
                 self.reject_commands(commands, &error);

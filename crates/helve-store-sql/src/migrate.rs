@@ -104,7 +104,7 @@ fn apply_new(connection: &mut Connection, known: &[Migration], now_ms: i64) -> R
              number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, at INTEGER NOT NULL
          ) STRICT",
     )?;
-    let new = pending(&applied(connection)?, known)?;
+    let new = list_pending(&list_applied(connection)?, known)?;
     // All or none: a crash leaves the old layout, and a new database waits for the disk once.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for migration in new {
@@ -120,7 +120,7 @@ fn apply_new(connection: &mut Connection, known: &[Migration], now_ms: i64) -> R
 }
 
 /// Those of the known migrations that were not applied yet, if all that were are known.
-pub(crate) fn pending<'a>(
+pub(crate) fn list_pending<'a>(
     applied: &[(u32, String)],
     known: &'a [Migration],
 ) -> Result<Vec<&'a Migration>, MigrateError> {
@@ -138,7 +138,7 @@ pub(crate) fn pending<'a>(
     Ok(known.iter().filter(is_new).collect())
 }
 
-fn applied(connection: &Connection) -> Result<Vec<(u32, String)>, rusqlite::Error> {
+fn list_applied(connection: &Connection) -> Result<Vec<(u32, String)>, rusqlite::Error> {
     let mut rows = connection.prepare("SELECT number, checksum FROM migrations ORDER BY number")?;
     let all = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     all.collect()
@@ -164,7 +164,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, 1).unwrap();
         migrate(&mut connection, 2).unwrap();
-        assert_eq!(applied(&connection).unwrap().len(), SQLITE.len());
+        assert_eq!(list_applied(&connection).unwrap().len(), SQLITE.len());
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, 1).unwrap();
         let numbers = |connection: &Connection| -> Vec<u32> {
-            applied(connection).unwrap().into_iter().map(|(number, _)| number).collect()
+            list_applied(connection).unwrap().into_iter().map(|(number, _)| number).collect()
         };
         let all = numbers(&connection);
         connection
@@ -335,7 +335,7 @@ mod tests {
     #[tokio::test]
     async fn a_database_in_which_tools_had_tables_of_their_own_is_opened_with_every_row() {
         let dir = tempfile::tempdir().unwrap();
-        let held = DataDir::hold(dir.path()).unwrap();
+        let held = DataDir::lock(dir.path()).unwrap();
         let path = held.database();
         old_tools(&path);
         let store = SqliteStore::open(held, Timestamp(9)).unwrap();

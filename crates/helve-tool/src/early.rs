@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
-use crate::check::check;
-use crate::gate::{Candidate, admit, judge};
+use crate::check::check_arguments;
+use crate::gate::{Candidate, admit_call, judge_call};
 use crate::outcome::Stop;
 use crate::permit::Permit;
 use crate::{CallContext, Pipeline, Progress, Request, Tool};
@@ -66,7 +66,7 @@ struct HeldState {
 impl HeldFacts {
     /// Keeps the fact, and says whether what it tells of may still be done.
     #[must_use]
-    pub(crate) fn hold(&self, fact: Fact) -> bool {
+    pub(crate) fn hold_back(&self, fact: Fact) -> bool {
         let mut held = self.lock();
         if !held.is_closed {
             held.facts.push(fact);
@@ -108,7 +108,7 @@ impl EarlyRead {
         (!sent.is_empty()).then_some(Fact::ToolDiscarded { step, attempt, tool, version, arguments })
     }
 
-    fn is_of(&self, permit: &Permit) -> bool {
+    fn is_read_by(&self, permit: &Permit) -> bool {
         self.tool == permit.tool.spec.name
             && self.version == permit.tool.version
             && self.arguments == permit.arguments.canonical
@@ -124,19 +124,21 @@ impl Pipeline {
             return None;
         }
         let arguments =
-            check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, &call.arguments).await.ok()?;
+            check_arguments(&tool.spec.name, &tool.schema, tool.guarding.settings.json, &call.arguments)
+                .await
+                .ok()?;
         let asks_person =
             |tool: &Arc<dyn Tool>| tool.question(Request { arguments: &arguments.value }).is_some();
         if tool.tool.as_ref().is_some_and(asks_person) {
             return None;
         }
         let candidate = Candidate { tool: tool.clone(), arguments, changed: false };
-        let judgement = judge(self.rules(), &candidate, cx);
+        let judgement = judge_call(self.rules(), &candidate, cx);
         if judgement.verdict != Verdict::Allow {
             return None;
         }
         let mut trail = Trail::default();
-        let permit = admit(judgement, candidate, None, self.rules(), cx, &mut trail).ok()?;
+        let permit = admit_call(judgement, candidate, None, self.rules(), cx, &mut trail).ok()?;
         let held = HeldFacts::default();
         let cx = CallContext {
             early: Early::Reading(held.clone()),
@@ -159,7 +161,7 @@ impl Permit {
     /// Runs the call, or takes the answer of one that was made early.
     pub(crate) async fn run_once(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         let Early::Read(slot) = &cx.early else { return self.run(cx, trail).await };
-        let read = slot.lock().unwrap_or_else(PoisonError::into_inner).take_if(|read| read.is_of(self));
+        let read = slot.lock().unwrap_or_else(PoisonError::into_inner).take_if(|read| read.is_read_by(self));
         let Some(EarlyRead { held, mut answer, .. }) = read else { return self.run(cx, trail).await };
         // That the call was sent is recorded before its answer is waited for, as for any other call.
         let mut was_sent = false;

@@ -125,7 +125,9 @@ impl ActiveGuards {
     /// `chance` seeds the jitter of the breaker.
     pub(crate) fn new(settings: Guards, effect: Effect, chance: u64) -> Self {
         // Only what changes nothing can be answered from memory.
-        let kept = settings.last_good().map(|_| CachePolicy { ttl: Duration::ZERO, scope: CacheScope::User });
+        let kept = settings
+            .last_good_age_max()
+            .map(|_| CachePolicy { ttl: Duration::ZERO, scope: CacheScope::User });
         let cache = settings.cache.or(kept).filter(|_| effect == Effect::Read);
         Self {
             limiter: settings.limits.tool.map(Limiter::new),
@@ -174,8 +176,8 @@ impl ActiveGuards {
     }
 
     /// How long an answer serves, as it is and as the last good one.
-    pub(crate) fn terms(&self, policy: CachePolicy) -> CacheLifetime {
-        let keep = self.settings.last_good().unwrap_or_default().saturating_sub(policy.ttl);
+    pub(crate) fn cache_lifetime(&self, policy: CachePolicy) -> CacheLifetime {
+        let keep = self.settings.last_good_age_max().unwrap_or_default().saturating_sub(policy.ttl);
         CacheLifetime { ttl: policy.ttl, keep }
     }
 }
@@ -193,7 +195,7 @@ impl From<CacheSharing> for CacheScope {
 
 impl CacheScope {
     /// Who shares the answer. A tool's cache has one scope, so a user and an agent of one name cannot meet in it.
-    pub(crate) fn owner(self, cx: &CallContext) -> Cow<'_, str> {
+    pub(crate) fn owner_in_context(self, cx: &CallContext) -> Cow<'_, str> {
         match self {
             Self::Everyone => Cow::Borrowed(""),
             Self::User => Cow::Borrowed(&cx.user.0),
@@ -207,7 +209,7 @@ impl CacheScope {
 
 impl Guards {
     /// How old an answer may be that stands in for a new one.
-    pub(crate) fn last_good(&self) -> Option<Duration> {
+    pub(crate) fn last_good_age_max(&self) -> Option<Duration> {
         let age = self.fallback.as_ref()?.last_good_ms?;
         Some(Duration::from_millis(age.get()))
     }

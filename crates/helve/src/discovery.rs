@@ -171,7 +171,7 @@ impl ModelDiscovery {
         }
         self.choose_default(runtime.models());
         if has_new && let Err(error) = runtime.load_model_profiles().await {
-            tracing::warn!(%error, "profiles of models cannot be read; those known before hold");
+            tracing::warn!(%error, "model profiles not read; those known before hold");
         }
         all_answer
     }
@@ -331,7 +331,7 @@ impl ModelServer {
 }
 
 fn silent(address: &str) -> Reason {
-    let text = format!("nobody answers at {address}; start the server there, or change its address");
+    let text = format!("no server answers at {address}; start the server there, or change its address");
     Reason::new(text, Notice::model_server_silent(address))
 }
 

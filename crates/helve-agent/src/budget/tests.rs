@@ -83,7 +83,7 @@ fn a_soft_limit_asks_until_it_is_answered() {
         Before::Asking,
         &[(BINDING, Consent::Withheld)],
         expect![
-            "stop: nobody allowed the run to use more of its budget: this run has spent 1.63 of 2.00 USD"
+            "stop: the run was not allowed to use more of its budget: this run has spent 1.63 of 2.00 USD"
         ],
     );
     // A yes is a yes to the limit, and to this one.

@@ -153,13 +153,13 @@ impl Calls {
             CallData::Delegated { at, .. } => {
                 if at.plus_ms(Question::OPEN_MS) <= driven.shared.env.world.now() {
                     let told = format!(
-                        "`{}` was to run on the user's side and nobody ran it in time; go on without it",
+                        "`{}` was to run on the user's side and no client ran it in time; go on without it",
                         held.call.name
                     );
                     let notice = Notice::client_did_not_run(&held.call.name);
                     let failure = Failure::new(FailureKind::Unanswered, told).with_notice(notice);
                     let outcome = Outcome::Refused(failure);
-                    driven.tools.pipeline.settle(id, outcome, &cx).await?;
+                    driven.tools.pipeline.settle_call(id, outcome, &cx).await?;
                 }
             }
             _ => driven.shared.leases.end_lease(id),

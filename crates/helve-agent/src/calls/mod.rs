@@ -136,15 +136,15 @@ fn run_action(driven: &DrivenRun, action: CallAction, early: Early) -> SeenTo {
             let cx = CallContext { early, ..driven.call_context(&id, attempts_before, grant) };
             Box::pin(async move {
                 let seen_to = match before {
-                    Some(before) => pipeline.resend(&call, before, &cx).await,
-                    None => pipeline.execute(&call, &cx).await,
+                    Some(before) => pipeline.resend_call(&call, before, &cx).await,
+                    None => pipeline.execute_call(&call, &cx).await,
                 };
                 (id, seen_to.map(drop))
             })
         }
         CallAction::Settle { call, outcome } => {
             let cx = driven.call_context(&id, 0, None);
-            Box::pin(async move { (id, pipeline.settle(&call, outcome, &cx).await.map(drop)) })
+            Box::pin(async move { (id, pipeline.settle_call(&call, outcome, &cx).await.map(drop)) })
         }
         CallAction::RecordUnknown { call, sent_at, because } => {
             let cx = driven.call_context(&id, 0, None);
@@ -158,7 +158,7 @@ fn run_action(driven: &DrivenRun, action: CallAction, early: Early) -> SeenTo {
         }
         CallAction::AskRepeated { call, because } => {
             let cx = driven.call_context(&id, 0, None);
-            Box::pin(async move { (id, pipeline.ask(&call, because, &cx).await.map(drop)) })
+            Box::pin(async move { (id, pipeline.ask_about_repetition(&call, because, &cx).await.map(drop)) })
         }
         CallAction::Repeat { call, replaces } => {
             let journal = driven.journal.clone();

@@ -11,7 +11,7 @@ impl Driver {
     pub(super) fn must_close_step(&self) -> bool {
         let agent = &self.driven.run.setup().agent;
         self.driven.run.unclosed_step().is_some_and(|step| step > self.memory.closed_step)
-            && self.driven.shared.env.settings.hooks.wait_for_step(StepEdge::After, agent)
+            && self.driven.shared.env.settings.hooks.has_step_hooks(StepEdge::After, agent)
     }
 
     /// Asks the `after_step` hooks about the last complete step.
@@ -33,7 +33,7 @@ impl Driver {
     ) -> Result<(), DriveError> {
         let shared = self.driven.shared.clone();
         let agent = self.driven.run.setup().agent.clone();
-        if !shared.env.settings.hooks.wait_for_step(edge, &agent) {
+        if !shared.env.settings.hooks.has_step_hooks(edge, &agent) {
             return Ok(());
         }
         let (user, conversation, run) =
@@ -41,7 +41,7 @@ impl Driver {
         let question = HookQuestion { run, conversation, agent: &agent, user: &user, model, step };
         let mut snapshots = vec![];
         let ask = async {
-            snapshots = shared.env.settings.hooks.step_snapshots(edge, &question).await;
+            snapshots = shared.env.settings.hooks.take_snapshots(edge, &question).await;
         };
         self.wait_unless_stopped(ask).await?;
         let facts: Vec<Fact> = snapshots.into_iter().map(Fact::StepSnapshot).collect();

@@ -43,7 +43,7 @@ impl DrivenRun {
         }
     }
 
-    /// Whether the budgets leave a call that is begun before its message is complete, after so many of that message. Nobody
+    /// Whether the budgets leave a call that is begun before its message is complete, after so many of that message. No person
     /// is asked: the complete message is.
     pub(crate) async fn budgets_allow_early_read(&self, begun: u64) -> Result<bool, DriveError> {
         let accounts = self.load_accounts().await?;

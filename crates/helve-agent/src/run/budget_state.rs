@@ -37,7 +37,7 @@ impl BudgetState {
     }
 
     pub(super) fn apply(&mut self, at: Timestamp, fact: &Fact) {
-        let active_ms = self.clock.lap(at, fact);
+        let active_ms = self.clock.ms_worked_until(at, fact);
         self.used = self.used.plus(Used::from_fact(fact)).plus(Used { active_ms, ..Used::default() });
         match fact {
             Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Budget => {
@@ -65,7 +65,7 @@ impl BudgetState {
 impl Run {
     /// What the run has used up by now.
     pub(crate) fn used_by_run(&self, now: Timestamp) -> Used {
-        let active_ms = self.budget.clock.unbooked_ms(now);
+        let active_ms = self.budget.clock.unrecorded_ms(now);
         self.budget.used.plus(Used { active_ms, ..Used::default() })
     }
 

@@ -1,6 +1,6 @@
 //! One call of a run, from the request to its end.
 
-use helve_tool::{Grant, Outcome, SentBefore, Unknown, settled_by};
+use helve_tool::{Grant, Outcome, SentBefore, Unknown, outcome_of_answer};
 use helve_types::{
     Answer, ApprovalKind, Effect, Fact, Failure, FailureKind, Notice, OnUnknown, OutcomeAnswer, Question,
     RunState, Timestamp, ToolCall, Trail, canonical_json,
@@ -230,15 +230,17 @@ impl Call {
                 grant: Some(consent.to_grant()),
                 before: None,
             }),
-            CallData::Answered { question, answer } => Some(match settled_by(question.kind(), answer) {
-                Some(outcome) => CallAction::Settle { call: self.call.id.clone(), outcome },
-                None => CallAction::Execute {
-                    call: asked_with(question),
-                    attempts_before: 0,
-                    grant: read_consent(&self.call, question, answer).map(|consent| consent.to_grant()),
-                    before: None,
-                },
-            }),
+            CallData::Answered { question, answer } => {
+                Some(match outcome_of_answer(question.kind(), answer) {
+                    Some(outcome) => CallAction::Settle { call: self.call.id.clone(), outcome },
+                    None => CallAction::Execute {
+                        call: asked_with(question),
+                        attempts_before: 0,
+                        grant: read_consent(&self.call, question, answer).map(|consent| consent.to_grant()),
+                        before: None,
+                    },
+                })
+            }
             // Only a crash leaves a started call to the machine: the driver sees to those it started.
             CallData::Running { effect: Effect::NonIdempotent, at, arguments, .. } => {
                 Some(CallAction::RecordUnknown {

@@ -203,7 +203,7 @@ fn what_was_read_before_the_run_counts_and_a_clients_history_is_never_trusted() 
         Taint::default(),
         "what people say is theirs to say"
     );
-    assert!(run.apply_history(&[earlier.message().clone()]).taint_at_request().is_both());
+    assert!(run.apply_history(&[earlier.message().clone()]).taint_at_request().has_both_kinds());
 
     let input = RunInput::Client { messages: vec![] };
     let stateless =
@@ -383,7 +383,7 @@ fn an_unknown_outcome_goes_where_its_tool_wants() {
     check(
         lost(OnUnknown::FailRun),
         expect![[
-            r#"Fail { code: "outcome_unknown", message: "nobody can say what became of the call of `t`" }"#
+            r#"Fail { code: "outcome_unknown", message: "the outcome of the call of `t` is unknown" }"#
         ]],
     );
     let outcome = || lost(OnUnknown::AskUser).chain([asked(id(1, 0), ApprovalKind::Outcome)]);

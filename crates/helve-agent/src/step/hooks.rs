@@ -32,7 +32,7 @@ impl HookedRequest {
         let shared = driver.driven.shared.clone();
         let hooks = &shared.env.settings.hooks;
         let setup = driver.driven.run.setup().clone();
-        if !hooks.wait_for_questions(&setup.agent) {
+        if !hooks.has_question_hooks(&setup.agent) {
             return Ok(Some(Self::default()));
         }
         let user = driver.driven.origin.user.clone();
@@ -49,8 +49,8 @@ impl HookedRequest {
             let params = shared.models.params(model, &setup);
             let hooked = async {
                 Ok(Self {
-                    system: hooks.system_prompt(&question, &setup.system).await?,
-                    params: hooks.params(&question, &params).await?,
+                    system: hooks.ask_for_system_prompt(&question, &setup.system).await?,
+                    params: hooks.ask_for_params(&question, &params).await?,
                 })
             };
             asked = Some(hooked.await);

@@ -244,7 +244,7 @@ impl<'a> ModelStep<'a> {
         other: Option<usize>,
     ) -> RetryDecision {
         let shared = &self.driven().shared;
-        let (now, chance) = (Instant::now(), shared.env.world.chance());
+        let (now, chance) = (Instant::now(), shared.env.world.random_fraction());
         let BrokenAnswer { error, shown } = broken;
         let tries_max = retry::tries_max(&self.params(model));
         shared.models.with_health(model.name(), |health| {

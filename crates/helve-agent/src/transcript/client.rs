@@ -27,7 +27,7 @@ pub(super) fn add_client_turns<'a>(
         let placed = |turn| Placed { turn, place };
         rest = more;
         match message.role {
-            // Spoken by the client, whoever it claims to be; a system prompt of its own is only a wish.
+            // A message of the client, whatever role it claims; a system prompt of its own is only a wish.
             ChatRole::System | ChatRole::User => {
                 turns.push(placed(Turn::User(Cow::Borrowed(&message.content))));
             }

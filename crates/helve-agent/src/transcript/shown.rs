@@ -97,7 +97,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The calls before which nobody knows what became of them: a model that writes a summary may forget them, and they
+    /// The calls before it whose outcome is unknown: a model that writes a summary may forget them, and they
     /// must not be made again for that.
     fn unknown_calls_in_summary(
         &self,
@@ -142,7 +142,7 @@ pub(crate) fn format_summary(summary: &str, unknown: &[String]) -> String {
         summary.trim()
     );
     if !unknown.is_empty() {
-        told.push_str("[Nobody knows whether these calls took effect; verify before repeating them:]\n");
+        told.push_str("[It is unknown whether these calls took effect; verify before repeating them:]\n");
         for line in unknown {
             told.push_str(&format!("- {line}\n"));
         }

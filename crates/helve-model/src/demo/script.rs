@@ -27,7 +27,7 @@ pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
         Language::English
     };
     if let Some(Turn::Result { .. }) = conversation.turns.last() {
-        return answer(conversation, language);
+        return write_answer(conversation, language);
     }
     let has = |name: &str| conversation.tools.contains(&name);
     let own =
@@ -39,19 +39,20 @@ pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
     let calls: Vec<(Intent, String, Value)> = intents
         .into_iter()
         .filter_map(|intent| {
-            let (tool, arguments) = call(&intent, conversation, language)?;
+            let (tool, arguments) = plan_call(&intent, conversation, language)?;
             Some((intent, tool, arguments))
         })
         .filter(|(_, tool, _)| has(tool))
         .collect();
     if calls.is_empty() {
         return vec![ReplyPart::Say(
-            introduction(language, has("browser_js_eval"), has("save_note"), has("ask_user")).to_owned(),
+            write_introduction(language, has("browser_js_eval"), has("save_note"), has("ask_user"))
+                .to_owned(),
         )];
     }
-    let mut parts = vec![ReplyPart::Think(reasoning(&calls, language))];
+    let mut parts = vec![ReplyPart::Think(write_reasoning(&calls, language))];
     if let [(intent, ..)] = &calls[..]
-        && let Some(preface) = preface(intent, language)
+        && let Some(preface) = write_preface(intent, language)
     {
         parts.push(ReplyPart::Say(preface.to_owned()));
     }
@@ -74,21 +75,25 @@ fn last_message<'a>(conversation: &'a Conversation<'_>) -> &'a str {
         .unwrap_or_default()
 }
 
-fn call(intent: &Intent, conversation: &Conversation<'_>, language: Language) -> Option<(String, Value)> {
+fn plan_call(
+    intent: &Intent,
+    conversation: &Conversation<'_>,
+    language: Language,
+) -> Option<(String, Value)> {
     let (tool, arguments) = match intent {
         Intent::Calculate(expression) => ("calculator", json!({"expression": expression})),
         Intent::Time(zone) => ("time", json!({"zone": zone})),
         Intent::Search(query) => ("search_web", json!({"query": query})),
         Intent::RunCode(code) => ("browser_js_eval", json!({"code": code})),
         Intent::Note(text) => ("save_note", json!({"text": text})),
-        Intent::Ask(asked) => ("ask_user", question(*asked, language)),
-        Intent::Use { tool, text } => (tool.as_str(), own_arguments(conversation, tool, text)?),
+        Intent::Ask(asked) => ("ask_user", write_question(*asked, language)),
+        Intent::Use { tool, text } => (tool.as_str(), scripted_arguments(conversation, tool, text)?),
     };
     Some((tool.to_owned(), arguments))
 }
 
 /// A question that shows one way of asking.
-fn question(asked: Asked, language: Language) -> Value {
+fn write_question(asked: Asked, language: Language) -> Value {
     match (asked, language) {
         (Asked::Words, Language::English) => {
             json!({"question": "What would you like me to remember you by?"})
@@ -112,12 +117,12 @@ fn question(asked: Asked, language: Language) -> Value {
             "options": ["星期一", "星期三", "星期五"],
             "several": true
         }),
-        (Asked::Form, Language::English) => trip_form(
+        (Asked::Form, Language::English) => write_trip_form(
             "Tell me about your trip.",
             ["Where to", "First day", "How many people", "By", "Anything else"],
             ["Train", "Plane", "Car"],
         ),
-        (Asked::Form, Language::Chinese) => trip_form(
+        (Asked::Form, Language::Chinese) => write_trip_form(
             "说说你的旅行计划。",
             ["目的地", "出发日期", "人数", "交通方式", "其他要求"],
             ["火车", "飞机", "汽车"],
@@ -125,7 +130,7 @@ fn question(asked: Asked, language: Language) -> Value {
     }
 }
 
-fn trip_form(question: &str, titles: [&str; 5], ways: [&str; 3]) -> Value {
+fn write_trip_form(question: &str, titles: [&str; 5], ways: [&str; 3]) -> Value {
     let [place, day, people, way, more] = titles;
     json!({
         "question": question,
@@ -145,7 +150,7 @@ fn trip_form(question: &str, titles: [&str; 5], ways: [&str; 3]) -> Value {
 }
 
 /// The arguments of a tool that requires none or a single text; for others the demo model has no values.
-fn own_arguments(conversation: &Conversation<'_>, tool: &str, text: &str) -> Option<Value> {
+fn scripted_arguments(conversation: &Conversation<'_>, tool: &str, text: &str) -> Option<Value> {
     let parameters = &conversation.declared.iter().find(|declared| declared.name == tool)?.parameters;
     let required: Vec<&str> =
         parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -158,7 +163,7 @@ fn own_arguments(conversation: &Conversation<'_>, tool: &str, text: &str) -> Opt
     }
 }
 
-fn reasoning(calls: &[(Intent, String, Value)], language: Language) -> String {
+fn write_reasoning(calls: &[(Intent, String, Value)], language: Language) -> String {
     let [(intent, ..)] = calls else {
         return match language {
             Language::English => format!(
@@ -201,7 +206,7 @@ fn reasoning(calls: &[(Intent, String, Value)], language: Language) -> String {
 }
 
 /// The text before a call that needs an action of the user.
-fn preface(intent: &Intent, language: Language) -> Option<&'static str> {
+fn write_preface(intent: &Intent, language: Language) -> Option<&'static str> {
     Some(match (intent, language) {
         (Intent::RunCode(_), Language::English) => {
             "Here is the code. Look at it, and press **Run** if you like what you see."
@@ -214,7 +219,7 @@ fn preface(intent: &Intent, language: Language) -> Option<&'static str> {
 }
 
 /// The answer to the results of the last calls.
-fn answer(conversation: &Conversation<'_>, language: Language) -> Vec<ReplyPart> {
+fn write_answer(conversation: &Conversation<'_>, language: Language) -> Vec<ReplyPart> {
     let results: Vec<_> = conversation
         .turns
         .iter()
@@ -226,14 +231,14 @@ fn answer(conversation: &Conversation<'_>, language: Language) -> Vec<ReplyPart>
         .collect();
     let mut lines: Vec<String> = vec![];
     for (id, tool, text, is_error) in results.into_iter().rev() {
-        let input = argument_of(conversation, id);
-        lines.push(line(tool, &input, text, is_error, language));
+        let input = argument_of_call(conversation, id);
+        lines.push(describe_result(tool, &input, text, is_error, language));
     }
     vec![ReplyPart::Say(lines.join("\n\n"))]
 }
 
 /// The argument by which a user recognises the call.
-fn argument_of(conversation: &Conversation<'_>, id: &str) -> String {
+fn argument_of_call(conversation: &Conversation<'_>, id: &str) -> String {
     let calls = conversation.turns.iter().rev().filter_map(|turn| match turn {
         Turn::Assistant { calls, .. } => Some(calls),
         Turn::User(_) | Turn::Result { .. } => None,
@@ -246,7 +251,7 @@ fn argument_of(conversation: &Conversation<'_>, id: &str) -> String {
         .unwrap_or_default()
 }
 
-fn line(tool: &str, input: &str, result: &str, is_error: bool, language: Language) -> String {
+fn describe_result(tool: &str, input: &str, result: &str, is_error: bool, language: Language) -> String {
     let first = result.lines().next().unwrap_or_default();
     match (tool, is_error, language) {
         ("ask_user", true, Language::English) => {
@@ -281,7 +286,7 @@ fn line(tool: &str, input: &str, result: &str, is_error: bool, language: Languag
     }
 }
 
-fn introduction(language: Language, browser: bool, notes: bool, questions: bool) -> String {
+fn write_introduction(language: Language, browser: bool, notes: bool, questions: bool) -> String {
     let (mut text, browser_line, note_line, ask_line, end) = match language {
         Language::English => (
             String::from(

@@ -91,8 +91,8 @@ impl ModelCounters {
             cached_tokens: read_count(&self.cached_tokens),
             reasoning_tokens: read_count(&self.reasoning_tokens),
             cost_nanos: read_count(&self.cost_nanos),
-            first_token: self.first_token.read(),
-            whole: self.whole.read(),
+            first_token: self.first_token.snapshot(),
+            whole: self.whole.snapshot(),
         }
     }
 }

@@ -45,15 +45,15 @@ pub struct ModelOptions {
     pub probe: bool,
     /// Named sets of parameters that a request may choose from.
     pub variants: BTreeMap<String, ModelParams>,
-    /// What its tokens cost, if anybody knows.
+    /// What its tokens cost, if known.
     pub price: Option<Price>,
     /// Whether it is asked as small models want to be asked.
     pub small: bool,
-    /// How many tokens it can read and write at once, if anybody knows.
+    /// How many tokens it can read and write at once, if known.
     pub context_tokens: Option<u64>,
-    /// Whether its answers begin inside reasoning that its prompt has opened; if nobody says, as the probe found it.
+    /// Whether its answers begin inside reasoning that its prompt has opened; if not configured, as the probe found it.
     pub reasoning_open: Option<bool>,
-    /// Whether its server leaves native calls in the text; if nobody says, as the probe found it.
+    /// Whether its server leaves native calls in the text; if not configured, as the probe found it.
     pub calls_in_text: Option<bool>,
     /// Whether the web is searched before it is first asked, where neither the request nor the agent says so.
     pub pre_search: Option<bool>,
@@ -61,7 +61,7 @@ pub struct ModelOptions {
     pub origin: Option<Origin>,
 }
 
-/// Where a model comes from, as far as anybody may know.
+/// Where a model comes from, as far as users may know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// None where only a protocol was named.
@@ -79,7 +79,7 @@ pub struct Origin {
 pub struct Models {
     models: RwLock<BTreeMap<String, Entry>>,
     default: RwLock<Option<String>>,
-    /// The operator named the default, so nobody's last choice counts.
+    /// The operator named the default, so no user's last choice counts.
     default_is_fixed: bool,
     last_used: LastUsed,
     currency: String,
@@ -113,7 +113,7 @@ struct Learned {
     /// What it was found to do when it was asked.
     profile: Option<Arc<ModelProfile>>,
     health: Health,
-    /// Held by whoever is finding out what it can do.
+    /// Held by the probe that is finding out what it can do.
     probing: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -279,7 +279,7 @@ impl Models {
         learned.profile.is_none() && !std::mem::replace(&mut learned.probe_started, true)
     }
 
-    /// What is held while somebody finds out what the model can do.
+    /// The lock that a probe of the model holds.
     pub fn probe_lock(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
         self.lock_learned().entry(name.to_owned()).or_default().probing.clone()
     }
@@ -340,7 +340,7 @@ impl Models {
         self.lock_learned().entry(name.to_owned()).or_default().dialect = Some(dialect);
     }
 
-    /// What the model can read at once, as far as anybody knows or it has shown.
+    /// What the model can read at once, as far as it is configured or was observed.
     pub fn window(&self, name: &str, params: &ModelParams) -> Option<Window> {
         let told = self.options(name).and_then(|options| options.context_tokens);
         let shown = self.lock_learned().get(name).and_then(|learned| learned.too_long);
@@ -375,7 +375,7 @@ impl Models {
 }
 
 impl Learned {
-    /// How it is asked to call tools, where nobody has said how.
+    /// How it is asked to call tools, where that is not configured.
     fn mode(&self, default_profile: &str) -> Mode {
         let profile = self.profile.as_deref();
         let native = self.no_native_tools.is_none() && !profile.is_some_and(|profile| profile.native.is_no());

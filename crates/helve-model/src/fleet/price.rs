@@ -31,7 +31,7 @@ pub enum PriceSource {
 pub struct PerMillion(u64);
 
 impl PerMillion {
-    /// Nobody asks for more; a price above it is a slip.
+    /// No vendor asks for more; a price above it is a typo.
     pub const UNITS_MAX: f64 = 1_000_000.0;
 
     /// A price as people write it: units for a million tokens. None if it cannot be one.

@@ -1,7 +1,7 @@
 //! Asks a model a few cheap questions, once, and writes down what it can do.
 //!
 //! The order matters: whether it calls natively decides what else is worth asking. What an answer means is said
-//! in `judge`, without asking anybody. Nothing here runs a tool.
+//! in `judge`, without asking the model. Nothing here runs a tool.
 
 mod ask;
 mod judge;
@@ -165,7 +165,7 @@ impl<'a> Probe<'a> {
             self.profile.rich_schemas = Finding::yes("a tool with every keyword was taken");
             return;
         };
-        // Some servers say no, others break over it; so does one that is down for a while. Whoever takes a plain tool
+        // Some servers say no, others break over it; so does one that is down for a while. A server that takes a plain tool
         // and then refuses the rich one again means it.
         let plain = self.ask_with_tool(GREETING, clock, ToolChoice::Auto).await;
         let again = self.ask_with_tool(GREETING, &all, ToolChoice::Auto).await;
@@ -187,7 +187,9 @@ impl<'a> Probe<'a> {
         for profile in self.profiles.clone() {
             (self.progress)(&format!("does it write calls as `{}` shows?", profile.name()));
             let specs = [clock];
-            let (system, turns) = prompt_mode::describe_tools_in_prompt(profile, &specs, AGAIN);
+            let form = prompt_mode::build_form(self.model.form_support(), profile, &specs, &ToolChoice::Auto);
+            let (system, turns) =
+                prompt_mode::describe_tools_in_prompt(profile, &specs, AGAIN, form.as_ref());
             let params = ask::probe_params(self.model);
             let request = ModelRequest {
                 stable: system.len(),
@@ -196,7 +198,7 @@ impl<'a> Probe<'a> {
                 tools: vec![],
                 tool_choice: &ToolChoice::None,
                 params: &params,
-                form: prompt_mode::build_form(self.model.form_support(), profile, &specs, &ToolChoice::Auto),
+                form,
                 needs: Needs::default(),
                 stop: profile.stops(),
                 stream: true,

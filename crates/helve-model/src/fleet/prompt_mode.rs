@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use helve_dialect::{CallView, Language, Profile, ResultView, TurnRole};
+use helve_dialect::{CallView, ExampleOrder, Language, Profile, ResultView, TurnRole};
 use helve_types::{CallId, Mode, ToolChoice, ToolSpec};
 
 use super::forms::build_form as form_of;
@@ -56,9 +56,11 @@ pub(super) fn describe_tools_in_prompt<'a>(
     profile: &Profile,
     specs: &[&ToolSpec],
     question: &'a str,
+    form: Option<&Form>,
 ) -> (String, Vec<Turn<'a>>) {
     let language = helve_dialect::language_of(question);
-    let turns = turns_as_text(vec![Turn::User(Cow::Borrowed(question))], profile, specs, question, language);
+    let turns = vec![Turn::User(Cow::Borrowed(question))];
+    let turns = turns_as_text(turns, profile, specs, question, language, form);
     (add_tools_to_system("", profile, specs, question, language), turns)
 }
 
@@ -69,9 +71,11 @@ pub fn turns_as_text<'a>(
     specs: &[&ToolSpec],
     question: &str,
     language: Language,
+    form: Option<&Form>,
 ) -> Vec<Turn<'a>> {
+    let order = if form.is_some() { ExampleOrder::OfTools } else { ExampleOrder::LikeliestLast };
     let mut text: Vec<Turn<'a>> = profile
-        .examples(specs, question, language)
+        .examples(specs, question, language, order)
         .into_iter()
         .map(|example| match example.role {
             TurnRole::User => Turn::User(Cow::Owned(example.text)),

@@ -123,7 +123,7 @@ async fn a_no_or_no_answer_ends_the_run() {
         }
         assert_eq!(settle(&mut started.follower).await, "run.finished");
         let log = lab.log(started.run).await;
-        assert!(log.contains("budget.spent nobody allowed the run to use more"), "{log}");
+        assert!(log.contains("budget.spent the run was not allowed to use more"), "{log}");
         assert!(log.ends_with("run.finished BudgetSpent\n"), "{log}");
         assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
     }
@@ -226,7 +226,7 @@ async fn a_clock_that_is_set_during_a_call_takes_no_time_from_the_run() {
         let call = lab.store.calls(started.run).await.unwrap().remove(0);
         assert_eq!(call.ended_at.unwrap().since_ms(call.started_at.unwrap()), 7);
         let (user, agent) = (mei(), "default".to_owned());
-        let day = |at: Timestamp| lab.store.used_on(at.day(), user.clone(), agent.clone());
+        let day = |at: Timestamp| lab.store.usage_of_day(at.day(), user.clone(), agent.clone());
         assert_eq!(day(began).await.unwrap().user.active_ms, 7);
         assert_eq!(lab.world.now(), began.plus_ms(by + 7), "and the date is what it was set to");
     }
@@ -238,16 +238,17 @@ async fn a_clock_that_is_set_while_the_server_is_down_takes_no_time_from_the_run
         let lab = lab(RuntimeSettings::default(), [reply(r#"call hang {"q": "x"}"#), reply("say There.")]);
         let mut started = lab.start("look").await;
         until(&mut started.follower, "tool.started").await;
-        lab.world.clock.set_forward_ms(by);
+        lab.world.clock.shift_date_ms(by);
         let again = lab.restarted();
         again.runtime.recover_runs().await.unwrap();
         let mut follower = again.runtime.follow_run(started.run, 0);
         until(&mut follower, "run.resumed").await;
-        again.world.clock.set_forward_ms(by);
+        again.world.clock.shift_date_ms(by);
         again.runtime.cancel_run(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
         while settle(&mut follower).await != "run.cancelled" {}
-        let used = again.store.used_on(lab.world.now().day(), mei(), "default".into()).await.unwrap();
-        let before = again.store.used_on(lab.world.now().plus_ms(-2 * by).day(), mei(), "default".into());
+        let used = again.store.usage_of_day(lab.world.now().day(), mei(), "default".into()).await.unwrap();
+        let before =
+            again.store.usage_of_day(lab.world.now().plus_ms(-2 * by).day(), mei(), "default".into());
         assert_eq!((used.user.active_ms, before.await.unwrap().user.active_ms), (0, 0));
     }
 }

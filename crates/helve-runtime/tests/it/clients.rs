@@ -267,7 +267,7 @@ async fn a_watch_that_cannot_look_rests_before_it_looks_again() {
     claimed(&lab, &call).await;
     let runtime = lab.runtime.clone();
     // Ten rounds: one at once, one after half a minute, the others when the client's time is up.
-    lab.store.fail_looks(30);
+    lab.store.fail_reads(30);
     let watch = tokio::spawn(async move { runtime.sweep_until_shutdown().await });
     let began = tokio::time::Instant::now();
     reaches(&mut started, "needs_attention").await;
@@ -282,7 +282,7 @@ async fn a_look_that_fails_keeps_the_watch_from_nothing_else() {
     claimed(&lab, &call).await;
     tokio::time::advance(Duration::from_secs(61)).await;
     // The look for questions, which comes first.
-    lab.store.fail_looks(1);
+    lab.store.fail_reads(1);
     assert!(lab.runtime.sweep_once().await.is_err());
     reaches(&mut started, "needs_attention").await;
 }
@@ -384,7 +384,7 @@ async fn a_call_that_nobody_takes_waits_for_a_week() {
     lab.runtime.sweep_once().await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     assert_eq!(state(&lab, &call).await, CallState::Expired);
-    assert!(lab.model.asked()[1].contains("nobody ran it in time"), "{}", lab.model.asked()[1]);
+    assert!(lab.model.asked()[1].contains("no client ran it in time"), "{}", lab.model.asked()[1]);
 }
 
 #[tokio::test]

@@ -203,7 +203,7 @@ async fn a_question_nobody_answers_expires_and_is_not_called_a_refusal() {
     lab.world.clock.advance_ms(8 * 24 * 60 * 60 * 1_000);
     lab.runtime.sweep_once().await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
-    assert!(lab.model.asked()[1].contains("nobody answered in time"), "{}", lab.model.asked()[1]);
+    assert!(lab.model.asked()[1].contains("did not answer in time"), "{}", lab.model.asked()[1]);
 }
 
 #[tokio::test]

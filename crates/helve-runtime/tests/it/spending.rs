@@ -168,7 +168,7 @@ async fn what_broken_tries_took_is_not_forgotten_when_the_server_stops() {
     let expected = spent(210, 7, 210 * 3_000 + 7 * 15_000);
     assert_eq!(next.store.run(Scope::Everyone, started.run).await.unwrap().spent, expected);
     let today = World::deterministic().now().day();
-    let used = next.store.used_on(today, mei(), "default".into()).await.unwrap();
+    let used = next.store.usage_of_day(today, mei(), "default".into()).await.unwrap();
     assert_eq!((used.user.tokens, used.user.cost_nanos), (217, expected.cost_nanos.unwrap()));
 }
 

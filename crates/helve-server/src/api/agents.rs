@@ -15,8 +15,9 @@ use helve_runtime::{AgentChange, AgentError, ListedAgent, read_agent};
 use helve_types::AgentDefinition;
 use serde_json::{Value, json};
 
-use self::view::{AgentList, AgentView, VersionList, VersionView};
+use self::view::{AgentList, AgentView};
 use crate::access::{Principal, Right};
+use crate::api::versions::VersionList;
 use crate::app::App;
 use crate::input::{AgentJson, Json, Path};
 use crate::problem::Problem;
@@ -38,55 +39,58 @@ fn example_definition() -> Value {
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     transfer::routes(links::routes(routes))
-        .add(Operation::get("/api/agents", Right::Chat, "List agents").gives::<AgentList>(), list_agents)
-        .add(
+        .add_route(
+            Operation::get("/api/agents", Right::Chat, "List agents").gives::<AgentList>(),
+            list_agents,
+        )
+        .add_route(
             Operation::post("/api/agents", Right::Admin, "Make an agent")
-                .example(example_definition())
+                .with_example(example_definition())
                 .gives::<AgentView>()
-                .status(201)
-                .answer_header("Location", "Where the agent is.")
-                .answer_header("ETag", VERSION),
+                .with_status(201)
+                .with_answer_header("Location", "Where the agent is.")
+                .with_answer_header("ETag", VERSION),
             make_agent,
         )
-        .add(
+        .add_route(
             Operation::get("/api/agents/{agent}", Right::Chat, "Look at an agent, by its name or id")
                 .gives::<AgentView>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             get_agent,
         )
-        .add(
+        .add_route(
             Operation::put("/api/agents/{agent}", Right::Admin, "Give an agent another definition")
-                .header("If-Match", IF_MATCH)
-                .example(example_definition())
+                .with_header("If-Match", IF_MATCH)
+                .with_example(example_definition())
                 .gives::<AgentView>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             replace_agent,
         )
-        .add(
+        .add_route(
             Operation::patch(
                 "/api/agents/{agent}",
                 Right::Admin,
                 "Change some of an agent's definition (a JSON merge patch), or switch it on or off",
             )
-            .header("If-Match", IF_MATCH)
-            .example(json!({"enabled": false}))
+            .with_header("If-Match", IF_MATCH)
+            .with_example(json!({"enabled": false}))
             .gives::<AgentView>()
-            .answer_header("ETag", VERSION),
+            .with_answer_header("ETag", VERSION),
             change_agent,
         )
-        .add(
+        .add_route(
             Operation::delete(
                 "/api/agents/{agent}",
                 Right::Admin,
                 "Delete an agent; its runs go on, and its versions stay readable",
             )
-            .header("If-Match", IF_MATCH)
-            .status(204),
+            .with_header("If-Match", IF_MATCH)
+            .with_status(204),
             delete_agent,
         )
-        .add(
+        .add_route(
             Operation::get("/api/agents/{agent}/versions", Right::Admin, "Everything that an agent ever was")
-                .gives::<VersionList>(),
+                .gives::<VersionList<AgentDefinition>>(),
             list_agent_versions,
         )
 }
@@ -176,9 +180,9 @@ async fn delete_agent(
 async fn list_agent_versions(
     State(app): State<App>,
     Path(address): Path<String>,
-) -> Result<Answer<VersionList>, Problem> {
+) -> Result<Answer<VersionList<AgentDefinition>>, Problem> {
     let versions = app.runtime.agents().list_versions(&address).await?;
-    Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
+    Ok(Answer(VersionList::from_rows(versions)))
 }
 
 fn agent_response(app: &App, agent: &ListedAgent, is_admin: bool) -> Response {

@@ -24,7 +24,7 @@ impl Rows for PostgresStore {
     }
 
     fn save_row(&self, change: RowChange) -> StoreFuture<'_, RowRecord> {
-        self.change(Wakeup::Rows(change.row.kind), change, |db, change| {
+        self.write_and_wake(Wakeup::Rows(change.row.kind), change, |db, change| {
             Box::pin(definitions::save(db, change))
         })
     }
@@ -37,7 +37,7 @@ impl Rows for PostgresStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
         let change = (kind, name, expected, audit);
-        self.change(Wakeup::Rows(kind), change, |db, (kind, name, expected, audit)| {
+        self.write_and_wake(Wakeup::Rows(kind), change, |db, (kind, name, expected, audit)| {
             Box::pin(definitions::delete(db, *kind, name, *expected, audit))
         })
     }
@@ -47,13 +47,13 @@ impl Rows for PostgresStore {
     }
 
     fn save_offer(&self, offer: RowOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(offer.kind), (offer, audit), |db, (offer, audit)| {
+        self.write_and_wake(Wakeup::Rows(offer.kind), (offer, audit), |db, (offer, audit)| {
             Box::pin(offers::save(db, offer, audit))
         })
     }
 
     fn delete_offer(&self, kind: RowKind, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), (kind, name, audit), |db, (kind, name, audit)| {
+        self.write_and_wake(Wakeup::Rows(kind), (kind, name, audit), |db, (kind, name, audit)| {
             Box::pin(offers::delete(db, *kind, name, audit))
         })
     }
@@ -63,7 +63,7 @@ impl Rows for PostgresStore {
     }
 
     fn save_grant(&self, grant: RowGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(grant.kind), (grant, audit), |db, (grant, audit)| {
+        self.write_and_wake(Wakeup::Rows(grant.kind), (grant, audit), |db, (grant, audit)| {
             Box::pin(grants::save(db, grant, audit))
         })
     }
@@ -76,7 +76,7 @@ impl Rows for PostgresStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
         let change = (kind, name, grant, audit);
-        self.change(Wakeup::Rows(kind), change, |db, (kind, name, grant, audit)| {
+        self.write_and_wake(Wakeup::Rows(kind), change, |db, (kind, name, grant, audit)| {
             Box::pin(grants::delete(db, *kind, name, grant, audit))
         })
     }
@@ -89,7 +89,7 @@ impl Rows for PostgresStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
         let change = (kind, name, enabled, audit);
-        self.change(Wakeup::Rows(kind), change, |db, (kind, name, enabled, audit)| {
+        self.write_and_wake(Wakeup::Rows(kind), change, |db, (kind, name, enabled, audit)| {
             Box::pin(definitions::save_switch(db, *kind, name, *enabled, audit))
         })
     }

@@ -24,7 +24,9 @@ impl Rows for SqliteStore {
     }
 
     fn save_row(&self, change: RowChange) -> StoreFuture<'_, RowRecord> {
-        self.change(Wakeup::Rows(change.row.kind), move |connection| definitions::save(connection, &change))
+        self.write_and_wake(Wakeup::Rows(change.row.kind), move |connection| {
+            definitions::save(connection, &change)
+        })
     }
 
     fn delete_row(
@@ -34,7 +36,7 @@ impl Rows for SqliteStore {
         expected: Option<u32>,
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), move |connection| {
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| {
             definitions::delete(connection, kind, &name, expected, &audit)
         })
     }
@@ -44,11 +46,15 @@ impl Rows for SqliteStore {
     }
 
     fn save_offer(&self, offer: RowOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(offer.kind), move |connection| offers::save(connection, &offer, &audit))
+        self.write_and_wake(Wakeup::Rows(offer.kind), move |connection| {
+            offers::save(connection, &offer, &audit)
+        })
     }
 
     fn delete_offer(&self, kind: RowKind, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), move |connection| offers::delete(connection, kind, &name, &audit))
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| {
+            offers::delete(connection, kind, &name, &audit)
+        })
     }
 
     fn grants(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowGrant>> {
@@ -56,7 +62,9 @@ impl Rows for SqliteStore {
     }
 
     fn save_grant(&self, grant: RowGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(grant.kind), move |connection| grants::save(connection, &grant, &audit))
+        self.write_and_wake(Wakeup::Rows(grant.kind), move |connection| {
+            grants::save(connection, &grant, &audit)
+        })
     }
 
     fn delete_grant(
@@ -66,7 +74,7 @@ impl Rows for SqliteStore {
         grant: String,
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), move |connection| {
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| {
             grants::delete(connection, kind, &name, &grant, &audit)
         })
     }
@@ -78,7 +86,7 @@ impl Rows for SqliteStore {
         enabled: bool,
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), move |connection| {
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| {
             definitions::save_switch(connection, kind, &name, enabled, &audit)
         })
     }

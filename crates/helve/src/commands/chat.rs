@@ -41,7 +41,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const SLOW: Duration = Duration::from_secs(2);
 /// The tool with which a model asks a person.
 const ASK_USER: &str = "ask_user";
-/// A call waits for a person and nobody is there.
+/// A call waits for a person and none is at the terminal.
 const WAITS: u8 = 3;
 /// Ended with Ctrl-C, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -93,7 +93,7 @@ struct Chat {
     agent: Option<String>,
     model: Option<String>,
     conversation: Option<String>,
-    /// Somebody is there who can be asked.
+    /// A person at the terminal can be asked.
     interactive: bool,
     no_wait: bool,
     /// Said while a run was at work that could not hear it: the messages of the next ones.

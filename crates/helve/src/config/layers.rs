@@ -33,7 +33,7 @@ impl ModelSettings {
     /// What is known about the model besides how it is asked.
     pub fn known(&self, settings: &HttpModelSettings, model: &HttpModel, prices: &Prices) -> ModelOptions {
         let shipped = || {
-            // At another address than the vendor's own nobody knows who sends the bill.
+            // At another address than the vendor's own the prices are unknown.
             let vendor = settings.vendor.as_deref().filter(|_| settings.base_url.is_none())?;
             prices.of(vendor, &settings.model)
         };
@@ -50,7 +50,7 @@ impl ModelSettings {
                 host: model.host(),
             }),
             subject: format!("{} at {}", model.vendor_model(), model.display_url()),
-            // Whoever is on the internet costs money to ask.
+            // A server on the internet costs money to ask.
             probe: self.probe.unwrap_or_else(|| is_nearby(model)),
             ..self.options.clone()
         }
@@ -81,7 +81,8 @@ mod tests {
         let config = config(text).unwrap();
         let model = &config.models[0];
         let Source::Http(settings) = &model.source else { panic!("not over HTTP") };
-        let made = HttpModel::new(model.layered(settings), helve_model_http::client().unwrap()).unwrap();
+        let made =
+            HttpModel::new(model.layered(settings), helve_model_http::build_client().unwrap()).unwrap();
         let known = model.known(settings, &made, &config.prices);
         (made, known)
     }

@@ -22,6 +22,7 @@ mod models;
 mod notices;
 mod on_postgres;
 mod outside;
+mod pages;
 mod people;
 mod prompt_size;
 mod questions;

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use futures_util::{StreamExt, stream};
 use helve_lab::mock::{Mock, PROTOCOLS, Protocol, Script};
 use helve_model::ToolMode;
-use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
+use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, build_client_with};
 use helve_runtime::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_store::{Log, MemoryStore};
 use helve_tool::{Action, CallContext, Guards, Registry, Request, Rule, Tool, ToolFuture};
@@ -24,7 +24,7 @@ const BYTES_MAX: usize = 8_000;
 /// So many cuts behind the end must all find the message complete.
 const BEYOND: usize = 64;
 
-static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client_with(&Timeouts::default()).unwrap());
+static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| build_client_with(&Timeouts::default()).unwrap());
 
 /// Sends something, once for each time it is called, and cannot take it back.
 struct Send {

@@ -1,4 +1,4 @@
-//! What an answer says about the model that gave it: pure, and nobody is asked.
+//! What an answer says about the model that gave it: pure, without a request.
 
 use crate::ModelErrorKind;
 use helve_dialect::{Profile, Reading, Tools, read};

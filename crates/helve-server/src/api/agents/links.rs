@@ -19,43 +19,43 @@ use crate::routes::{Operation, Routes};
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/agents/{agent}/tools", Right::Chat, "List the tools of an agent")
                 .gives::<LinkList>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             list_agent_tools,
         )
-        .add(
+        .add_route(
             Operation::post("/api/agents/{agent}/tools", Right::Admin, "Give an agent a tool")
-                .header("If-Match", IF_MATCH)
-                .example(json!({"name": "calculator", "config": {"permission": "ask"}}))
+                .with_header("If-Match", IF_MATCH)
+                .with_example(json!({"name": "calculator", "config": {"permission": "ask"}}))
                 .gives::<LinkView>()
-                .status(201)
-                .answer_header("ETag", VERSION),
+                .with_status(201)
+                .with_answer_header("ETag", VERSION),
             add_agent_tool,
         )
-        .add(
+        .add_route(
             Operation::get("/api/agents/{agent}/tools/{tool}", Right::Chat, "Look at a tool of an agent")
                 .gives::<LinkView>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             get_agent_tool,
         )
-        .add(
+        .add_route(
             Operation::put(
                 "/api/agents/{agent}/tools/{tool}",
                 Right::Admin,
                 "Say what holds for a tool of an agent; adds the tool if the agent does not have it",
             )
-            .header("If-Match", IF_MATCH)
-            .example(json!({"enabled": false}))
+            .with_header("If-Match", IF_MATCH)
+            .with_example(json!({"enabled": false}))
             .gives::<LinkView>()
-            .answer_header("ETag", VERSION),
+            .with_answer_header("ETag", VERSION),
             set_agent_tool,
         )
-        .add(
+        .add_route(
             Operation::delete("/api/agents/{agent}/tools/{tool}", Right::Admin, "Take a tool from an agent")
-                .header("If-Match", IF_MATCH)
-                .status(204),
+                .with_header("If-Match", IF_MATCH)
+                .with_status(204),
             remove_agent_tool,
         )
 }
@@ -81,13 +81,13 @@ struct LinkView {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LinkBody {
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     enabled: bool,
     #[serde(default)]
     config: Option<AgentToolConfig>,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -132,7 +132,7 @@ async fn get_agent_tool(
     State(app): State<App>,
     Path((address, tool)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    link_response(&app, &find_agent(&app, &address)?, &app.runtime.catalogue().name_of(&tool))
+    link_response(&app, &find_agent(&app, &address)?, &app.runtime.catalogue().resolve_name(&tool))
 }
 
 async fn add_agent_tool(
@@ -142,7 +142,7 @@ async fn add_agent_tool(
     headers: HeaderMap,
     body: Json<AgentToolLink>,
 ) -> Result<Response, Problem> {
-    let name = app.runtime.catalogue().name_of(&body.value.name);
+    let name = app.runtime.catalogue().resolve_name(&body.value.name);
     let tool = AgentTool { name: name.clone(), ..body.value.into() };
     let (by, expected) = (&principal.user.0, expected_version(&headers)?);
     let agent = app.runtime.update_agent(&address, AgentChange::AddTool(tool), expected, by).await?;
@@ -156,7 +156,7 @@ async fn set_agent_tool(
     headers: HeaderMap,
     body: Json<LinkBody>,
 ) -> Result<Response, Problem> {
-    let name = app.runtime.catalogue().name_of(&tool);
+    let name = app.runtime.catalogue().resolve_name(&tool);
     let LinkBody { enabled, config } = body.value;
     let link = AgentTool { name: name.clone(), enabled, config: config.unwrap_or_default() };
     let (by, expected) = (&principal.user.0, expected_version(&headers)?);
@@ -170,7 +170,7 @@ async fn remove_agent_tool(
     Path((address, tool)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    let change = AgentChange::RemoveTool(app.runtime.catalogue().name_of(&tool));
+    let change = AgentChange::RemoveTool(app.runtime.catalogue().resolve_name(&tool));
     let (by, expected) = (&principal.user.0, expected_version(&headers)?);
     app.runtime.update_agent(&address, change, expected, by).await?;
     Ok(StatusCode::NO_CONTENT)

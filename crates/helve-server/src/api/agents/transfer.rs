@@ -20,7 +20,7 @@ const IMPORT_MAX: usize = 1_000;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get(
                 "/api/agents/export",
                 Right::Admin,
@@ -29,13 +29,13 @@ pub(super) fn routes(routes: Routes) -> Routes {
             .gives::<AgentFile>(),
             export_agents,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/agents/import",
                 Right::Admin,
                 "Make agents of a file: all of them, or none if one cannot be made",
             )
-            .example(json!({"agents": [example_definition()]}))
+            .with_example(json!({"agents": [example_definition()]}))
             .gives::<ImportView>(),
             import_agents,
         )

@@ -5,7 +5,7 @@ use helve_tool::{FieldProblem, TypedValue};
 use helve_types::{FormField, FormOption, ReplyForm, TextFormat, UserQuestion};
 use serde_json::{Number, Value};
 
-use super::page::{append, escape};
+use super::page::{append_html, escape_html};
 use super::words::Words;
 
 /// What was filled in before, and what is wrong with it.
@@ -28,7 +28,7 @@ pub(super) fn typed_field(name: &str) -> Option<String> {
 
 /// The question and the form that answers it. The form has no address, so it goes to the page's own.
 pub(super) fn add_reply_form(body: &mut String, words: &Words, asked: &UserQuestion, draft: &Draft) {
-    append(body, format_args!("<p class=\"question\">{}</p>\n", escape(&asked.question)));
+    append_html(body, format_args!("<p class=\"question\">{}</p>\n", escape_html(&asked.question)));
     body.push_str("<form method=\"post\">\n");
     let mut form = FormWriter { body, words, draft };
     if !draft.is_declined {
@@ -39,34 +39,34 @@ pub(super) fn add_reply_form(body: &mut String, words: &Words, asked: &UserQuest
         only => form.add_only(only),
     }
     let body = form.body;
-    append(
+    append_html(
         body,
         format_args!(
             "<p class=\"decisions\"><button name=\"decision\" value=\"reply\">{}</button></p>\n\
              <p class=\"small\">{}</p>\n",
-            words.decision("reply"),
+            words.decision_label("reply"),
             words.form.no_secrets
         ),
     );
     let open = if draft.is_declined { " open" } else { "" };
-    append(
+    append_html(
         body,
         format_args!(
             "<details{open}><summary>{}</summary>\n<p><label>{}<textarea name=\"reason\" rows=\"2\">{}</textarea></label></p>\n",
             words.form.rather_not,
             words.form.rather_not_reason,
-            escape(&draft.reason)
+            escape_html(&draft.reason)
         ),
     );
     let mut form = FormWriter { body, words, draft };
     if draft.is_declined {
         form.add_problems("");
     }
-    append(
+    append_html(
         form.body,
         format_args!(
             "<button name=\"decision\" value=\"decline\" formnovalidate>{}</button>\n</details>\n</form>\n",
-            words.decision("decline")
+            words.decision_label("decline")
         ),
     );
 }
@@ -81,19 +81,19 @@ impl FormWriter<'_> {
     /// The only field of a question without a form.
     fn add_only(&mut self, form: &ReplyForm) {
         let label = self.words.form.answer;
-        self.add_input(form, "", &escape(label), true, None);
+        self.add_input(form, "", &escape_html(label), true, None);
     }
 
     fn add_fields(&mut self, fields: &[FormField], path: &str) {
         for field in fields {
             let place = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
-            let mut label = escape(field.label());
+            let mut label = escape_html(field.label());
             if !field.required {
                 label.push_str(&format!(" ({})", self.words.form.optional));
             }
             match &field.form {
                 ReplyForm::Fields { fields } => {
-                    append(
+                    append_html(
                         self.body,
                         format_args!("<fieldset><legend>{label}</legend>\n<div class=\"group\">\n"),
                     );
@@ -117,7 +117,7 @@ impl FormWriter<'_> {
         required: bool,
         field: Option<&FormField>,
     ) {
-        let name = escape(&format!("{PREFIX}{place}"));
+        let name = escape_html(&format!("{PREFIX}{place}"));
         let must = if required { " required" } else { "" };
         let given = self.given(place, field);
         let value = given.first().cloned().unwrap_or_default();
@@ -131,8 +131,8 @@ impl FormWriter<'_> {
         self.body.push_str(&begin);
         match form {
             ReplyForm::Text { multiline: true, max_chars, .. } => {
-                let value = escape(&value);
-                append(
+                let value = escape_html(&value);
+                append_html(
                     self.body,
                     format_args!(
                         "<textarea name=\"{name}\" rows=\"4\" maxlength=\"{max_chars}\"{must}>{value}</textarea>\n"
@@ -140,8 +140,8 @@ impl FormWriter<'_> {
                 );
             }
             ReplyForm::Text { format, max_chars, .. } => {
-                let (kind, value) = (input_type(*format), escape(&value));
-                append(
+                let (kind, value) = (input_type(*format), escape_html(&value));
+                append_html(
                     self.body,
                     format_args!(
                         "<input type=\"{kind}\" name=\"{name}\" value=\"{value}\" maxlength=\"{max_chars}\"{must}>\n"
@@ -153,8 +153,8 @@ impl FormWriter<'_> {
                     bound.as_ref().map_or_else(String::new, |bound| format!(" {name}=\"{bound}\""))
                 };
                 let (min, max) = (bound("min", minimum), bound("max", maximum));
-                let (step, value) = (if *whole { "1" } else { "any" }, escape(&value));
-                append(
+                let (step, value) = (if *whole { "1" } else { "any" }, escape_html(&value));
+                append_html(
                     self.body,
                     format_args!(
                         "<input type=\"number\" name=\"{name}\" value=\"{value}\" step=\"{step}\"{min}{max}{must}>\n"
@@ -189,8 +189,8 @@ impl FormWriter<'_> {
     fn add_options(&mut self, kind: &str, name: &str, must: &str, options: &[FormOption], given: &[String]) {
         for option in options {
             let checked = if given.contains(&option.value) { " checked" } else { "" };
-            let (value, label) = (escape(&option.value), escape(option.label()));
-            append(
+            let (value, label) = (escape_html(&option.value), escape_html(option.label()));
+            append_html(
                 self.body,
                 format_args!(
                     "<label class=\"option\"><input type=\"{kind}\" name=\"{name}\" value=\"{value}\"{checked}{must}>\
@@ -211,14 +211,14 @@ impl FormWriter<'_> {
 
     fn add_hint(&mut self, field: &FormField) {
         if let Some(description) = &field.description {
-            append(self.body, format_args!("<p class=\"hint\">{}</p>\n", escape(description)));
+            append_html(self.body, format_args!("<p class=\"hint\">{}</p>\n", escape_html(description)));
         }
     }
 
     fn add_problems(&mut self, place: &str) {
         for problem in self.draft.problems.iter().filter(|problem| problem.field == place) {
-            let sentence = escape(&self.words.sentence(&problem.notice));
-            append(self.body, format_args!("<p class=\"wrong\" role=\"alert\">{sentence}</p>\n"));
+            let sentence = escape_html(&self.words.sentence(&problem.notice));
+            append_html(self.body, format_args!("<p class=\"wrong\" role=\"alert\">{sentence}</p>\n"));
         }
     }
 

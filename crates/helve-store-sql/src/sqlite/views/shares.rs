@@ -21,11 +21,11 @@ pub(crate) fn read_share(connection: &Connection, user: &UserId) -> Result<Share
 /// The bytes that a run takes up when it is opened.
 pub(crate) fn count_opening(new: &NewRun) -> Result<i64, StoreError> {
     let message = new.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
-    Ok(to_i64(to_json(&new.setup)?.len() + new.started.json.len() + message))
+    Ok(to_bigint(to_json(&new.setup)?.len() + new.started.json.len() + message))
 }
 
 /// Adds to what a user keeps.
-pub(crate) fn add(connection: &Connection, user: &UserId, bytes: i64) -> Result<(), StoreError> {
+pub(crate) fn add_to_user(connection: &Connection, user: &UserId, bytes: i64) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT INTO user_bytes (user, bytes) VALUES (?1, ?2)
@@ -36,11 +36,11 @@ pub(crate) fn add(connection: &Connection, user: &UserId, bytes: i64) -> Result<
 }
 
 /// Counts what is kept of a batch; `events` are its new ones alone.
-pub(crate) fn grow(connection: &Connection, batch: &Append, events: usize) -> Result<(), StoreError> {
+pub(crate) fn add_batch(connection: &Connection, batch: &Append, events: usize) -> Result<(), StoreError> {
     let full_outputs: usize = batch.full_outputs.iter().map(|output| output.text.len()).sum();
     let files: usize = batch.files.iter().map(|file| file.bytes.len()).sum();
     let message = batch.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
-    let (run, bytes) = (batch.writer.run.0, to_i64(events + full_outputs + files + message));
+    let (run, bytes) = (batch.writer.run.0, to_bigint(events + full_outputs + files + message));
     execute(connection, "UPDATE runs SET bytes = bytes + ?2 WHERE id = ?1", params![run.as_bytes(), bytes])?;
     execute(
         connection,
@@ -51,7 +51,7 @@ pub(crate) fn grow(connection: &Connection, batch: &Append, events: usize) -> Re
 }
 
 /// Gives back what the runs of a conversation took up.
-pub(crate) fn give_back(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
+pub(crate) fn subtract_conversation(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
     execute(
         connection,
         "UPDATE user_bytes
@@ -62,7 +62,7 @@ pub(crate) fn give_back(connection: &Connection, id: ConversationId) -> Result<(
     Ok(())
 }
 
-fn to_i64(bytes: usize) -> i64 {
+fn to_bigint(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
@@ -83,7 +83,7 @@ mod tests {
             let sql = "INSERT INTO runs (id, user, history, state, epoch, owner, resumes, created_at, ended_at, bytes)
                        VALUES (?1, 'mei', 0, 'completed', 1, 'o', 0, 1, 2, 10)";
             connection.execute(sql, [number.to_be_bytes()]).unwrap();
-            add(&connection, &mei, 10).unwrap();
+            add_to_user(&connection, &mei, 10).unwrap();
         };
         let steps = || {
             read_share(&connection, &mei).unwrap();
