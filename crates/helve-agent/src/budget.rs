@@ -66,6 +66,7 @@ pub struct Budgets {
     pub currency: String,
 }
 
+/// Without a configuration only single runs are limited, not days.
 impl Default for Budgets {
     fn default() -> Self {
         let none = Limits::default();

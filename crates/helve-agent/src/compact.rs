@@ -11,7 +11,7 @@ mod tests;
 
 use helve_model::Turn;
 use helve_model::fleet::Window;
-use helve_model::fleet::tokens::{Ratio, estimate_turn_tokens};
+use helve_model::fleet::tokens::{EstimateRatio, estimate_turn_tokens};
 use helve_types::CallId;
 
 use crate::transcript::{LEFT_OUT_TOKENS, Output, Placed};
@@ -122,7 +122,7 @@ pub(crate) fn saves_enough(before: u64, after: u64) -> bool {
 
 impl<'a> Past<'a> {
     /// `whole` is the estimate of the whole question.
-    pub(crate) fn new(turns: &'a [Placed<'a>], whole: u64, keeper: Keeper, ratio: Ratio) -> Self {
+    pub(crate) fn new(turns: &'a [Placed<'a>], whole: u64, keeper: Keeper, ratio: EstimateRatio) -> Self {
         let tokens: Vec<u64> =
             turns.iter().map(|placed| ratio.correct_estimate(estimate_turn_tokens(&placed.turn))).collect();
         let fixed = ratio.correct_estimate(whole).saturating_sub(tokens.iter().sum());

@@ -123,7 +123,7 @@ impl Driver {
             if let Some(by) = self.driven.stop.by.clone() {
                 self.calls.finish_in_flight(&mut self.driven).await?;
                 let cancelled = self.driven.run.cancellation_facts(&by);
-                return Box::pin(self.record_end(cancelled, RunState::Cancelled)).await;
+                return Box::pin(self.end_run(cancelled, RunState::Cancelled)).await;
             }
             if self.needs_turn() {
                 self.wait_for_turn().await?;
@@ -167,11 +167,11 @@ impl Driver {
             }
             Step::Finish(ending) => {
                 let finished = vec![Fact::RunFinished { ending }];
-                return Box::pin(self.record_end(finished, RunState::Completed)).await.map(Some);
+                return Box::pin(self.end_run(finished, RunState::Completed)).await.map(Some);
             }
             Step::Fail { code, message } => {
                 let facts = self.driven.run.failure_facts(code, message);
-                return Box::pin(self.record_end(facts, RunState::Failed)).await.map(Some);
+                return Box::pin(self.end_run(facts, RunState::Failed)).await.map(Some);
             }
             Step::Over => return Ok(Some(Left::Over)),
         }
@@ -202,7 +202,7 @@ impl Driver {
     }
 
     /// Writes the last facts together with the finished message.
-    pub(crate) async fn record_end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
+    pub(crate) async fn end_run(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
         let world = self.driven.shared.env.world.clone();
         let discarded = self.calls.discard_reads_where(|_| true);
         let facts = discarded.into_iter().chain(self.memory.cost.take_fact()).chain(facts).collect();

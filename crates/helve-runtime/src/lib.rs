@@ -12,9 +12,9 @@ mod client;
 mod origin;
 mod probe;
 mod recover;
+mod resume_locks;
 mod slots;
 mod start;
-mod trials;
 
 use std::sync::Arc;
 use std::time::Duration;

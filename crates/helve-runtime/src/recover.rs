@@ -19,8 +19,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::client::sweep_client_calls;
+use crate::resume_locks::{CRASHES_MAX, ResumeLock, ResumeLocks};
 use crate::slots::DriverSlot;
-use crate::trials::{CRASHES_MAX, Trial, Trials};
 use crate::{CallOrigin, Runtime, Shared};
 
 /// Runs that are taken up at the same time.
@@ -48,7 +48,7 @@ pub(super) enum ResumeReason {
 #[derive(Default)]
 pub(super) struct ResumePermits {
     pass: Option<AdmissionPermit>,
-    trial: Option<Trial>,
+    resume_lock: Option<ResumeLock>,
 }
 
 /// What is recorded when a run is taken up.
@@ -65,7 +65,7 @@ const LEFT_ALONE: &str = "the server ended three times while the run was in the 
 /// The runs that are to be taken up, each when its turn comes.
 pub(crate) struct Recovery {
     coming: Mutex<HashSet<RunId>>,
-    trials: Trials,
+    resume_locks: ResumeLocks,
     /// Runs have been looked for since the server started.
     begun: AtomicBool,
     slots: Semaphore,
@@ -75,7 +75,7 @@ impl Default for Recovery {
     fn default() -> Self {
         Self {
             coming: Mutex::default(),
-            trials: Trials::default(),
+            resume_locks: ResumeLocks::default(),
             begun: AtomicBool::new(false),
             slots: Semaphore::new(AT_ONCE),
         }
@@ -203,13 +203,13 @@ impl Shared {
         let crashes = resumes.saturating_add(u32::from(reason == ResumeReason::Interrupted));
         let turn = async {
             // Before its turn, which others can use while it waits to be alone.
-            let trial = self.recovery.trials.wait_to_resume(crashes).await;
+            let resume_lock = self.recovery.resume_locks.lock_for_resume(crashes).await;
             let pass = self.context.admission.enter_unbounded(&user.0).await;
             let slot = self.recovery.slots.acquire().await;
             tokio::time::sleep(SPREAD.mul_f64(self.env().world.random_fraction())).await;
-            (trial, pass, slot)
+            (resume_lock, pass, slot)
         };
-        let (trial, pass, _slot) = tokio::select! {
+        let (resume_lock, pass, _slot) = tokio::select! {
             turn = turn => turn,
             () = self.context.shutdown.closing.cancelled() => return,
         };
@@ -219,8 +219,13 @@ impl Shared {
             Ok(record) if record.state != RunState::Running => ResumeReason::Command,
             _ => reason,
         };
-        self.claim_and_drive(slot, commands, ResumePermits { pass: Some(pass), trial: Some(trial) }, reason)
-            .await;
+        self.claim_and_drive(
+            slot,
+            commands,
+            ResumePermits { pass: Some(pass), resume_lock: Some(resume_lock) },
+            reason,
+        )
+        .await;
     }
 
     /// Claims the run and puts a driver on it, if it can go on. Returns whether a driver took it.
@@ -297,7 +302,7 @@ impl Shared {
             journal,
             commands,
             pass: permits.pass,
-            hold: permits.trial.map(|trial| Box::new(trial) as StepHold),
+            hold: permits.resume_lock.map(|resume_lock| Box::new(resume_lock) as StepHold),
             direct: DirectCall::default(),
         };
         Some(Driver::new(&self.context, parts))
@@ -331,13 +336,16 @@ impl Shared {
             }
             // For readers of the log it is the first try: none is for a person.
             ResumeReason::Interrupted | ResumeReason::Stopped => {
-                resume_facts(run.clone(), record.resumes.max(1), now)
+                resumed_and_restarted_facts(run.clone(), record.resumes.max(1), now)
             }
-            ResumeReason::Requested => {
-                NewFacts { state: Some(RunState::Running), ..resume_facts(run.clone(), 0, now) }
-            }
+            ResumeReason::Requested => NewFacts {
+                state: Some(RunState::Running),
+                ..resumed_and_restarted_facts(run.clone(), 0, now)
+            },
             // The caller of a direct call is gone with its driver.
-            ResumeReason::Command if is_direct_call => resume_facts(run.clone(), record.resumes.max(1), now),
+            ResumeReason::Command if is_direct_call => {
+                resumed_and_restarted_facts(run.clone(), record.resumes.max(1), now)
+            }
             ResumeReason::Command => NewFacts::default(),
         };
         ResumePlan { facts, problem: None }
@@ -444,7 +452,7 @@ fn is_from_command_line(record: &RunRecord) -> bool {
 
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
 /// written is void.
-fn resume_facts(mut machine: Run, resumes: u32, now: Timestamp) -> NewFacts {
+fn resumed_and_restarted_facts(mut machine: Run, resumes: u32, now: Timestamp) -> NewFacts {
     let taken_up = Fact::RunResumed { resume: resumes };
     machine.apply(now, &taken_up);
     let mut facts = vec![taken_up];

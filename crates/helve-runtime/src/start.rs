@@ -207,7 +207,7 @@ impl Runtime {
         let chosen = self.choose_model_for_run(agent, request)?;
         let text = text_of_input(&request.input).ok_or(StartError::Empty)?;
         if request.model.is_some() {
-            self.shared.context.models.record_user_choice(&request.user, &chosen.model, true);
+            self.shared.context.models.record_last_model(&request.user, &chosen.model, true);
         }
         Ok((chosen, text))
     }

@@ -67,7 +67,7 @@ impl Story {
         let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum::<u64>() + 100;
         let own = Keeper::Server((self.calls.len() - 1) * 2);
         let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
-        Past::new(&turns, whole, own, Ratio::default()).plan_compaction(&goal)
+        Past::new(&turns, whole, own, EstimateRatio::default()).plan_compaction(&goal)
     }
 }
 
@@ -125,7 +125,7 @@ fn a_single_question_that_is_too_long_is_left_alone() {
         turn: Turn::User(words(10_000)),
         place: TurnPlace { message: 0, step: 0, output: Output::Stays },
     }];
-    let past = Past::new(&turns, 10_100, Keeper::Server(0), Ratio::default());
+    let past = Past::new(&turns, 10_100, Keeper::Server(0), EstimateRatio::default());
     assert_eq!(past.plan_compaction(&Goal { limit: 1_000, low: 600, keep_recent: 250 }), None);
 }
 
@@ -148,7 +148,7 @@ fn a_clients_history_loses_outputs_and_is_never_summed_up() {
     let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum();
     let plan = |limit: u64| {
         let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
-        Past::new(&turns, whole, Keeper::Client, Ratio::default()).plan_compaction(&goal)
+        Past::new(&turns, whole, Keeper::Client, EstimateRatio::default()).plan_compaction(&goal)
     };
     let some = plan(3_000).unwrap();
     assert_eq!((some.cut, some.pruned.len()), (None, 0));

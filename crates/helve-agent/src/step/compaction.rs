@@ -10,7 +10,7 @@ use helve_dialect::Language;
 use helve_model::Model;
 use helve_model::fleet::Window;
 use helve_model::fleet::prompt_mode::find_profile;
-use helve_model::fleet::tokens::{Ratio, estimate_request_tokens, estimate_text_tokens};
+use helve_model::fleet::tokens::{EstimateRatio, estimate_request_tokens, estimate_text_tokens};
 use helve_types::{CallId, Compaction, Fact, Mode, ModelParams, RunInput, Summary, Usage};
 use tokio::time::Instant;
 
@@ -39,7 +39,7 @@ enum Why {
 struct CompactionPlan {
     plan: Plan,
     tokens: u64,
-    ratio: Ratio,
+    ratio: EstimateRatio,
     window: Option<Window>,
     /// Of the outputs that are left out, those that no summary stands for.
     pruned_after_cut: Vec<CallId>,
@@ -119,7 +119,7 @@ impl ModelStep<'_> {
         if let (Why::Refused, Some(window)) = (why, window) {
             // It was too long, so it was at least as long as it may be.
             if ratio.correct_estimate(whole) < window.question_tokens_max() {
-                ratio = Ratio::new(window.question_tokens_max(), whole);
+                ratio = EstimateRatio::new(window.question_tokens_max(), whole);
             }
         }
         let turns = place_turns(&self.driven().origin.history, &self.driven().run, asking.reader);

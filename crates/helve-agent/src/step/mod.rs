@@ -378,13 +378,13 @@ impl<'a> ModelStep<'a> {
         let seen = std::mem::take(&mut self.attempts.cut_text).into_iter();
         let seen = seen.map(|(part, text)| Fact::TextCutOff { step, part, text });
         let failed = Fact::RunFailed { code: error.code().into(), message };
-        self.driver.record_end(seen.chain([failed]).collect(), RunState::Failed).await.map(drop)
+        self.driver.end_run(seen.chain([failed]).collect(), RunState::Failed).await.map(drop)
     }
 }
 
 async fn fail_run(driver: &mut Driver, code: &str, message: String) -> Result<(), DriveError> {
     let failed = Fact::RunFailed { code: code.into(), message };
-    driver.record_end(vec![failed], RunState::Failed).await.map(drop)
+    driver.end_run(vec![failed], RunState::Failed).await.map(drop)
 }
 
 /// What a message says, without its reasoning.

@@ -30,7 +30,7 @@ pub use self::metrics::{ModelCounters, ModelMetrics, RequestOutcome};
 pub use self::price::{PerMillion, Price, PriceSource};
 pub use self::probe::Probe;
 use self::retry::Health;
-use self::tokens::Ratio;
+use self::tokens::EstimateRatio;
 pub use self::window::{Window, requested_num_ctx};
 use crate::{Model, Needs, ToolMode};
 
@@ -103,7 +103,7 @@ struct Learned {
     /// Its server said that it cannot do native calls; what was found out since then counts again.
     no_native_tools: Option<Timestamp>,
     /// How far off the last estimate of a question's tokens was.
-    ratio: Ratio,
+    ratio: EstimateRatio,
     /// A question of so many tokens was too long for it.
     too_long: Option<u64>,
     /// The last dialect it wrote a call in.
@@ -174,7 +174,7 @@ impl Models {
 
     /// Keeps which model a user asked last. One inside the program answers where there is no other, so it counts only if
     /// the user named it.
-    pub fn record_user_choice(&self, user: &UserId, name: &str, is_named: bool) {
+    pub fn record_last_model(&self, user: &UserId, name: &str, is_named: bool) {
         if is_named || self.options(name).is_none_or(|options| options.origin.is_some()) {
             self.last_used.set_model_of_user(user, name);
         }
@@ -319,8 +319,7 @@ impl Models {
         let fallbacks = names.iter().filter(|other| *other != name).filter_map(|name| self.get(name));
         let mut route: Vec<_> = std::iter::once(own.model).chain(fallbacks).collect();
         // Stable: the order of the configuration holds within both groups.
-        route
-            .sort_by_cached_key(|model| self.with_health(model.name(), |health| health.is_cooling_down(now)));
+        route.sort_by_cached_key(|model| self.with_health(model.name(), |health| health.is_asked_last(now)));
         route
     }
 
@@ -349,13 +348,14 @@ impl Models {
     }
 
     /// How far off estimates of this model's tokens are.
-    pub fn ratio(&self, name: &str) -> Ratio {
-        self.lock_learned().get(name).map_or_else(Ratio::default, |learned| learned.ratio)
+    pub fn ratio(&self, name: &str) -> EstimateRatio {
+        self.lock_learned().get(name).map_or_else(EstimateRatio::default, |learned| learned.ratio)
     }
 
     /// Takes in what the vendor counted where so much was estimated.
     pub fn learn_ratio(&self, name: &str, counted: u64, estimated: u64) {
-        self.lock_learned().entry(name.to_owned()).or_default().ratio = Ratio::new(counted, estimated);
+        self.lock_learned().entry(name.to_owned()).or_default().ratio =
+            EstimateRatio::new(counted, estimated);
     }
 
     /// Takes in that a question of so many tokens was too long.

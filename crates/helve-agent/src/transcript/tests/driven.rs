@@ -10,7 +10,7 @@ use crate::compact::{Goal, Keeper, Past};
 use crate::run::{
     CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step, pre_search_requested_fact,
 };
-use helve_model::fleet::tokens::{Ratio, estimate_turn_tokens};
+use helve_model::fleet::tokens::{EstimateRatio, estimate_turn_tokens};
 
 const FACTS_MAX: usize = 120;
 
@@ -216,7 +216,8 @@ impl<'a> World<'a> {
         let limit = 150 + 100 * u64::from(self.chance.of(10));
         let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
         let whose = Keeper::Server(self.history.len());
-        let Some(plan) = Past::new(&turns, whole, whose, Ratio::default()).plan_compaction(&goal) else {
+        let Some(plan) = Past::new(&turns, whole, whose, EstimateRatio::default()).plan_compaction(&goal)
+        else {
             return Ok(());
         };
         let step = self.run.message().steps.last().map_or(1, |record| record.step + 1);
