@@ -200,7 +200,7 @@ impl Door {
         assert_eq!(server.settled(&run).await, "waiting_approval");
         let filter = ApprovalFilter::Pending(Page::first(1));
         let held = server.store.approvals(Scope::Everyone, filter).await.unwrap().remove(0);
-        let link = links(&server.url).link(&held, server.world.now());
+        let link = links(&server.url).signed_link(&held, server.world.now());
         let client = Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
         Self { server, client, link, run }
     }
