@@ -3,6 +3,7 @@
 //! What a body or an address says is compared with its schema first (`shape`), which finds what does not fit and the
 //! fields that do not exist. Our own routes refuse those; routes that other systems' clients call name them in a header.
 
+mod form;
 mod shape;
 
 use std::str::FromStr;
@@ -12,7 +13,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::{Page, Scope};
-use helve_tool::{DefinitionError, JsonBounds, REPLY_BYTES_MAX, parse_rows};
+use helve_tool::{DefinitionError, JsonBounds, parse_rows};
 use helve_types::{AgentDefinition, ToolDefinition};
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Limited};
@@ -21,6 +22,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+pub(crate) use self::form::read_form;
 use self::shape::{ShapeErrors, UnknownField, compare, schema_of};
 use crate::access::Principal;
 use crate::app::App;
@@ -29,11 +31,6 @@ use crate::routes::{Input, Operation};
 
 /// Lists the request fields that were ignored, on routes that tolerate unknown fields.
 const UNKNOWN_HEADER: HeaderName = HeaderName::from_static("x-helve-unknown-fields");
-
-/// A form has a decision and a reason.
-const FORM_BYTES_MAX: usize = 32 << 10;
-/// One that holds a reply has that too, of which each byte may be written as three.
-const REPLY_FORM_BYTES_MAX: usize = FORM_BYTES_MAX + 3 * REPLY_BYTES_MAX;
 
 /// A JSON body of a route of ours: it has no field that the route does not know.
 pub(crate) struct Json<T> {
@@ -347,53 +344,6 @@ fn is_library_message(reason: &str) -> bool {
         .into_iter()
         .chain(["data did not match", "duplicate field"])
         .any(|words| reason.starts_with(words))
-}
-
-/// The fields of a page's form, as browsers send them, in their order; or the status that says what is wrong with it.
-pub(crate) async fn read_form(
-    app: &App,
-    request: Request,
-    has_reply: bool,
-) -> Result<Vec<(String, String)>, StatusCode> {
-    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
-    }
-    let bytes_max = if has_reply { REPLY_FORM_BYTES_MAX } else { FORM_BYTES_MAX };
-    let body = Limited::new(request.into_body(), bytes_max).collect();
-    let body = tokio::time::timeout(app.limits.body_time, body).await;
-    let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
-    let bytes = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?.to_bytes();
-    Ok(form_fields(&bytes))
-}
-
-/// The fields of a form that is written as what stands behind a `?` is.
-fn form_fields(bytes: &[u8]) -> Vec<(String, String)> {
-    let pairs = bytes.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| {
-            let equals = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
-            (decode(&pair[..equals]), decode(pair.get(equals + 1..).unwrap_or_default()))
-        })
-        .collect()
-}
-
-fn decode(written: &[u8]) -> String {
-    let hex = |at: usize| char::from(*written.get(at)?).to_digit(16);
-    let mut bytes = Vec::with_capacity(written.len());
-    let mut at = 0;
-    while let Some(byte) = written.get(at) {
-        let escaped = (*byte == b'%').then(|| hex(at + 1).zip(hex(at + 2))).flatten();
-        let (decoded, length) = match (byte, escaped) {
-            (_, Some((high, low))) => (u8::try_from(high * 16 + low).unwrap_or_default(), 3),
-            (b'+', None) => (b' ', 1),
-            (plain, None) => (*plain, 1),
-        };
-        bytes.push(decoded);
-        at += length;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn media_type(kind: &str) -> String {

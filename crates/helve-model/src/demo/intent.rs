@@ -9,7 +9,7 @@ pub(super) enum Intent {
     RunCode(String),
     Note(String),
     /// Ask the user something.
-    Ask(Asked),
+    Ask(DemoQuestion),
     /// Call the operator's tool that the message names, with a text for its single argument.
     Use {
         tool: String,
@@ -19,7 +19,7 @@ pub(super) enum Intent {
 
 /// What the user is asked, to show how that works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum DemoQuestion {
     Words,
     Option,
     Options,
@@ -121,14 +121,14 @@ const PLACES: &[(&str, &str)] = &[
     ("utc", "UTC"),
 ];
 
-fn find_asked(message: &str) -> Option<Asked> {
+fn find_asked(message: &str) -> Option<DemoQuestion> {
     let lower = message.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     says(ASK).then(|| match () {
-        () if says(FORM) => Asked::Form,
-        () if says(OPTIONS) => Asked::Options,
-        () if says(OPTION) => Asked::Option,
-        () => Asked::Words,
+        () if says(FORM) => DemoQuestion::Form,
+        () if says(OPTIONS) => DemoQuestion::Options,
+        () if says(OPTION) => DemoQuestion::Option,
+        () => DemoQuestion::Words,
     })
 }
 
@@ -370,14 +370,14 @@ mod tests {
             ("记住：明天开会", Intent::Note("明天开会".into())),
             ("保存一条笔记：押金是 435", Intent::Note("押金是 435".into())),
             ("run `6 * 7` in my browser", Intent::RunCode("6 * 7".into())),
-            ("Ask me something", Intent::Ask(Asked::Words)),
-            ("Ask me to choose a colour", Intent::Ask(Asked::Option)),
-            ("ask me which of several days suit me", Intent::Ask(Asked::Options)),
-            ("Ask me for the details of a trip", Intent::Ask(Asked::Form)),
-            ("问我一个问题", Intent::Ask(Asked::Words)),
-            ("问我选择哪个颜色", Intent::Ask(Asked::Option)),
-            ("问我哪几个日子方便", Intent::Ask(Asked::Options)),
-            ("用表单问我", Intent::Ask(Asked::Form)),
+            ("Ask me something", Intent::Ask(DemoQuestion::Words)),
+            ("Ask me to choose a colour", Intent::Ask(DemoQuestion::Option)),
+            ("ask me which of several days suit me", Intent::Ask(DemoQuestion::Options)),
+            ("Ask me for the details of a trip", Intent::Ask(DemoQuestion::Form)),
+            ("问我一个问题", Intent::Ask(DemoQuestion::Words)),
+            ("问我选择哪个颜色", Intent::Ask(DemoQuestion::Option)),
+            ("问我哪几个日子方便", Intent::Ask(DemoQuestion::Options)),
+            ("用表单问我", Intent::Ask(DemoQuestion::Form)),
             ("东京现在几点？", Intent::Time("Asia/Tokyo".into())),
             (
                 "reverse 'hello world' with JavaScript",

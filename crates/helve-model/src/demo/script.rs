@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::intent::{Asked, Intent, find_intents, find_named_tool};
+use super::intent::{DemoQuestion, Intent, find_intents, find_named_tool};
 use super::prompted::{Conversation, TOOLS};
 use crate::Turn;
 
@@ -93,36 +93,36 @@ fn plan_call(
 }
 
 /// A question that shows one way of asking.
-fn write_question(asked: Asked, language: Language) -> Value {
+fn write_question(asked: DemoQuestion, language: Language) -> Value {
     match (asked, language) {
-        (Asked::Words, Language::English) => {
+        (DemoQuestion::Words, Language::English) => {
             json!({"question": "What would you like me to remember you by?"})
         }
-        (Asked::Words, Language::Chinese) => json!({"question": "我该怎么称呼你？"}),
-        (Asked::Option, Language::English) => json!({
+        (DemoQuestion::Words, Language::Chinese) => json!({"question": "我该怎么称呼你？"}),
+        (DemoQuestion::Option, Language::English) => json!({
             "question": "Which colour do you like best?",
             "options": ["Green", "Blue", "Red"]
         }),
-        (Asked::Option, Language::Chinese) => json!({
+        (DemoQuestion::Option, Language::Chinese) => json!({
             "question": "你最喜欢哪种颜色？",
             "options": ["绿色", "蓝色", "红色"]
         }),
-        (Asked::Options, Language::English) => json!({
+        (DemoQuestion::Options, Language::English) => json!({
             "question": "Which days suit you?",
             "options": ["Monday", "Wednesday", "Friday"],
             "several": true
         }),
-        (Asked::Options, Language::Chinese) => json!({
+        (DemoQuestion::Options, Language::Chinese) => json!({
             "question": "哪几天方便？",
             "options": ["星期一", "星期三", "星期五"],
             "several": true
         }),
-        (Asked::Form, Language::English) => write_trip_form(
+        (DemoQuestion::Form, Language::English) => write_trip_form(
             "Tell me about your trip.",
             ["Where to", "First day", "How many people", "By", "Anything else"],
             ["Train", "Plane", "Car"],
         ),
-        (Asked::Form, Language::Chinese) => write_trip_form(
+        (DemoQuestion::Form, Language::Chinese) => write_trip_form(
             "说说你的旅行计划。",
             ["目的地", "出发日期", "人数", "交通方式", "其他要求"],
             ["火车", "飞机", "汽车"],

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use crate::lab::{Lab, mei, reply, settle};
 
 /// Asks what it is given: a question, with a form if there is one.
-struct Ask(ToolSpec);
+struct AskTool(ToolSpec);
 
-impl Tool for Ask {
+impl Tool for AskTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -43,7 +43,7 @@ fn with_ask(lab: Lab) -> Lab {
         "required": ["q"]
     });
     let spec = ToolSpec::new("ask", "Asks.", parameters, Effect::Read);
-    lab.register(Arc::new(Ask(spec)), Guards::default());
+    lab.register(Arc::new(AskTool(spec)), Guards::default());
     lab
 }
 

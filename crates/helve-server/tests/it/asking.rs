@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::test_server::{ServerOptions, TestServer, reply};
 
-struct Ask(ToolSpec);
+struct AskTool(ToolSpec);
 
-impl Tool for Ask {
+impl Tool for AskTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -39,7 +39,7 @@ impl Tool for Ask {
 fn options() -> ServerOptions {
     let parameters = json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]});
     let ask = ToolSpec::new("ask", "Asks.", parameters, Effect::Read);
-    ServerOptions { tools: vec![Arc::new(Ask(ask))], ..ServerOptions::default() }
+    ServerOptions { tools: vec![Arc::new(AskTool(ask))], ..ServerOptions::default() }
 }
 
 async fn asking(arguments: &Value) -> TestServer {

@@ -1,3 +1,5 @@
+//! What models may ask with `ask_user`, and what its schema says about it.
+
 use helve_tool::{CallContext, OPTIONS_MAX, QUESTION_CHARS_MAX};
 use helve_types::ReplyForm;
 use serde_json::json;

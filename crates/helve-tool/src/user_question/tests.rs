@@ -1,3 +1,5 @@
+//! Questions that can be shown, replies that fit, and the bounds of both.
+
 use helve_types::Language;
 use serde_json::json;
 
