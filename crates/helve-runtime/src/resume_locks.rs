@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-/// A run that was at work in the same step at so many crashes is not taken up again by itself.
+/// A run that was at work in the same step at so many crashes is not resumed automatically.
 pub(super) const CRASHES_MAX: u32 = 3;
 
-/// Keeps runs that are taken up apart, as far as need be.
+/// Keeps resumed runs apart, as far as need be.
 #[derive(Default)]
 pub(super) struct ResumeLocks {
     gate: Arc<RwLock<()>>,
@@ -20,10 +20,10 @@ pub(super) struct ResumeLocks {
 
 /// Leave to go on with a run that was interrupted. It ends with the step in which the run was.
 pub(crate) struct ResumeLock {
-    _held: Held,
+    _held: ResumeGuard,
 }
 
-enum Held {
+enum ResumeGuard {
     /// Others go on as well.
     Beside(#[expect(dead_code, reason = "held, not read")] OwnedRwLockReadGuard<()>),
     Alone(#[expect(dead_code, reason = "held, not read")] OwnedRwLockWriteGuard<()>),
@@ -35,9 +35,9 @@ impl ResumeLocks {
     /// Waits until a run may go on that was at work at so many crashes in its present step. Who came first goes first.
     pub(super) async fn lock_for_resume(&self, crashes: u32) -> ResumeLock {
         let held = match crashes {
-            0 | 1 => Held::Beside(self.gate.clone().read_owned().await),
-            _ if crashes < CRASHES_MAX => Held::Alone(self.gate.clone().write_owned().await),
-            _ => Held::Nothing,
+            0 | 1 => ResumeGuard::Beside(self.gate.clone().read_owned().await),
+            _ if crashes < CRASHES_MAX => ResumeGuard::Alone(self.gate.clone().write_owned().await),
+            _ => ResumeGuard::Nothing,
         };
         ResumeLock { _held: held }
     }

@@ -59,7 +59,7 @@ impl Permit {
         Self { stands_in: Some(StandIn { called, attempts_before }), ..self }
     }
 
-    /// Runs the call, hands it to the client, or asks the person what it wants to know.
+    /// Runs the call, gives it to the client, or asks the person what the model wants to know.
     pub(crate) async fn run(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         let Some(tool) = &self.tool.tool else {
             let (tool, arguments) = (self.tool.spec.name.clone(), self.arguments.canonical.clone());

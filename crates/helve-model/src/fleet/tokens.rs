@@ -108,7 +108,7 @@ impl EstimateRatio {
     }
 
     /// What would be estimated where this vendor counts so much.
-    pub fn estimate_for_count(self, counted: u64) -> u64 {
+    pub fn estimate_from_counted(self, counted: u64) -> u64 {
         (counted as f64 / self.0) as u64
     }
 }

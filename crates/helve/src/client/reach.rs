@@ -37,7 +37,8 @@ pub(crate) struct Reach {
     /// HELVE_SERVER names it, too. Without either, Helve looks for the server that uses the data directory, then for one
     /// that you started with another directory, then for one at the default address; otherwise it uses the data directory
     /// itself. The token, if the server needs one, is read from HELVE_TOKEN or the configuration.
-    #[arg(long, value_name = "URL", global = true, env = "HELVE_SERVER_URL")]
+    // HELVE_SERVER is the documented name; this one is read as well.
+    #[arg(long, value_name = "URL", global = true, env = "HELVE_SERVER_URL", hide_env = true)]
     server: Option<String>,
 }
 

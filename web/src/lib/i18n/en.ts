@@ -355,7 +355,7 @@ export const en = {
       did_not_happen: (by: string) => `Confirmed by ${by}: it did not take effect`,
       run_again: (by: string) => `Run again at the request of ${by}`,
       decline: (by: string) => `Not answered by ${by}`,
-      expire: 'Nobody answered in time',
+      expire: 'No answer came in time',
     },
     question: {
       title: 'The model asks you',
@@ -394,7 +394,7 @@ export const en = {
       outdated: 'the tool has changed since, so you will be asked again',
     },
     you: 'you',
-    firstAnswer: 'Somebody else answered first.',
+    firstAnswer: 'Another answer came first.',
   },
 
   markdown: {
