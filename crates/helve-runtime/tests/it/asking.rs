@@ -185,7 +185,7 @@ async fn a_question_waits_over_a_restart_and_is_not_asked_twice() {
     settle(&mut started.follower).await;
     let before = question(&lab).await;
     let lab = lab.restarted();
-    lab.runtime.recover_runs().await.unwrap();
+    lab.runtime.resume_interrupted_runs().await.unwrap();
     assert_eq!(question(&lab).await, before);
     let mut follower = lab.runtime.follow_run(started.run, 0);
     settle(&mut follower).await;
