@@ -21,6 +21,7 @@ use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, declarations};
 use crate::client::Reach;
 use crate::client::line;
+use crate::commands::notice::problem_words;
 use crate::commands::suggest::similar;
 use crate::i18n::{tr, words};
 use crate::output::outln;
@@ -28,7 +29,7 @@ use crate::output::outln;
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     #[command(subcommand)]
     action: Action,
 }
@@ -186,7 +187,7 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
         let first = first.trim().lines().next().unwrap_or_default();
         let first = words(first.split_inclusive(". ").next().unwrap_or_default().trim());
         let state = match (&tool.problem, tool.is_enabled()) {
-            (Some(problem), _) => tr!(" (cannot be used: {problem})", problem = words(problem)),
+            (Some(problem), _) => tr!(" (cannot be used: {problem})", problem = problem_words(problem)),
             (None, _) if tool.is_quarantined() => {
                 tr!(" (quarantined: it has changed; see `helve tools show {name}`)", name = tool.name())
             }

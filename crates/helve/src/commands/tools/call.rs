@@ -7,7 +7,7 @@ use anyhow::{bail, ensure};
 use clap::Args;
 use helve_runtime::CallOptions;
 use helve_tool::{Outcome, Progress, Unknown};
-use helve_types::{Failure, ToolOutput, UserId, World};
+use helve_types::{Failure, Notice, ToolOutput, UserId, World};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,8 +15,8 @@ use super::unknown_tool;
 use crate::assemble::{Assembly, Hold, assemble};
 use crate::client::{Client, Reach, line, segment, text};
 use crate::commands::approvals::answer::read;
-use crate::commands::notice::failure_words;
-use crate::i18n::{Language, language, tr};
+use crate::commands::notice::{definition_words, failure_words};
+use crate::i18n::{Language, language, tr, words};
 use crate::output::outln;
 
 /// The user whose call it is where none is named.
@@ -61,7 +61,10 @@ pub(super) async fn call(reach: &Reach, given: CallArgs) -> anyhow::Result<ExitC
 
 /// Has the server make the call: with its keys and its tools, and by the rules for its user.
 async fn call_there(client: &Client, given: CallArgs) -> anyhow::Result<ExitCode> {
-    let mut body = json!({"arguments": serde_json::from_str::<Value>(&read(&given.arguments)?)?});
+    let arguments = read(&given.arguments)?;
+    let arguments: Value = serde_json::from_str(&arguments)
+        .map_err(|error| anyhow::anyhow!(tr!("the arguments are not JSON: {why}", why = words(&error))))?;
+    let mut body = json!({"arguments": arguments});
     if let Some(user) = &given.user {
         body["user"] = json!(user);
     }
@@ -84,8 +87,12 @@ async fn unknown_there(client: &Client, name: &str) -> String {
     let tools = listed["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     let listed = tools.iter().find(|tool| tool["name"].as_str() == Some(name));
     // A tool that is listed and cannot be called says why; its name is not the mistake.
-    if let Some(problem) = listed.and_then(|tool| tool["problem"].as_str()) {
-        return tr!("tool `{name}` cannot be used: {problem}", name = line(name), problem = line(problem));
+    if let Some(tool) = listed
+        && let Some(problem) = tool["problem"].as_str()
+    {
+        let notice = serde_json::from_value::<Notice>(tool["notices"]["problem"].clone());
+        let problem = notice.map_or_else(|_| line(problem), |notice| definition_words(&notice));
+        return tr!("tool `{name}` cannot be used: {problem}", name = line(name), problem = problem);
     }
     unknown_tool(name, tools.iter().filter_map(|tool| tool["name"].as_str()))
 }
