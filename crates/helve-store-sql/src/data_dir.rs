@@ -11,6 +11,8 @@ use std::sync::Arc;
 use self::private::{options, tighten};
 pub use self::watch::DiskWatch;
 
+/// The database of SQLite.
+pub(crate) const DATABASE: &str = "helve.db";
 /// Locked by the one server.
 const LOCK: &str = "helve.lock";
 /// Locked by the commands that are at work beside a server, all of them together.
@@ -120,7 +122,7 @@ impl DataDir {
     }
 
     pub fn database(&self) -> PathBuf {
-        self.path.join("helve.db")
+        self.path.join(DATABASE)
     }
 
     fn prepare(path: &Path) -> Result<(), DataDirError> {

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod chat;
+mod db;
 mod doctor;
 mod import_openapi;
 mod models;
@@ -54,6 +55,8 @@ enum Command {
     Approvals(approvals::ApprovalsArgs),
     /// Create, list and revoke access tokens
     Token(token::TokenArgs),
+    /// Migrate the database, or copy it from SQLite to PostgreSQL and back
+    Db(db::DbArgs),
     /// Check the configuration, keys, model servers and database, and say how to fix each problem
     Doctor(doctor::DoctorArgs),
     /// The process of one query of `query_database`, which the server starts by itself
@@ -90,6 +93,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
+        Command::Db(args) => db::run(args),
         Command::Doctor(args) => doctor::run(&args),
         Command::QueryWorker => Ok(helve_tool_builtin::run_query_worker()),
     }
