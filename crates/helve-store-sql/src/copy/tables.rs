@@ -371,7 +371,7 @@ mod tests {
         root.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
         let url = format!("{}/{name}", server.rsplit_once('/').unwrap().0);
         let settings = PostgresSettings::parse(&url.clone().into()).unwrap();
-        crate::postgres::migrate_database(&settings, 1).await.unwrap();
+        crate::postgres::migrate_database(&settings, helve_types::Timestamp(1)).await.unwrap();
         let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
         tokio::spawn(connection);
         let columns = "SELECT table_name::text, column_name::text, data_type::text, is_identity = 'YES'

@@ -42,7 +42,7 @@ impl PostgresCopy {
     pub(crate) async fn open_target(settings: &PostgresSettings, now: Timestamp) -> Result<Self, CopyError> {
         let (target, layout) = Self::open(settings).await?;
         if layout.is_new() {
-            apply_pending(settings, now.0).await?;
+            apply_pending(settings, now).await?;
         } else {
             check_newest(&target.place, &layout)?;
         }

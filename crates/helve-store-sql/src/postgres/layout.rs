@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use helve_types::Timestamp;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tokio_postgres::Client;
@@ -59,20 +60,20 @@ pub async fn read_layout(settings: &PostgresSettings) -> Result<Layout, Postgres
 }
 
 /// Brings it up to date, unless a server uses it. How far it was.
-pub async fn migrate_database(settings: &PostgresSettings, now_ms: i64) -> Result<Layout, PostgresError> {
+pub async fn migrate_database(settings: &PostgresSettings, now: Timestamp) -> Result<Layout, PostgresError> {
     let session = Session::open(settings).await?;
     session.lock_servers_out(settings).await?;
     let place = settings.to_string();
     let layout = migrate::read_layout(&session.client, &place).await?;
-    apply_pending(settings, now_ms).await?;
+    apply_pending(settings, now).await?;
     Ok(layout)
 }
 
 /// Only for who has locked servers out.
-pub(super) async fn apply_pending(settings: &PostgresSettings, now_ms: i64) -> Result<(), PostgresError> {
+pub(super) async fn apply_pending(settings: &PostgresSettings, now: Timestamp) -> Result<(), PostgresError> {
     let place = settings.to_string();
     let unusable = |problem| PostgresError::Unusable { place: place.clone(), problem };
     let pool = settings.build_pool(1).map_err(unusable)?;
     let mut connection = pool.get().await.map_err(|error| unusable(problem_of(&error)))?;
-    migrate::migrate(&mut connection, &place, now_ms).await
+    migrate::migrate(&mut connection, &place, now.0).await
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use helve_store::{Access, ActFor, FullOutput, Place, RowKind, Rows, Store, Token, TokenRights, Urgency};
+use helve_store::{ActFor, FullOutput, Place, RowKind, Store, Token, TokenRights, Urgency};
 use helve_store_contract::Actor;
 use helve_store_sql::{
     CopyError, CopyReport, CopyStep, DataDir, DatabasePlace, SqliteStore, copy_database, migrate_postgres,
@@ -209,7 +209,7 @@ async fn a_server_goes_on_with_what_was_copied() {
 async fn a_row_that_the_target_changes_or_drops_is_found_and_nothing_is_kept() {
     let Some(url) = database().await else { return };
     let data = filled().await;
-    migrate_postgres(&settings(&url), 1).await.unwrap();
+    migrate_postgres(&settings(&url), NOW).await.unwrap();
     let client = connect(&url).await;
     let changing = |body: &str| {
         format!(
@@ -303,7 +303,7 @@ async fn nothing_is_copied_while_a_server_uses_either_database() {
         let refused = copy(&from, &to).await.unwrap_err().to_string();
         assert!(refused.contains("is in use by another server of Helve"), "{refused}");
     }
-    let refused = migrate_postgres(&settings(&url), 1).await.unwrap_err().to_string();
+    let refused = migrate_postgres(&settings(&url), NOW).await.unwrap_err().to_string();
     assert!(refused.contains("is in use by another server of Helve"), "{refused}");
     Store::close(&server).await.unwrap();
     drop(server);
@@ -322,7 +322,7 @@ async fn only_databases_of_the_newest_layout_are_copied() {
     assert!(matches!(nothing, CopyError::NoDatabase { .. }), "{nothing}");
     let nothing = copy(&postgres(&url), &sqlite(&scratch())).await.unwrap_err();
     assert!(matches!(nothing, CopyError::NoDatabase { .. }), "{nothing}");
-    migrate_postgres(&settings(&url), 1).await.unwrap();
+    migrate_postgres(&settings(&url), NOW).await.unwrap();
     let client = connect(&url).await;
     client.batch_execute("DELETE FROM migrations WHERE number > 1").await.unwrap();
     let behind = copy(&sqlite(&data), &postgres(&url)).await.unwrap_err();

@@ -161,7 +161,7 @@ fn migrate_file(data: &Path) -> anyhow::Result<Layout> {
 }
 
 async fn migrate_server(settings: &PostgresSettings) -> anyhow::Result<Layout> {
-    Ok(migrate_postgres(settings, World::real().now().0).await?)
+    Ok(migrate_postgres(settings, World::real().now()).await?)
 }
 
 fn named(steps: &[LayoutStep]) -> String {
