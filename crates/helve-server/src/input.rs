@@ -166,7 +166,8 @@ impl FromRequest<App> for Rows {
         let bytes = read_body(request, app, app.limits.body_bytes_max).await?;
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| Problem::bad_request("bad_body", "the body is no UTF-8 text"))?;
-        let rows = parse_rows(text).map_err(|wrong| Problem::bad_request("bad_body", wrong.problem))?;
+        let rows =
+            parse_rows(text).map_err(|wrong| Problem::bad_request("bad_body", wrong.problem.english()))?;
         Ok(Self::Lines(rows))
     }
 }

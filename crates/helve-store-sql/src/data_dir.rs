@@ -64,11 +64,13 @@ impl DataDir {
             return Err(DataDirError::InUse { path: path.to_owned(), holder });
         }
         // Only the holder changes what others may be using.
+        let has_data = path.join(DATABASE).exists();
         let changed = tighten(path).map_err(unusable)?;
-        if let Some(first) = changed.first() {
+        let exposed: Vec<_> = changed.iter().filter(|entry| entry.is_exposed(has_data)).collect();
+        if let Some(first) = exposed.first() {
             tracing::warn!(
-                count = changed.len(), first = %first.path.display(), mode = %format!("{:o}", first.mode),
-                "files readable by other users made private"
+                count = exposed.len(), first = %first.path.display(), mode = %format!("{:o}", first.mode),
+                "files open to other users made private"
             );
         }
         lock.set_len(0).map_err(unusable)?;

@@ -64,7 +64,7 @@ pub use hooks::{
 pub use json::{JsonBounds, find_duplicate_key};
 pub use metrics::ToolMetrics;
 pub use offload::run_on_pool;
-pub use outcome::{Fault, Outcome, Unknown, outcome_of_answer};
+pub use outcome::{ADVICE, Fault, Outcome, Unknown, outcome_of_answer};
 pub use piece::{Piece, cut_piece};
 pub use pipeline::{ClientReport, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};

@@ -137,7 +137,7 @@ pub(crate) enum Stop {
 }
 
 /// What a model does about a tool that does not work.
-const ADVICE: &str = ". Answer without it and say so, or try again later";
+pub const ADVICE: &str = ". Answer without it and say so, or try again later";
 
 impl Stop {
     pub(crate) fn unavailable(failure: Failure) -> Self {

@@ -35,6 +35,12 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// What the tool is told of a call beside its arguments, such as the id of the request: calls that differ in it have
+    /// their own answers in the cache.
+    fn told_ids(&self, _cx: &CallContext) -> Vec<String> {
+        vec![]
+    }
+
     /// Runs with arguments that fit the schema. Pieces are reported as `cx.progress` while they come.
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a>;
 }

@@ -237,7 +237,13 @@ pub enum Fact {
     RunFinished { ending: Ending },
 
     #[serde(rename = "run.failed")]
-    RunFailed { code: String, message: String },
+    RunFailed {
+        code: String,
+        message: String,
+        /// What exactly it was, for people, where the code says less.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<Notice>>,
+    },
 
     #[serde(rename = "run.cancelled")]
     RunCancelled(Cancelled),
@@ -492,6 +498,30 @@ pub enum Ending {
     BudgetSpent,
     /// A person refused a call, and the agent ends its runs there.
     Refused,
+}
+
+impl Ending {
+    /// The ending as a word for programs, and a sentence for whoever speaks no code; none where the answer is complete.
+    pub fn lack(self) -> Option<(&'static str, &'static str)> {
+        Some(match self {
+            Self::Answered | Self::ClientTools => return None,
+            Self::StepLimit => (
+                "step_limit",
+                "the agent has used all of its steps; the last answer was given without tools and may be incomplete",
+            ),
+            Self::WithoutCall => {
+                ("without_call", "a tool call was required, but the model answered in words")
+            }
+            Self::Repeating => (
+                "repeating",
+                "the run went round in circles and was stopped; the last answer was given without tools",
+            ),
+            Self::BudgetSpent => {
+                ("budget_spent", "a budget was used up, so the run ends here; the answer may be incomplete")
+            }
+            Self::Refused => ("refused", "a call was refused, and the agent ends its runs there"),
+        })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

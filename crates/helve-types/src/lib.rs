@@ -53,7 +53,7 @@ pub use hex::hex;
 pub use histogram::{BOUNDS_US, Distribution, Histogram};
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RowId, RunId, UserId};
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
-pub use language::{ConversationLanguage, Language, language_of};
+pub use language::{ConversationLanguage, Language, has_language, language_of};
 pub use live::{Live, PartKind};
 pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart};
 pub use notice::{Notice, Reason};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use helve_rows::{DefinitionError, GrantSet, HeldRow, PinnedVersion, Registrar, RowCatalogue, RowError};
 use helve_store::{Store, StoreError};
 use helve_tool::{Hooks, Registry, Rule, merge_patch};
-use helve_types::{AgentDefinition, AgentTool, AgentToolConfig, RunSetup, World};
+use helve_types::{AgentDefinition, AgentTool, AgentToolConfig, Notice, RunSetup, World};
 use serde_json::{Value, json};
 
 use super::check::{build_settings, read_agent};
@@ -314,15 +314,12 @@ impl AgentCatalogue {
             }
         };
         if next.name != before.name {
-            let problem =
-                format!("an agent keeps its name, which is `{}`; make another agent instead", before.name);
-            return Err(DefinitionError::new("name", problem).into());
+            return Err(DefinitionError::new("name", Notice::definition_agent_name_kept(&before.name)).into());
         }
         if let Some(id) = &before.id {
             // A definition without an id is the same agent's.
             if next.id.get_or_insert_with(|| id.clone()) != id {
-                let problem = format!("an agent keeps its id, which is `{id}`");
-                return Err(DefinitionError::new("id", problem).into());
+                return Err(DefinitionError::new("id", Notice::definition_agent_id_kept(id)).into());
             }
         }
         self.check_id_is_free(&next)?;

@@ -453,7 +453,7 @@ fn stopping_gives_every_call_an_outcome() {
 
 #[test]
 fn a_run_that_is_over_does_nothing() {
-    let failed = Fact::RunFailed { code: "x".into(), message: "y".into() };
+    let failed = Fact::RunFailed { code: "x".into(), message: "y".into(), notice: None };
     check([failed], expect!["Over"]);
     let late = Fact::ToolRefused {
         call: id(1, 0),

@@ -1,5 +1,6 @@
 //! The demo model's reply: reasoning, text and calls.
 
+use helve_types::has_language;
 use serde_json::{Value, json};
 
 use super::intent::{Intent, find_intents, find_named_tool};
@@ -21,11 +22,7 @@ enum Language {
 
 pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
     let message = last_message(conversation);
-    let language = if message.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)) {
-        Language::Chinese
-    } else {
-        Language::English
-    };
+    let language = language_of(conversation);
     if let Some(Turn::Result { .. }) = conversation.turns.last() {
         return write_answer(conversation, language);
     }
@@ -59,19 +56,25 @@ pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
     parts
 }
 
-/// The last message of the user, without the search results that Helve put before it.
 fn last_message<'a>(conversation: &'a Conversation<'_>) -> &'a str {
-    conversation
-        .turns
-        .iter()
-        .rev()
-        .find_map(|turn| match turn {
-            Turn::User(text) => {
-                Some(text.rsplit_once("</search_results>\n").map_or(&**text, |(_, message)| message))
-            }
-            Turn::Assistant { .. } | Turn::Result { .. } => None,
-        })
-        .unwrap_or_default()
+    messages(conversation).next().unwrap_or_default()
+}
+
+/// The language of the last message that is in one: the result of a client's tool comes as a message, too.
+fn language_of(conversation: &Conversation<'_>) -> Language {
+    let message = messages(conversation).find(|message| has_language(message)).unwrap_or_default();
+    let is_chinese = message.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    if is_chinese { Language::Chinese } else { Language::English }
+}
+
+/// The user's messages, the last one first, without the search results that Helve put before them.
+fn messages<'a>(conversation: &'a Conversation<'_>) -> impl Iterator<Item = &'a str> {
+    conversation.turns.iter().rev().filter_map(|turn| match turn {
+        Turn::User(text) => {
+            Some(text.rsplit_once("</search_results>\n").map_or(&**text, |(_, message)| message))
+        }
+        Turn::Assistant { .. } | Turn::Result { .. } => None,
+    })
 }
 
 fn plan_call(intent: &Intent, conversation: &Conversation<'_>) -> Option<(String, Value)> {

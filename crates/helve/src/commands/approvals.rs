@@ -24,7 +24,7 @@ use crate::output::{errln, out, outln};
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     #[command(subcommand)]
     action: Action,
 }

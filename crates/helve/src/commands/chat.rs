@@ -47,7 +47,7 @@ const INTERRUPTED: u8 = 130;
 #[derive(Debug, Args)]
 pub(crate) struct ChatArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     /// The agent to talk to
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -57,7 +57,7 @@ pub(crate) struct ChatArgs {
     /// Continue this conversation
     #[arg(long, value_name = "ID")]
     conversation: Option<String>,
-    /// Without a terminal: exit with code 3 when a call needs approval, instead of waiting for it
+    /// Without a terminal: exit with code 3 as soon as a call needs approval, even while standard input is open
     #[arg(long)]
     no_wait: bool,
     /// Ask questions on standard input even if it is not a terminal
@@ -146,9 +146,14 @@ impl Chat {
         }
     }
 
-    /// Who is not there at the beginning is not waited for.
+    /// Who is not there at the beginning is not waited for, and what does not exist is told before anything is said.
     async fn greet(&mut self) -> anyhow::Result<()> {
         let models: Value = self.client.get("/api/models", &[]).await?;
+        for (kind, name) in [(Kind::Model, self.model.clone()), (Kind::Agent, self.agent.clone())] {
+            if let Some(name) = name {
+                self.check_exists(kind, &name).await?;
+            }
+        }
         if self.keyboard.is_terminal() {
             names::learn(&self.client, &self.names, &models);
         }

@@ -75,6 +75,41 @@ fn piped_without_no_wait_an_answer_from_another_terminal_is_waited_for() {
 }
 
 #[test]
+fn where_the_input_has_ended_a_question_ends_the_chat_and_its_run_goes_on_when_it_is_answered() {
+    for more in [&[][..], &["--interactive"]] {
+        let home = Home::new();
+        let output = chat(&home, more, "please note milk");
+        assert_eq!(output.status.code(), Some(3), "{more:?}: {}", err(&output));
+        let told = format!("{}{}", out(&output), err(&output));
+        assert!(told.contains("the run is kept, and goes on when the question is answered"), "{told}");
+        assert_eq!(told.matches("answer with `").count(), 1, "{told}");
+        let (_, how) = told.split_once("answer with `").unwrap();
+        let (command, _) = how.split_once(" …`").unwrap();
+        assert_eq!(home.notes(), "");
+        let words: Vec<&str> = command.split(' ').skip(1).chain(["approve"]).collect();
+        assert!(home.done(&words).contains("answered: approve\n"));
+        assert!(home.notes().contains("milk"));
+    }
+    // What stood behind the message has not been said.
+    let home = Home::new();
+    let output = chat(&home, &[], "please note milk\nand bread\n");
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert!(err(&output).contains("1 message(s) after it were not sent"), "{}", err(&output));
+}
+
+#[test]
+fn a_model_or_an_agent_that_does_not_exist_is_an_error_before_anything_is_said() {
+    let home = Home::new();
+    for (option, what) in
+        [("--model", "there is no model `nosuch`"), ("--agent", "there is no agent `nosuch`")]
+    {
+        let output = chat(&home, &[option, "nosuch"], "");
+        assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+        assert!(err(&output).contains(what), "{}", err(&output));
+    }
+}
+
+#[test]
 fn a_person_edits_rejects_and_answers_in_place() {
     let words = ["one", "two", "three"];
     let home = Home::with(Outside::speaking(move |last| match last["role"] == "tool" {

@@ -231,6 +231,10 @@ export type EventBody = (
   | {
       code: string;
       message: string;
+      /**
+       * What exactly it was, for people, where the code says less.
+       */
+      notice?: Notice | null;
       type: 'run.failed';
     }
   | (Cancelled & {
@@ -586,11 +590,12 @@ export type Part =
        */
       by?: string | null;
       /**
-       * The same as a word for programs: that of a failed run, or `budget_spent`, `unheard` or `cancelled`.
+       * The same as a word for programs: that of a failed run, `budget_spent`, `unheard`, `cancelled`, or the ending of
+       * a run that did not simply answer: `step_limit`, `without_call`, `repeating` or `refused`.
        */
       code?: string | null;
       /**
-       * What a budget had to do with it, for people.
+       * What exactly it was, for people.
        */
       notice?: Notice | null;
       text: string;

@@ -374,6 +374,7 @@ export const en = {
       none: 'Nothing is allowed without asking, apart from what the rules allow.',
       revoke: (tool: string) => `Ask about ${tool} again`,
       agent: (name: string) => `agent ${name}`,
+      direct: 'called directly',
       madeBy: (by: string, when: string) => `allowed by ${by}, ${when}`,
       ends: (when: string) => `ends ${when}`,
       outdated: 'the tool has changed since, so you will be asked again',

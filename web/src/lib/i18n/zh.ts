@@ -364,6 +364,7 @@ export const zh: Strings = {
       none: '除规则允许的以外，没有无需询问的调用。',
       revoke: (tool) => `重新询问 ${tool}`,
       agent: (name) => `智能体 ${name}`,
+      direct: '直接调用',
       madeBy: (by, when) => `${by} 于 ${when} 允许`,
       ends: (when) => `${when} 到期`,
       outdated: '工具已有变动，会重新询问',

@@ -5,7 +5,7 @@ use clap::{Subcommand, ValueEnum};
 use helve_types::{Always, Answer, OutcomeAnswer, Within, canonical_json};
 use serde_json::Value;
 
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GivenAnswer {
@@ -89,6 +89,6 @@ pub(crate) fn object(text: &str) -> anyhow::Result<String> {
             "the arguments must be a JSON object, such as {example}",
             example = r#"{"text": "milk"}"#
         )),
-        Err(error) => bail!(tr!("the arguments are not JSON: {error}", error = error)),
+        Err(error) => bail!(tr!("the arguments are not JSON: {error}", error = words(&error))),
     }
 }

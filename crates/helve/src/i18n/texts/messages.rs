@@ -4,6 +4,15 @@ use super::Texts;
 
 pub(super) const TEXTS: Texts = &[
     (
+        "nobody can be asked here: the run is kept, and goes on when the question is answered; `helve approvals list` shows what is open",
+        "这里没有人可以回答：运行已保留，问题得到答复后会继续；`helve approvals list` 列出等待答复的问题",
+    ),
+    ("{count} message(s) after it were not sent", "后面的 {count} 条消息没有发送"),
+    ("called from the command line", "由命令行直接调用"),
+    ("called directly", "直接调用"),
+    ("the tool `{name}`: {why}", "工具 `{name}`：{why}"),
+    ("this command has no option {option}", "这个命令没有 {option} 选项"),
+    (
         "serving inside this command, at {address}, until it ends",
         "由这个命令提供服务，地址 {address}，命令结束时停止",
     ),
@@ -78,6 +87,7 @@ pub(super) const TEXTS: Texts = &[
     ("{what}; `helve tools list` shows them", "{what}；用 `helve tools list` 列出"),
     ("there is no tool `{name}`", "没有工具 `{name}`"),
     ("{what}; {command} lists them", "{what}；用 {command} 列出"),
+    ("{what}; there are: {names}", "{what}；有：{names}"),
     ("{what}; similar names: {names}", "{what}；相近的名称：{names}"),
     ("`{path}` cannot be written", "无法写入 `{path}`"),
     ("no editor is named", "没有指定编辑器"),
