@@ -103,6 +103,7 @@ impl Command {
     fn common_mut(&mut self) -> Option<&mut Common> {
         match self {
             Self::Serve(args) => Some(&mut args.common),
+            Self::Db(args) => Some(&mut args.common),
             _ => self.reach_mut().map(|reach| &mut reach.common),
         }
     }
@@ -116,7 +117,7 @@ impl Command {
             Self::Approvals(args) => Some(&mut args.reach),
             Self::Token(args) => Some(&mut args.reach),
             Self::Doctor(args) => Some(&mut args.reach),
-            Self::Serve(_) | Self::Parse(_) | Self::QueryWorker => None,
+            Self::Serve(_) | Self::Parse(_) | Self::Db(_) | Self::QueryWorker => None,
         }
     }
 }
