@@ -16,7 +16,7 @@ use crate::check::check_arguments;
 use crate::gate::{Candidate, admit_call, judge_call};
 use crate::outcome::Stop;
 use crate::permit::Permit;
-use crate::{CallContext, Pipeline, Progress};
+use crate::{CallContext, Pipeline, Progress, Request, Tool};
 
 /// What a call has to do with early reading.
 #[derive(Debug, Clone, Default)]
@@ -127,6 +127,11 @@ impl Pipeline {
             check_arguments(&tool.spec.name, &tool.schema, tool.guarding.settings.json, &call.arguments)
                 .await
                 .ok()?;
+        let asks_person =
+            |tool: &Arc<dyn Tool>| tool.question(Request { arguments: &arguments.value }).is_some();
+        if tool.tool.as_ref().is_some_and(asks_person) {
+            return None;
+        }
         let candidate = Candidate { tool: tool.clone(), arguments, changed: false };
         let judgement = judge_call(self.rules(), &candidate, cx);
         if judgement.verdict != Verdict::Allow {

@@ -31,6 +31,7 @@ mod schema;
 mod tool;
 mod toolbox;
 mod trust;
+mod user_question;
 
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
@@ -79,3 +80,8 @@ pub const SEARCH_WEB: &str = "search_web";
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};
 pub use toolbox::Toolbox;
 pub use trust::Trust;
+pub use user_question::{
+    DECLINE_CHARS_MAX, FIELD_OPTIONS_MAX, FIELDS_MAX, FieldProblem, OPTION_CHARS_MAX, OPTIONS_MAX,
+    QUESTION_CHARS_MAX, REPLY_BYTES_MAX, SCHEMA_BYTES_MAX as FORM_SCHEMA_BYTES_MAX, TEXT_CHARS_MAX,
+    TypedValue, WrittenQuestion, check_reply, read_question, read_typed, reply_notice,
+};

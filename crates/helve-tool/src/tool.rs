@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use helve_types::{Notice, ToolOutput, ToolSpec};
+use helve_types::{Notice, ToolOutput, ToolSpec, UserQuestion};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -32,6 +32,12 @@ pub trait Tool: Send + Sync + 'static {
     /// What a call would send, in full, for the person who decides about it: the names of secrets stand in their place.
     /// None where that is not more than the arguments.
     fn preview(&self, _request: Request<'_>, _cx: &CallContext) -> Option<String> {
+        None
+    }
+
+    /// What a person is asked in place of a call, whose result is then their reply; or what the model can do better. None
+    /// where the tool does the work itself.
+    fn question(&self, _request: Request<'_>) -> Option<Result<UserQuestion, String>> {
         None
     }
 

@@ -351,9 +351,7 @@ impl Fact {
             Self::ToolFailed { .. } => Some(CallState::Failed),
             Self::ToolRefused { failure, .. } => Some(CallState::from_refusal(failure.kind)),
             Self::ToolUnknown { .. } => Some(CallState::Unknown),
-            Self::ApprovalAsked(question) if question.kind() == ApprovalKind::Permission => {
-                Some(CallState::Asked)
-            }
+            Self::ApprovalAsked(question) if question.kind().holds_call() => Some(CallState::Asked),
             Self::ApprovalAnswered { answer: Answer::Approve { .. }, .. } => Some(CallState::Approved),
             _ => None,
         }
@@ -401,6 +399,15 @@ pub enum Answer {
     Outcome {
         answer: OutcomeAnswer,
     },
+    /// What the model wanted to know: a value that fits the question's form.
+    Reply {
+        value: Value,
+    },
+    /// The person would rather not say.
+    Decline {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
     /// No answer came in time.
     Expire,
 }
@@ -419,6 +426,7 @@ impl Answer {
             }
             Self::Approve { .. } | Self::Respond { .. } => kind == ApprovalKind::Permission,
             Self::Outcome { .. } => kind == ApprovalKind::Outcome,
+            Self::Reply { .. } | Self::Decline { .. } => kind == ApprovalKind::User,
             Self::Expire => true,
         }
     }
@@ -573,5 +581,19 @@ mod tests {
         assert!(approve.fits(ApprovalKind::Permission));
         assert!(!approve.fits(ApprovalKind::Outcome));
         assert!(Answer::Expire.fits(ApprovalKind::Outcome));
+    }
+
+    #[test]
+    fn only_a_question_of_the_model_is_replied_to_or_declined() {
+        let reply = Answer::Reply { value: "blue".into() };
+        let decline = Answer::Decline { reason: String::new() };
+        for kind in [ApprovalKind::Permission, ApprovalKind::Outcome, ApprovalKind::Budget] {
+            assert!(!reply.fits(kind) && !decline.fits(kind), "{kind:?}");
+        }
+        assert!(reply.fits(ApprovalKind::User) && decline.fits(ApprovalKind::User));
+        for other in [Answer::approve(), Answer::Reject { reason: String::new() }] {
+            assert!(!other.fits(ApprovalKind::User), "{other:?}");
+        }
+        assert!(Answer::Expire.fits(ApprovalKind::User));
     }
 }

@@ -22,6 +22,7 @@ mod message;
 mod notice;
 mod profile;
 mod question;
+mod reply_form;
 mod run;
 mod seal;
 mod selection;
@@ -59,6 +60,7 @@ pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart};
 pub use notice::{Notice, Reason};
 pub use profile::{Answered, Finding, ModelProfile};
 pub use question::{About, ApprovalKind, AskedCall, Question};
+pub use reply_form::{FormField, FormOption, ReplyForm, TextFormat, UserQuestion};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };

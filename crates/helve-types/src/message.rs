@@ -413,7 +413,9 @@ fn outcome_note_for_model(answer: &Answer) -> Option<&'static str> {
         | Answer::Outcome { answer: OutcomeAnswer::RunAgain }
         | Answer::Approve { .. }
         | Answer::Reject { .. }
-        | Answer::Respond { .. } => None,
+        | Answer::Respond { .. }
+        | Answer::Reply { .. }
+        | Answer::Decline { .. } => None,
     }
 }
 

@@ -117,6 +117,11 @@ notices! {
     rejected_by_person();
     rejected_with_reason(reason: &str);
     approval_unanswered();
+    declined_by_person();
+    declined_with_reason(reason: &str);
+    question_unanswered();
+    /// The model asks in a way that cannot be shown to a person.
+    question_not_shown();
     client_did_not_run(tool: &str);
     too_many_calls_in_step(max: u64);
     stopped_before_sent();
@@ -145,6 +150,7 @@ notices! {
     misfit_alternatives();
     misfit_otherwise();
     misfit_somewhere();
+    misfit_one_line();
     misfit_more();
     type_null();
     type_boolean();
@@ -153,6 +159,13 @@ notices! {
     type_string();
     type_array();
     type_object();
+
+    // What does not fit in a reply.
+    misfit_reply(problem: Notice);
+    reply_missing();
+    reply_too_large(limit_bytes: u64);
+    reply_misfits(problems: Vec<Notice>);
+    decline_too_long(limit: u64);
 
     // Limits and breakers.
     limited_by_concurrency();
@@ -230,6 +243,7 @@ notices! {
     allowed_before();
 
     // Why a person is asked.
+    asks_for_answer();
     asks_by_rule();
     /// In the operator's words.
     asks_because(reason: &str);

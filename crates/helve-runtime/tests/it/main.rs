@@ -4,6 +4,7 @@
 
 mod agent_rows;
 mod always;
+mod asking;
 mod barriers;
 mod budgets;
 mod choice;

@@ -39,6 +39,8 @@ const MESSAGE_PROMPT: &str = "> ";
 const PAUSE: Duration = Duration::from_secs(1);
 /// A server with room for a run answers sooner.
 const SLOW: Duration = Duration::from_secs(2);
+/// The tool with which a model asks a person.
+const ASK_USER: &str = "ask_user";
 /// A call waits for a person and none is at the terminal.
 const WAITS: u8 = 3;
 /// Ended with Ctrl-C, as shells have it.
@@ -211,6 +213,10 @@ impl Chat {
         let mut told = false;
         loop {
             let mut body = json!({"message": said});
+            if self.no_wait && !self.interactive {
+                // There is no person who could answer.
+                body["tools"] = json!({ASK_USER: false});
+            }
             for (name, value) in
                 [("agent", &self.agent), ("model", &self.model), ("conversation", &self.conversation)]
             {
@@ -300,6 +306,7 @@ impl Chat {
             Slash::Tools(None) => self.list(Kind::Tool).await,
             Slash::Tools(Some(name)) => self.describe_tool(&name).await,
             Slash::Stop => self.screen.note(&tr!("no run is in progress")),
+            Slash::Decline(_) => self.screen.note(&tr!("the model asks nothing")),
             Slash::Quit => {}
             Slash::Unknown(word) => {
                 self.screen.note(&tr!("there is no command /{word}; /help shows them", word = line(&word)));

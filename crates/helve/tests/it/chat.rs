@@ -144,6 +144,40 @@ fn a_person_edits_rejects_and_answers_in_place() {
 }
 
 #[test]
+fn what_the_model_wants_to_know_is_typed_or_declined() {
+    let home = Home::new();
+    let mut typing = Typing::start(&home, &["--interactive", "--model", "demo"]);
+    for (line, next) in [
+        ("ask me to choose a colour", "a number from 1 to 3, or /decline: "),
+        ("mauve", "must be one of: Green, Blue, Red"),
+        ("", "a number from 1 to 3, or /decline: "),
+        ("2", "Your answer: **Blue**"),
+        ("ask me which of several days suit me", "numbers from 1 to 3 with commas"),
+        ("1, friday", "Your answer: **[\"Monday\",\"Friday\"]**"),
+        ("ask me for the details of a trip", "Where to, text: "),
+        ("Kyoto", "First day, a date such as 2026-03-29: "),
+        ("tomorrow", "“First day” must be written as: 2026-03-29"),
+        ("2026-12-24", "How many people, a whole number (empty: 2): "),
+        ("", "By, one of: 1 Train, 2 Plane, 3 Car (empty: leave out): "),
+        ("train", "Anything else, text (empty: leave out): "),
+        ("", "\"people\":2,\"place\":\"Kyoto\",\"way\":\"Train\"}**"),
+        ("ask me something", "your answer, or /decline: "),
+        ("/decline that is private", "says: that is private."),
+        ("/decline", "the model asks nothing"),
+    ] {
+        typing.say(line);
+        typing.until(Side::Out, next);
+    }
+    assert!(typing.leave().success());
+    assert!(
+        typing.seen.contains("the question\n  | Which colour do you like best?\noptions\n  | 1  Green\n")
+    );
+    let all = home.done(&["approvals", "list", "--all"]);
+    assert_eq!(all.matches("  reply ").count(), 3, "{all}");
+    assert_eq!(all.matches("  decline ").count(), 1, "{all}");
+}
+
+#[test]
 fn what_a_model_writes_cannot_steer_the_terminal() {
     let home = Home::with(Outside::speaking(|_| {
         Spoken::Words("\u{1b}]0;gone\u{7}\u{1b}[2Jclear \u{9b}31m \u{202e}txt".into())

@@ -305,7 +305,7 @@ function applyFact(state: RunState, fact: EventBody): RunState {
       if (question.kind === 'budget') {
         return { ...state, questions: [...state.questions, { question, settled: null }] };
       }
-      const waits = question.kind === 'permission';
+      const waits = question.kind !== 'outcome';
       return change(state, question.call, (call) => ({
         approval: { question, settled: null },
         state: waits ? 'asked' : call.state,

@@ -170,6 +170,7 @@ export const en = {
     /** Arguments of tools, where their name is not what a person would say. */
     fields: toolWords.fields as Record<string, string>,
     atOnce: (count: number) => `${count} calls at once`,
+    asksYou: 'Waits for your answer',
     states: {
       writing: 'Writing…',
       requested: 'Waiting',
@@ -353,7 +354,21 @@ export const en = {
       happened: (by: string) => `Confirmed by ${by}: it took effect`,
       did_not_happen: (by: string) => `Confirmed by ${by}: it did not take effect`,
       run_again: (by: string) => `Run again at the request of ${by}`,
+      decline: (by: string) => `Not answered by ${by}`,
       expire: 'No answer came in time',
+    },
+    question: {
+      title: 'The model asks you',
+      answer: 'Your answer',
+      optional: 'optional',
+      nothing: 'nothing',
+      yes: 'Yes',
+      no: 'No',
+      send: 'Send the answer',
+      decline: 'I’d rather not answer…',
+      declineLabel: 'Why, or what to do instead (optional; the model reads it)',
+      declineSubmit: 'I’d rather not answer',
+      noSecrets: 'The model reads the answer, and it is stored: no passwords or keys.',
     },
     always: {
       open: 'Always allow…',

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use anyhow::Context;
-use helve_types::{Answer, ApprovalId, Fact, Question, RunState};
+use helve_types::{Answer, ApprovalId, ApprovalKind, Fact, Question, RunState};
 use serde_json::json;
 
 use super::asking::{Asking, Next};
@@ -269,6 +269,7 @@ impl Chat {
             Some(Slash::Quit) => return Ok(Some(Left::Quit)),
             Some(Slash::Stop) => self.stop(run).await,
             Some(Slash::Help) => self.screen.block(&help()),
+            Some(Slash::Decline(reason)) => self.decline(purpose, reason, questions).await,
             Some(_) => self.screen.note(&tr!("not during a run; /stop stops it")),
             None => match (purpose, questions.current().cloned()) {
                 (Purpose::Answer(approval), Some(question)) if question.approval == approval => {
@@ -286,6 +287,19 @@ impl Chat {
             self.ask(questions);
         }
         Ok(None)
+    }
+
+    /// The person would rather not answer what the model asks.
+    async fn decline(&mut self, purpose: Purpose, reason: Option<String>, questions: &mut Questions) {
+        let asked = questions.current().filter(|question| question.kind() == ApprovalKind::User);
+        match asked.map(|question| question.approval) {
+            Some(approval) if purpose == Purpose::Answer(approval) => {
+                let answer = Answer::Decline { reason: reason.unwrap_or_default() };
+                questions.sent = self.answer(approval, &answer).await;
+                questions.asking = Asking::Choice;
+            }
+            _ => self.screen.note(&tr!("the model asks nothing")),
+        }
     }
 
     /// What a line means for the question that is before the person.

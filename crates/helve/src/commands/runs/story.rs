@@ -95,7 +95,10 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
                 Words::Line(format!(
                     "{} {what}: {}",
                     question.approval,
-                    line(&card::because(question, language()))
+                    match question.asked_by_model() {
+                        Some(asked) => line(&asked.question),
+                        None => line(&card::because(question, language())),
+                    }
                 )),
             )
         }

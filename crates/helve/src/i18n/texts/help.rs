@@ -3,6 +3,12 @@
 use super::Texts;
 
 pub(super) const TEXTS: Texts = &[
+    ("You would rather not answer what the model wants to know", "不想回答模型的提问"),
+    (
+        "A text, options by their words or numbers, fields as `name=value`, or one JSON object",
+        "一段文本，选项的文字或编号，`name=value` 形式的各项，或者一个 JSON 对象",
+    ),
+    ("Tell the model what it wants to know", "回答模型的提问"),
     ("A self-hosted tool-calling runtime for AI agents", "自己部署的 AI 智能体工具调用运行时"),
     (
         "The language of help and messages: en or zh [default: of HELVE_LANG, LC_ALL, LC_MESSAGES or LANG]",
