@@ -26,7 +26,7 @@ const BEHIND: u8 = 3;
 #[derive(Debug, Args)]
 pub(crate) struct DbArgs {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     #[command(subcommand)]
     action: Action,
 }
