@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use helve_types::Timestamp;
 
-pub(crate) use self::tables::{Column, Kind, TABLES, Table};
+pub(crate) use self::tables::{Column, ColumnKind, StoredTable, TABLES};
 pub(crate) use self::value::{BATCHES_WAITING, Batch, BatchSender, Batches, Row, Value};
 use self::value::{Rows, replace_nul};
 use crate::postgres::PostgresCopy;
@@ -163,14 +163,14 @@ impl Side {
         }
     }
 
-    async fn clear(&self, table: &'static Table) -> Result<(), String> {
+    async fn clear(&self, table: &'static StoredTable) -> Result<(), String> {
         match self {
             Self::Sqlite(side) => side.clear(table).await,
             Self::Postgres(side) => side.clear(table).await,
         }
     }
 
-    fn read_rows(&self, table: &'static Table) -> Batches {
+    fn read_rows(&self, table: &'static StoredTable) -> Batches {
         match self {
             Self::Sqlite(side) => side.read_rows(table),
             Self::Postgres(side) => side.read_rows(table),
@@ -205,7 +205,7 @@ impl Copying {
     /// How many rows the table has.
     async fn copy_table(
         &mut self,
-        table: &'static Table,
+        table: &'static StoredTable,
         tell: &mut impl FnMut(CopyProgress),
     ) -> Result<u64, CopyError> {
         let cannot_write = |problem| self.target.cannot_write(table.name, problem);
@@ -245,7 +245,7 @@ impl Copying {
     /// Reads both sides again and compares every column.
     async fn compare_table(
         &self,
-        table: &'static Table,
+        table: &'static StoredTable,
         tell: &mut impl FnMut(CopyProgress),
     ) -> Result<(), CopyError> {
         let mut progress =
@@ -278,7 +278,7 @@ impl Copying {
     }
 }
 
-fn compare_rows(table: &'static Table, original: &Row, copy: &Row) -> Result<(), CopyError> {
+fn compare_rows(table: &'static StoredTable, original: &Row, copy: &Row) -> Result<(), CopyError> {
     let columns = table.columns.iter().zip(original.iter().zip(copy));
     for (column, (one, other)) in columns {
         if one == other {
@@ -294,7 +294,7 @@ fn compare_rows(table: &'static Table, original: &Row, copy: &Row) -> Result<(),
     Ok(())
 }
 
-impl Table {
+impl StoredTable {
     /// Before a copy. Settings are replaced: whoever opens a database leaves some.
     pub(crate) fn must_be_empty(&self) -> bool {
         self.name != tables::SETTINGS

@@ -4,7 +4,7 @@
 
 /// What a column holds, and how it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     /// INTEGER, and BIGINT.
     Number,
     /// INTEGER, and BOOLEAN.
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 pub(crate) struct Column {
     /// The name on SQLite.
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnKind,
 }
 
 impl Column {
@@ -34,7 +34,7 @@ impl Column {
 }
 
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct StoredTable {
     pub(crate) name: &'static str,
     /// The columns of the primary key in its order, which is the order that rows are read in.
     pub(crate) key: &'static [&'static str],
@@ -43,7 +43,7 @@ pub(crate) struct Table {
     pub(crate) is_numbered: bool,
 }
 
-impl Table {
+impl StoredTable {
     const fn new(name: &'static str, key: &'static [&'static str], columns: &'static [Column]) -> Self {
         Self { name, key, columns, is_numbered: false }
     }
@@ -59,36 +59,36 @@ impl Table {
 }
 
 const fn number(name: &'static str) -> Column {
-    Column { name, kind: Kind::Number }
+    Column { name, kind: ColumnKind::Number }
 }
 
 const fn flag(name: &'static str) -> Column {
-    Column { name, kind: Kind::Flag }
+    Column { name, kind: ColumnKind::Flag }
 }
 
 const fn text(name: &'static str) -> Column {
-    Column { name, kind: Kind::Text }
+    Column { name, kind: ColumnKind::Text }
 }
 
 const fn raw_text(name: &'static str) -> Column {
-    Column { name, kind: Kind::RawText }
+    Column { name, kind: ColumnKind::RawText }
 }
 
 const fn bytes(name: &'static str) -> Column {
-    Column { name, kind: Kind::Bytes }
+    Column { name, kind: ColumnKind::Bytes }
 }
 
 const fn id(name: &'static str) -> Column {
-    Column { name, kind: Kind::Id }
+    Column { name, kind: ColumnKind::Id }
 }
 
 /// Keeps the operator's single values; a database is empty also if it has some.
 pub(crate) const SETTINGS: &str = "settings";
 
 /// All but `migrations`. Those that others refer to come first.
-pub(crate) const TABLES: &[Table] = &[
-    Table::new("users", &["id"], &[text("id"), number("created_at")]),
-    Table::new(
+pub(crate) const TABLES: &[StoredTable] = &[
+    StoredTable::new("users", &["id"], &[text("id"), number("created_at")]),
+    StoredTable::new(
         "conversations",
         &["id"],
         &[
@@ -107,13 +107,13 @@ pub(crate) const TABLES: &[Table] = &[
             id("active_run"),
         ],
     ),
-    Table::new(
+    StoredTable::new(
         "messages",
         &["conversation", "ordinal"],
         &[id("conversation"), number("ordinal"), text("body")],
     ),
-    Table::numbered("setups", &["id"], &[number("id"), bytes("hash"), text("body")]),
-    Table::new(
+    StoredTable::numbered("setups", &["id"], &[number("id"), bytes("hash"), text("body")]),
+    StoredTable::new(
         "runs",
         &["id"],
         &[
@@ -138,8 +138,8 @@ pub(crate) const TABLES: &[Table] = &[
             number("bytes"),
         ],
     ),
-    Table::new("run_events", &["run", "seq"], &[id("run"), number("seq"), text("kind"), text("body")]),
-    Table::new(
+    StoredTable::new("run_events", &["run", "seq"], &[id("run"), number("seq"), text("kind"), text("body")]),
+    StoredTable::new(
         "tool_calls",
         &["run", "id"],
         &[
@@ -164,13 +164,13 @@ pub(crate) const TABLES: &[Table] = &[
             number("output_bytes"),
         ],
     ),
-    Table::new(
+    StoredTable::new(
         "tool_sends",
         &["tool", "at", "run", "seq"],
         &[text("tool"), number("at"), id("run"), number("seq"), text("user")],
     ),
-    Table::new("outputs", &["run", "call"], &[id("run"), text("call"), raw_text("text")]),
-    Table::new(
+    StoredTable::new("outputs", &["run", "call"], &[id("run"), text("call"), raw_text("text")]),
+    StoredTable::new(
         "files",
         &["run", "id"],
         &[
@@ -183,7 +183,7 @@ pub(crate) const TABLES: &[Table] = &[
             number("at"),
         ],
     ),
-    Table::new(
+    StoredTable::new(
         "approvals",
         &["id"],
         &[
@@ -199,7 +199,7 @@ pub(crate) const TABLES: &[Table] = &[
             number("answered_at"),
         ],
     ),
-    Table::new(
+    StoredTable::new(
         "allowances",
         &["id"],
         &[
@@ -218,12 +218,12 @@ pub(crate) const TABLES: &[Table] = &[
             number("revoked_at"),
         ],
     ),
-    Table::new(
+    StoredTable::new(
         "idempotency_keys",
         &["user", "route", "key"],
         &[text("user"), text("route"), text("key"), text("fingerprint"), id("run"), number("expires_at")],
     ),
-    Table::new(
+    StoredTable::new(
         "plans",
         &["user", "number"],
         &[
@@ -237,7 +237,7 @@ pub(crate) const TABLES: &[Table] = &[
             number("updated_at"),
         ],
     ),
-    Table::new(
+    StoredTable::new(
         "day_used",
         &["day", "user", "agent"],
         &[
@@ -250,8 +250,8 @@ pub(crate) const TABLES: &[Table] = &[
             number("active_ms"),
         ],
     ),
-    Table::new("user_bytes", &["user"], &[text("user"), number("bytes")]),
-    Table::new(
+    StoredTable::new("user_bytes", &["user"], &[text("user"), number("bytes")]),
+    StoredTable::new(
         "definition_versions",
         &["kind", "name", "version"],
         &[
@@ -266,21 +266,25 @@ pub(crate) const TABLES: &[Table] = &[
             number("updated_at"),
         ],
     ),
-    Table::new("definitions", &["kind", "name"], &[text("kind"), text("name"), number("version")]),
-    Table::new(
+    StoredTable::new("definitions", &["kind", "name"], &[text("kind"), text("name"), number("version")]),
+    StoredTable::new(
         "definition_offers",
         &["kind", "name"],
         &[text("kind"), text("name"), text("origin"), text("body"), text("over_hash"), number("at")],
     ),
-    Table::new(
+    StoredTable::new(
         "definition_grants",
         &["kind", "name", "grant_json"],
         &[text("kind"), text("name"), text("grant_json"), text("by"), number("at")],
     ),
-    Table::new("definition_switches", &["kind", "name"], &[text("kind"), text("name"), flag("enabled")]),
-    Table::new("definition_changes", &["kind"], &[text("kind"), number("count")]),
-    Table::new("model_profiles", &["model"], &[text("model"), number("at"), text("body")]),
-    Table::new(
+    StoredTable::new(
+        "definition_switches",
+        &["kind", "name"],
+        &[text("kind"), text("name"), flag("enabled")],
+    ),
+    StoredTable::new("definition_changes", &["kind"], &[text("kind"), number("count")]),
+    StoredTable::new("model_profiles", &["model"], &[text("model"), number("at"), text("body")]),
+    StoredTable::new(
         "tokens",
         &["id"],
         &[
@@ -294,13 +298,13 @@ pub(crate) const TABLES: &[Table] = &[
             text("act_for"),
         ],
     ),
-    Table::new("ended_sessions", &["token", "issued_at"], &[text("token"), number("issued_at")]),
-    Table::numbered(
+    StoredTable::new("ended_sessions", &["token", "issued_at"], &[text("token"), number("issued_at")]),
+    StoredTable::numbered(
         "audit",
         &["seq"],
         &[number("seq"), number("at"), text("by"), text("action"), text("detail")],
     ),
-    Table::new(SETTINGS, &["name"], &[text("name"), text("value")]),
+    StoredTable::new(SETTINGS, &["name"], &[text("name"), text("value")]),
 ];
 
 #[cfg(test)]
@@ -316,8 +320,8 @@ mod tests {
     /// Columns with their types, and the key, of each table.
     type Found = BTreeMap<String, (BTreeSet<(String, String)>, Vec<String>)>;
 
-    fn described(name: fn(&Column) -> &'static str, kind: fn(Kind) -> &'static str) -> Found {
-        let describe = |table: &Table| {
+    fn described(name: fn(&Column) -> &'static str, kind: fn(ColumnKind) -> &'static str) -> Found {
+        let describe = |table: &StoredTable| {
             let columns = table.columns.iter();
             let columns = columns.map(|column| (name(column).into(), kind(column.kind).into())).collect();
             let key: Vec<String> = table.key_columns().map(|column| name(column).into()).collect();
@@ -350,9 +354,9 @@ mod tests {
             found.insert(table, (columns, key.into_values().collect()));
         }
         let kind = |kind| match kind {
-            Kind::Number | Kind::Flag => "INTEGER",
-            Kind::Text | Kind::RawText => "TEXT",
-            Kind::Bytes | Kind::Id => "BLOB",
+            ColumnKind::Number | ColumnKind::Flag => "INTEGER",
+            ColumnKind::Text | ColumnKind::RawText => "TEXT",
+            ColumnKind::Bytes | ColumnKind::Id => "BLOB",
         };
         assert_eq!(found, described(|column| column.name, kind));
     }
@@ -395,11 +399,11 @@ mod tests {
             found.get_mut(row.get::<_, &str>(0)).unwrap().1.push(row.get(1));
         }
         let kind = |kind| match kind {
-            Kind::Number => "bigint",
-            Kind::Flag => "boolean",
-            Kind::Text => "text",
-            Kind::RawText | Kind::Bytes => "bytea",
-            Kind::Id => "uuid",
+            ColumnKind::Number => "bigint",
+            ColumnKind::Flag => "boolean",
+            ColumnKind::Text => "text",
+            ColumnKind::RawText | ColumnKind::Bytes => "bytea",
+            ColumnKind::Id => "uuid",
         };
         assert_eq!(found, described(Column::postgres_name, kind));
         let numbered_here = TABLES.iter().filter(|table| table.is_numbered);

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
 
-use super::tables::{Kind, Table};
+use super::tables::{ColumnKind, StoredTable};
 
 /// How much is read before it is passed on.
 const BATCH_ROWS: usize = 500;
@@ -79,10 +79,10 @@ impl ToSql for Value {
 }
 
 /// Replaces what no TEXT of PostgreSQL can hold, as its store does when it writes a row. How many values were changed.
-pub(super) fn replace_nul(table: &Table, row: &mut Row) -> u64 {
+pub(super) fn replace_nul(table: &StoredTable, row: &mut Row) -> u64 {
     let mut replaced = 0;
     for (column, value) in table.columns.iter().zip(row) {
-        if let (Kind::Text, Value::Text(text)) = (column.kind, value)
+        if let (ColumnKind::Text, Value::Text(text)) = (column.kind, value)
             && text.contains('\0')
         {
             *text = text.replace('\0', "\u{FFFD}");

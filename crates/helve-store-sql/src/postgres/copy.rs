@@ -14,7 +14,8 @@ use super::columns::describe;
 use super::layout::{Session, apply_pending};
 use super::{PostgresError, PostgresSettings, migrate};
 use crate::copy::{
-    BATCHES_WAITING, Batch, BatchSender, Batches, Column, CopyError, Kind, Row, TABLES, Table, Value,
+    BATCHES_WAITING, Batch, BatchSender, Batches, Column, ColumnKind, CopyError, Row, StoredTable, TABLES,
+    Value,
 };
 use crate::sqlite::check_newest;
 
@@ -92,13 +93,13 @@ impl PostgresCopy {
         Ok(None)
     }
 
-    pub(crate) async fn clear(&self, table: &'static Table) -> Result<(), String> {
+    pub(crate) async fn clear(&self, table: &'static StoredTable) -> Result<(), String> {
         let sql = format!("DELETE FROM {}", quoted(table.name));
         self.client().batch_execute(&sql).await.map_err(problem)
     }
 
     /// All rows in the order of the key.
-    pub(crate) fn read_rows(&self, table: &'static Table) -> Batches {
+    pub(crate) fn read_rows(&self, table: &'static StoredTable) -> Batches {
         let (sender, batches) = tokio::sync::mpsc::channel(BATCHES_WAITING);
         let session = self.session.clone();
         tokio::spawn(async move {
@@ -110,7 +111,7 @@ impl PostgresCopy {
     }
 
     /// Takes the rows of one table.
-    pub(crate) async fn table_writer(&self, table: &'static Table) -> Result<TableWriter, String> {
+    pub(crate) async fn table_writer(&self, table: &'static StoredTable) -> Result<TableWriter, String> {
         let names: Vec<String> = table.columns.iter().map(|column| quoted(column.postgres_name())).collect();
         let sql = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", quoted(table.name), names.join(", "));
         let sink: CopyInSink<bytes::Bytes> = self.client().copy_in(&sql).await.map_err(problem)?;
@@ -119,7 +120,7 @@ impl PostgresCopy {
     }
 
     /// The next row gets a number that none of the copied ones has.
-    pub(crate) async fn set_next_number(&self, table: &'static Table) -> Result<(), String> {
+    pub(crate) async fn set_next_number(&self, table: &'static StoredTable) -> Result<(), String> {
         let Some(column) = table.key_columns().next().filter(|_| table.is_numbered) else { return Ok(()) };
         let (name, column) = (table.name, column.postgres_name());
         let sql = format!(
@@ -154,7 +155,7 @@ impl TableWriter {
     }
 }
 
-async fn send_rows(client: &Client, table: &'static Table, sender: &BatchSender) -> Result<(), String> {
+async fn send_rows(client: &Client, table: &'static StoredTable, sender: &BatchSender) -> Result<(), String> {
     let columns: Vec<String> = table.columns.iter().map(|column| quoted(column.postgres_name())).collect();
     let key: Vec<String> = table.key_columns().map(in_order).collect();
     let sql =
@@ -184,32 +185,32 @@ async fn send_rows(client: &Client, table: &'static Table, sender: &BatchSender)
 /// As SQLite orders it: text by its bytes.
 fn in_order(column: &Column) -> String {
     let name = quoted(column.postgres_name());
-    if column.kind == Kind::Text { format!("{name} COLLATE \"C\"") } else { name }
+    if column.kind == ColumnKind::Text { format!("{name} COLLATE \"C\"") } else { name }
 }
 
-fn read_value(kind: Kind, row: &tokio_postgres::Row, place: usize) -> Result<Value, String> {
+fn read_value(kind: ColumnKind, row: &tokio_postgres::Row, place: usize) -> Result<Value, String> {
     let value = match kind {
-        Kind::Number => row.try_get::<_, Option<i64>>(place).map_err(problem)?.map(Value::Number),
-        Kind::Flag => row.try_get::<_, Option<bool>>(place).map_err(problem)?.map(Value::Flag),
-        Kind::Text => row.try_get::<_, Option<String>>(place).map_err(problem)?.map(Value::Text),
-        Kind::RawText => {
+        ColumnKind::Number => row.try_get::<_, Option<i64>>(place).map_err(problem)?.map(Value::Number),
+        ColumnKind::Flag => row.try_get::<_, Option<bool>>(place).map_err(problem)?.map(Value::Flag),
+        ColumnKind::Text => row.try_get::<_, Option<String>>(place).map_err(problem)?.map(Value::Text),
+        ColumnKind::RawText => {
             let bytes: Option<Vec<u8>> = row.try_get(place).map_err(problem)?;
             let text = bytes.map(String::from_utf8).transpose().map_err(|error| error.to_string())?;
             text.map(Value::Text)
         }
-        Kind::Bytes => row.try_get::<_, Option<Vec<u8>>>(place).map_err(problem)?.map(Value::Bytes),
-        Kind::Id => row.try_get::<_, Option<Uuid>>(place).map_err(problem)?.map(Value::Id),
+        ColumnKind::Bytes => row.try_get::<_, Option<Vec<u8>>>(place).map_err(problem)?.map(Value::Bytes),
+        ColumnKind::Id => row.try_get::<_, Option<Uuid>>(place).map_err(problem)?.map(Value::Id),
     };
     Ok(value.unwrap_or(Value::Null))
 }
 
-fn type_of(kind: Kind) -> Type {
+fn type_of(kind: ColumnKind) -> Type {
     match kind {
-        Kind::Number => Type::INT8,
-        Kind::Flag => Type::BOOL,
-        Kind::Text => Type::TEXT,
-        Kind::RawText | Kind::Bytes => Type::BYTEA,
-        Kind::Id => Type::UUID,
+        ColumnKind::Number => Type::INT8,
+        ColumnKind::Flag => Type::BOOL,
+        ColumnKind::Text => Type::TEXT,
+        ColumnKind::RawText | ColumnKind::Bytes => Type::BYTEA,
+        ColumnKind::Id => Type::UUID,
     }
 }
 

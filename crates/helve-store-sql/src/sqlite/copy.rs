@@ -11,7 +11,9 @@ use uuid::Uuid;
 use super::Syncs;
 use super::layout::{migrate_database, read_layout};
 use super::open::{check_if_left_open, connect, open_error};
-use crate::copy::{BATCHES_WAITING, Batch, BatchSender, Batches, CopyError, Kind, Row, TABLES, Table, Value};
+use crate::copy::{
+    BATCHES_WAITING, Batch, BatchSender, Batches, ColumnKind, CopyError, Row, StoredTable, TABLES, Value,
+};
 use crate::{DataDir, Layout};
 
 /// A database with an open transaction, which is given up when this is dropped.
@@ -74,13 +76,13 @@ impl SqliteCopy {
         .await
     }
 
-    pub(crate) async fn clear(&self, table: &'static Table) -> Result<(), String> {
+    pub(crate) async fn clear(&self, table: &'static StoredTable) -> Result<(), String> {
         let sql = format!("DELETE FROM {}", quoted(table.name));
         self.work(move |connection| connection.execute(&sql, []).map(drop).map_err(problem)).await
     }
 
     /// All rows in the order of the key.
-    pub(crate) fn read_rows(&self, table: &'static Table) -> Batches {
+    pub(crate) fn read_rows(&self, table: &'static StoredTable) -> Batches {
         let (sender, batches) = tokio::sync::mpsc::channel(BATCHES_WAITING);
         let connection = self.connection.clone();
         tokio::task::spawn_blocking(move || {
@@ -91,7 +93,7 @@ impl SqliteCopy {
         batches
     }
 
-    pub(crate) async fn write_rows(&self, table: &'static Table, rows: Vec<Row>) -> Result<(), String> {
+    pub(crate) async fn write_rows(&self, table: &'static StoredTable, rows: Vec<Row>) -> Result<(), String> {
         let names: Vec<String> = table.columns.iter().map(|column| quoted(column.name)).collect();
         let places = vec!["?"; names.len()].join(", ");
         let sql = format!("INSERT INTO {} ({}) VALUES ({places})", quoted(table.name), names.join(", "));
@@ -131,7 +133,7 @@ fn lock(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn send_rows(connection: &Connection, table: &Table, sender: &BatchSender) -> Result<(), String> {
+fn send_rows(connection: &Connection, table: &StoredTable, sender: &BatchSender) -> Result<(), String> {
     let columns: Vec<String> = table.columns.iter().map(|column| quoted(column.name)).collect();
     let key: Vec<String> = table.key.iter().map(|name| quoted(name)).collect();
     let sql =
@@ -157,15 +159,15 @@ fn send_rows(connection: &Connection, table: &Table, sender: &BatchSender) -> Re
     Ok(())
 }
 
-fn read_value(kind: Kind, value: ValueRef<'_>) -> Result<Value, String> {
+fn read_value(kind: ColumnKind, value: ValueRef<'_>) -> Result<Value, String> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|error| error.to_string());
     match (kind, value) {
         (_, ValueRef::Null) => Ok(Value::Null),
-        (Kind::Number, ValueRef::Integer(number)) => Ok(Value::Number(number)),
-        (Kind::Flag, ValueRef::Integer(number @ (0 | 1))) => Ok(Value::Flag(number == 1)),
-        (Kind::Text | Kind::RawText, ValueRef::Text(bytes)) => text(bytes).map(Value::Text),
-        (Kind::Bytes, ValueRef::Blob(bytes)) => Ok(Value::Bytes(bytes.to_vec())),
-        (Kind::Id, ValueRef::Blob(bytes)) => {
+        (ColumnKind::Number, ValueRef::Integer(number)) => Ok(Value::Number(number)),
+        (ColumnKind::Flag, ValueRef::Integer(number @ (0 | 1))) => Ok(Value::Flag(number == 1)),
+        (ColumnKind::Text | ColumnKind::RawText, ValueRef::Text(bytes)) => text(bytes).map(Value::Text),
+        (ColumnKind::Bytes, ValueRef::Blob(bytes)) => Ok(Value::Bytes(bytes.to_vec())),
+        (ColumnKind::Id, ValueRef::Blob(bytes)) => {
             Uuid::from_slice(bytes).map(Value::Id).map_err(|error| error.to_string())
         }
         (_, other) => Err(format!("{} is not what belongs there", other.data_type())),

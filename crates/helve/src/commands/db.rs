@@ -28,11 +28,11 @@ pub(crate) struct DbArgs {
     #[command(flatten)]
     pub(super) common: Common,
     #[command(subcommand)]
-    action: Action,
+    action: DbAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum DbAction {
     /// Bring the layout of the database up to date while no server runs; `helve serve` does it at the start, too
     Migrate {
         /// Change nothing: exit with code 0 if the layout is the newest, with 3 if it is not, and with 1 if this version
@@ -66,7 +66,7 @@ pub(super) fn run(args: DbArgs) -> anyhow::Result<ExitCode> {
     install_tls();
     let config = args.common.load(None)?;
     match args.action {
-        Action::Migrate { check, json } => {
+        DbAction::Migrate { check, json } => {
             if json {
                 i18n::speak_to_programs();
             }
@@ -76,7 +76,7 @@ pub(super) fn run(args: DbArgs) -> anyhow::Result<ExitCode> {
                 false => migrate(&place, json),
             }
         }
-        Action::Copy(args) => copy::run(&args, &config),
+        DbAction::Copy(args) => copy::run(&args, &config),
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct CopyArgs {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct PrintedCopy {
     from: String,
     to: String,
     /// Copied, and compared afterwards.
@@ -85,7 +85,7 @@ fn report(json: bool, from: &DatabasePlace, to: &DatabasePlace, copied: CopyRepo
     let rows = copied.rows();
     let CopyReport { tables, replaced } = copied;
     if json {
-        let report = Report { from, to, rows, tables, replaced };
+        let report = PrintedCopy { from, to, rows, tables, replaced };
         outln!("{}", serde_json::to_string_pretty(&report)?);
         return Ok(());
     }
