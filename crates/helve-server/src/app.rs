@@ -43,6 +43,7 @@ pub struct Inner {
     pub(crate) links: Option<ApprovalLinks>,
     secrets_withheld: Option<Arc<AtomicU64>>,
     notices_lost: Option<Arc<AtomicU64>>,
+    pub(crate) durability_problem: Option<String>,
     ready: AtomicBool,
     /// The OpenAPI document, once the routes are known.
     pub(crate) document: OnceLock<String>,
@@ -72,6 +73,8 @@ pub struct AppParts {
     pub secrets_withheld: Option<Arc<AtomicU64>>,
     /// Counts webhook deliveries that failed.
     pub notices_lost: Option<Arc<AtomicU64>>,
+    /// Why what was acknowledged may be lost with the database server's power, if it may.
+    pub durability_problem: Option<String>,
 }
 
 impl AppParts {
@@ -88,6 +91,7 @@ impl AppParts {
             links: None,
             secrets_withheld: None,
             notices_lost: None,
+            durability_problem: None,
         }
     }
 }
@@ -112,6 +116,7 @@ impl App {
             links: parts.links,
             secrets_withheld: parts.secrets_withheld,
             notices_lost: parts.notices_lost,
+            durability_problem: parts.durability_problem,
             ready: AtomicBool::new(false),
             document: OnceLock::new(),
         }))

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use self::private::{options, tighten};
 pub use self::watch::DiskWatch;
 
-const DATABASE: &str = "helve.db";
+/// The database of SQLite.
+pub(crate) const DATABASE: &str = "helve.db";
 /// Locked by the one server.
 const LOCK: &str = "helve.lock";
 /// Locked by the commands that are at work beside a server, all of them together.

@@ -5,12 +5,21 @@
 //! servers never share one. `PostgresStore` keeps the same on a database server. What the rows mean is said by
 //! `helve-store`; how they are laid out, by the files in `migrations/`.
 
+mod copy;
 mod data_dir;
+mod layout;
 mod migrate;
 mod opened_row;
 mod postgres;
 mod sqlite;
 
+pub use copy::{CopyError, CopyProgress, CopyReport, CopyStep, DatabasePlace, TableRows, copy_database};
 pub use data_dir::{DataDir, DataDirError, DiskWatch};
-pub use postgres::{PostgresError, PostgresSettings, PostgresStore};
-pub use sqlite::{OpenError, SqliteStore, Syncs};
+pub use layout::{Layout, LayoutStep};
+pub use postgres::{
+    PostgresError, PostgresSettings, PostgresStore, migrate_database as migrate_postgres,
+    read_layout as read_postgres_layout,
+};
+pub use sqlite::{
+    OpenError, SqliteStore, Syncs, migrate_database as migrate_sqlite, read_layout as read_sqlite_layout,
+};

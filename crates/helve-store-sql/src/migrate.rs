@@ -4,6 +4,8 @@ use helve_types::hex;
 use rusqlite::{Connection, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
+use crate::layout::Layout;
+
 pub(crate) struct Migration {
     pub(crate) number: u32,
     pub(crate) name: &'static str,
@@ -136,6 +138,14 @@ pub(crate) fn list_pending<'a>(
     // By number and not by position: one that was made on another branch may come after later ones.
     let is_new = |migration: &&Migration| applied.iter().all(|(number, _)| *number != migration.number);
     Ok(known.iter().filter(is_new).collect())
+}
+
+/// How far a database is, without changing it.
+pub(crate) fn read_layout(connection: &Connection) -> Result<Layout, MigrateError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migrations')";
+    let has_list: bool = connection.query_row(sql, [], |row| row.get(0))?;
+    let applied = if has_list { list_applied(connection)? } else { vec![] };
+    Layout::new(&applied, SQLITE)
 }
 
 fn list_applied(connection: &Connection) -> Result<Vec<(u32, String)>, rusqlite::Error> {

@@ -326,6 +326,7 @@ pub fn application(
         links: notices.map(|notices| notices.links().clone()),
         secrets_withheld: Some(assembly.withheld.clone()),
         notices_lost: notices.map(|notices| notices.lost().clone()),
+        durability_problem: assembly.durability_problem.clone(),
         ..AppParts::new(assembly.runtime.clone(), access, config.limits.server)
     }))
 }

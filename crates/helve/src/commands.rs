@@ -2,6 +2,7 @@
 
 mod approvals;
 mod chat;
+mod db;
 mod doctor;
 mod import_openapi;
 mod models;
@@ -71,6 +72,8 @@ enum Command {
     Approvals(approvals::ApprovalsArgs),
     /// Create, list and revoke access tokens
     Token(token::TokenArgs),
+    /// Migrate the database, or copy it from SQLite to PostgreSQL and back
+    Db(db::DbArgs),
     /// Check the configuration, keys, model servers and database, and say how to fix each problem
     Doctor(doctor::DoctorArgs),
     /// The process of one query of `query_database`, which the server starts by itself
@@ -100,6 +103,7 @@ impl Command {
     fn common_mut(&mut self) -> Option<&mut Common> {
         match self {
             Self::Serve(args) => Some(&mut args.common),
+            Self::Db(args) => Some(&mut args.common),
             _ => self.reach_mut().map(|reach| &mut reach.common),
         }
     }
@@ -113,7 +117,7 @@ impl Command {
             Self::Approvals(args) => Some(&mut args.reach),
             Self::Token(args) => Some(&mut args.reach),
             Self::Doctor(args) => Some(&mut args.reach),
-            Self::Serve(_) | Self::Parse(_) | Self::QueryWorker => None,
+            Self::Serve(_) | Self::Parse(_) | Self::Db(_) | Self::QueryWorker => None,
         }
     }
 }
@@ -155,6 +159,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
+        Command::Db(args) => db::run(args),
         Command::Doctor(args) => doctor::run(&args),
         Command::QueryWorker => Ok(helve_tool_builtin::run_query_worker()),
     }

@@ -65,6 +65,9 @@ pub(crate) struct Readiness {
     ready: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<&'static str>,
+    /// Why what was acknowledged may be lost with the power of the database server, if it may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    durability_problem: Option<String>,
 }
 
 pub(crate) async fn healthz() -> &'static str {
@@ -83,7 +86,8 @@ pub(crate) async fn readyz(State(app): State<App>) -> (StatusCode, axum::Json<Re
     };
     let ready = problem.is_none();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, axum::Json(Readiness { service: "helve", ready, problem }))
+    let durability_problem = app.durability_problem.clone();
+    (status, axum::Json(Readiness { service: "helve", ready, problem, durability_problem }))
 }
 
 #[cfg(test)]

@@ -24,7 +24,8 @@ const PROBE_MAX: Duration = Duration::from_secs(10);
 const PAUSE_MIN: Duration = Duration::from_millis(200);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-const LOCK: &str = "SELECT pg_try_advisory_lock(hashtext(current_schema()), hashtext('helve server'))";
+pub(super) const LOCK: &str =
+    "SELECT pg_try_advisory_lock(hashtext(current_schema()), hashtext('helve server'))";
 
 impl Bus for PostgresStore {
     fn subscribe(&self) -> Wakeups {

@@ -2,10 +2,11 @@
 
 use deadpool_postgres::Object;
 use helve_store::StoreError;
-use tokio_postgres::Transaction;
+use tokio_postgres::Client;
 
 use super::columns::{Db, describe};
 use super::{PostgresError, VERSION_MIN};
+use crate::layout::Layout;
 use crate::migrate::{MigrateError, Migration, checksum_of, list_pending};
 
 /// Never edited after a release; a change of the layout is a new file, with the same number on SQLite.
@@ -31,7 +32,7 @@ pub(super) async fn migrate(connection: &mut Object, place: &str, now_ms: i64) -
         problem: describe(&error),
     };
     let transaction = connection.build_transaction().start().await.map_err(failed)?;
-    check_server(&transaction, place).await?;
+    check_server(transaction.client(), place).await?;
     transaction
         .batch_execute(
             "SELECT pg_advisory_xact_lock(hashtext(current_schema()), hashtext('helve migrations'))",
@@ -46,12 +47,8 @@ pub(super) async fn migrate(connection: &mut Object, place: &str, now_ms: i64) -
         )
         .await
         .map_err(failed)?;
-    let applied = list_applied(&transaction).await.map_err(failed)?;
-    let new = list_pending(&applied, POSTGRES).map_err(|error| match error {
-        MigrateError::Newer(number) => PostgresError::Newer { place: place.to_owned(), number },
-        MigrateError::Changed { number } => PostgresError::Changed { place: place.to_owned(), number },
-        other => PostgresError::Unusable { place: place.to_owned(), problem: other.to_string() },
-    })?;
+    let applied = list_applied(transaction.client()).await.map_err(failed)?;
+    let new = list_pending(&applied, POSTGRES).map_err(|error| refuse_layout(place, &error))?;
     for Migration { number, name, sql } in new {
         transaction.batch_execute(sql).await.map_err(|error| PostgresError::Failed {
             place: place.to_owned(),
@@ -70,18 +67,40 @@ pub(super) async fn migrate(connection: &mut Object, place: &str, now_ms: i64) -
     transaction.commit().await.map_err(failed)
 }
 
-async fn list_applied(transaction: &Transaction<'_>) -> Result<Vec<(u32, String)>, tokio_postgres::Error> {
-    let rows = transaction.query("SELECT number, checksum FROM migrations ORDER BY number", &[]).await?;
+fn refuse_layout(place: &str, error: &MigrateError) -> PostgresError {
+    let place = place.to_owned();
+    match *error {
+        MigrateError::Newer(number) => PostgresError::Newer { place, number },
+        MigrateError::Changed { number } => PostgresError::Changed { place, number },
+        ref other => PostgresError::Unusable { place, problem: other.to_string() },
+    }
+}
+
+/// How far a database is, without changing it.
+pub(super) async fn read_layout(db: &Client, place: &str) -> Result<Layout, PostgresError> {
+    let failed = |error: tokio_postgres::Error| PostgresError::Unusable {
+        place: place.to_owned(),
+        problem: describe(&error),
+    };
+    check_server(db, place).await?;
+    let sql = "SELECT to_regclass('migrations') IS NOT NULL";
+    let has_list: bool = db.query_one(sql, &[]).await.and_then(|row| row.try_get(0)).map_err(failed)?;
+    let applied = if has_list { list_applied(db).await.map_err(failed)? } else { vec![] };
+    Layout::new(&applied, POSTGRES).map_err(|error| refuse_layout(place, &error))
+}
+
+async fn list_applied(db: &Client) -> Result<Vec<(u32, String)>, tokio_postgres::Error> {
+    let rows = db.query("SELECT number, checksum FROM migrations ORDER BY number", &[]).await?;
     rows.iter()
         .map(|row| Ok((u32::try_from(row.try_get::<_, i64>(0)?).unwrap_or(u32::MAX), row.try_get(1)?)))
         .collect()
 }
 
-async fn check_server(transaction: &Transaction<'_>, place: &str) -> Result<(), PostgresError> {
+async fn check_server(db: &Client, place: &str) -> Result<(), PostgresError> {
     let sql = "SELECT current_setting('server_version_num')::bigint, current_setting('server_version'),
                       current_setting('server_encoding')";
     let looked = async {
-        let row = transaction.query_one(sql, &[]).await?;
+        let row = db.query_one(sql, &[]).await?;
         Ok::<(i64, String, String), tokio_postgres::Error>((
             row.try_get(0)?,
             row.try_get(1)?,

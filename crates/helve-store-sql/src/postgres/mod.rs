@@ -3,6 +3,8 @@
 mod access;
 mod bus;
 mod columns;
+mod copy;
+mod layout;
 mod log;
 mod migrate;
 mod plans;
@@ -21,6 +23,8 @@ use tokio::task::JoinHandle;
 
 use self::bus::WakeupListener;
 use self::columns::{Db, describe};
+pub(crate) use self::copy::PostgresCopy;
+pub use self::layout::{migrate_database, read_layout};
 #[cfg(test)]
 pub(crate) use self::migrate::POSTGRES;
 use self::readers::Readers;

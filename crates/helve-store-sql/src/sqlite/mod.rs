@@ -3,6 +3,8 @@
 mod access;
 mod bus;
 mod columns;
+mod copy;
+mod layout;
 mod log;
 mod open;
 mod plans;
@@ -19,6 +21,8 @@ use helve_store::{LocalBus, Store, StoreError, StoreFuture, Urgency};
 use helve_types::{ConversationId, Message, Timestamp};
 use rusqlite::Connection;
 
+pub(crate) use self::copy::{SqliteCopy, check_newest};
+pub use self::layout::{migrate_database, read_layout};
 pub use self::open::{OpenError, Syncs};
 use self::readers::Readers;
 use self::wal::Wal;

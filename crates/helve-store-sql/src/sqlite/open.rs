@@ -77,8 +77,8 @@ impl Syncs {
     }
 }
 
-/// The connection that writes; from now on the database counts as not closed.
-pub(super) fn open_database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Opened, OpenError> {
+/// A connection that writes, to a database of whatever layout.
+pub(super) fn connect(dir: &DataDir, syncs: Syncs) -> Result<Connection, OpenError> {
     check_sqlite_version(rusqlite::version_number(), rusqlite::version())?;
     let path = &*dir.database();
     let failed = |source| open_error(path, source);
@@ -93,20 +93,29 @@ pub(super) fn open_database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Resu
             .rewrite()
             .map_err(|source| OpenError::Log { path: path.display().to_string(), source })?;
     }
-    let mut connection = Connection::open(path).map_err(failed)?;
+    let connection = Connection::open(path).map_err(failed)?;
     configure(&connection, syncs).map_err(failed)?;
-    migrate(&mut connection, now.0).map_err(|error| match error {
-        MigrateError::Database(source) | MigrateError::Failed { source, .. } if is_damage(&source) => {
-            failed(source)
-        }
-        other => OpenError::Migrate(other),
-    })?;
-    let was_closed = was_closed(&connection).map_err(failed)?;
-    if !was_closed {
-        check_after_crash(&connection, path)?;
-    }
+    Ok(connection)
+}
+
+/// The connection that writes; from now on the database counts as not closed.
+pub(super) fn open_database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Opened, OpenError> {
+    let mut connection = connect(dir, syncs)?;
+    let path = &*dir.database();
+    let failed = |source| open_error(path, source);
+    migrate(&mut connection, now.0).map_err(|error| migrate_error(path, error))?;
+    let was_closed = check_if_left_open(&connection, path)?;
     set_closed(&connection, false).map_err(failed)?;
     Ok(Opened { connection, was_closed })
+}
+
+/// Looks whether the database is whole if its last user did not close it; whether it was closed.
+pub(super) fn check_if_left_open(connection: &Connection, path: &Path) -> Result<bool, OpenError> {
+    let was_closed = was_closed(connection).map_err(|source| open_error(path, source))?;
+    if !was_closed {
+        check_after_crash(connection, path)?;
+    }
+    Ok(was_closed)
 }
 
 /// A database at work.
@@ -117,11 +126,20 @@ pub(super) struct Opened {
 }
 
 /// What SQLite says of a file that is none of its own, or is broken, in words that say what to do.
-fn open_error(path: &Path, source: rusqlite::Error) -> OpenError {
+pub(super) fn open_error(path: &Path, source: rusqlite::Error) -> OpenError {
     let path = path.display().to_string();
     match is_damage(&source) {
         true => OpenError::Damaged { path, finding: source.to_string() },
         false => OpenError::Database { path, source },
+    }
+}
+
+pub(super) fn migrate_error(path: &Path, error: MigrateError) -> OpenError {
+    match error {
+        MigrateError::Database(source) | MigrateError::Failed { source, .. } if is_damage(&source) => {
+            open_error(path, source)
+        }
+        other => OpenError::Migrate(other),
     }
 }
 
@@ -131,7 +149,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 /// Whether the file has no bytes although a log with bytes stands beside it.
-fn is_truncated_beside_wal(path: &Path) -> bool {
+pub(super) fn is_truncated_beside_wal(path: &Path) -> bool {
     let bytes = |path: &Path| std::fs::metadata(path).map(|file| file.len()).ok();
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod bytes;
+mod copy;
 mod ends;
 mod postgres;
 mod restart;

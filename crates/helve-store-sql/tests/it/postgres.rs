@@ -17,14 +17,14 @@ use super::scratch;
 const NO_SERVER: &str =
     "there is no PostgreSQL; `cargo run -p xtask -- with-postgres cargo test` starts one for the tests";
 
-async fn connect(url: &str) -> Client {
+pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
 }
 
 /// A new database; none where there is no server.
-async fn database() -> Option<String> {
+pub(crate) async fn database() -> Option<String> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let Ok(server) = std::env::var("HELVE_TEST_POSTGRES") else {
         helve_test_support::skip_test("the store on PostgreSQL", NO_SERVER);
@@ -37,11 +37,11 @@ async fn database() -> Option<String> {
     Some(format!("{place}/{name}"))
 }
 
-fn settings(url: &str) -> PostgresSettings {
+pub(crate) fn settings(url: &str) -> PostgresSettings {
     PostgresSettings::parse(&url.to_owned().into()).unwrap()
 }
 
-async fn serve(url: &str) -> Result<PostgresStore, PostgresError> {
+pub(crate) async fn serve(url: &str) -> Result<PostgresStore, PostgresError> {
     PostgresStore::open(DataDir::lock(&scratch()).unwrap(), &settings(url), Timestamp(1)).await
 }
 
@@ -50,11 +50,11 @@ async fn share(url: &str) -> Result<PostgresStore, PostgresError> {
     PostgresStore::open(DataDir::open_shared(&scratch()).unwrap(), &settings(url), Timestamp(1)).await
 }
 
-fn line() -> AuditEntry {
+pub(crate) fn line() -> AuditEntry {
     AuditEntry { at: Timestamp(1), by: "mei".into(), action: "a".into(), detail: "d".into() }
 }
 
-fn text(text: &str) -> Fact {
+pub(crate) fn text(text: &str) -> Fact {
     Fact::TextFinished { step: 1, part: PartId::new(1, 1, 0), text: text.into() }
 }
 

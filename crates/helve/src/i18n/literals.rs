@@ -30,6 +30,7 @@ const PROGRAMS: &[&str] = &["helve ", "ollama ", "application/"];
 /// Texts of `#[error]` in these files come to the terminal.
 const FOREIGN_SOURCES: &[&str] = &[
     "helve-store/src/error.rs",
+    "helve-store-sql/src/copy.rs",
     "helve-store-sql/src/data_dir.rs",
     "helve-store-sql/src/sqlite/open.rs",
     "helve-store-sql/src/migrate.rs",

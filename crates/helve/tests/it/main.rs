@@ -9,6 +9,7 @@ mod chat;
 mod clients;
 mod commands;
 mod databases;
+mod db;
 mod early_reads;
 mod finding;
 mod first_token;

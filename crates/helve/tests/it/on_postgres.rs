@@ -15,7 +15,7 @@ use crate::serving::Served;
 const SOON: Duration = Duration::from_secs(30);
 
 /// A new database; none where there is no server.
-fn database() -> Option<String> {
+pub(crate) fn database() -> Option<String> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let Ok(server) = std::env::var("HELVE_TEST_POSTGRES") else {
         let reason = "there is no PostgreSQL; `cargo run -p xtask -- with-postgres cargo test` starts one";
@@ -123,6 +123,9 @@ fn a_question_outlives_a_kill_and_what_is_approved_happens_once() {
     let doctor = next.ask("GET", "/api/doctor?lang=en", "", "");
     assert!(doctor.contains("database: PostgreSQL 127.0.0.1:"), "{doctor}");
     assert!(doctor.contains("fsync = off"), "{doctor}");
+    let ready = body(&next.ask("GET", "/readyz", "", ""));
+    assert_eq!(ready["ready"], true);
+    assert_eq!(ready["durability_problem"], "PostgreSQL runs with fsync = off");
     assert!(!doctor.contains("hush"), "{doctor}");
     assert!(next.stop());
 }

@@ -153,7 +153,7 @@ fn the_page_of_commands_is_what_the_binary_has() {
         cli.find_subcommand("tools").unwrap().get_arguments().filter(|argument| argument.is_global_set());
     common.extend(of_reach.filter(|argument| argument.get_id() != "lang"));
     page.extend(common.into_iter().map(row));
-    page.push_str("\n`serve` has no `--server`, and `parse` has only `--lang`.\n");
+    page.push_str("\n`serve` and `db` have no `--server`, and `parse` has only `--lang`.\n");
     for command in
         cli.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set())
     {

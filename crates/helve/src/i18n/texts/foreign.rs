@@ -155,6 +155,32 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "数据库的布局 {} 与这个 Helve 所知的不同；是否改动过迁移？",
     ),
     ("layout {} (`{}`) cannot be applied", "无法应用布局 {}（`{}`）"),
+    ("there is no database in `{}`", "`{}` 中没有数据库"),
+    (
+        "the database `{}` has the layout of an older Helve; bring it up to date with `helve db migrate`",
+        "数据库 `{}` 是旧版 Helve 的布局；请用 `helve db migrate` 更新",
+    ),
+    (
+        "the database `{}` is not empty: its table `{}` has rows; copy to a new one",
+        "数据库 `{}` 不是空的：表 `{}` 中有数据；请复制到新的数据库",
+    ),
+    ("the table `{}` cannot be read from `{}`: {}", "表 `{}` 无法从 `{}` 读取：{}"),
+    (
+        "the table `{}` cannot be written to `{}`, and nothing was kept: {}",
+        "表 `{}` 无法写入 `{}`，没有保留任何内容：{}",
+    ),
+    (
+        "the copy differs in the table `{}`, row {}, column `{}`; nothing was kept",
+        "复制结果不一致：表 `{}`，行 {}，列 `{}`；没有保留任何内容",
+    ),
+    (
+        "the copy has another number of rows in the table `{}`, from row {} on; nothing was kept",
+        "复制结果的行数不一致：表 `{}`，从行 {} 开始；没有保留任何内容",
+    ),
+    (
+        "the copy cannot be committed to `{}`, and nothing was kept unless the connection broke just then: {}",
+        "无法在 `{}` 提交复制的内容，除非连接恰好在此时中断，否则没有保留任何内容：{}",
+    ),
     ("database disk image is malformed", "数据库文件已损坏"),
     ("unable to open database file: {}", "无法打开数据库文件：{}"),
     ("unable to open database file", "无法打开数据库文件"),

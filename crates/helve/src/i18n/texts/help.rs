@@ -125,6 +125,42 @@ pub(super) const TEXTS: Texts = &[
     ("The call with an unknown outcome did take effect", "结果未知的调用确实生效了"),
     ("The call did not take effect", "该调用没有生效"),
     ("Run the call again, as a new call", "作为新的调用再执行一次"),
+    (
+        "Migrate the database, or copy it from SQLite to PostgreSQL and back",
+        "更新数据库的布局，或者在 SQLite 和 PostgreSQL 之间复制数据库",
+    ),
+    (
+        "Bring the layout of the database up to date while no server runs; `helve serve` does it at the start, too",
+        "在没有服务器运行时把数据库的布局更新到最新；`helve serve` 启动时也会这样做",
+    ),
+    (
+        "Change nothing: exit with code 0 if the layout is the newest, with 3 if it is not, and with 1 if this version cannot use the database",
+        "不做任何改动：布局是最新的则退出码为 0，不是最新的则为 3，这个版本无法使用该数据库则为 1",
+    ),
+    (
+        "Print JSON: `{\"database\", \"layout\", \"newest\", \"pending\", \"applied\"}`",
+        "输出 JSON：`{\"database\", \"layout\", \"newest\", \"pending\", \"applied\"}`",
+    ),
+    (
+        "Copy all data from SQLite to PostgreSQL, or back, while no server runs",
+        "在没有服务器运行时，把全部数据从 SQLite 复制到 PostgreSQL，或者反过来",
+    ),
+    (
+        "Copy all data from SQLite to PostgreSQL, or back, while no server runs\n\nThe target must be empty. Everything is copied in one transaction; before it is committed both sides are read again and every column of every row is compared.",
+        "在没有服务器运行时，把全部数据从 SQLite 复制到 PostgreSQL，或者反过来\n\n目标必须是空的。所有内容在一个事务里复制；提交之前会重新读取两边，逐行逐列比较。",
+    ),
+    (
+        "Where the data is: a data directory, or `postgres://USER:PASSWORD@HOST:PORT/NAME` [default: the configured database]",
+        "数据在哪里：数据目录，或者 `postgres://USER:PASSWORD@HOST:PORT/NAME` [默认：配置中的数据库]",
+    ),
+    (
+        "Where it goes: a data directory or an address, as for `--from` [default: the configured database]",
+        "复制到哪里：数据目录或地址，写法与 `--from` 相同 [默认：配置中的数据库]",
+    ),
+    (
+        "Print JSON: `{\"from\", \"to\", \"rows\", \"tables\": [{\"table\", \"rows\"}], \"replaced\"}`",
+        "输出 JSON：`{\"from\", \"to\", \"rows\", \"tables\": [{\"table\", \"rows\"}], \"replaced\"}`",
+    ),
     ("Create, list and revoke access tokens", "创建、列出和吊销访问令牌"),
     (
         "Create a token and print it once; from then on the server requires a token",

@@ -35,6 +35,31 @@ pub(super) const TEXTS: Texts = &[
         "MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)",
         "MONGODB_URI 不起作用：Helve 把数据存放在自己的目录里（HELVE_DATA）",
     ),
+    (
+        "{database}: no database yet; it is made when the server starts",
+        "{database}：还没有数据库；服务器启动时会创建",
+    ),
+    ("{database}: layout {number}, the newest", "{database}：布局 {number}，是最新的"),
+    (
+        "{database}: layout {number}, which is not the newest; missing: {steps}. Back up, then run: helve db migrate",
+        "{database}：布局 {number}，不是最新的；缺少：{steps}。请先备份，再运行：helve db migrate",
+    ),
+    ("{database}: made with layout {newest}", "{database}：已创建，布局 {newest}"),
+    ("{database}: layout {newest} already, nothing changed", "{database}：布局已经是 {newest}，没有改动"),
+    (
+        "{database}: brought from layout {number} to {newest}: {steps}",
+        "{database}：已从布局 {number} 更新到 {newest}：{steps}",
+    ),
+    ("{table}: {rows} rows copied", "{table}：已复制 {rows} 行"),
+    ("{table}: {rows} rows compared", "{table}：已比较 {rows} 行"),
+    (
+        "{count} texts had the character U+0000, which PostgreSQL cannot keep; they have U+FFFD in its place",
+        "有 {count} 段文本含有 PostgreSQL 无法保存的字符 U+0000，已换成 U+FFFD",
+    ),
+    (
+        "copied {rows} rows of {tables} tables from {from} to {to}, and compared every column of them",
+        "已复制 {tables} 个表的 {rows} 行（从 {from} 到 {to}），并逐列比较",
+    ),
     ("database: {path} can be read and written", "数据库：{path} 可以读写"),
     (
         "database: {problem}, so what was acknowledged may be lost with the server's power; set it to `on`",
