@@ -8,6 +8,7 @@ use std::sync::Arc;
 use helve_dialect::{Language, Profile, Quotable, Reading, escape_output, escape_user_text};
 use helve_model::fleet::prompt_mode::{join_prompts, said, supported_form, system_with_tools, turns_as_text};
 use helve_model::{Form, FormSupport, ModelRequest, Needs, Turn};
+use helve_tool::Toolbox;
 use helve_types::{Message, ModelParams, ToolChoice, ToolSpec};
 
 use crate::agents::RunTools;
@@ -46,6 +47,7 @@ const NO_CHOICE: ToolChoice = ToolChoice::None;
 impl<'a> Asking<'a> {
     pub(crate) fn request(&self) -> ModelRequest<'a> {
         let mut turns = transcript(self.history, self.run, self.reader);
+        hide_agents_arguments(&mut turns, &self.run_tools.toolbox);
         without_special_tokens(&mut turns, self.profile.is_none());
         let setup = self.run.setup();
         let specs: Vec<&'a ToolSpec> = match self.tools {
@@ -155,6 +157,22 @@ impl<'a> Asking<'a> {
 
     fn language(&self) -> Language {
         self.run.language()
+    }
+}
+
+/// What the agent adds to calls is not the model's: it sees its calls as it wrote them.
+pub(crate) fn hide_agents_arguments<'t, 'a: 't>(
+    turns: impl IntoIterator<Item = &'t mut Turn<'a>>,
+    toolbox: &Toolbox,
+) {
+    for turn in turns {
+        let Turn::Assistant { calls, .. } = turn else { continue };
+        for call in calls {
+            let tool = toolbox.find(&call.tool);
+            if let Some(arguments) = tool.and_then(|tool| tool.arguments_for_model(&call.arguments)) {
+                call.arguments = Cow::Owned(arguments);
+            }
+        }
     }
 }
 

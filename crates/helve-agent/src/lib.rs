@@ -26,8 +26,9 @@ mod step;
 mod transcript;
 
 pub use agents::{
-    Agent, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentRowKind, AgentSettings, ListedAgent,
-    RunTools, read_agent,
+    Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
+    AgentImportError, AgentRow, AgentRowKind, AgentSettings, ListedAgent, RunTools, agent_differences,
+    read_agent,
 };
 pub use budget::{Account, Budgets, Limits, Whose, nothing_left};
 pub use calls::call_span;

@@ -239,6 +239,7 @@ fn setup(agent: &str) -> RunSetup {
         stream: false,
         pre_search: false,
         end_when_refused: false,
+        language: None,
         request_id: None,
         input: RunInput::Call,
     }

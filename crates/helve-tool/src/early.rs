@@ -12,8 +12,9 @@ use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
-use crate::check::check;
+use crate::check::{Expected, check};
 use crate::gate::{Candidate, admit, judge};
+use crate::link::Given;
 use crate::outcome::Stop;
 use crate::permit::Permit;
 use crate::{CallContext, Pipeline, Progress};
@@ -123,9 +124,8 @@ impl Pipeline {
         if !only_reads || tool.spec.name != call.name || self.has_hooks_about(&tool.spec.name, &cx.agent) {
             return None;
         }
-        let arguments =
-            check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, &call.arguments).await.ok()?;
-        let candidate = Candidate { tool: tool.clone(), arguments, changed: false };
+        let arguments = check(Expected::of(tool, Given::Written), &call.arguments).await.ok()?;
+        let candidate = Candidate { tool: tool.clone(), changed: arguments.completed, arguments };
         let judgement = judge(self.rules(), &candidate, cx);
         if judgement.verdict != Verdict::Allow {
             return None;

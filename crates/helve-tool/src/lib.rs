@@ -16,6 +16,7 @@ mod gate;
 mod guards;
 mod hooks;
 mod json;
+mod link;
 mod log;
 mod metrics;
 mod misfit;
@@ -47,7 +48,7 @@ pub use catalogue::{
     GuardOverrides, IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, Listed,
     MappedRow, OfferOutcome, RESERVED_NAMES, SecretNeed, ToolBuilder, ToolGrantRow, ToolGrants, ToolOffer,
     ToolRow, ToolRowKind, ToolSource, differences, map_row, merge_patch, read_definition, read_json, rows_in,
-    rows_of_text,
+    rows_of_text, value_differences,
 };
 pub use context::{CallContext, Grant, Progress, SentBefore, SkippedGuards};
 pub use early::{Early, EarlyRead, HeldFacts};

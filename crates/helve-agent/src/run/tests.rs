@@ -30,6 +30,7 @@ fn setup(max_steps: u32) -> RunSetup {
         stream: true,
         pre_search: false,
         end_when_refused: false,
+        language: None,
         request_id: None,
         input: RunInput::Conversation,
     }

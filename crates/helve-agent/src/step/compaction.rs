@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::ModelStep;
 use super::summary::{SummaryResult, SummaryTask};
+use crate::ask::hide_agents_arguments;
 use crate::compact::{Cut, Goal, Keeper, Past, Plan, is_worth_it};
 use crate::drive::DriveError;
 use crate::transcript::{Output, place_turns, summed_up};
@@ -122,7 +123,8 @@ impl ModelStep<'_> {
                 ratio = Ratio::new(window.for_question(), whole);
             }
         }
-        let turns = place_turns(&self.driven().origin.history, &self.driven().run, asking.reader);
+        let mut turns = place_turns(&self.driven().origin.history, &self.driven().run, asking.reader);
+        hide_agents_arguments(turns.iter_mut().map(|placed| &mut placed.turn), &self.driven().tools.toolbox);
         let keeper = match self.driven().run.setup().input {
             RunInput::Client { .. } => Keeper::Client,
             RunInput::Conversation | RunInput::Call => Keeper::Server(self.driven().origin.history.len()),

@@ -26,6 +26,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     routes
         .add(
             Operation::post("/api/runs", Right::Chat, "Start a run")
+                .header("X-Agent-Draft", start_run::DRAFT_MEANING)
                 .starts_run()
                 .for_user()
                 .example(
@@ -215,10 +216,12 @@ pub(crate) async fn create_run(
         let detail = format!("`tools` names `{name}`, which is no tool of this server");
         return Err(Problem::bad_request("unknown_tool", detail).with_field("field", format!("tools.{name}")));
     }
+    let draft = start_run::tries_draft(&headers, &principal)?;
     let user = principal.acting_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
+        draft,
         model,
         variant,
         params: params.check()?,

@@ -27,6 +27,13 @@ impl Rows for SqliteStore {
         self.change(Wakeup::Rows(change.row.kind), move |connection| definitions::save(connection, &change))
     }
 
+    fn save_rows(&self, changes: Vec<RowChange>) -> StoreFuture<'_, Vec<RowRecord>> {
+        let Some(kind) = changes.first().map(|change| change.row.kind) else {
+            return Box::pin(async { Ok(vec![]) });
+        };
+        self.change(Wakeup::Rows(kind), move |connection| definitions::save_all(connection, &changes))
+    }
+
     fn delete_row(
         &self,
         kind: RowKind,

@@ -13,8 +13,9 @@ use tokio::time::Instant;
 
 use super::Pipeline;
 use super::run::ToolAnswer;
-use crate::check::check;
+use crate::check::{Expected, check};
 use crate::gate::{Candidate, admit, judge};
+use crate::link::Given;
 use crate::outcome::{Outcome, Stop};
 use crate::permit::{Permit, millis};
 use crate::{CallContext, Registered, Unknown};
@@ -84,16 +85,16 @@ impl Pipeline {
             not_used("there is no such tool, or it is switched off or not agreed to");
             return None;
         };
-        let arguments =
-            match check(name, &tool.schema, tool.guarding.settings.json, &asked.arguments.canonical).await {
-                Ok(arguments) => arguments,
-                Err(misfit) => {
-                    not_used("it does not take these arguments");
-                    tracing::debug!(problem = misfit.message, "fallback tool rejects the arguments");
-                    return None;
-                }
-            };
-        let candidate = Candidate { tool, arguments, changed: asked.changed };
+        let arguments = match check(Expected::of(&tool, Given::Written), &asked.arguments.canonical).await {
+            Ok(arguments) => arguments,
+            Err(misfit) => {
+                not_used("it does not take these arguments");
+                tracing::debug!(problem = misfit.message, "fallback tool rejects the arguments");
+                return None;
+            }
+        };
+        let changed = asked.changed || arguments.completed;
+        let candidate = Candidate { tool, arguments, changed };
         let Ok(candidate) = self.hooks.before_instead(candidate, called, cx, trail).await else {
             not_used("a hook refused it");
             return None;
