@@ -14,7 +14,8 @@ use helve_tool::{
 use helve_types::{AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId};
 
 pub use self::catalogue::{
-    AgentCatalogue, AgentChange, AgentError, AgentImport, AgentImportError, ListedAgent, agent_differences,
+    AgentCatalogue, AgentChange, AgentError, AgentImport, AgentImportError, ComparedVersion, ListedAgent,
+    VersionPair, agent_differences,
 };
 pub use self::check::read_agent;
 pub use self::kind::{AgentDraftKind, AgentDraftRow, AgentRow, AgentRowKind};

@@ -27,8 +27,8 @@ mod transcript;
 
 pub use agents::{
     Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
-    AgentImportError, AgentRow, AgentRowKind, AgentSettings, ListedAgent, RunTools, agent_differences,
-    read_agent,
+    AgentImportError, AgentRow, AgentRowKind, AgentSettings, ComparedVersion, ListedAgent, RunTools,
+    VersionPair, agent_differences, read_agent,
 };
 pub use budget::{Account, Budgets, Limits, Whose, nothing_left};
 pub use calls::call_span;

@@ -22,10 +22,10 @@ use std::time::Duration;
 pub use helve_agent::{
     Account, AdmissionSettings, AgentCatalogue, AgentChange, AgentDraftRow, AgentError, AgentImport,
     AgentImportError, AgentRow, AgentSettings, BudgetCounters, BudgetMetrics, Budgets, ChooseError,
-    ClientClaim, ClientResult, CommandError, CompactionSettings, Follower, Frame, Limits, ListedAgent, Model,
-    ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource,
-    ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings, Step, Tools, Whose,
-    agent_differences, read_agent, transcript,
+    ClientClaim, ClientResult, CommandError, CompactionSettings, ComparedVersion, Follower, Frame, Limits,
+    ListedAgent, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion,
+    Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings,
+    Step, Tools, VersionPair, Whose, agent_differences, read_agent, transcript,
 };
 use helve_agent::{Command, DriveError, Driver, DriverContext, Environment, Left, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;

@@ -4,6 +4,7 @@
 //! of the row it was started with and goes on with it after the row was changed or deleted. Beside a row there may be a
 //! draft of what it is to become, which runs use only when they are asked to.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use helve_rows::{
@@ -103,6 +104,37 @@ pub struct ListedAgent {
     pub problem: Option<String>,
     /// What it is to become, if somebody works on that.
     pub draft: Option<Arc<AgentDraftRow>>,
+}
+
+/// What an agent is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparedVersion {
+    Version(u32),
+    Draft,
+}
+
+impl FromStr for ComparedVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "draft" => Ok(Self::Draft),
+            number => number
+                .parse()
+                .map(Self::Version)
+                .map_err(|_| format!("`{text}` is neither the number of a version nor `draft`")),
+        }
+    }
+}
+
+/// Two versions of an agent side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionPair {
+    pub from: u32,
+    /// A number, or `draft`.
+    pub to: String,
+    pub was: AgentDefinition,
+    pub now: AgentDefinition,
 }
 
 /// An agent of a file.
@@ -369,6 +401,37 @@ impl AgentCatalogue {
         let name = self.row_name(address)?;
         let versions = self.rows.table().versions(&name).await?;
         if versions.is_empty() { Err(AgentError::Missing(name)) } else { Ok(versions) }
+    }
+
+    /// Two versions of an agent: `to`, or else its draft, or else what it is now; and `from`, or else the one before.
+    pub async fn compare(
+        &self,
+        address: &str,
+        from: Option<u32>,
+        to: Option<ComparedVersion>,
+    ) -> Result<VersionPair, AgentError> {
+        let name = self.row_name(address)?;
+        let missing = || AgentError::Missing(name.clone());
+        let row = self.rows.get(&name).ok_or_else(missing)?.row;
+        let draft = self.drafts.get(&name).map(|draft| draft.row.definition.clone());
+        let to = to.unwrap_or(match &draft {
+            Some(_) => ComparedVersion::Draft,
+            None => ComparedVersion::Version(row.version),
+        });
+        let (to, now, before) = match to {
+            ComparedVersion::Draft => {
+                let draft = draft.ok_or_else(|| AgentError::MissingDraft(name.clone()))?;
+                let draft = AgentDefinition { enabled: row.definition.enabled, ..draft };
+                ("draft".to_owned(), draft, row.version)
+            }
+            ComparedVersion::Version(number) => {
+                let definition = self.version(&name, number).await?.definition;
+                (number.to_string(), definition, number.saturating_sub(1).max(1))
+            }
+        };
+        let from = from.unwrap_or(before);
+        let was = self.version(&name, from).await?.definition;
+        Ok(VersionPair { from, to, was, now })
     }
 
     /// Whether an agent has this name or id.

@@ -4,8 +4,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use helve_runtime::{AgentError, agent_differences};
-use helve_types::AgentDefinition;
+use helve_runtime::{ComparedVersion, VersionPair, agent_differences};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -103,31 +102,9 @@ async fn compare_agent_versions(
     Path(address): Path<String>,
     Query(query): Query<DiffQuery>,
 ) -> Result<Answer<DiffView>, Problem> {
-    let agents = app.runtime.agents();
-    let listed = agents.get(&address).ok_or_else(|| Problem::not_found("agent"))?;
-    let Some(row) = &listed.row else { return Err(AgentError::Configured(listed.name().into()).into()) };
-    let draft = listed.draft.as_ref().map(|draft| &draft.definition);
-    let (to, now, before) = match (query.to.as_deref(), draft) {
-        (None | Some("draft"), Some(draft)) => (
-            "draft".to_owned(),
-            AgentDefinition { enabled: row.definition.enabled, ..draft.clone() },
-            row.version,
-        ),
-        (Some("draft"), None) => return Err(AgentError::MissingDraft(row.name().into()).into()),
-        (None, None) => {
-            (row.version.to_string(), row.definition.clone(), row.version.saturating_sub(1).max(1))
-        }
-        (Some(version), _) => {
-            let number: u32 = version.parse().map_err(|_| {
-                let detail = format!("`{version}` is neither the number of a version nor `draft`");
-                Problem::bad_request("bad_query", detail).with_field("field", "to")
-            })?;
-            let found = agents.version(&address, number).await?;
-            (version.to_owned(), found.definition, number.saturating_sub(1).max(1))
-        }
-    };
-    let from = query.from.unwrap_or(before);
-    let was = agents.version(&address, from).await?.definition;
+    let to = query.to.map(|to| to.parse::<ComparedVersion>()).transpose();
+    let to = to.map_err(|detail| Problem::bad_request("bad_query", detail).with_field("field", "to"))?;
+    let VersionPair { from, to, was, now } = app.runtime.agents().compare(&address, query.from, to).await?;
     let changes = agent_differences(&was, &now).into_iter().map(ChangedField::from).collect();
     Ok(Answer(DiffView { from, to, changes }))
 }
