@@ -122,12 +122,16 @@ pub enum AgentToolCache {
     On(CacheTerms),
 }
 
-/// `false`, or the terms.
+/// The terms, or `false`.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum WrittenCache {
-    Off(bool),
     On(CacheTerms),
+    Off(#[schemars(schema_with = "only_false")] bool),
+}
+
+fn only_false(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"const": false})
 }
 
 /// What people read of an agent, in one language; what is not given is as in the agent's own.
