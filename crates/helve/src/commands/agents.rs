@@ -67,8 +67,8 @@ enum Action {
         tool: String,
         /// Permission, fixed arguments and guards of the tool for this agent, a JSON object, or `@` and the name of a
         /// file with it
-        #[arg(long, value_name = "JSON")]
-        config: Option<String>,
+        #[arg(value_name = "CONFIG")]
+        terms: Option<String>,
         /// Leave the tool switched off for the agent
         #[arg(long)]
         off: bool,
@@ -132,8 +132,8 @@ async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
         Action::Edit { name, fields, draft } => {
             changes::edit(runtime, &name, file::object(&fields)?, draft).await
         }
-        Action::Link { name, tool: address, config, off } => {
-            let link = file::link(tool(&address), config.as_deref(), !off)?;
+        Action::Link { name, tool: address, terms, off } => {
+            let link = file::link(tool(&address), terms.as_deref(), !off)?;
             changes::update(runtime, &name, AgentChange::SetTool(link)).await
         }
         Action::Unlink { name, tool: address } => {

@@ -410,4 +410,6 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("it has more than {} items", "超过 {} 项"),
     ("use a number from {} to {}", "请用 {} 到 {} 之间的数"),
     ("there is no model `{}`", "没有模型 `{}`"),
+    // What is wrong with a definition, behind its field.
+    ("`{}`: {}", "`{}`：{}"),
 ];
