@@ -14,7 +14,7 @@ use helve_egress::{Egress, EgressSettings};
 use helve_store::{MemoryStore, Store};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::Guards;
-use helve_tool_builtin::{Settings, builtin};
+use helve_tool_builtin::{Settings, builtin_tools};
 use helve_types::World;
 
 use self::hour::{ALLOWED_A_MINUTE, Hour, MINUTES, Questions, USERS, pass};
@@ -58,7 +58,7 @@ fn shipped() -> anyhow::Result<Guards> {
     // Nothing leaves here, but the egress wants to be able to.
     helve::assemble::install_tls();
     let settings = Settings::new(Egress::new(EgressSettings::default())?, Path::new("notes"));
-    let tools = builtin(&settings).into_iter();
+    let tools = builtin_tools(&settings).into_iter();
     let search =
         tools.map(|(tool, guards)| (tool.spec().name.clone(), guards)).find(|(name, _)| name == "search_web");
     Ok(search.context("search_web is not among the built-in tools")?.1)
@@ -111,7 +111,7 @@ fn cached_answers(in_the_load: Vec<Took>) -> anyhow::Result<()> {
     crate::block_on(async {
         let dir = tempfile::tempdir()?;
         let sqlite: Arc<dyn Store> =
-            Arc::new(SqliteStore::open(DataDir::hold(dir.path())?, World::real().now())?);
+            Arc::new(SqliteStore::open(DataDir::lock(dir.path())?, World::real().now())?);
         cached_row("alone", "in memory", &answers(Arc::new(MemoryStore::new()), 20_000).await?);
         cached_row("alone", "on disk", &answers(sqlite, 2_000).await?);
         Ok(())
@@ -143,11 +143,11 @@ async fn answers(store: Arc<dyn Store>, calls: u32) -> anyhow::Result<Vec<Took>>
     let registry = crate::pipeline::registry()?;
     let bench = Bench::new(store, &registry, "cached").await?;
     // Fills the cache.
-    bench.pipeline.execute(&bench.call, &bench.cx).await?;
+    bench.pipeline.execute_call(&bench.call, &bench.cx).await?;
     let mut took = vec![];
     for _ in 0..calls {
         let watch = Stopwatch::start();
-        bench.pipeline.execute(&bench.call, &bench.cx).await?;
+        bench.pipeline.execute_call(&bench.call, &bench.cx).await?;
         took.push(watch.read());
         bench.cx.journal.take_written();
     }

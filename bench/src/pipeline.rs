@@ -121,7 +121,7 @@ impl Bench {
             taint: Arc::default(),
             skip: SkippedGuards::default(),
             early: helve_tool::Early::No,
-            toolbox: Arc::new(Toolbox::new(registry.all())),
+            toolbox: Arc::new(Toolbox::new(registry.list())),
             journal,
             cancel: CancellationToken::new(),
             progress: Progress::default(),
@@ -140,7 +140,7 @@ impl Bench {
         for _ in 0..rounds {
             let began = Instant::now();
             for _ in 0..calls {
-                black_box(self.pipeline.execute(black_box(&self.call), &self.cx).await?);
+                black_box(self.pipeline.execute_call(black_box(&self.call), &self.cx).await?);
                 // The driver would take these in; here they must not pile up.
                 self.cx.journal.take_written();
             }
@@ -180,7 +180,7 @@ pub(crate) fn report() -> anyhow::Result<()> {
         row("refused by the schema", of("guarded").await?.asking(WRONG).measure(400, 40).await?);
         let dir = tempfile::tempdir()?;
         let sqlite: Arc<dyn Store> =
-            Arc::new(SqliteStore::open(DataDir::hold(dir.path())?, World::real().now())?);
+            Arc::new(SqliteStore::open(DataDir::lock(dir.path())?, World::real().now())?);
         row(
             "whole pipeline, on disk (two commits)",
             Bench::new(sqlite, &tools, "guarded").await?.measure(50, 5).await?,

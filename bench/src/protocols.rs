@@ -39,7 +39,7 @@ impl Reader {
                 "{{\"model\": \"mock\", \"stream\": true, \"messages\": [{{\"role\": \"user\", \"content\": \"{say}\"}}]}}"
             ),
         };
-        Ok(Self::Bare { client: helve_model_http::client()?, url, body })
+        Ok(Self::Bare { client: helve_model_http::build_client()?, url, body })
     }
 
     fn helve(address: &str, protocol: &Protocol, say: &'static str) -> anyhow::Result<Self> {
@@ -54,7 +54,7 @@ impl Reader {
             tool_mode: ToolMode::Auto,
             params: ModelParams::default(),
         };
-        Ok(Self::Helve { model: Arc::new(HttpModel::new(settings, helve_model_http::client()?)?), say })
+        Ok(Self::Helve { model: Arc::new(HttpModel::new(settings, helve_model_http::build_client()?)?), say })
     }
 
     /// Reads one answer to its end; `first` is called when something of it has come.

@@ -43,6 +43,8 @@ impl PortableTool for Calculator {
 }
 
 pub(crate) fn serve(port: u16, model: &str) -> anyhow::Result<()> {
+    // rig builds its HTTP client with TLS, also for an address without it.
+    helve::assemble::install_tls();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let _inside = runtime.enter();
     let config = OpenAIConfig::new("none").with_base_url(format!("http://{model}/v1"));

@@ -1,4 +1,6 @@
-"""How well a small real model calls tools through Helve, over each protocol and in each mode: see docs/guide/models.md.
+"""How well a small real model calls tools through Helve, over each protocol and in each mode.
+
+See docs/evidence/small-model.md.
 
 evaluate.py HELVE PLACE [--part tune|held] [--only NAME] [--show]"""
 

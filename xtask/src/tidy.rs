@@ -1,6 +1,8 @@
 //! Tidy is a test: what every file has to look like.
 
+mod links;
 mod log_lines;
+mod security_page;
 mod sizes;
 mod translations;
 mod type_names;
@@ -147,22 +149,6 @@ fn every_shipped_tool_is_a_file_and_a_page() {
             assert!(path.with_extension("rs").exists(), "{}", path.display());
         }
     }
-}
-
-#[test]
-fn links_between_documents_lead_somewhere() {
-    let mut dead = vec![];
-    for (path, text) in with_ending("md") {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = target.split('#').next().unwrap_or_default();
-            let outside = target.contains("://") || target.starts_with("mailto:") || target.is_empty();
-            if !outside && !root().join(folder).join(target).exists() {
-                dead.push(format!("{}: {target}", path.display()));
-            }
-        }
-    }
-    none(dead);
 }
 
 /// Columns of a terminal: a Chinese character takes two.

@@ -130,7 +130,7 @@ async fn ask(user: u32, seed: u64, registry: Arc<Registry>, shares: Arc<Vec<f64>
         };
         let cx = CallContext { call: call.id.clone(), ..bench.cx.clone() };
         let watch = Stopwatch::start();
-        let outcome = bench.pipeline.execute(&call, &cx).await?;
+        let outcome = bench.pipeline.execute_call(&call, &cx).await?;
         let took = watch.read();
         hour.count(&outcome, &trail(&bench), took)?;
         next += PAUSE.mul_f64(0.75 + dice.throw() / 2.0);

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use helve_model::fleet::Forms;
 use helve_tool::{
-    CallAccess, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox, fits,
+    CallAccess, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox,
+    matches_wildcard,
 };
 use helve_types::{AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId};
 
@@ -138,7 +139,7 @@ impl RunTools {
     }
 
     /// The server's tools of the run, with their versions.
-    pub fn pinned(&self) -> Vec<PinnedTool> {
+    pub fn pinned_tools(&self) -> Vec<PinnedTool> {
         let servers = self.toolbox.tools().iter().filter(|tool| !tool.spec().client);
         servers
             .map(|tool| PinnedTool { name: tool.spec().name.clone(), version: tool.version().to_owned() })
@@ -171,7 +172,7 @@ impl Agent {
 
     /// All tools the agent may use for this user. What is switched off or can never be allowed is not even shown to
     /// the model.
-    pub fn tools(&self, registry: &Registry, user: &UserId) -> Arc<RunTools> {
+    pub fn tools_for_user(&self, registry: &Registry, user: &UserId) -> Arc<RunTools> {
         let generation = registry.generation();
         let mut cached = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((from, tools)) = &*cached
@@ -179,7 +180,7 @@ impl Agent {
         {
             return tools.clone();
         }
-        let all = registry.all();
+        let all = registry.list();
         let usable = |tool: &Arc<Registered>| tool.is_usable() && self.has(tool.spec(), user);
         let usable = all.iter().filter(|tool| usable(tool));
         let tools = Arc::new(RunTools::new(usable.filter_map(|tool| self.link(tool, true)), self));
@@ -216,11 +217,11 @@ impl Agent {
     /// Whether a user may use it at all.
     pub fn admits(&self, user: &UserId) -> bool {
         let users = &self.settings.users;
-        users.is_empty() || users.iter().any(|pattern| fits(pattern, &user.0))
+        users.is_empty() || users.iter().any(|pattern| matches_wildcard(pattern, &user.0))
     }
 
     /// The tools that a client brings, but for those that can never be allowed.
-    pub async fn client_tools(
+    pub async fn build_client_tools(
         &self,
         brought: &[ToolSpec],
         user: &UserId,

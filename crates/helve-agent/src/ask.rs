@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use helve_dialect::{Language, Profile, Quotable, Reading, escape_output, escape_user_text};
-use helve_model::fleet::prompt_mode::{join_prompts, said, supported_form, system_with_tools, turns_as_text};
+use helve_model::fleet::prompt_mode::{
+    add_tools_to_system, assistant_turn, build_form_if_supported, join_prompts, turns_as_text,
+};
 use helve_model::{Form, FormSupport, ModelRequest, Needs, Turn};
 use helve_tool::Toolbox;
 use helve_types::{Message, ModelParams, ToolChoice, ToolSpec};
@@ -16,7 +18,7 @@ use crate::run::{Run, Tools};
 use crate::transcript::{Reader, transcript};
 
 /// Everything a request is made of.
-pub(crate) struct Asking<'a> {
+pub(crate) struct RequestBuilder<'a> {
     pub(crate) run: &'a Run,
     /// The system prompt, before tools and demands are added to it.
     pub(crate) system: &'a str,
@@ -44,19 +46,19 @@ pub(crate) struct Asking<'a> {
 
 const NO_CHOICE: ToolChoice = ToolChoice::None;
 
-impl<'a> Asking<'a> {
-    pub(crate) fn request(&self) -> ModelRequest<'a> {
+impl<'a> RequestBuilder<'a> {
+    pub(crate) fn build_request(&self) -> ModelRequest<'a> {
         let mut turns = transcript(self.history, self.run, self.reader);
         hide_agents_arguments(&mut turns, &self.run_tools.toolbox);
-        without_special_tokens(&mut turns, self.profile.is_none());
+        escape_special_tokens(&mut turns, self.profile.is_none());
         let setup = self.run.setup();
         let specs: Vec<&'a ToolSpec> = match self.tools {
             Tools::Withheld => vec![],
             Tools::Offered => self.run_tools.toolbox.specs().map(|spec| &**spec).collect(),
         };
-        let demand = self.demand(&specs);
-        self.remind(&specs, &mut turns);
-        let header = stable_header(&setup.system, self.system);
+        let demand = self.build_call_demand(&specs);
+        self.add_call_reminder(&specs, &mut turns);
+        let header = stable_header_bytes(&setup.system, self.system);
         match self.profile {
             None => ModelRequest {
                 system: match demand {
@@ -81,18 +83,21 @@ impl<'a> Asking<'a> {
                 // The tools are the same in every step, so they stand before what hooks add.
                 let whole = header == setup.system.len();
                 let (kept, changing) = self.system.split_at(if whole { header } else { self.system.len() });
-                let system = system_with_tools(kept, profile, &specs, self.run.input_text(), self.language());
+                let system =
+                    add_tools_to_system(kept, profile, &specs, self.run.input_text(), self.language());
                 let stable = if whole { system.len() } else { header };
                 let changing = Some(changing.trim_start()).filter(|changing| !changing.is_empty());
                 let more = changing.into_iter().chain(demand.as_deref());
+                let form = self.build_form(profile, &specs, self.choice);
+                let (question, language) = (self.run.input_text(), self.language());
                 ModelRequest {
                     system: Cow::Owned(more.fold(system, |system, more| join_prompts(&system, more))),
                     stable,
-                    turns: turns_as_text(turns, profile, &specs, self.run.input_text(), self.language()),
+                    turns: turns_as_text(turns, profile, &specs, question, language, form.as_ref()),
                     tools: vec![],
                     tool_choice: &NO_CHOICE,
                     params: self.params,
-                    form: self.form(profile, &specs, self.choice),
+                    form,
                     needs: self.needs,
                     stop: profile.stops(),
                     stream: setup.stream,
@@ -108,7 +113,7 @@ impl<'a> Asking<'a> {
 
     /// How the answer is to be read: in whatever dialect it is written, since a model that was told one may answer in
     /// another. What the model was told by users and tools it may quote.
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn build_reading(&self) -> Reading {
         let tools = match self.tools {
             Tools::Withheld => helve_dialect::Tools::new([]),
             Tools::Offered => self.run_tools.words.clone(),
@@ -127,32 +132,32 @@ impl<'a> Asking<'a> {
     }
 
     /// What a model begins a result with that it makes up.
-    pub(crate) fn results(&self) -> Vec<String> {
+    pub(crate) fn made_up_result_marks(&self) -> Vec<String> {
         let own = self.profile.map_or(&[][..], Profile::stops);
         let marks = helve_dialect::RESULT_MARKS.into_iter().chain([helve_dialect::SEARCH_RESULTS_MARK]);
         own.iter().cloned().chain(marks.map(str::to_owned)).collect()
     }
 
     /// That a call is required, where words are the way to say it.
-    fn demand(&self, specs: &[&ToolSpec]) -> Option<String> {
+    fn build_call_demand(&self, specs: &[&ToolSpec]) -> Option<String> {
         let in_words = self.profile.is_some() || !self.takes_choice || self.words.is_some();
-        (in_words && !specs.is_empty()).then(|| demand::sentence(self.choice, self.language())).flatten()
+        (in_words && !specs.is_empty()).then(|| demand::write_demand(self.choice, self.language())).flatten()
     }
 
     /// Shows the model its own words, and that they are no call.
-    fn remind(&self, specs: &[&ToolSpec], turns: &mut Vec<Turn<'a>>) {
+    fn add_call_reminder(&self, specs: &[&ToolSpec], turns: &mut Vec<Turn<'a>>) {
         // A turn without words would be refused, and two turns of one side by some.
         if let Some(words) = self.words.filter(|words| !words.trim().is_empty() && !specs.is_empty())
-            && let Some(reminder) = demand::reminder(self.choice, self.language())
+            && let Some(reminder) = demand::write_reminder(self.choice, self.language())
         {
-            turns.push(said(Cow::Borrowed(words)));
+            turns.push(assistant_turn(Cow::Borrowed(words)));
             turns.push(Turn::User(Cow::Owned(reminder)));
         }
     }
 
     /// What the answer has to look like, where the server can make use of it.
-    fn form(&self, profile: &Profile, specs: &[&ToolSpec], choice: &ToolChoice) -> Option<Form> {
-        supported_form(self.holds, || self.run_tools.forms.get(profile, specs, choice))
+    fn build_form(&self, profile: &Profile, specs: &[&ToolSpec], choice: &ToolChoice) -> Option<Form> {
+        build_form_if_supported(self.holds, || self.run_tools.forms.get_or_build(profile, specs, choice))
     }
 
     fn language(&self) -> Language {
@@ -178,7 +183,7 @@ pub(crate) fn hide_agents_arguments<'t, 'a: 't>(
 
 /// What people say and what tools give back is sent without the tokens of models' own templates. Results in a prompt are the
 /// profile's to write.
-fn without_special_tokens(turns: &mut [Turn<'_>], native: bool) {
+fn escape_special_tokens(turns: &mut [Turn<'_>], native: bool) {
     for turn in turns {
         let (Turn::User(text) | Turn::Result { text, .. }) = &*turn else { continue };
         let sent = match turn {
@@ -196,7 +201,7 @@ fn without_special_tokens(turns: &mut [Turn<'_>], native: bool) {
 
 /// How many bytes of what hooks have made of the system prompt stay the same: the agent's own prompt, where it stands
 /// before what they add, and else its lines up to the first that they changed.
-fn stable_header(own: &str, hooked: &str) -> usize {
+fn stable_header_bytes(own: &str, hooked: &str) -> usize {
     if hooked.starts_with(own) {
         return own.len();
     }

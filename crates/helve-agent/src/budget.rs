@@ -36,7 +36,7 @@ impl Limits {
     pub const LIFTED: u64 = u64::MAX;
 
     /// These limits, and where they are silent those below.
-    pub fn with_defaults(self, below: Self) -> Self {
+    pub fn or_defaults(self, below: Self) -> Self {
         Self {
             cost_nanos: self.cost_nanos.or(below.cost_nanos),
             tokens: self.tokens.or(below.tokens),
@@ -46,8 +46,8 @@ impl Limits {
         }
     }
 
-    pub fn is_none(&self) -> bool {
-        Kind::ALL.into_iter().all(|kind| kind.limit(self).is_none())
+    pub fn sets_no_limit(&self) -> bool {
+        Kind::ALL.into_iter().all(|kind| kind.get_limit(self).is_none())
     }
 }
 
@@ -75,8 +75,8 @@ impl Default for Budgets {
 
 impl Budgets {
     /// Whether there is a budget that is shared between runs.
-    pub fn has_days(&self) -> bool {
-        [self.user_day, self.agent_day, self.day].iter().any(|limits| !limits.is_none())
+    pub fn has_daily_budget(&self) -> bool {
+        [self.user_day, self.agent_day, self.day].iter().any(|limits| !limits.sets_no_limit())
     }
 }
 
@@ -108,7 +108,7 @@ enum Kind {
 impl Kind {
     const ALL: [Self; 4] = [Self::Money, Self::Tokens, Self::Calls, Self::Time];
 
-    fn limit(self, limits: &Limits) -> Option<u64> {
+    fn get_limit(self, limits: &Limits) -> Option<u64> {
         let limit = match self {
             Self::Money => limits.cost_nanos,
             Self::Tokens => limits.tokens,
@@ -118,7 +118,7 @@ impl Kind {
         limit.filter(|limit| *limit != Limits::LIFTED)
     }
 
-    fn used(self, used: &Used) -> u64 {
+    fn get_used(self, used: &Used) -> u64 {
         match self {
             Self::Money => used.cost_nanos,
             Self::Tokens => used.tokens,
@@ -154,12 +154,12 @@ pub(crate) enum Verdict {
 pub(crate) enum Consent {
     NotAsked,
     Given,
-    /// Or nobody answered in time.
+    /// Or no answer came in time.
     Withheld,
 }
 
 /// What the budgets say about going on.
-pub(crate) fn decide(
+pub(crate) fn decide_by_budget(
     accounts: &[Account],
     before: Before,
     currency: &str,
@@ -168,24 +168,27 @@ pub(crate) fn decide(
     let mut ask = None;
     for Account { whose, limits, used } in accounts {
         for kind in Kind::ALL.into_iter().filter(|kind| (*kind, before) != (Kind::Calls, Before::Asking)) {
-            let (Some(limit), used) = (kind.limit(limits), kind.used(used)) else { continue };
+            let (Some(limit), used) = (kind.get_limit(limits), kind.get_used(used)) else { continue };
             let told = || words::format_usage(*whose, kind, used, limit, currency);
-            let (who, what) = (words::account(*whose), |units| words::amount(kind, units, currency));
+            let (who, what) =
+                (words::account_notice(*whose), |units| words::amount_notice(kind, units, currency));
             if used >= limit {
                 let notice = Notice::budget_used_up(who, what(used), what(limit));
                 let because = Reason::new(format!("the budget is used up: {}", told()), notice);
                 return Verdict::Stop { because };
             }
-            let Some(soft) = limits.ask_at.map(|percent| share(limit, percent)) else { continue };
+            let Some(soft) = limits.ask_at.map(|percent| compute_soft_limit(limit, percent)) else {
+                continue;
+            };
             if used < soft {
                 continue;
             }
-            let binding = words::limit_key(*whose, kind, soft);
+            let binding = words::soft_limit_key(*whose, kind, soft);
             match consent(&binding) {
                 Consent::Given => {}
                 Consent::Withheld => {
                     let notice = Notice::budget_not_extended(who, what(used), what(limit));
-                    let text = format!("nobody allowed the run to use more of its budget: {}", told());
+                    let text = format!("the run was not allowed to use more of its budget: {}", told());
                     let because = Reason::new(text, notice);
                     return Verdict::Stop { because };
                 }
@@ -201,22 +204,22 @@ pub(crate) fn decide(
 }
 
 /// How many calls can still be sent.
-pub(crate) fn calls_left(accounts: &[Account]) -> Option<u64> {
+pub(crate) fn min_calls_left(accounts: &[Account]) -> Option<u64> {
     let left =
-        |account: &Account| Some(Kind::Calls.limit(&account.limits)?.saturating_sub(account.used.calls));
+        |account: &Account| Some(Kind::Calls.get_limit(&account.limits)?.saturating_sub(account.used.calls));
     accounts.iter().filter_map(left).min()
 }
 
 /// The first budget of a day that leaves nothing to begin with, in words.
-pub fn nothing_left(accounts: &[Account], currency: &str) -> Option<Reason> {
-    match decide(accounts, Before::Calling, currency, |_| Consent::Given) {
+pub fn find_exhausted_budget(accounts: &[Account], currency: &str) -> Option<Reason> {
+    match decide_by_budget(accounts, Before::Calling, currency, |_| Consent::Given) {
         Verdict::Stop { because } => Some(because),
         Verdict::GoOn | Verdict::Ask { .. } => None,
     }
 }
 
-/// At least one, so that nobody is asked before anything was used.
-fn share(limit: u64, percent: u8) -> u64 {
+/// At least one, so that no question is asked before anything was used.
+fn compute_soft_limit(limit: u64, percent: u8) -> u64 {
     let share = u128::from(limit) * u128::from(percent) / 100;
     u64::try_from(share).unwrap_or(limit).max(1)
 }

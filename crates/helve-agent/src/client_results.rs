@@ -36,35 +36,45 @@ pub struct ClientResult {
 }
 
 /// Keeps a result that does not count.
-pub(crate) async fn keep_late(journal: &RunJournal, delivered: &ClientResult) -> Result<(), StoreError> {
+pub(crate) async fn record_late_result(
+    journal: &RunJournal,
+    delivered: &ClientResult,
+) -> Result<(), StoreError> {
     let Ok(output) = &delivered.result else { return Ok(()) };
     journal.commit(Fact::ToolLate { call: delivered.call.clone(), output: output.clone() }).await
 }
 
 /// The token of the client that claims a call under these names.
-pub(crate) fn token(seal: &Seal, run: RunId, call: &CallId, by: &str, client: &str, given: &str) -> String {
-    seal.mark(TOKEN, &[&run.to_string(), &call.to_string(), by, given, client])
+pub(crate) fn make_result_token(
+    seal: &Seal,
+    run: RunId,
+    call: &CallId,
+    by: &str,
+    client: &str,
+    given: &str,
+) -> String {
+    seal.sign(TOKEN, &[&run.to_string(), &call.to_string(), by, given, client])
 }
 
 /// The keyed hash of a result: a result that is delivered twice is recognised by it.
-pub(crate) fn result_mark(seal: &Seal, result: &Result<ToolOutput, Failure>) -> String {
+pub(crate) fn hash_result(seal: &Seal, result: &Result<ToolOutput, Failure>) -> String {
     match result {
         Ok(output) => {
             let data = output.data.as_ref().map(ToString::to_string).unwrap_or_default();
-            seal.mark(RESULT, &["result", &output.text, &data])
+            seal.sign(RESULT, &["result", &output.text, &data])
         }
-        Err(failure) => seal.mark(RESULT, &["error", &failure.message]),
+        Err(failure) => seal.sign(RESULT, &["error", &failure.message]),
     }
 }
 
 /// Whether a client's result counts, according to the log.
-pub(crate) fn judge(run: &Run, seal: &Seal, delivered: &ClientResult) -> Delivery {
+pub(crate) fn judge_client_result(run: &Run, seal: &Seal, delivered: &ClientResult) -> Delivery {
     let ClientResult { call, result_token, by, result } = delivered;
     if result_token.is_empty() {
         return Delivery::Refused(CommandError::NoToken);
     }
-    let Some(claim) = run.claim(call) else {
-        return Delivery::Refused(if run.is_untaken(call) {
+    let Some(claim) = run.find_claim(call) else {
+        return Delivery::Refused(if run.is_unclaimed(call) {
             CommandError::NotClaimed
         } else {
             CommandError::NotWaiting
@@ -72,8 +82,8 @@ pub(crate) fn judge(run: &Run, seal: &Seal, delivered: &ClientResult) -> Deliver
     };
     let (run_id, call_id) = (run.id().to_string(), call.to_string());
     let words = [&*run_id, &call_id, &by.0, &claim.arguments, &claim.client];
-    if !seal.fits(result_token, TOKEN, &words) {
+    if !seal.verify(result_token, TOKEN, &words) {
         return Delivery::Refused(CommandError::WrongToken);
     }
-    claim.judge(&result_mark(seal, result))
+    claim.judge_delivery(&hash_result(seal, result))
 }

@@ -34,7 +34,7 @@ pub enum Command {
         by: String,
         reply: Reply,
     },
-    /// The client that has the call is silent, or nobody took it for a long time.
+    /// The client that has the call is silent, or no client claimed it for a long time.
     Overdue {
         call: CallId,
     },
@@ -58,7 +58,7 @@ pub enum CommandError {
     #[error("this answer does not fit the question")]
     DoesNotFit,
 
-    #[error("its time was up before anybody answered; the question can no longer be answered")]
+    #[error("its time was up before it was answered; the question can no longer be answered")]
     Expired,
 
     #[error("the edited arguments cannot be sent, so the question stays open: {0}")]
@@ -77,7 +77,7 @@ pub enum CommandError {
     ClaimedElsewhere,
 
     #[error(
-        "nobody has claimed this call; claim it first, run it, and send the `result_token` of the claim with the result"
+        "this call is not claimed; claim it first, run it, and send the `result_token` of the claim with the result"
     )]
     NotClaimed,
 
@@ -117,7 +117,7 @@ pub enum CommandError {
     #[error("this run is one call of a tool; there is no model that could hear a message")]
     NobodyListens,
 
-    #[error("the run waits for somebody; answer its questions, or bring its results")]
+    #[error("the run waits for an answer or a result; answer its questions, or bring its results")]
     Waits,
 
     #[error("the run cannot take this right now; try again in a moment")]
@@ -128,7 +128,7 @@ pub enum CommandError {
 }
 
 impl Command {
-    pub fn reply(self, result: Result<(), CommandError>) {
+    pub fn send_reply(self, result: Result<(), CommandError>) {
         // The caller may be gone.
         match (self, result) {
             (
@@ -144,9 +144,9 @@ impl Command {
     }
 
     /// What becomes of it when the run is over: a message that was taken before is taken.
-    pub(crate) fn late(&self, run: &Run) -> Result<(), CommandError> {
+    pub(crate) fn result_after_end(&self, run: &Run) -> Result<(), CommandError> {
         match self {
-            Self::Say { message, text, .. } => match run.enqueue(*message, text) {
+            Self::Say { message, text, .. } => match run.check_new_message(*message, text) {
                 Enqueue::Known => Ok(()),
                 Enqueue::Rejected(error) => Err(error),
                 Enqueue::Queue => Err(CommandError::Over),

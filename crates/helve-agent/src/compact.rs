@@ -11,7 +11,7 @@ mod tests;
 
 use helve_model::Turn;
 use helve_model::fleet::Window;
-use helve_model::fleet::tokens::{Ratio, of_turn};
+use helve_model::fleet::tokens::{Ratio, estimate_turn_tokens};
 use helve_types::CallId;
 
 use crate::transcript::{LEFT_OUT_TOKENS, Output, Placed};
@@ -47,19 +47,19 @@ pub(crate) struct Goal {
 
 impl Goal {
     /// For a model of which it is known what it can read.
-    pub(crate) fn for_window(window: Window, settings: &CompactionSettings) -> Self {
-        let limit = (window.for_question() as f64 * settings.at.clamp(0.1, 1.0)) as u64;
+    pub(crate) fn from_window(window: Window, settings: &CompactionSettings) -> Self {
+        let limit = (window.question_tokens_max() as f64 * settings.at.clamp(0.1, 1.0)) as u64;
         Self::from_limit(limit, settings)
     }
 
     /// After the model's server has said that a question of so many tokens is too long.
-    pub(crate) fn for_rejected_request(
+    pub(crate) fn from_rejected_request(
         asked: u64,
         window: Option<Window>,
         settings: &CompactionSettings,
     ) -> Self {
         let surely = asked * 5 / 8;
-        let known = window.map_or(u64::MAX, |window| Self::for_window(window, settings).limit);
+        let known = window.map_or(u64::MAX, |window| Self::from_window(window, settings).limit);
         Self::from_limit(surely.min(known), settings)
     }
 
@@ -116,40 +116,41 @@ pub(crate) struct Cut {
 }
 
 /// Whether it is worth anything to come down from one length to another.
-pub(crate) fn is_worth_it(before: u64, after: u64) -> bool {
+pub(crate) fn saves_enough(before: u64, after: u64) -> bool {
     after <= before / 10 * 9
 }
 
 impl<'a> Past<'a> {
     /// `whole` is the estimate of the whole question.
     pub(crate) fn new(turns: &'a [Placed<'a>], whole: u64, keeper: Keeper, ratio: Ratio) -> Self {
-        let tokens: Vec<u64> = turns.iter().map(|placed| ratio.corrected(of_turn(&placed.turn))).collect();
-        let fixed = ratio.corrected(whole).saturating_sub(tokens.iter().sum());
+        let tokens: Vec<u64> =
+            turns.iter().map(|placed| ratio.correct_estimate(estimate_turn_tokens(&placed.turn))).collect();
+        let fixed = ratio.correct_estimate(whole).saturating_sub(tokens.iter().sum());
         Self { turns, tokens, fixed, keeper }
     }
 
-    pub(crate) fn whole(&self) -> u64 {
+    pub(crate) fn total_tokens(&self) -> u64 {
         self.fixed + self.tokens.iter().sum::<u64>()
     }
 
     /// What to do so that it fits, or nothing if it does, or if nothing would help.
-    pub(crate) fn plan(&self, goal: &Goal) -> Option<Plan> {
-        let whole = self.whole();
+    pub(crate) fn plan_compaction(&self, goal: &Goal) -> Option<Plan> {
+        let whole = self.total_tokens();
         if whole <= goal.limit {
             return None;
         }
         let mut left = self.tokens.clone();
-        let mut plan = self.prune(goal, &mut left);
-        if plan.tokens_pruned > goal.limit || !is_worth_it(whole, plan.tokens_pruned) {
-            plan.cut = self.cut(goal, &left);
+        let mut plan = self.plan_pruning(goal, &mut left);
+        if plan.tokens_pruned > goal.limit || !saves_enough(whole, plan.tokens_pruned) {
+            plan.cut = self.choose_cut(goal, &left);
         }
         // What is too little to be made alone is made with a summary, or not at all.
-        (plan.cut.is_some() || is_worth_it(whole, plan.tokens_pruned)).then_some(plan)
+        (plan.cut.is_some() || saves_enough(whole, plan.tokens_pruned)).then_some(plan)
     }
 
     /// Leaves outputs out, oldest first, until there is room, and says how long what is left of each turn is.
-    fn prune(&self, goal: &Goal, left: &mut [u64]) -> Plan {
-        let mut plan = Plan { tokens_pruned: self.whole(), ..Plan::default() };
+    fn plan_pruning(&self, goal: &Goal, left: &mut [u64]) -> Plan {
+        let mut plan = Plan { tokens_pruned: self.total_tokens(), ..Plan::default() };
         let settled = self.turns.iter().zip(&mut *left).take(self.first_recent_turn(goal.keep_recent));
         for (Placed { place, .. }, left) in settled {
             if plan.tokens_pruned <= goal.low {
@@ -192,17 +193,17 @@ impl<'a> Past<'a> {
     }
 
     /// Where a summary would have to end: as early as it makes enough room, or else as late as it can.
-    fn cut(&self, goal: &Goal, left: &[u64]) -> Option<Cut> {
-        let whole = self.whole();
-        let cuts: Vec<Cut> = (1..self.turns.len()).filter_map(|at| self.cut_before(at, left)).collect();
-        let with_summary = |cut: &Cut| cut.tokens_left + summary_tokens(cut.tokens);
+    fn choose_cut(&self, goal: &Goal, left: &[u64]) -> Option<Cut> {
+        let whole = self.total_tokens();
+        let cuts: Vec<Cut> = (1..self.turns.len()).filter_map(|at| self.make_cut_before(at, left)).collect();
+        let with_summary = |cut: &Cut| cut.tokens_left + estimate_summary_tokens(cut.tokens);
         let cut = cuts.iter().find(|cut| with_summary(cut) <= goal.low).or(cuts.last()).copied();
-        cut.filter(|cut| is_worth_it(whole, with_summary(cut)))
+        cut.filter(|cut| saves_enough(whole, with_summary(cut)))
     }
 
     /// The cut before a turn, if that is a place where nothing is torn: what a person said at the beginning of a run,
     /// or what the model said in this one.
-    fn cut_before(&self, at: usize, left: &[u64]) -> Option<Cut> {
+    fn make_cut_before(&self, at: usize, left: &[u64]) -> Option<Cut> {
         let Keeper::Server(own) = self.keeper else { return None };
         let Placed { turn, place } = &self.turns[at];
         let (message, through_step, kept) = match turn {
@@ -222,6 +223,6 @@ impl<'a> Past<'a> {
 }
 
 /// How long a summary of so much may be expected to be.
-pub(crate) fn summary_tokens(of: u64) -> u64 {
+pub(crate) fn estimate_summary_tokens(of: u64) -> u64 {
     (of / 5).clamp(100, 2_000)
 }

@@ -6,7 +6,7 @@ use helve_store::RunJournal;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::client_results::{ClientResult, judge, keep_late};
+use crate::client_results::{ClientResult, judge_client_result, record_late_result};
 use crate::command::{Command, CommandError};
 use crate::environment::Environment;
 use crate::leases::Leases;
@@ -48,31 +48,31 @@ impl DriverContext {
     }
 
     /// Answers a command to a run that is over. A result that comes after the end changes nothing, but it is kept.
-    pub async fn answer_over(&self, run: &Run, journal: &RunJournal, command: Command) {
+    pub async fn answer_command_of_ended_run(&self, run: &Run, journal: &RunJournal, command: Command) {
         match command {
             Command::Deliver { delivered, reply } => {
-                let answer = self.deliver_over(run, journal, &delivered).await;
+                let answer = self.accept_result_of_ended_run(run, journal, &delivered).await;
                 _ = reply.send(answer);
             }
             Command::Cancel { reply, .. } => _ = reply.send(Ok(())),
-            Command::Overdue { call } => self.leases.end(&call),
+            Command::Overdue { call } => self.leases.end_lease(&call),
             other => {
-                let late = other.late(run);
-                other.reply(late);
+                let late = other.result_after_end(run);
+                other.send_reply(late);
             }
         }
     }
 
-    async fn deliver_over(
+    async fn accept_result_of_ended_run(
         &self,
         run: &Run,
         journal: &RunJournal,
         delivered: &ClientResult,
     ) -> Result<(), CommandError> {
-        match judge(run, self.env.seal().await?, delivered) {
+        match judge_client_result(run, self.env.seal().await?, delivered) {
             Delivery::Same => Ok(()),
             Delivery::Counts | Delivery::Late => {
-                keep_late(journal, delivered).await?;
+                record_late_result(journal, delivered).await?;
                 Err(CommandError::Over)
             }
             Delivery::Refused(

@@ -24,7 +24,7 @@ use crate::command::Command;
 use crate::context::DriverContext;
 use crate::driven::{Allowed, DrivenRun, RunOrigin, StopRequest};
 pub use crate::driven::{DirectCall, StepHold};
-use crate::run::{CallAction, Run, Step, pre_search_requested};
+use crate::run::{CallAction, Run, Step, pre_search_requested_fact};
 use crate::step::{ModelStep, UnrecordedCost};
 
 /// Why a driver leaves its run.
@@ -95,8 +95,8 @@ impl Driver {
             parts;
         let driven = DrivenRun {
             shared: shared.clone(),
-            feed: shared.env.feed(run.id()),
-            run: run.with_history(&history).with_calls_max(shared.env.settings.calls_per_message_max),
+            feed: shared.env.feed_of_run(run.id()),
+            run: run.apply_history(&history).set_calls_max(shared.env.settings.calls_per_message_max),
             journal,
             origin: RunOrigin { user, conversation, history },
             tools,
@@ -113,20 +113,20 @@ impl Driver {
     }
 
     /// Does what the machine says, until the run is over or nothing can go on.
-    pub async fn drive(&mut self) -> Result<Left, DriveError> {
+    pub async fn drive_until_idle(&mut self) -> Result<Left, DriveError> {
         loop {
-            self.driven.apply_written();
+            self.driven.apply_written_facts();
             // Queued commands are handled before a new step begins.
             while let Ok(command) = self.commands.try_recv() {
                 Box::pin(self.handle_command(command)).await?;
             }
             if let Some(by) = self.driven.stop.by.clone() {
                 self.calls.finish_in_flight(&mut self.driven).await?;
-                let cancelled = self.driven.run.cancel_facts(&by);
-                return Box::pin(self.end(cancelled, RunState::Cancelled)).await;
+                let cancelled = self.driven.run.cancellation_facts(&by);
+                return Box::pin(self.record_end(cancelled, RunState::Cancelled)).await;
             }
-            if self.lacks_turn() {
-                self.await_turn().await?;
+            if self.needs_turn() {
+                self.wait_for_turn().await?;
                 continue;
             }
             if let Some(left) = self.take_step(self.driven.run.next_step()).await? {
@@ -146,17 +146,17 @@ impl Driver {
                 if self.driven.check_budgets(Before::Asking).await? == Allowed::LookAgain => {}
             Step::AskModel { step, .. } if self.driven.show_pending_messages(step).await? => {}
             Step::AskModel { step, attempt, tools } => {
-                ModelStep::run(self, step, attempt, tools).instrument(error_span!("step", step)).await?;
+                ModelStep::run_step(self, step, attempt, tools).instrument(error_span!("step", step)).await?;
             }
             // From here on it is a call like any other.
-            Step::PreSearch(search) => self.driven.journal.record(pre_search_requested(search)).await?,
-            Step::CallTools(actions) => Box::pin(self.see_to_calls(actions)).await?,
+            Step::PreSearch(search) => self.driven.journal.record(pre_search_requested_fact(search)).await?,
+            Step::CallTools(actions) => Box::pin(self.run_calls(actions)).await?,
             Step::Wait(_) if !self.calls.is_idle() => Box::pin(self.await_call_or_command()).await?,
             Step::Wait(_) if self.calls.has_early_reads() => {
                 self.calls.discard_early_reads(&mut self.driven).await?
             }
             // A command changed nothing.
-            Step::Wait(state) if self.driven.run.waits_on_record(state) => {
+            Step::Wait(state) if self.driven.run.has_recorded_wait(state) => {
                 self.driven.journal.flush().await?;
                 return Ok(Some(Left::Waiting));
             }
@@ -167,11 +167,11 @@ impl Driver {
             }
             Step::Finish(ending) => {
                 let finished = vec![Fact::RunFinished { ending }];
-                return Box::pin(self.end(finished, RunState::Completed)).await.map(Some);
+                return Box::pin(self.record_end(finished, RunState::Completed)).await.map(Some);
             }
             Step::Fail { code, message } => {
                 let facts = self.driven.run.failure_facts(code, message);
-                return Box::pin(self.end(facts, RunState::Failed)).await.map(Some);
+                return Box::pin(self.record_end(facts, RunState::Failed)).await.map(Some);
             }
             Step::Over => return Ok(Some(Left::Over)),
         }
@@ -179,21 +179,21 @@ impl Driver {
     }
 
     /// Begins calls as far as the budgets allow, and waits until something happens.
-    async fn see_to_calls(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
-        if !self.calls.has_new(&actions) {
-            self.calls.begin(&self.driven, actions);
+    async fn run_calls(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
+        if !self.calls.has_unsent(&actions) {
+            self.calls.start_actions(&self.driven, actions);
             return self.await_call_or_command().await;
         }
         let Allowed::Calls(left) = self.driven.check_budgets(Before::Calling).await? else { return Ok(()) };
-        let affordable = self.calls.affordable(&self.driven, actions, left);
-        self.calls.begin(&self.driven, affordable);
+        let affordable = self.calls.limit_new_calls(&self.driven, actions, left);
+        self.calls.start_actions(&self.driven, affordable);
         self.await_call_or_command().await
     }
 
     /// Waits until a call is done or a command comes.
     async fn await_call_or_command(&mut self) -> Result<(), DriveError> {
         tokio::select! {
-            Some(seen_to) = self.calls.next() => seen_to?,
+            Some(seen_to) = self.calls.next_finished() => seen_to?,
             Some(command) = self.commands.recv() => Box::pin(self.handle_command(command)).await?,
             () = self.driven.shared.shutdown.halt.cancelled() => return Err(DriveError::Halted),
             else => {}
@@ -202,9 +202,9 @@ impl Driver {
     }
 
     /// Writes the last facts together with the finished message.
-    pub(crate) async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
+    pub(crate) async fn record_end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
         let world = self.driven.shared.env.world.clone();
-        let discarded = self.calls.take_discarded(|_| true);
+        let discarded = self.calls.discard_reads_where(|_| true);
         let facts = discarded.into_iter().chain(self.memory.cost.take_fact()).chain(facts).collect();
         let facts = ending_facts(&self.driven.run, facts, state, self.driven.journal.now());
         world.failpoint("run.before_end");
@@ -212,18 +212,18 @@ impl Driver {
         if self.driven.run.setup().input != RunInput::Call {
             self.driven.shared.env.run_counters.count_ended(state);
         }
-        self.driven.shared.leases.end_all(self.driven.run.id());
+        self.driven.shared.leases.end_leases_of_run(self.driven.run.id());
         world.failpoint("run.after_end");
-        self.answer_late().await;
+        self.answer_remaining_commands().await;
         Ok(Left::Over)
     }
 
     /// Answers commands for a run that is over.
-    pub async fn answer_late(&mut self) {
+    pub async fn answer_remaining_commands(&mut self) {
         while let Ok(command) = self.commands.try_recv() {
-            self.driven.apply_written();
+            self.driven.apply_written_facts();
             let DrivenRun { shared, run, journal, .. } = &self.driven;
-            shared.answer_over(run, journal, *command).await;
+            shared.answer_command_of_ended_run(run, journal, *command).await;
         }
     }
 }
@@ -231,6 +231,6 @@ impl Driver {
 /// The last facts of a run together with its message, which is the fold of its log, times included.
 pub fn ending_facts(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> NewFacts {
     let mut message = run.message().clone();
-    facts.iter().for_each(|fact| message.learn(now, fact));
+    facts.iter().for_each(|fact| message.apply(now, fact));
     NewFacts { at: Some(now), state: Some(state), message: Some(message), ..facts.into() }
 }

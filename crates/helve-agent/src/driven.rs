@@ -67,7 +67,7 @@ impl StopRequest {
 
 impl DrivenRun {
     /// Applies what was written, so that the machine knows what the log says.
-    pub(crate) fn apply_written(&mut self) {
+    pub(crate) fn apply_written_facts(&mut self) {
         for recorded in self.journal.take_written() {
             self.run.apply(recorded.event.at, &recorded.event.fact);
             if resets_crash_count(&recorded.event.fact) {
@@ -89,12 +89,12 @@ impl DrivenRun {
     ) -> CallContext {
         let (feed, part, journal) = (self.feed.clone(), PartId::from(call), self.journal.clone());
         let DirectCall { skip, progress } = self.direct.clone();
-        let held = self.run.call(call);
+        let held = self.run.find_call(call);
         let tool = held.map(|held| held.call.name.clone()).unwrap_or_default();
         // The words of a person, and no model that could have been talked into it has seen them.
         let taint = match held {
             Some(held) if held.step == PRE_SEARCH_STEP => Taint::default(),
-            _ => self.run.taint(),
+            _ => self.run.taint_at_request(),
         };
         CallContext {
             run: self.run.id(),
@@ -115,7 +115,7 @@ impl DrivenRun {
             cancel: self.stop.token.clone(),
             progress: Progress::new(move |piece| {
                 progress.report(piece);
-                feed.progress(&part, &tool, piece, journal.pending_seq());
+                feed.push_progress(&part, &tool, piece, journal.pending_seq());
             }),
             world: self.shared.env.world.clone(),
         }

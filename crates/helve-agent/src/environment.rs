@@ -52,7 +52,7 @@ impl Environment {
     }
 
     /// The journal of a run, whose events readers see when they are durable.
-    pub fn journal(&self, run: RunId, epoch: u64, last_seq: u64) -> RunJournal {
+    pub fn open_journal(&self, run: RunId, epoch: u64, last_seq: u64) -> RunJournal {
         let feed = self.feeds.feed_of_run(run);
         let on_asked = self.settings.on_asked.clone();
         let publish = Arc::new(move |events: &[Arc<Recorded>]| {
@@ -67,23 +67,23 @@ impl Environment {
         RunJournal::new(self.store.clone(), self.world.clone(), run, epoch, last_seq, publish)
     }
 
-    pub fn feed(&self, run: RunId) -> Arc<Feed> {
+    pub fn feed_of_run(&self, run: RunId) -> Arc<Feed> {
         self.feeds.feed_of_run(run)
     }
 
     /// The installation's seal, whose key is read once.
     pub async fn seal(&self) -> Result<&Seal, StoreError> {
-        let read = || async { Ok(Seal::new(self.store.signing_key(self.world.secret()).await?)) };
+        let read = || async { Ok(Seal::new(self.store.signing_key(self.world.random_secret()).await?)) };
         self.seal.get_or_try_init(read).await
     }
 
     /// The budgets of the day that a run of this user with this agent draws on, with what was drawn.
-    pub async fn day_accounts(&self, user: &UserId, agent: &str) -> Result<Vec<Account>, StoreError> {
+    pub async fn load_day_accounts(&self, user: &UserId, agent: &str) -> Result<Vec<Account>, StoreError> {
         let budgets = &self.settings.budgets;
-        if !budgets.has_days() {
+        if !budgets.has_daily_budget() {
             return Ok(vec![]);
         }
-        let used = self.store.used_on(self.world.now().day(), user.clone(), agent.into()).await?;
+        let used = self.store.usage_of_day(self.world.now().day(), user.clone(), agent.into()).await?;
         Ok(vec![
             Account { whose: Whose::UserDay, limits: budgets.user_day, used: used.user },
             Account { whose: Whose::AgentDay, limits: budgets.agent_day, used: used.agent },

@@ -38,7 +38,7 @@ pub struct Follower {
 impl Follower {
     pub fn new(store: Arc<dyn Store>, feed: Arc<Feed>, run: RunId, after: u64) -> Self {
         // A feed that knows nothing cannot say what it has missed.
-        let caught_up = !feed.is_fresh();
+        let caught_up = !feed.has_no_events();
         let cursor = Cursor::starting_after(after);
         Self { store, feed, run, cursor, page: None, loading: None, caught_up, last: None, over: false }
     }
@@ -50,20 +50,20 @@ impl Follower {
 
     /// For a run that is over: up to the last event of its log, and no further.
     #[must_use]
-    pub fn up_to(self, last: u64) -> Self {
+    pub fn stop_after(self, last: u64) -> Self {
         Self { last: Some(last), ..self }
     }
 
-    fn load(&mut self) {
+    fn start_loading(&mut self) {
         let (store, feed, run, after) = (self.store.clone(), self.feed.clone(), self.run, self.cursor.seq);
         // A task of its own: other readers may wait for the same page while this one's connection stands still.
-        let reading = tokio::spawn(async move { feed.log_pages().read(&*store, run, after).await });
+        let reading = tokio::spawn(async move { feed.log_pages().read_page(&*store, run, after).await });
         self.loading = Some(Box::pin(async move {
             reading.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
         }));
     }
 
-    fn poll_loaded(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
+    fn poll_loading(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
         let Some(loading) = &mut self.loading else { return Poll::Ready(Ok(())) };
         let held = ready!(loading.as_mut().poll(cx));
         self.loading = None;
@@ -74,7 +74,7 @@ impl Follower {
     }
 
     /// The next event of the page, which is let go of with its last one.
-    fn next_of_page(&mut self) -> Option<Arc<Recorded>> {
+    fn next_event_of_page(&mut self) -> Option<Arc<Recorded>> {
         let (held, given) = self.page.as_mut()?;
         let recorded = held.page.events.get(*given).cloned();
         *given += 1;
@@ -94,11 +94,11 @@ impl Stream for Follower {
             if this.over {
                 return Poll::Ready(None);
             }
-            if let Err(error) = ready!(this.poll_loaded(cx)) {
+            if let Err(error) = ready!(this.poll_loading(cx)) {
                 this.over = true;
                 return Poll::Ready(Some(Err(error)));
             }
-            if let Some(recorded) = this.next_of_page() {
+            if let Some(recorded) = this.next_event_of_page() {
                 this.cursor.seq = recorded.event.seq;
                 this.over = match this.last {
                     Some(last) => recorded.event.seq >= last,
@@ -107,7 +107,7 @@ impl Stream for Follower {
                 return Poll::Ready(Some(Ok(Frame::Event(recorded))));
             }
             if !this.caught_up {
-                this.load();
+                this.start_loading();
                 continue;
             }
             match ready!(this.feed.poll(&mut this.cursor, cx)) {

@@ -39,20 +39,20 @@ pub(crate) struct Holder {
 }
 
 impl Leases {
-    fn lock(&self) -> MutexGuard<'_, HashMap<CallId, Lease>> {
+    fn lock_leases(&self) -> MutexGuard<'_, HashMap<CallId, Lease>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A client has the call from now on.
-    pub(crate) fn begin(&self, run: RunId, call: &CallId, holder: Holder) {
+    pub(crate) fn begin_lease(&self, run: RunId, call: &CallId, holder: Holder) {
         let now = Instant::now();
         let lease = Lease { run, until: now + LEASE, since: Some(now), told: false, holder: Some(holder) };
-        self.lock().insert(call.clone(), lease);
+        self.lock_leases().insert(call.clone(), lease);
     }
 
     /// The client that has the call is heard again: what it was given, if it has it.
-    pub fn renew(&self, call: &CallId, client: &str, by: &str) -> Option<ClientClaim> {
-        let mut held = self.lock();
+    pub fn renew_lease(&self, call: &CallId, client: &str, by: &str) -> Option<ClientClaim> {
+        let mut held = self.lock_leases();
         let lease = held.get_mut(call).filter(|lease| !lease.told)?;
         let holder = lease.holder.as_ref().filter(|holder| holder.client == client && holder.by == by)?;
         lease.until = Instant::now() + LEASE;
@@ -60,34 +60,34 @@ impl Leases {
     }
 
     /// A claim that this process may not have heard of.
-    pub fn watch(&self, run: RunId, call: &CallId) {
+    pub fn begin_lease_if_missing(&self, run: RunId, call: &CallId) {
         let fresh = || Lease { run, until: Instant::now() + LEASE, since: None, told: false, holder: None };
-        self.lock().entry(call.clone()).or_insert_with(fresh);
+        self.lock_leases().entry(call.clone()).or_insert_with(fresh);
     }
 
     /// How long the client has had the call, if it took it from this process.
-    pub(crate) fn held_for(&self, call: &CallId) -> Option<Duration> {
-        self.lock().get(call)?.since.map(|since| since.elapsed())
+    pub(crate) fn held_duration(&self, call: &CallId) -> Option<Duration> {
+        self.lock_leases().get(call)?.since.map(|since| since.elapsed())
     }
 
-    pub fn end(&self, call: &CallId) {
-        self.lock().remove(call);
+    pub fn end_lease(&self, call: &CallId) {
+        self.lock_leases().remove(call);
     }
 
     /// The run is over, and no client has any of its calls.
-    pub(crate) fn end_all(&self, run: RunId) {
-        self.lock().retain(|_, lease| lease.run != run);
+    pub(crate) fn end_leases_of_run(&self, run: RunId) {
+        self.lock_leases().retain(|_, lease| lease.run != run);
     }
 
     /// Whether the client was silent for too long. One that we never heard of was not.
-    pub(crate) fn is_over(&self, call: &CallId) -> bool {
-        self.lock().get(call).is_some_and(|lease| lease.until <= Instant::now())
+    pub(crate) fn is_expired(&self, call: &CallId) -> bool {
+        self.lock_leases().get(call).is_some_and(|lease| lease.until <= Instant::now())
     }
 
     /// Every call whose client was silent for too long.
-    pub fn expired(&self) -> Vec<(RunId, CallId)> {
+    pub fn list_expired(&self) -> Vec<(RunId, CallId)> {
         let now = Instant::now();
-        let mut held = self.lock();
+        let mut held = self.lock_leases();
         let over = held.iter_mut().filter(|(_, lease)| lease.until <= now);
         over.map(|(call, lease)| {
             lease.told = true;
@@ -97,9 +97,10 @@ impl Leases {
     }
 
     /// Waits until a client has been silent for too long and its run does not know.
-    pub async fn next_over(&self) {
+    pub async fn wait_for_expiry(&self) {
         loop {
-            let first = self.lock().values().filter(|lease| !lease.told).map(|lease| lease.until).min();
+            let first =
+                self.lock_leases().values().filter(|lease| !lease.told).map(|lease| lease.until).min();
             let now = Instant::now();
             match first {
                 Some(until) if until <= now => return,
@@ -132,17 +133,17 @@ mod tests {
             arguments: "{}".into(),
             lease: LEASE,
         };
-        leases.begin(run(), &call(index), Holder { client: "tab".into(), by: "mei".into(), given });
+        leases.begin_lease(run(), &call(index), Holder { client: "tab".into(), by: "mei".into(), given });
     }
 
     #[tokio::test(start_paused = true)]
     async fn only_the_client_that_has_the_call_renews_it() {
         let leases = Leases::default();
         begin(&leases, 0);
-        assert!(leases.renew(&call(0), "other tab", "mei").is_none());
-        assert!(leases.renew(&call(0), "tab", "eve").is_none());
-        assert!(leases.renew(&call(1), "tab", "mei").is_none());
-        assert_eq!(leases.renew(&call(0), "tab", "mei").unwrap().result_token, "token");
+        assert!(leases.renew_lease(&call(0), "other tab", "mei").is_none());
+        assert!(leases.renew_lease(&call(0), "tab", "eve").is_none());
+        assert!(leases.renew_lease(&call(1), "tab", "mei").is_none());
+        assert_eq!(leases.renew_lease(&call(0), "tab", "mei").unwrap().result_token, "token");
     }
 
     #[tokio::test(start_paused = true)]
@@ -151,37 +152,37 @@ mod tests {
         begin(&leases, 0);
         begin(&leases, 1);
         advance(LEASE / 2).await;
-        assert!(leases.renew(&call(1), "tab", "mei").is_some());
-        assert!(!leases.is_over(&call(0)));
-        assert_eq!(leases.held_for(&call(1)), Some(LEASE / 2), "however often it is heard");
-        leases.next_over().await;
-        assert!(leases.is_over(&call(0)));
-        assert_eq!(leases.expired(), [(run(), call(0))]);
-        assert!(!leases.is_over(&call(1)));
+        assert!(leases.renew_lease(&call(1), "tab", "mei").is_some());
+        assert!(!leases.is_expired(&call(0)));
+        assert_eq!(leases.held_duration(&call(1)), Some(LEASE / 2), "however often it is heard");
+        leases.wait_for_expiry().await;
+        assert!(leases.is_expired(&call(0)));
+        assert_eq!(leases.list_expired(), [(run(), call(0))]);
+        assert!(!leases.is_expired(&call(1)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_claim_from_before_a_restart_gets_its_whole_time() {
         let leases = Leases::default();
-        assert!(!leases.is_over(&call(0)));
-        leases.watch(run(), &call(0));
+        assert!(!leases.is_expired(&call(0)));
+        leases.begin_lease_if_missing(run(), &call(0));
         advance(LEASE - Duration::from_millis(1)).await;
-        leases.watch(run(), &call(0));
-        assert!(!leases.is_over(&call(0)));
+        leases.begin_lease_if_missing(run(), &call(0));
+        assert!(!leases.is_expired(&call(0)));
         advance(Duration::from_millis(1)).await;
-        assert!(leases.is_over(&call(0)), "to be seen once more does not renew it");
-        leases.end(&call(0));
-        assert_eq!(leases.expired(), []);
+        assert!(leases.is_expired(&call(0)), "to be seen once more does not renew it");
+        leases.end_lease(&call(0));
+        assert_eq!(leases.list_expired(), []);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_the_run_was_told_is_not_waited_for_again() {
         let leases = Leases::default();
         begin(&leases, 0);
-        leases.next_over().await;
-        assert_eq!(leases.expired().len(), 1);
-        let again = tokio::time::timeout(LEASE * 10, leases.next_over()).await;
+        leases.wait_for_expiry().await;
+        assert_eq!(leases.list_expired().len(), 1);
+        let again = tokio::time::timeout(LEASE * 10, leases.wait_for_expiry()).await;
         assert!(again.is_err());
-        assert_eq!(leases.expired().len(), 1, "but a run that did not act is told again");
+        assert_eq!(leases.list_expired().len(), 1, "but a run that did not act is told again");
     }
 }

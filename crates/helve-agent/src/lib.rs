@@ -1,8 +1,9 @@
-//! One run: the pure machine that decides, and the driver that gives it hands.
+//! One run: the pure machine that decides, and the driver that acts.
 //!
-//! `run` decides and `drive` acts: `step` asks the model, `calls` sees to calls, `driven` is the run that both work on.
-//! `transcript` and `ask` say what the model is shown; `feed` and `follow` let any number of readers watch. `environment` and `context` are what drivers share. Which runs have a driver
-//! is known to `helve-runtime`. Knows the ports, not what is behind them: no vendor, no SQL, no HTTP.
+//! `run` decides and `drive` acts: `step` asks the model, `calls` runs tools, `driven` is the run that both work on.
+//! `transcript` and `ask` say what the model is shown; `feed` and `follow` let any number of readers watch. `environment`
+//! and `context` are what drivers share. Which runs have a driver is known to `helve-runtime`. Knows the ports, not what is
+//! behind them: no vendor, no SQL, no HTTP.
 
 mod agents;
 mod ask;
@@ -30,7 +31,7 @@ pub use agents::{
     AgentImportError, AgentRow, AgentRowKind, AgentSettings, ComparedVersion, ListedAgent, RunTools,
     VersionPair, agent_differences, read_agent,
 };
-pub use budget::{Account, Budgets, Limits, Whose, nothing_left};
+pub use budget::{Account, Budgets, Limits, Whose, find_exhausted_budget};
 pub use calls::call_span;
 pub use client_results::{ClientClaim, ClientResult};
 pub use command::{BY_TIME, Command, CommandError, Reply};

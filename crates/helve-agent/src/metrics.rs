@@ -26,18 +26,18 @@ pub struct RunMetrics {
 
 impl RunCounters {
     pub fn count_started(&self) {
-        add(&self.started, 1);
+        add_count(&self.started, 1);
     }
 
     pub fn count_resumed(&self) {
-        add(&self.resumed, 1);
+        add_count(&self.resumed, 1);
     }
 
     pub fn count_ended(&self, state: RunState) {
         match state {
-            RunState::Completed => add(&self.completed, 1),
-            RunState::Failed => add(&self.failed, 1),
-            RunState::Cancelled => add(&self.cancelled, 1),
+            RunState::Completed => add_count(&self.completed, 1),
+            RunState::Failed => add_count(&self.failed, 1),
+            RunState::Cancelled => add_count(&self.cancelled, 1),
             RunState::Running
             | RunState::WaitingApproval
             | RunState::WaitingClient
@@ -45,13 +45,13 @@ impl RunCounters {
         }
     }
 
-    pub fn read(&self) -> RunMetrics {
+    pub fn snapshot(&self) -> RunMetrics {
         RunMetrics {
-            started: get(&self.started),
-            resumed: get(&self.resumed),
-            completed: get(&self.completed),
-            failed: get(&self.failed),
-            cancelled: get(&self.cancelled),
+            started: read_count(&self.started),
+            resumed: read_count(&self.resumed),
+            completed: read_count(&self.completed),
+            failed: read_count(&self.failed),
+            cancelled: read_count(&self.cancelled),
         }
     }
 }
@@ -76,26 +76,30 @@ pub struct BudgetMetrics {
 
 impl BudgetCounters {
     pub fn count_asked(&self) {
-        add(&self.asked, 1);
+        add_count(&self.asked, 1);
     }
 
     pub fn count_stopped(&self) {
-        add(&self.stopped, 1);
+        add_count(&self.stopped, 1);
     }
 
     pub fn count_refused(&self) {
-        add(&self.refused, 1);
+        add_count(&self.refused, 1);
     }
 
-    pub fn read(&self) -> BudgetMetrics {
-        BudgetMetrics { asked: get(&self.asked), stopped: get(&self.stopped), refused: get(&self.refused) }
+    pub fn snapshot(&self) -> BudgetMetrics {
+        BudgetMetrics {
+            asked: read_count(&self.asked),
+            stopped: read_count(&self.stopped),
+            refused: read_count(&self.refused),
+        }
     }
 }
 
-fn add(counter: &AtomicU64, n: u64) {
+fn add_count(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }
 
-fn get(counter: &AtomicU64) -> u64 {
+fn read_count(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use helve_dialect::Profile;
 use helve_model::ModelError;
 use helve_model::fleet::Probe;
-use helve_model::fleet::prompt_mode::profile_of;
+use helve_model::fleet::prompt_mode::find_profile;
 use helve_store::StoreError;
 use helve_types::{Mode, ModelProfile};
 use tokio::task::JoinHandle;
@@ -60,7 +60,7 @@ impl DriverContext {
         let asked = self.models.get(model).ok_or_else(unknown)?;
         let options = self.models.options(model).ok_or_else(unknown)?;
         let known = self.models.profile(model);
-        let probing = self.models.probing(model);
+        let probing = self.models.probe_lock(model);
         let _alone = probing.lock().await;
         if let Some(found) = self.models.profile(model)
             && !known.is_some_and(|known| Arc::ptr_eq(&known, &found))
@@ -79,7 +79,7 @@ impl DriverContext {
         let own = &*self.env.settings.default_profile;
         let names = std::iter::once(own).chain(TRIED.into_iter().filter(|name| *name != own));
         names
-            .filter_map(|name| profile_of(&Mode::Prompt(name.to_owned()), &self.env.settings.profiles))
+            .filter_map(|name| find_profile(&Mode::Prompt(name.to_owned()), &self.env.settings.profiles))
             .collect()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Its state is the fold of the run's log and nothing else, so a run that is read back after a crash decides
 //! exactly as it would have without one. It is told facts (`apply`) and says what to do (`next_step`); it never
-//! asks a model, runs a tool or looks at a clock. `drive` gives it hands.
+//! asks a model, runs a tool or looks at a clock. `drive` does.
 
 mod budget_state;
 mod call;
@@ -28,14 +28,14 @@ use serde::{Deserialize, Serialize};
 
 use self::budget_state::BudgetState;
 pub(crate) use self::call::{Call, CallData};
-use self::choice::{choice_now, owes_call};
+use self::choice::{current_tool_choice, still_owes_required_call};
 use self::claims::Claims;
 pub(crate) use self::claims::{Claim, Delivery};
 pub(crate) use self::loops::LoopDetector;
 use self::loops::LoopVerdict;
 pub use self::model_message::{Flaw, ModelMessage, ModelMessageCall, ModelMessagePart};
-use self::pre_search::pre_search;
-pub(crate) use self::pre_search::{PRE_SEARCH_STEP, pre_search_requested};
+use self::pre_search::pre_search_to_make;
+pub(crate) use self::pre_search::{PRE_SEARCH_STEP, pre_search_requested_fact};
 pub(crate) use self::speech::Enqueue;
 pub use self::speech::SAID_BYTES_MAX;
 pub use self::step::{CallAction, Step, Tools};
@@ -144,7 +144,7 @@ impl Run {
 
     /// The same run after what was said before it.
     #[must_use]
-    pub fn with_history(mut self, history: &[Message]) -> Self {
+    pub fn apply_history(mut self, history: &[Message]) -> Self {
         self.taint.add_history(history);
         let mut language = ConversationLanguage::default();
         match &self.setup.input {
@@ -159,7 +159,7 @@ impl Run {
                 return self;
             }
         }
-        self.language = self.setup.language.unwrap_or_else(|| language.get());
+        self.language = self.setup.language.unwrap_or_else(|| language.prevailing());
         self
     }
 
@@ -170,19 +170,19 @@ impl Run {
 
     /// The same run with another bound on the calls of one message.
     #[must_use]
-    pub fn with_calls_max(mut self, calls_per_step_max: u32) -> Self {
+    pub fn set_calls_max(mut self, calls_per_step_max: u32) -> Self {
         self.calls_per_step_max = calls_per_step_max;
         self
     }
 
     /// What was in the run when the model asked for the calls of the last complete step.
-    pub fn taint(&self) -> Taint {
-        self.taint.taint()
+    pub fn taint_at_request(&self) -> Taint {
+        self.taint.taint_at_request()
     }
 
     /// What is in the run by now: the model that writes the next message reads all of it.
-    pub(crate) fn taint_by_now(&self) -> Taint {
-        self.taint.taint_by_now(&self.message)
+    pub(crate) fn current_taint(&self) -> Taint {
+        self.taint.current_taint(&self.message)
     }
 
     /// Whether a call of the message that is being written may be made before the message is complete.
@@ -192,8 +192,8 @@ impl Run {
     }
 
     /// What the model is to do about tools now.
-    pub fn choice(&self) -> &ToolChoice {
-        choice_now(self)
+    pub fn current_tool_choice(&self) -> &ToolChoice {
+        current_tool_choice(self)
     }
 
     pub fn id(&self) -> RunId {
@@ -214,7 +214,7 @@ impl Run {
     }
 
     /// Whether a snapshot before this step is on record.
-    pub(crate) fn is_step_opened(&self, step: u32) -> bool {
+    pub(crate) fn has_snapshot_before(&self, step: u32) -> bool {
         self.opened_step >= step
     }
 
@@ -229,9 +229,9 @@ impl Run {
 
     /// Takes in the next fact of the log.
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
-        self.message.learn(at, fact);
-        self.budget.learn(at, fact);
-        self.claims.learn(fact);
+        self.message.apply(at, fact);
+        self.budget.apply(at, fact);
+        self.claims.apply(fact);
         self.waiting = match fact {
             Fact::RunWaiting { state } => Some(*state),
             Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.waiting,
@@ -239,7 +239,7 @@ impl Run {
         };
         self.left_alone = match fact {
             // Where no question is open that would be waited for, it is the run itself that needs attention.
-            Fact::RunWaiting { state: RunState::NeedsAttention } => !self.is_asked_what_happened(),
+            Fact::RunWaiting { state: RunState::NeedsAttention } => !self.has_open_outcome_question(),
             Fact::RunResumed { .. } | Fact::MessageQueued { .. } | Fact::ApprovalAnswered { .. } => false,
             _ => self.left_alone,
         };
@@ -265,7 +265,7 @@ impl Run {
                     .as_ref()
                     .and_then(|old| self.calls.iter_mut().find(|held| held.call.id == *old))
                 {
-                    Some(old) => old.give_way(planned),
+                    Some(old) => old.replace_with(planned),
                     None => self.calls.push(planned),
                 }
             }
@@ -275,11 +275,11 @@ impl Run {
                 self.restarts = 0;
                 self.stopped = Some(*reason);
                 self.usage = self.usage.plus(*usage);
-                self.taint.wrote_after(&self.message);
+                self.taint.set_message(&self.message);
             }
             Fact::StepSnapshot(StepSnapshot { step, edge: StepEdge::Before, .. }) => self.opened_step = *step,
             Fact::StepSnapshot(StepSnapshot { step, edge: StepEdge::After, .. }) => self.closed_step = *step,
-            Fact::TextFinished { text, .. } => self.loops.learn_words(text),
+            Fact::TextFinished { text, .. } => self.loops.record_text(text),
             Fact::MessageTaken { .. } => {
                 self.loops.reset();
                 self.stopped_for_loop = false;
@@ -290,9 +290,10 @@ impl Run {
                 if let Some(id) = fact.call()
                     && let Some(held) = self.calls.iter_mut().find(|held| held.call.id == *id)
                 {
-                    self.stopped_by_refusal |= self.setup.end_when_refused && held.is_refused_by(fact);
-                    self.stopped_for_loop |= held.learn_of_loops(fact, &mut self.loops);
-                    held.learn(at, fact);
+                    self.stopped_by_refusal |=
+                        self.setup.end_when_refused && held.is_rejection_by_person(fact);
+                    self.stopped_for_loop |= held.report_to_loop_detector(fact, &mut self.loops);
+                    held.apply(at, fact);
                     if let (Fact::ToolClaimed { .. }, CallData::Claimed { assignment, client, by, .. }) =
                         (fact, &held.data)
                     {
@@ -312,20 +313,20 @@ impl Run {
             return Step::Wait(RunState::NeedsAttention);
         }
         if self.setup.input == RunInput::Call {
-            return self.direct_call_step();
+            return self.next_step_of_direct_call();
         }
-        let actions = self.calls.iter().filter_map(|held| self.action(held)).collect();
-        let actions = self.within_budget(actions);
+        let actions = self.calls.iter().filter_map(|held| self.next_action(held)).collect();
+        let actions = self.apply_budget(actions);
         if !actions.is_empty() {
             return Step::CallTools(actions);
         }
-        if let Some(failed) = self.calls.iter().find(|held| held.ends_run()) {
-            let message = format!("nobody can say what became of the call of `{}`", failed.call.name);
+        if let Some(failed) = self.calls.iter().find(|held| held.must_fail_run()) {
+            let message = format!("the outcome of the call of `{}` is unknown", failed.call.name);
             return Step::Fail { code: "outcome_unknown", message };
         }
-        let asked = self.budget.question().map(|_| RunState::WaitingApproval);
-        let waits = self.calls.iter().filter_map(|held| held.waits_for(self.is_stateless()));
-        if let Some(state) = waits.chain(asked).max_by_key(rank) {
+        let asked = self.budget.open_question().map(|_| RunState::WaitingApproval);
+        let waits = self.calls.iter().filter_map(|held| held.state_while_waiting(self.is_stateless()));
+        if let Some(state) = waits.chain(asked).max_by_key(wait_priority) {
             return Step::Wait(state);
         }
         if self.is_stateless()
@@ -333,26 +334,28 @@ impl Run {
         {
             return Step::Finish(Ending::ClientTools);
         }
-        if self.is_spent() {
+        if self.has_spent_budget() {
             return Step::Finish(Ending::BudgetSpent);
         }
-        if self.stopped_by_refusal && !self.is_spoken_to() {
+        if self.stopped_by_refusal && !self.has_unanswered_message() {
             return Step::Finish(Ending::Refused);
         }
-        if let Some(search) = pre_search(self) {
+        if let Some(search) = pre_search_to_make(self) {
             return Step::PreSearch(search);
         }
         let asked_enough = self.step > self.setup.max_steps;
         if self.stopped == Some(StopReason::Cancelled)
-            || (self.step > 0 && self.calls.is_empty() && !self.is_spoken_to())
+            || (self.step > 0 && self.calls.is_empty() && !self.has_unanswered_message())
             || asked_enough
         {
-            return Step::Finish(match (asked_enough, self.stopped_for_loop, owes_call(self)) {
-                (true, ..) => Ending::StepLimit,
-                (false, true, _) => Ending::Repeating,
-                (false, false, true) => Ending::WithoutCall,
-                (false, false, false) => Ending::Answered,
-            });
+            return Step::Finish(
+                match (asked_enough, self.stopped_for_loop, still_owes_required_call(self)) {
+                    (true, ..) => Ending::StepLimit,
+                    (false, true, _) => Ending::Repeating,
+                    (false, false, true) => Ending::WithoutCall,
+                    (false, false, false) => Ending::Answered,
+                },
+            );
         }
         let wanted = self.setup.tool_choice != ToolChoice::None
             && self.step < self.setup.max_steps
@@ -361,7 +364,7 @@ impl Run {
         Step::AskModel { step: self.step + 1, attempt: self.restarts + 1, tools }
     }
 
-    fn is_asked_what_happened(&self) -> bool {
+    fn has_open_outcome_question(&self) -> bool {
         self.calls.iter().any(|held| matches!(held.data, CallData::AskedOutcome(_)))
     }
 
@@ -369,12 +372,12 @@ impl Run {
         matches!(self.setup.input, RunInput::Client { .. })
     }
 
-    fn action(&self, held: &Call) -> Option<CallAction> {
+    fn next_action(&self, held: &Call) -> Option<CallAction> {
         if held.data == CallData::Requested && held.call.id.index >= self.calls_per_step_max {
-            return Some(held.too_many(self.calls_per_step_max));
+            return Some(held.refuse_as_too_many(self.calls_per_step_max));
         }
         match self.loop_verdict(held) {
-            LoopVerdict::Continue => held.action(),
+            LoopVerdict::Continue => held.next_action(),
             LoopVerdict::Block(told) => {
                 let failure = Failure::new(FailureKind::Repeating, told.text).with_notice(told.notice);
                 let outcome = Outcome::Refused(failure);
@@ -393,7 +396,7 @@ impl Run {
     }
 
     /// What is put on record when a person stops the run: every call gets an outcome, then the end.
-    pub fn cancel_facts(&self, by: &str) -> Vec<Fact> {
+    pub fn cancellation_facts(&self, by: &str) -> Vec<Fact> {
         self.end_open_calls(Fact::RunCancelled(helve_types::Cancelled { by: by.into() }))
     }
 
@@ -407,34 +410,37 @@ impl Run {
     }
 
     /// The call that a client or a person speaks of, if it is one of those that wait.
-    pub(crate) fn call(&self, id: &CallId) -> Option<&Call> {
+    pub(crate) fn find_call(&self, id: &CallId) -> Option<&Call> {
         self.calls.iter().find(|held| held.call.id == *id)
     }
 
     /// The client that has or had the call.
-    pub(crate) fn claim(&self, id: &CallId) -> Option<&Claim> {
-        self.claims.claim_of(id)
+    pub(crate) fn find_claim(&self, id: &CallId) -> Option<&Claim> {
+        self.claims.find_claim(id)
     }
 
     /// Whether the call waits for a client to take it.
-    pub(crate) fn is_untaken(&self, id: &CallId) -> bool {
-        self.call(id).is_some_and(|held| matches!(held.data, CallData::Delegated { .. }))
+    pub(crate) fn is_unclaimed(&self, id: &CallId) -> bool {
+        self.find_call(id).is_some_and(|held| matches!(held.data, CallData::Delegated { .. }))
     }
 
     /// Whether it is already on record that the run waits so.
-    pub(crate) fn waits_on_record(&self, state: RunState) -> bool {
+    pub(crate) fn has_recorded_wait(&self, state: RunState) -> bool {
         self.waiting == Some(state)
     }
 
     /// The question with this id, if it is open.
-    pub(crate) fn open_question(&self, approval: helve_types::ApprovalId) -> Option<&helve_types::Question> {
-        let questions = self.calls.iter().filter_map(Call::question).chain(self.budget.question());
+    pub(crate) fn find_open_question(
+        &self,
+        approval: helve_types::ApprovalId,
+    ) -> Option<&helve_types::Question> {
+        let questions = self.calls.iter().filter_map(Call::open_question).chain(self.budget.open_question());
         questions.into_iter().find(|question| question.approval == approval)
     }
 }
 
 /// Which of several reasons to wait is told: the one that most needs a person.
-fn rank(state: &RunState) -> u8 {
+fn wait_priority(state: &RunState) -> u8 {
     match state {
         RunState::NeedsAttention => 3,
         RunState::WaitingApproval => 2,

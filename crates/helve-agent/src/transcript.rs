@@ -18,10 +18,10 @@ use helve_types::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use self::client::brings_results;
-use self::client::client_turns;
+use self::client::add_client_turns;
+pub(crate) use self::client::has_written_results;
 use self::shown::Shown;
-pub(crate) use self::shown::{LEFT_OUT_BYTES_MIN, LEFT_OUT_TOKENS, summed_up};
+pub(crate) use self::shown::{LEFT_OUT_BYTES_MIN, LEFT_OUT_TOKENS, format_summary};
 use crate::run::{LoopDetector, PRE_SEARCH_STEP, Run};
 
 /// The model that is shown the past.
@@ -36,7 +36,7 @@ pub struct Reader<'a> {
 impl Reader<'_> {
     /// Whether it wrote a message itself. The same name is not enough: the operator may have given it to another
     /// model since. What was recorded without a fingerprint goes by the name.
-    fn wrote(&self, author: Option<&str>, fingerprint: Option<&Fingerprint>) -> bool {
+    fn is_author(&self, author: Option<&str>, fingerprint: Option<&Fingerprint>) -> bool {
         author == Some(self.model) && fingerprint.is_none_or(|written| Some(written) == self.fingerprint)
     }
 }
@@ -79,25 +79,25 @@ pub(crate) fn place_turns<'a>(history: &'a [Message], run: &'a Run, reader: Read
     let mut turns = vec![];
     let own = match &run.setup().input {
         RunInput::Client { messages } => {
-            client_turns(messages, &shown, &mut turns);
+            add_client_turns(messages, &shown, &mut turns);
             messages.len()
         }
         RunInput::Conversation | RunInput::Call => {
-            for (at, message) in history.iter().enumerate().skip(shown.first_message()) {
-                message_turns((at, message), (reader, language), &shown, &mut turns);
-                turns.extend(message.parts.iter().filter_map(|part| unheard(part, at)));
+            for (at, message) in history.iter().enumerate().skip(shown.first_shown_message()) {
+                add_message_turns((at, message), (reader, language), &shown, &mut turns);
+                turns.extend(message.parts.iter().filter_map(|part| unread_user_message(part, at)));
             }
             let place = TurnPlace { message: history.len(), step: 0, output: Output::Stays };
             turns.push(Placed { turn: Turn::User(Cow::Borrowed(run.input_text())), place });
             history.len()
         }
     };
-    message_turns((own, run.message()), (reader, language), &shown, &mut turns);
-    shown.sum_up(history, run, &mut turns);
+    add_message_turns((own, run.message()), (reader, language), &shown, &mut turns);
+    shown.insert_summary(history, run, &mut turns);
     turns
 }
 
-fn message_turns<'a>(
+fn add_message_turns<'a>(
     (at, message): (usize, &'a Message),
     (reader, language): (Reader<'_>, Language),
     shown: &Shown<'_>,
@@ -108,12 +108,12 @@ fn message_turns<'a>(
         turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
-    let context = ResultContext { shown, hints: LoopDetector::hints(message) };
+    let context = ResultContext { shown, hints: LoopDetector::collect_hints(message) };
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
         if let Part::Said { step: Some(heard), text, .. } = first {
             let after = heard.saturating_sub(1);
-            if after == 0 || !shown.is_summed_up(at, after) {
+            if after == 0 || !shown.is_summarized(at, after) {
                 turns.push(user_turn(text, at, after.max(1)));
             }
         }
@@ -124,7 +124,7 @@ fn message_turns<'a>(
         let end = rest.iter().position(|part| step_of(part) != Some(step)).unwrap_or(rest.len());
         let (parts, more) = rest.split_at(end);
         rest = more;
-        if shown.is_summed_up(at, step) {
+        if shown.is_summarized(at, step) {
             continue;
         }
         if step == PRE_SEARCH_STEP {
@@ -134,12 +134,12 @@ fn message_turns<'a>(
         let record = message.steps.iter().find(|record| record.step == step);
         let author = record.map(|record| &*record.model).or(message.model.as_deref());
         let fingerprint = record.and_then(|record| record.fingerprint.as_ref());
-        let own = if reader.wrote(author, fingerprint) {
+        let own = if reader.is_author(author, fingerprint) {
             Own::Yes { echo: record.and_then(|record| record.echo.as_ref()) }
         } else {
             Own::No
         };
-        step_turns(parts, own, TurnPlace { message: at, step, output: Output::Stays }, &context, turns);
+        add_step_turns(parts, own, TurnPlace { message: at, step, output: Output::Stays }, &context, turns);
     }
 }
 
@@ -162,7 +162,7 @@ fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut
 }
 
 /// What a person said too late for its run: the next one's model hears it.
-fn unheard(part: &Part, message: usize) -> Option<Placed<'_>> {
+fn unread_user_message(part: &Part, message: usize) -> Option<Placed<'_>> {
     match part {
         Part::Said { step: None, text, .. } => Some(user_turn(text, message, 1)),
         _ => None,
@@ -199,7 +199,7 @@ enum Own<'a> {
 }
 
 /// One message of the model, and the results of its calls.
-fn step_turns<'a>(
+fn add_step_turns<'a>(
     parts: &'a [Part],
     own: Own<'a>,
     place: TurnPlace<'a>,
@@ -211,8 +211,8 @@ fn step_turns<'a>(
     let mut tools: Vec<&ToolPart> = vec![];
     for part in parts {
         match part {
-            Part::Text { text: more, .. } => join(&mut text, more),
-            Part::Reasoning { text: more, .. } => join(&mut reasoning, more),
+            Part::Text { text: more, .. } => append_paragraph(&mut text, more),
+            Part::Reasoning { text: more, .. } => append_paragraph(&mut reasoning, more),
             Part::Tool(tool) => tools.push(tool),
             Part::Said { .. } | Part::CutOff { .. } | Part::Compacted(_) | Part::Notice { .. } => {}
         }
@@ -220,16 +220,16 @@ fn step_turns<'a>(
     if text.is_empty() && tools.is_empty() {
         return;
     }
-    let calls = tools.iter().map(|tool| call(tool)).collect();
+    let calls = tools.iter().map(|tool| turn_call(tool)).collect();
     let (reasoning, echo) = match own {
         Own::Yes { echo } => (reasoning, echo),
         Own::No => (Cow::Borrowed(""), None),
     };
     turns.push(Placed { turn: Turn::Assistant { text, reasoning, echo, calls }, place });
-    turns.extend(tools.into_iter().map(|tool| result(tool, place, context)));
+    turns.extend(tools.into_iter().map(|tool| result_turn(tool, place, context)));
 }
 
-fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
+fn append_paragraph<'a>(all: &mut Cow<'a, str>, more: &'a str) {
     if all.is_empty() {
         *all = Cow::Borrowed(more);
     } else {
@@ -239,11 +239,15 @@ fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
     }
 }
 
-fn call(tool: &ToolPart) -> TurnCall<'_> {
-    TurnCall { id: name_of(tool), tool: written_name(tool), arguments: Cow::Borrowed(sound(&tool.input)) }
+fn turn_call(tool: &ToolPart) -> TurnCall<'_> {
+    TurnCall {
+        id: call_name(tool),
+        tool: sanitized_tool_name(tool),
+        arguments: Cow::Borrowed(valid_arguments(&tool.input)),
+    }
 }
 
-fn result<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultContext<'_>) -> Placed<'a> {
+fn result_turn<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultContext<'_>) -> Placed<'a> {
     let mut output = Output::Stays;
     let (mut text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
         (Some(said), _) => match context.shown.replacement_text(tool, said) {
@@ -255,7 +259,9 @@ fn result<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultContext<
                 (Cow::Borrowed(&said.text), false)
             }
         },
-        (None, Some(_)) if tool.call_state() == CallState::Unknown => (Cow::Owned(unknown(tool)), true),
+        (None, Some(_)) if tool.call_state() == CallState::Unknown => {
+            (Cow::Owned(format_unknown_outcome(tool)), true)
+        }
         (None, Some(failure)) => (Cow::Owned(format!("Error: {}", failure.message)), true),
         (None, None) => {
             (Cow::Borrowed("Error: there is no result; the run ended before this call did."), true)
@@ -267,7 +273,7 @@ fn result<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultContext<
              answer with what you have]"
         ));
     }
-    let (id, name) = (name_of(tool), written_name(tool));
+    let (id, name) = (call_name(tool), sanitized_tool_name(tool));
     Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: TurnPlace { output, ..place } }
 }
 
@@ -275,7 +281,7 @@ fn result<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultContext<
 const WRITTEN_NAME_MAX: usize = 64;
 
 /// The name in a form that no vendor refuses; a model may have written anything, and it stays in the history.
-fn written_name(tool: &ToolPart) -> Cow<'_, str> {
+fn sanitized_tool_name(tool: &ToolPart) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
     match &*tool.tool {
         "" => Cow::Borrowed("unknown"),
@@ -285,12 +291,12 @@ fn written_name(tool: &ToolPart) -> Cow<'_, str> {
 }
 
 /// The name under which the model knows the call.
-fn name_of(tool: &ToolPart) -> Cow<'_, str> {
+fn call_name(tool: &ToolPart) -> Cow<'_, str> {
     tool.provider_id.as_deref().map_or_else(|| tool.call.to_string().into(), Cow::Borrowed)
 }
 
-/// Tells the model that nobody can say whether the effect happened.
-fn unknown(tool: &ToolPart) -> String {
+/// Tells the model that it is unknown whether the effect happened.
+fn format_unknown_outcome(tool: &ToolPart) -> String {
     let cut_off = tool.cut_off.as_ref();
     let mut told = json!({
         "status": "outcome_unknown",
@@ -305,7 +311,7 @@ fn unknown(tool: &ToolPart) -> String {
 }
 
 /// Vendors refuse a history with broken arguments; the call's result says what was wrong with them.
-fn sound(arguments: &str) -> &str {
+fn valid_arguments(arguments: &str) -> &str {
     let is_object = serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object());
     if is_object { arguments } else { "{}" }
 }

@@ -5,7 +5,7 @@
 
 use crate::body::TextChunk;
 use crate::calls::CallReport;
-use crate::envelope::decoded_arguments;
+use crate::envelope::decode_arguments;
 use helve_json::Repair;
 use helve_json::loose::{self, LooseScanner};
 use helve_json::repair::Closing;
@@ -127,8 +127,8 @@ impl ArgumentReader {
         match self.into {
             ArgumentTarget::Encoded => {
                 self.encoded.finish(|decoded| report.push_arguments(decoded));
-                if decoded_arguments(report) {
-                    report.repaired(vec![Repair::Encoding]);
+                if decode_arguments(report) {
+                    report.add_repairs(vec![Repair::Encoding]);
                 }
                 if report.arguments_so_far().is_empty() {
                     report.push_arguments("{}");
@@ -181,7 +181,7 @@ impl ArgumentReader {
         let raw = &report.held[self.at..report.held.len() - tag];
         match report.repair(raw, closing) {
             Some(repaired) => {
-                report.arguments_are(repaired.text, repaired.changes);
+                report.replace_arguments(repaired.text, repaired.changes);
                 ArgumentFlow::Done
             }
             None => ArgumentFlow::Broken,

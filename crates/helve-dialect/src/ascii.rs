@@ -32,7 +32,7 @@ pub(crate) fn is_blank(text: &str) -> bool {
 }
 
 /// Where the first such character stands; of those in ASCII, which one is wanted shows in the byte.
-pub(crate) fn find(text: &str, is: impl Fn(char) -> bool) -> Option<usize> {
+pub(crate) fn find_char(text: &str, is: impl Fn(char) -> bool) -> Option<usize> {
     let at = text.bytes().position(|byte| !byte.is_ascii() || is(byte as char))?;
     match text.as_bytes()[at].is_ascii() {
         true => Some(at),
@@ -87,7 +87,7 @@ mod tests {
             assert_eq!(is_blank(text), text.trim().is_empty(), "{text:?}");
             assert_eq!(split_once(text, b'='), text.split_once('='), "{text:?}");
             let is = |c: char| c.is_whitespace() || matches!(c, '=' | 'Ġ');
-            assert_eq!(find(text, is), text.find(is), "{text:?}");
+            assert_eq!(find_char(text, is), text.find(is), "{text:?}");
         }
     }
 }

@@ -99,7 +99,7 @@ pub(crate) enum Evidence {
 
 impl Evidence {
     /// Whether a name may be called: without markup, only a declared one.
-    pub(crate) fn admits(self, name: &str, tools: &Tools) -> bool {
+    pub(crate) fn accepts_name(self, name: &str, tools: &Tools) -> bool {
         self == Self::Marked || tools.is_unknown() || tools.resolve(name).is_some()
     }
 }
@@ -116,7 +116,7 @@ pub(crate) enum CallBody {
 
 impl CallBody {
     /// Begins a section behind this mark, with the buffers of the last one if it was of the same family.
-    pub(crate) fn begin(slot: &mut Option<Self>, grammar: Grammar, standing: Evidence, mark: &str) {
+    pub(crate) fn begin_section(slot: &mut Option<Self>, grammar: Grammar, standing: Evidence, mark: &str) {
         match (grammar, slot) {
             (Grammar::Json(grammar), Some(Self::Json(body))) => body.restart(grammar, standing),
             (Grammar::Json(grammar), slot) => *slot = Some(Self::Json(JsonBody::new(grammar, standing))),

@@ -38,7 +38,7 @@ pub(crate) struct Calls {
     pub(crate) reported_to: usize,
     /// Where calls of the present section end in the held text, if they wait.
     pub(crate) ends: Vec<usize>,
-    /// What is read now is more likely a quotation than a call: nobody is shown it until it counts.
+    /// What is read now is more likely a quotation than a call: it is not shown until it counts.
     pub(crate) hidden: bool,
 }
 
@@ -126,12 +126,12 @@ impl Calls {
     }
 
     /// How much waits.
-    pub(crate) fn waiting(&self) -> usize {
+    pub(crate) fn waiting_count(&self) -> usize {
         self.waiting.as_ref().map_or(0, Vec::len)
     }
 
     /// What waits from there on does so no longer.
-    pub(crate) fn take_waiting(&mut self, from: usize) -> Vec<WaitingPart> {
+    pub(crate) fn take_waiting_from(&mut self, from: usize) -> Vec<WaitingPart> {
         let Some(waiting) = self.waiting.as_mut().filter(|waiting| from < waiting.len()) else {
             return vec![];
         };
@@ -142,11 +142,11 @@ impl Calls {
     }
 
     /// Whether one that waits is no call, and its text begins there or behind.
-    pub(crate) fn drops_from(&self, at: usize) -> bool {
+    pub(crate) fn has_dropped_call_from(&self, at: usize) -> bool {
         self.dropped_at.is_some_and(|dropped| dropped >= at)
     }
 
-    /// The doubt is settled; whoever settled it says what becomes of what waited.
+    /// The trial is settled; the caller says what becomes of what waited.
     pub(crate) fn take_all_waiting(&mut self) -> Vec<WaitingPart> {
         self.calls_waiting = 0;
         self.dropped_at = None;
@@ -161,20 +161,20 @@ impl Calls {
     #[inline]
     pub(crate) fn emit_finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
         self.found.get_or_insert(self.dialect);
-        self.note_dialect();
+        self.record_dialect();
         out(Piece::CallFinished { index, call });
     }
 
     /// Shows a call that was not shown while it was written.
     #[inline]
-    pub(crate) fn emit_shown(index: u32, call: &ParsedCall, out: &mut Out<'_>) {
+    pub(crate) fn emit_hidden_call(index: u32, call: &ParsedCall, out: &mut Out<'_>) {
         out(Piece::CallStarted { index, name: &call.name });
         out(Piece::CallArguments { index, text: &call.arguments });
     }
 
     /// More of the argument text, shown as it comes.
     #[inline]
-    pub(crate) fn push_shown(&mut self, text: &str, out: &mut Out<'_>) {
+    pub(crate) fn push_arguments(&mut self, text: &str, out: &mut Out<'_>) {
         let from = self.draft.arguments_mut.len();
         self.draft.arguments().push_str(text);
         if let Some(index) = self.draft.index
@@ -194,7 +194,7 @@ impl Calls {
     }
 
     /// Shows what there is of the argument text and was not shown. Once for all that was read of a piece of text: every
-    /// showing becomes an event that somebody sends and somebody draws.
+    /// showing becomes an event that is sent and drawn.
     #[inline]
     pub(crate) fn show_arguments(&mut self, out: &mut Out<'_>) {
         let Some(index) = self.draft.index else { return };
@@ -209,12 +209,12 @@ impl Calls {
     }
 
     /// The call has named its tool.
-    pub(crate) fn name(&mut self, name: &str, out: &mut Out<'_>) {
+    pub(crate) fn set_name(&mut self, name: &str, out: &mut Out<'_>) {
         self.draft.name = name.to_owned();
         if self.draft.index.is_some() || self.muted {
             return;
         }
-        let index = self.number();
+        let index = self.next_index();
         self.draft.index = Some(index);
         self.draft.started = !self.hidden;
         if self.draft.started {
@@ -250,7 +250,7 @@ impl Calls {
         }
     }
 
-    /// A call is none. One that nobody has heard of gets its number now.
+    /// A call is none. One that was not shown gets its number now.
     pub(crate) fn emit_dropped(
         &mut self,
         index: Option<u32>,
@@ -261,15 +261,15 @@ impl Calls {
     ) {
         if why != Dropped::Quoted {
             self.lost = true;
-            self.note_dialect();
+            self.record_dialect();
         }
         let text = if why == Dropped::Quoted { "" } else { text };
-        let index = index.unwrap_or_else(|| self.number());
+        let index = index.unwrap_or_else(|| self.next_index());
         out(Piece::CallDropped { index, name, why, text });
     }
 
     #[inline]
-    fn note_dialect(&mut self) {
+    fn record_dialect(&mut self) {
         let first = *self.first_spoken.get_or_insert(self.dialect);
         // Names of dialects are said once each, so that most are the same without a look at their letters.
         if !std::ptr::eq(first, self.dialect) && !self.also_spoken.contains(&self.dialect) {
@@ -293,7 +293,7 @@ impl Calls {
         waiting.sum::<usize>() + self.draft.name.len() + self.draft.arguments_mut.len()
     }
 
-    fn number(&mut self) -> u32 {
+    fn next_index(&mut self) -> u32 {
         self.count += 1;
         self.count - 1
     }
@@ -309,8 +309,8 @@ pub(crate) struct CallReport<'a, 'o> {
 }
 
 impl CallReport<'_, '_> {
-    pub(crate) fn name(&mut self, name: &str) {
-        self.calls.name(name, self.out);
+    pub(crate) fn set_name(&mut self, name: &str) {
+        self.calls.set_name(name, self.out);
     }
 
     pub(crate) fn call_name(&self) -> Option<&str> {
@@ -320,13 +320,17 @@ impl CallReport<'_, '_> {
     /// Broken JSON with exactly one reading, given what the tool's schema says.
     pub(crate) fn repair(&self, text: &str, closing: Closing) -> Option<Repaired> {
         let is_text = |parameter: &str| match self.call_name() {
-            Some(tool) => self.tools.is_text(tool, parameter) == Some(true),
-            None => self.tools.is_text_to_all(parameter),
+            Some(tool) => self.tools.is_text_parameter(tool, parameter) == Some(true),
+            None => self.tools.is_text_parameter_of_all(parameter),
         };
-        repair::read(text, closing, Expected { is_text: &is_text, holds_parameters: holds_arguments })
+        repair::read_with_repairs(
+            text,
+            closing,
+            Expected { is_text: &is_text, holds_parameters: holds_arguments },
+        )
     }
 
-    pub(crate) fn id(&mut self, id: String) {
+    pub(crate) fn set_id(&mut self, id: String) {
         self.calls.draft.id = Some(id);
     }
 
@@ -346,13 +350,13 @@ impl CallReport<'_, '_> {
     }
 
     /// Replaces the argument text; pages that showed the old one learn the new one when the call is finished.
-    pub(crate) fn arguments_are(&mut self, text: String, repairs: Vec<Repair>) {
+    pub(crate) fn replace_arguments(&mut self, text: String, repairs: Vec<Repair>) {
         self.calls.draft.mark_shown_wrong();
         self.calls.draft.arguments_mut = text;
-        self.repaired(repairs);
+        self.add_repairs(repairs);
     }
 
-    pub(crate) fn repaired(&mut self, repairs: Vec<Repair>) {
+    pub(crate) fn add_repairs(&mut self, repairs: Vec<Repair>) {
         for repair in repairs {
             if !self.calls.draft.repairs.contains(&repair) {
                 self.calls.draft.repairs.push(repair);
@@ -404,7 +408,7 @@ impl CallReport<'_, '_> {
     }
 
     /// Words that stand inside the call which is finished now, at this place of the held text. They are text behind it.
-    pub(crate) fn note_words(&mut self, range: Range<usize>) {
+    pub(crate) fn record_words(&mut self, range: Range<usize>) {
         match &mut self.calls.waiting {
             Some(waiting) => waiting.push(WaitingPart::Words(range)),
             // Where reasoning is open, a trial is on: this is the answer.
@@ -413,14 +417,14 @@ impl CallReport<'_, '_> {
     }
 
     /// What stands at the end of the held text from here on is text behind the calls.
-    pub(crate) fn text_from(&mut self, at: usize) {
+    pub(crate) fn release_text_from(&mut self, at: usize) {
         match self.calls.is_waiting() {
             true => self.calls.hold_text_back(at..self.held.len()),
             false => (self.out)(Piece::Text(&self.held[at..])),
         }
     }
 
-    /// The call means that nobody is called.
+    /// The call means that no tool is called.
     pub(crate) fn drop_silently(&mut self) {
         self.calls.drop_silently(self.out);
     }

@@ -50,7 +50,7 @@ pub struct Dialect {
 
 impl Dialect {
     /// Whether it is looked for without being given. What begins with ordinary words is not.
-    pub fn is_found(&self) -> bool {
+    pub fn is_found_by_marks(&self) -> bool {
         self.found
     }
 
@@ -203,6 +203,6 @@ pub(crate) struct Reasoning {
 }
 
 /// What tools' names are made of.
-pub(crate) fn is_name(c: char) -> bool {
+pub(crate) fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/')
 }

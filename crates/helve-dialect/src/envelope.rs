@@ -196,7 +196,7 @@ impl Envelope {
                         self.push_text(&text[begin..end], report);
                     }
                     self.into = EnvelopeTarget::Nowhere;
-                    match self.stop(was, report) {
+                    match self.finish_value(was, report) {
                         ValueEnd::On => {}
                         ValueEnd::Call => return EnvelopeFlow::Call(pos),
                         ValueEnd::Done => return EnvelopeFlow::Done(pos),
@@ -223,11 +223,11 @@ impl Envelope {
             self.into = EnvelopeTarget::Key;
             return true;
         }
-        if self.is_keyed() {
-            self.into = self.keyed(kind, report);
+        if self.has_tool_names_as_keys() {
+            self.into = self.read_member_named_after_tool(kind, report);
             return true;
         }
-        self.into = match self.role(report) {
+        self.into = match self.field_role(report) {
             Field::Name | Field::Tool if kind == ValueKind::String => {
                 EnvelopeTarget::Name { strong: self.field == Field::Tool }
             }
@@ -246,7 +246,7 @@ impl Envelope {
             }
             Field::Id if kind == ValueKind::String => EnvelopeTarget::Id,
             Field::Arguments => self.begin_arguments(kind),
-            Field::Other => self.member(report),
+            Field::Other => self.read_extra_member(report),
             _ => EnvelopeTarget::Nowhere,
         };
         if matches!(self.into, EnvelopeTarget::Name { .. } | EnvelopeTarget::Id) {
@@ -285,22 +285,22 @@ impl Envelope {
         }
     }
 
-    fn stop(&mut self, was: EnvelopeTarget, report: &mut CallReport<'_, '_>) -> ValueEnd {
+    fn finish_value(&mut self, was: EnvelopeTarget, report: &mut CallReport<'_, '_>) -> ValueEnd {
         let passed = match was {
             EnvelopeTarget::Nowhere => return self.close_container(report),
-            EnvelopeTarget::Key => self.key_read(report),
-            EnvelopeTarget::Name { strong } => self.name_read(strong, report),
+            EnvelopeTarget::Key => self.finish_key(report),
+            EnvelopeTarget::Name { strong } => self.finish_name(strong, report),
             EnvelopeTarget::Id => {
-                if let Some(id) = inspect::unquoted(&self.capture) {
-                    report.id(id.into_owned());
+                if let Some(id) = inspect::decode_string(&self.capture) {
+                    report.set_id(id.into_owned());
                 }
                 true
             }
             EnvelopeTarget::Encoded => {
                 self.encoded.finish(|decoded| report.push_arguments(decoded));
                 // Inside `function` they are written so by rule.
-                if decoded_arguments(report) && !self.inner {
-                    report.repaired(vec![Repair::Encoding]);
+                if decode_arguments(report) && !self.inner {
+                    report.add_repairs(vec![Repair::Encoding]);
                 }
                 true
             }
@@ -312,7 +312,7 @@ impl Envelope {
             }
             EnvelopeTarget::Arguments | EnvelopeTarget::Member => true,
         };
-        if passed && self.is_keyed() && self.call.form == ArgumentForm::Nested {
+        if passed && self.has_tool_names_as_keys() && self.call.form == ArgumentForm::Nested {
             // The member is a call, and whole.
             self.wrapper = true;
             return if self.finish_object(report) { ValueEnd::Call } else { ValueEnd::Refused };
@@ -393,22 +393,22 @@ enum ValueEnd {
 
 /// Arguments that came as a string with JSON inside; says whether they are an object. What is none even when repaired stays
 /// the string it was.
-pub(crate) fn decoded_arguments(report: &mut CallReport<'_, '_>) -> bool {
+pub(crate) fn decode_arguments(report: &mut CallReport<'_, '_>) -> bool {
     let text = report.arguments_so_far();
     if inspect::is_object(text) {
         return true;
     }
     if text.trim().is_empty() {
         let blanks = (!text.is_empty()).then_some(Repair::Blanks);
-        report.arguments_are(String::new(), blanks.into_iter().collect());
+        report.replace_arguments(String::new(), blanks.into_iter().collect());
     } else if let Some(repaired) =
         report.repair(text, Closing::AsWritten).filter(|r| inspect::is_object(&r.text))
     {
-        report.arguments_are(repaired.text, repaired.changes);
+        report.replace_arguments(repaired.text, repaired.changes);
         return true;
     } else {
         let text = helve_json::coerce::quote_text(text);
-        report.arguments_are(text, vec![Repair::Quotes]);
+        report.replace_arguments(text, vec![Repair::Quotes]);
     }
     false
 }

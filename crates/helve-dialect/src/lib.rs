@@ -33,7 +33,7 @@
 //! 2. In prose (`parser/prose`) only the first bytes of marks are looked for, and text goes out as it came. Code and
 //!    quoted lines are kept track of (`parser/code`), since what stands in them is quoted.
 //! 3. Behind a mark that may begin a call comes the look-ahead (`parser/opening`): several dialects share marks, and what
-//!    follows one decides between them ([`Dialect`]'s `Lookahead`), or shows that somebody only talks about it.
+//!    follows one decides between them ([`Dialect`]'s `Lookahead`), or shows that the text is only about it.
 //! 4. Then a *section* begins. Its inside is read by the automaton of the dialect's family (`body`, one for each family),
 //!    which tells a `CallReport` what it finds; `calls` numbers that and makes pieces of it. All that was read since the mark
 //!    is *held*, so that it can still come out as text, be repaired, or be told of a call that was dropped.
@@ -75,8 +75,8 @@ pub use native_arguments::repair_arguments;
 pub use parser::{Parser, Waiting};
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
-    AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, SEARCH_RESULTS_MARK,
-    TurnRole, language_of, search_reference,
+    AnswerForm, CallView, ExampleOrder, ExampleTurn, Language, Profile, ProfileError, ResultView,
+    SEARCH_RESULTS_MARK, TurnRole, language_of, search_reference,
 };
 pub use quotable::Quotable;
 pub use read::{DroppedCall, ReadResult, read};

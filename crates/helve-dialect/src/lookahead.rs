@@ -3,7 +3,7 @@
 //! `judge` judges character by character, and is what holds. The other looks are quicker: what one of them is sure of is what
 //! `judge` comes to say, and where it is unsure, `judge` is asked.
 
-use crate::dialect::is_name;
+use crate::dialect::is_name_char;
 use crate::envelope;
 use helve_json::byte_search::begins;
 use helve_json::is_blank;
@@ -108,15 +108,17 @@ impl Lookahead {
     /// or still unsure. `gap` says that a blank stands between the two.
     pub(crate) fn judge_more(self, read: &str, gap: impl Fn() -> bool, text: &str) -> (usize, Fit) {
         match self {
-            Self::Words(words) => word_goes_on(read, text, words),
-            Self::Name(ends) => match name_goes_on(read, gap, text) {
+            Self::Words(words) => word_continuation(read, text, words),
+            Self::Name(ends) => match name_continuation(read, gap, text) {
                 0 => match read.find(NO_NAME).unwrap_or(read.len()) {
-                    end if !is_named(&read[..end]) => (0, Fit::Unsure),
-                    end => word_goes_on(&read[end..], text, ends),
+                    end if !is_name_like(&read[..end]) => (0, Fit::Unsure),
+                    end => word_continuation(&read[end..], text, ends),
                 },
                 run => (run, Fit::Unsure),
             },
-            Self::Function => (name_goes_on(read.strip_prefix('[').unwrap_or(read), gap, text), Fit::Unsure),
+            Self::Function => {
+                (name_continuation(read.strip_prefix('[').unwrap_or(read), gap, text), Fit::Unsure)
+            }
             _ => (0, Fit::Unsure),
         }
     }
@@ -144,7 +146,7 @@ impl Lookahead {
 }
 
 /// How much of the text goes on with a name that was begun.
-fn name_goes_on(read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
+fn name_continuation(read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
     let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let over = gap() || read.contains(NO_NAME);
     let room = if over { 0 } else { (NAME_MAX - 1).saturating_sub(read.len()) };
@@ -152,7 +154,7 @@ fn name_goes_on(read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
 }
 
 /// How much of the text goes on with a word that was begun, and whether that is all of it.
-fn word_goes_on(begun: &str, text: &str, words: &[&str]) -> (usize, Fit) {
+fn word_continuation(begun: &str, text: &str, words: &[&str]) -> (usize, Fit) {
     for word in words.iter().filter(|word| begins(word.as_bytes(), begun)) {
         let ahead = &word[begun.len()..];
         let fit = match () {
@@ -172,7 +174,7 @@ fn word_goes_on(begun: &str, text: &str, words: &[&str]) -> (usize, Fit) {
 }
 
 /// Whether what may be a name is one: it holds more than signs.
-fn is_named(name: &str) -> bool {
+fn is_name_like(name: &str) -> bool {
     name.contains(char::is_alphanumeric)
 }
 
@@ -188,11 +190,11 @@ pub(crate) fn leading_name(text: &str) -> &str {
 /// A name and then one of these texts. Only what is new is looked at: the name's characters were good so far.
 fn match_name_before(text: &str, gap: bool, ends: &[&str]) -> Fit {
     if let Some(at) = text.find(NO_NAME) {
-        return if is_named(&text[..at]) { match_any(&text[at..], ends) } else { Fit::No };
+        return if is_name_like(&text[..at]) { match_any(&text[at..], ends) } else { Fit::No };
     }
     match text.chars().next_back() {
         Some(last)
-            if (is_name(last) || matches!(last, '"' | '\''))
+            if (is_name_char(last) || matches!(last, '"' | '\''))
                 && !(gap && text.len() > last.len_utf8())
                 && text.len() < NAME_MAX =>
         {

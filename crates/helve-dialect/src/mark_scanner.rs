@@ -24,7 +24,7 @@ pub(crate) struct MarkScanner {
 
 impl MarkScanner {
     /// Whether the last characters may belong to a sign.
-    pub(crate) fn in_sign(&self) -> bool {
+    pub(crate) fn is_in_sign(&self) -> bool {
         self.at > 0
     }
 
@@ -33,7 +33,7 @@ impl MarkScanner {
         signs.get(self.of).map_or("", |(sign, _)| sign)
     }
 
-    /// What this sign says, which somebody else has found.
+    /// What this sign says, which was found elsewhere.
     pub(crate) fn match_sign<S: Copy>(&mut self, signs: &[(&'static str, S)], sign: &str) -> Option<S> {
         self.of = signs.iter().position(|(text, _)| *text == sign)?;
         Some(signs[self.of].1)
@@ -74,7 +74,7 @@ impl MarkScanner {
         let begins_so = |(_, (sign, _)): &(usize, &(&str, S))| sign.as_bytes().first() == Some(first);
         let mut begun = signs.iter().enumerate().filter(begins_so).peekable();
         if begun.peek().is_none() {
-            return Some((first_len(text), FoundSign::Char));
+            return Some((first_char_len(text), FoundSign::Char));
         }
         let (of, (sign, found)) = begun.find(|(_, (sign, _))| begins(bytes, sign))?;
         self.of = of;
@@ -107,7 +107,7 @@ impl MarkScanner {
             let seen = signs.get(self.of).map_or("", |(sign, _)| sign);
             let common = match self.at {
                 0 => 0,
-                at => common_len(&seen.as_bytes()[at..], &bytes[pos..]),
+                at => common_prefix_len(&seen.as_bytes()[at..], &bytes[pos..]),
             };
             self.at += common;
             pos += common;
@@ -152,9 +152,9 @@ impl MarkScanner {
         let whole = seen.floor_char_boundary(self.at);
         let pos = pos - (self.at - whole);
         let marks = signs.iter().map(|(sign, _)| *sign);
-        (self.of, self.at) = begun_within(&seen[..whole], marks).unwrap_or_default();
+        (self.of, self.at) = find_mark_begun_within(&seen[..whole], marks).unwrap_or_default();
         match whole - self.at {
-            0 => (first_len(text), FoundSign::Char),
+            0 => (first_char_len(text), FoundSign::Char),
             text => (pos, FoundSign::Beginning(&seen[..text])),
         }
     }
@@ -162,17 +162,20 @@ impl MarkScanner {
 
 /// The mark that may have begun inside the beginning of another, and how much of it was seen: `]` in `]<]`, which is no
 /// longer the beginning of `]<]minimax`.
-fn begun_within<'m>(seen: &str, marks: impl Iterator<Item = &'m str> + Clone) -> Option<(usize, usize)> {
+fn find_mark_begun_within<'m>(
+    seen: &str,
+    marks: impl Iterator<Item = &'m str> + Clone,
+) -> Option<(usize, usize)> {
     let mut tails = seen.char_indices().skip(1).map(|(at, _)| &seen[at..]);
     tails.find_map(|tail| marks.clone().position(|mark| mark.starts_with(tail)).map(|of| (of, tail.len())))
 }
 
-fn first_len(text: &str) -> usize {
+fn first_char_len(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
 /// How many bytes both begin with.
-fn common_len(one: &[u8], other: &[u8]) -> usize {
+fn common_prefix_len(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
 
@@ -208,7 +211,7 @@ mod tests {
                 (vec![(1, "<a>"), (2, "<ab>"), (3, "｜c")], "x<b｠<｜<"),
                 "{chunk}"
             );
-            assert!(mark_scanner.in_sign());
+            assert!(mark_scanner.is_in_sign());
         }
     }
 

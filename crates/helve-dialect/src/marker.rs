@@ -59,7 +59,7 @@ impl Markers {
             let mut node = ROOT;
             let mut path = vec![];
             for (depth, byte) in self.texts[of].bytes().enumerate() {
-                let slot = self.slot(node, byte);
+                let slot = self.table_index(node, byte);
                 if self.next[slot] == ROOT {
                     self.next[slot] = self.nodes.len() as MarkerNode;
                     self.next.resize(self.next.len() + self.classes, ROOT);
@@ -92,13 +92,13 @@ impl Markers {
         }
     }
 
-    fn slot(&self, node: MarkerNode, byte: u8) -> usize {
+    fn table_index(&self, node: MarkerNode, byte: u8) -> usize {
         node as usize * self.classes + self.class[byte as usize] as usize
     }
 
     #[inline]
-    pub(crate) fn step(&self, node: MarkerNode, byte: u8) -> MarkerNode {
-        self.next[self.slot(node, byte)]
+    pub(crate) fn next_node(&self, node: MarkerNode, byte: u8) -> MarkerNode {
+        self.next[self.table_index(node, byte)]
     }
 
     /// How many bytes before this point may belong to a marker.
@@ -122,7 +122,7 @@ impl Markers {
 
     /// The marker that ends here.
     #[inline]
-    pub(crate) fn hit(&self, node: MarkerNode) -> Option<usize> {
+    pub(crate) fn marker_ending_at(&self, node: MarkerNode) -> Option<usize> {
         match self.nodes[node as usize].hit {
             NO_HIT => None,
             hit => Some(hit as usize),
@@ -130,18 +130,18 @@ impl Markers {
     }
 
     /// Whether such a marker stands in the text. None stands in another, so that one look finds them all.
-    pub(crate) fn any_in(&self, text: &str, matters: impl Fn(usize) -> bool) -> bool {
+    pub(crate) fn contains_any(&self, text: &str, matters: impl Fn(usize) -> bool) -> bool {
         count_bytes(text.len());
         let mut node = ROOT;
         text.bytes().any(|byte| {
-            node = self.step(node, byte);
-            self.hit(node).is_some_and(&matters)
+            node = self.next_node(node, byte);
+            self.marker_ending_at(node).is_some_and(&matters)
         })
     }
 
     /// The marker that has begun here, if the text spells the rest of it.
     #[inline]
-    pub(crate) fn spelt(&self, node: MarkerNode, text: &[u8]) -> Option<usize> {
+    pub(crate) fn marker_completed_by(&self, node: MarkerNode, text: &[u8]) -> Option<usize> {
         let MarkerState { depth, of, .. } = self.nodes[node as usize];
         let ahead = self.texts.get(of as usize)?.as_bytes().get(depth as usize..)?;
         (depth > 0 && begins(text, ahead)).then_some(of as usize)
@@ -149,7 +149,7 @@ impl Markers {
 
     /// Where the text leads if it is nothing but more of the marker that has begun here, and not yet all of it.
     #[inline]
-    pub(crate) fn goes_on(&self, node: MarkerNode, text: &[u8]) -> Option<MarkerNode> {
+    pub(crate) fn continue_marker(&self, node: MarkerNode, text: &[u8]) -> Option<MarkerNode> {
         let MarkerState { depth, of, .. } = self.nodes[node as usize];
         let ahead = &self.texts.get(of as usize)?.as_bytes()[depth as usize..];
         let more = !text.is_empty() && text.len() < ahead.len() && begins(ahead, text);
@@ -174,8 +174,8 @@ mod tests {
         let mut node = ROOT;
         let mut found = vec![];
         for (i, byte) in text.bytes().enumerate() {
-            node = markers.step(node, byte);
-            if let Some(hit) = markers.hit(node) {
+            node = markers.next_node(node, byte);
+            if let Some(hit) = markers.marker_ending_at(node) {
                 found.push((i + 1, markers.text(hit)));
                 node = ROOT;
             }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_held_back_is_the_longest_beginning_of_a_marker() {
         let markers = Markers::new(vec!["<tool_call>", "<think>"]);
-        let node = "a <tool_<th".bytes().fold(ROOT, |node, byte| markers.step(node, byte));
+        let node = "a <tool_<th".bytes().fold(ROOT, |node, byte| markers.next_node(node, byte));
         assert_eq!(markers.prefix(node), "<th");
         assert_eq!(markers.depth(node), 3);
     }

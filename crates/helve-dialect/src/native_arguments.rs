@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use helve_json::inspect::is_object;
-use helve_json::repair::{Closing, Expected, read};
+use helve_json::repair::{Closing, Expected, read_with_repairs};
 use helve_json::{Repair, Repaired};
 
 use crate::Tools;
@@ -18,9 +18,11 @@ use crate::envelope::holds_arguments;
 /// assert_eq!(helve_dialect::repair_arguments(r#"{"city": "Ro"#, "f", &helve_dialect::Tools::unknown()), None);
 /// ```
 pub fn repair_arguments(text: &str, tool: &str, tools: &Tools) -> Option<Repaired> {
-    let is_text = |parameter: &str| tools.is_text(tool, parameter) == Some(true);
+    let is_text = |parameter: &str| tools.is_text_parameter(tool, parameter) == Some(true);
     let expected = Expected { is_text: &is_text, holds_parameters: holds_arguments };
-    let object = |text: &str| read(text, Closing::AsWritten, expected).filter(|read| is_object(&read.text));
+    let object = |text: &str| {
+        read_with_repairs(text, Closing::AsWritten, expected).filter(|read| is_object(&read.text))
+    };
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Null) => Some(Repaired { text: "{}".to_owned(), changes: vec![] }),
         Ok(Value::String(inner)) if is_object(&inner) => {

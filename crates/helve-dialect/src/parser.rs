@@ -1,7 +1,7 @@
 //! The push automaton: a model's message in, in pieces of any size; text, reasoning and calls out.
 //!
 //! Bytes pass through one of six places: prose, a run of backticks, the head of a fence, the look-ahead behind a
-//! mark, the inside of a call, and what nobody hears. Most bytes are looked at once, and none more often than a few times;
+//! mark, the inside of a call, and what follows the end of the output. Most bytes are looked at once, and none more often than a few times;
 //! nothing depends on how the text was cut. Prose goes out as spans of what came in, and only what may still turn out to be
 //! markup is held back.
 //!
@@ -168,7 +168,7 @@ impl Parser {
     fn read_piece(&mut self, text: &str, out: &mut Out<'_>) {
         // The inside of a call comes in so many pieces that the way past the other places shows.
         let taken = match self.place {
-            ParserPlace::Section if !text.is_empty() => self.section(text, 0, out),
+            ParserPlace::Section if !text.is_empty() => self.continue_section(text, 0, out),
             _ => 0,
         };
         work::count_bytes(taken);
@@ -191,16 +191,18 @@ impl Parser {
         }
         let bytes = text.as_bytes();
         let flows = match &self.place {
-            ParserPlace::Prose if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
+            ParserPlace::Prose
+                if self.speech.is_fast_path() && self.node == ROOT && !self.line.is_fresh() =>
+            {
                 let flows = !bytes.iter().any(|b| self.live.line_stops.has(*b));
                 if flows {
-                    self.line.see(bytes);
-                    self.speech.give(text, out);
+                    self.line.observe(bytes);
+                    self.speech.emit_piece(text, out);
                 }
                 flows
             }
             ParserPlace::Prose if self.node != ROOT => {
-                let node = self.live.markers.goes_on(self.node, bytes);
+                let node = self.live.markers.continue_marker(self.node, bytes);
                 if let Some(node) = node {
                     self.node = node;
                     self.carried += bytes.len();
@@ -236,7 +238,7 @@ impl Parser {
     #[inline(never)]
     fn finish_message(&mut self, end: End, out: &mut Out<'_>) -> Finding {
         self.finish_place(end, out);
-        self.speech.end(self.calls.found.is_some(), out);
+        self.speech.finish(self.calls.found.is_some(), out);
         Finding {
             dialect: self.given.or(self.calls.found),
             complete: end == End::Normal && !self.calls.lost,
@@ -249,11 +251,11 @@ impl Parser {
         while pos < text.len() {
             let from = pos;
             pos = match self.place {
-                ParserPlace::Prose => self.prose(text, pos, out),
-                ParserPlace::Ticks(_) => self.ticks(text, pos, out),
-                ParserPlace::Fence(_) => self.fence_head(text, pos, out),
-                ParserPlace::Opening(_) => self.opening(text, pos, out),
-                ParserPlace::Section => self.section(text, pos, out),
+                ParserPlace::Prose => self.read_prose(text, pos, out),
+                ParserPlace::Ticks(_) => self.read_ticks(text, pos, out),
+                ParserPlace::Fence(_) => self.read_fence_head(text, pos, out),
+                ParserPlace::Opening(_) => self.read_opening(text, pos, out),
+                ParserPlace::Section => self.continue_section(text, pos, out),
                 ParserPlace::OutputOver => text.len(),
             };
             work::count_bytes(pos - from);
@@ -286,7 +288,7 @@ impl Parser {
                 self.speech.close_reasoning();
                 self.reset_line();
             }
-            MarkerRole::CloseReasoning => self.speech.stray_close(),
+            MarkerRole::CloseReasoning => self.speech.handle_stray_close(),
             MarkerRole::Over if self.scope.is_some() || self.speech.in_reasoning() => {
                 self.reject_trial(out);
                 self.leave_channel();
@@ -295,10 +297,12 @@ impl Parser {
                 self.settle_trial(End::Normal, out);
                 self.place = ParserPlace::OutputOver;
             }
-            MarkerRole::Result(begins) => self.result(*begins, text, out),
-            MarkerRole::Stray | MarkerRole::Silent if self.is_stray(marker) => self.drop_stray(text, out),
+            MarkerRole::Result(begins) => self.handle_result_tag(*begins, text, out),
+            MarkerRole::Stray | MarkerRole::Silent if self.is_stray_marker(marker) => {
+                self.drop_stray(text, out)
+            }
             MarkerRole::Silent if text == HTML_END_TOKEN && self.trial.is_none() => {
-                self.speech.end_token(text)
+                self.speech.hold_end_token(text)
             }
             // Of a message in which a call may be quoted.
             MarkerRole::Over if self.trial == Some(CallTrial::Marked) => self.held.push_str(text),
@@ -333,10 +337,10 @@ impl Parser {
             };
         }
         match role {
-            _ if self.is_of_unclosed(marker) => self.trusting || !self.in_channel(),
+            _ if self.belongs_to_unclosed_section(marker) => self.trusting || !self.in_channel(),
             MarkerRole::CloseReasoning if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
             MarkerRole::OpenReasoning(_) if self.live.is_words(marker) => plain && self.line.is_fresh(),
-            // Elsewhere than at the beginning, words that close what nobody opened are what the model says.
+            // Elsewhere than at the beginning, words that close what was not opened are text.
             MarkerRole::CloseReasoning if self.live.is_words(marker) => self.speech.at_start(),
             MarkerRole::Silent if self.live.is_words(marker) => {
                 self.code == Code::None && self.speech.at_start()
@@ -352,7 +356,7 @@ impl Parser {
                 Code::Inline(_) => matches!(self.trial, None | Some(CallTrial::Inline(_))),
                 Code::Fence { headed, .. } => headed || matches!(self.trial, Some(CallTrial::Fence { .. })),
             },
-            MarkerRole::Stray if !self.is_stray(marker) || self.line.is_quoted() => false,
+            MarkerRole::Stray if !self.is_stray_marker(marker) || self.line.is_quoted() => false,
             MarkerRole::Stray if matches!(self.code, Code::Inline(_)) => {
                 matches!(self.trial, Some(CallTrial::Inline(_)))
             }
@@ -378,7 +382,7 @@ impl Parser {
     /// Ends whatever is under way.
     fn finish_place(&mut self, end: End, out: &mut Out<'_>) {
         while !self.deferred.is_empty() {
-            self.section("", 0, out);
+            self.continue_section("", 0, out);
         }
         match std::mem::replace(&mut self.place, ParserPlace::Prose) {
             ParserPlace::Prose => {
@@ -387,19 +391,19 @@ impl Parser {
                 self.carried = 0;
                 self.emit_text(beginning, out);
             }
-            ParserPlace::Ticks(count) => self.ticks_over(count, out),
-            ParserPlace::Fence(head) => self.no_fence(head, out),
+            ParserPlace::Ticks(count) => self.finish_ticks(count, out),
+            ParserPlace::Fence(head) => self.reject_fence(head, out),
             ParserPlace::Opening(opening) => self.finish_opening(opening, end, out),
             ParserPlace::Section => self.finish_section(end, out),
             ParserPlace::OutputOver => {}
         }
-        self.release_head(out);
+        self.release_fence_head(out);
         self.settle_trial(end, out);
     }
 
     /// How much text is held until its meaning is known, and in calls that wait.
     #[cfg(test)]
-    pub(crate) fn kept(&self) -> usize {
+    pub(crate) fn held_bytes(&self) -> usize {
         self.held.len() + self.nonblank.len() + self.deferred.len() + self.calls.held_bytes()
     }
 

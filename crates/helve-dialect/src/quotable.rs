@@ -29,27 +29,27 @@ impl Quotable {
     }
 
     /// Whether the call stands in one of the texts. `count_search` counts what was searched so far for the calls of a message.
-    pub(crate) fn holds(&self, call: &str, count_search: &mut usize) -> bool {
-        let call = comparable(call);
-        !call.is_empty() && self.has(&call, count_search)
+    pub(crate) fn contains_call(&self, call: &str, count_search: &mut usize) -> bool {
+        let call = to_comparable(call);
+        !call.is_empty() && self.contains_bytes(&call, count_search)
     }
 
     /// The same for one of several calls, which the end of the one before may stand before: the two need not stand together.
-    pub(crate) fn holds_apart(&self, call: &str, count_search: &mut usize) -> bool {
-        let call = comparable(call);
+    pub(crate) fn contains_call_split(&self, call: &str, count_search: &mut usize) -> bool {
+        let call = to_comparable(call);
         // What stands there does so with all of its beginnings.
         let (mut known, mut over) = (0, call.len() + 1);
         while over - known > 1 {
             let middle = known + (over - known) / 2;
-            match self.has(&call[..middle], count_search) {
+            match self.contains_bytes(&call[..middle], count_search) {
                 true => known = middle,
                 false => over = middle,
             }
         }
-        known > 0 && self.has(&call[known..], count_search)
+        known > 0 && self.contains_bytes(&call[known..], count_search)
     }
 
-    fn has(&self, part: &[u8], count_search: &mut usize) -> bool {
+    fn contains_bytes(&self, part: &[u8], count_search: &mut usize) -> bool {
         if self.texts.is_empty() {
             return false;
         }
@@ -58,7 +58,7 @@ impl Quotable {
     }
 }
 
-fn comparable(text: &str) -> Vec<u8> {
+fn to_comparable(text: &str) -> Vec<u8> {
     let mut comparable = Vec::with_capacity(text.len());
     push_comparable(text, &mut comparable);
     comparable
@@ -151,7 +151,7 @@ mod tests {
         r#"<tool_call>{"name": "send", "arguments": {"to": "ann's", "text": "a\nb"}}</tool_call>"#;
 
     fn holds(texts: &[&str], call: &str) -> bool {
-        Quotable::new(texts.iter().copied()).holds(call, &mut 0)
+        Quotable::new(texts.iter().copied()).contains_call(call, &mut 0)
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
     fn a_call_behind_the_end_of_another_is_known() {
         let quotable = Quotable::new([CALL]);
         let (mark, rest) = CALL.split_at(11);
-        let apart = |call: &str| quotable.holds_apart(call, &mut 0);
+        let apart = |call: &str| quotable.contains_call_split(call, &mut 0);
         assert!(apart(&format!("</tool_call>{mark}{rest}")) && apart(CALL));
         assert!(!apart(&format!("</tool_call>{mark}{}", rest.replace("ann", "bob"))));
         assert!(!apart("") && !apart("§"));
@@ -194,7 +194,8 @@ mod tests {
     fn a_message_of_thousands_of_calls_is_not_searched_without_end() {
         let quotable = Quotable::new([&*"x".repeat(1 << 20)]);
         let mut count_search = 0;
-        let calls = (0..10_000).take_while(|n| !quotable.holds(&format!("f({n})"), &mut count_search));
+        let calls =
+            (0..10_000).take_while(|n| !quotable.contains_call(&format!("f({n})"), &mut count_search));
         assert_eq!(calls.count(), SEARCHED_MAX / ((1 << 20) + 1), "then every call is a quotation");
     }
 

@@ -106,8 +106,8 @@ impl Serialize for ReadResult {
 impl Serialize for ParsedCall {
     /// Name and arguments; the arguments as JSON on one line, every digit kept.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let arguments =
-            RawValue::from_string(inspect::compact(&self.arguments)).map_err(serde::ser::Error::custom)?;
+        let arguments = RawValue::from_string(inspect::remove_whitespace(&self.arguments))
+            .map_err(serde::ser::Error::custom)?;
         let mut call = serializer.serialize_struct("ParsedCall", 2)?;
         call.serialize_field("name", &self.name)?;
         call.serialize_field("arguments", &arguments)?;

@@ -44,7 +44,7 @@ impl Reading {
     /// Reads whatever dialect is written. Of those that begin with ordinary words, and so are never found, only the
     /// expected one is noticed.
     pub fn expecting(dialect: Option<&'static Dialect>, tools: Tools) -> Self {
-        Self::new(dialect.filter(|dialect| !dialect.is_found()), tools)
+        Self::new(dialect.filter(|dialect| !dialect.is_found_by_marks()), tools)
     }
 
     /// The tools that may be called.

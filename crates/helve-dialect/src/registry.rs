@@ -244,13 +244,13 @@ impl ActiveMarks {
                     Mark::Alone => alone.push(choice),
                     Mark::Start => start.push(choice),
                     Mark::Fence(words) => words.iter().for_each(|word| add_fence(&mut fences, word, choice)),
-                    Mark::Tag(text) => marks.adds_opener(text, choice),
+                    Mark::Tag(text) => marks.add_opener(text, choice),
                 }
             }
         }
         // A mark has one role, the first of these that it is given.
         for &dialect in dialects {
-            dialect.reasoning.iter().chain(given.reasoning).for_each(|one| marks.adds_reasoning(one));
+            dialect.reasoning.iter().chain(given.reasoning).for_each(|one| marks.add_reasoning(one));
             dialect.over.iter().for_each(|text| marks.add(text, MarkerRole::Over));
             dialect.ends_output.iter().for_each(|text| marks.add(text, MarkerRole::EndsOutput));
             dialect.silent.iter().chain(given.silent).for_each(|text| marks.add(text, MarkerRole::Silent));
@@ -266,7 +266,7 @@ impl ActiveMarks {
             marks.add(close, MarkerRole::Result(false));
         }
         let MarkTable { texts, roles } = marks;
-        let strays = texts.iter().map(|text| dialects_of(text, dialects)).collect();
+        let strays = texts.iter().map(|text| dialects_with_mark(text, dialects)).collect();
         let unmarked: &[u8] = if alone.is_empty() { b"" } else { b"{[" };
         let firsts = texts.iter().map(|text| text.as_bytes()[0]);
         let stops: Vec<u8> = firsts.chain(*b"`~").chain(unmarked.iter().copied()).collect();
@@ -293,22 +293,22 @@ impl MarkTable {
         }
     }
 
-    fn role(&mut self, text: &str) -> Option<&mut MarkerRole> {
+    fn role_of(&mut self, text: &str) -> Option<&mut MarkerRole> {
         let known = self.texts.iter().position(|known| *known == text)?;
         self.roles.get_mut(known)
     }
 
     /// One more way to read what follows the mark.
-    fn adds_opener(&mut self, text: &'static str, choice: OpenerChoice) {
+    fn add_opener(&mut self, text: &'static str, choice: OpenerChoice) {
         self.add(text, MarkerRole::Call(Vec::new()));
-        if let Some(MarkerRole::Call(choices)) = self.role(text) {
+        if let Some(MarkerRole::Call(choices)) = self.role_of(text) {
             choices.push(choice);
         }
     }
 
-    fn adds_reasoning(&mut self, marks: &'static Reasoning) {
+    fn add_reasoning(&mut self, marks: &'static Reasoning) {
         self.add(marks.open, MarkerRole::OpenReasoning(Vec::new()));
-        if let Some(MarkerRole::OpenReasoning(closers)) = self.role(marks.open)
+        if let Some(MarkerRole::OpenReasoning(closers)) = self.role_of(marks.open)
             && !closers.contains(&marks.close)
         {
             closers.push(marks.close);
@@ -325,7 +325,7 @@ fn add_fence(fences: &mut Vec<(&'static str, Vec<OpenerChoice>)>, word: &'static
 }
 
 /// The dialects behind whose calls the mark is a stray.
-fn dialects_of(text: &str, dialects: &[&'static Dialect]) -> Vec<&'static str> {
+fn dialects_with_mark(text: &str, dialects: &[&'static Dialect]) -> Vec<&'static str> {
     let opens = |opener: &Opener| matches!(opener.mark, Mark::Tag(mark) if mark == text);
     let has = |dialect: &&&Dialect| dialect.strays.contains(&text) || dialect.openers.iter().any(opens);
     dialects.iter().filter(has).map(|dialect| dialect.name).collect()

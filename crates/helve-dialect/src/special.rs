@@ -99,7 +99,7 @@ struct Table {
     firsts: [bool; 256],
 }
 
-fn table() -> &'static Table {
+fn mark_table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
         let turns = TURNS.iter().chain(END_TOKENS).copied().collect();
@@ -118,13 +118,13 @@ fn table() -> &'static Table {
 }
 
 /// Whether a mark of any kind, or a token in bars, begins the text.
-pub(crate) fn is_mark(text: &str) -> bool {
-    is_turn(text) || table().others.iter().any(|mark| begins_with(text, mark))
+pub(crate) fn begins_with_mark(text: &str) -> bool {
+    begins_with_turn_token(text) || mark_table().others.iter().any(|mark| begins_with(text, mark))
 }
 
 /// Whether the text begins with a token that tells who speaks or where a message ends.
-fn is_turn(text: &str) -> bool {
-    is_token(text) || table().turns.iter().any(|mark| begins_with(text, mark))
+fn begins_with_turn_token(text: &str) -> bool {
+    begins_with_token(text) || mark_table().turns.iter().any(|mark| begins_with(text, mark))
 }
 
 /// Names in brackets are tokens as they are; `list[args]` is code.
@@ -137,7 +137,7 @@ fn begins_with(text: &str, mark: &str) -> bool {
 }
 
 /// Whether the text begins with a token in bars: `<|im_start|>`, `<|turn>`, `<turn|>`, `<｜User｜>`, `[|user|]`.
-fn is_token(text: &str) -> bool {
+fn begins_with_token(text: &str) -> bool {
     let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/');
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
@@ -152,21 +152,21 @@ fn is_token(text: &str) -> bool {
 }
 
 /// Where marks begin.
-fn found(text: &str, is_mark: impl Fn(&str) -> bool) -> impl Iterator<Item = usize> {
-    let firsts = &table().firsts;
+fn find_marks(text: &str, is_mark: impl Fn(&str) -> bool) -> impl Iterator<Item = usize> {
+    let firsts = &mark_table().firsts;
     let begins = text.bytes().enumerate().filter(|(_, byte)| firsts[usize::from(*byte)]).map(|(at, _)| at);
     begins.filter(move |at| text.get(*at..).is_some_and(&is_mark))
 }
 
 /// The text with the first character of each mark written otherwise.
-pub(crate) fn without_marks<'t>(
+pub(crate) fn escape_marks<'t>(
     text: &'t str,
     is_mark: impl Fn(&str) -> bool,
     written: impl Fn(char) -> String,
 ) -> Cow<'t, str> {
     let mut out = String::new();
     let mut done = 0;
-    for at in found(text, is_mark) {
+    for at in find_marks(text, is_mark) {
         let Some(first) = text[at..].chars().next() else { continue };
         out.push_str(&text[done..at]);
         out.push_str(&written(first));
@@ -195,15 +195,15 @@ pub(crate) fn as_escape(c: char) -> String {
 /// The output of a tool as it may be sent in a message of its own: no special token stands in it. JSON stays JSON, with
 /// the same values.
 pub fn escape_output(text: &str) -> Cow<'_, str> {
-    let Some(_) = found(text, is_mark).next() else { return Cow::Borrowed(text) };
+    let Some(_) = find_marks(text, begins_with_mark).next() else { return Cow::Borrowed(text) };
     let is_json = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-    without_marks(text, is_mark, if is_json { as_escape } else { as_entity })
+    escape_marks(text, begins_with_mark, if is_json { as_escape } else { as_entity })
 }
 
 /// What a person writes, as it may be sent: it does not say that somebody else speaks, or that it is over. Tags of calls and
 /// thoughts stay, since people ask about them, and what a person says counts as that person's in any case.
 pub fn escape_user_text(text: &str) -> Cow<'_, str> {
-    without_marks(text, is_turn, as_entity)
+    escape_marks(text, begins_with_turn_token, as_entity)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Declared {
     }
 
     fn find_nearest(&self, name: &str) -> Option<&(String, Value)> {
-        // Asked for every value of a call; what is longer is nobody's name, and not worth folding again and again.
+        // Asked for every value of a call; what is longer is no name, and not worth folding again and again.
         if name.len() > NAME_LONGEST {
             return None;
         }
@@ -138,7 +138,7 @@ impl Tools {
 
     /// The declared tool that is meant: the same name, or the only one that differs in case and separators.
     pub fn resolve(&self, name: &str) -> Option<&str> {
-        self.find_meant(name).map(|(name, _)| name.as_str())
+        self.find_by_loose_name(name).map(|(name, _)| name.as_str())
     }
 
     /// Whether a declared name may begin so, or the `print` around its call.
@@ -151,19 +151,19 @@ impl Tools {
         self.names().chain(["print"]).any(begins)
     }
 
-    fn find_meant(&self, name: &str) -> Option<&(String, Value)> {
+    fn find_by_loose_name(&self, name: &str) -> Option<&(String, Value)> {
         let declared = self.0.as_deref()?;
         declared.find(name).or_else(|| declared.find_nearest(name))
     }
 
     /// The JSON Schema of the tool's parameters.
     pub fn schema(&self, name: &str) -> Option<&Value> {
-        self.find_meant(name).map(|(_, schema)| schema)
+        self.find_by_loose_name(name).map(|(_, schema)| schema)
     }
 
     /// Whether the tool declares a parameter of this name.
     pub fn has_parameter(&self, tool: &str, parameter: &str) -> bool {
-        self.schema(tool).is_some_and(|schema| coerce::parameter(schema, parameter).is_some())
+        self.schema(tool).is_some_and(|schema| coerce::find_parameter(schema, parameter).is_some())
     }
 
     /// Whether some declared tool has a parameter of this name.
@@ -195,7 +195,7 @@ impl Tools {
     }
 
     /// The parameters that the tool must be given.
-    pub(crate) fn required(&self, tool: &str) -> impl Iterator<Item = &str> + Clone {
+    pub(crate) fn required_parameters(&self, tool: &str) -> impl Iterator<Item = &str> + Clone {
         let required = self.schema(tool).and_then(|schema| schema.get("required")?.as_array());
         required.into_iter().flatten().filter_map(Value::as_str)
     }
@@ -203,39 +203,39 @@ impl Tools {
     /// The names that arguments without names fill, in their order: the required ones, or the only one. Asked for every
     /// such argument, so nothing is copied.
     pub(crate) fn positional_names(&self, tool: &str) -> impl Iterator<Item = &str> {
-        let required = self.required(tool);
+        let required = self.required_parameters(tool);
         let properties = self.schema(tool).and_then(|schema| schema.get("properties")?.as_object());
         let only = properties.filter(|all| all.len() == 1 && required.clone().next().is_none());
         required.chain(only.into_iter().flat_map(|only| only.keys().map(String::as_str)))
     }
 
     /// The name that an argument without one fills, if it can fill no other.
-    pub(crate) fn only_position(&self, tool: &str) -> Option<&str> {
+    pub(crate) fn only_positional_name(&self, tool: &str) -> Option<&str> {
         let mut positions = self.positional_names(tool);
         positions.next().filter(|_| positions.next().is_none())
     }
 
     /// Whether the parameter's schema allows nothing but text; `None` where it says nothing about the type.
-    pub(crate) fn is_text(&self, tool: &str, parameter: &str) -> Option<bool> {
+    pub(crate) fn is_text_parameter(&self, tool: &str, parameter: &str) -> Option<bool> {
         let schema = self.schema(tool)?;
-        coerce::is_text(coerce::parameter(schema, parameter)?, schema)
+        coerce::is_text_only(coerce::find_parameter(schema, parameter)?, schema)
     }
 
     /// Whether some tool has the parameter, and every tool that has it allows nothing but text.
-    pub(crate) fn is_text_to_all(&self, parameter: &str) -> bool {
+    pub(crate) fn is_text_parameter_of_all(&self, parameter: &str) -> bool {
         let schemas = self.0.iter().flat_map(|declared| &declared.schemas);
         let mut having = schemas
-            .filter_map(|(_, schema)| Some((coerce::parameter(schema, parameter)?, schema)))
+            .filter_map(|(_, schema)| Some((coerce::find_parameter(schema, parameter)?, schema)))
             .peekable();
-        having.peek().is_some() && having.all(|(one, schema)| coerce::is_text(one, schema) == Some(true))
+        having.peek().is_some() && having.all(|(one, schema)| coerce::is_text_only(one, schema) == Some(true))
     }
 
     /// The JSON text of a value that was written without a type, typed by the tool's schema. What fits no declared
     /// type stays the string it is; where nothing is known about its type, JSON is read as JSON.
     pub fn type_value(&self, tool: &str, parameter: &str, written: &str) -> String {
-        let typed = self
-            .schema(tool)
-            .and_then(|schema| coerce::coerce_typed(written, coerce::parameter(schema, parameter)?, schema));
+        let typed = self.schema(tool).and_then(|schema| {
+            coerce::coerce_typed(written, coerce::find_parameter(schema, parameter)?, schema)
+        });
         typed.unwrap_or_else(|| coerce::coerce_untyped(written))
     }
 }
@@ -289,6 +289,6 @@ mod tests {
         assert_eq!(positions("f"), ["b", "a"]);
         assert_eq!(positions("g"), ["q"]);
         assert_eq!(positions("h"), [""; 0]);
-        assert_eq!((tools.only_position("f"), tools.only_position("g")), (None, Some("q")));
+        assert_eq!((tools.only_positional_name("f"), tools.only_positional_name("g")), (None, Some("q")));
     }
 }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const METADATA: &str = "the metadata service of a cloud";
 
-/// Where clouds tell a machine about itself, its credentials included. Whoever wants one of them reached names it exactly.
+/// Where clouds tell a machine about itself, its credentials included. An operator who wants one of them reached names it exactly.
 const METADATA_V4: &[Ipv4Addr] = &[
     Ipv4Addr::new(169, 254, 169, 254),
     Ipv4Addr::new(169, 254, 170, 2),
@@ -52,10 +52,10 @@ const FORBIDDEN_V6: &[(Ipv6Addr, u8, &str)] = &[
 ];
 
 /// Why an address must not be reached because of a model; none if it is public.
-pub fn forbidden(ip: IpAddr) -> Option<&'static str> {
+pub fn forbidden_reason(ip: IpAddr) -> Option<&'static str> {
     match canonical_address(ip) {
-        IpAddr::V4(ip) => forbidden_v4(ip),
-        IpAddr::V6(ip) => forbidden_v6(ip),
+        IpAddr::V4(ip) => forbidden_reason_v4(ip),
+        IpAddr::V6(ip) => forbidden_reason_v6(ip),
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn is_metadata(ip: IpAddr) -> bool {
     }
 }
 
-fn forbidden_v4(ip: Ipv4Addr) -> Option<&'static str> {
+fn forbidden_reason_v4(ip: Ipv4Addr) -> Option<&'static str> {
     if METADATA_V4.contains(&ip) {
         return Some(METADATA);
     }
@@ -83,7 +83,7 @@ fn forbidden_v4(ip: Ipv4Addr) -> Option<&'static str> {
     FORBIDDEN_V4.iter().find(within).map(|(_, _, why)| *why)
 }
 
-fn forbidden_v6(ip: Ipv6Addr) -> Option<&'static str> {
+fn forbidden_reason_v6(ip: Ipv6Addr) -> Option<&'static str> {
     if METADATA_V6.contains(&ip) {
         return Some(METADATA);
     }
@@ -93,7 +93,7 @@ fn forbidden_v6(ip: Ipv6Addr) -> Option<&'static str> {
     if ip.is_loopback() {
         return Some("this machine");
     }
-    if let Some(why) = embedded_ipv4(ip).and_then(forbidden_v4) {
+    if let Some(why) = embedded_ipv4(ip).and_then(forbidden_reason_v4) {
         return Some(why);
     }
     // Networks that have only version 6 reach public addresses of version 4 this way; others of them were refused above.
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     fn why(ip: &str) -> Option<&'static str> {
-        forbidden(ip.parse().unwrap())
+        forbidden_reason(ip.parse().unwrap())
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
         for (block, length, why) in FORBIDDEN_V4 {
             let last = block.to_bits() | (u32::MAX >> length);
             for ip in [*block, Ipv4Addr::from_bits(last), Ipv4Addr::from_bits(last - 1)] {
-                assert_eq!(forbidden(ip.into()), Some(*why), "{ip}");
+                assert_eq!(forbidden_reason(ip.into()), Some(*why), "{ip}");
             }
         }
         for public in [
@@ -255,10 +255,10 @@ mod tests {
     proptest! {
         #[test]
         fn every_encoding_of_a_forbidden_address_is_forbidden(ip in special()) {
-            let why = forbidden(ip.into());
+            let why = forbidden_reason(ip.into());
             prop_assert!(why.is_some());
             for encoded in encodings(ip) {
-                prop_assert!(forbidden(encoded.into()).is_some(), "{encoded} carries {ip}");
+                prop_assert!(forbidden_reason(encoded.into()).is_some(), "{encoded} carries {ip}");
                 prop_assert_eq!(is_metadata(encoded.into()), is_metadata(ip.into()), "{} carries {}", encoded, ip);
             }
         }
@@ -267,8 +267,8 @@ mod tests {
         fn canonical_forms_agree(bits in any::<u32>()) {
             let ip = Ipv4Addr::from_bits(bits);
             let [mapped, _, _, nat64, ..] = encodings(ip);
-            prop_assert_eq!(forbidden(mapped.into()), forbidden(ip.into()));
-            prop_assert_eq!(forbidden(nat64.into()), forbidden(ip.into()));
+            prop_assert_eq!(forbidden_reason(mapped.into()), forbidden_reason(ip.into()));
+            prop_assert_eq!(forbidden_reason(nat64.into()), forbidden_reason(ip.into()));
         }
 
         #[test]
@@ -276,7 +276,7 @@ mod tests {
             let ip = Ipv6Addr::from_bits(bits >> 3 | u128::from(top) << 125);
             let is_public = ip.segments()[0] & 0xe000 == 0x2000;
             let mapped = ip.to_ipv4_mapped().is_some();
-            prop_assert!(forbidden(ip.into()).is_some() || is_public || is_nat64(ip) || mapped, "{ip}");
+            prop_assert!(forbidden_reason(ip.into()).is_some() || is_public || is_nat64(ip) || mapped, "{ip}");
         }
     }
 }

@@ -13,12 +13,14 @@ use reqwest::{Method, Request, Response, StatusCode};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::incoming::later;
+use crate::incoming::deadline_after;
 use crate::places::Places;
 use crate::policy::{Policy, Target};
 use crate::redirect::{REDIRECTS_MAX, RequestHop, is_redirect};
 use crate::resolver::{ForbiddenAddress, GuardedResolver, LookUpName, TARGET, system_resolver};
-use crate::{Bounds, EgressError, Incoming, OnWithheld, Outgoing, Secret, Secrets, Withheld, header_refused};
+use crate::{
+    Bounds, EgressError, Incoming, OnWithheld, Outgoing, Secret, Secrets, Withheld, why_header_is_refused,
+};
 
 /// Names, TCP and TLS together.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -66,7 +68,7 @@ impl Egress {
         let places = Places::parse(&allow).map_err(|error| EgressError::Refused(error.to_string()))?;
         let policy = Arc::new(Policy { places, http });
         let names = GuardedResolver { policy: policy.clone(), look_up: look_up.clone() };
-        let client = client(proxy.as_ref(), names)?;
+        let client = build_client(proxy.as_ref(), names)?;
         Ok(Self { inner: Arc::new(EgressState { client, policy, secrets, proxy, look_up, on_withheld }) })
     }
 
@@ -82,7 +84,7 @@ impl Egress {
             let wider = Arc::new(wider);
             // Connections are judged by the policy of the client that made them, so this one has its own.
             let names = GuardedResolver { policy: wider.clone(), look_up: look_up.clone() };
-            (client(proxy.as_ref(), names)?, wider)
+            (build_client(proxy.as_ref(), names)?, wider)
         };
         let (proxy, look_up, on_withheld) = (proxy.clone(), look_up.clone(), on_withheld.clone());
         Ok(Self { inner: Arc::new(EgressState { client, policy, secrets, proxy, look_up, on_withheld }) })
@@ -100,49 +102,55 @@ impl Egress {
     /// Sends a request and gives its answer's head; the body is read from it.
     pub async fn send(&self, request: Outgoing) -> Result<Incoming, EgressError> {
         let bounds = request.bounds;
-        let deadline = later(bounds.total);
+        let deadline = deadline_after(bounds.total);
         let redirects = request.redirects.min(REDIRECTS_MAX);
         let mut hop = RequestHop::from(request);
         for left in (0..=redirects).rev() {
-            let answered =
-                self.hop(&hop, bounds, deadline).await.map_err(|error| error.after_effect(hop.acted));
-            let response =
-                answered.map_err(|error| if left < redirects { error.at_redirect() } else { error })?;
+            let answered = self
+                .send_hop(&hop, bounds, deadline)
+                .await
+                .map_err(|error| error.or_lost_after_effect(hop.acted));
+            let response = answered
+                .map_err(|error| if left < redirects { error.of_redirect_target() } else { error })?;
             let status = response.status();
             let location = response.headers().get(LOCATION).filter(|_| is_redirect(status));
             let Some(location) = location.filter(|_| redirects > 0) else {
                 return Ok(Incoming::new(response, bounds, deadline, &self.inner.secrets));
             };
-            let acted = hop.acted_after(status);
-            let next = if left > 0 { self.follow(hop, status, location) } else { Err(endless(redirects)) };
-            hop = next.map_err(|error| error.after_effect(acted))?;
+            let acted = hop.may_have_acted(status);
+            let next = if left > 0 {
+                self.follow_redirect(hop, status, location)
+            } else {
+                Err(too_many_redirects(redirects))
+            };
+            hop = next.map_err(|error| error.or_lost_after_effect(acted))?;
         }
-        Err(endless(redirects))
+        Err(too_many_redirects(redirects))
     }
 
-    async fn hop(
+    async fn send_hop(
         &self,
         hop: &RequestHop,
         bounds: Bounds,
         deadline: Instant,
     ) -> Result<Response, EgressError> {
         let target = self.inner.policy.check(&hop.url)?;
-        let request = self.request(hop, &target)?;
+        let request = self.build_request(hop, &target)?;
         let sending = TARGET.scope(target.clone(), self.inner.client.execute(request));
-        let answer = tokio::time::timeout_at(deadline.min(later(bounds.silence)), sending).await;
+        let answer = tokio::time::timeout_at(deadline.min(deadline_after(bounds.silence)), sending).await;
         let answer = answer.map_err(|_| EgressError::Lost("the other side did not answer in time".into()))?;
         let response = answer.map_err(|error| request_error(&error, &target))?;
         self.check_peer(&response, &target)?;
         Ok(response)
     }
 
-    fn request(&self, hop: &RequestHop, target: &Target) -> Result<Request, EgressError> {
+    fn build_request(&self, hop: &RequestHop, target: &Target) -> Result<Request, EgressError> {
         if hop.method == Method::CONNECT || hop.method == Method::TRACE {
             return Err(EgressError::Refused(format!("{} is no method that is sent", hop.method)));
         }
         let mut request = Request::new(hop.method.clone(), hop.url.clone());
         for name in hop.headers.keys() {
-            if let Some(why) = header_refused(name.as_str()) {
+            if let Some(why) = why_header_is_refused(name.as_str()) {
                 return Err(EgressError::Refused(format!(
                     "the header `{name}` is not a tool's to set: {why}"
                 )));
@@ -153,18 +161,18 @@ impl Egress {
         *request.body_mut() = hop.body.clone().map(Into::into);
         let Some(credential) = &hop.credential else { return Ok(request) };
         let attached = credential.attach(&mut request, target, &self.inner.secrets);
-        attached.inspect_err(|_| self.tell_withheld(credential.secret(), target))?;
+        attached.inspect_err(|_| self.report_withheld_secret(credential.secret(), target))?;
         Ok(request)
     }
 
-    fn tell_withheld(&self, secret: &str, target: &Target) {
-        tracing::warn!(target: "helve::egress", secret, host = %target, "a secret was withheld");
+    fn report_withheld_secret(&self, secret: &str, target: &Target) {
+        tracing::warn!(target: "helve::egress", secret, host = %target, "secret withheld");
         if let Some(listener) = &self.inner.on_withheld {
             listener.notify(Withheld { secret: secret.into(), host: target.to_string() });
         }
     }
 
-    fn follow(
+    fn follow_redirect(
         &self,
         hop: RequestHop,
         status: StatusCode,
@@ -172,7 +180,7 @@ impl Egress {
     ) -> Result<RequestHop, EgressError> {
         let origin = hop.url.origin();
         let next = hop.follow(status, location).map_err(EgressError::Refused)?;
-        // A server that has a secret may write it into the address of somebody else.
+        // A server that has a secret may write it into the address of another server.
         if next.url.origin() != origin && self.inner.secrets.are_in(next.url.as_str()) {
             return Err(EgressError::Refused(
                 "the answer is a redirect that would give a secret away".into(),
@@ -181,13 +189,13 @@ impl Egress {
         Ok(next)
     }
 
-    /// Who answered is somebody who was let through: the last line, should the client ever connect by other ways.
+    /// The address that answered is one that the policy permits: the last check, should the client ever connect otherwise.
     fn check_peer(&self, response: &Response, target: &Target) -> Result<(), EgressError> {
         if self.inner.proxy.is_some() {
             return Ok(());
         }
         let peer = response.remote_addr();
-        let permitted = peer.is_some_and(|peer| self.inner.policy.judge(target, peer.ip()).is_ok());
+        let permitted = peer.is_some_and(|peer| self.inner.policy.check_address(target, peer.ip()).is_ok());
         debug_assert!(permitted, "{target} was answered by {peer:?}");
         if !permitted {
             tracing::error!(target: "helve::egress", host = %target, ?peer, "an answer came from a place that is not allowed");
@@ -198,7 +206,7 @@ impl Egress {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one way out")]
-fn client(proxy: Option<&Url>, names: GuardedResolver) -> Result<reqwest::Client, EgressError> {
+fn build_client(proxy: Option<&Url>, names: GuardedResolver) -> Result<reqwest::Client, EgressError> {
     let wrong =
         |error: reqwest::Error| EgressError::Refused(format!("the HTTP client cannot be made: {error}"));
     let building = reqwest::Client::builder()
@@ -216,7 +224,7 @@ fn client(proxy: Option<&Url>, names: GuardedResolver) -> Result<reqwest::Client
     building.build().map_err(wrong)
 }
 
-fn endless(redirects: u8) -> EgressError {
+fn too_many_redirects(redirects: u8) -> EgressError {
     EgressError::Refused(format!("the answer is one redirect after another; {redirects} were followed"))
 }
 
@@ -224,11 +232,13 @@ fn endless(redirects: u8) -> EgressError {
 fn request_error(error: &reqwest::Error, target: &Target) -> EgressError {
     let causes = || std::iter::successors(error.source(), |&cause| cause.source());
     if causes().any(|cause| cause.is::<ForbiddenAddress>()) {
-        return target.forbidden();
+        return target.forbidden_error();
     }
     if error.is_dns() {
         EgressError::NotSent(format!("there is no host `{target}`, or it cannot be looked up now"))
-    } else if error.is_connect() && causes().filter_map(|cause| cause.downcast_ref()).any(is_distrust) {
+    } else if error.is_connect()
+        && causes().filter_map(|cause| cause.downcast_ref()).any(is_certificate_error)
+    {
         EgressError::NotSent(format!("`{target}` has no certificate that is trusted, or speaks no TLS"))
     } else if error.is_connect() {
         EgressError::NotSent(format!("`{target}` cannot be reached"))
@@ -238,9 +248,9 @@ fn request_error(error: &reqwest::Error, target: &Target) -> EgressError {
 }
 
 /// What rustls does not accept comes as invalid data, inside another error of the same type.
-fn is_distrust(error: &io::Error) -> bool {
+fn is_certificate_error(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<io::Error>());
-    error.kind() == io::ErrorKind::InvalidData || inner.is_some_and(is_distrust)
+    error.kind() == io::ErrorKind::InvalidData || inner.is_some_and(is_certificate_error)
 }
 
 impl fmt::Debug for EgressState {

@@ -6,8 +6,8 @@ use secrecy::ExposeSecret;
 use url::{Host, Url};
 
 use crate::policy::Target;
-use crate::redact::base64;
-use crate::{Credential, EgressError, Secret, Secrets, header_refused};
+use crate::redact::encode_base64;
+use crate::{Credential, EgressError, Secret, Secrets, why_header_is_refused};
 
 impl Credential {
     pub fn secret(&self) -> &str {
@@ -31,7 +31,7 @@ impl Credential {
         match self {
             Self::Bearer { .. } => set_header(request, AUTHORIZATION, &format!("Bearer {value}"), secret),
             Self::Basic { username, .. } => {
-                let pair = base64(format!("{username}:{value}").as_bytes());
+                let pair = encode_base64(format!("{username}:{value}").as_bytes());
                 set_header(request, AUTHORIZATION, &format!("Basic {pair}"), secret)
             }
             Self::Header { name, .. } => set_header(request, header_name(name)?, value, secret),
@@ -84,7 +84,7 @@ fn find_permitted_secret<'a>(
 fn header_name(name: &str) -> Result<HeaderName, EgressError> {
     let refused =
         |why: &str| EgressError::Refused(format!("`{name}` cannot be the header of a secret: {why}"));
-    if let Some(why) = header_refused(name).filter(|_| !name.eq_ignore_ascii_case("cookie")) {
+    if let Some(why) = why_header_is_refused(name).filter(|_| !name.eq_ignore_ascii_case("cookie")) {
         return Err(refused(why));
     }
     HeaderName::try_from(name).map_err(|_| refused("it is no header's name"))

@@ -12,7 +12,7 @@ pub enum EgressError {
     #[error("{0}")]
     NotSent(String),
 
-    /// It was sent, and nobody knows what became of it.
+    /// It was sent, and its outcome is unknown.
     #[error("{0}")]
     Lost(String),
 
@@ -22,8 +22,8 @@ pub enum EgressError {
 }
 
 impl EgressError {
-    /// The same, of a place that nobody has named but the answer before.
-    pub(crate) fn at_redirect(self) -> Self {
+    /// The same, about an address that only the answer before has named.
+    pub(crate) fn of_redirect_target(self) -> Self {
         let led = |why: String| format!("the answer is a redirect, and {why}");
         match self {
             Self::Refused(why) => Self::Refused(led(why)),
@@ -33,8 +33,8 @@ impl EgressError {
         }
     }
 
-    /// The same, of a request of which a part may have had an effect already: nobody knows any more what was done.
-    pub(crate) fn after_effect(self, acted: bool) -> Self {
+    /// The same, of a request of which a part may have had an effect already: its outcome is unknown.
+    pub(crate) fn or_lost_after_effect(self, acted: bool) -> Self {
         match self {
             Self::Refused(why) | Self::NotSent(why) if acted => Self::Lost(why),
             error => error,

@@ -1,7 +1,7 @@
 //! Headers that are not a tool's to set.
 
 /// Why a tool must not set a header of this name; nothing if it may. Asked when a tool is defined and when it is sent.
-pub fn header_refused(name: &str) -> Option<&'static str> {
+pub fn why_header_is_refused(name: &str) -> Option<&'static str> {
     let name = name.trim().to_ascii_lowercase();
     match name.as_str() {
         "" => Some("a header has a name"),
@@ -12,7 +12,7 @@ pub fn header_refused(name: &str) -> Option<&'static str> {
         }
         // Answers are read as they come; a compressed one could not be.
         "accept-encoding" => Some("answers are not decompressed"),
-        "referer" => Some("nobody learns where a call comes from"),
+        "referer" => Some("no server learns where a call comes from"),
         // A cookie is a credential: it has to go by `[secrets]`, which knows who may have it.
         "cookie" => Some("it is a credential; use the tool's auth with a secret of `[secrets]`"),
         name if name.starts_with("proxy-") => Some("it is for the proxy"),
@@ -45,10 +45,10 @@ mod tests {
             " host ",
             "",
         ] {
-            assert!(header_refused(name).is_some(), "{name}");
+            assert!(why_header_is_refused(name).is_some(), "{name}");
         }
         for name in ["Accept", "Content-Type", "X-Api-Key", "Authorization", "User-Agent", "If-None-Match"] {
-            assert!(header_refused(name).is_none(), "{name}");
+            assert!(why_header_is_refused(name).is_none(), "{name}");
         }
     }
 }

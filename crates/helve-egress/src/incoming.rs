@@ -40,9 +40,9 @@ impl Incoming {
     }
 
     /// The next piece of the body; none at its end.
-    pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
+    pub async fn read_chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
         while !self.ended {
-            let piece = match self.raw().await? {
+            let piece = match self.read_raw_chunk().await? {
                 Some(piece) => self.redactor.push(piece),
                 None => {
                     self.ended = true;
@@ -57,10 +57,10 @@ impl Incoming {
     }
 
     /// The next piece of the body as text, cut between characters; none at its end.
-    pub async fn piece(&mut self) -> Result<Option<String>, EgressError> {
-        while let Some(chunk) = self.chunk().await? {
+    pub async fn read_text_piece(&mut self) -> Result<Option<String>, EgressError> {
+        while let Some(chunk) = self.read_chunk().await? {
             self.partial.extend_from_slice(&chunk);
-            let text = whole_characters(&mut self.partial);
+            let text = take_whole_characters(&mut self.partial);
             if !text.is_empty() {
                 return Ok(Some(text));
             }
@@ -70,27 +70,27 @@ impl Incoming {
     }
 
     /// The whole body.
-    pub async fn bytes(mut self) -> Result<Vec<u8>, EgressError> {
+    pub async fn read_bytes(mut self) -> Result<Vec<u8>, EgressError> {
         let mut body = vec![];
-        while let Some(chunk) = self.chunk().await? {
+        while let Some(chunk) = self.read_chunk().await? {
             body.extend_from_slice(&chunk);
         }
         Ok(body)
     }
 
     /// The whole body as text.
-    pub async fn text(self) -> Result<String, EgressError> {
-        let body = self.bytes().await?;
+    pub async fn read_text(self) -> Result<String, EgressError> {
+        let body = self.read_bytes().await?;
         Ok(String::from_utf8(body)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    async fn raw(&mut self) -> Result<Option<Bytes>, EgressError> {
+    async fn read_raw_chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
         // What is announced to be too large is not even begun.
         if self.response.content_length().is_some_and(|bytes| bytes > self.bounds.bytes_max as u64) {
-            return Err(self.too_large());
+            return Err(self.too_large_error());
         }
-        let until = self.deadline.min(later(self.bounds.silence));
+        let until = self.deadline.min(deadline_after(self.bounds.silence));
         let piece = tokio::time::timeout_at(until, self.response.chunk()).await;
         let piece = piece.map_err(|_| EgressError::Lost("the answer did not come in time".into()))?;
         let piece = piece.map_err(|_| EgressError::Lost("the answer broke off".into()))?;
@@ -98,12 +98,12 @@ impl Incoming {
         self.refuse_encoded()?;
         self.read += piece.len();
         if self.read > self.bounds.bytes_max {
-            return Err(self.too_large());
+            return Err(self.too_large_error());
         }
         Ok(Some(piece))
     }
 
-    fn too_large(&self) -> EgressError {
+    fn too_large_error(&self) -> EgressError {
         EgressError::TooLarge(format!(
             "the answer is larger than {} bytes and was not read",
             self.bounds.bytes_max
@@ -123,7 +123,7 @@ impl Incoming {
 }
 
 /// Nothing takes longer than a day, and a clock has an end.
-pub(crate) fn later(by: Duration) -> Instant {
+pub(crate) fn deadline_after(by: Duration) -> Instant {
     Instant::now() + by.min(Duration::from_secs(86_400))
 }
 
@@ -140,7 +140,7 @@ fn redact_headers(headers: &HeaderMap, secrets: &Secrets) -> HeaderMap {
 }
 
 /// Takes all whole characters out of the bytes. Bytes that are no text become `�`.
-fn whole_characters(bytes: &mut Vec<u8>) -> String {
+fn take_whole_characters(bytes: &mut Vec<u8>) -> String {
     let mut text = String::new();
     let mut said = 0;
     while let Err(error) = std::str::from_utf8(&bytes[said..]) {
@@ -177,14 +177,14 @@ mod tests {
         let text = "a€𝄞z".as_bytes();
         for cut in 0..=text.len() {
             let mut bytes = text[..cut].to_vec();
-            let first = whole_characters(&mut bytes);
+            let first = take_whole_characters(&mut bytes);
             assert!(bytes.len() < 4);
             bytes.extend_from_slice(&text[cut..]);
-            assert_eq!(first + &whole_characters(&mut bytes), "a€𝄞z", "{cut}");
+            assert_eq!(first + &take_whole_characters(&mut bytes), "a€𝄞z", "{cut}");
             assert!(bytes.is_empty());
         }
         let mut broken = b"a\xff\xc3(b\xe2\x82".to_vec();
-        assert_eq!(whole_characters(&mut broken), "a\u{fffd}\u{fffd}(b");
+        assert_eq!(take_whole_characters(&mut broken), "a\u{fffd}\u{fffd}(b");
         assert_eq!(broken, b"\xe2\x82");
     }
 }

@@ -21,10 +21,10 @@ mod retry_after;
 mod secrets;
 mod withheld;
 
-pub use address::forbidden;
+pub use address::forbidden_reason;
 pub use client::{Egress, EgressSettings};
 pub use error::EgressError;
-pub use headers::header_refused;
+pub use headers::why_header_is_refused;
 pub use incoming::Incoming;
 pub use places::{Place, PlaceError};
 pub use redact::{Redactor, SECRET_BYTES_MIN};

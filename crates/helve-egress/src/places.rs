@@ -118,25 +118,25 @@ fn parse(text: &str) -> Result<Place, String> {
         return Err("has a `*`, but places are matched exactly; name each host".into());
     }
     if let Some((network, length)) = text.split_once('/') {
-        return network_of(network, length).map(|what| Place { what, port: None });
+        return parse_network(network, length).map(|what| Place { what, port: None });
     }
     // An address of version 6 without brackets has colons of its own.
     if let Ok(ip) = text.parse::<Ipv6Addr>() {
-        return Ok(Place { what: one(IpAddr::V6(ip)), port: None });
+        return Ok(Place { what: single_address(IpAddr::V6(ip)), port: None });
     }
     let (host, port) = match text.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (host, Some(port_of(port)?)),
+        Some((host, port)) if !port.ends_with(']') => (host, Some(parse_port(port)?)),
         _ => (text, None),
     };
-    Ok(Place { what: host_of(host)?, port })
+    Ok(Place { what: parse_host(host)?, port })
 }
 
-fn port_of(text: &str) -> Result<u16, String> {
+fn parse_port(text: &str) -> Result<u16, String> {
     let port = text.parse().ok().filter(|port| *port > 0);
     port.ok_or_else(|| format!("has no port that could be `{text}`; ports are 1 to 65535"))
 }
 
-fn host_of(host: &str) -> Result<PlaceKind, String> {
+fn parse_host(host: &str) -> Result<PlaceKind, String> {
     if host.contains('@') {
         return Err("names a user; write the host alone".into());
     }
@@ -146,14 +146,14 @@ fn host_of(host: &str) -> Result<PlaceKind, String> {
     match Host::parse(host) {
         Ok(Host::Domain(name)) => Ok(PlaceKind::Name(name)),
         // What the parser takes for an address in an odd notation is more likely a slip.
-        Ok(Host::Ipv4(ip)) if host.parse() == Ok(ip) => Ok(one(IpAddr::V4(ip))),
+        Ok(Host::Ipv4(ip)) if host.parse() == Ok(ip) => Ok(single_address(IpAddr::V4(ip))),
         Ok(Host::Ipv4(ip)) => Err(format!("would be the address {ip}; write it so if that is meant")),
-        Ok(Host::Ipv6(ip)) => Ok(one(IpAddr::V6(ip))),
+        Ok(Host::Ipv6(ip)) => Ok(single_address(IpAddr::V6(ip))),
         Err(_) => Err(format!("is no place; {FORMS}")),
     }
 }
 
-fn one(ip: IpAddr) -> PlaceKind {
+fn single_address(ip: IpAddr) -> PlaceKind {
     let ip = canonical_address(ip);
     PlaceKind::Network(ip, if ip.is_ipv4() { 32 } else { 128 })
 }
@@ -162,7 +162,7 @@ fn one(ip: IpAddr) -> PlaceKind {
 const SHORTEST_V4: u8 = 8;
 const SHORTEST_V6: u8 = 7;
 
-fn network_of(network: &str, length: &str) -> Result<PlaceKind, String> {
+fn parse_network(network: &str, length: &str) -> Result<PlaceKind, String> {
     let ip: IpAddr = network
         .trim_matches(['[', ']'])
         .parse()
@@ -176,14 +176,14 @@ fn network_of(network: &str, length: &str) -> Result<PlaceKind, String> {
     if length < shortest {
         return Err(format!("is larger than any private network; the shortest length is {shortest}"));
     }
-    let first = first_of(ip, length);
+    let first = first_address_of_network(ip, length);
     if first != ip {
         return Err(format!("does not begin its network; write `{first}/{length}`"));
     }
     Ok(PlaceKind::Network(ip, length))
 }
 
-fn first_of(ip: IpAddr, length: u8) -> IpAddr {
+fn first_address_of_network(ip: IpAddr, length: u8) -> IpAddr {
     match ip {
         IpAddr::V4(ip) => {
             let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use url::{Host, Url};
 
 use crate::EgressError;
-use crate::address::{forbidden, is_metadata};
+use crate::address::{forbidden_reason, is_metadata};
 use crate::places::Places;
 
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub(crate) struct Target {
     pub(crate) listed: bool,
 }
 
-/// Endings that the public name system does not have, so that whoever has an answer is near.
+/// Endings that the public name system does not have, so that only a local name server answers for them.
 const NEAR: &[&str] = &[
     "localhost",
     "localdomain",
@@ -70,7 +70,7 @@ impl Policy {
         }
         if !https && !listed && !self.http {
             return refuse(format!(
-                "`{target}` is asked for over plain HTTP, which anybody on the way can read; use https. {}",
+                "`{target}` is asked for over plain HTTP, which others on the network can read; use https. {}",
                 target.advice()
             ));
         }
@@ -79,19 +79,19 @@ impl Policy {
 
     fn check_host(&self, target: &Target) -> Result<(), EgressError> {
         let near = match &target.host {
-            Host::Ipv4(ip) => forbidden(IpAddr::V4(*ip)).is_some(),
-            Host::Ipv6(ip) => forbidden(IpAddr::V6(*ip)).is_some(),
+            Host::Ipv4(ip) => forbidden_reason(IpAddr::V4(*ip)).is_some(),
+            Host::Ipv6(ip) => forbidden_reason(IpAddr::V6(*ip)).is_some(),
             Host::Domain(name) if name.ends_with('.') => {
                 return refuse(format!("`{name}` ends in a dot; write the name without it"));
             }
-            Host::Domain(name) => is_near(name),
+            Host::Domain(name) => is_local_name(name),
         };
-        if near { Err(target.forbidden()) } else { Ok(()) }
+        if near { Err(target.forbidden_error()) } else { Ok(()) }
     }
 
     /// Why a connection to this address must not be made for this target; nothing if it may.
-    pub(crate) fn judge(&self, target: &Target, ip: IpAddr) -> Result<(), &'static str> {
-        let Some(why) = forbidden(ip) else { return Ok(()) };
+    pub(crate) fn check_address(&self, target: &Target, ip: IpAddr) -> Result<(), &'static str> {
+        let Some(why) = forbidden_reason(ip) else { return Ok(()) };
         let by_name = target.listed && matches!(target.host, Host::Domain(_)) && !is_metadata(ip);
         if by_name || self.places.has_address(ip, target.port) { Ok(()) } else { Err(why) }
     }
@@ -99,7 +99,7 @@ impl Policy {
 
 impl Target {
     /// The model learns that the place is closed, not what is there.
-    pub(crate) fn forbidden(&self) -> EgressError {
+    pub(crate) fn forbidden_error(&self) -> EgressError {
         EgressError::Refused(format!(
             "`{self}` is not on the public internet, and only public places are reached; do not try other spellings of it. {}",
             self.advice()
@@ -124,7 +124,7 @@ fn refuse<T>(why: String) -> Result<T, EgressError> {
 }
 
 /// Whether a name has a meaning only in the operator's own network.
-fn is_near(name: &str) -> bool {
+fn is_local_name(name: &str) -> bool {
     let ends_in = |ending: &str| {
         let rest = name.strip_suffix(ending);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -197,7 +197,7 @@ mod tests {
         let policy = policy(&["gpu.lan", "10.0.0.0/8", "192.168.0.7:8000"], true);
         let judged = |url: &str, ip: &str| {
             let target = policy.check(&Url::parse(url).unwrap()).unwrap();
-            policy.judge(&target, ip.parse().unwrap()).is_ok()
+            policy.check_address(&target, ip.parse().unwrap()).is_ok()
         };
         assert!(judged("https://gpu.lan/", "192.168.0.9"));
         assert!(!judged("https://gpu.lan/", "169.254.169.254"));

@@ -1,7 +1,7 @@
 //! A request as a person is shown it before it is sent: everything that tells it from others, with the names of secrets
 //! in the place of their values.
 //!
-//! What every request has and nobody chooses (`host`, `user-agent`, `accept-encoding`, `content-length`) is left out.
+//! What every request has without being chosen (`host`, `user-agent`, `accept-encoding`, `content-length`) is left out.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ impl Outgoing {
     /// Method and address, a line for each header, and after an empty line the body, all of it.
     pub fn preview(&self) -> String {
         let mut text = format!("{} {}\n", self.method, self.shown_url());
-        let (secret_header, secret_line) = self.credential.as_ref().map(header_of).unwrap_or_default();
+        let (secret_header, secret_line) = self.credential.as_ref().map(preview_header).unwrap_or_default();
         for (name, value) in self.headers.iter().filter(|(name, _)| name.as_str() != secret_header) {
             // Writing into a text does not fail.
             _ = writeln!(text, "{name}: {}", String::from_utf8_lossy(value.as_bytes()));
@@ -45,7 +45,7 @@ impl Outgoing {
 }
 
 /// The header that a credential takes, and the line that stands for it.
-fn header_of(credential: &Credential) -> (String, String) {
+fn preview_header(credential: &Credential) -> (String, String) {
     let secret = placeholder(credential.secret());
     let (name, value) = match credential {
         Credential::Query { .. } => return Default::default(),

@@ -41,12 +41,12 @@ impl<'a> SearchedText<'a> {
         Self { exact, small: exact.to_ascii_lowercase() }
     }
 
-    fn seen_by(&self, form: &SecretForm) -> &[u8] {
+    fn text_for_form(&self, form: &SecretForm) -> &[u8] {
         if form.any_case { &self.small } else { self.exact }
     }
 
     fn find(&self, form: &SecretForm, from: usize) -> Option<usize> {
-        Some(memchr::memmem::find(&self.seen_by(form)[from..], &form.bytes)? + from)
+        Some(memchr::memmem::find(&self.text_for_form(form)[from..], &form.bytes)? + from)
     }
 }
 
@@ -54,7 +54,7 @@ impl SecretForms {
     pub(crate) fn new<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let mut forms: Vec<SecretForm> = vec![];
         for value in values.filter(|value| value.len() >= SECRET_BYTES_MIN) {
-            for form in forms_of(value) {
+            for form in secret_forms(value) {
                 if !forms.contains(&form) {
                     forms.push(form);
                 }
@@ -66,18 +66,18 @@ impl SecretForms {
     /// All of the bytes, without the secrets.
     pub(crate) fn redact(&self, bytes: &[u8]) -> Vec<u8> {
         let mut clean = vec![];
-        self.replace(bytes, bytes.len(), &mut clean);
+        self.replace_until(bytes, bytes.len(), &mut clean);
         clean
     }
 
-    pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
+    pub(crate) fn is_found_in(&self, bytes: &[u8]) -> bool {
         let text = SearchedText::new(bytes);
         self.0.iter().any(|form| text.find(form, 0).is_some())
     }
 
     /// Replaces the forms that begin before `until`, the leftmost first and of those the longest, and gives the place up to
     /// which all is said.
-    fn replace(&self, bytes: &[u8], until: usize, clean: &mut Vec<u8>) -> usize {
+    fn replace_until(&self, bytes: &[u8], until: usize, clean: &mut Vec<u8>) -> usize {
         let text = SearchedText::new(bytes);
         // Each form is looked for once behind each of its finds, so that an echo without end costs no more than its length.
         let mut nexts: Vec<Option<usize>> = self.0.iter().map(|form| text.find(form, 0)).collect();
@@ -102,11 +102,11 @@ impl SecretForms {
     }
 
     /// Where the first form begins that more bytes could complete.
-    fn unfinished(&self, bytes: &[u8]) -> usize {
+    fn find_unfinished_form(&self, bytes: &[u8]) -> usize {
         let longest_form = self.0.iter().map(|form| form.bytes.len()).max().unwrap_or(0);
         let text = SearchedText::new(&bytes[bytes.len().saturating_sub(longest_form)..]);
         let longest = |form: &SecretForm| {
-            let seen = text.seen_by(form);
+            let seen = text.text_for_form(form);
             let most = (form.bytes.len() - 1).min(seen.len());
             (1..=most).rev().find(|length| seen.ends_with(&form.bytes[..*length])).unwrap_or(0)
         };
@@ -136,9 +136,9 @@ impl Redactor {
             return piece;
         }
         self.held.extend_from_slice(&piece);
-        let until = self.forms.unfinished(&self.held);
+        let until = self.forms.find_unfinished_form(&self.held);
         let mut clean = vec![];
-        let said = self.forms.replace(&self.held, until, &mut clean);
+        let said = self.forms.replace_until(&self.held, until, &mut clean);
         self.held.drain(..said);
         clean.into()
     }
@@ -149,7 +149,7 @@ impl Redactor {
     }
 }
 
-fn forms_of(value: &str) -> Vec<SecretForm> {
+fn secret_forms(value: &str) -> Vec<SecretForm> {
     let json = json_escape(value);
     let each = |show: &dyn Fn(u8) -> String| value.bytes().map(show).collect::<String>();
     let plain = [
@@ -167,7 +167,7 @@ fn forms_of(value: &str) -> Vec<SecretForm> {
     let numbers = [each(&|byte| format!("{byte:02x}")), each(&|byte| format!("%{byte:02x}"))];
     let numbers = numbers.into_iter().map(|text| SecretForm::new(text, true));
     let base64 = [STANDARD, URL_SAFE].into_iter().flat_map(|alphabet| {
-        (0..3).map(move |offset| SecretForm::new(inside_base64(value.as_bytes(), offset, alphabet), false))
+        (0..3).map(move |offset| SecretForm::new(base64_inside(value.as_bytes(), offset, alphabet), false))
     });
     let fits = |form: &SecretForm| form.bytes.len() >= SECRET_BYTES_MIN;
     plain.chain(numbers).chain(base64).filter(fits).collect()
@@ -204,16 +204,19 @@ const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// The characters that the value alone decides when it stands in base64 behind `offset` other bytes, modulo three.
-fn inside_base64(value: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
+fn base64_inside(value: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
     let bytes = [&[0; 2][..offset], value].concat();
     let sure = (offset * 8).div_ceil(6)..bytes.len() * 8 / 6;
-    let inside: String =
-        digits(&bytes).map(|digit| char::from(alphabet[digit])).take(sure.end).skip(sure.start).collect();
+    let inside: String = base64_digits(&bytes)
+        .map(|digit| char::from(alphabet[digit]))
+        .take(sure.end)
+        .skip(sure.start)
+        .collect();
     if inside.len() < BASE64_CHARS_MIN { String::new() } else { inside }
 }
 
 /// The bytes as numbers of six bits.
-fn digits(bytes: &[u8]) -> impl Iterator<Item = usize> {
+fn base64_digits(bytes: &[u8]) -> impl Iterator<Item = usize> {
     bytes.chunks(3).flat_map(|three| {
         let byte = |index: usize| usize::from(three.get(index).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
@@ -222,8 +225,8 @@ fn digits(bytes: &[u8]) -> impl Iterator<Item = usize> {
 }
 
 /// Base64 with padding, as `Authorization: Basic` wants it.
-pub(crate) fn base64(bytes: &[u8]) -> String {
-    let digits: String = digits(bytes).map(|digit| char::from(STANDARD[digit])).collect();
+pub(crate) fn encode_base64(bytes: &[u8]) -> String {
+    let digits: String = base64_digits(bytes).map(|digit| char::from(STANDARD[digit])).collect();
     let padding = "=".repeat(digits.len().next_multiple_of(4) - digits.len());
     digits + &padding
 }
@@ -249,7 +252,7 @@ mod tests {
         for (plain, encoded) in
             [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("user:päss", "dXNlcjpww6Rzcw==")]
         {
-            assert_eq!(base64(plain.as_bytes()), encoded);
+            assert_eq!(encode_base64(plain.as_bytes()), encoded);
         }
     }
 
@@ -262,7 +265,7 @@ mod tests {
         assert_eq!(cleaned(r#"{"k":"sk-canary/0123+45 \"67\"é"}"#), r#"{"k":"[secret]"}"#);
         assert_eq!(cleaned(r#"{"k":"sk-canary\/0123+45 \"67\"é"}"#), r#"{"k":"[secret]"}"#);
         for user in ["", "u", "us", "use", "user@example.com"] {
-            let basic = base64(format!("{user}:{CANARY}").as_bytes());
+            let basic = encode_base64(format!("{user}:{CANARY}").as_bytes());
             let cleaned = cleaned(&format!("Authorization: Basic {basic}"));
             assert!(cleaned.contains("[secret]") && cleaned.len() < 36 + user.len() * 2, "{cleaned}");
         }

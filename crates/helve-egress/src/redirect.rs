@@ -41,8 +41,8 @@ impl RequestHop {
                 "the answer is a redirect from https to something less safe, which is not followed".into()
             );
         }
-        let acted = self.acted_after(status);
-        let (same, method) = (self.url.origin() == url.origin(), self.method_after(status));
+        let acted = self.may_have_acted(status);
+        let (same, method) = (self.url.origin() == url.origin(), self.method_after_redirect(status));
         if same {
             let mut hop = Self { url, acted, ..self };
             if hop.method != method {
@@ -60,14 +60,14 @@ impl RequestHop {
     }
 
     /// Whether something may have been done once it was answered with this redirect.
-    pub(crate) fn acted_after(&self, status: StatusCode) -> bool {
+    pub(crate) fn may_have_acted(&self, status: StatusCode) -> bool {
         let asks = [Method::GET, Method::HEAD, Method::OPTIONS].contains(&self.method);
         // These two say that nothing was done, and where it would be.
         let is_declined = matches!(status.as_u16(), 307 | 308);
         self.acted || !asks && !is_declined
     }
 
-    fn method_after(&self, status: StatusCode) -> Method {
+    fn method_after_redirect(&self, status: StatusCode) -> Method {
         match (status.as_u16(), &self.method) {
             (303, method) if *method != Method::HEAD => Method::GET,
             (301 | 302, method) if *method == Method::POST => Method::GET,

@@ -48,14 +48,14 @@ pub(crate) struct ForbiddenAddress;
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let named = |target: &Target| target.host == Host::Domain(name.as_str().to_owned());
-        // A connection that nobody's request wants is not made.
+        // A connection that no request wants is not made.
         let target = TARGET.try_with(Target::clone).ok().filter(named);
         let (policy, look_up) = (self.policy.clone(), self.look_up.clone());
         Box::pin(async move {
             let target = target.ok_or(ForbiddenAddress)?;
             let found = look_up(name.as_str().to_owned()).await?;
             for ip in &found {
-                if let Err(why) = policy.judge(&target, *ip) {
+                if let Err(why) = policy.check_address(&target, *ip) {
                     tracing::warn!(target: "helve::egress", host = %target, %ip, why, "a name leads to a place that is not public");
                     return Err(ForbiddenAddress.into());
                 }

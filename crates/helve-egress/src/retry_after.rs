@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// Nobody waits longer, whatever the server asks for.
+/// No caller waits longer, whatever the server asks for.
 const MAX: Duration = Duration::from_secs(3_600);
 
 /// The pause of `Retry-After`, in seconds or until a date; `now_ms` is in milliseconds since 1970.

@@ -76,7 +76,7 @@ impl Secrets {
     }
 
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.forms.is_in(text.as_bytes())
+        self.forms.is_found_in(text.as_bytes())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Telling somebody that a secret was asked for by who must not have it.
+//! Notices that a secret was withheld from a host that must not have it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -57,7 +57,7 @@ async fn main() {
 
     let breaker = Breaker::new(BreakerSettings::default(), 1);
     measure("breaker: admit and succeed", |_| async {
-        breaker.admit().ok().and_then(|ticket| ticket.succeeded())
+        breaker.admit().ok().and_then(|ticket| ticket.report_success())
     })
     .await;
 
@@ -66,7 +66,7 @@ async fn main() {
     let lifetime = CacheLifetime { ttl: Duration::from_secs(3_600), keep: Duration::ZERO };
     let answer: Arc<str> = "x".repeat(2_000).into();
     let cache: Cache<Arc<str>, ()> = Cache::new(CacheSettings::default(), |value| value.len());
-    measure("cache: key alone", |_| async { black_box(parts(arguments)).key() }).await;
+    measure("cache: key alone", |_| async { black_box(parts(arguments)).to_key() }).await;
     measure("cache: hit", |_| async {
         cache.run(&parts(arguments), lifetime, || async { WorkResult::Store(answer.clone()) }).await
     })

@@ -126,8 +126,8 @@ impl Admission {
     pub fn status(&self) -> AdmissionStatus {
         let shared = lock(&self.shared);
         AdmissionStatus {
-            inside: shared.queue.inside(),
-            waiting: shared.queue.waiting(),
+            inside: shared.queue.admitted_count(),
+            waiting: shared.queue.waiting_count(),
             rejected: shared.rejected,
             settings: shared.settings,
         }
@@ -137,9 +137,9 @@ impl Admission {
         let (displaced_waker, arrived) = {
             let mut shared = lock(&self.shared);
             match shared.queue.arrive(caller, waits) {
-                Arrival::Admitted => (None, Ok(Entrance::Admitted(self.permit(caller)))),
+                Arrival::Admitted => (None, Ok(Entrance::Admitted(self.new_permit(caller)))),
                 Arrival::Rejected(why) => {
-                    shared.count(why);
+                    shared.count_rejection(why);
                     (None, Err(why))
                 }
                 Arrival::Waiting { number, displaced } => {
@@ -147,7 +147,7 @@ impl Admission {
                     shared.waiters.insert(number, sender);
                     let displaced = displaced.and_then(|number| shared.waiters.remove(&number));
                     if displaced.is_some() {
-                        shared.count(Rejected::CallerLimit);
+                        shared.count_rejection(Rejected::CallerLimit);
                     }
                     (
                         displaced,
@@ -168,36 +168,36 @@ impl Admission {
         arrived
     }
 
-    fn permit(&self, caller: &str) -> AdmissionPermit {
+    fn new_permit(&self, caller: &str) -> AdmissionPermit {
         AdmissionPermit { admission: self.clone(), caller: caller.into() }
     }
 
     /// Changes the queue and admits every waiter that can go because of it.
-    fn change<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {
+    fn update_and_admit<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {
         let (changed, let_in) = {
             let mut shared = lock(&self.shared);
             let changed = change(&mut shared);
             let mut let_in = vec![];
-            while let Some((number, caller)) = shared.queue.next() {
+            while let Some((number, caller)) = shared.queue.take_next_admissible() {
                 let_in.extend(shared.waiters.remove(&number).map(|receiver| (receiver, caller)));
             }
             (changed, let_in)
         };
         for (receiver, caller) in let_in {
             // A waiter that has just gone away drops the permit, which admits the next one.
-            _ = receiver.send(Ok(self.permit(&caller)));
+            _ = receiver.send(Ok(self.new_permit(&caller)));
         }
         changed
     }
 }
 
 impl Shared {
-    fn leave(&mut self, caller: &str, number: u64) -> Option<Rejected> {
+    fn remove_waiter(&mut self, caller: &str, number: u64) -> Option<Rejected> {
         self.waiters.remove(&number);
-        self.queue.leave(caller, number)
+        self.queue.remove_waiter(caller, number)
     }
 
-    fn count(&mut self, why: Rejected) {
+    fn count_rejection(&mut self, why: Rejected) {
         self.rejected[match why {
             Rejected::CallerLimit => 0,
             Rejected::TotalLimit => 1,
@@ -215,7 +215,7 @@ pub struct AdmissionPermit {
 
 impl Drop for AdmissionPermit {
     fn drop(&mut self) {
-        self.admission.change(|shared| shared.queue.release(&self.caller));
+        self.admission.update_and_admit(|shared| shared.queue.release(&self.caller));
     }
 }
 
@@ -239,8 +239,8 @@ impl QueuePlace {
             return displaced_waker;
         }
         let mut shared = lock(&self.admission.shared);
-        let why = shared.leave(&self.caller, self.number).unwrap_or(Rejected::TotalLimit);
-        shared.count(why);
+        let why = shared.remove_waiter(&self.caller, self.number).unwrap_or(Rejected::TotalLimit);
+        shared.count_rejection(why);
         Err(why)
     }
 }
@@ -248,6 +248,6 @@ impl QueuePlace {
 impl Drop for QueuePlace {
     fn drop(&mut self) {
         // After a turn there is nothing to leave; a permit that was not taken is dropped with the receiver.
-        lock(&self.admission.shared).leave(&self.caller, self.number);
+        lock(&self.admission.shared).remove_waiter(&self.caller, self.number);
     }
 }

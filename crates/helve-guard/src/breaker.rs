@@ -170,23 +170,23 @@ pub struct Ticket {
 
 impl Ticket {
     /// The far side works. That includes answers such as "not found": it was there to say so.
-    pub fn succeeded(self) -> Option<Change> {
-        self.report(Verdict::Succeeded)
+    pub fn report_success(self) -> Option<Change> {
+        self.report_verdict(Verdict::Succeeded)
     }
 
     /// The far side does not work: unreachable, timed out, broken, or saying so itself.
-    pub fn failed(self) -> Option<Change> {
-        self.report(Verdict::Failed)
+    pub fn report_failure(self) -> Option<Change> {
+        self.report_verdict(Verdict::Failed)
     }
 
     /// Nothing was learnt: the user cancelled, or one of our own guards refused.
-    pub fn ignored(self) {
-        self.report(Verdict::Ignored);
+    pub fn release_without_report(self) {
+        self.report_verdict(Verdict::Ignored);
     }
 
     /// The far side works but wants a pause; until then no call is admitted. Not a failure.
-    pub fn throttled(self, retry_after: Duration) {
-        self.report(Verdict::Throttled(retry_after));
+    pub fn report_throttling(self, retry_after: Duration) {
+        self.report_verdict(Verdict::Throttled(retry_after));
     }
 
     /// The call decides whether a broken circuit closes again.
@@ -194,7 +194,7 @@ impl Ticket {
         self.admission.is_probe()
     }
 
-    fn report(mut self, verdict: Verdict) -> Option<Change> {
+    fn report_verdict(mut self, verdict: Verdict) -> Option<Change> {
         self.open = false;
         let mut shared = lock(&self.shared);
         let jitter = jitter(shared.seed);

@@ -34,7 +34,7 @@ pub use key::{CacheKey, KeyParts, Scope};
 
 use crate::lock::lock;
 use entries::{CacheEntry, EntryStore};
-use flight::{FlightKey, FlightLead, FlightMessage, Followers, follow};
+use flight::{FlightKey, FlightLead, FlightMessage, Followers, add_follower};
 use invalidation::{Buckets, Generation, Invalidations};
 
 /// How much is stored.
@@ -193,7 +193,7 @@ where
                 Lookup::Hit(found) => return Ok(found),
                 Lookup::Lead(lead) => break lead,
                 Lookup::Follow(message) => match message.await {
-                    Ok(FlightMessage::Answer(value)) => return Ok(self.shared(value)),
+                    Ok(FlightMessage::Answer(value)) => return Ok(self.shared_answer(value)),
                     Ok(FlightMessage::Failed(error)) => return Err(error),
                     Ok(FlightMessage::Lead(lead)) => break lead,
                     // A leader always sends a message; should it not, look again.
@@ -212,12 +212,12 @@ where
         let buckets = state.invalidations.buckets(&parts.scope);
         let generation = state.invalidations.generation(buckets);
         drop(state);
-        PendingEntry { shared: self.shared.clone(), key: parts.key(), buckets, generation }
+        PendingEntry { shared: self.shared.clone(), key: parts.to_key(), buckets, generation }
     }
 
     /// What was last stored for this key, also if its time is over, unless it was dropped since.
     pub fn last_good(&self, parts: &KeyParts<'_>) -> Option<LastGood<V>> {
-        let key = parts.key();
+        let key = parts.to_key();
         let mut state = lock(&self.shared.state);
         let now = Instant::now();
         let CacheState { entries, invalidations, .. } = &mut *state;
@@ -266,7 +266,7 @@ where
     }
 
     fn look_up(&self, parts: &KeyParts<'_>, lifetime: CacheLifetime) -> Lookup<V, E> {
-        let key = parts.key();
+        let key = parts.to_key();
         let mut state = lock(&self.shared.state);
         if let Some(found) = state.find_fresh(&key, lifetime.ttl.min(TTL_MAX), Instant::now()) {
             return Lookup::Hit(found);
@@ -274,7 +274,7 @@ where
         let buckets = state.invalidations.buckets(&parts.scope);
         let flight = (key, state.invalidations.generation(buckets));
         match state.flights.entry(flight) {
-            hash_map::Entry::Occupied(mut followers) => Lookup::Follow(follow(followers.get_mut())),
+            hash_map::Entry::Occupied(mut followers) => Lookup::Follow(add_follower(followers.get_mut())),
             hash_map::Entry::Vacant(vacant) => {
                 vacant.insert(VecDeque::new());
                 Lookup::Lead(FlightLead::new(self.shared.clone(), flight, buckets))
@@ -282,7 +282,7 @@ where
         }
     }
 
-    fn shared(&self, value: V) -> CachedAnswer<V> {
+    fn shared_answer(&self, value: V) -> CachedAnswer<V> {
         lock(&self.shared.state).shared += 1;
         CachedAnswer { value, outcome: CacheOutcome::Shared, age: Duration::ZERO }
     }

@@ -139,7 +139,7 @@ impl Limiter {
         let mut line = lock(&self.line);
         let now = Instant::now();
         match line.arrive(now, Some(now))? {
-            Arrival::Admitted(at) => Ok(self.slot(at)),
+            Arrival::Admitted(at) => Ok(self.new_slot(at)),
             // The deadline is now, so there is no waiting.
             Arrival::Waiting(number, _) => {
                 line.leave(number);
@@ -161,15 +161,15 @@ impl Limiter {
 
     /// Counts the requests that were sent before the limiter knew of its rate, such as before a restart: `ages` looks
     /// up how long ago that was. It is awaited once, by the first caller; the others wait for it.
-    pub async fn recall_once<E>(
+    pub async fn count_earlier_once<E>(
         &self,
         ages: impl Future<Output = Result<Vec<Duration>, E>>,
     ) -> Result<(), E> {
-        if lock(&self.line).is_recalled() {
+        if lock(&self.line).has_counted_earlier() {
             return Ok(());
         }
         let _one_at_a_time = self.recall.lock().await;
-        if !lock(&self.line).is_recalled() {
+        if !lock(&self.line).has_counted_earlier() {
             let ages = ages.await?;
             lock(&self.line).count_earlier(ages, Instant::now());
         }
@@ -184,7 +184,7 @@ impl Limiter {
     async fn enter_within(&self, deadline: Option<Instant>) -> Result<Slot, Limited> {
         match self.arrive(deadline)? {
             LimiterEntry::Admitted(slot) => Ok(slot),
-            LimiterEntry::Waiting(place) => place.turn().await,
+            LimiterEntry::Waiting(place) => place.wait_for_turn().await,
         }
     }
 
@@ -192,14 +192,14 @@ impl Limiter {
         let mut line = lock(&self.line);
         // The clock is read under the lock: the order of admissions is the order of their times.
         match line.arrive(Instant::now(), deadline)? {
-            Arrival::Admitted(at) => Ok(LimiterEntry::Admitted(self.slot(at))),
+            Arrival::Admitted(at) => Ok(LimiterEntry::Admitted(self.new_slot(at))),
             Arrival::Waiting(number, waker) => {
                 Ok(LimiterEntry::Waiting(QueuePlace { limiter: self.clone(), number, waker }))
             }
         }
     }
 
-    fn slot(&self, admitted_at: u64) -> Slot {
+    fn new_slot(&self, admitted_at: u64) -> Slot {
         Slot { line: self.line.clone(), admitted_at, stamp: OPEN }
     }
 
@@ -251,11 +251,11 @@ struct QueuePlace {
 }
 
 impl QueuePlace {
-    async fn turn(self) -> Result<Slot, Limited> {
+    async fn wait_for_turn(self) -> Result<Slot, Limited> {
         loop {
             let check_turn = lock(&self.limiter.line).check_turn(self.number, Instant::now())?;
             match check_turn {
-                TurnCheck::Admitted(at) => return Ok(self.limiter.slot(at)),
+                TurnCheck::Admitted(at) => return Ok(self.limiter.new_slot(at)),
                 TurnCheck::Wait(until) => _ = timeout_at(until, self.waker.notified()).await,
             }
         }

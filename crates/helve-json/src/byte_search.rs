@@ -60,7 +60,7 @@ pub fn find_byte(bytes: &[u8], byte: u8) -> Option<usize> {
 pub fn begins(text: &[u8], mark: impl AsRef<[u8]>) -> bool {
     let mark = mark.as_ref();
     let Some(text) = text.get(..mark.len()) else { return false };
-    // Asked one after the other: a table of all lengths would be a jump that nobody can foresee.
+    // Asked one after the other: a table of all lengths would be a jump that the processor cannot predict.
     let len = mark.len();
     if (4..8).contains(&len) {
         matches_both_ends::<4>(text, mark)

@@ -19,7 +19,7 @@ use crate::work::count_bytes;
 
 /// The schema of one parameter, by its name or by what holds for others. That others are forbidden says nothing about
 /// what they would be.
-pub fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+pub fn find_parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     let named = |part: &'s Value| part.get("properties")?.get(name);
     let patterned = |part: &'s Value| pattern::find_matching(part.get("patternProperties")?, name);
     let other =
@@ -31,24 +31,24 @@ pub fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
 }
 
 /// JSON text for what was written, by the types its schema allows.
-pub fn by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String {
+pub fn coerce_by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String {
     schema.and_then(|schema| coerce_typed(written, schema, root)).unwrap_or_else(|| quote_text(written))
 }
 
 /// The same; `None` where the schema says nothing about the type.
 #[inline(never)]
 pub fn coerce_typed(written: &str, schema: &Value, root: &Value) -> Option<String> {
-    let says = SchemaReader::new(root).types(schema).filter(|says| !says.is_nothing())?;
-    // Neither this nor `is_text` is made one with what reads the pieces of a value, which would be slower for it.
-    Some(first_fit(written, says, schema, root).unwrap_or_else(|| quote_text(written)))
+    let says = SchemaReader::new(root).allowed_types(schema).filter(|says| !says.is_nothing())?;
+    // Neither this nor `is_text_only` is made one with what reads the pieces of a value, which would be slower for it.
+    Some(first_fitting_reading(written, says, schema, root).unwrap_or_else(|| quote_text(written)))
 }
 
 /// The first reading that the schema admits, if it is not text.
-fn first_fit(written: &str, says: TypeVerdict, schema: &Value, root: &Value) -> Option<String> {
+fn first_fitting_reading(written: &str, says: TypeVerdict, schema: &Value, root: &Value) -> Option<String> {
     let text = written.trim();
     let fits = |kind: JsonType, json: &str| {
         let value = serde_json::from_str(json).ok();
-        value.is_some_and(|value| SchemaReader::new(root).value(schema, kind, &value).admits(kind))
+        value.is_some_and(|value| SchemaReader::new(root).judge_value(schema, kind, &value).admits(kind))
     };
     for kind in JsonType::LADDER.into_iter().filter(|kind| says.admits(*kind)) {
         let Some(json) = read_as(text, kind) else { continue };
@@ -68,7 +68,7 @@ fn first_fit(written: &str, says: TypeVerdict, schema: &Value, root: &Value) -> 
 /// JSON text for what was written, where nothing is known about its type.
 pub fn coerce_untyped(written: &str) -> String {
     // Numbers that no machine can hold are no numbers.
-    match is_argument(written) {
+    match is_json_argument(written) {
         true => written.trim().to_owned(),
         false => quote_text(written),
     }
@@ -83,24 +83,25 @@ pub fn coerce_declared_json(written: &str, python: &str) -> String {
         "True" => Some("true".to_owned()),
         "False" => Some("false".to_owned()),
         "None" => Some("null".to_owned()),
-        _ => text.chars().next().and_then(|open| container(text, open)),
+        _ => text.chars().next().and_then(|open| read_container(text, open)),
     };
     json.unwrap_or_else(|| coerce_untyped(written))
 }
 
 /// Whether the schema allows nothing but text; `None` where it says nothing about the type.
 #[inline(never)]
-pub fn is_text(schema: &Value, root: &Value) -> Option<bool> {
-    let says = SchemaReader::new(root).types(schema)?;
+pub fn is_text_only(schema: &Value, root: &Value) -> Option<bool> {
+    let says = SchemaReader::new(root).allowed_types(schema)?;
     if says.is_nothing() { None } else { Some(says.is_text()) }
 }
 
 /// Whether the schema admits this very text; `None` where that does not depend on it.
-pub fn admits_text(text: &str, schema: &Value, root: &Value) -> Option<bool> {
-    let says = SchemaReader::new(root).types(schema)?;
+pub fn may_be_text(text: &str, schema: &Value, root: &Value) -> Option<bool> {
+    let says = SchemaReader::new(root).allowed_types(schema)?;
     let text = Value::from(text);
-    says.by_value
-        .then(|| SchemaReader::new(root).value(schema, JsonType::String, &text).admits(JsonType::String))
+    says.by_value.then(|| {
+        SchemaReader::new(root).judge_value(schema, JsonType::String, &text).admits(JsonType::String)
+    })
 }
 
 /// The text as a value of this kind, if it is one. Whatever it is, it is text.
@@ -108,17 +109,17 @@ fn read_as(text: &str, kind: JsonType) -> Option<String> {
     count_bytes(text.len());
     match kind {
         JsonType::Null => text.eq_ignore_ascii_case("null").then(|| "null".to_owned()),
-        JsonType::Integer => integer(text),
-        JsonType::Number => number(text),
-        JsonType::Boolean => boolean(text),
-        JsonType::Object => container(text, '{').filter(|json| is_object(json)),
-        JsonType::Array => container(text, '['),
+        JsonType::Integer => read_integer(text),
+        JsonType::Number => read_number(text),
+        JsonType::Boolean => read_boolean(text),
+        JsonType::Object => read_container(text, '{').filter(|json| is_object(json)),
+        JsonType::Array => read_container(text, '['),
         JsonType::String => None,
     }
 }
 
 /// A whole number in decimal digits; `5.0` counts, digits beyond any machine type are kept.
-fn integer(text: &str) -> Option<String> {
+fn read_integer(text: &str) -> Option<String> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     if whole.is_empty() || !whole.bytes().all(|b| b.is_ascii_digit()) || !fraction.bytes().all(|b| b == b'0')
@@ -134,8 +135,8 @@ fn integer(text: &str) -> Option<String> {
 }
 
 /// A finite number, written whole where it is whole.
-fn number(text: &str) -> Option<String> {
-    if let Some(whole) = integer(text) {
+fn read_number(text: &str) -> Option<String> {
+    if let Some(whole) = read_integer(text) {
         return Some(whole);
     }
     let starts_like_one = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
@@ -147,7 +148,7 @@ fn number(text: &str) -> Option<String> {
     Some(if float.fract() == 0.0 && float.abs() < 1e15 { format!("{float:.0}") } else { number.to_string() })
 }
 
-fn boolean(text: &str) -> Option<String> {
+fn read_boolean(text: &str) -> Option<String> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" => Some("true".to_owned()),
         "false" | "0" => Some("false".to_owned()),
@@ -156,11 +157,11 @@ fn boolean(text: &str) -> Option<String> {
 }
 
 /// An object or array in JSON, or else in Python.
-fn container(text: &str, open: char) -> Option<String> {
+fn read_container(text: &str, open: char) -> Option<String> {
     if !text.starts_with(open) {
         return None;
     }
-    if is_argument(text) {
+    if is_json_argument(text) {
         return Some(text.to_owned());
     }
     count_bytes(text.len());
@@ -171,11 +172,11 @@ fn container(text: &str, open: char) -> Option<String> {
         LiteralProgress::UpTo(at) => at == text.len(),
         LiteralProgress::Bad(_) => false,
     };
-    (whole && literal.finish(false, &mut out) && is_argument(&out)).then_some(out)
+    (whole && literal.finish(false, &mut out) && is_json_argument(&out)).then_some(out)
 }
 
 /// Whether the text is JSON that may stand among arguments, which are an object themselves.
-fn is_argument(text: &str) -> bool {
+fn is_json_argument(text: &str) -> bool {
     count_bytes(text.len());
     serde_json::from_str::<Value>(text).is_ok() && fits_inside(text, 1)
 }
@@ -237,7 +238,7 @@ mod tests {
             (&sizes, "many", r#""many""#),
         ];
         for (schema, written, json) in cases {
-            assert_eq!(by_schema(written, Some(schema), schema), json, "{schema} {written}");
+            assert_eq!(coerce_by_schema(written, Some(schema), schema), json, "{schema} {written}");
         }
     }
 
@@ -258,7 +259,7 @@ mod tests {
                 "NoSchema": null,
             },
         });
-        by_schema(written, parameter(&root, "p"), &root)
+        coerce_by_schema(written, find_parameter(&root, "p"), &root)
     }
 
     /// `null` is a word too: it is taken for null only where the schema surely admits that.
@@ -355,16 +356,16 @@ mod tests {
             json!({"patternProperties": {"^m": {"type": "string"}}, "additionalProperties": integer}),
             json!({"allOf": [{"$ref": "#"}, {"properties": {"n": integer}}]}),
         ] {
-            assert_eq!(parameter(&root, "n"), Some(&integer), "{root}");
+            assert_eq!(find_parameter(&root, "n"), Some(&integer), "{root}");
         }
         let circle = json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}]});
-        assert_eq!(parameter(&circle, "n"), None);
+        assert_eq!(find_parameter(&circle, "n"), None);
     }
 
     #[test]
     fn that_others_are_forbidden_says_nothing_about_them() {
         let root = json!({"properties": {}, "additionalProperties": false});
-        assert_eq!(parameter(&root, "other"), None);
+        assert_eq!(find_parameter(&root, "other"), None);
     }
 
     #[test]
@@ -373,9 +374,9 @@ mod tests {
             "properties": {"n": {"$ref": "#/$defs/n"}, "c": {"$ref": "#/properties/c"}},
             "$defs": {"n": {"type": "integer"}},
         });
-        assert_eq!(by_schema("7", parameter(&root, "n"), &root), "7");
-        assert_eq!(by_schema("7", parameter(&root, "c"), &root), r#""7""#);
-        assert_eq!(by_schema("7", parameter(&root, "other"), &root), r#""7""#);
+        assert_eq!(coerce_by_schema("7", find_parameter(&root, "n"), &root), "7");
+        assert_eq!(coerce_by_schema("7", find_parameter(&root, "c"), &root), r#""7""#);
+        assert_eq!(coerce_by_schema("7", find_parameter(&root, "other"), &root), r#""7""#);
     }
 
     #[test]
@@ -387,7 +388,7 @@ mod tests {
         assert_eq!(coerce_untyped("[1e999]"), r#""[1e999]""#);
     }
 
-    /// Arguments as deep as JSON may be here are read by whoever gets them; deeper ones would be by nobody.
+    /// Arguments as deep as JSON may be here are read by every reader; deeper ones would be by none.
     #[test]
     fn what_is_too_deep_to_be_an_argument_stays_text() {
         let lists = |depth: usize| format!("{}\"[\"{}", "[".repeat(depth), "]".repeat(depth));
@@ -396,9 +397,9 @@ mod tests {
             let (written, python) = (lists(depth), lists(depth).replace('"', "'"));
             let expected = if depth <= 125 { written.clone() } else { quote_text(&written) };
             assert_eq!(coerce_untyped(&written), expected, "{depth}");
-            assert_eq!(by_schema(&written, Some(&schema), &schema), expected, "{depth}");
+            assert_eq!(coerce_by_schema(&written, Some(&schema), &schema), expected, "{depth}");
             let expected = if depth <= 120 { written.clone() } else { quote_text(&python) };
-            assert_eq!(by_schema(&python, Some(&schema), &schema), expected, "{depth}");
+            assert_eq!(coerce_by_schema(&python, Some(&schema), &schema), expected, "{depth}");
         }
     }
 }

@@ -34,16 +34,18 @@ pub fn fits_inside(json: &str, outer: usize) -> bool {
 }
 
 /// The text of a JSON string, without its quotes and escapes.
-pub fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
+pub fn decode_string(raw: &str) -> Option<Cow<'_, str>> {
     count_bytes(raw.len());
     match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) if crate::string_bytes::special(inner.as_bytes()).is_none() => Some(Cow::Borrowed(inner)),
+        Some(inner) if crate::string_bytes::find_special(inner.as_bytes()).is_none() => {
+            Some(Cow::Borrowed(inner))
+        }
         _ => serde_json::from_str(raw).ok().map(Cow::Owned),
     }
 }
 
 /// The same JSON without blanks between its tokens; digits and duplicate members stay as written.
-pub fn compact(text: &str) -> String {
+pub fn remove_whitespace(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_string = false;
     let mut escaped = false;

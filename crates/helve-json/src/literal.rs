@@ -122,7 +122,7 @@ impl LiteralReader {
     }
 
     /// Whether braces around the braces of an object were left out.
-    pub fn is_undoubled(&self) -> bool {
+    pub fn has_removed_doubled_braces(&self) -> bool {
         self.changes.contains(&Repair::Closers)
     }
 
@@ -168,7 +168,7 @@ impl LiteralReader {
     /// middle is never completed.
     pub fn finish(&mut self, closers: bool, out: &mut String) -> bool {
         if let LiteralState::Text(string) = &self.state
-            && string.may_be_over()
+            && string.may_have_ended()
         {
             self.state = LiteralState::Ended(EndedToken::Text);
         }
@@ -176,7 +176,7 @@ impl LiteralReader {
             self.state = LiteralState::Ended(EndedToken::Token);
         }
         if let LiteralState::Ended(what) = self.state
-            && !self.write(what, false, out)
+            && !self.write_token(what, false, out)
         {
             return false;
         }
@@ -194,7 +194,7 @@ impl LiteralReader {
                         BracketContent::Doubled => {}
                     }
                 }
-                self.note_repair(Repair::Closers);
+                self.record_repair(Repair::Closers);
                 true
             }
             _ => false,
@@ -203,7 +203,7 @@ impl LiteralReader {
 
     fn step(&mut self, c: char, out: &mut String) -> LiteralStep {
         match self.state {
-            LiteralState::Value => self.value(c, out),
+            LiteralState::Value => self.begin_value(c, out),
             LiteralState::Blank { after } => match c {
                 'n' | 'r' | 't' => {
                     self.state = if after { LiteralState::After } else { LiteralState::Value };
@@ -211,20 +211,22 @@ impl LiteralReader {
                 }
                 _ => LiteralStep::Bad,
             },
-            LiteralState::Comment { after, part } => self.in_comment(c, after, part),
-            LiteralState::Word => self.word(c, out),
+            LiteralState::Comment { after, part } => self.continue_comment(c, after, part),
+            LiteralState::Word => self.continue_word(c, out),
             LiteralState::Number => match c {
-                '0'..='9' | 'a'..='z' | 'A'..='Z' | '_' | '.' => self.collect(c),
-                '+' | '-' if self.token.ends_with(['e', 'E']) && !is_hex(&self.token) => self.collect(c),
-                _ => self.ended(EndedToken::Token),
+                '0'..='9' | 'a'..='z' | 'A'..='Z' | '_' | '.' => self.push_to_token(c),
+                '+' | '-' if self.token.ends_with(['e', 'E']) && !is_hex(&self.token) => {
+                    self.push_to_token(c)
+                }
+                _ => self.end_token(EndedToken::Token),
             },
-            LiteralState::Ended(what) => self.follow(c, what, out),
-            LiteralState::After => self.after(c, out),
+            LiteralState::Ended(what) => self.handle_after_token(c, what, out),
+            LiteralState::After => self.handle_after_value(c, out),
             LiteralState::Text(_) | LiteralState::Over => LiteralStep::Over,
         }
     }
 
-    fn value(&mut self, c: char, out: &mut String) -> LiteralStep {
+    fn begin_value(&mut self, c: char, out: &mut String) -> LiteralStep {
         let c = self.normalize_width(c);
         if self.is_blank(c) {
             return LiteralStep::Next;
@@ -233,57 +235,57 @@ impl LiteralReader {
             && c == frame.close
             && frame.members != BracketContent::Value
         {
-            return self.close(out);
+            return self.close_bracket(out);
         }
         if c == '\\' {
-            self.note_repair(Repair::Escapes);
+            self.record_repair(Repair::Escapes);
             self.state = LiteralState::Blank { after: false };
             return LiteralStep::Next;
         }
         if matches!(c, '/' | '#') && !self.joins {
-            return self.comment(c, false);
+            return self.begin_comment(c, false);
         }
         if self.comma {
             self.comma = false;
             out.push_str(", ");
         }
         match c {
-            '{' | '[' | '(' => self.open(c, out),
+            '{' | '[' | '(' => self.open_bracket(c, out),
             '0'..='9' | '-' | '+' | '.' => {
                 self.state = LiteralState::Number;
-                self.collect(c)
+                self.push_to_token(c)
             }
             'a'..='z' | 'A'..='Z' | '_' => {
                 self.state = LiteralState::Word;
-                self.collect(c)
+                self.push_to_token(c)
             }
-            _ => match Quote::opening(c) {
-                Some(quote) => self.text(quote, "", out),
+            _ => match Quote::from_opening_char(c) {
+                Some(quote) => self.begin_string(quote, "", out),
                 None => LiteralStep::Bad,
             },
         }
     }
 
-    fn text(&mut self, quote: Quote, prefix: &str, out: &mut String) -> LiteralStep {
+    fn begin_string(&mut self, quote: Quote, prefix: &str, out: &mut String) -> LiteralStep {
         if quote != Quote::Double || !prefix.is_empty() {
-            self.note_repair(Repair::Quotes);
+            self.record_repair(Repair::Quotes);
         }
         out.push('"');
         self.state = LiteralState::Text(StringReader::new(quote, prefix));
         LiteralStep::Next
     }
 
-    fn collect(&mut self, c: char) -> LiteralStep {
+    fn push_to_token(&mut self, c: char) -> LiteralStep {
         self.token.push(c);
         LiteralStep::Next
     }
 
-    fn ended(&mut self, what: EndedToken) -> LiteralStep {
+    fn end_token(&mut self, what: EndedToken) -> LiteralStep {
         self.state = LiteralState::Ended(what);
         LiteralStep::Again
     }
 
-    fn after(&mut self, c: char, out: &mut String) -> LiteralStep {
+    fn handle_after_value(&mut self, c: char, out: &mut String) -> LiteralStep {
         let c = self.normalize_width(c);
         if !self.frames.is_empty() && self.is_blank(c) {
             return LiteralStep::Next;
@@ -293,7 +295,7 @@ impl LiteralReader {
             return LiteralStep::Over;
         };
         if c == frame.close {
-            return self.close(out);
+            return self.close_bracket(out);
         }
         match c {
             ',' => {
@@ -301,7 +303,7 @@ impl LiteralReader {
                     BracketContent::Value => frame.members = BracketContent::Key,
                     BracketContent::Group => {
                         frame.members = BracketContent::Items;
-                        self.note_repair(Repair::Sequences);
+                        self.record_repair(Repair::Sequences);
                     }
                     BracketContent::Doubled => return LiteralStep::Bad,
                     _ => {}
@@ -311,20 +313,20 @@ impl LiteralReader {
                 LiteralStep::Next
             }
             ']' if item_open && !self.joins => {
-                self.note_repair(Repair::Closers);
-                self.close(out);
+                self.record_repair(Repair::Closers);
+                self.close_bracket(out);
                 LiteralStep::Again
             }
             '\\' => {
-                self.note_repair(Repair::Escapes);
+                self.record_repair(Repair::Escapes);
                 self.state = LiteralState::Blank { after: true };
                 LiteralStep::Next
             }
-            '/' | '#' if !self.joins => self.comment(c, true),
+            '/' | '#' if !self.joins => self.begin_comment(c, true),
             // Only a member can follow, and its name needs its colon.
             '"' if frame.members == BracketContent::Value && !self.joins && !self.after_text => {
                 frame.members = BracketContent::Key;
-                self.note_repair(Repair::Commas);
+                self.record_repair(Repair::Commas);
                 self.comma = true;
                 self.state = LiteralState::Value;
                 LiteralStep::Again
@@ -346,19 +348,19 @@ impl LiteralReader {
             '）' => ')',
             _ => return c,
         };
-        self.note_repair(Repair::FullWidth);
+        self.record_repair(Repair::FullWidth);
         narrow
     }
 
     /// Whether it means nothing between values. A blank that is none in JSON, such as a full-width one, is noted as repaired.
     fn is_blank(&mut self, c: char) -> bool {
         if c.is_whitespace() && !is_blank(c) {
-            self.note_repair(Repair::Blanks);
+            self.record_repair(Repair::Blanks);
         }
         c.is_whitespace()
     }
 
-    fn note_repair(&mut self, change: Repair) {
+    fn record_repair(&mut self, change: Repair) {
         if !self.changes.contains(&change) {
             self.changes.push(change);
         }

@@ -63,11 +63,11 @@ impl LooseScanner {
     pub fn feed(&mut self, text: &str, from: usize, tags: &[&'static str]) -> LooseEvent {
         for (at, c) in text[from..].char_indices() {
             let end = from + at + c.len_utf8();
-            let balanced = self.bracket(c);
+            let balanced = self.handle_bracket(c);
             if balanced {
                 return LooseEvent::End(end);
             }
-            if let Some(tag) = self.tag(c, tags) {
+            if let Some(tag) = self.match_tag(c, tags) {
                 let after_bracket = matches!(self.nonblank_before_tag, '}' | ']');
                 if self.text.is_none() || self.lost && after_bracket {
                     return LooseEvent::Tag(end, tag);
@@ -81,7 +81,7 @@ impl LooseScanner {
         LooseEvent::More
     }
 
-    fn tag(&mut self, c: char, tags: &[&'static str]) -> Option<&'static str> {
+    fn match_tag(&mut self, c: char, tags: &[&'static str]) -> Option<&'static str> {
         let mut bytes = [0; 4];
         let mut whole = None;
         for byte in c.encode_utf8(&mut bytes).bytes() {
@@ -95,7 +95,7 @@ impl LooseScanner {
     }
 
     /// Takes one character; true when it closes the outermost bracket.
-    fn bracket(&mut self, c: char) -> bool {
+    fn handle_bracket(&mut self, c: char) -> bool {
         if let Some(quote) = self.text {
             if self.closing {
                 if c.is_whitespace() {
@@ -104,16 +104,16 @@ impl LooseScanner {
                 self.closing = false;
                 if !matches!(c, ',' | ':' | '}' | ']' | '<' | '=' | '，' | '：' | '｝' | '］') {
                     self.lost |= quote == Quote::Double;
-                    self.in_text(c, quote);
+                    self.handle_char_in_text(c, quote);
                     return false;
                 }
                 self.text = None;
             } else {
-                self.in_text(c, quote);
+                self.handle_char_in_text(c, quote);
                 return false;
             }
         }
-        if self.in_comment(c) {
+        if self.skip_comment_char(c) {
             return false;
         }
         match c {
@@ -122,13 +122,13 @@ impl LooseScanner {
                 self.depth = self.depth.saturating_sub(1);
                 return self.depth == 0;
             }
-            _ => self.text = Quote::opening(c),
+            _ => self.text = Quote::from_opening_char(c),
         }
         false
     }
 
     /// Takes one character outside strings; true where it belongs to a comment.
-    fn in_comment(&mut self, c: char) -> bool {
+    fn skip_comment_char(&mut self, c: char) -> bool {
         let may_begin = self.before.is_whitespace() || matches!(self.before, ',' | '{' | '[');
         self.comment = match (self.comment, c) {
             (CommentState::None, '/') if may_begin => CommentState::Slash,
@@ -149,7 +149,7 @@ impl LooseScanner {
         self.comment != CommentState::None
     }
 
-    fn in_text(&mut self, c: char, quote: Quote) {
+    fn handle_char_in_text(&mut self, c: char, quote: Quote) {
         if self.escaped {
             self.escaped = false;
         } else if c == '\\' {

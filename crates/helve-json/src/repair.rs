@@ -83,13 +83,14 @@ pub struct Repaired {
 /// assert_eq!(helve_json::repair(r#"{"city": "Ro"#), None);
 /// ```
 pub fn repair(text: &str) -> Option<Repaired> {
-    read(text, Closing::AsWritten, Expected::NOTHING).filter(|repaired| !repaired.changes.is_empty())
+    read_with_repairs(text, Closing::AsWritten, Expected::NOTHING)
+        .filter(|repaired| !repaired.changes.is_empty())
 }
 
 /// Who vouches that the text is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closing {
-    /// Nobody: every bracket must be there.
+    /// Nothing closes it: every bracket must be there.
     AsWritten,
     /// A closing tag ended it, so brackets missing at its end were forgotten, not cut off.
     ByTag,
@@ -110,10 +111,10 @@ impl Expected<'_> {
 }
 
 /// Reads text that may be JSON or broken JSON, if there is exactly one way to.
-pub fn read(text: &str, closing: Closing, expected: Expected<'_>) -> Option<Repaired> {
+pub fn read_with_repairs(text: &str, closing: Closing, expected: Expected<'_>) -> Option<Repaired> {
     let text = text.trim();
     let rewritten = |text: Option<String>, change| {
-        let mut repaired = literal(&text?, closing)?;
+        let mut repaired = read_literal(&text?, closing)?;
         if !repaired.changes.contains(&change) {
             repaired.changes.push(change);
         }
@@ -121,15 +122,15 @@ pub fn read(text: &str, closing: Closing, expected: Expected<'_>) -> Option<Repa
     };
     // Where the list around an object ends, so does the object.
     let listed = || text.strip_suffix(']').filter(|_| text.starts_with('{'));
-    literal(text, closing)
-        .or_else(|| literal(listed()?, Closing::ByTag))
+    read_literal(text, closing)
+        .or_else(|| read_literal(listed()?, Closing::ByTag))
         .or_else(|| rewritten(inner_quotes::escape_inner_quotes(text), Repair::InnerQuotes))
         .or_else(|| rewritten(bare::quote_bare_values(text, expected), Repair::Quotes))
         // In place of an object, a set is an object gone wrong, whose names or values are missing.
         .filter(|repaired| !(text.starts_with('{') && repaired.text.starts_with('[')))
 }
 
-fn literal(text: &str, closing: Closing) -> Option<Repaired> {
+fn read_literal(text: &str, closing: Closing) -> Option<Repaired> {
     count_bytes(text.len());
     let mut literal = LiteralReader::for_repair();
     let mut out = String::with_capacity(text.len() + 8);
@@ -250,7 +251,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let expected_text = Expected { is_text: &is_text, holds_parameters: |key| key == "arguments" };
-            let repaired = read(text, Closing::AsWritten, expected_text);
+            let repaired = read_with_repairs(text, Closing::AsWritten, expected_text);
             assert_eq!(repaired.as_ref().map(|r| r.text.as_str()), expected, "{text}");
             assert!(repaired.is_none_or(|r| r.changes.contains(&Repair::Quotes)), "{text}");
         }
@@ -259,8 +260,9 @@ mod tests {
     #[test]
     fn a_closing_tag_vouches_for_missing_brackets() {
         let text = r#"{"name": "f", "arguments": {"a": 1}"#;
-        assert_eq!(read(text, Closing::AsWritten, Expected::NOTHING), None);
-        let repaired = read(text, Closing::ByTag, Expected::NOTHING).map(|r| (r.text, r.changes));
+        assert_eq!(read_with_repairs(text, Closing::AsWritten, Expected::NOTHING), None);
+        let repaired =
+            read_with_repairs(text, Closing::ByTag, Expected::NOTHING).map(|r| (r.text, r.changes));
         assert_eq!(repaired, Some((format!("{text}}}").replace("  ", " "), vec![Repair::Closers])));
     }
 }

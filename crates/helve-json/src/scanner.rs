@@ -6,7 +6,7 @@
 //! stops it. Keeps no text.
 
 use crate::is_blank;
-use crate::string_bytes::special;
+use crate::string_bytes::find_special;
 
 /// What kind of value begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,20 +143,20 @@ impl JsonScanner {
     pub fn run(&mut self, bytes: &[u8], pos: &mut usize) -> ScanEvent {
         while let Some(&byte) = bytes.get(*pos) {
             if self.state == ScanState::Text {
-                let plain = special(&bytes[*pos..]);
+                let plain = find_special(&bytes[*pos..]);
                 let Some(plain) = plain else {
                     // A pair cut by plain text is as broken as one cut by another escape.
-                    self.lone_surrogate();
+                    self.record_lone_surrogate();
                     *pos = bytes.len();
                     return ScanEvent::More;
                 };
                 if plain > 0 {
-                    self.lone_surrogate();
+                    self.record_lone_surrogate();
                     *pos += plain;
                 }
                 match bytes[*pos] {
                     b'"' => {
-                        self.lone_surrogate();
+                        self.record_lone_surrogate();
                         *pos += 1;
                         self.state = if self.in_key { ScanState::Colon } else { ScanState::After };
                         if self.depth <= self.watch {
@@ -168,7 +168,7 @@ impl JsonScanner {
                         self.state = ScanState::Escape;
                     }
                     _ => {
-                        self.lone_surrogate();
+                        self.record_lone_surrogate();
                         self.faults.control = true;
                         *pos += 1;
                     }
@@ -200,39 +200,39 @@ impl JsonScanner {
 
     fn step(&mut self, byte: u8) -> ScanStep {
         match self.state {
-            ScanState::Value => self.begin(byte),
-            ScanState::FirstItem if byte == b']' => self.close(),
-            ScanState::FirstItem => self.begin(byte),
-            ScanState::FirstKey if byte == b'}' => self.close(),
+            ScanState::Value => self.begin_value(byte),
+            ScanState::FirstItem if byte == b']' => self.close_container(),
+            ScanState::FirstItem => self.begin_value(byte),
+            ScanState::FirstKey if byte == b'}' => self.close_container(),
             ScanState::FirstKey | ScanState::NextKey => match byte {
                 b'"' => {
                     self.state = ScanState::Text;
                     self.in_key = true;
                     ScanStep::Start(ValueKind::Key)
                 }
-                _ => blank(byte),
+                _ => skip_blank(byte),
             },
             ScanState::Colon => match byte {
                 b':' => {
                     self.state = ScanState::Value;
                     ScanStep::Next
                 }
-                _ => blank(byte),
+                _ => skip_blank(byte),
             },
             ScanState::After => match byte {
                 b',' if self.depth > 0 => {
                     self.state = if self.in_object() { ScanState::NextKey } else { ScanState::Value };
                     ScanStep::Next
                 }
-                b'}' if self.in_object() => self.close(),
-                b']' if self.depth > 0 && !self.in_object() => self.close(),
-                _ => blank(byte),
+                b'}' if self.in_object() => self.close_container(),
+                b']' if self.depth > 0 && !self.in_object() => self.close_container(),
+                _ => skip_blank(byte),
             },
-            ScanState::Escape => self.escape(byte),
-            ScanState::Hex { left, code } => self.hex(byte, left, code),
-            ScanState::Word { of, at } => self.word(byte, of, at),
+            ScanState::Escape => self.handle_escape(byte),
+            ScanState::Hex { left, code } => self.handle_hex_digit(byte, left, code),
+            ScanState::Word { of, at } => self.continue_word(byte, of, at),
             ScanState::Text => ScanStep::Bad,
-            number => self.number(number, byte),
+            number => self.continue_number(number, byte),
         }
     }
 
@@ -241,26 +241,26 @@ impl JsonScanner {
         self.objects & 1 == 1
     }
 
-    fn begin(&mut self, byte: u8) -> ScanStep {
+    fn begin_value(&mut self, byte: u8) -> ScanStep {
         let (state, kind) = match byte {
             b'"' => {
                 self.in_key = false;
                 (ScanState::Text, ValueKind::String)
             }
-            b'{' | b'[' => return self.open(byte == b'{'),
+            b'{' | b'[' => return self.open_container(byte == b'{'),
             b'-' => (ScanState::Minus, ValueKind::Scalar),
             b'0' => (ScanState::Zero, ValueKind::Scalar),
             b'1'..=b'9' => (ScanState::Whole, ValueKind::Scalar),
             b't' => (ScanState::Word { of: JsonWord::True, at: 1 }, ValueKind::Scalar),
             b'f' => (ScanState::Word { of: JsonWord::False, at: 1 }, ValueKind::Scalar),
             b'n' => (ScanState::Word { of: JsonWord::Null, at: 1 }, ValueKind::Scalar),
-            _ => return blank(byte),
+            _ => return skip_blank(byte),
         };
         self.state = state;
         ScanStep::Start(kind)
     }
 
-    fn open(&mut self, object: bool) -> ScanStep {
+    fn open_container(&mut self, object: bool) -> ScanStep {
         if self.depth == DEPTH_MAX {
             return ScanStep::Bad;
         }
@@ -270,20 +270,20 @@ impl JsonScanner {
         ScanStep::Start(if object { ValueKind::Object } else { ValueKind::Array })
     }
 
-    fn close(&mut self) -> ScanStep {
+    fn close_container(&mut self) -> ScanStep {
         self.objects >>= 1;
         self.depth -= 1;
         self.state = ScanState::After;
         ScanStep::Stop { taken: true }
     }
 
-    fn escape(&mut self, byte: u8) -> ScanStep {
+    fn handle_escape(&mut self, byte: u8) -> ScanStep {
         self.state = ScanState::Text;
         match byte {
             b'u' => self.state = ScanState::Hex { left: 4, code: 0 },
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.lone_surrogate(),
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.record_lone_surrogate(),
             _ => {
-                self.lone_surrogate();
+                self.record_lone_surrogate();
                 self.faults.escape = true;
                 // The byte is judged again as text: it may be a raw control character.
                 return ScanStep::Again;
@@ -292,7 +292,7 @@ impl JsonScanner {
         ScanStep::Next
     }
 
-    fn hex(&mut self, byte: u8, left: u8, code: u16) -> ScanStep {
+    fn handle_hex_digit(&mut self, byte: u8, left: u8, code: u16) -> ScanStep {
         let Some(digit) = (byte as char).to_digit(16) else {
             self.faults.escape = true;
             self.state = ScanState::Text;
@@ -308,31 +308,31 @@ impl JsonScanner {
             (0xDC00..=0xDFFF, true) => self.surrogate = false,
             (0xD800..=0xDBFF, false) => self.surrogate = true,
             (0xDC00..=0xDFFF, false) => self.faults.escape = true,
-            _ => self.lone_surrogate(),
+            _ => self.record_lone_surrogate(),
         }
         ScanStep::Next
     }
 
     #[inline]
-    fn lone_surrogate(&mut self) {
+    fn record_lone_surrogate(&mut self) {
         if self.surrogate {
             self.surrogate = false;
             self.faults.escape = true;
         }
     }
 
-    fn word(&mut self, byte: u8, of: JsonWord, at: u8) -> ScanStep {
+    fn continue_word(&mut self, byte: u8, of: JsonWord, at: u8) -> ScanStep {
         match of.text().get(at as usize) {
             Some(&expected) if expected == byte => {
                 self.state = ScanState::Word { of, at: at + 1 };
                 ScanStep::Next
             }
             Some(_) => ScanStep::Bad,
-            None => self.scalar_ends(),
+            None => self.finish_scalar(),
         }
     }
 
-    fn number(&mut self, state: ScanState, byte: u8) -> ScanStep {
+    fn continue_number(&mut self, state: ScanState, byte: u8) -> ScanStep {
         self.state = match (state, byte) {
             (ScanState::Minus, b'0') => ScanState::Zero,
             (ScanState::Minus, b'1'..=b'9') | (ScanState::Whole, b'0'..=b'9') => ScanState::Whole,
@@ -344,7 +344,7 @@ impl JsonScanner {
                 ScanState::Power
             }
             (ScanState::Zero | ScanState::Whole | ScanState::Fraction | ScanState::Power, _) => {
-                return self.scalar_ends();
+                return self.finish_scalar();
             }
             _ => return ScanStep::Bad,
         };
@@ -352,7 +352,7 @@ impl JsonScanner {
     }
 
     /// A scalar has no end of its own: the byte after it, not taken here, shows that it is over.
-    fn scalar_ends(&mut self) -> ScanStep {
+    fn finish_scalar(&mut self) -> ScanStep {
         self.state = ScanState::After;
         ScanStep::Stop { taken: false }
     }
@@ -370,7 +370,7 @@ enum ScanStep {
 }
 
 /// What may stand between tokens; nothing else may where no token fits.
-fn blank(byte: u8) -> ScanStep {
+fn skip_blank(byte: u8) -> ScanStep {
     if is_blank(byte as char) { ScanStep::Next } else { ScanStep::Bad }
 }
 

@@ -10,12 +10,12 @@ const fn is_special(byte: u8) -> bool {
 
 /// Where the first byte stands that means more than itself inside a string.
 #[inline]
-pub fn special(bytes: &[u8]) -> Option<usize> {
+pub fn find_special(bytes: &[u8]) -> Option<usize> {
     // Most strings are names and short values, so the first bytes are judged in words.
     let (words, _) = bytes.as_chunks();
     let near = &words[..words.len().min(4)];
     for (at, word) in near.iter().enumerate() {
-        let specials = specials(u64::from_le_bytes(*word));
+        let specials = special_bits(u64::from_le_bytes(*word));
         if specials != 0 {
             return count_search(0, Some(8 * at + specials.trailing_zeros() as usize / 8));
         }
@@ -24,7 +24,7 @@ pub fn special(bytes: &[u8]) -> Option<usize> {
     let far = &bytes[seen..];
     let found = match far.len() {
         0..8 => far.iter().position(|byte| is_special(*byte)),
-        _ => special_far(far),
+        _ => find_special_far(far),
     };
     count_search(bytes.len(), found.map(|at| seen + at))
 }
@@ -32,11 +32,11 @@ pub fn special(bytes: &[u8]) -> Option<usize> {
 /// Quotes and backslashes are searched for by the widest vectors there are. Whether a control character stands before
 /// them shows in the least byte.
 #[inline(never)]
-fn special_far(bytes: &[u8]) -> Option<usize> {
+fn find_special_far(bytes: &[u8]) -> Option<usize> {
     for (at, window) in byte_search::windows(bytes) {
         let marked = memchr::memchr2(b'"', b'\\', window);
         let plain = &window[..marked.unwrap_or(window.len())];
-        let found = match least(plain) < b' ' {
+        let found = match min_byte(plain) < b' ' {
             true => plain.iter().position(|byte| is_special(*byte)),
             false => marked,
         };
@@ -48,7 +48,7 @@ fn special_far(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The least byte. Four vectors of least bytes that do not wait for each other are twice as quick as one.
-fn least(bytes: &[u8]) -> u8 {
+fn min_byte(bytes: &[u8]) -> u8 {
     let (blocks, rest) = bytes.as_chunks::<64>();
     let mut lanes = [u8::MAX; 64];
     for block in blocks {
@@ -59,7 +59,7 @@ fn least(bytes: &[u8]) -> u8 {
 }
 
 /// The highest bit of each byte that is special; exact up to the first such byte.
-const fn specials(word: u64) -> u64 {
+const fn special_bits(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHS: u64 = ONES << 7;
     let quote = word ^ (ONES * b'"' as u64);
@@ -97,8 +97,8 @@ mod tests {
                 let mut text = "aé €\u{7f}!#[] ~".repeat(300).into_bytes();
                 text[at] = special_byte;
                 text[at + 5] = b'"';
-                assert_eq!(special(&text), Some(at));
-                assert_eq!(special(&text[..at]), None);
+                assert_eq!(find_special(&text), Some(at));
+                assert_eq!(find_special(&text[..at]), None);
             }
         }
     }

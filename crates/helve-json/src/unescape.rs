@@ -39,8 +39,8 @@ impl Unescaper {
             rest = &rest[c.len_utf8()..];
             match self.state {
                 EscapeState::Plain => self.state = EscapeState::Escape,
-                EscapeState::Escape => self.escape(c, &mut out),
-                EscapeState::Hex { left, code } => self.hex(c, left, code, &mut out),
+                EscapeState::Escape => self.handle_escape(c, &mut out),
+                EscapeState::Hex { left, code } => self.handle_hex_digit(c, left, code, &mut out),
             }
         }
     }
@@ -50,7 +50,7 @@ impl Unescaper {
         self.push_lone_surrogate(&mut out);
     }
 
-    fn escape(&mut self, c: char, out: &mut impl FnMut(&str)) {
+    fn handle_escape(&mut self, c: char, out: &mut impl FnMut(&str)) {
         if c == 'u' {
             self.state = EscapeState::Hex { left: 4, code: 0 };
             return;
@@ -69,7 +69,7 @@ impl Unescaper {
         });
     }
 
-    fn hex(&mut self, c: char, left: u8, code: u16, out: &mut impl FnMut(&str)) {
+    fn handle_hex_digit(&mut self, c: char, left: u8, code: u16, out: &mut impl FnMut(&str)) {
         let code = code << 4 | c.to_digit(16).unwrap_or(0) as u16;
         if left > 1 {
             self.state = EscapeState::Hex { left: left - 1, code };

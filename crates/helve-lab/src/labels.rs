@@ -164,7 +164,7 @@ mod tests {
             counted.fetch_add(1, Ordering::Relaxed);
         }));
         for label in ["tool.after_run", "model.heard", "tool.after_run", "tool.after_run"] {
-            failpoints.hit(label);
+            failpoints.reach(label);
         }
         assert_eq!(actions.load(Ordering::Relaxed), 1);
     }

@@ -88,10 +88,10 @@ fn clock(days: u32) -> Clock {
     let ahead = Clock::manual(Clock::System.now().plus_ms(i64::from(days) * DAY_MS));
     let moved = ahead.clone();
     std::thread::spawn(move || {
-        let mut last = Clock::System.steady();
+        let mut last = Clock::System.monotonic_time();
         loop {
             std::thread::sleep(Duration::from_millis(1));
-            let now = Clock::System.steady();
+            let now = Clock::System.monotonic_time();
             let passed = now.as_millis().saturating_sub(last.as_millis());
             moved.advance_ms(i64::try_from(passed).unwrap_or(i64::MAX));
             last = now;

@@ -173,7 +173,7 @@ impl View {
             Fact::ToolFinished { call, output, .. } => self.end(call, CallState::Finished, &output.text),
             Fact::ToolFailed { call, failure, .. } => self.end(call, CallState::Failed, &failure.message),
             Fact::ToolRefused { call, failure, .. } => {
-                self.end(call, CallState::of_refusal(failure.kind), &failure.message)
+                self.end(call, CallState::from_refusal(failure.kind), &failure.message)
             }
             Fact::ToolUnknown { call, because, .. } => self.end(call, CallState::Unknown, because),
             Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Permission => {

@@ -27,14 +27,14 @@ pub(crate) struct Meter {
 }
 
 impl AnswerBounds {
-    pub(crate) fn meter(self) -> Meter {
+    pub(crate) fn new_meter(self) -> Meter {
         Meter { bounds: self, read: 0, line: 0 }
     }
 }
 
 impl Meter {
     /// Counts the next piece; an error says which limit it exceeds.
-    pub(crate) fn count(&mut self, piece: &[u8]) -> Result<(), &'static str> {
+    pub(crate) fn count_bytes(&mut self, piece: &[u8]) -> Result<(), &'static str> {
         self.read += piece.len();
         if self.read > self.bounds.bytes_max {
             return Err(TOO_LARGE);
@@ -69,8 +69,8 @@ mod tests {
             ("\n\n\n\n\n\n\n\n\n\n", Ok(())),
         ] {
             for size in 1..=text.len() {
-                let mut meter = bounds.meter();
-                let read = text.as_bytes().chunks(size).try_for_each(|piece| meter.count(piece));
+                let mut meter = bounds.new_meter();
+                let read = text.as_bytes().chunks(size).try_for_each(|piece| meter.count_bytes(piece));
                 assert_eq!(read, expected, "{text:?} by {size}");
             }
         }

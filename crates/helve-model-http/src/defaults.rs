@@ -20,17 +20,17 @@ const DEFAULTS: &[Defaults] = &[
 
 /// The default parameters of a vendor's models.
 pub fn vendor_params(vendor: &str) -> ModelParams {
-    ModelParams { max_tokens: row(vendor).and_then(|row| row.max_tokens), ..ModelParams::default() }
+    ModelParams { max_tokens: find_defaults(vendor).and_then(|row| row.max_tokens), ..ModelParams::default() }
 }
 
 /// Further default parameters of a vendor's small models, under the vendor's names.
 pub fn small_params(vendor: &str) -> ModelParams {
-    let named = row(vendor).map_or(&[][..], |row| row.small);
+    let named = find_defaults(vendor).map_or(&[][..], |row| row.small);
     let extra = named.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
     ModelParams { extra, ..ModelParams::default() }
 }
 
-fn row(vendor: &str) -> Option<&'static Defaults> {
+fn find_defaults(vendor: &str) -> Option<&'static Defaults> {
     DEFAULTS.iter().find(|row| row.vendor == vendor)
 }
 

@@ -26,5 +26,5 @@ pub use defaults::{small_params, vendor_params};
 pub use model::{HttpModel, HttpModelSettings, SettingsError};
 pub use protocol::Protocol;
 pub use timeouts::Timeouts;
-pub use transport::{Listing, client, client_with};
-pub use vendors::{VENDORS, Vendor, form_support, protocol, vendor};
+pub use transport::{Listing, build_client, build_client_with};
+pub use vendors::{VENDORS, Vendor, find_protocol, find_vendor, form_support};

@@ -9,7 +9,7 @@ use crate::bounds::AnswerBounds;
 use crate::protocol::Target;
 use crate::timeouts::Timeouts;
 use crate::transport::{Listing, OutgoingRequest, list_models, send_request};
-use crate::vendors::{PROTOCOLS, VENDORS, Vendor, compatible_vendor, protocol, vendor};
+use crate::vendors::{PROTOCOLS, VENDORS, Vendor, compatible_vendor, find_protocol, find_vendor};
 
 /// The operator's configuration of a model.
 #[derive(Debug, Clone)]
@@ -68,14 +68,14 @@ impl HttpModelSettings {
     /// Finds the vendor's row and builds the addresses.
     fn resolve(&self) -> Result<(&'static Vendor, Urls), SettingsError> {
         let named = self.protocol.as_deref().map(|name| {
-            protocol(name).ok_or_else(|| SettingsError::UnknownProtocol {
+            find_protocol(name).ok_or_else(|| SettingsError::UnknownProtocol {
                 name: name.to_owned(),
                 known: join_names(PROTOCOLS.iter().map(|protocol| protocol.name)),
             })
         });
         let vendor = match (&self.vendor, named.transpose()?) {
             (Some(name), named) => {
-                let row = vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
+                let row = find_vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
                     name: name.clone(),
                     known: join_names(VENDORS.iter().map(|vendor| vendor.name)),
                 })?;
@@ -96,7 +96,7 @@ impl HttpModelSettings {
             Url::parse(&format!("{base}{}", path.replace("{model}", &encode_path_segment(&self.model))))
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
-                .ok_or_else(|| SettingsError::BadUrl(without_password(given)))
+                .ok_or_else(|| SettingsError::BadUrl(redact_password(given)))
         };
         let protocol = vendor.protocol;
         let urls = Urls {
@@ -120,7 +120,7 @@ fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// An invalid address for an error message, without the password in it.
-fn without_password(url: &str) -> String {
+fn redact_password(url: &str) -> String {
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if at > scheme => format!("{}://…{}", &url[..scheme], &url[at..]),
         (None, Some(at)) => format!("…{}", &url[at..]),

@@ -42,7 +42,7 @@ pub(crate) fn adapt_for_anthropic(schema: &Value) -> (Cow<'_, Value>, Vec<String
 }
 
 /// The description of a tool with the notes on its schema.
-pub(crate) fn with_notes<'a>(description: &'a str, notes: &[String]) -> Cow<'a, str> {
+pub(crate) fn append_notes<'a>(description: &'a str, notes: &[String]) -> Cow<'a, str> {
     if notes.is_empty() {
         return Cow::Borrowed(description);
     }
@@ -55,7 +55,7 @@ pub(crate) fn with_notes<'a>(description: &'a str, notes: &[String]) -> Cow<'a, 
 }
 
 /// Appends words to the description of a field.
-fn describe(node: &mut Map<String, Value>, words: &[String]) {
+fn add_to_description(node: &mut Map<String, Value>, words: &[String]) {
     if words.is_empty() {
         return;
     }
@@ -79,7 +79,7 @@ fn truncate(mut words: String) -> String {
 }
 
 /// The types of a schema without `null`, and whether `null` is among them.
-fn kinds(node: &Map<String, Value>) -> (Vec<String>, bool) {
+fn read_types(node: &Map<String, Value>) -> (Vec<String>, bool) {
     let named: Vec<&str> = match node.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
@@ -89,7 +89,7 @@ fn kinds(node: &Map<String, Value>) -> (Vec<String>, bool) {
     (named.into_iter().filter(|kind| *kind != "null").map(str::to_owned).collect(), null)
 }
 
-fn kind_of(value: &Value) -> &'static str {
+fn json_type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::String(_) => "string",

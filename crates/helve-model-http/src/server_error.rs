@@ -161,12 +161,12 @@ const REFUSED: &[&str] = &["invalid_request", "invalid_argument", "failed_precon
 pub(crate) fn from_response(status: u16, body: &str) -> ModelError {
     let parsed: Option<Value> = serde_json::from_str(body).ok();
     let message = match &parsed {
-        Some(value) => message_of(value).unwrap_or_else(|| body.trim().to_owned()),
+        Some(value) => find_message(value).unwrap_or_else(|| body.trim().to_owned()),
         None => body.trim().to_owned(),
     };
-    let words = format!("{} {message}", parsed.as_ref().map(codes_of).unwrap_or_default()).to_lowercase();
+    let words = format!("{} {message}", parsed.as_ref().map(join_codes).unwrap_or_default()).to_lowercase();
     // The position of the mistake, such as `["body", "tools"]`, may be outside the message, so the whole body is searched.
-    let cause = match refuses_tools(Some(status), &head_of(body).to_lowercase()) {
+    let cause = match is_refusal_of_tools(Some(status), &beginning_of(body).to_lowercase()) {
         true => ErrorCause::NoTools,
         false => classify(Some(status), &words),
     };
@@ -174,7 +174,7 @@ pub(crate) fn from_response(status: u16, body: &str) -> ModelError {
 }
 
 /// Whether a server refuses a request because of its tools. The caller then repeats the request without them.
-fn refuses_tools(status: Option<u16>, words: &str) -> bool {
+fn is_refusal_of_tools(status: Option<u16>, words: &str) -> bool {
     let mentions = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
     matches!(status, None | Some(400 | 404 | 405 | 415 | 422 | 501))
         && mentions(TOOL_NAMES)
@@ -183,14 +183,14 @@ fn refuses_tools(status: Option<u16>, words: &str) -> bool {
 }
 
 /// The part of a body that is searched for phrases.
-fn head_of(body: &str) -> &str {
+fn beginning_of(body: &str) -> &str {
     &body[..body.floor_char_boundary(4 << 10)]
 }
 
 /// The error inside a stream: the value of `error`, or the whole frame.
 pub(crate) fn from_stream(error: &Value) -> ModelError {
-    let message = message_of(error).unwrap_or_else(|| error.to_string());
-    let words = format!("{} {message}", codes_of(error)).to_lowercase();
+    let message = find_message(error).unwrap_or_else(|| error.to_string());
+    let words = format!("{} {message}", join_codes(error)).to_lowercase();
     let status =
         error_object(error).get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
     model_error(classify(status.filter(|status| (400..600).contains(status)), &words), None, &message)
@@ -201,7 +201,7 @@ fn classify(status: Option<u16>, words: &str) -> ErrorCause {
     match status {
         Some(401) => ErrorCause::Key,
         Some(400) if mentions(KEY_NOT_VALID) => ErrorCause::Key,
-        _ if mentions(NO_TOOLS) || refuses_tools(status, words) => ErrorCause::NoTools,
+        _ if mentions(NO_TOOLS) || is_refusal_of_tools(status, words) => ErrorCause::NoTools,
         Some(402) => ErrorCause::NoCredit,
         // Some vendors send 429 for an empty account; waiting would not help then.
         _ if mentions(NO_CREDIT) => ErrorCause::NoCredit,
@@ -268,22 +268,22 @@ fn error_object(value: &Value) -> &Value {
 }
 
 /// The message of an error, in the shapes that vendors use.
-fn message_of(value: &Value) -> Option<String> {
-    fn words(value: &Value, depth: u8) -> Option<&str> {
+fn find_message(value: &Value) -> Option<String> {
+    fn find_text(value: &Value, depth: u8) -> Option<&str> {
         match value {
             Value::String(text) => Some(text.trim()).filter(|text| !text.is_empty()),
-            Value::Array(items) if depth > 0 => words(items.first()?, depth - 1),
+            Value::Array(items) if depth > 0 => find_text(items.first()?, depth - 1),
             Value::Object(_) if depth > 0 => ["error", "message", "detail", "msg", "error_msg"]
                 .iter()
-                .find_map(|key| words(value.get(*key)?, depth - 1)),
+                .find_map(|key| find_text(value.get(*key)?, depth - 1)),
             _ => None,
         }
     }
-    words(value, 5).map(str::to_owned)
+    find_text(value, 5).map(str::to_owned)
 }
 
 /// The error codes, separated by blanks.
-fn codes_of(value: &Value) -> String {
+fn join_codes(value: &Value) -> String {
     let error = error_object(value);
     let named = ["code", "type", "status"].iter().filter_map(|key| error.get(*key)?.as_str());
     named.collect::<Vec<_>>().join(" ")

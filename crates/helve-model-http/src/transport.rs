@@ -38,15 +38,15 @@ const END_GRACE: Duration = Duration::from_millis(250);
 const ERROR_BYTES_MAX: usize = 64 << 10;
 
 /// The client for all models of a process.
-pub fn client() -> Result<Client, reqwest::Error> {
-    client_with(&Timeouts::default())
+pub fn build_client() -> Result<Client, reqwest::Error> {
+    build_client_with(&Timeouts::default())
 }
 
 #[expect(
     clippy::disallowed_methods,
     reason = "the operator chooses the addresses of models, which may be local"
 )]
-pub fn client_with(timeouts: &Timeouts) -> Result<Client, reqwest::Error> {
+pub fn build_client_with(timeouts: &Timeouts) -> Result<Client, reqwest::Error> {
     Client::builder()
         .connect_timeout(timeouts.connect)
         .redirect(reqwest::redirect::Policy::none())
@@ -288,10 +288,10 @@ impl StreamReader {
             let frames = Frames::new(protocol.framing, stream::iter([Ok(body.into())]));
             return Ok(Self { frames, decoder, decoded, grace: None, ended: !is_stream });
         }
-        let mut meter = bounds.meter();
+        let mut meter = bounds.new_meter();
         let bytes = response.bytes_stream().map(move |chunk| {
             let chunk = chunk.map_err(|error| ReadError(root_cause(&error)))?;
-            meter.count(&chunk).map_err(|what| ReadError(what.into()))?;
+            meter.count_bytes(&chunk).map_err(|what| ReadError(what.into()))?;
             Ok(chunk)
         });
         let bytes = TimedStream::new(bytes, timeouts, deadline);

@@ -254,7 +254,7 @@ pub const VENDORS: &[Vendor] = &[
     },
 ];
 
-pub fn vendor(name: &str) -> Option<&'static Vendor> {
+pub fn find_vendor(name: &str) -> Option<&'static Vendor> {
     VENDORS.iter().find(|vendor| vendor.name == name)
 }
 
@@ -263,11 +263,11 @@ pub(crate) const PROTOCOLS: &[&Protocol] =
 
 /// Which forms of an answer the servers of a vendor can enforce.
 pub fn form_support(name: &str) -> FormSupport {
-    vendor(name).map_or(FormSupport::None, |vendor| vendor.quirks.form.support())
+    find_vendor(name).map_or(FormSupport::None, |vendor| vendor.quirks.form.support())
 }
 
 /// A protocol by its name in the configuration.
-pub fn protocol(name: &str) -> Option<&'static Protocol> {
+pub fn find_protocol(name: &str) -> Option<&'static Protocol> {
     PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
 }
 
@@ -286,7 +286,7 @@ mod tests {
         for (at, vendor) in VENDORS.iter().enumerate() {
             assert!(VENDORS[..at].iter().all(|other| other.name != vendor.name), "{}", vendor.name);
             assert!(!vendor.base_url.ends_with('/'), "{}", vendor.name);
-            assert!(protocol(vendor.protocol.name).is_some());
+            assert!(find_protocol(vendor.protocol.name).is_some());
         }
         assert_eq!(compatible_vendor(&openai_chat::PROTOCOL).name, "openai_compatible");
         assert_eq!(compatible_vendor(&ollama::PROTOCOL).name, "ollama");

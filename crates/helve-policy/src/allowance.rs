@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use helve_types::{Always, ApprovalId, ConversationId, RunId, Timestamp};
 use serde_json::Value;
 
-use crate::rule::all_fit;
+use crate::rule::fit_all_conditions;
 use crate::{CallAccess, Pattern};
 
 /// The most conditions of one allowance.
@@ -58,19 +58,19 @@ impl Allowance {
                 AllowanceScope::Conversation(conversation) => on.conversation == Some(conversation),
                 AllowanceScope::Agent => true,
             }
-            && all_fit(&self.arguments, access.arguments)
+            && fit_all_conditions(&self.arguments, access.arguments)
     }
 }
 
 /// The conditions of a consent, or what is wrong with it. The call that the person was asked about must be one of those
 /// that it speaks of, since they said it about calls like that one.
-pub fn conditions(always: &Always, arguments: &Value) -> Result<BTreeMap<String, Pattern>, String> {
+pub fn build_conditions(always: &Always, arguments: &Value) -> Result<BTreeMap<String, Pattern>, String> {
     let days_max = Always::DAYS_MAX;
     if let Some(days) = always.days.filter(|days| !(1..=days_max).contains(days)) {
         return Err(format!("`days` is {days}, and must be between 1 and {days_max}"));
     }
-    let patterns = patterns(&always.arguments)?;
-    match patterns.iter().find(|(path, pattern)| !one_fits(path, pattern, arguments)) {
+    let patterns = parse_patterns(&always.arguments)?;
+    match patterns.iter().find(|(path, pattern)| !condition_fits(path, pattern, arguments)) {
         None => Ok(patterns),
         Some((path, pattern)) => Err(format!(
             "`arguments.{path}` is {pattern}, which the call that you approve does not fit; write what calls like it have"
@@ -79,7 +79,7 @@ pub fn conditions(always: &Always, arguments: &Value) -> Result<BTreeMap<String,
 }
 
 /// What conditions say, as rules write it.
-pub fn patterns(written: &BTreeMap<String, Value>) -> Result<BTreeMap<String, Pattern>, String> {
+pub fn parse_patterns(written: &BTreeMap<String, Value>) -> Result<BTreeMap<String, Pattern>, String> {
     if written.len() > CONDITIONS_MAX {
         return Err(format!("`arguments` has {} members, and at most {CONDITIONS_MAX} fit", written.len()));
     }
@@ -92,11 +92,11 @@ pub fn patterns(written: &BTreeMap<String, Value>) -> Result<BTreeMap<String, Pa
 
 /// Whether arguments are as conditions want them. What cannot be read as conditions fits nothing.
 pub fn fits_all(written: &BTreeMap<String, Value>, arguments: &Value) -> bool {
-    patterns(written).is_ok_and(|conditions| all_fit(&conditions, arguments))
+    parse_patterns(written).is_ok_and(|conditions| fit_all_conditions(&conditions, arguments))
 }
 
-fn one_fits(path: &str, pattern: &Pattern, arguments: &Value) -> bool {
-    all_fit(&[(path.to_owned(), pattern.clone())].into(), arguments)
+fn condition_fits(path: &str, pattern: &Pattern, arguments: &Value) -> bool {
+    fit_all_conditions(&[(path.to_owned(), pattern.clone())].into(), arguments)
 }
 
 #[cfg(test)]
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_told_so() {
         let said = json!({"to": "li@example.com"});
-        let wrong = |given: Always| conditions(&given, &said).unwrap_err();
+        let wrong = |given: Always| build_conditions(&given, &said).unwrap_err();
         assert_eq!(wrong(always(json!({}), Some(31))), "`days` is 31, and must be between 1 and 30");
         assert_eq!(wrong(always(json!({}), Some(0))), "`days` is 0, and must be between 1 and 30");
         assert_eq!(wrong(always(json!({"to": []}), None)), "`arguments.to`: an empty list fits nothing");
@@ -214,7 +214,7 @@ mod tests {
         );
         let many: serde_json::Map<_, _> = (0..33).map(|n| (format!("a{n}"), json!("*"))).collect();
         assert!(wrong(always(many.into(), None)).contains("33 members"));
-        assert!(conditions(&always(json!({"to": "*@example.com"}), Some(1)), &said).is_ok());
-        assert!(conditions(&always(json!({}), None), &said).is_ok());
+        assert!(build_conditions(&always(json!({"to": "*@example.com"}), Some(1)), &said).is_ok());
+        assert!(build_conditions(&always(json!({}), None), &said).is_ok());
     }
 }

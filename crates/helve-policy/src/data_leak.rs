@@ -14,7 +14,7 @@ pub struct DataLeak {
 
 impl DataLeak {
     /// Why a person is asked at all.
-    pub fn because() -> Reason {
+    pub fn reason() -> Reason {
         Reason::new(
             "it could carry private data out of the run, and text from outside may have asked for it",
             Notice::asks_for_leak(),
@@ -38,7 +38,7 @@ const SOURCES_MAX: usize = 4;
 pub fn find_leak(taint: &Taint, flow: &Flow, effect: Effect) -> Option<DataLeak> {
     let goes_home = || flow.place.is_some() && taint.private.iter().all(|origin| origin.place == flow.place);
     let may_go_home = effect == Effect::Read || flow.place.as_deref() == Some(CLIENT);
-    if !flow.outward || !taint.is_both() || (may_go_home && goes_home()) {
+    if !flow.outward || !taint.has_both_kinds() || (may_go_home && goes_home()) {
         return None;
     }
     let place = match flow.place.as_deref() {
@@ -145,10 +145,10 @@ mod tests {
     fn what_only_the_clients_history_holds_may_go_to_the_client_and_nowhere_else() {
         let history = vec![origin("the client's history", Some(CLIENT))];
         let taint = Taint { private: history.clone(), untrusted: history.clone() };
-        assert_eq!(find_leak(&taint, &Flow::of_client(), Effect::NonIdempotent), None);
+        assert_eq!(find_leak(&taint, &Flow::for_client(), Effect::NonIdempotent), None);
         assert!(find_leak(&taint, &to("other.test"), Effect::Read).is_some());
         let more = Taint { private: [history, vec![origin("query_database", None)]].concat(), ..taint };
-        assert!(find_leak(&more, &Flow::of_client(), Effect::NonIdempotent).is_some());
+        assert!(find_leak(&more, &Flow::for_client(), Effect::NonIdempotent).is_some());
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let private = (1..=6).map(|n| origin(&format!("tool_{n}"), None)).collect();
         let taint = Taint { private, untrusted: vec![origin("eval", Some("client"))] };
         let warnings =
-            find_leak(&taint, &Flow::of_client(), Effect::NonIdempotent).unwrap().into_warnings().0;
+            find_leak(&taint, &Flow::for_client(), Effect::NonIdempotent).unwrap().into_warnings().0;
         assert_eq!(
             warnings[0],
             "There is private data in this run, from tool_1, tool_2, tool_3, tool_4, 2 more."

@@ -102,7 +102,7 @@ impl Rules {
 
     fn forbids_named(&self, access: &CallAccess<'_>) -> bool {
         self.layers.iter().any(|(_, rules)| {
-            let mut about = rules.iter().filter(|rule| rule.is_about(access));
+            let mut about = rules.iter().filter(|rule| rule.applies_to(access));
             // A rule about certain arguments leaves the others to the next; if it lets them pass, the tool is of use.
             let decisive = about.find(|rule| rule.arguments.is_empty() || rule.action != Action::Deny);
             decisive.is_some_and(|rule| rule.action == Action::Deny)

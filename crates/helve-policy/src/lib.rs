@@ -15,8 +15,8 @@ mod judge;
 mod pattern;
 mod rule;
 
-pub use allowance::{Allowance, AllowanceScope, CallOccasion, conditions, fits_all, patterns};
+pub use allowance::{Allowance, AllowanceScope, CallOccasion, build_conditions, fits_all, parse_patterns};
 pub use data_leak::{DataLeak, find_leak};
 pub use judge::{CallAccess, Judgement, Rules, Verdict};
 pub use pattern::Pattern;
-pub use rule::{Action, Rule, RuleExample, fits};
+pub use rule::{Action, Rule, RuleExample, matches_wildcard};

@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::rule::fits;
+use crate::rule::matches_wildcard;
 
 /// A condition on a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Pattern {
 
     fn fits_one(&self, value: &Value) -> bool {
         match self {
-            Self::Text(pattern) => value.as_str().is_some_and(|text| fits(pattern, text)),
+            Self::Text(pattern) => value.as_str().is_some_and(|text| matches_wildcard(pattern, text)),
             Self::Exactly(wanted) => match (wanted.as_f64(), value.as_f64()) {
                 (Some(wanted), Some(value)) => wanted == value,
                 _ => wanted == value,
@@ -59,21 +59,23 @@ impl Pattern {
         }
     }
 
-    fn read(value: Value) -> Result<Self, String> {
+    fn parse(value: Value) -> Result<Self, String> {
         match value {
             Value::String(text) => Ok(Self::Text(text)),
             Value::Null | Value::Bool(_) | Value::Number(_) => Ok(Self::Exactly(value)),
             Value::Array(items) if items.is_empty() => Err("an empty list fits nothing".into()),
-            Value::Array(items) => items.into_iter().map(Self::read).collect::<Result<_, _>>().map(Self::Any),
-            Value::Object(members) => Self::read_table(members),
+            Value::Array(items) => {
+                items.into_iter().map(Self::parse).collect::<Result<_, _>>().map(Self::Any)
+            }
+            Value::Object(members) => Self::parse_table(members),
         }
     }
 
-    fn read_table(mut members: Map<String, Value>) -> Result<Self, String> {
+    fn parse_table(mut members: Map<String, Value>) -> Result<Self, String> {
         if members.len() == 1
             && let Some(inner) = members.remove("not")
         {
-            return Ok(Self::Not(Box::new(Self::read(inner)?)));
+            return Ok(Self::Not(Box::new(Self::parse(inner)?)));
         }
         let mut bound = |name: &str| match members.remove(name) {
             Some(value) if value.is_number() => Ok(Some(value)),
@@ -105,7 +107,7 @@ impl Pattern {
 
 /// The values at a path such as `options.urgent`; a step into a list goes into each of its items, and where there
 /// is nothing, that is said.
-pub(crate) fn values_at<'a>(value: &'a Value, path: &str) -> Vec<Option<&'a Value>> {
+pub(crate) fn list_values_at<'a>(value: &'a Value, path: &str) -> Vec<Option<&'a Value>> {
     path.split('.').fold(vec![Some(value)], |found, step| {
         let into = |value: Option<&'a Value>| -> Vec<Option<&'a Value>> {
             match value {
@@ -120,7 +122,7 @@ pub(crate) fn values_at<'a>(value: &'a Value, path: &str) -> Vec<Option<&'a Valu
 
 impl<'de> Deserialize<'de> for Pattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::parse(Value::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -181,9 +183,12 @@ mod tests {
     #[test]
     fn a_path_goes_through_tables_and_lists() {
         let value = json!({"to": [{"mail": "a"}, {"mail": "b"}, {}], "o": {"urgent": true}});
-        assert_eq!(values_at(&value, "to.mail"), [Some(&json!("a")), Some(&json!("b")), None]);
-        assert_eq!(values_at(&value, "o.urgent"), [Some(&json!(true))]);
-        assert_eq!([values_at(&value, "o.missing"), values_at(&value, "o.urgent.deeper")], [[None], [None]]);
+        assert_eq!(list_values_at(&value, "to.mail"), [Some(&json!("a")), Some(&json!("b")), None]);
+        assert_eq!(list_values_at(&value, "o.urgent"), [Some(&json!(true))]);
+        assert_eq!(
+            [list_values_at(&value, "o.missing"), list_values_at(&value, "o.urgent.deeper")],
+            [[None], [None]]
+        );
     }
 
     #[test]

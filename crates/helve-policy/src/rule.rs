@@ -6,7 +6,7 @@ use helve_types::Effect;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::pattern::{ListMode, values_at};
+use crate::pattern::{ListMode, list_values_at};
 use crate::{CallAccess, Pattern};
 
 /// Every condition that is given must hold; a rule without conditions speaks about every call.
@@ -53,11 +53,11 @@ pub struct RuleExample {
     pub user: Option<String>,
     #[serde(default)]
     pub arguments: Value,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub applies: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -87,13 +87,13 @@ impl Rule {
     }
 
     pub(crate) fn matches(&self, access: &CallAccess<'_>) -> bool {
-        self.is_about(access) && self.fits(access.arguments)
+        self.applies_to(access) && self.fits_arguments(access.arguments)
     }
 
     /// Whether the rule can speak of calls like this one, whatever their arguments.
-    pub(crate) fn is_about(&self, access: &CallAccess<'_>) -> bool {
+    pub(crate) fn applies_to(&self, access: &CallAccess<'_>) -> bool {
         let holds = |condition: &Option<String>, value: &str| {
-            condition.as_ref().is_none_or(|pattern| fits(pattern, value))
+            condition.as_ref().is_none_or(|pattern| matches_wildcard(pattern, value))
         };
         holds(&self.tool, access.tool)
             && holds(&self.agent, access.agent)
@@ -102,8 +102,8 @@ impl Rule {
             && self.effect.is_none_or(|effect| effect == access.effect)
     }
 
-    fn fits(&self, arguments: &Value) -> bool {
-        hold(
+    fn fits_arguments(&self, arguments: &Value) -> bool {
+        conditions_hold(
             &self.arguments,
             arguments,
             if self.action == Action::Allow { ListMode::All } else { ListMode::Any },
@@ -111,9 +111,9 @@ impl Rule {
     }
 
     /// What is wrong with the rule by its own examples.
-    pub fn problem(&self) -> Option<String> {
+    pub fn find_example_problem(&self) -> Option<String> {
         (1..).zip(&self.examples).find_map(|(number, example): (usize, _)| {
-            if self.matches(&example.access(self)) == example.applies {
+            if self.matches(&example.to_call_access(self)) == example.applies {
                 return None;
             }
             let found = if example.applies { "does not speak of" } else { "speaks of" };
@@ -126,13 +126,13 @@ impl Rule {
 }
 
 /// Whether all conditions hold, each for all that it is about, as something that is allowed must have it.
-pub(crate) fn all_fit(conditions: &BTreeMap<String, Pattern>, arguments: &Value) -> bool {
-    hold(conditions, arguments, ListMode::All)
+pub(crate) fn fit_all_conditions(conditions: &BTreeMap<String, Pattern>, arguments: &Value) -> bool {
+    conditions_hold(conditions, arguments, ListMode::All)
 }
 
-fn hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of: ListMode) -> bool {
+fn conditions_hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of: ListMode) -> bool {
     conditions.iter().all(|(path, pattern)| {
-        let values = values_at(arguments, path);
+        let values = list_values_at(arguments, path);
         let mut fit = values.iter().map(|value| value.is_some_and(|value| pattern.fits(value, of)));
         match of {
             ListMode::All => !values.is_empty() && fit.all(|fits| fits),
@@ -142,8 +142,8 @@ fn hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of: ListMode)
 }
 
 impl RuleExample {
-    fn access<'a>(&'a self, rule: &'a Rule) -> CallAccess<'a> {
-        // A condition with a star in it names no one; what it stands for has to be said.
+    fn to_call_access<'a>(&'a self, rule: &'a Rule) -> CallAccess<'a> {
+        // A condition with a star in it names no single tool or user; what it stands for has to be said.
         let own = |said: &'a Option<String>, condition: &'a Option<String>| {
             said.as_deref().or(condition.as_deref()).unwrap_or_default()
         };
@@ -166,7 +166,7 @@ impl RuleExample {
 }
 
 /// Whether `text` fits `pattern`, in which only `*` is special. Linear: it never goes back past a star.
-pub fn fits(pattern: &str, text: &str) -> bool {
+pub fn matches_wildcard(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|head| text.strip_prefix(head)) else {
         return false;
@@ -205,10 +205,10 @@ mod tests {
                 {"tool": "read_mail", "arguments": {"to": "mei@example.com"}, "applies": false}
             ]
         }));
-        assert_eq!(allow.problem(), None);
+        assert_eq!(allow.find_example_problem(), None);
         allow.arguments.insert("to".into(), Pattern::Text("*".into()));
         assert_eq!(
-            allow.problem().unwrap(),
+            allow.find_example_problem().unwrap(),
             "the rule speaks of its example 2 (the tool with {\"to\":[\"mei@example.com\",\"eve@evil.test\"]}); \
              correct one of them"
         );
@@ -223,7 +223,7 @@ mod tests {
                 {"arguments": {"files": [{"path": "/tmp/a"}]}, "applies": false}
             ]
         }));
-        assert_eq!(deny.problem(), None);
+        assert_eq!(deny.find_example_problem(), None);
         let allow = rule(json!({
             "action": "allow", "arguments": {"files.path": "/tmp/*"},
             "examples": [
@@ -232,7 +232,7 @@ mod tests {
                 {"arguments": {"files": []}, "applies": false}
             ]
         }));
-        assert_eq!(allow.problem(), None);
+        assert_eq!(allow.find_example_problem(), None);
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
             ("", "x", false),
         ];
         for (pattern, text, expected) in cases {
-            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
+            assert_eq!(matches_wildcard(pattern, text), expected, "{pattern} {text}");
         }
     }
 }

@@ -384,7 +384,7 @@ impl<K: DefinitionKind> RowCatalogue<K> {
         Ok(self.hold(registrar, saved, built))
     }
 
-    /// Grants a row what its definition needs and nobody has granted yet.
+    /// Grants a row what its definition needs and was not granted yet.
     async fn grant_unchanged(
         &self,
         registrar: &impl Registrar<K>,

@@ -4,7 +4,7 @@
 //! goes on. Runs that are on record wait for their turn like all others (`helve-agent/drive/turn.rs`, `recover.rs`), but are never
 //! refused.
 
-use helve_agent::{ShareSettings, nothing_left};
+use helve_agent::{ShareSettings, find_exhausted_budget};
 use helve_guard::{AdmissionPermit, Rejected};
 use helve_store::{IdempotencyKey, StoreError};
 use helve_types::{RunId, UserId};
@@ -14,19 +14,19 @@ use crate::{Shared, StartError};
 impl Shared {
     /// What the same request has begun. It is found whatever has changed since, and however many others wait: there is
     /// nothing to let in.
-    pub(super) async fn begun_before(
+    pub(super) async fn find_run_of_key(
         &self,
         user: &UserId,
         key: Option<&IdempotencyKey>,
     ) -> Result<Option<RunId>, StoreError> {
         let Some(key) = key else { return Ok(None) };
-        self.env().store.run_of_key(user.clone(), key.clone(), self.env().world.now()).await
+        self.env().store.find_run_of_key(user.clone(), key.clone(), self.env().world.now()).await
     }
 
     /// Whether the user may keep more.
-    async fn must_have_room(&self, user: &UserId) -> Result<(), StartError> {
+    async fn check_user_storage(&self, user: &UserId) -> Result<(), StartError> {
         let ShareSettings { waiting_runs_max, bytes_max } = self.env().settings.share;
-        let share = self.env().store.share_of(user.clone()).await?;
+        let share = self.env().store.storage_share_of(user.clone()).await?;
         if share.waiting_runs >= waiting_runs_max {
             return Err(StartError::TooManyWaiting { waiting: share.waiting_runs, max: waiting_runs_max });
         }
@@ -37,9 +37,9 @@ impl Shared {
     }
 
     /// Refuses what would begin with nothing left to use.
-    pub(super) async fn must_have_budget(&self, user: &UserId, agent: &str) -> Result<(), StartError> {
-        let accounts = self.env().day_accounts(user, agent).await?;
-        let Some(because) = nothing_left(&accounts, &self.env().settings.budgets.currency) else {
+    pub(super) async fn check_user_budget(&self, user: &UserId, agent: &str) -> Result<(), StartError> {
+        let accounts = self.env().load_day_accounts(user, agent).await?;
+        let Some(because) = find_exhausted_budget(&accounts, &self.env().settings.budgets.currency) else {
             return Ok(());
         };
         self.env().budget_counters.count_refused();
@@ -50,14 +50,14 @@ impl Shared {
     }
 
     /// Waits for the user's turn, as long as the settings allow.
-    pub(super) async fn admit(&self, user: &UserId) -> Result<AdmissionPermit, StartError> {
+    pub(super) async fn admit_run(&self, user: &UserId) -> Result<AdmissionPermit, StartError> {
         if self.context.shutdown.closing.is_cancelled() {
             return Err(StartError::Closing);
         }
         if self.env().settings.disk.is_low() {
             return Err(StartError::StorageFull);
         }
-        self.must_have_room(user).await?;
+        self.check_user_storage(user).await?;
         let turn = tokio::select! {
             turn = self.context.admission.enter(&user.0) => turn,
             () = self.context.shutdown.closing.cancelled() => return Err(StartError::Closing),

@@ -1,7 +1,7 @@
 //! Making, changing and deleting agents: what an agent names must be there, and fit.
 
 use helve_agent::{AgentChange, AgentError, AgentImport, AgentImportError, ListedAgent};
-use helve_model::fleet::choose;
+use helve_model::fleet::choose_model;
 use helve_rows::DefinitionError;
 use helve_types::AgentDefinition;
 
@@ -111,7 +111,7 @@ impl Runtime {
     /// The tools of an agent may be named by their ids.
     fn resolve_tools(&self, definition: &mut AgentDefinition) {
         for tool in &mut definition.tools {
-            tool.name = self.catalogue().name_of(&tool.name);
+            tool.name = self.catalogue().resolve_name(&tool.name);
         }
     }
 
@@ -141,7 +141,8 @@ impl Runtime {
     fn check_models(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
         let wrong = |field: String, problem: String| AgentError::from(DefinitionError::new(field, problem));
         if let Some(model) = &definition.model {
-            choose(self.models(), model, None).map_err(|error| wrong("model".into(), error.to_string()))?;
+            choose_model(self.models(), model, None)
+                .map_err(|error| wrong("model".into(), error.to_string()))?;
         }
         for (number, model) in definition.fallback_models.iter().enumerate() {
             if self.models().get(model).is_none() {

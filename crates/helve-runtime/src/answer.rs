@@ -3,7 +3,7 @@
 
 use helve_agent::{Command, CommandError};
 use helve_store::{Approval, ApprovalFilter, Page, Scope};
-use helve_tool::{conditions, fits_all};
+use helve_tool::{build_conditions, fits_all};
 use helve_types::{About, Always, Answer, ApprovalId, RunId, Within};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::Runtime;
 
 impl Runtime {
     /// Settles an open question. The first answer wins.
-    pub async fn answer(
+    pub async fn answer_approval(
         &self,
         scope: Scope,
         approval: ApprovalId,
@@ -20,7 +20,7 @@ impl Runtime {
     ) -> Result<(), CommandError> {
         let held = self.shared.env().store.approval(scope.clone(), approval).await?;
         if let Answer::Approve { arguments, always: Some(always) } = &answer {
-            check(always, arguments.as_deref(), &held).map_err(CommandError::BadAlways)?;
+            check_always(always, arguments.as_deref(), &held).map_err(CommandError::BadAlways)?;
             if always.within == Within::Conversation
                 && self.shared.env().store.run(scope, held.run).await?.conversation.is_none()
             {
@@ -33,16 +33,16 @@ impl Runtime {
             _ => None,
         };
         let told = by.clone();
-        self.command(held.run, |reply| Command::Answer { approval, answer, by, reply }).await?;
+        self.send_command(held.run, |reply| Command::Answer { approval, answer, by, reply }).await?;
         if let Some(always) = always {
-            self.answer_covered(&held, &always, told).await;
+            self.answer_covered_approvals(&held, &always, told).await;
         }
         Ok(())
     }
 
     /// Answers the other open questions that would not have been asked if the consent had been there before. Those that
     /// cannot be answered now stay open: the consent itself is given.
-    async fn answer_covered(&self, said: &Approval, always: &Always, by: String) {
+    async fn answer_covered_approvals(&self, said: &Approval, always: &Always, by: String) {
         let open = match always.within {
             Within::Run => ApprovalFilter::PendingOf(said.run),
             Within::Conversation | Within::Agent => ApprovalFilter::Pending(Page::first(COVERED_MAX)),
@@ -54,11 +54,16 @@ impl Runtime {
                 return;
             }
         };
-        for other in open.into_iter().filter(|other| is_like(said, other, always)) {
+        for other in open.into_iter().filter(|other| is_question_covered(said, other, always)) {
             let (run, approval, by) = (other.run, other.id(), by.clone());
-            if self.is_in_reach(said.run, run, always.within).await
+            if self.is_run_covered(said.run, run, always.within).await
                 && let Err(error) = self
-                    .command(run, |reply| Command::Answer { approval, answer: Answer::approve(), by, reply })
+                    .send_command(run, |reply| Command::Answer {
+                        approval,
+                        answer: Answer::approve(),
+                        by,
+                        reply,
+                    })
                     .await
             {
                 tracing::info!(%run, %approval, %error, "allowance not applied to an open question");
@@ -67,7 +72,7 @@ impl Runtime {
     }
 
     /// Whether another run is of the same agent and, where that is asked, of the same conversation.
-    async fn is_in_reach(&self, said_in: RunId, other: RunId, within: Within) -> bool {
+    async fn is_run_covered(&self, said_in: RunId, other: RunId, within: Within) -> bool {
         let store = &self.shared.env().store;
         let (Ok(mine), Ok(its)) =
             (store.run(Scope::Everyone, said_in).await, store.run(Scope::Everyone, other).await)
@@ -88,7 +93,7 @@ const COVERED_MAX: usize = 200;
 
 /// Whether a question is about a call that the consent covers. Who is warned, or asked because a run goes round in
 /// circles, decides about that call alone.
-fn is_like(said: &Approval, other: &Approval, always: &Always) -> bool {
+fn is_question_covered(said: &Approval, other: &Approval, always: &Always) -> bool {
     let (Some(mine), About::Permission { call: its, repeats: false }) =
         (said.question.call(), &other.question.about)
     else {
@@ -101,7 +106,7 @@ fn is_like(said: &Approval, other: &Approval, always: &Always) -> bool {
 }
 
 /// What is wrong with a consent that outlives its call, if anything.
-fn check(always: &Always, edited: Option<&str>, held: &Approval) -> Result<(), String> {
+fn check_always(always: &Always, edited: Option<&str>, held: &Approval) -> Result<(), String> {
     let About::Permission { call, repeats } = &held.question.about else {
         return Err(
             "only a question whether a call may run can be answered for always; answer it once".into()
@@ -122,5 +127,5 @@ fn check(always: &Always, edited: Option<&str>, held: &Approval) -> Result<(), S
     }
     // Those that will be sent. If they cannot be read they fit nothing.
     let sent = serde_json::from_str(edited.unwrap_or(&call.arguments)).unwrap_or(Value::Null);
-    conditions(always, &sent).map(drop)
+    build_conditions(always, &sent).map(drop)
 }

@@ -21,14 +21,14 @@ pub struct BudgetReport {
 }
 
 /// How a user's budgets stand, and those that all share.
-pub(crate) async fn budget_report(shared: &Shared, user: &UserId) -> Result<BudgetReport, StoreError> {
+pub(crate) async fn load_budget_report(shared: &Shared, user: &UserId) -> Result<BudgetReport, StoreError> {
     let now = shared.env().world.now();
     let budgets = &shared.env().settings.budgets;
     let (mut own, mut all) = (Used::default(), Used::default());
     let mut agents = vec![];
-    for agent in shared.env().agents.usable() {
+    for agent in shared.env().agents.enabled_agents() {
         let name = agent.settings.name.clone();
-        let used = shared.env().store.used_on(now.day(), user.clone(), name.clone()).await?;
+        let used = shared.env().store.usage_of_day(now.day(), user.clone(), name.clone()).await?;
         (own, all) = (used.user, used.all);
         let account = Account { whose: Whose::AgentDay, limits: budgets.agent_day, used: used.agent };
         agents.push((name, account));

@@ -54,24 +54,25 @@ impl Runtime {
         progress: Progress,
     ) -> Result<Called, StartError> {
         let shared = self.shared.clone();
-        if let Some(run) = shared.begun_before(&user, options.key.as_ref()).await? {
-            return shared.called_before(run).await;
+        if let Some(run) = shared.find_run_of_key(&user, options.key.as_ref()).await? {
+            return shared.load_earlier_call(run).await;
         }
-        shared.must_have_budget(&user, options.origin.agent()).await?;
-        let pass = shared.admit(&user).await?;
+        shared.check_user_budget(&user, options.origin.agent_name()).await?;
+        let pass = shared.admit_run(&user).await?;
         let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
         let called = async move {
             let env = shared.env();
             let (run, reply) = (env.world.run_id(), env.world.message_id());
             // The slot is taken before the run is recorded, so that recovery does not resume it.
-            let (slot, commands) = shared.slots.take(run).ok_or(StartError::Closing)?;
-            let new = new_run(&shared, run, reply, &user, format!("{tool} {arguments}"), &options);
+            let (slot, commands) = shared.slots.take_slot(run).ok_or(StartError::Closing)?;
+            let new =
+                new_direct_call_run(&shared, run, reply, &user, format!("{tool} {arguments}"), &options);
             let (setup, started) = (new.setup.clone(), new.started.clone());
             let epoch = match env.store.open_run(new).await? {
                 Opened::New { epoch, .. } => epoch,
-                Opened::Replayed { run } => return shared.called_before(run).await,
+                Opened::Replayed { run } => return shared.load_earlier_call(run).await,
             };
-            let feed = env.feed(run);
+            let feed = env.feed_of_run(run);
             feed.publish(std::slice::from_ref(&started));
             let follower = Follower::from_start(env.store.clone(), feed, run);
             let mut machine = Run::new(run, setup, reply, started.event.at);
@@ -84,8 +85,8 @@ impl Runtime {
                 repairs: vec![],
             };
             let span = error_span!("run", %run);
-            let tools = shared.direct_call_tools(options.origin, &user, &call);
-            let journal = env.journal(run, epoch, 1);
+            let tools = shared.tools_for_direct_call(options.origin, &user, &call);
+            let journal = env.open_journal(run, epoch, 1);
             journal.record(requested_fact(call)).await?;
             let parts = DriverParts {
                 run: machine,
@@ -104,7 +105,7 @@ impl Runtime {
             };
             let mut driver = Driver::new(&shared.context, parts);
             match Shared::drive_run(slot, &mut driver).instrument(span).await {
-                Ok(_) => shared.outcome(run, follower).await,
+                Ok(_) => shared.read_outcome(run, follower).await,
                 Err(DriveError::Halted) => Err(StartError::Closing),
                 Err(DriveError::Store(error)) => Err(error.into()),
             }
@@ -118,7 +119,7 @@ impl Runtime {
 
 impl Shared {
     /// What a direct call is made with.
-    pub(crate) fn direct_call_tools(
+    pub(crate) fn tools_for_direct_call(
         &self,
         origin: CallOrigin,
         user: &UserId,
@@ -133,18 +134,18 @@ impl Shared {
     }
 
     /// What came of a call that was made before, once it is over.
-    async fn called_before(&self, run: RunId) -> Result<Called, StartError> {
-        let follower = Follower::new(self.env().store.clone(), self.env().feed(run), run, 0);
-        let called = self.outcome(run, follower).await?;
+    async fn load_earlier_call(&self, run: RunId) -> Result<Called, StartError> {
+        let follower = Follower::new(self.env().store.clone(), self.env().feed_of_run(run), run, 0);
+        let called = self.read_outcome(run, follower).await?;
         Ok(Called { replayed: true, ..called })
     }
 
     /// What came of the call of a run, as its log tells it.
-    async fn outcome(&self, run: RunId, mut follower: Follower) -> Result<Called, StartError> {
+    async fn read_outcome(&self, run: RunId, mut follower: Follower) -> Result<Called, StartError> {
         let mut came = None;
         while let Some(frame) = follower.next().await {
             let Frame::Event(recorded) = frame? else { continue };
-            came = outcome_of(&recorded.event.fact).or(came);
+            came = outcome_in_fact(&recorded.event.fact).or(came);
         }
         match came {
             Some((call, outcome, trail)) => Ok(Called { run, call, outcome, trail, replayed: false }),
@@ -171,7 +172,7 @@ fn requested_fact(call: ToolCall) -> Fact {
 }
 
 /// What a fact says has come of a call.
-fn outcome_of(fact: &Fact) -> Option<(CallId, Outcome, Trail)> {
+fn outcome_in_fact(fact: &Fact) -> Option<(CallId, Outcome, Trail)> {
     let (call, outcome, trail) = match fact.clone() {
         Fact::ToolFinished { call, output, trail } => (call, Outcome::Finished(output), trail),
         Fact::ToolFailed { call, failure, trail } => (call, Outcome::Failed(failure), trail),
@@ -191,7 +192,7 @@ fn outcome_of(fact: &Fact) -> Option<(CallId, Outcome, Trail)> {
 }
 
 /// What is put on record before anything else.
-fn new_run(
+fn new_direct_call_run(
     shared: &Shared,
     run: RunId,
     reply: MessageId,
@@ -199,7 +200,7 @@ fn new_run(
     text: String,
     options: &CallOptions,
 ) -> NewRun {
-    let agent = options.origin.agent();
+    let agent = options.origin.agent_name();
     let fact = Fact::RunStarted(RunStarted {
         agent: agent.into(),
         model: String::new(),
@@ -212,7 +213,7 @@ fn new_run(
         run,
         user: user.clone(),
         owner: shared.owner.clone(),
-        setup: RunSetup { request_id: options.request_id.clone(), ..setup(agent) },
+        setup: RunSetup { request_id: options.request_id.clone(), ..direct_call_setup(agent) },
         place: Place::Nowhere,
         message: None,
         started: Arc::new(Recorded::new(1, shared.env().world.now(), fact)),
@@ -220,7 +221,7 @@ fn new_run(
     }
 }
 
-fn setup(agent: &str) -> RunSetup {
+fn direct_call_setup(agent: &str) -> RunSetup {
     RunSetup {
         agent: agent.into(),
         model: String::new(),

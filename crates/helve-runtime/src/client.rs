@@ -13,34 +13,34 @@ const CLIENT_CHARS_MAX: usize = 64;
 const AT_ONCE: usize = 500;
 
 /// Whether a client may call itself so.
-pub(crate) fn is_client_name(client: &str) -> bool {
+pub(crate) fn is_valid_client_name(client: &str) -> bool {
     !client.is_empty()
         && client.len() <= CLIENT_CHARS_MAX
         && client.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// Tells runs about clients that went silent and calls that no client claimed.
-pub(crate) async fn sweep_clients(shared: &Arc<Shared>) -> Result<(), StoreError> {
-    for found in shared.calls_in(CallState::Claimed, ExecutionFilter::default()).await? {
-        shared.context.leases.watch(found.record.run, &found.record.call.id);
+pub(crate) async fn sweep_client_calls(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    for found in shared.list_calls_in_state(CallState::Claimed, ExecutionFilter::default()).await? {
+        shared.context.leases.begin_lease_if_missing(found.record.run, &found.record.call.id);
     }
     let long_ago = shared.env().world.now().plus_ms(-Question::OPEN_MS);
     // Up to and including: what is looked for was requested before.
     let asked = ExecutionFilter { to: Some(long_ago.plus_ms(1)), ..ExecutionFilter::default() };
-    let untaken = shared.calls_in(CallState::Delegated, asked).await?;
+    let untaken = shared.list_calls_in_state(CallState::Delegated, asked).await?;
     let untaken = untaken
         .into_iter()
         .map(|found| found.record)
         .filter(|record| record.started_at.is_some_and(|since| since <= long_ago))
         .map(|record| (record.run, record.call.id));
-    for (run, call) in shared.context.leases.expired().into_iter().chain(untaken) {
-        shared.send(run, Command::Overdue { call });
+    for (run, call) in shared.context.leases.list_expired().into_iter().chain(untaken) {
+        shared.send_to_driver(run, Command::Overdue { call });
     }
     Ok(())
 }
 
 impl Shared {
-    async fn calls_in(
+    async fn list_calls_in_state(
         &self,
         state: CallState,
         filter: ExecutionFilter,
@@ -48,7 +48,7 @@ impl Shared {
         let filter = ExecutionFilter { state: Some(state), ..filter };
         let mut found: Vec<Execution> = vec![];
         loop {
-            let page = ExecutionPage { before: found.last().map(Execution::mark), limit: AT_ONCE };
+            let page = ExecutionPage { before: found.last().map(Execution::to_mark), limit: AT_ONCE };
             let more = self.env().store.executions(Scope::Everyone, filter.clone(), page).await?;
             let is_last = more.len() < AT_ONCE;
             found.extend(more);

@@ -38,7 +38,7 @@ use tracing::{Instrument, error_span};
 
 pub use self::budget::BudgetReport;
 pub use self::call::{CallOptions, Called};
-use self::client::is_client_name;
+use self::client::is_valid_client_name;
 pub use self::origin::CallOrigin;
 use self::recover::Recovery;
 use self::slots::{DriverSlot, DriverSlots};
@@ -134,12 +134,12 @@ impl Runtime {
 
     /// What became of the runs of this process.
     pub fn run_metrics(&self) -> RunMetrics {
-        self.shared.env().run_counters.read()
+        self.shared.env().run_counters.snapshot()
     }
 
     /// How often budgets have had a say.
     pub fn budget_metrics(&self) -> BudgetMetrics {
-        self.shared.env().budget_counters.read()
+        self.shared.env().budget_counters.snapshot()
     }
 
     pub fn is_closing(&self) -> bool {
@@ -147,14 +147,14 @@ impl Runtime {
     }
 
     /// Everything the run says after event `after`, to its end.
-    pub fn follow(&self, run: RunId, after: u64) -> Follower {
+    pub fn follow_run(&self, run: RunId, after: u64) -> Follower {
         let feed = self.shared.env().feeds.feed_of_run(run);
         Follower::new(self.shared.env().store.clone(), feed, run, after)
     }
 
     /// Says something to the model of a run, which hears it at its next step, and returns the message's id once it is
     /// kept. The same id with the same text is one message.
-    pub async fn say(
+    pub async fn send_message(
         &self,
         scope: Scope,
         run: RunId,
@@ -173,17 +173,17 @@ impl Runtime {
             return Err(CommandError::NobodyListens);
         }
         let message = message.unwrap_or_else(|| self.shared.env().world.message_id());
-        self.command(run, |reply| Command::Say { message, text, by, reply }).await?;
+        self.send_command(run, |reply| Command::Say { message, text, by, reply }).await?;
         Ok(message)
     }
 
     /// Stops a run, and says in which state that found it; a run that is over stays as it is.
-    pub async fn cancel(&self, scope: Scope, run: RunId, by: String) -> Result<RunState, CommandError> {
+    pub async fn cancel_run(&self, scope: Scope, run: RunId, by: String) -> Result<RunState, CommandError> {
         let state = self.shared.env().store.run(scope.clone(), run).await?.state;
         if state.is_final() {
             return Ok(state);
         }
-        match self.command(run, |reply| Command::Cancel { by, reply }).await {
+        match self.send_command(run, |reply| Command::Cancel { by, reply }).await {
             // It came to its end in the same moment.
             Err(CommandError::Over) => Ok(self.shared.env().store.run(scope, run).await?.state),
             done => done.map(|()| state),
@@ -191,7 +191,7 @@ impl Runtime {
     }
 
     /// Gives a call to a client. The same client gets the same again, which tells that it is still at it.
-    pub async fn claim(
+    pub async fn claim_call(
         &self,
         scope: Scope,
         run: RunId,
@@ -199,29 +199,29 @@ impl Runtime {
         client: String,
         by: UserId,
     ) -> Result<ClientClaim, CommandError> {
-        if !is_client_name(&client) {
+        if !is_valid_client_name(&client) {
             return Err(CommandError::BadClient);
         }
-        if let Some(given) = self.shared.context.leases.renew(&call, &client, &by.0) {
+        if let Some(given) = self.shared.context.leases.renew_lease(&call, &client, &by.0) {
             return Ok(given);
         }
         self.shared.env().store.run(scope, run).await?;
-        self.command(run, |reply| Command::Claim { call, client, by, reply }).await
+        self.send_command(run, |reply| Command::Claim { call, client, by, reply }).await
     }
 
     /// Brings the client's result of a call that it has claimed.
-    pub async fn deliver(
+    pub async fn deliver_client_result(
         &self,
         scope: Scope,
         run: RunId,
         delivered: ClientResult,
     ) -> Result<(), CommandError> {
         self.shared.env().store.run(scope, run).await?;
-        self.command(run, |reply| Command::Deliver { delivered: Box::new(delivered), reply }).await
+        self.send_command(run, |reply| Command::Deliver { delivered: Box::new(delivered), reply }).await
     }
 
     /// Asks a model what it can do, keeps the answer, and goes by it from now on.
-    pub async fn probe(
+    pub async fn probe_model(
         &self,
         model: &str,
         progress: &mut (dyn FnMut(&str) + Send),
@@ -230,8 +230,8 @@ impl Runtime {
     }
 
     /// Reads what is known of the models from earlier, and from other processes.
-    pub async fn recall_profiles(&self) -> Result<(), StoreError> {
-        probe::recall_profiles(&self.shared).await
+    pub async fn load_model_profiles(&self) -> Result<(), StoreError> {
+        probe::load_model_profiles(&self.shared).await
     }
 
     /// Loads from the latest runs which model each user chose last, which becomes their default. A model that came from
@@ -241,23 +241,23 @@ impl Runtime {
     }
 
     /// How a user's budgets stand, and those that all share.
-    pub async fn budgets(&self, user: &UserId) -> Result<BudgetReport, StoreError> {
-        budget::budget_report(&self.shared, user).await
+    pub async fn budgets_of_user(&self, user: &UserId) -> Result<BudgetReport, StoreError> {
+        budget::load_budget_report(&self.shared, user).await
     }
 
     /// Whether a user without all rights can order this tool: some agent offers it to them.
-    pub fn offers(&self, user: &UserId, spec: &ToolSpec) -> bool {
-        self.shared.env().agents.usable().iter().any(|agent| agent.may_use(spec, user))
+    pub fn has_agent_with_tool(&self, user: &UserId, spec: &ToolSpec) -> bool {
+        self.shared.env().agents.enabled_agents().iter().any(|agent| agent.may_use(spec, user))
     }
 
     /// Passes a command to the run's driver; a run without one gets one.
-    async fn command<T>(
+    async fn send_command<T>(
         &self,
         run: RunId,
         command: impl FnOnce(oneshot::Sender<Result<T, CommandError>>) -> Command,
     ) -> Result<T, CommandError> {
         let (reply, answer) = oneshot::channel();
-        self.shared.send(run, command(reply));
+        self.shared.send_to_driver(run, command(reply));
         answer.await.unwrap_or(Err(CommandError::Busy))
     }
 
@@ -271,7 +271,7 @@ impl Runtime {
             self.shared.context.shutdown.halt.cancel();
             self.shared.context.tasks.wait().await;
         }
-        self.shared.env().feeds.drain();
+        self.shared.env().feeds.announce_drain();
     }
 }
 
@@ -281,18 +281,23 @@ impl Shared {
     }
 
     /// To the driver if there is one; otherwise one is made for it, unless the server goes down.
-    fn send(self: &Arc<Self>, run: RunId, command: Command) {
-        if let Some((slot, mut commands)) = self.slots.send(run, command) {
+    fn send_to_driver(self: &Arc<Self>, run: RunId, command: Command) {
+        if let Some((slot, mut commands)) = self.slots.send_or_take_slot(run, command) {
             if self.context.shutdown.closing.is_cancelled() {
                 while let Ok(command) = commands.try_recv() {
-                    command.reply(Err(CommandError::Busy));
+                    command.send_reply(Err(CommandError::Busy));
                 }
                 return;
             }
             let shared = self.clone();
             let resumed = async move {
                 _ = shared
-                    .resume(slot, commands, recover::ResumePermits::default(), recover::ResumeReason::Command)
+                    .claim_and_drive(
+                        slot,
+                        commands,
+                        recover::ResumePermits::default(),
+                        recover::ResumeReason::Command,
+                    )
                     .await
             };
             // The lines of its log name the request that set it going again.
@@ -302,7 +307,7 @@ impl Shared {
 
     /// Lets the driver work on its own task until it leaves the run. What it logs is under the request that called
     /// for it, which it outlives.
-    fn spawn(self: &Arc<Self>, slot: DriverSlot, mut driver: Driver) {
+    fn spawn_driver(self: &Arc<Self>, slot: DriverSlot, mut driver: Driver) {
         let run = slot.run();
         let driving = async move {
             match Self::drive_run(slot, &mut driver).await {
@@ -321,14 +326,16 @@ impl Shared {
     /// Drives the run until it is over or waits for a person or a client.
     async fn drive_run(slot: DriverSlot, driver: &mut Driver) -> Result<Left, DriveError> {
         loop {
-            match driver.drive().await? {
-                Left::Waiting if slot.release(driver.commands()) => return Ok(Left::Waiting),
+            match driver.drive_until_idle().await? {
+                Left::Waiting if slot.release_unless_commanded(driver.commands()) => {
+                    return Ok(Left::Waiting);
+                }
                 // A command came in the last moment.
                 Left::Waiting => {}
                 Left::Over => {
                     // No command of the last moment is left without an answer.
-                    while !slot.release(driver.commands()) {
-                        driver.answer_late().await;
+                    while !slot.release_unless_commanded(driver.commands()) {
+                        driver.answer_remaining_commands().await;
                     }
                     return Ok(Left::Over);
                 }

@@ -1,12 +1,12 @@
 //! With which tools and under which rules a direct call is made.
 //!
-//! The server's own people order what is there. Anybody else has a tool only where some agent would offer it to them,
+//! The server's own people order what is there. Other users have a tool only where some agent would offer it to them,
 //! and on that agent's terms: what it may not do for them they cannot order either.
 
 use std::sync::Arc;
 
 use helve_agent::{Agent, AgentSettings};
-use helve_tool::{Action, CallAccess, Registered, Rule, Rules, Toolbox, Verdict, fits};
+use helve_tool::{Action, CallAccess, Registered, Rule, Rules, Toolbox, Verdict, matches_wildcard};
 use helve_types::{RunSetup, ToolCall, UserId};
 use serde_json::Value;
 
@@ -28,11 +28,11 @@ impl CallOrigin {
     /// Whose order made a run that is one call, as far as its record tells: of those who called over HTTP it does not
     /// say what they may.
     pub(super) fn from_setup(setup: &RunSetup) -> Self {
-        if setup.agent == Self::CommandLine.agent() { Self::CommandLine } else { Self::User }
+        if setup.agent == Self::CommandLine.agent_name() { Self::CommandLine } else { Self::User }
     }
 
     /// What rules call it; there is no agent.
-    pub(super) fn agent(self) -> &'static str {
+    pub(super) fn agent_name(self) -> &'static str {
         match self {
             Self::CommandLine => "command line",
             Self::Admin | Self::User => "api",
@@ -50,27 +50,27 @@ pub(super) struct CallPermissions {
 
 impl CallPermissions {
     pub(super) fn for_call(shared: &Shared, origin: CallOrigin, user: &UserId, call: &ToolCall) -> Self {
-        let all = shared.env().catalogue.registry().all();
+        let all = shared.env().catalogue.registry().list();
         let operator = &shared.env().settings.rules;
         let agent = match origin {
             CallOrigin::CommandLine | CallOrigin::Admin => {
                 let stand_ins = Rules::new().with_layer("operator", operator.clone());
                 return Self {
-                    toolbox: Toolbox::new(all).exact(),
+                    toolbox: Toolbox::new(all).with_exact_names(),
                     rules: rules_of_caller(operator, None, origin),
                     stand_ins,
                 };
             }
-            CallOrigin::User => agent_for(shared, user, call),
+            CallOrigin::User => choose_agent(shared, user, call),
         };
-        let permissions = agent.as_ref().map(|agent| permissions(&agent.settings)).unwrap_or_default();
+        let permissions = agent.as_ref().map(|agent| own_permissions(&agent.settings)).unwrap_or_default();
         let offered =
             |tool: &Arc<Registered>| agent.as_ref().is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
             toolbox: Toolbox::new(
                 all.into_iter().filter(offered).filter_map(|tool| agent.as_ref()?.link(&tool, true)),
             )
-            .exact(),
+            .with_exact_names(),
             rules: rules_of_caller(operator, Some(&permissions), origin),
             stand_ins: Rules::new().with_layer("operator", operator.clone()).with_layer("agent", permissions),
         }
@@ -79,7 +79,7 @@ impl CallPermissions {
 
 /// The agent on whose terms the call is made: the first that allows it, else the first that has the tool. A name
 /// that no agent has may be a misspelling of one of the first agent's.
-fn agent_for(shared: &Shared, user: &UserId, call: &ToolCall) -> Option<Arc<Agent>> {
+fn choose_agent(shared: &Shared, user: &UserId, call: &ToolCall) -> Option<Arc<Agent>> {
     let tool = shared.env().catalogue.registry().get(&call.name);
     let Some(tool) = tool else { return shared.env().agents.default_agent() };
     let spec = tool.spec();
@@ -90,26 +90,27 @@ fn agent_for(shared: &Shared, user: &UserId, call: &ToolCall) -> Option<Arc<Agen
         tags: &spec.tags,
         effect: spec.effect,
         client: spec.client,
-        agent: CallOrigin::User.agent(),
+        agent: CallOrigin::User.agent_name(),
         user: &user.0,
         arguments: &arguments,
     };
     let allows = |agent: &&Arc<Agent>| {
         let rules = rules_of_caller(
             &shared.env().settings.rules,
-            Some(&permissions(&agent.settings)),
+            Some(&own_permissions(&agent.settings)),
             CallOrigin::User,
         );
         rules.judge(&access).verdict == Verdict::Allow
     };
-    let agents = shared.env().agents.usable();
+    let agents = shared.env().agents.enabled_agents();
     let having = || agents.iter().filter(|agent| agent.may_use(spec, user));
     having().find(allows).or_else(|| having().next()).cloned()
 }
 
 /// The agent's own rules, for a call that is not in its name.
-fn permissions(agent: &AgentSettings) -> Vec<Rule> {
-    let is_meant = |rule: &&Rule| rule.agent.as_ref().is_none_or(|pattern| fits(pattern, &agent.name));
+fn own_permissions(agent: &AgentSettings) -> Vec<Rule> {
+    let is_meant =
+        |rule: &&Rule| rule.agent.as_ref().is_none_or(|pattern| matches_wildcard(pattern, &agent.name));
     agent.permissions.iter().filter(is_meant).map(|rule| Rule { agent: None, ..rule.clone() }).collect()
 }
 

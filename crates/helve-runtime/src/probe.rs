@@ -11,7 +11,7 @@ use crate::Shared;
 const RUNS_RECALLED: usize = 200;
 
 /// Takes in what is known of the models from earlier, and from other processes.
-pub(crate) async fn recall_profiles(shared: &Shared) -> Result<(), StoreError> {
+pub(crate) async fn load_model_profiles(shared: &Shared) -> Result<(), StoreError> {
     for (model, profile) in shared.env().store.model_profiles().await? {
         shared.context.models.learn_profile(&model, profile);
     }
@@ -22,14 +22,14 @@ pub(crate) async fn recall_profiles(shared: &Shared) -> Result<(), StoreError> {
 pub(crate) async fn load_user_model_choices(shared: &Shared) -> Result<(), StoreError> {
     let latest =
         shared.env().store.runs(Scope::Everyone, RunFilter::default(), Page::first(RUNS_RECALLED)).await?;
-    let agents = shared.env().agents.usable();
+    let agents = shared.env().agents.enabled_agents();
     // The oldest first, so that the latest counts.
     for run in latest.into_iter().rev() {
         let of_agent = |agent: &Arc<Agent>| {
             agent.settings.name == run.setup.agent && agent.settings.model.as_ref() == Some(&run.setup.model)
         };
         if !agents.iter().any(of_agent) {
-            shared.context.models.remember_choice(&run.user, &run.setup.model, run.setup.model_is_chosen);
+            shared.context.models.record_user_choice(&run.user, &run.setup.model, run.setup.model_is_chosen);
         }
     }
     Ok(())

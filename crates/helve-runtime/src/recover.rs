@@ -18,7 +18,7 @@ use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::client::sweep_clients;
+use crate::client::sweep_client_calls;
 use crate::slots::DriverSlot;
 use crate::trials::{CRASHES_MAX, Trial, Trials};
 use crate::{CallOrigin, Runtime, Shared};
@@ -84,11 +84,11 @@ impl Default for Recovery {
 
 impl Recovery {
     /// Whether this run is not being taken up yet; from now on it is.
-    fn begin(&self, run: RunId) -> bool {
+    fn begin_recovery(&self, run: RunId) -> bool {
         self.coming.lock().unwrap_or_else(PoisonError::into_inner).insert(run)
     }
 
-    fn end(&self, run: RunId) {
+    fn end_recovery(&self, run: RunId) {
         self.coming.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
     }
 }
@@ -96,15 +96,15 @@ impl Recovery {
 impl Runtime {
     /// Sees to every run that was running when its driver ended, and returns how many there are. Each is taken up when
     /// its turn comes.
-    pub async fn recover(&self) -> Result<usize, StoreError> {
+    pub async fn recover_runs(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
         let running = shared.env().store.running_runs().await?;
         let at_work_elsewhere =
-            |record: &RunRecord| is_of_a_command(record) && (shared.env().settings.commands_at_work)();
+            |record: &RunRecord| is_from_command_line(record) && (shared.env().settings.commands_at_work)();
         let mut left_behind: Vec<RunRecord> = running
             .into_iter()
             .filter(|record| !at_work_elsewhere(record) && !shared.slots.is_taken(record.run))
-            .filter(|record| shared.recovery.begin(record.run))
+            .filter(|record| shared.recovery.begin_recovery(record.run))
             .collect();
         let is_first = !shared.recovery.begun.swap(true, Ordering::Relaxed);
         let reason = if is_first && shared.env().settings.stopped_cleanly {
@@ -118,8 +118,8 @@ impl Runtime {
         for record in left_behind {
             let shared = shared.clone();
             self.shared.context.tasks.spawn(async move {
-                shared.take_up(&record, reason).await;
-                shared.recovery.end(record.run);
+                shared.resume_in_turn(&record, reason).await;
+                shared.recovery.end_recovery(record.run);
             });
         }
         Ok(count)
@@ -138,8 +138,12 @@ impl Runtime {
         if waits {
             return Err(CommandError::Waits);
         }
-        let Some((slot, commands)) = self.shared.slots.take(run) else { return Ok(()) };
-        if self.shared.resume(slot, commands, ResumePermits::default(), ResumeReason::Requested).await {
+        let Some((slot, commands)) = self.shared.slots.take_slot(run) else { return Ok(()) };
+        if self
+            .shared
+            .claim_and_drive(slot, commands, ResumePermits::default(), ResumeReason::Requested)
+            .await
+        {
             return Ok(());
         }
         let over = store.run(scope, run).await?.state.is_final();
@@ -148,9 +152,9 @@ impl Runtime {
 
     /// Looks at once, and then from time to time, for questions that expired, for clients that went silent and
     /// for runs without a driver.
-    pub async fn keep_watch(&self) {
+    pub async fn sweep_until_shutdown(&self) {
         loop {
-            let rest = match self.sweep().await {
+            let rest = match self.sweep_once().await {
                 Ok(()) => Duration::ZERO,
                 Err(error) => {
                     tracing::warn!(%error, "sweep of waiting runs failed; it is repeated");
@@ -161,7 +165,7 @@ impl Runtime {
                 tokio::time::sleep(rest).await;
                 tokio::select! {
                     () = tokio::time::sleep(SWEEP) => {}
-                    () = self.shared.context.leases.next_over() => {}
+                    () = self.shared.context.leases.wait_for_expiry() => {}
                 }
             };
             tokio::select! {
@@ -172,19 +176,20 @@ impl Runtime {
     }
 
     /// One round of the watch. Each part is done even if another fails.
-    pub async fn sweep(&self) -> Result<(), StoreError> {
-        let expired = self.let_expire().await;
-        let silent = sweep_clients(&self.shared).await;
-        let left_behind = self.recover().await;
+    pub async fn sweep_once(&self) -> Result<(), StoreError> {
+        let expired = self.expire_approvals().await;
+        let silent = sweep_client_calls(&self.shared).await;
+        let left_behind = self.recover_runs().await;
         expired.and(silent).and(left_behind.map(drop))
     }
 
-    async fn let_expire(&self) -> Result<(), StoreError> {
+    async fn expire_approvals(&self) -> Result<(), StoreError> {
         for held in self.shared.env().store.expired_approvals(self.shared.env().world.now()).await? {
             let (reply, _answer) = oneshot::channel();
             let approval = held.id();
             let by = BY_TIME.to_owned();
-            self.shared.send(held.run, Command::Answer { approval, answer: Answer::Expire, by, reply });
+            self.shared
+                .send_to_driver(held.run, Command::Answer { approval, answer: Answer::Expire, by, reply });
         }
         Ok(())
     }
@@ -193,32 +198,33 @@ impl Runtime {
 impl Shared {
     /// Waits for the turn of an interrupted run and puts a driver on it. Until then it has no slot, so that a
     /// command that comes meanwhile resumes it at once.
-    async fn take_up(self: &Arc<Self>, record: &RunRecord, reason: ResumeReason) {
+    async fn resume_in_turn(self: &Arc<Self>, record: &RunRecord, reason: ResumeReason) {
         let RunRecord { run, user, resumes, .. } = record;
         let crashes = resumes.saturating_add(u32::from(reason == ResumeReason::Interrupted));
         let turn = async {
             // Before its turn, which others can use while it waits to be alone.
-            let trial = self.recovery.trials.enter(crashes).await;
+            let trial = self.recovery.trials.wait_to_resume(crashes).await;
             let pass = self.context.admission.enter_unbounded(&user.0).await;
             let slot = self.recovery.slots.acquire().await;
-            tokio::time::sleep(SPREAD.mul_f64(self.env().world.chance())).await;
+            tokio::time::sleep(SPREAD.mul_f64(self.env().world.random_fraction())).await;
             (trial, pass, slot)
         };
         let (trial, pass, _slot) = tokio::select! {
             turn = turn => turn,
             () = self.context.shutdown.closing.cancelled() => return,
         };
-        let Some((slot, commands)) = self.slots.take(*run) else { return };
+        let Some((slot, commands)) = self.slots.take_slot(*run) else { return };
         // It may have gone on and come to a stop in between.
         let reason = match self.env().store.run(Scope::Everyone, *run).await {
             Ok(record) if record.state != RunState::Running => ResumeReason::Command,
             _ => reason,
         };
-        self.resume(slot, commands, ResumePermits { pass: Some(pass), trial: Some(trial) }, reason).await;
+        self.claim_and_drive(slot, commands, ResumePermits { pass: Some(pass), trial: Some(trial) }, reason)
+            .await;
     }
 
     /// Claims the run and puts a driver on it, if it can go on. Returns whether a driver took it.
-    pub(super) async fn resume(
+    pub(super) async fn claim_and_drive(
         self: &Arc<Self>,
         slot: DriverSlot,
         commands: UnboundedReceiver<Box<Command>>,
@@ -226,7 +232,8 @@ impl Shared {
         reason: ResumeReason,
     ) -> bool {
         let counts_as_crash = reason == ResumeReason::Interrupted;
-        let claimed = match self.env().store.claim(slot.run(), self.owner.clone(), counts_as_crash).await {
+        let claimed = match self.env().store.claim_run(slot.run(), self.owner.clone(), counts_as_crash).await
+        {
             Ok(claimed) => claimed,
             Err(error) => {
                 self.reject_commands(commands, &error);
@@ -239,7 +246,7 @@ impl Shared {
         if !is_direct_call {
             self.env().run_counters.count_resumed();
         }
-        self.spawn(slot, driver);
+        self.spawn_driver(slot, driver);
         true
     }
 
@@ -247,9 +254,9 @@ impl Shared {
     fn reject_commands(&self, mut commands: UnboundedReceiver<Box<Command>>, error: &StoreError) {
         while let Ok(command) = commands.try_recv() {
             if let Command::Overdue { call } = &*command {
-                self.context.leases.end(call);
+                self.context.leases.end_lease(call);
             }
-            command.reply(Err(CommandError::Store(error.clone())));
+            command.send_reply(Err(CommandError::Store(error.clone())));
         }
     }
 
@@ -264,14 +271,14 @@ impl Shared {
         let Claimed { epoch, record, history, events } = claimed;
         let log = events.iter().map(|recorded| (recorded.event.at, &recorded.event.fact));
         let run = Run::replay(record.run, record.setup.clone(), log)?;
-        let journal = self.env().journal(record.run, epoch, record.last_seq);
+        let journal = self.env().open_journal(record.run, epoch, record.last_seq);
         if record.state.is_final() || run.is_over() {
             while let Ok(command) = commands.try_recv() {
-                self.context.answer_over(&run, &journal, *command).await;
+                self.context.answer_command_of_ended_run(&run, &journal, *command).await;
             }
             return None;
         }
-        let agent = match self.env().agents.of_run(&record.setup).await {
+        let agent = match self.env().agents.load_agent_of_run(&record.setup).await {
             Ok(agent) => agent,
             Err(error) => {
                 tracing::error!(run = %record.run, %error, "run not resumed: its agent cannot be read");
@@ -280,7 +287,7 @@ impl Shared {
         };
         let plan = self.plan_resume(&run, &record, agent.is_some(), reason, journal.now());
         self.record_resume(plan, &record, &journal).await?;
-        let tools = self.tools_of_run(&record, &run, agent.as_deref()).await?;
+        let tools = self.load_tools_of_run(&record, &run, agent.as_deref()).await?;
         let parts = DriverParts {
             tools,
             run,
@@ -308,17 +315,17 @@ impl Shared {
         let is_direct_call = record.setup.input == RunInput::Call;
         if !is_direct_call && !has_agent {
             return ResumePlan {
-                facts: without_agent(run, now),
+                facts: missing_agent_facts(run, now),
                 problem: Some("its agent is gone; it ends here"),
             };
         }
         let facts = match reason {
             ResumeReason::Interrupted if record.resumes >= CRASHES_MAX => {
                 return if is_direct_call {
-                    let facts = ending_facts(run, run.cut_off(), RunState::Failed, now);
+                    let facts = ending_facts(run, run.cut_off_facts(), RunState::Failed, now);
                     ResumePlan { facts, problem: Some("its call ended the server three times") }
                 } else {
-                    let facts = self.needs_attention(run.clone(), record, now);
+                    let facts = self.needs_attention_facts(run.clone(), record, now);
                     ResumePlan { facts, problem: Some(LEFT_ALONE) }
                 };
             }
@@ -360,7 +367,7 @@ impl Shared {
     }
 
     /// The tools that the run goes on with.
-    async fn tools_of_run(
+    async fn load_tools_of_run(
         &self,
         record: &RunRecord,
         run: &Run,
@@ -368,9 +375,9 @@ impl Shared {
     ) -> Option<Arc<RunTools>> {
         if record.setup.input == RunInput::Call {
             let origin = CallOrigin::from_setup(&record.setup);
-            return Some(self.direct_call_tools(origin, &record.user, &run.direct_call()));
+            return Some(self.tools_for_direct_call(origin, &record.user, &run.requested_call()));
         }
-        match self.pinned_tools(agent?, record).await {
+        match self.load_pinned_tools(agent?, record).await {
             Ok(tools) => Some(Arc::new(tools)),
             Err(error) => {
                 tracing::error!(run = %record.run, %error, "run not resumed: its tools cannot be read");
@@ -381,20 +388,20 @@ impl Shared {
 
     /// A run that ended the server too often waits for a person. What is unknown about its calls does not wait with it;
     /// those that may be sent again are, when it goes on.
-    fn needs_attention(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> NewFacts {
+    fn needs_attention_facts(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> NewFacts {
         let state = RunState::NeedsAttention;
         let resumed = Fact::RunResumed { resume: record.resumes };
         machine.apply(now, &resumed);
         let mut facts = vec![resumed];
         if let Step::CallTools(actions) = machine.next_step() {
-            facts.extend(actions.into_iter().filter_map(|action| self.record_unknown(action)));
+            facts.extend(actions.into_iter().filter_map(|action| self.unknown_outcome_fact(action)));
         }
         facts.push(Fact::RunWaiting { state });
         NewFacts { state: Some(state), ..facts.into() }
     }
 
     /// The fact that the outcome of a cut-off call is unknown, if it is.
-    fn record_unknown(&self, action: CallAction) -> Option<Fact> {
+    fn unknown_outcome_fact(&self, action: CallAction) -> Option<Fact> {
         let CallAction::RecordUnknown { call, sent_at, because } = action else { return None };
         let tool = self.env().catalogue.registry().get(&call.name);
         Some(Fact::ToolUnknown {
@@ -410,7 +417,7 @@ impl Shared {
     }
 
     /// The tools that the run was started with: a row as it was then, a tool that comes with Helve as it is now.
-    async fn pinned_tools(&self, agent: &Agent, record: &RunRecord) -> Result<RunTools, StoreError> {
+    async fn load_pinned_tools(&self, agent: &Agent, record: &RunRecord) -> Result<RunTools, StoreError> {
         let RunRecord { setup, user, .. } = record;
         let mut tools = vec![];
         for pinned in &setup.tools {
@@ -418,19 +425,21 @@ impl Shared {
             tools.extend(tool.and_then(|tool| agent.link(&tool, false)));
         }
         // Those that cannot be read were not there at the start either.
-        tools.extend(agent.client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok));
+        tools.extend(
+            agent.build_client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok),
+        );
         Ok(RunTools::new(tools, agent))
     }
 }
 
 /// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
-fn without_agent(machine: &Run, now: Timestamp) -> NewFacts {
+fn missing_agent_facts(machine: &Run, now: Timestamp) -> NewFacts {
     let message = format!("the agent `{}` is not configured any more", machine.setup().agent);
     ending_facts(machine, machine.failure_facts("unknown_agent", message), RunState::Failed, now)
 }
 
 /// Whether a command line made it, in a process of its own. All others are this server's, or were its predecessor's.
-fn is_of_a_command(record: &RunRecord) -> bool {
+fn is_from_command_line(record: &RunRecord) -> bool {
     record.setup.input == RunInput::Call && CallOrigin::from_setup(&record.setup) == CallOrigin::CommandLine
 }
 

@@ -22,38 +22,38 @@ pub(crate) struct DriverSlot {
 }
 
 impl DriverSlots {
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Box<Command>>>> {
+    fn lock_slots(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<Box<Command>>>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lock().len()
+        self.lock_slots().len()
     }
 
     pub(crate) fn is_taken(&self, run: RunId) -> bool {
-        self.lock().contains_key(&run)
+        self.lock_slots().contains_key(&run)
     }
 
     /// Takes the slot of a run, with the commands for its driver; none if it has one.
-    pub(crate) fn take(
+    pub(crate) fn take_slot(
         self: &Arc<Self>,
         run: RunId,
     ) -> Option<(DriverSlot, UnboundedReceiver<Box<Command>>)> {
-        let mut taken = self.lock();
+        let mut taken = self.lock_slots();
         if taken.contains_key(&run) {
             return None;
         }
-        Some(self.open(&mut taken, run))
+        Some(self.open_slot(&mut taken, run))
     }
 
     /// Passes a command to the run's driver. Where there is none, the sender gets the slot, with the command waiting
     /// in it, and must make a driver.
-    pub(crate) fn send(
+    pub(crate) fn send_or_take_slot(
         self: &Arc<Self>,
         run: RunId,
         command: Command,
     ) -> Option<(DriverSlot, UnboundedReceiver<Box<Command>>)> {
-        let mut taken = self.lock();
+        let mut taken = self.lock_slots();
         let command = Box::new(command);
         let command = match taken.get(&run) {
             Some(driver) => match driver.send(command) {
@@ -63,13 +63,13 @@ impl DriverSlots {
             },
             None => command,
         };
-        let (slot, commands) = self.open(&mut taken, run);
+        let (slot, commands) = self.open_slot(&mut taken, run);
         // The receiver is at hand: this cannot fail.
         _ = slot.commands.send(command);
         Some((slot, commands))
     }
 
-    fn open(
+    fn open_slot(
         self: &Arc<Self>,
         taken: &mut HashMap<RunId, UnboundedSender<Box<Command>>>,
         run: RunId,
@@ -86,17 +86,17 @@ impl DriverSlot {
     }
 
     /// Gives the slot up unless a command has come in; none can be sent in between.
-    pub(crate) fn release(&self, commands: &UnboundedReceiver<Box<Command>>) -> bool {
-        let mut taken = self.slots.lock();
+    pub(crate) fn release_unless_commanded(&self, commands: &UnboundedReceiver<Box<Command>>) -> bool {
+        let mut taken = self.slots.lock_slots();
         if !commands.is_empty() {
             return false;
         }
-        self.vacate(&mut taken);
+        self.remove_own_entry(&mut taken);
         true
     }
 
     /// Another driver may have it already.
-    fn vacate(&self, taken: &mut HashMap<RunId, UnboundedSender<Box<Command>>>) {
+    fn remove_own_entry(&self, taken: &mut HashMap<RunId, UnboundedSender<Box<Command>>>) {
         if taken.get(&self.run).is_some_and(|known| known.same_channel(&self.commands)) {
             taken.remove(&self.run);
         }
@@ -106,7 +106,7 @@ impl DriverSlot {
 impl Drop for DriverSlot {
     fn drop(&mut self) {
         let slots = self.slots.clone();
-        self.vacate(&mut slots.lock());
+        self.remove_own_entry(&mut slots.lock_slots());
     }
 }
 
@@ -127,30 +127,30 @@ mod tests {
     #[test]
     fn a_run_has_one_driver_at_a_time() {
         let slots = Arc::new(DriverSlots::default());
-        let (slot, _commands) = slots.take(run()).unwrap();
-        assert!(slots.take(run()).is_none());
+        let (slot, _commands) = slots.take_slot(run()).unwrap();
+        assert!(slots.take_slot(run()).is_none());
         drop(slot);
-        assert!(slots.take(run()).is_some());
+        assert!(slots.take_slot(run()).is_some());
         assert!(!slots.is_taken(run()));
     }
 
     #[test]
     fn a_command_reaches_the_driver_or_makes_one() {
         let slots = Arc::new(DriverSlots::default());
-        let (slot, mut commands) = slots.send(run(), stop()).unwrap();
-        assert!(slots.send(run(), stop()).is_none());
-        assert!(!slot.release(&commands), "two commands wait");
+        let (slot, mut commands) = slots.send_or_take_slot(run(), stop()).unwrap();
+        assert!(slots.send_or_take_slot(run(), stop()).is_none());
+        assert!(!slot.release_unless_commanded(&commands), "two commands wait");
         while commands.try_recv().is_ok() {}
-        assert!(slot.release(&commands));
+        assert!(slot.release_unless_commanded(&commands));
         assert!(!slots.is_taken(run()));
     }
 
     #[test]
     fn a_slot_that_is_released_late_is_not_taken_from_the_next_driver() {
         let slots = Arc::new(DriverSlots::default());
-        let (old, commands) = slots.take(run()).unwrap();
+        let (old, commands) = slots.take_slot(run()).unwrap();
         drop(commands);
-        let (_new, _commands) = slots.send(run(), stop()).unwrap();
+        let (_new, _commands) = slots.send_or_take_slot(run(), stop()).unwrap();
         drop(old);
         assert!(slots.is_taken(run()));
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use helve_agent::{
     Agent, AgentError, AgentSettings, DirectCall, Driver, DriverParts, Follower, ListedAgent, Run, RunTools,
 };
-use helve_model::fleet::prompt_mode::{join_prompts, profile_of};
-use helve_model::fleet::{ChooseError, Chosen, choose, list};
+use helve_model::fleet::prompt_mode::{find_profile, join_prompts};
+use helve_model::fleet::{ChooseError, Chosen, choose_model, format_names};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
 use helve_types::{
@@ -153,24 +153,24 @@ pub enum StartError {
 
 impl Runtime {
     /// Starts a run; it is recorded, and goes on with or without a follower.
-    pub async fn start(&self, mut request: StartRequest) -> Result<Started, StartError> {
+    pub async fn start_run(&self, mut request: StartRequest) -> Result<Started, StartError> {
         let shared = &self.shared;
-        if let Some(run) = shared.begun_before(&request.user, request.key.as_ref()).await? {
+        if let Some(run) = shared.find_run_of_key(&request.user, request.key.as_ref()).await? {
             return self.open_replayed(run).await;
         }
-        let agent = self.agent_for(&request)?;
-        let tools = self.tools(&agent, &request).await?;
-        shared.must_have_budget(&request.user, &agent.settings.name).await?;
-        check_choice(&request.tool_choice, &tools)?;
-        let definite = self.definite(&agent.settings, &request)?;
+        let agent = self.find_usable_agent(&request)?;
+        let tools = self.tools_for_run(&agent, &request).await?;
+        shared.check_user_budget(&request.user, &agent.settings.name).await?;
+        check_tool_choice(&request.tool_choice, &tools)?;
+        let definite = self.choose_model_and_text(&agent.settings, &request)?;
         request.mode = request.mode.map(|mode| self.resolve_mode(mode)).transpose()?;
         // In front of the record: what is on record is never refused.
-        let pass = shared.admit(&request.user).await?;
-        let (new, reply) = self.new_run(&agent, &tools, request, definite);
+        let pass = shared.admit_run(&request.user).await?;
+        let (new, reply) = self.build_new_run(&agent, &tools, request, definite);
         let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
         let conversation = new.place.conversation();
         // The slot is taken before the run is recorded, so that recovery does not resume it.
-        let (slot, commands) = shared.slots.take(run).ok_or(StartError::Closing)?;
+        let (slot, commands) = shared.slots.take_slot(run).ok_or(StartError::Closing)?;
 
         let world = &shared.env().world;
         world.failpoint("run.before_open");
@@ -181,12 +181,12 @@ impl Runtime {
         world.failpoint("run.after_open");
         shared.env().run_counters.count_started();
 
-        let feed = shared.env().feed(run);
+        let feed = shared.env().feed_of_run(run);
         feed.publish(std::slice::from_ref(&started));
         let follower = Follower::from_start(shared.env().store.clone(), feed, run);
         let mut machine = Run::new(run, setup, reply, started.event.at);
         machine.apply(started.event.at, &started.event.fact);
-        let journal = shared.env().journal(run, epoch, 1);
+        let journal = shared.env().open_journal(run, epoch, 1);
         let pass = Some(pass);
         let parts = DriverParts {
             run: machine,
@@ -200,26 +200,26 @@ impl Runtime {
             hold: None,
             direct: DirectCall::default(),
         };
-        shared.spawn(slot, Driver::new(&shared.context, parts));
+        shared.spawn_driver(slot, Driver::new(&shared.context, parts));
         Ok(Started { run, conversation, replayed: false, follower })
     }
 
     /// Which model is meant and what is said, if the request makes sense.
-    fn definite(
+    fn choose_model_and_text(
         &self,
         agent: &AgentSettings,
         request: &StartRequest,
     ) -> Result<(Chosen, String), StartError> {
-        let chosen = self.chosen(agent, request)?;
-        let text = spoken(&request.input).ok_or(StartError::Empty)?;
+        let chosen = self.choose_model_for_run(agent, request)?;
+        let text = text_of_input(&request.input).ok_or(StartError::Empty)?;
         if request.model.is_some() {
-            self.shared.context.models.remember_choice(&request.user, &chosen.model, true);
+            self.shared.context.models.record_user_choice(&request.user, &chosen.model, true);
         }
         Ok((chosen, text))
     }
 
     /// Everything that will hold for the run, with the fact that it began, and the id of the message that it will write.
-    fn new_run(
+    fn build_new_run(
         &self,
         agent: &Agent,
         tools: &RunTools,
@@ -234,7 +234,9 @@ impl Runtime {
             StartInput::Message { conversation, .. } => {
                 let place = match conversation {
                     Some(id) => Place::Conversation(id),
-                    None => Place::NewConversation { id: world.conversation_id(), title: title(&text) },
+                    None => {
+                        Place::NewConversation { id: world.conversation_id(), title: title_from_text(&text) }
+                    }
                 };
                 let message = Message::user(world.message_id(), now, text.clone());
                 (place, Some(message), RunInput::Conversation)
@@ -265,7 +267,7 @@ impl Runtime {
             system: join_prompts(&settings.system, request.system.as_deref().unwrap_or_default()),
             max_steps: settings.max_steps,
             tool_choice: request.tool_choice,
-            tools: tools.pinned(),
+            tools: tools.pinned_tools(),
             client_tools: request.client_tools,
             params: request.params,
             variant,
@@ -293,17 +295,17 @@ impl Runtime {
 
     async fn open_replayed(&self, run: RunId) -> Result<Started, StartError> {
         let record = self.shared.env().store.run(helve_store::Scope::Everyone, run).await?;
-        let follower = self.follow(run, 0);
+        let follower = self.follow_run(run, 0);
         Ok(Started { run, conversation: record.conversation, replayed: true, follower })
     }
 
     /// The agent of the request, or the default one, if the user may use it. To others it does not exist.
-    fn agent_for(&self, request: &StartRequest) -> Result<Arc<Agent>, StartError> {
+    fn find_usable_agent(&self, request: &StartRequest) -> Result<Arc<Agent>, StartError> {
         let agents = &self.shared.env().agents;
         let unknown = |name: &str| {
-            let known = agents.usable();
+            let known = agents.enabled_agents();
             let known = known.iter().filter(|agent| agent.admits(&request.user));
-            let known = list(known.map(|agent| agent.settings.name.as_str()));
+            let known = format_names(known.map(|agent| agent.settings.name.as_str()));
             StartError::UnknownAgent { name: name.to_owned(), known }
         };
         let Some(address) = request.agent.as_deref() else {
@@ -335,15 +337,19 @@ impl Runtime {
 
     /// The model of the request, of its agent, or the user's default. A request that names only a variant means one of the
     /// model that it would get anyway.
-    fn chosen(&self, agent: &AgentSettings, request: &StartRequest) -> Result<Chosen, StartError> {
+    fn choose_model_for_run(
+        &self,
+        agent: &AgentSettings,
+        request: &StartRequest,
+    ) -> Result<Chosen, StartError> {
         let models = &self.shared.context.models;
         let variant = request.variant.as_deref();
         if let Some(name) = request.model.as_deref() {
-            return Ok(choose(models, name, variant)?);
+            return Ok(choose_model(models, name, variant)?);
         }
         let own = agent.model.clone().unwrap_or_else(|| models.default_for(&request.user));
-        let own = choose(models, &own, None)?;
-        if variant.is_some() { Ok(choose(models, &own.model, variant)?) } else { Ok(own) }
+        let own = choose_model(models, &own, None)?;
+        if variant.is_some() { Ok(choose_model(models, &own.model, variant)?) } else { Ok(own) }
     }
 
     /// Whether the web is to be searched first: as the request says, or else the agent, or else the model.
@@ -355,19 +361,23 @@ impl Runtime {
     /// The mode with the profile's own name, by which it is kept and looked up from here on.
     fn resolve_mode(&self, mode: Mode) -> Result<Mode, StartError> {
         let Mode::Prompt(name) = &mode else { return Ok(mode) };
-        let profile = profile_of(&mode, &self.shared.env().settings.profiles);
+        let profile = find_profile(&mode, &self.shared.env().settings.profiles);
         let profile = profile.ok_or_else(|| StartError::UnknownProfile(name.clone()))?;
         Ok(Mode::Prompt(profile.name().into()))
     }
 
-    async fn tools(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<RunTools>, StartError> {
-        let plain = agent.tools(self.registry(), &request.user);
+    async fn tools_for_run(
+        &self,
+        agent: &Agent,
+        request: &StartRequest,
+    ) -> Result<Arc<RunTools>, StartError> {
+        let plain = agent.tools_for_user(self.registry(), &request.user);
         if request.client_tools.is_empty() && request.without_tools.is_empty() {
             return Ok(plain);
         }
         let mut tools: Vec<Arc<Registered>> = plain.toolbox.tools().to_vec();
         tools.retain(|tool| !request.without_tools.contains(&tool.spec().name));
-        for tool in agent.client_tools(&request.client_tools, &request.user).await {
+        for tool in agent.build_client_tools(&request.client_tools, &request.user).await {
             tools.push(tool?);
         }
         Ok(Arc::new(RunTools::new(tools, agent)))
@@ -375,18 +385,18 @@ impl Runtime {
 }
 
 /// A tool that must be called has to be there.
-fn check_choice(choice: &ToolChoice, tools: &RunTools) -> Result<(), StartError> {
+fn check_tool_choice(choice: &ToolChoice, tools: &RunTools) -> Result<(), StartError> {
     match choice {
         ToolChoice::Named(name) if tools.toolbox.find(name).is_none() => Err(StartError::UnknownTool {
             name: name.clone(),
-            known: list(tools.toolbox.specs().map(|spec| spec.name.as_str())),
+            known: format_names(tools.toolbox.specs().map(|spec| spec.name.as_str())),
         }),
         _ => Ok(()),
     }
 }
 
 /// What the person said, if anything.
-fn spoken(input: &StartInput) -> Option<String> {
+fn text_of_input(input: &StartInput) -> Option<String> {
     let text = match input {
         StartInput::Message { text, .. } => text,
         StartInput::Client { messages } => {
@@ -398,7 +408,7 @@ fn spoken(input: &StartInput) -> Option<String> {
 }
 
 /// A conversation is called by its first words until a person gives it a name.
-fn title(text: &str) -> String {
+fn title_from_text(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();
     if line.chars().count() > TITLE_CHARS_MAX {

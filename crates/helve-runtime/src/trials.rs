@@ -33,7 +33,7 @@ enum Held {
 
 impl Trials {
     /// Waits until a run may go on that was at work at so many crashes in its present step. Who came first goes first.
-    pub(super) async fn enter(&self, crashes: u32) -> Trial {
+    pub(super) async fn wait_to_resume(&self, crashes: u32) -> Trial {
         let held = match crashes {
             0 | 1 => Held::Beside(self.gate.clone().read_owned().await),
             _ if crashes < CRASHES_MAX => Held::Alone(self.gate.clone().write_owned().await),
@@ -52,26 +52,26 @@ mod tests {
     #[tokio::test]
     async fn runs_that_were_in_one_crash_go_on_together_and_one_that_was_in_two_goes_on_alone() {
         let trials = Trials::default();
-        let (first, second) = (trials.enter(0).await, trials.enter(1).await);
-        let mut suspect = Box::pin(trials.enter(2));
+        let (first, second) = (trials.wait_to_resume(0).await, trials.wait_to_resume(1).await);
+        let mut suspect = Box::pin(trials.wait_to_resume(2));
         assert!(suspect.as_mut().now_or_never().is_none(), "two others are at work");
         drop(first);
         assert!(suspect.as_mut().now_or_never().is_none(), "one other is at work");
         drop(second);
         let alone = suspect.await;
         for crashes in [0, 1, 2] {
-            assert!(trials.enter(crashes).now_or_never().is_none(), "one is tried");
+            assert!(trials.wait_to_resume(crashes).now_or_never().is_none(), "one is tried");
         }
         drop(alone);
-        assert!(trials.enter(0).now_or_never().is_some());
+        assert!(trials.wait_to_resume(0).now_or_never().is_some());
     }
 
     #[tokio::test]
     async fn one_that_is_not_tried_again_waits_for_nobody() {
         let trials = Trials::default();
-        let _alone = trials.enter(2).await;
+        let _alone = trials.wait_to_resume(2).await;
         for crashes in [3, 4, u32::MAX] {
-            assert!(trials.enter(crashes).now_or_never().is_some());
+            assert!(trials.wait_to_resume(crashes).now_or_never().is_some());
         }
     }
 }

@@ -27,10 +27,10 @@ use subtle::ConstantTimeEq;
 
 use self::guesses::{Guesses, TooManyGuesses};
 pub use self::network::Network;
-pub(crate) use self::network::one_client;
-pub(crate) use self::origin::keep_foreign_pages_out;
+pub(crate) use self::network::client_network;
+pub(crate) use self::origin::reject_foreign_pages;
 use self::session::Session;
-pub(crate) use self::session::{COOKIE, no_cookie};
+pub(crate) use self::session::{COOKIE, expired_cookie};
 use self::visitor::Trust;
 pub(crate) use self::visitor::Visitor;
 use crate::app::App;
@@ -64,7 +64,7 @@ impl Principal {
     }
 
     /// The user it acts for: itself, or whom it names and may act for.
-    pub(crate) fn acting_for(&self, named: Option<&str>) -> Result<UserId, Problem> {
+    pub(crate) fn user_to_act_for(&self, named: Option<&str>) -> Result<UserId, Problem> {
         let Some(named) = named else { return Ok(self.user.clone()) };
         let named =
             UserId::parse(named).map_err(|error| Problem::bad_request("bad_user", error.to_string()))?;
@@ -81,9 +81,9 @@ impl Principal {
     }
 
     /// The principal as the user it acts for; limits count that user.
-    pub(crate) fn acting_as(&self, named: Option<&str>) -> Result<Self, Problem> {
+    pub(crate) fn acting_as_user(&self, named: Option<&str>) -> Result<Self, Problem> {
         let is_named = self.is_named || named.is_some();
-        Ok(Self { user: self.acting_for(named)?, is_named, ..self.clone() })
+        Ok(Self { user: self.user_to_act_for(named)?, is_named, ..self.clone() })
     }
 }
 
@@ -160,11 +160,11 @@ impl From<AccessError> for Problem {
                 let detail = "too many wrong tokens came from this address, so none is looked at; wait as \
                               `Retry-After` says";
                 return Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_guesses", detail)
-                    .header(header::RETRY_AFTER, HeaderValue::from(seconds_left));
+                    .with_header(header::RETRY_AFTER, HeaderValue::from(seconds_left));
             }
         };
         Self::new(StatusCode::UNAUTHORIZED, code, detail)
-            .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+            .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 }
 
@@ -198,7 +198,7 @@ impl Access {
     pub(crate) fn new(settings: AccessSettings) -> Self {
         use secrecy::ExposeSecret;
         let fixed = settings.token.as_ref().map(|secret| Token {
-            id: fixed_id(secret.expose_secret(), &settings.session_key),
+            id: id_of_configured_token(secret.expose_secret(), &settings.session_key),
             secret_hash: Sha256::digest(secret.expose_secret()).into(),
             // The user who owns everything made before there was a token.
             user: UserId("local".into()),
@@ -225,39 +225,39 @@ impl Access {
         Ok(())
     }
 
-    fn stored(&self) -> Stored {
+    fn read_stored(&self) -> Stored {
         self.stored.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether any valid token exists.
     pub(crate) fn has_token(&self) -> bool {
-        self.fixed.is_some() || !self.stored().valid.is_empty()
+        self.fixed.is_some() || !self.read_stored().valid.is_empty()
     }
 
     /// Whether requests need a token. Revoking the last one does not remove the need.
     pub(crate) fn needs_token(&self) -> bool {
-        !self.settings.only_this_machine || self.fixed.is_some() || self.stored().any_ever
+        !self.settings.only_this_machine || self.fixed.is_some() || self.read_stored().any_ever
     }
 
     /// Whether the credential of the principal is still valid.
-    pub(crate) fn still_admits(&self, principal: &Principal) -> bool {
+    pub(crate) fn is_still_admitted(&self, principal: &Principal) -> bool {
         match &principal.token {
             None => !self.needs_token(),
             Some(id) => {
-                let ended = principal.signed_in_at.is_some_and(|at| self.stored().has_ended(id, at));
-                !ended && self.token(id).is_some()
+                let ended = principal.signed_in_at.is_some_and(|at| self.read_stored().has_ended(id, at));
+                !ended && self.find_token(id).is_some()
             }
         }
     }
 
-    fn token(&self, id: &str) -> Option<Token> {
-        let tokens = self.stored().valid;
+    fn find_token(&self, id: &str) -> Option<Token> {
+        let tokens = self.read_stored().valid;
         self.fixed.iter().chain(tokens.iter()).find(|token| token.id == id).cloned()
     }
 
     /// The token with this secret, compared in constant time.
-    fn token_of(&self, shown: &str) -> Option<Token> {
-        let tokens = self.stored().valid;
+    fn find_token_by_secret(&self, shown: &str) -> Option<Token> {
+        let tokens = self.read_stored().valid;
         let (id, secret) = shown.split_once('.').unwrap_or(("", shown));
         let [secret_hash, whole_hash] = [secret, shown].map(|text| <[u8; 32]>::from(Sha256::digest(text)));
         let fits = |token: &Token, hash: &[u8; 32]| bool::from(token.secret_hash.ct_eq(hash));
@@ -266,26 +266,26 @@ impl Access {
     }
 
     /// The address and scheme of the client, as far as trusted proxies tell them.
-    pub(crate) fn visitor(&self, headers: &HeaderMap, peer: IpAddr) -> Visitor {
+    pub(crate) fn identify_visitor(&self, headers: &HeaderMap, peer: IpAddr) -> Visitor {
         let AccessSettings { trusted_proxies, https_hosts, .. } = &self.settings;
         Visitor::from_request(headers, peer, Trust { proxies: trusted_proxies, https_hosts })
     }
 
     /// Fails if the address has sent too many wrong credentials. Called before a credential is compared, so that a right and a
     /// wrong one get the same answer.
-    pub(crate) fn may_try(&self, visitor: Visitor) -> Result<(), AccessError> {
-        Ok(self.guesses.may_try(visitor.address, Instant::now())?)
+    pub(crate) fn check_attempt_allowed(&self, visitor: Visitor) -> Result<(), AccessError> {
+        Ok(self.guesses.check_attempt_allowed(visitor.address, Instant::now())?)
     }
 
     /// The token for a secret. A wrong one is counted.
     pub(crate) fn authenticate(&self, shown: &str, visitor: Visitor) -> Result<Token, AccessError> {
-        self.may_try(visitor)?;
-        let Some(token) = self.token_of(shown) else {
+        self.check_attempt_allowed(visitor)?;
+        let Some(token) = self.find_token_by_secret(shown) else {
             self.guesses.count_failure(visitor.address, Instant::now());
             return Err(AccessError::WrongToken);
         };
         // Requests are compared concurrently: after the limit was reached, a right token must not be accepted either.
-        self.may_try(visitor)?;
+        self.check_attempt_allowed(visitor)?;
         Ok(token)
     }
 
@@ -310,10 +310,10 @@ impl Access {
             None => {
                 let cookie = session::page_cookie(headers, visitor.https).ok_or(AccessError::NoToken)?;
                 // A wrong cookie is not counted: signatures cannot be guessed, and a page may send an old one many times.
-                self.may_try(visitor)?;
-                let session = self.session(cookie, now).ok_or(AccessError::NoToken)?;
+                self.check_attempt_allowed(visitor)?;
+                let session = self.find_session(cookie, now).ok_or(AccessError::NoToken)?;
                 signed_in_at = Some(session.issued_at);
-                self.token(&session.token).ok_or(AccessError::NoToken)?
+                self.find_token(&session.token).ok_or(AccessError::NoToken)?
             }
         };
         let Token { id, user, rights, act_for, .. } = token;
@@ -321,9 +321,9 @@ impl Access {
     }
 
     /// The session of a cookie, unless it has ended.
-    fn session(&self, cookie: &str, now: Timestamp) -> Option<Session> {
-        let session = session::session(cookie, &self.settings.session_key, now)?;
-        (!self.stored().has_ended(&session.token, session.issued_at)).then_some(session)
+    fn find_session(&self, cookie: &str, now: Timestamp) -> Option<Session> {
+        let session = session::read_session(cookie, &self.settings.session_key, now)?;
+        (!self.read_stored().has_ended(&session.token, session.issued_at)).then_some(session)
     }
 
     /// Ends the session of the request, for all copies of its cookie.
@@ -335,20 +335,20 @@ impl Access {
         store: &dyn Store,
     ) -> Result<(), StoreError> {
         let cookie = session::page_cookie(headers, visitor.https);
-        let Some(session) = cookie.and_then(|cookie| self.session(cookie, now)) else { return Ok(()) };
+        let Some(session) = cookie.and_then(|cookie| self.find_session(cookie, now)) else { return Ok(()) };
         store.end_session(session.token, session.issued_at).await?;
         self.refresh(store).await
     }
 
     /// The session cookie for a token.
-    pub(crate) fn cookie(&self, token: &Token, visitor: Visitor, now: Timestamp) -> String {
-        session::cookie(&token.id, &self.settings.session_key, visitor.https, now)
+    pub(crate) fn session_cookie(&self, token: &Token, visitor: Visitor, now: Timestamp) -> String {
+        session::session_cookie(&token.id, &self.settings.session_key, visitor.https, now)
     }
 }
 
 /// The id of the configured token in cookies: a new token has a new id, so old cookies end. Keyed, so that a cookie does
 /// not help to guess the token.
-fn fixed_id(secret: &str, key: &[u8; 32]) -> String {
+fn id_of_configured_token(secret: &str, key: &[u8; 32]) -> String {
     let hash = blake3::keyed_hash(key, secret.as_bytes());
     format!("config_{}", hex(&hash.as_bytes()[..8]))
 }
@@ -359,8 +359,8 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Added by `keep_foreign_pages_out`, which every request passes.
-fn visitor_of(request: &Request) -> Visitor {
+/// Added by `reject_foreign_pages`, which every request passes.
+fn visitor_of_request(request: &Request) -> Visitor {
     let unknown = || Visitor { address: Ipv4Addr::UNSPECIFIED.into(), https: false, through_proxy: true };
     request.extensions().get::<Visitor>().copied().unwrap_or_else(unknown)
 }
@@ -382,7 +382,7 @@ pub(crate) async fn require_right(
     if right == Right::Public {
         return next.run(request).await;
     }
-    let visitor = visitor_of(&request);
+    let visitor = visitor_of_request(&request);
     let principal = match app.access.identify(request.headers(), visitor, app.runtime.world().now()) {
         Ok(principal) => principal,
         Err(error) => return Problem::from(error).into_response(),
@@ -397,7 +397,7 @@ pub(crate) async fn require_right(
     }
     let (mut parts, body) = request.into_parts();
     let named = query_parameter(&parts, "user").filter(|_| for_user);
-    match principal.acting_as(named.as_deref()) {
+    match principal.acting_as_user(named.as_deref()) {
         Ok(principal) => parts.extensions.insert(principal),
         Err(problem) => return problem.into_response(),
     };
@@ -412,8 +412,8 @@ pub fn new_token(
     act_for: ActFor,
     note: String,
 ) -> (Token, String) {
-    let id = format!("hv_{}", hex(&world.secret()[27..]));
-    let secret = hex(&world.secret());
+    let id = format!("hv_{}", hex(&world.random_secret()[27..]));
+    let secret = hex(&world.random_secret());
     let token = Token {
         secret_hash: Sha256::digest(&secret).into(),
         user,

@@ -21,3 +21,4 @@ pub(crate) mod monitoring;
 pub(crate) mod runs;
 pub(crate) mod sign_in;
 pub(crate) mod tools;
+mod versions;

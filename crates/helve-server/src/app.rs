@@ -97,10 +97,10 @@ impl App {
         let AppParts { runtime, limits, .. } = parts;
         Self(Arc::new(Inner {
             started_at: runtime.world().now(),
-            started_steady: runtime.world().clock.steady(),
+            started_steady: runtime.world().clock.monotonic_time(),
             answers: AnswerCounters::default(),
             refusals: LogSampler::default(),
-            streams: Admission::new(limits.streams()),
+            streams: Admission::new(limits.stream_admission()),
             limits,
             runtime,
             access: Access::new(parts.access),

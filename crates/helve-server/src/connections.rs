@@ -21,7 +21,7 @@ use tower::Service;
 use self::activity::{track_request, track_response};
 use self::slots::{AddressLimitReached, ConnectionSlot, ConnectionSlots};
 use self::stall::StallTimeout;
-use crate::access::{Network, one_client};
+use crate::access::{Network, client_network};
 use crate::limits::ServerLimits;
 use crate::log_sampler::LogSampler;
 
@@ -60,7 +60,10 @@ pub async fn serve(
         refused: LogSampler::default(),
         failed: LogSampler::default(),
     };
-    futures_util::future::join_all(listeners.into_iter().map(|listener| acceptor.accept(listener))).await;
+    futures_util::future::join_all(
+        listeners.into_iter().map(|listener| acceptor.accept_connections(listener)),
+    )
+    .await;
     acceptor.connections.close();
     acceptor.connections.wait().await;
 }
@@ -77,7 +80,7 @@ struct Acceptor {
 }
 
 impl Acceptor {
-    async fn accept(&self, listener: TcpListener) {
+    async fn accept_connections(&self, listener: TcpListener) {
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -87,7 +90,7 @@ impl Acceptor {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     // Most likely out of file handles: retry when other connections have closed.
-                    if let Some(count) = self.failed.count(Instant::now()) {
+                    if let Some(count) = self.failed.count_and_sample(Instant::now()) {
                         tracing::warn!(%error, count, "accepting connections failed");
                     }
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -95,13 +98,13 @@ impl Acceptor {
                 }
             };
             let slot = tokio::select! {
-                slot = self.slots.take(self.limited_address(remote.ip())) => slot,
+                slot = self.slots.take_slot(self.limited_address(remote.ip())) => slot,
                 () = self.stop.cancelled() => return,
             };
             match slot {
-                Ok(slot) => self.begin(stream, remote, slot),
+                Ok(slot) => self.begin_connection(stream, remote, slot),
                 Err(AddressLimitReached) => {
-                    if let Some(count) = self.refused.count(Instant::now()) {
+                    if let Some(count) = self.refused.count_and_sample(Instant::now()) {
                         tracing::warn!(
                             address = %remote.ip(), count,
                             "connections refused: the address has reached its connection limit"
@@ -115,10 +118,10 @@ impl Acceptor {
     /// The address by which a connection is limited; none for loopback and trusted proxies, which carry many clients.
     fn limited_address(&self, address: IpAddr) -> Option<IpAddr> {
         let is_proxy = self.listening.proxies.iter().any(|proxy| proxy.contains(address));
-        (!is_proxy && !address.to_canonical().is_loopback()).then(|| one_client(address))
+        (!is_proxy && !address.to_canonical().is_loopback()).then(|| client_network(address))
     }
 
-    fn begin(&self, stream: TcpStream, remote: SocketAddr, slot: ConnectionSlot) {
+    fn begin_connection(&self, stream: TcpStream, remote: SocketAddr, slot: ConnectionSlot) {
         let (router, stop, limits) = (self.router.clone(), self.stop.clone(), self.listening.limits);
         self.connections.spawn(serve_connection(stream, remote, router, limits, stop, slot));
     }
@@ -158,7 +161,7 @@ async fn serve_connection(
             return;
         }
         // The slot was given to another connection; this one was idle.
-        () = slot.close().cancelled() => return,
+        () = slot.closing_token().cancelled() => return,
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     _ = tokio::time::timeout(SHUTDOWN_GRACE, connection).await;

@@ -11,8 +11,8 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use helve_store::Page;
-use helve_tool::{DefinitionError, JsonBounds, rows_of_text};
+use helve_store::{Page, Scope};
+use helve_tool::{DefinitionError, JsonBounds, parse_rows};
 use helve_types::{AgentDefinition, ToolDefinition};
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Limited};
@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use self::shape::{ShapeErrors, UnknownField, compare, schema_of};
+use crate::access::Principal;
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::{Input, Operation};
@@ -46,7 +47,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for Json<T> {
         let Body { value, bytes, .. } =
             read_json(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Refuse).await?;
         // Fields that we know cannot stand twice; what stands in one of free form could.
-        refuse_key_twice(&bytes)?;
+        refuse_duplicate_key(&bytes)?;
         Ok(Self { value, bytes })
     }
 }
@@ -91,7 +92,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for ForeignJso
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let Body { value, bytes, unknown } =
             read_json(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Note).await?;
-        refuse_key_twice(&bytes)?;
+        refuse_duplicate_key(&bytes)?;
         let ignored = Ignored(unknown.into_iter().map(|unknown| unknown.field).collect());
         Ok(Self { value, bytes, ignored })
     }
@@ -158,14 +159,14 @@ impl FromRequest<App> for Rows {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        if !kind.is_some_and(is_lines) {
+        if !kind.is_some_and(is_json_lines) {
             let Json { value, .. } = Json::<Value>::from_request(request, app).await?;
             return Ok(Self::Document(value));
         }
         let bytes = read_body(request, app, app.limits.body_bytes_max).await?;
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| Problem::bad_request("bad_body", "the body is no UTF-8 text"))?;
-        let rows = rows_of_text(text).map_err(|wrong| Problem::bad_request("bad_body", wrong.problem))?;
+        let rows = parse_rows(text).map_err(|wrong| Problem::bad_request("bad_body", wrong.problem))?;
         Ok(Self::Lines(rows))
     }
 }
@@ -286,7 +287,7 @@ async fn read_json<T: DeserializeOwned + JsonSchema + 'static>(
     }
     match serde_json::from_slice(&bytes) {
         Ok(value) => Ok(Body { value, bytes, unknown }),
-        Err(error) => Err(misfit_of::<T>(&bytes, &error)),
+        Err(error) => Err(misfit_problem::<T>(&bytes, &error)),
     }
 }
 
@@ -304,13 +305,13 @@ async fn read_body(request: Request, app: &App, bytes_max: usize) -> Result<byte
             let detail = "the body did not arrive in time";
             let problem = Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail);
             // What is still to come is not waited for.
-            Err(problem.header(header::CONNECTION, HeaderValue::from_static("close")))
+            Err(problem.with_header(header::CONNECTION, HeaderValue::from_static("close")))
         }
     }
 }
 
-fn refuse_key_twice(bytes: &[u8]) -> Result<(), Problem> {
-    helve_tool::key_twice(bytes).map_or(Ok(()), |key| {
+fn refuse_duplicate_key(bytes: &[u8]) -> Result<(), Problem> {
+    helve_tool::find_duplicate_key(bytes).map_or(Ok(()), |key| {
         let detail = format!("the body says the key `{key}` twice; send it once");
         Err(Problem::bad_request("bad_body", detail))
     })
@@ -318,7 +319,7 @@ fn refuse_key_twice(bytes: &[u8]) -> Result<(), Problem> {
 
 /// What is wrong with a body that has the right shape, and where. It is read once more to find the place, which those
 /// that fit need not pay for.
-fn misfit_of<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
+fn misfit_problem<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
     let found = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(bytes));
     let at = found.err().map(|found| found.path().to_string()).filter(|path| path != ".");
     let place = at.as_ref().map_or_else(|| "the body".to_owned(), |path| format!("`{path}`"));
@@ -329,7 +330,7 @@ fn misfit_of<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Pr
         Some(name) => {
             Problem::bad_request("bad_body", format!("the field `{name}` is given twice; give it once"))
         }
-        None if is_of_library(reason) => {
+        None if is_library_message(reason) => {
             tracing::debug!(%error, "request body not read: its shape is right");
             Problem::bad_request("bad_body", format!("{place} does not fit; see /openapi.json"))
         }
@@ -339,7 +340,7 @@ fn misfit_of<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Pr
 }
 
 /// Words that the library for reading JSON has for itself.
-fn is_of_library(reason: &str) -> bool {
+fn is_library_message(reason: &str) -> bool {
     ["invalid type", "invalid value", "invalid length", "unknown variant", "unknown field", "missing field"]
         .into_iter()
         .chain(["data did not match", "duplicate field"])
@@ -368,7 +369,7 @@ fn media_type(kind: &str) -> String {
 }
 
 /// Whether a body has one JSON value on each line.
-fn is_lines(kind: &str) -> bool {
+fn is_json_lines(kind: &str) -> bool {
     let names = ["x-ndjson", "ndjson", "jsonl", "x-jsonlines"];
     media_type(kind).strip_prefix("application/").is_some_and(|name| names.contains(&name))
 }
@@ -563,11 +564,39 @@ pub(crate) struct ListQuery {
 }
 
 impl ListQuery {
-    pub(crate) fn page(&self) -> Page {
-        page_of(self.limit, self.offset)
+    pub(crate) fn to_page(&self) -> Page {
+        page_from_query(self.limit, self.offset)
     }
 }
 
-pub(crate) fn page_of(limit: Option<usize>, offset: Option<usize>) -> Page {
+/// Which part of a list, in which states, and of whose. `S` are the states that can be asked for. The members of
+/// `ListQuery` are written out: flattened ones could not be numbers.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct StateQuery<S> {
+    /// Without it, only what is open: what is pending, or in force. `all` is the rest too.
+    pub(crate) state: Option<S>,
+    /// How many at most; 50 if not said, 200 at most.
+    limit: Option<usize>,
+    /// How many to leave out.
+    offset: Option<usize>,
+    /// Another user's, for those with the right `admin`.
+    user: Option<String>,
+}
+
+impl<S> StateQuery<S> {
+    pub(crate) fn to_page(&self) -> Page {
+        page_from_query(self.limit, self.offset)
+    }
+
+    /// Administrators see what is all users', unless they name one.
+    pub(crate) fn scope(&self, principal: &Principal) -> Result<Scope, Problem> {
+        match self.user.as_deref() {
+            None => Ok(principal.scope()),
+            named => Ok(Scope::User(principal.user_to_act_for(named)?)),
+        }
+    }
+}
+
+pub(crate) fn page_from_query(limit: Option<usize>, offset: Option<usize>) -> Page {
     Page { offset: offset.unwrap_or(0), limit: limit.unwrap_or(50).min(200) }
 }

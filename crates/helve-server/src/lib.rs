@@ -40,18 +40,18 @@ pub use app::{App, AppParts, Declare, ModelProblems};
 pub use connections::{ListenSettings, serve};
 pub use limits::ServerLimits;
 
-use access::{Right, keep_foreign_pages_out};
+use access::{Right, reject_foreign_pages};
 use routes::{Operation, Routes};
 
 /// The router of all routes and of the web page.
 pub fn router(app: App) -> Router {
-    let (routes, document) = table(app.clone());
+    let (routes, document) = build_routes(app.clone());
     app.document.get_or_init(|| document.to_string());
     routes
-        .method_not_allowed_fallback(page::wrong_method)
+        .method_not_allowed_fallback(page::wrong_method_problem)
         .fallback(page::serve_page)
-        .layer(from_fn_with_state(app.clone(), keep_foreign_pages_out))
-        .layer(from_fn_with_state(app.clone(), request_id::name_requests))
+        .layer(from_fn_with_state(app.clone(), reject_foreign_pages))
+        .layer(from_fn_with_state(app.clone(), request_id::assign_request_id))
         .with_state(app)
 }
 
@@ -60,7 +60,7 @@ async fn get_openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1]
 }
 
 /// The route table, and the OpenAPI document that describes it.
-fn table(app: App) -> (Router<App>, Value) {
+fn build_routes(app: App) -> (Router<App>, Value) {
     const MODULES: &[fn(Routes) -> Routes] = &[
         protocols::chat::routes,
         protocols::agent::routes,
@@ -89,6 +89,9 @@ fn table(app: App) -> (Router<App>, Value) {
     MODULES
         .iter()
         .fold(Routes::new(app), |routes, module| module(routes))
-        .add(Operation::get("/openapi.json", Right::Public, "This document").gives::<Value>(), get_openapi)
+        .add_route(
+            Operation::get("/openapi.json", Right::Public, "This document").gives::<Value>(),
+            get_openapi,
+        )
         .finish()
 }

@@ -50,7 +50,7 @@ impl Default for ServerLimits {
 
 impl ServerLimits {
     /// Requests over the limit are refused at once instead of queued.
-    pub(crate) fn streams(&self) -> AdmissionSettings {
+    pub(crate) fn stream_admission(&self) -> AdmissionSettings {
         AdmissionSettings {
             all: self.streams_max,
             each: self.streams_per_user_max,

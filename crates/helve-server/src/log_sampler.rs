@@ -17,7 +17,7 @@ struct SampleCount {
 
 impl LogSampler {
     /// Counts one event. Returns the count since the last log line if the next line is due.
-    pub(crate) fn count(&self, now: Instant) -> Option<u64> {
+    pub(crate) fn count_and_sample(&self, now: Instant) -> Option<u64> {
         let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counted.unlogged += 1;
         if counted.logged_at.is_some_and(|at| now.saturating_duration_since(at) < EVERY) {
@@ -36,7 +36,7 @@ mod tests {
     fn one_line_a_second_counts_every_event() {
         let sampled = LogSampler::default();
         let begin = Instant::now();
-        let at = |millis| sampled.count(begin + Duration::from_millis(millis));
+        let at = |millis| sampled.count_and_sample(begin + Duration::from_millis(millis));
         assert_eq!(at(0), Some(1));
         assert!((1..1_000).all(|millis| at(millis).is_none()));
         assert_eq!(at(1_000), Some(1_000));

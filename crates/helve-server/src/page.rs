@@ -30,17 +30,17 @@ const SANDBOX_POLICY: &str = "sandbox allow-scripts; default-src 'none'; \
 pub(crate) async fn serve_page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().strip_prefix('/').unwrap_or_default();
     let name = if is_address_of_page(path) { "index.html" } else { path };
-    let file = Files::get(name).filter(|_| path != "index.html" && !is_packed(path));
+    let file = Files::get(name).filter(|_| path != "index.html" && !is_precompressed(path));
     if file.is_none() && name == path {
         let detail = "there is nothing at this address; see /openapi.json";
         return Problem::new(StatusCode::NOT_FOUND, "no_such_route", detail).into_response();
     }
     if method != Method::GET && method != Method::HEAD {
         let allow = HeaderValue::from_static("GET,HEAD");
-        return wrong_method().await.header(header::ALLOW, allow).into_response();
+        return wrong_method_problem().await.with_header(header::ALLOW, allow).into_response();
     }
     match file {
-        Some(file) => serve(name, file, &headers),
+        Some(file) => file_response(name, file, &headers),
         None => (
             StatusCode::NOT_FOUND,
             "The page is not in this binary. Build it with `make run`, or use the API: /openapi.json\n",
@@ -56,7 +56,7 @@ fn is_address_of_page(path: &str) -> bool {
 }
 
 /// The route exists, but not for this method; which ones it has is in `Allow`.
-pub(crate) async fn wrong_method() -> Problem {
+pub(crate) async fn wrong_method_problem() -> Problem {
     let detail = "this address does not take that method; `Allow` says which ones it takes";
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail)
 }
@@ -65,7 +65,7 @@ pub(crate) async fn wrong_method() -> Problem {
 const PACKINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
 /// Whether it is a file in another form, which has no address of its own.
-fn is_packed(path: &str) -> bool {
+fn is_precompressed(path: &str) -> bool {
     PACKINGS.iter().any(|(_, ending)| path.ends_with(ending))
 }
 
@@ -99,21 +99,21 @@ fn compressed_file(
 }
 
 /// Without a copy where the bytes are in the binary.
-fn body_of(bytes: Cow<'static, [u8]>) -> Bytes {
+fn to_bytes(bytes: Cow<'static, [u8]>) -> Bytes {
     match bytes {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => Bytes::from(bytes),
     }
 }
 
-fn serve(path: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {
+fn file_response(path: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {
     let kind = file.metadata.mimetype().to_owned();
     let (file, encoding) = compressed_file(path, file, asked);
     let hash = file.metadata.sha256_hash();
     let tag = format!("\"{}\"", hex(&hash[..12]));
     let same = asked.get(header::IF_NONE_MATCH).is_some_and(|held| held.as_bytes() == tag.as_bytes());
     let mut response =
-        if same { StatusCode::NOT_MODIFIED.into_response() } else { body_of(file.data).into_response() };
+        if same { StatusCode::NOT_MODIFIED.into_response() } else { to_bytes(file.data).into_response() };
     let kind = if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind };
     let headers = response.headers_mut();
     for (name, value) in [(header::CONTENT_TYPE, kind.as_str()), (header::ETAG, &tag)] {
@@ -124,14 +124,14 @@ fn serve(path: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {
     if let Some(encoding) = encoding {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
     }
-    for (name, value) in headers_of(path) {
+    for (name, value) in cache_headers(path) {
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
 }
 
 /// What is said of a file of the page besides what it is.
-fn headers_of(path: &str) -> [(HeaderName, &'static str); 7] {
+fn cache_headers(path: &str) -> [(HeaderName, &'static str); 7] {
     // Files under assets/ have a hash in their name: they never change.
     let keep = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let policy = if path == SANDBOX { SANDBOX_POLICY } else { PAGE_POLICY };
@@ -152,7 +152,7 @@ mod tests {
 
     fn directive(path: &str, name: &str) -> Option<&'static str> {
         let policy =
-            headers_of(path).into_iter().find(|(known, _)| *known == header::CONTENT_SECURITY_POLICY)?.1;
+            cache_headers(path).into_iter().find(|(known, _)| *known == header::CONTENT_SECURITY_POLICY)?.1;
         policy.split("; ").find_map(|directive| directive.strip_prefix(name)).map(str::trim)
     }
 
@@ -179,7 +179,11 @@ mod tests {
             assert!(!accepts_encoding(&asked(offer), "br"), "{offer}");
         }
         assert!(!accepts_encoding(&HeaderMap::new(), "gzip"));
-        assert!(is_packed("assets/index-1.js.br") && is_packed("x.gz") && !is_packed("assets/index-1.js"));
+        assert!(
+            is_precompressed("assets/index-1.js.br")
+                && is_precompressed("x.gz")
+                && !is_precompressed("assets/index-1.js")
+        );
     }
 
     #[test]

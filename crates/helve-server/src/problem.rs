@@ -4,7 +4,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_runtime::{ChooseError, CommandError, StartError};
 use helve_store::StoreError;
-use helve_types::sentences;
+use helve_types::load_sentences;
 use serde_json::{Map, Value, json};
 
 /// An error response. `detail` goes to the caller; what only the operator may know is logged instead.
@@ -21,7 +21,7 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        debug_assert!(sentences().contains_key(code), "{code} is not in fixtures/codes.json");
+        debug_assert!(load_sentences().contains_key(code), "{code} is not in fixtures/codes.json");
         Self { status, code, detail: detail.into(), params: Map::new(), more: Map::new(), headers: vec![] }
     }
 
@@ -39,19 +39,19 @@ impl Problem {
     }
 
     /// Adds a parameter of the sentence; `fixtures/codes.json` has the names for each code.
-    pub(crate) fn param(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn with_param(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.params.insert(name.into(), value.into());
         self
     }
 
-    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
     /// Adds `Retry-After`.
-    pub(crate) fn retry_after(self, seconds: u32) -> Self {
-        self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    pub(crate) fn with_retry_after(self, seconds: u32) -> Self {
+        self.with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
     /// The error as JSON, for a stream that has already begun.
@@ -104,7 +104,7 @@ impl From<StoreError> for Problem {
                 "this Idempotency-Key was used before, with another request",
             ),
             StoreError::AlreadyAnswered => {
-                Self::new(StatusCode::CONFLICT, "already_answered", "somebody has answered this before")
+                Self::new(StatusCode::CONFLICT, "already_answered", "this was answered before")
             }
             StoreError::Full(what) => {
                 let detail = format!("there is no room for another {what}; make room first");
@@ -128,7 +128,7 @@ impl From<StoreError> for Problem {
                     "storage_unavailable",
                     "the server cannot write to its store; nothing was started and nothing is lost",
                 )
-                .retry_after(5)
+                .with_retry_after(5)
             }
         }
     }
@@ -161,13 +161,13 @@ impl From<StartError> for Problem {
             StartError::Empty => Self::bad_request("empty_message", detail),
             StartError::Tool(_) => Self::bad_request("bad_tool", detail),
             StartError::ShareTaken { after_s } => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_runs", detail).retry_after(after_s)
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_runs", detail).with_retry_after(after_s)
             }
             StartError::Full { after_s } => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_runs", detail).retry_after(after_s)
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_runs", detail).with_retry_after(after_s)
             }
             StartError::StorageFull => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "storage_full", detail).retry_after(30)
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "storage_full", detail).with_retry_after(30)
             }
             StartError::TooManyWaiting { .. } => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting_runs", detail)
@@ -180,12 +180,12 @@ impl From<StartError> for Problem {
             StartError::BudgetSpent { because, renews_at, after_s } => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "budget_spent", detail)
                     .with_field("renews_at", renews_at.0)
-                    .param("because", because.notice)
-                    .param("renews_at", renews_at.0)
-                    .retry_after(after_s)
+                    .with_param("because", because.notice)
+                    .with_param("renews_at", renews_at.0)
+                    .with_retry_after(after_s)
             }
             StartError::Closing => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).retry_after(5)
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).with_retry_after(5)
             }
             StartError::Store(error) => error.into(),
         }
@@ -219,7 +219,7 @@ impl From<CommandError> for Problem {
             CommandError::Empty => Self::bad_request("empty_message", detail),
             CommandError::TooLong(_) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_long", detail),
             CommandError::TooMuchSaid => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_messages", detail).retry_after(5)
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_messages", detail).with_retry_after(5)
             }
             CommandError::OtherText => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", detail)
@@ -227,7 +227,7 @@ impl From<CommandError> for Problem {
             CommandError::NobodyListens => Self::new(StatusCode::CONFLICT, "nobody_listens", detail),
             CommandError::Waits => Self::new(StatusCode::CONFLICT, "run_waits", detail),
             CommandError::Busy => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).retry_after(5)
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).with_retry_after(5)
             }
             CommandError::Store(error) => error.into(),
         }

@@ -39,7 +39,7 @@ impl RequestId {
     }
 
     fn generate(world: &World) -> Self {
-        Self(hex(&world.secret()[20..]).into())
+        Self(hex(&world.random_secret()[20..]).into())
     }
 }
 
@@ -49,8 +49,8 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The id of a request that passed `name_requests`.
-pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+/// The id of a request that passed `assign_request_id`.
+pub(crate) fn request_id_of(headers: &HeaderMap) -> Option<String> {
     headers.get(HEADER)?.to_str().ok().map(str::to_owned)
 }
 
@@ -59,12 +59,12 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
 pub(crate) struct AnswerCounters([AtomicU64; 5]);
 
 impl AnswerCounters {
-    fn count(&self, status: StatusCode) {
+    fn count_answer(&self, status: StatusCode) {
         let class = usize::from(status.as_u16() / 100).clamp(1, 5);
         self.0[class - 1].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn read(&self) -> [(&'static str, u64); 5] {
+    pub(crate) fn snapshot(&self) -> [(&'static str, u64); 5] {
         let mut read = [("1xx", 0), ("2xx", 0), ("3xx", 0), ("4xx", 0), ("5xx", 0)];
         for (held, counter) in read.iter_mut().zip(&self.0) {
             held.1 = counter.load(Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl AnswerCounters {
 }
 
 /// The outermost layer: gives each request its id, logs its answer and counts it.
-pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn assign_request_id(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let id = RequestId::from_headers(request.headers())
         .unwrap_or_else(|| RequestId::generate(app.runtime.world()));
     request.extensions_mut().insert(id.clone());
@@ -91,10 +91,10 @@ pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, 
         let response = next.run(request).await;
         let status = response.status();
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        app.answers.count(status);
+        app.answers.count_answer(status);
         let is_file = status.is_success() && !path.starts_with("/api") && !path.starts_with("/v1");
         // `count` is the number of refusals since the last line about one.
-        let count = if is_refused(status) { app.refusals.count(Instant::now()) } else { Some(1) };
+        let count = if is_refused(status) { app.refusals.count_and_sample(Instant::now()) } else { Some(1) };
         if is_file || WATCHED.contains(&path.as_str()) || count.is_none() {
             debug!(status = status.as_u16(), ms, %method, path, "request answered");
         } else if let Some(count @ 2..) = count {
@@ -104,11 +104,11 @@ pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, 
         }
         response
     };
-    add_id(answered.instrument(span).await, &id)
+    add_id_header(answered.instrument(span).await, &id)
 }
 
 /// The answer with the id in its head and, if it is a problem document, in its body.
-fn add_id(mut response: Response, id: &RequestId) -> Response {
+fn add_id_header(mut response: Response, id: &RequestId) -> Response {
     if let Some(ProblemDocument(mut document)) = response.extensions_mut().remove::<ProblemDocument>() {
         document.insert("request_id".into(), id.to_string().into());
         *response.body_mut() = Body::from(serde_json::Value::Object(document).to_string());

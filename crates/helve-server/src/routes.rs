@@ -39,20 +39,20 @@ impl Routes {
         Self { app, router: Router::new(), paths: Map::new(), schemas: Schemas::default() }
     }
 
-    pub(crate) fn add<H, T>(mut self, mut operation: Operation, handler: H) -> Self
+    pub(crate) fn add_route<H, T>(mut self, mut operation: Operation, handler: H) -> Self
     where
         H: Handler<T, App>,
         T: Inputs + 'static,
     {
         T::describe_all(&mut operation);
-        let method_router: MethodRouter<App> = on(operation.method.filter(), handler);
+        let method_router: MethodRouter<App> = on(operation.method.to_filter(), handler);
         let guard = Guard { right: operation.right, for_user: operation.for_user };
         let guard = from_fn_with_state((self.app.clone(), guard), require_right);
         let method_router = if operation.method == Method::Get {
             method_router
         } else {
             let taken = Parameters {
-                known: operation.parameters(),
+                known: operation.path_parameter_names(),
                 is_foreign: operation.is_foreign,
                 // The form of a signed link is no JSON, and no route of the API.
                 takes_body: operation.body.is_some() || !operation.path.starts_with("/api/"),
@@ -61,7 +61,7 @@ impl Routes {
         };
         self.router = self.router.route(operation.path, method_router.layer(guard));
         let mut described = self.describe(&operation);
-        described["operationId"] = json!(name_of::<H>());
+        described["operationId"] = json!(handler_name::<H>());
         let path = self.paths.entry(operation.path).or_insert_with(|| json!({}));
         path[operation.method.name()] = described;
         self
@@ -105,10 +105,10 @@ impl Routes {
         }));
         let mut described = json!({
             "summary": operation.summary,
-            "tags": [area_of(operation.path)],
+            "tags": [api_area(operation.path)],
             "parameters": parameters,
             "responses": {
-                operation.status.to_string(): self.answer(operation),
+                operation.status.to_string(): self.describe_answer(operation),
                 "default": {
                     "description": "What went wrong, and what to do about it.",
                     "content": {"application/problem+json": {"schema": problem_schema()}}
@@ -116,7 +116,7 @@ impl Routes {
             }
         });
         for other in &operation.other_answers {
-            let mut answer = self.content(&other.content);
+            let mut answer = self.describe_content(&other.content);
             answer["description"] = json!(other.meaning);
             described["responses"][other.status.to_string()] = answer;
         }
@@ -137,8 +137,8 @@ impl Routes {
         described
     }
 
-    fn answer(&mut self, operation: &Operation) -> Value {
-        let mut answer = self.content(&operation.content);
+    fn describe_answer(&mut self, operation: &Operation) -> Value {
+        let mut answer = self.describe_content(&operation.content);
         answer["description"] = match operation.content.events {
             true => json!("Done; what the events are is in docs/reference/http.md."),
             false => json!("Done."),
@@ -149,7 +149,7 @@ impl Routes {
         answer
     }
 
-    fn content(&mut self, content: &Content) -> Value {
+    fn describe_content(&mut self, content: &Content) -> Value {
         let mut described = json!({});
         if let Some(schema) = content.json {
             described["content"]["application/json"] =
@@ -166,12 +166,12 @@ impl Routes {
 }
 
 /// The name of a handler's function, without its modules.
-fn name_of<H>() -> &'static str {
+fn handler_name<H>() -> &'static str {
     std::any::type_name::<H>().rsplit("::").next().unwrap_or_default()
 }
 
 /// The area of the API that a path belongs to, as in `tools` of `/api/tools/{tool}`.
-fn area_of(path: &str) -> &str {
+fn api_area(path: &str) -> &str {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     match parts.next() {
         Some("api") => parts.next().unwrap_or("server"),

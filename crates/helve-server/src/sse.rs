@@ -35,17 +35,17 @@ const TRY_AGAIN_S: u32 = 5;
 /// Writes frames in the format of one protocol.
 pub(crate) trait Render: Send + Unpin + 'static {
     /// Before the first frame.
-    fn begin(&mut self, _out: &mut Vec<u8>) {}
+    fn render_begin(&mut self, _out: &mut Vec<u8>) {}
 
-    fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>);
+    fn render_frame(&mut self, frame: &Frame, out: &mut Vec<u8>);
 
     /// All available frames have been rendered: buffered text can be written.
-    fn flush(&mut self, _out: &mut Vec<u8>) {}
+    fn render_flush(&mut self, _out: &mut Vec<u8>) {}
 
     fn render_error(&mut self, error: StoreError, out: &mut Vec<u8>);
 
     /// After the last frame.
-    fn end(&mut self, _out: &mut Vec<u8>) {}
+    fn render_end(&mut self, _out: &mut Vec<u8>) {}
 }
 
 /// A client with a slot among the open streams.
@@ -71,18 +71,18 @@ impl Subscriber {
                     (StatusCode::SERVICE_UNAVAILABLE, detail.to_owned())
                 }
             };
-            Problem::new(status, "too_many_streams", detail).retry_after(TRY_AGAIN_S)
+            Problem::new(status, "too_many_streams", detail).with_retry_after(TRY_AGAIN_S)
         })?;
         Ok(Self { app: app.clone(), principal, place })
     }
 
     /// The response that streams the run.
-    pub(crate) fn stream(self, follower: Follower, render: impl Render) -> Response {
+    pub(crate) fn stream_response(self, follower: Follower, render: impl Render) -> Response {
         let Self { app, principal, place } = self;
         let (bytes_max, events_max) = (app.limits.stream_bytes_max, app.limits.stream_events_max);
         let admits = move || {
             let _place = &place;
-            app.access.still_admits(&principal)
+            app.access.is_still_admitted(&principal)
         };
         let mut response =
             Body::new(SseBody::new(follower, render, admits, bytes_max, events_max)).into_response();
@@ -131,16 +131,16 @@ where
     fn render_available(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
         if self.state == StreamState::Beginning {
             self.state = StreamState::Flowing;
-            self.render.begin(out);
+            self.render.render_begin(out);
         }
         let mut events = 0;
         while out.len() < self.bytes_max {
             match Pin::new(&mut self.frames).poll_next(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    self.render.frame(&frame, out);
+                    self.render.render_frame(&frame, out);
                     events += 1;
                     if events % self.events_max == 0 {
-                        self.render.flush(out);
+                        self.render.render_flush(out);
                         // Frames that render to nothing need no write.
                         if !out.is_empty() {
                             return;
@@ -148,19 +148,19 @@ where
                     }
                 }
                 Poll::Ready(Some(Err(error))) => {
-                    self.render.flush(out);
+                    self.render.render_flush(out);
                     self.render.render_error(error, out);
                     return self.state = StreamState::Over;
                 }
                 Poll::Ready(None) => {
-                    self.render.flush(out);
-                    self.render.end(out);
+                    self.render.render_flush(out);
+                    self.render.render_end(out);
                     return self.state = StreamState::Over;
                 }
                 Poll::Pending => break,
             }
         }
-        self.render.flush(out);
+        self.render.render_flush(out);
     }
 
     /// Whether the subscriber still has access, checked at the interval.
@@ -221,7 +221,7 @@ pub(crate) fn write_value(out: &mut Vec<u8>, value: &impl serde::Serialize) {
 }
 
 /// What a stream that ends because the server stops says last: the answer is not complete, and the run is not over.
-pub(crate) fn server_stopping() -> Value {
+pub(crate) fn server_stopping_event() -> Value {
     json!({"error": {
         "code": "closing",
         "message": "the server is stopping; the run goes on when it is back: follow it, or ask again with the same Idempotency-Key"
@@ -229,7 +229,7 @@ pub(crate) fn server_stopping() -> Value {
 }
 
 /// The event of a question about the run, not about a call.
-pub(crate) fn run_question(question: &Question) -> Value {
+pub(crate) fn question_event(question: &Question) -> Value {
     json!({"waiting": {"for": "budget", "approvalId": question.approval, "message": question.because}})
 }
 
@@ -264,13 +264,13 @@ mod tests {
     struct TextRender(String);
 
     impl Render for TextRender {
-        fn frame(&mut self, frame: &Frame, _: &mut Vec<u8>) {
+        fn render_frame(&mut self, frame: &Frame, _: &mut Vec<u8>) {
             if let Frame::Live(Live::PartDelta { text, .. }) = frame {
                 self.0.push_str(text);
             }
         }
 
-        fn flush(&mut self, out: &mut Vec<u8>) {
+        fn render_flush(&mut self, out: &mut Vec<u8>) {
             out.extend_from_slice(std::mem::take(&mut self.0).as_bytes());
         }
 

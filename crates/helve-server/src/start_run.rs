@@ -22,9 +22,9 @@ const RUN_HEADER: HeaderName = HeaderName::from_static("x-helve-run");
 const CONVERSATION_HEADER: HeaderName = HeaderName::from_static("x-helve-conversation");
 const KEY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
-pub(crate) async fn start(app: &App, request: StartRequest) -> Result<Started, Problem> {
-    must_be_ready(app)?;
-    Ok(app.runtime.start(request).await?)
+pub(crate) async fn start_run(app: &App, request: StartRequest) -> Result<Started, Problem> {
+    check_ready(app)?;
+    Ok(app.runtime.start_run(request).await?)
 }
 
 /// Whether the request tries the draft of its agent, which only those do who make agents.
@@ -41,18 +41,18 @@ pub(crate) fn tries_draft(headers: &HeaderMap, principal: &Principal) -> Result<
     }
 }
 
-pub(crate) fn must_be_ready(app: &App) -> Result<(), Problem> {
+pub(crate) fn check_ready(app: &App) -> Result<(), Problem> {
     if app.is_ready() {
         return Ok(());
     }
     let detail = "the server is starting or going down; try again in a moment";
-    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail).retry_after(5))
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail).with_retry_after(5))
 }
 
 /// Streams the run from its beginning.
-pub(crate) fn stream(subscriber: Subscriber, started: Started, render: impl Render) -> Response {
+pub(crate) fn stream_started_run(subscriber: Subscriber, started: Started, render: impl Render) -> Response {
     let names = RunHeaders::from_started(&started);
-    names.add_to(subscriber.stream(started.follower, render))
+    names.add_to(subscriber.stream_response(started.follower, render))
 }
 
 /// The response headers of a request that started a run.
@@ -88,7 +88,7 @@ impl RunHeaders {
 }
 
 /// The `Idempotency-Key` of the request.
-pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+pub(crate) fn parse_key_header(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let Some(key) = headers.get(KEY_HEADER) else { return Ok(None) };
     let key = key.to_str().unwrap_or_default();
     if key.is_empty() || key.len() > 255 || !key.bytes().all(|b| b.is_ascii_graphic()) {
@@ -100,14 +100,14 @@ pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
 
 /// The key under which a repeated request finds the run of the first. `named` is what the request names outside of its
 /// body: the agent of a header, the tool of the path.
-pub(crate) fn idempotency_key(
+pub(crate) fn read_idempotency_key(
     headers: &HeaderMap,
     route: &str,
     named: Option<&str>,
     body: &[u8],
     world: &World,
 ) -> Result<Option<IdempotencyKey>, Problem> {
-    let Some(key) = key(headers)? else { return Ok(None) };
+    let Some(key) = parse_key_header(headers)? else { return Ok(None) };
     let mut hash = Sha256::new();
     let draft = headers.get(DRAFT_HEADER).and_then(|given| given.to_str().ok());
     for text in std::iter::once(route).chain(named).chain(draft) {

@@ -62,6 +62,6 @@ pub async fn a_healthy_store_says_so(store: Subject) {
         action: "breaker.reset".into(),
         detail: "search_web".into(),
     };
-    ok(store.audit(entry).await);
+    ok(store.record_audit(entry).await);
     ok(store.close().await);
 }

@@ -76,7 +76,7 @@ pub async fn an_answer_for_always_is_kept_with_it(store: Subject) {
         revoked_at: None,
     };
     assert_eq!(held, expected);
-    assert_eq!(ok(mei.store.allowances_of(key(&mei), held.created_at).await), [held]);
+    assert_eq!(ok(mei.store.allowances_in_force(key(&mei), held.created_at).await), [held]);
 }
 
 pub async fn a_consent_is_found_for_its_own_tool_until_its_time_is_up_or_it_is_taken_back(store: Subject) {
@@ -86,7 +86,7 @@ pub async fn a_consent_is_found_for_its_own_tool_until_its_time_is_up_or_it_is_t
     answer(&mei, &mut run, &asked, always(Within::Agent, 1)).await;
     let held = listed(&mei, AllowanceFilter::All).await.remove(0);
     let (now, over) = (held.created_at, held.expires_at);
-    let found = async |key: AllowanceKey, at| ok(store.allowances_of(key, at).await).len();
+    let found = async |key: AllowanceKey, at| ok(store.allowances_in_force(key, at).await).len();
     assert_eq!(found(key(&mei), now).await, 1);
     assert_eq!(found(key(&mei), over).await, 0);
     assert_eq!(found(AllowanceKey { version: "v2".into(), ..key(&mei) }, now).await, 0);

@@ -49,7 +49,7 @@ pub async fn a_file_is_kept_with_the_facts_it_came_with_and_goes_with_its_conver
 
 pub async fn what_a_user_keeps_is_counted_and_given_back_with_its_conversation(store: Subject) {
     let (mei, eve) = (Actor::new(store.clone(), "mei"), Actor::new(store.clone(), "eve"));
-    let of = async |actor: &Actor| ok(store.share_of(actor.user.clone()).await).bytes;
+    let of = async |actor: &Actor| ok(store.storage_share_of(actor.user.clone()).await).bytes;
     assert_eq!(of(&mei).await, 0);
     let mut run = mei.start(mei.new_conversation(), &"字".repeat(10_000)).await;
     let Some(conversation) = run.conversation else { panic!("no conversation") };
@@ -76,7 +76,7 @@ pub async fn what_a_user_keeps_is_counted_and_given_back_with_its_conversation(s
 
 pub async fn runs_that_wait_for_somebody_are_counted_until_they_go_on_or_end(store: Subject) {
     let mei = Actor::new(store.clone(), "mei");
-    let waiting = async || ok(store.share_of(mei.user.clone()).await).waiting_runs;
+    let waiting = async || ok(store.storage_share_of(mei.user.clone()).await).waiting_runs;
     let mut first = mei.start(mei.new_conversation(), "one").await;
     let mut second = mei.start(mei.new_conversation(), "two").await;
     assert_eq!(waiting().await, 0);

@@ -53,7 +53,7 @@ async fn start(actor: &Actor, agent: &str) -> Started {
 }
 
 async fn used_on(store: &Subject, at: Timestamp, user: &str, agent: &str) -> DayUsed {
-    ok(store.used_on(at.day(), UserId(user.into()), agent.into()).await)
+    ok(store.usage_of_day(at.day(), UserId(user.into()), agent.into()).await)
 }
 
 pub async fn what_is_used_up_is_summed_for_its_day_its_user_and_its_agent(store: Subject) {

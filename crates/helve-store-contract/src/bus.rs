@@ -9,7 +9,7 @@ const GREETING: RowKind = RowKind::new("greeting");
 
 /// Wake-ups may be doubled, and others may come first.
 async fn receives(subscriber: &mut Wakeups, wakeup: Wakeup) {
-    while subscriber.next().await != wakeup {}
+    while subscriber.next_wakeup().await != wakeup {}
 }
 
 pub async fn every_subscriber_is_woken_by_a_change_of_rows_and_of_tokens(store: Subject) {

@@ -149,7 +149,7 @@ pub async fn the_list_of_calls_goes_on_where_a_page_ended(store: Subject) {
     loop {
         let next = page(&store, Scope::Everyone, ExecutionFilter::default(), before, 2).await;
         let Some(last) = next.last() else { break };
-        before = Some(last.mark());
+        before = Some(last.to_mark());
         seen.extend(next.iter().map(|held| held.record.call.id.clone()));
         // What is new comes at the beginning and does not move the pages.
         let late = CallId::new(run.run, 2, u32::try_from(seen.len()).unwrap_or(0));
@@ -251,7 +251,7 @@ pub async fn it_is_known_when_a_tool_was_sent_to_and_for_whom(store: Subject) {
 
     let sends = async |tool: &str, user: Option<&str>, since: i64, limit: usize| {
         let user = user.map(|user| UserId(user.into()));
-        match store.sends(tool.into(), user, Timestamp(since), limit).await {
+        match store.send_times(tool.into(), user, Timestamp(since), limit).await {
             Ok(times) => times.into_iter().map(|at| at.0).collect::<Vec<_>>(),
             Err(error) => panic!("nobody can say when {tool} was sent to: {error}"),
         }

@@ -49,7 +49,7 @@ pub async fn a_page_of_the_log_ends_with_the_event_that_fills_it(store: Subject)
 pub async fn a_writer_with_an_old_claim_is_fenced_and_changes_nothing(store: Subject) {
     let mei = Actor::new(store, "mei");
     let mut old = mei.start(mei.new_conversation(), "go").await;
-    let claimed = ok(mei.store.claim(old.run, "another".into(), false).await);
+    let claimed = ok(mei.store.claim_run(old.run, "another".into(), false).await);
     assert!(claimed.epoch > old.epoch);
 
     assert_eq!(mei.append(&mut old, vec![text(1, "late")]).await, Err(StoreError::Fenced(old.run)));
@@ -151,7 +151,7 @@ pub async fn a_claim_gives_all_that_is_needed_to_go_on(store: Subject) {
 
     let waiting = ok(mei.store.running_runs().await);
     assert_eq!(waiting.iter().map(|record| record.run).collect::<Vec<_>>(), [second.run]);
-    let claimed = ok(mei.store.claim(second.run, "again".into(), true).await);
+    let claimed = ok(mei.store.claim_run(second.run, "again".into(), true).await);
     assert_eq!(claimed.history.iter().map(Message::text).collect::<Vec<_>>(), ["one", "first answer"]);
     assert_eq!(claimed.events.len(), 2);
     assert_eq!(claimed.record.setup, setup());
@@ -162,10 +162,10 @@ pub async fn resumes_are_counted_until_a_step_is_finished_at_its_first_attempt(s
     let mei = Actor::new(store, "mei");
     let run = mei.start(mei.new_conversation(), "crash me").await;
     for n in 1..=2 {
-        let claimed = ok(mei.store.claim(run.run, "again".into(), true).await);
+        let claimed = ok(mei.store.claim_run(run.run, "again".into(), true).await);
         assert_eq!(claimed.record.resumes, n);
     }
-    let claimed = ok(mei.store.claim(run.run, "answering".into(), false).await);
+    let claimed = ok(mei.store.claim_run(run.run, "answering".into(), false).await);
     assert_eq!(claimed.record.resumes, 2);
     let mut run = Started { epoch: claimed.epoch, ..run };
     let finished = |step, attempt| Fact::StepFinished {
@@ -187,7 +187,7 @@ pub async fn resumes_are_counted_until_a_step_is_finished_at_its_first_attempt(s
     assert_eq!(ok(mei.store.run(mei.scope(), run.run).await).resumes, 0);
 
     // Or until a person says that it shall go on.
-    let claimed = ok(mei.store.claim(run.run, "again".into(), true).await);
+    let claimed = ok(mei.store.claim_run(run.run, "again".into(), true).await);
     let mut run = Started { epoch: claimed.epoch, ..run };
     ok(mei.append(&mut run, vec![Fact::RunResumed { resume: 1 }]).await);
     assert_eq!(ok(mei.store.run(mei.scope(), run.run).await).resumes, 1);

@@ -55,7 +55,7 @@ fn key(fingerprint: &str) -> Option<IdempotencyKey> {
 /// What is known of the key, asked when a key without a time of its own is over.
 async fn known(actor: &Actor, fingerprint: &str) -> Result<Option<RunId>, StoreError> {
     let Some(key) = key(fingerprint) else { return Ok(None) };
-    actor.store.run_of_key(actor.user.clone(), key, Timestamp(1)).await
+    actor.store.find_run_of_key(actor.user.clone(), key, Timestamp(1)).await
 }
 
 pub async fn a_repeated_key_finds_the_first_run(store: Subject) {

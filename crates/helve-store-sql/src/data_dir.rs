@@ -50,7 +50,7 @@ pub struct DataDir {
 
 impl DataDir {
     /// Creates the directory if need be and takes it for this process alone.
-    pub fn hold(path: &Path) -> Result<Self, DataDirError> {
+    pub fn lock(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
         let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
         let mut lock =
@@ -76,14 +76,14 @@ impl DataDir {
     }
 
     /// Records where the holder of the directory answers. Only for the holder.
-    pub fn announce(path: &Path, address: &str) -> std::io::Result<()> {
+    pub fn write_address(path: &Path, address: &str) -> std::io::Result<()> {
         let mut lock = options().write(true).truncate(true).open(path.join(LOCK))?;
         write!(lock, "helve, process {}, at {address}", std::process::id())
     }
 
     /// Uses the directory beside the server that may hold it; for short commands such as `helve token`. As long as one
     /// does, `is_shared` says so.
-    pub fn share(path: &Path) -> Result<Self, DataDirError> {
+    pub fn open_shared(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
         let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
         let at_work = options().append(true).create(true).open(path.join(COMMANDS));
@@ -94,7 +94,7 @@ impl DataDir {
 
     /// With a watch that frees space when a write finds none.
     #[must_use]
-    pub fn watched_by(self, watch: Arc<DiskWatch>) -> Self {
+    pub fn with_watch(self, watch: Arc<DiskWatch>) -> Self {
         Self { watch: Some(watch), ..self }
     }
 
@@ -111,7 +111,7 @@ impl DataDir {
     }
 
     /// Whether it is this process's alone.
-    pub(crate) fn is_held(&self) -> bool {
+    pub(crate) fn is_locked(&self) -> bool {
         self.is_held
     }
 
@@ -126,7 +126,7 @@ impl DataDir {
     fn prepare(path: &Path) -> Result<(), DataDirError> {
         let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
         if !path.exists() {
-            create_for_good(path).map_err(unusable)?;
+            create_durably(path).map_err(unusable)?;
         }
         let real = path.canonicalize().map_err(unusable)?;
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
@@ -147,10 +147,10 @@ fn create_private(path: &Path) -> std::io::Result<()> {
 
 /// Makes the directory and those above it. A directory is kept by the one above it, and after a power cut only if
 /// that one was synced; nothing inside can make up for it.
-fn create_for_good(path: &Path) -> std::io::Result<()> {
+fn create_durably(path: &Path) -> std::io::Result<()> {
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !above.exists() {
-        create_for_good(above)?;
+        create_durably(above)?;
     }
     match create_private(path) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
@@ -198,32 +198,32 @@ mod tests {
     #[test]
     fn a_held_directory_says_who_holds_it() {
         let dir = tempfile::tempdir().unwrap();
-        let _held = DataDir::hold(dir.path()).unwrap();
-        let refused = DataDir::hold(dir.path()).unwrap_err().to_string();
+        let _held = DataDir::lock(dir.path()).unwrap();
+        let refused = DataDir::lock(dir.path()).unwrap_err().to_string();
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
-        assert!(DataDir::share(dir.path()).is_ok());
+        assert!(DataDir::open_shared(dir.path()).is_ok());
     }
 
     #[test]
     fn the_holder_of_a_directory_can_say_where_it_answers() {
         let dir = tempfile::tempdir().unwrap();
-        let held = DataDir::hold(dir.path()).unwrap();
-        assert_eq!(DataDir::hold(dir.path()).unwrap_err().address(), None);
-        DataDir::announce(dir.path(), "http://127.0.0.1:8890").unwrap();
-        assert_eq!(DataDir::hold(dir.path()).unwrap_err().address(), Some("http://127.0.0.1:8890"));
+        let held = DataDir::lock(dir.path()).unwrap();
+        assert_eq!(DataDir::lock(dir.path()).unwrap_err().address(), None);
+        DataDir::write_address(dir.path(), "http://127.0.0.1:8890").unwrap();
+        assert_eq!(DataDir::lock(dir.path()).unwrap_err().address(), Some("http://127.0.0.1:8890"));
         // What the last one said is not taken for the word of the next one.
         drop(held);
-        let _next = DataDir::hold(dir.path()).unwrap();
-        assert_eq!(DataDir::hold(dir.path()).unwrap_err().address(), None);
+        let _next = DataDir::lock(dir.path()).unwrap();
+        assert_eq!(DataDir::lock(dir.path()).unwrap_err().address(), None);
     }
 
     #[test]
     fn a_directory_is_shared_as_long_as_any_command_uses_it() {
         let dir = tempfile::tempdir().unwrap();
-        let _held = DataDir::hold(dir.path()).unwrap();
+        let _held = DataDir::lock(dir.path()).unwrap();
         assert!(!DataDir::is_shared(dir.path()));
-        let one = DataDir::share(dir.path()).unwrap();
-        let two = DataDir::share(dir.path()).unwrap();
+        let one = DataDir::open_shared(dir.path()).unwrap();
+        let two = DataDir::open_shared(dir.path()).unwrap();
         drop(one);
         assert!(DataDir::is_shared(dir.path()));
         drop(two);
@@ -233,8 +233,8 @@ mod tests {
     #[test]
     fn a_released_directory_can_be_held_again() {
         let dir = tempfile::tempdir().unwrap();
-        drop(DataDir::hold(dir.path()).unwrap());
-        assert!(DataDir::hold(dir.path()).is_ok());
+        drop(DataDir::lock(dir.path()).unwrap());
+        assert!(DataDir::lock(dir.path()).is_ok());
     }
 
     #[cfg(unix)]
@@ -243,7 +243,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("data");
-        let _held = DataDir::hold(&path).unwrap();
+        let _held = DataDir::lock(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
     }
 

@@ -11,7 +11,7 @@ pub(crate) struct Migration {
 }
 
 /// Never edited after a release; a change of the layout is a new file.
-const SQLITE: &[Migration] = &[
+pub(crate) const SQLITE: &[Migration] = &[
     Migration { number: 1, name: "journal", sql: include_str!("../migrations/sqlite/0001_journal.sql") },
     Migration { number: 2, name: "spent", sql: include_str!("../migrations/sqlite/0002_spent.sql") },
     Migration {
@@ -69,6 +69,11 @@ const SQLITE: &[Migration] = &[
         name: "call_states",
         sql: include_str!("../migrations/sqlite/0018_call_states.sql"),
     },
+    Migration {
+        number: 19,
+        name: "user_bytes",
+        sql: include_str!("../migrations/sqlite/0019_user_bytes.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +104,7 @@ fn apply_new(connection: &mut Connection, known: &[Migration], now_ms: i64) -> R
              number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, at INTEGER NOT NULL
          ) STRICT",
     )?;
-    let new = pending(&applied(connection)?, known)?;
+    let new = list_pending(&list_applied(connection)?, known)?;
     // All or none: a crash leaves the old layout, and a new database waits for the disk once.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for migration in new {
@@ -115,7 +120,7 @@ fn apply_new(connection: &mut Connection, known: &[Migration], now_ms: i64) -> R
 }
 
 /// Those of the known migrations that were not applied yet, if all that were are known.
-pub(crate) fn pending<'a>(
+pub(crate) fn list_pending<'a>(
     applied: &[(u32, String)],
     known: &'a [Migration],
 ) -> Result<Vec<&'a Migration>, MigrateError> {
@@ -133,7 +138,7 @@ pub(crate) fn pending<'a>(
     Ok(known.iter().filter(is_new).collect())
 }
 
-fn applied(connection: &Connection) -> Result<Vec<(u32, String)>, rusqlite::Error> {
+fn list_applied(connection: &Connection) -> Result<Vec<(u32, String)>, rusqlite::Error> {
     let mut rows = connection.prepare("SELECT number, checksum FROM migrations ORDER BY number")?;
     let all = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     all.collect()
@@ -159,7 +164,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, 1).unwrap();
         migrate(&mut connection, 2).unwrap();
-        assert_eq!(applied(&connection).unwrap().len(), SQLITE.len());
+        assert_eq!(list_applied(&connection).unwrap().len(), SQLITE.len());
     }
 
     #[test]
@@ -167,7 +172,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, 1).unwrap();
         let numbers = |connection: &Connection| -> Vec<u32> {
-            applied(connection).unwrap().into_iter().map(|(number, _)| number).collect()
+            list_applied(connection).unwrap().into_iter().map(|(number, _)| number).collect()
         };
         let all = numbers(&connection);
         connection
@@ -330,7 +335,7 @@ mod tests {
     #[tokio::test]
     async fn a_database_in_which_tools_had_tables_of_their_own_is_opened_with_every_row() {
         let dir = tempfile::tempdir().unwrap();
-        let held = DataDir::hold(dir.path()).unwrap();
+        let held = DataDir::lock(dir.path()).unwrap();
         let path = held.database();
         old_tools(&path);
         let store = SqliteStore::open(held, Timestamp(9)).unwrap();
@@ -384,6 +389,36 @@ mod tests {
              ('tools', 'tool_versions', 'tool_offers', 'tool_grants', 'tool_switches')"
             ),
             0
+        );
+    }
+
+    #[test]
+    fn what_a_user_keeps_in_an_older_database_is_counted_on() {
+        let connection = Connection::open_in_memory().unwrap();
+        let bytes = SQLITE.iter().find(|known| known.name == "user_bytes").unwrap();
+        let before = SQLITE.iter().filter(|known| known.number < bytes.number);
+        before.for_each(|known| connection.execute_batch(known.sql).unwrap());
+        connection
+            .execute_batch(
+                "INSERT INTO users VALUES ('mei', 1), ('tom', 1);
+                 INSERT INTO runs (id, user, history, state, epoch, owner, resumes, created_at)
+                     VALUES (x'01', 'mei', 0, 'completed', 1, 'o', 0, 1),
+                            (x'02', 'mei', 0, 'completed', 1, 'o', 0, 1),
+                            (x'03', 'tom', 0, 'completed', 1, 'o', 0, 1);
+                 INSERT INTO run_bytes VALUES ('mei', x'01', 100), ('mei', x'02', 20), ('gone', x'09', 7);",
+            )
+            .unwrap();
+        connection.execute_batch(bytes.sql).unwrap();
+        let list = |sql: &str| {
+            let mut statement = connection.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)));
+            rows.unwrap().collect::<Result<Vec<_>, _>>().unwrap()
+        };
+        let of = |name: &str, bytes| (name.to_owned(), bytes);
+        assert_eq!(list("SELECT user, bytes FROM user_bytes ORDER BY user"), [of("gone", 7), of("mei", 120)]);
+        assert_eq!(
+            list("SELECT hex(id), bytes FROM runs ORDER BY id"),
+            [of("01", 100), of("02", 20), of("03", 0)]
         );
     }
 

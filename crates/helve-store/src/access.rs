@@ -29,5 +29,5 @@ pub trait Access: Send + Sync + 'static {
     -> StoreFuture<'_, Allowance>;
 
     /// Adds to the record of what people with rights did.
-    fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()>;
+    fn record_audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()>;
 }

@@ -77,7 +77,7 @@ impl Allowance {
         }
     }
 
-    pub fn holds(&self, now: Timestamp) -> bool {
+    pub fn is_in_force(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && now < self.expires_at
     }
 }

@@ -34,7 +34,7 @@ pub struct Wakeups(broadcast::Receiver<Wakeup>);
 
 impl Wakeups {
     /// Waits for the next wake-up; for ever once the store is gone.
-    pub async fn next(&mut self) -> Wakeup {
+    pub async fn next_wakeup(&mut self) -> Wakeup {
         match self.0.recv().await {
             Ok(wakeup) => wakeup,
             Err(RecvError::Lagged(_)) => Wakeup::Missed,
@@ -45,7 +45,7 @@ impl Wakeups {
     /// Waits until a part that is `meant` may have been changed, and takes all wake-ups that have come by then.
     pub async fn wait_for(&mut self, meant: impl Fn(Wakeup) -> bool) {
         loop {
-            let wakeup = self.next().await;
+            let wakeup = self.next_wakeup().await;
             if wakeup == Wakeup::Missed || meant(wakeup) {
                 // One look serves for all changes before it.
                 self.0 = self.0.resubscribe();
@@ -89,8 +89,8 @@ mod tests {
         for _ in 0..=WAKEUPS_KEPT {
             bus.wake(Wakeup::Access);
         }
-        assert_eq!(wakeups.next().await, Wakeup::Missed);
-        assert_eq!(wakeups.next().await, Wakeup::Access);
+        assert_eq!(wakeups.next_wakeup().await, Wakeup::Missed);
+        assert_eq!(wakeups.next_wakeup().await, Wakeup::Access);
     }
 
     #[tokio::test]
@@ -103,6 +103,6 @@ mod tests {
         }
         wakeups.wait_for(|wakeup| wakeup == Wakeup::Access).await;
         bus.wake(rows);
-        assert_eq!(wakeups.next().await, rows);
+        assert_eq!(wakeups.next_wakeup().await, rows);
     }
 }

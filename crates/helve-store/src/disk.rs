@@ -77,7 +77,7 @@ impl Disk {
     }
 
     /// Something could not be written because the disk was full.
-    pub fn ran_out(&self) {
+    pub fn record_out_of_space(&self) {
         self.lock().full = true;
     }
 
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_disk_that_ran_out_is_low_until_there_is_room_again() {
         let disk = Disk::new(FreeMin::Bytes(100));
-        disk.ran_out();
+        disk.record_out_of_space();
         assert!(disk.is_low());
         disk.record_space(DiskSpace { free: 50, total: 1_000 });
         disk.record_space(DiskSpace { free: 99, total: 1_000 });

@@ -45,7 +45,7 @@ pub struct Execution {
 }
 
 impl Execution {
-    pub fn mark(&self) -> Mark {
+    pub fn to_mark(&self) -> Mark {
         Mark { requested_at: self.record.requested_at, call: self.record.call.id.clone() }
     }
 }

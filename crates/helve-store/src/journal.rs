@@ -76,8 +76,8 @@ impl Tail {
     }
 
     /// The next event. Time is booked with the events that end a stretch of work, so that the others cost no sum.
-    fn next(&mut self, at: Timestamp, fact: Fact) -> Arc<Recorded> {
-        self.unbooked_ms = self.unbooked_ms.saturating_add(self.clock.lap(at, &fact));
+    fn next_event(&mut self, at: Timestamp, fact: Fact) -> Arc<Recorded> {
+        self.unbooked_ms = self.unbooked_ms.saturating_add(self.clock.ms_worked_until(at, &fact));
         let books = fact.is_last() || matches!(fact, Fact::StepFinished { .. } | Fact::RunWaiting { .. });
         let booked = if books { std::mem::take(&mut self.unbooked_ms) } else { 0 };
         let recorded = Recorded::new(self.next_seq, at, fact).with_active_ms(booked);
@@ -212,14 +212,14 @@ impl RunJournal {
     ) -> Result<Vec<Duration>, StoreError> {
         let now = self.now();
         let since = Timestamp(now.0.saturating_sub(i64::try_from(within.as_millis()).unwrap_or(i64::MAX)));
-        let sends = self.shared.store.sends(tool.to_owned(), user.cloned(), since, limit).await?;
+        let sends = self.shared.store.send_times(tool.to_owned(), user.cloned(), since, limit).await?;
         let age = |at: &Timestamp| u64::try_from(now.0.saturating_sub(at.0)).unwrap_or_default();
         Ok(sends.iter().map(|at| Duration::from_millis(age(at))).collect())
     }
 
     /// What a person has allowed for all calls of one version of a tool, as of now.
     pub async fn allowances(&self, key: AllowanceKey) -> Result<Vec<Allowance>, StoreError> {
-        self.shared.store.allowances_of(key, self.shared.world.now()).await
+        self.shared.store.allowances_in_force(key, self.shared.world.now()).await
     }
 
     /// Numbering and queueing are one step, so the store sees facts in the order of their numbers.
@@ -234,7 +234,7 @@ impl RunJournal {
         if let Some(error) = &tail.closed {
             return Err(error.clone());
         }
-        let events: Vec<_> = facts.events.into_iter().map(|fact| tail.next(at, fact)).collect();
+        let events: Vec<_> = facts.events.into_iter().map(|fact| tail.next_event(at, fact)).collect();
         let last = tail.next_seq - 1;
         tail.written.extend(events.iter().cloned());
         let NewFacts { state, message, full_outputs, files, .. } = facts;
@@ -244,12 +244,16 @@ impl RunJournal {
             tail.unkept.push_back(batch.clone());
         }
         drop(tail);
-        Ok((last, Shared::send(&self.shared, batch, urgency)))
+        Ok((last, Shared::append_batch(&self.shared, batch, urgency)))
     }
 }
 
 impl Shared {
-    fn send(self: &Arc<Self>, batch: UnkeptEvents, urgency: Urgency) -> crate::StoreFuture<'static, ()> {
+    fn append_batch(
+        self: &Arc<Self>,
+        batch: UnkeptEvents,
+        urgency: Urgency,
+    ) -> crate::StoreFuture<'static, ()> {
         let shared = self.clone();
         let on_commit: OnCommit = Box::new(move |events| shared.mark_durable(events));
         let writer = RunWriter { run: self.run, epoch: self.epoch, on_commit: Some(on_commit) };
@@ -326,7 +330,7 @@ impl Shared {
             all.files.extend(batch.files.iter().cloned());
         }
         drop(tail);
-        Some(self.send(all, Urgency::Now))
+        Some(self.append_batch(all, Urgency::Now))
     }
 
     fn tail(&self) -> MutexGuard<'_, Tail> {

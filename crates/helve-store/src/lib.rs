@@ -35,7 +35,7 @@ pub use journal::{BACKLOG_BYTES_MAX, BACKLOG_ENTRIES_MAX, Publish, RETRY_FOR_MAX
 pub use log::Log;
 pub use memory::MemoryStore;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, Plans};
-pub use projection::{CallChange, CallResult, call_change, resets_crash_count, sent_to};
+pub use projection::{CallChange, CallResult, call_change, resets_crash_count, tool_sent_to};
 pub use records::{
     ActFor, Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, Claimed, Conversation,
     DayUsed, FullOutput, IdempotencyKey, NewFacts, NewRun, OnCommit, Opened, Page, Place, Recorded,

@@ -16,8 +16,12 @@ pub trait Log: Send + Sync + 'static {
     fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened>;
 
     /// The run that a request with this key has started, if the key still holds.
-    fn run_of_key(&self, user: UserId, key: IdempotencyKey, now: Timestamp)
-    -> StoreFuture<'_, Option<RunId>>;
+    fn find_run_of_key(
+        &self,
+        user: UserId,
+        key: IdempotencyKey,
+        now: Timestamp,
+    ) -> StoreFuture<'_, Option<RunId>>;
 
     /// Appends facts and derives the rows from them.
     ///
@@ -26,7 +30,7 @@ pub trait Log: Send + Sync + 'static {
     fn append(&self, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()>;
 
     /// Takes a run over: its former owner can no longer append.
-    fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed>;
+    fn claim_run(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed>;
 
     /// Events with a sequence number above `after`, in order.
     fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>>;

@@ -21,10 +21,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use helve_types::{ApprovalId, CallId, ConversationId, ModelProfile, RunId, Timestamp, Used, UserId};
 
-use self::conversations::ConversationShelf;
+use self::conversations::MemoryConversation;
 use self::delayed::Delayed;
 use self::plans::PlanShelf;
-use self::rows::RowShelf;
+use self::rows::MemoryRowTable;
 use self::runs::RunShelf;
 use crate::{
     Allowance, Append, Approval, AuditEntry, CallRecord, KeptFile, LocalBus, Page, RowKind, Store,
@@ -33,7 +33,7 @@ use crate::{
 
 #[derive(Default)]
 pub struct MemoryStore {
-    shelves: Mutex<Shelves>,
+    shelves: Mutex<MemoryTables>,
     writes_to_fail: AtomicU32,
     looks_to_fail: AtomicU32,
     barriers: AtomicU32,
@@ -42,9 +42,9 @@ pub struct MemoryStore {
 }
 
 #[derive(Default)]
-struct Shelves {
+struct MemoryTables {
     runs: BTreeMap<RunId, RunShelf>,
-    conversations: BTreeMap<ConversationId, ConversationShelf>,
+    conversations: BTreeMap<ConversationId, MemoryConversation>,
     calls: BTreeMap<CallId, CallRecord>,
     full_outputs: HashMap<CallId, String>,
     files: BTreeMap<(RunId, String), KeptFile>,
@@ -61,7 +61,7 @@ struct Shelves {
     audit: Vec<AuditEntry>,
     signing_key: Option<[u8; 32]>,
     profiles: BTreeMap<String, ModelProfile>,
-    rows: BTreeMap<RowKind, RowShelf>,
+    rows: BTreeMap<RowKind, MemoryRowTable>,
 }
 
 impl MemoryStore {
@@ -75,35 +75,35 @@ impl MemoryStore {
     }
 
     /// Makes the next looks for what is due fail: for questions, for calls, for runs without a driver.
-    pub fn fail_looks(&self, count: u32) {
+    pub fn fail_reads(&self, count: u32) {
         self.looks_to_fail.store(count, Ordering::Relaxed);
     }
 
     /// From now on what is only recorded stays undone until the next commit of any run.
-    pub fn delay_recorded(&self) {
-        self.delayed.begin();
+    pub fn delay_recorded_batches(&self) {
+        self.delayed.begin_delaying();
     }
 
     /// What was recorded and is not written yet is gone, as after a crash.
-    pub fn lose_recorded(&self) {
+    pub fn lose_recorded_batches(&self) {
         drop(self.delayed.take());
     }
 
     /// How many writes of runs were waited for: runs opened and batches committed.
-    pub fn barriers(&self) -> u32 {
+    pub fn barrier_count(&self) -> u32 {
         self.barriers.load(Ordering::Relaxed)
     }
 
     /// What people with rights did.
-    pub fn audited(&self) -> Vec<AuditEntry> {
-        self.shelves().audit.clone()
+    pub fn audit_entries(&self) -> Vec<AuditEntry> {
+        self.lock_tables().audit.clone()
     }
 
     fn write(&self, mut batch: Append) -> Result<(), StoreError> {
-        if self.fails() {
+        if self.takes_failure() {
             return Err(StoreError::Unavailable("told to fail".into()));
         }
-        self.shelves().append(&batch)?;
+        self.lock_tables().append(&batch)?;
         if let Some(publish) = batch.writer.on_commit.take() {
             publish(&batch.events);
         }
@@ -119,44 +119,44 @@ impl MemoryStore {
         }
     }
 
-    fn fails(&self) -> bool {
-        is_next(&self.writes_to_fail)
+    fn takes_failure(&self) -> bool {
+        take_one(&self.writes_to_fail)
     }
 
-    fn look<T: Send + 'static>(&self, look: impl FnOnce(&mut Shelves) -> T) -> StoreFuture<'static, T> {
-        let fails = is_next(&self.looks_to_fail);
+    fn read<T: Send + 'static>(&self, look: impl FnOnce(&mut MemoryTables) -> T) -> StoreFuture<'static, T> {
+        let fails = take_one(&self.looks_to_fail);
         let failure = || StoreError::Unavailable("the disk cannot be read".into());
-        self.with_shelves(|all| if fails { Err(failure()) } else { Ok(look(all)) })
+        self.with_tables(|all| if fails { Err(failure()) } else { Ok(look(all)) })
     }
 
-    fn with_shelves<T: Send + 'static>(
+    fn with_tables<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Shelves) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut MemoryTables) -> Result<T, StoreError>,
     ) -> StoreFuture<'static, T> {
-        let result = work(&mut self.shelves());
+        let result = work(&mut self.lock_tables());
         Box::pin(std::future::ready(result))
     }
 
-    fn shelves(&self) -> MutexGuard<'_, Shelves> {
+    fn lock_tables(&self) -> MutexGuard<'_, MemoryTables> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_next(to_fail: &AtomicU32) -> bool {
+fn take_one(to_fail: &AtomicU32) -> bool {
     let one_less = |left: u32| left.checked_sub(1);
     to_fail.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
 }
 
-fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
+fn page_of<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
     items.skip(page.offset).take(page.limit).collect()
 }
 
 impl Store for MemoryStore {
     fn check(&self) -> StoreFuture<'_, ()> {
-        self.with_shelves(|_| Ok(()))
+        self.with_tables(|_| Ok(()))
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {
-        self.with_shelves(|_| Ok(()))
+        self.with_tables(|_| Ok(()))
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Page, StoreFuture};
 
-/// More than anybody reads; a loop must not fill the disk.
+/// More than a user reads; a loop must not fill the disk.
 pub const PLANS_MAX: u32 = 1_000;
 
 /// What a plan says.

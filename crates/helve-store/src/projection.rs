@@ -94,7 +94,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
             CallChange::End { state: CallState::Failed, trail, result: CallResult::Failure(failure) }
         }
         Fact::ToolRefused { failure, trail, .. } => {
-            let state = CallState::of_refusal(failure.kind);
+            let state = CallState::from_refusal(failure.kind);
             CallChange::End { state, trail, result: CallResult::Failure(failure) }
         }
         Fact::ToolUnknown { because, trail, .. } => CallChange::Unknown { because, trail },
@@ -129,7 +129,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
 }
 
 /// The tool that the fact says a call is sent to, if it says that.
-pub fn sent_to(fact: &Fact) -> Option<&str> {
+pub fn tool_sent_to(fact: &Fact) -> Option<&str> {
     match fact {
         Fact::ToolStarted { tool, instead, .. } => Some(instead.as_deref().unwrap_or(tool)),
         Fact::ToolDiscarded { tool, .. } => Some(tool),

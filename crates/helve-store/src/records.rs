@@ -327,7 +327,7 @@ pub enum ApprovalState {
         by: String,
         answered_at: Timestamp,
     },
-    /// The run ended before anybody answered.
+    /// The run ended before it was answered.
     Withdrawn,
 }
 
@@ -363,7 +363,8 @@ pub struct Token {
 #[serde(rename_all = "snake_case")]
 pub enum ActFor {
     #[default]
-    Nobody,
+    #[serde(rename = "nobody")]
+    OnlySelf,
     Users(Vec<UserId>),
     Everybody,
 }
@@ -371,7 +372,7 @@ pub enum ActFor {
 impl ActFor {
     pub fn covers(&self, user: &UserId) -> bool {
         match self {
-            Self::Nobody => false,
+            Self::OnlySelf => false,
             Self::Users(users) => users.contains(user),
             Self::Everybody => true,
         }
@@ -381,7 +382,7 @@ impl ActFor {
     pub fn parse(text: &str) -> Result<Self, String> {
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         match text.trim() {
-            "" => Ok(Self::Nobody),
+            "" => Ok(Self::OnlySelf),
             "*" => Ok(Self::Everybody),
             _ => names
                 .map(|name| match name {
@@ -398,7 +399,7 @@ impl ActFor {
 impl std::fmt::Display for ActFor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Nobody => Ok(()),
+            Self::OnlySelf => Ok(()),
             Self::Everybody => f.write_str("*"),
             Self::Users(users) => {
                 let names: Vec<&str> = users.iter().map(|user| user.0.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What a tool may reach of what is kept: the things of the user that it works for, and nobody else's.
+//! What a tool may reach of what is kept: the things of the user that it works for, and no other user's.
 
 use std::sync::Arc;
 

@@ -39,7 +39,7 @@ pub trait Views: Send + Sync + 'static {
 
     /// When calls were sent to a tool, whatever they called it by: every attempt since then, the latest first, by all
     /// users or by one, `limit` at most. They are kept for `SENDS_KEPT_MS`, also when their runs are forgotten.
-    fn sends(
+    fn send_times(
         &self,
         tool: String,
         user: Option<UserId>,
@@ -75,11 +75,11 @@ pub trait Views: Send + Sync + 'static {
     ) -> StoreFuture<'_, Vec<Allowance>>;
 
     /// The consents to calls of one version of a tool that hold now, oldest first.
-    fn allowances_of(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>>;
+    fn allowances_in_force(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>>;
 
     /// What the runs of a day (`Timestamp::day`) have used up so far, all appends before this call included.
-    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed>;
+    fn usage_of_day(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed>;
 
     /// What a user keeps, all appends before this call included.
-    fn share_of(&self, user: UserId) -> StoreFuture<'_, Share>;
+    fn storage_share_of(&self, user: UserId) -> StoreFuture<'_, Share>;
 }

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use self::render::{ShownNumber, show};
+use self::render::{ShownNumber, render_number};
 
 const EXPRESSION_BYTES_MAX: usize = 1_024;
 const TITLE_CHARS_MAX: usize = 120;
@@ -129,9 +129,9 @@ fn calculate(expression: &str) -> Result<ToolOutput, String> {
 }
 
 fn evaluate(expression: &str) -> Result<(ShownNumber, bool), tokens::CalculatorError> {
-    let tokens = tokens::read(expression)?;
+    let tokens = tokens::read_tokens(expression)?;
     let number = solve::solve(&tokens)?;
-    Ok((show(&number), tokens.doubtful_commas))
+    Ok((render_number(&number), tokens.doubtful_commas))
 }
 
 fn title(expression: &str, digits: &str, exact: bool) -> String {

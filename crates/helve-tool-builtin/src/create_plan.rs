@@ -44,7 +44,7 @@ impl Tool for CreatePlan {
             let body = body(request.parse()?).map_err(ToolError::Declined)?;
             let body = PlanBody { taint: Some((*cx.taint).clone()), ..body };
             let made = cx.user_store().create_plan(cx.call.clone(), body, cx.world.now()).await;
-            Ok(plans::show(&self.spec, &made.map_err(|error| plans::store_error(error, 0))?))
+            Ok(plans::build_output(&self.spec, &made.map_err(|error| plans::store_error(error, 0))?))
         })
     }
 }

@@ -38,7 +38,7 @@ impl Tool for GetPlan {
             let number = plan_id as u32;
             let plan =
                 cx.user_store().plan(number).await.map_err(|error| plans::store_error(error, number))?;
-            Ok(plans::show(&self.spec, &plan))
+            Ok(plans::build_output(&self.spec, &plan))
         })
     }
 }

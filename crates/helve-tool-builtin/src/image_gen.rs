@@ -92,7 +92,7 @@ struct ImageGen {
     images: Images,
 }
 
-/// None where nobody is configured to draw.
+/// None where no image service is configured.
 pub(crate) fn tool(settings: &Settings) -> Option<(Arc<dyn Tool>, Guards)> {
     let images = settings.images.clone()?;
     let (service, egress) = (settings.images_egress.clone(), settings.egress.clone());
@@ -115,7 +115,7 @@ impl Tool for ImageGen {
                 return Err(declined_error("`size` must be width and height in pixels, such as `1024x1024`"));
             }
             let answer = self.request_image(prompt, size).await?;
-            Ok(self.read_answer(answer, prompt).await.unwrap_or_else(|problem| unusable(&problem)))
+            Ok(self.read_answer(answer, prompt).await.unwrap_or_else(|problem| unusable_answer(&problem)))
         })
     }
 }
@@ -141,7 +141,7 @@ impl ImageGen {
         request.bounds = ANSWER;
         let answer = self.service.send(request).await.map_err(transport_error)?;
         let status = answer.status();
-        let body = answer.bytes().await;
+        let body = answer.read_bytes().await;
         if !status.is_success() {
             return Err(status_error(status, &body.unwrap_or_default()));
         }
@@ -152,17 +152,17 @@ impl ImageGen {
         }
     }
 
-    /// What came of an order that was taken, or why nobody can see it.
+    /// The image of an accepted request, or why it cannot be shown.
     async fn read_answer(&self, answer: Result<Vec<u8>, String>, prompt: &str) -> Result<ToolOutput, String> {
         let drawn: ImageAnswer =
             serde_json::from_slice(&answer?).map_err(|_| "the service's answer could not be read")?;
         let picture = drawn.data.into_iter().next().ok_or("the service answered without a picture")?;
-        let bytes = self.bytes_of(&picture).await?;
-        show(bytes, prompt, picture.revised_prompt)
+        let bytes = self.load_bytes(&picture).await?;
+        build_output(bytes, prompt, picture.revised_prompt)
     }
 
     /// The picture itself, fetched if only its address came.
-    async fn bytes_of(&self, picture: &Picture) -> Result<Vec<u8>, String> {
+    async fn load_bytes(&self, picture: &Picture) -> Result<Vec<u8>, String> {
         if let Some(text) = &picture.b64_json {
             return STANDARD.decode(text.trim()).map_err(|_| "the picture that came is broken".into());
         }
@@ -174,12 +174,13 @@ impl ImageGen {
         if !answer.status().is_success() {
             return Err(lost(&format!("status {}", answer.status().as_u16())));
         }
-        answer.bytes().await.map_err(|error| lost(&error.to_string()))
+        answer.read_bytes().await.map_err(|error| lost(&error.to_string()))
     }
 }
 
-fn show(bytes: Vec<u8>, prompt: &str, revised: Option<String>) -> Result<ToolOutput, String> {
-    let (media_type, ending) = kind_of(&bytes).ok_or("the service sent something that is no picture")?;
+fn build_output(bytes: Vec<u8>, prompt: &str, revised: Option<String>) -> Result<ToolOutput, String> {
+    let (media_type, ending) =
+        detect_image_type(&bytes).ok_or("the service sent something that is no picture")?;
     let mut text =
         "The picture is drawn and the user sees it. Do not describe how to find it, and make no link."
             .to_owned();
@@ -193,7 +194,7 @@ fn show(bytes: Vec<u8>, prompt: &str, revised: Option<String>) -> Result<ToolOut
 }
 
 /// What the bytes are, whatever was said of them.
-fn kind_of(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+fn detect_image_type(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some(("image/png", "png")),
         [0xff, 0xd8, 0xff, ..] => Some(("image/jpeg", "jpg")),
@@ -213,10 +214,10 @@ fn declined_error(message: &str) -> ToolError {
     ToolError::Declined(message.into())
 }
 
-/// The order was taken and is to be paid, whatever became of the picture: not a failure that anybody may try again.
-fn unusable(problem: &str) -> ToolOutput {
+/// The request was accepted and is to be paid, whatever became of the picture: not a failure to try again.
+fn unusable_answer(problem: &str) -> ToolOutput {
     ToolOutput::text(format!(
-        "The picture was ordered and is paid for, but {problem}. Nobody can see it. Say so; do not call again for the same."
+        "The picture was ordered and is paid for, but {problem}. It cannot be shown. Say so; do not call again for the same."
     ))
 }
 
@@ -255,7 +256,7 @@ fn status_error(status: StatusCode, body: &[u8]) -> ToolError {
     }
 }
 
-/// What is to be drawn leaves; what comes back is a picture, which nobody reads.
+/// What is to be drawn leaves; what comes back is a picture, which no model reads.
 fn flow(images: &Images) -> Flow {
     let place = place_of(&images.base_url);
     Flow { private: false, untrusted: false, outward: true, place }

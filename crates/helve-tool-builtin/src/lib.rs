@@ -28,7 +28,7 @@ use helve_egress::Egress;
 use helve_tool::{Action, Guards, Rule, Tool};
 
 pub use image_gen::{IMAGES_SECRET, Images};
-pub use query_database::{Database, DatabasePlace, QueryWorker, look_at, run_query_worker};
+pub use query_database::{Database, DatabasePlace, QueryWorker, describe_database, run_query_worker};
 pub use search_web::{TAVILY_SECRET, TAVILY_URL};
 
 /// The subcommand with which a program that uses these tools does [`run_query_worker`] and nothing else.
@@ -52,7 +52,7 @@ pub struct Settings {
     pub query_worker: QueryWorker,
     /// Who draws pictures; without it there is no tool for it.
     pub images: Option<Images>,
-    /// The way to whoever draws; what it only names is fetched by `egress`.
+    /// The egress to the image service; what it only names is fetched by `egress`.
     pub images_egress: Egress,
 }
 
@@ -74,7 +74,7 @@ impl Settings {
 }
 
 /// Every tool, with the guards that it has unless the operator says otherwise.
-pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
+pub fn builtin_tools(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
     let mut tools = vec![
         calculator::tool(),
         time::tool(settings),
@@ -92,8 +92,8 @@ pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
 }
 
 /// What holds unless the operator has a rule about it: users' own plans are theirs, like what they say in a chat, and
-/// nothing outside is touched, so nobody is asked.
-pub fn rules() -> Vec<Rule> {
+/// nothing outside is touched, so no person is asked.
+pub fn default_rules() -> Vec<Rule> {
     let allowed = |tool: &str| Rule {
         tool: Some(tool.into()),
         because: "it is the user's own plan".into(),

@@ -40,7 +40,7 @@ impl Tool for ListPlans {
             if let Some(status) = status {
                 all.retain(|plan| plan.body.status == status.into());
             }
-            Ok(ToolOutput { labels: Some(plans::labels(&self.spec, &all)), ..render_list(&all) })
+            Ok(ToolOutput { labels: Some(plans::plan_labels(&self.spec, &all)), ..render_list(&all) })
         })
     }
 }
@@ -53,7 +53,7 @@ fn render_list(all: &[PlanRecord]) -> ToolOutput {
     } else if shown.len() < all.len() {
         lines.push(format!("[the {} that were changed last, of {}]", shown.len(), all.len()));
     }
-    let data: Vec<Value> = shown.iter().map(plans::data).collect();
+    let data: Vec<Value> = shown.iter().map(plans::plan_data).collect();
     let count = all.len();
     let title = format!("{count} plan{}", if count == 1 { "" } else { "s" });
     ToolOutput::text(lines.join("\n"))

@@ -39,7 +39,7 @@ impl From<Status> for PlanStatus {
     }
 }
 
-fn word(status: PlanStatus) -> &'static str {
+fn status_word(status: PlanStatus) -> &'static str {
     match status {
         PlanStatus::Active => "active",
         PlanStatus::Done => "done",
@@ -71,45 +71,45 @@ pub(crate) fn write_guards() -> Guards {
 
 /// The plan, if it is one: within bounds, on one line where one line is meant.
 pub(crate) fn check_plan(mut body: PlanBody) -> Result<PlanBody, String> {
-    let title = line(&body.title);
+    let title = clean_line(&body.title);
     if title.is_empty() {
         return Err("`title` is empty; say in a few words what the plan is for".into());
     }
-    too_long("title", &title, TITLE_CHARS_MAX)?;
+    check_length("title", &title, TITLE_CHARS_MAX)?;
     let printable = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     let content: String = body.content.replace("\r\n", "\n").chars().filter(printable).collect();
     let content = content.trim().to_owned();
-    too_long("content", &content, CONTENT_CHARS_MAX)?;
+    check_length("content", &content, CONTENT_CHARS_MAX)?;
     if body.steps.len() > STEPS_MAX {
         return Err(format!("a plan has {STEPS_MAX} steps at most; make two plans of it"));
     }
     let mut steps = vec![];
     for PlanStep { text, done } in std::mem::take(&mut body.steps) {
-        let text = line(&text);
+        let text = clean_line(&text);
         if text.is_empty() {
             return Err("a step is empty; say what is to be done, or leave it out".into());
         }
-        too_long("steps", &text, STEP_CHARS_MAX)?;
+        check_length("steps", &text, STEP_CHARS_MAX)?;
         steps.push(PlanStep { text, done });
     }
     Ok(PlanBody { title, content, steps, ..body })
 }
 
-fn too_long(field: &str, text: &str, chars_max: usize) -> Result<(), String> {
+fn check_length(field: &str, text: &str, chars_max: usize) -> Result<(), String> {
     if text.chars().count() > chars_max {
         return Err(format!("`{field}` has more than {chars_max} characters; shorten it"));
     }
     Ok(())
 }
 
-fn line(text: &str) -> String {
+fn clean_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
 }
 
 /// What is written on what a tool tells of plans: they hold what those had read who wrote them. Where that was not kept,
-/// nobody can say what is in them.
-pub(crate) fn labels<'a>(spec: &ToolSpec, plans: impl IntoIterator<Item = &'a PlanRecord>) -> Labels {
+/// it is unknown what is in them.
+pub(crate) fn plan_labels<'a>(spec: &ToolSpec, plans: impl IntoIterator<Item = &'a PlanRecord>) -> Labels {
     let mut labels = Labels { source: spec.name.clone(), ..Labels::default() };
     for PlanRecord { body, .. } in plans {
         let both = (true, true);
@@ -122,9 +122,9 @@ pub(crate) fn labels<'a>(spec: &ToolSpec, plans: impl IntoIterator<Item = &'a Pl
 }
 
 /// One plan, whole.
-pub(crate) fn show(spec: &ToolSpec, plan: &PlanRecord) -> ToolOutput {
+pub(crate) fn build_output(spec: &ToolSpec, plan: &PlanRecord) -> ToolOutput {
     let PlanRecord { number, version, body, .. } = plan;
-    let mut text = format!("Plan {number} (version {version}, {}): {}", word(body.status), body.title);
+    let mut text = format!("Plan {number} (version {version}, {}): {}", status_word(body.status), body.title);
     if !body.content.is_empty() {
         text.push('\n');
         text.push_str(&body.content);
@@ -133,8 +133,8 @@ pub(crate) fn show(spec: &ToolSpec, plan: &PlanRecord) -> ToolOutput {
         let mark = if step.done { 'x' } else { ' ' };
         text.push_str(&format!("\n{place}. [{mark}] {}", step.text));
     }
-    let output = ToolOutput::text(text).with_title(headline(plan)).with_data(data(plan));
-    ToolOutput { labels: Some(labels(spec, [plan])), ..output }
+    let output = ToolOutput::text(text).with_title(headline(plan)).with_data(plan_data(plan));
+    ToolOutput { labels: Some(plan_labels(spec, [plan])), ..output }
 }
 
 /// A line for a list, and for the person.
@@ -142,10 +142,10 @@ pub(crate) fn headline(plan: &PlanRecord) -> String {
     let PlanRecord { number, body, .. } = plan;
     let done = body.steps.iter().filter(|step| step.done).count();
     let steps = if body.steps.is_empty() { String::new() } else { format!(", {done}/{}", body.steps.len()) };
-    format!("Plan {number} ({}{steps}): {}", word(body.status), body.title)
+    format!("Plan {number} ({}{steps}): {}", status_word(body.status), body.title)
 }
 
-pub(crate) fn data(plan: &PlanRecord) -> Value {
+pub(crate) fn plan_data(plan: &PlanRecord) -> Value {
     let PlanRecord { number, version, body, created_at, updated_at, .. } = plan;
     let steps = (1..).zip(&body.steps);
     let steps: Vec<Value> = steps
@@ -156,14 +156,14 @@ pub(crate) fn data(plan: &PlanRecord) -> Value {
         "version": version,
         "title": body.title,
         "content": body.content,
-        "status": word(body.status),
+        "status": status_word(body.status),
         "steps": steps,
-        "created_at": iso(*created_at),
-        "updated_at": iso(*updated_at),
+        "created_at": to_iso(*created_at),
+        "updated_at": to_iso(*updated_at),
     })
 }
 
-fn iso(at: Timestamp) -> String {
+fn to_iso(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
 }
 

@@ -52,11 +52,11 @@ struct Arguments {
     sql: Option<String>,
     /// Values for the placeholders, in order: `?1`, `?2` in SQLite and `$1`, `$2` in PostgreSQL.
     #[serde(default)]
-    #[schemars(schema_with = "values")]
+    #[schemars(schema_with = "values_schema")]
     parameters: Option<Vec<Value>>,
 }
 
-fn values(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+fn values_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({
         "type": "array",
         "items": {"type": ["string", "number", "boolean", "null"]},
@@ -97,7 +97,7 @@ impl Tool for QueryDatabase {
         let arguments: Arguments = request.parse().ok()?;
         let database = self.find_database(arguments.database.as_deref()).ok()?;
         let place = format!("{}, {}", database.name, database.kind.name());
-        Some(match question(arguments).ok()? {
+        Some(match build_request(arguments).ok()? {
             DatabaseRequest::Describe => format!("{place}: its tables and their columns"),
             DatabaseRequest::Select { sql, parameters } if parameters.is_empty() => {
                 format!("{place}\n\n{sql}")
@@ -112,7 +112,7 @@ impl Tool for QueryDatabase {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
             let database = self.find_database(arguments.database.as_deref()).map_err(ToolError::Declined)?;
-            let question = question(arguments).map_err(ToolError::Declined)?;
+            let question = build_request(arguments).map_err(ToolError::Declined)?;
             self.ask(database, question).await.map_err(|error| match error {
                 ToolError::Declined(_) => error.with_notice(Notice::query_refused(&database.name)),
                 other => other,
@@ -140,7 +140,7 @@ impl QueryDatabase {
                         postgres::run_query(database, config, &question).await?
                     }
                 };
-                Ok(table.show(&database.name))
+                Ok(table.into_output(&database.name))
             }
         }
     }
@@ -158,7 +158,7 @@ impl QueryDatabase {
     }
 }
 
-fn question(arguments: Arguments) -> Result<DatabaseRequest, String> {
+fn build_request(arguments: Arguments) -> Result<DatabaseRequest, String> {
     let Arguments { describe, sql, parameters, .. } = arguments;
     if describe == Some(true) {
         return Ok(DatabaseRequest::Describe);
@@ -188,10 +188,10 @@ fn question(arguments: Arguments) -> Result<DatabaseRequest, String> {
 }
 
 /// Looks whether a database can be asked, and what about it should be put right; the error says why it cannot be asked.
-pub async fn look_at(database: &Database, worker: &QueryWorker) -> Result<Vec<String>, String> {
+pub async fn describe_database(database: &Database, worker: &QueryWorker) -> Result<Vec<String>, String> {
     let found = match &database.kind {
         DatabaseKind::Sqlite(path) => sqlite::describe(worker, database, path).await.map(|_| vec![]),
-        DatabaseKind::Postgres(config) => postgres::powers(database, config).await,
+        DatabaseKind::Postgres(config) => postgres::list_dangerous_rights(database, config).await,
     };
     found.map_err(|error| error.to_string())
 }
@@ -238,7 +238,7 @@ fn spec(databases: &[Database]) -> ToolSpec {
         tags: vec!["database".into()],
         examples: examples(&databases[0].name),
         on_unknown: OnUnknown::TellModel,
-        // Whoever fills the database is the operator's business, who can say otherwise.
+        // Who fills the database is known to the operator, who can say otherwise.
         flow: Flow { private: true, place: data_origin(databases), ..Flow::default() },
         ..ToolSpec::new("query_database", description, parameters, Effect::Read)
     }
@@ -272,7 +272,7 @@ fn examples(name: &str) -> Vec<Example> {
     ]
 }
 
-/// A few at a time: what a model asks for can be heavy. Never cached: rows change without anybody telling us.
+/// A few at a time: what a model asks for can be heavy. Never cached: rows change without a notice.
 fn guards(longest: Duration) -> Guards {
     Guards {
         timeout: longest + GRACE,
@@ -290,7 +290,7 @@ fn guards(longest: Duration) -> Guards {
 }
 
 /// What a model reads when its question took too long.
-fn too_slow(database: &Database) -> ToolError {
+fn too_slow_error(database: &Database) -> ToolError {
     ToolError::Declined(format!(
         "the query was stopped after {} ms; ask for less: a narrower WHERE, fewer joins, no endless recursion",
         database.timeout.as_millis()

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_tool::{
-    CallContext, Guards, READ_OUTPUT, Request, StoreError, Tool, ToolError, ToolFuture, piece, schema_of,
+    CallContext, Guards, READ_OUTPUT, Request, StoreError, Tool, ToolError, ToolFuture, cut_piece, schema_of,
 };
 use helve_types::{CallId, Effect, Example, Notice, OnUnknown, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
@@ -67,13 +67,13 @@ impl Tool for ReadOutput {
                 StoreError::NotFound(_) => not_found(&arguments.call),
                 other => ToolError::NotSent(other.to_string()),
             })?;
-            read(&whole, &arguments)
+            read_piece(&whole, &arguments)
                 .map_err(|why| ToolError::Declined(why).with_notice(Notice::output_not_readable()))
         })
     }
 }
 
-/// The same words whether it is not there or somebody else's.
+/// The same words whether it is not there or another user's.
 fn not_found(call: &str) -> ToolError {
     ToolError::Declined(format!(
         "there is no output of a call `{call}` in this conversation; outputs that end with `[cut: …]` and those that \
@@ -120,22 +120,22 @@ fn guards() -> Guards {
     Guards { timeout: Duration::from_secs(10), attempts: 1, ..Guards::default() }
 }
 
-fn read(whole: &str, arguments: &Arguments) -> Result<ToolOutput, String> {
+fn read_piece(whole: &str, arguments: &Arguments) -> Result<ToolOutput, String> {
     if let Some(words) = &arguments.search {
-        return find::find(whole, words);
+        return find::find_in_output(whole, words);
     }
-    let limit = arguments.limit.map_or(BYTES_DEFAULT, number).clamp(1, BYTES_MAX);
+    let limit = arguments.limit.map_or(BYTES_DEFAULT, to_line_number).clamp(1, BYTES_MAX);
     let (start, end) = match (arguments.from_line, arguments.to_line) {
-        (None, None) => (arguments.offset.map_or(0, number), whole.len()),
+        (None, None) => (arguments.offset.map_or(0, to_line_number), whole.len()),
         (from, to) => {
-            let from = from.map_or(1, number).max(1);
-            lines(whole, from, to.map_or(usize::MAX, number))?
+            let from = from.map_or(1, to_line_number).max(1);
+            line_range(whole, from, to.map_or(usize::MAX, to_line_number))?
         }
     };
     if start >= whole.len() {
         return Err(format!("the output ends at byte {}; give an `offset` before that", whole.len()));
     }
-    let part = piece(whole, start, limit.min(end.saturating_sub(start)));
+    let part = cut_piece(whole, start, limit.min(end.saturating_sub(start)));
     let place = format!("bytes {} to {} of {}", part.start, part.end, whole.len());
     let next = if part.end < whole.len() {
         format!("; read on with offset {}", part.end)
@@ -150,7 +150,7 @@ fn read(whole: &str, arguments: &Arguments) -> Result<ToolOutput, String> {
 }
 
 /// Where the lines `from` to `to` begin and end.
-fn lines(whole: &str, from: usize, to: usize) -> Result<(usize, usize), String> {
+fn line_range(whole: &str, from: usize, to: usize) -> Result<(usize, usize), String> {
     if to < from {
         return Err("`to_line` is before `from_line`".into());
     }
@@ -173,6 +173,6 @@ fn lines(whole: &str, from: usize, to: usize) -> Result<(usize, usize), String> 
 }
 
 /// A whole number, whichever way it was written. What is no number at all did not pass the schema.
-fn number(written: f64) -> usize {
+fn to_line_number(written: f64) -> usize {
     written as usize
 }

@@ -64,12 +64,12 @@ impl Tool for SaveNote {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments = request.parse()?;
-            let note = note(&arguments, cx.world.now()).map_err(not_saved_error)?;
+            let note = format_note(&arguments, cx.world.now()).map_err(not_saved_error)?;
             let name = file_name(&cx.user).map_err(not_saved_error)?;
             let path = self.dir.join(name);
             let _writing = self.writing.lock().await;
-            let notes = append(&self.dir, &path, &note).await?;
-            // Where the notes are on this machine is nobody's business outside of it.
+            let notes = append_note(&self.dir, &path, &note).await?;
+            // Where the notes are on this machine is not told outside of it.
             Ok(ToolOutput::text(format!("Saved as note {notes}."))
                 .with_headline(format!("Saved note {notes}"), Notice::note_saved(notes as u64))
                 .with_data(json!({"notes": notes})))
@@ -125,7 +125,7 @@ fn guards() -> Guards {
 }
 
 /// The entry as it is written: a dated heading, the text, an empty line.
-fn note(arguments: &Arguments, now: Timestamp) -> Result<String, String> {
+fn format_note(arguments: &Arguments, now: Timestamp) -> Result<String, String> {
     let printable = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     let text: String = arguments.text.replace("\r\n", "\n").chars().filter(printable).collect();
     let text = text.trim();
@@ -186,13 +186,13 @@ fn unknown_outcome(why: String) -> ToolError {
 }
 
 /// Writes the note durably and says how many there are.
-async fn append(dir: &Path, path: &Path, note: &str) -> Result<usize, ToolError> {
+async fn append_note(dir: &Path, path: &Path, note: &str) -> Result<usize, ToolError> {
     // Up to here nothing has changed, and trying again would not help.
     let refused = |error: Error| {
-        tracing::warn!(%error, dir = %dir.display(), "a note cannot be saved");
+        tracing::warn!(%error, dir = %dir.display(), "note not saved");
         not_saved_error(format!("the note was not saved: {error}; operator: check the notes directory"))
     };
-    directory().create(dir).await.map_err(refused)?;
+    directory_options().create(dir).await.map_err(refused)?;
     let mut file = file_options().open(path).await.map_err(refused)?;
     let length = file.metadata().await.map_err(refused)?.len();
     if length + note.len() as u64 > FILE_BYTES_MAX {
@@ -201,7 +201,7 @@ async fn append(dir: &Path, path: &Path, note: &str) -> Result<usize, ToolError>
     }
     let before = fs::read(path).await.map_err(refused)?;
 
-    if let Err(error) = write(&mut file, note).await {
+    if let Err(error) = write_note(&mut file, note).await {
         return match undo_append(&file, length, note).await {
             Ok(()) => Err(refused(error)),
             Err(_) => Err(unknown_outcome(format!("the note may have been saved in part: {error}"))),
@@ -212,16 +212,16 @@ async fn append(dir: &Path, path: &Path, note: &str) -> Result<usize, ToolError>
         let synced = async { File::open(dir).await?.sync_all().await };
         synced.await.map_err(|error| unknown_outcome(format!("the note may not last: {error}")))?;
     }
-    Ok(headings(&before) + 1)
+    Ok(count_headings(&before) + 1)
 }
 
-async fn write(file: &mut File, note: &str) -> IoResult<()> {
+async fn write_note(file: &mut File, note: &str) -> IoResult<()> {
     file.write_all(note.as_bytes()).await?;
     file.flush().await?;
     file.sync_all().await
 }
 
-/// Cuts the file to what it was, unless somebody else has written to it meanwhile.
+/// Cuts the file to what it was, unless another process has written to it meanwhile.
 async fn undo_append(file: &File, length: u64, note: &str) -> IoResult<()> {
     if file.metadata().await?.len() > length + note.len() as u64 {
         return Err(Error::other("another process has written to the file"));
@@ -230,11 +230,11 @@ async fn undo_append(file: &File, length: u64, note: &str) -> IoResult<()> {
     file.sync_all().await
 }
 
-fn headings(text: &[u8]) -> usize {
+fn count_headings(text: &[u8]) -> usize {
     text.split(|byte| *byte == b'\n').filter(|line| line.starts_with(HEADING.as_bytes())).count()
 }
 
-fn directory() -> DirBuilder {
+fn directory_options() -> DirBuilder {
     let mut directory = DirBuilder::new();
     directory.recursive(true);
     #[cfg(unix)]

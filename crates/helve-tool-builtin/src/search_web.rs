@@ -61,7 +61,7 @@ enum SearchDepth {
 }
 
 impl Arguments {
-    fn search(&self) -> Search<'_> {
+    fn to_search(&self) -> Search<'_> {
         let (max_results, depth, answer) = match self.preset {
             Some(Preset::Quick) => (3, SearchDepth::Basic, false),
             Some(Preset::Deep) | None => (10, SearchDepth::Advanced, true),
@@ -98,7 +98,7 @@ impl Tool for SearchWeb {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
-            let search = arguments.search();
+            let search = arguments.to_search();
             if search.query.is_empty() {
                 let told = "`query` is empty; say what to search for";
                 return Err(ToolError::Declined(told.into()).with_notice(Notice::search_without_query()));
@@ -108,7 +108,7 @@ impl Tool for SearchWeb {
                 return Err(refused.with_notice(Notice::search_not_configured()));
             };
             let found = tavily.search(&search, cx.world.now()).await?;
-            Ok(render::show(&search, found, cx.language))
+            Ok(render::build_output(&search, found, cx.language))
         })
     }
 }
@@ -116,7 +116,7 @@ impl Tool for SearchWeb {
 const NOT_CONFIGURED: &str = "web search is not configured on this server, so nothing was searched; answer from \
     what you know and say that you could not search. Operator: set TAVILY_API_KEY to a key from tavily.com";
 
-/// The question leaves, and anybody may have written what is found.
+/// The question leaves, and strangers may have written what is found.
 fn flow(settings: &Settings) -> Flow {
     let place = Url::parse(&settings.tavily_url).ok().as_ref().and_then(place_of);
     Flow { private: false, untrusted: true, outward: true, place }

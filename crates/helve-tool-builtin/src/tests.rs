@@ -14,7 +14,7 @@ use super::*;
 async fn execute(settings: &Settings, tool: &str, arguments: &Value) -> Outcome {
     let world = World::deterministic();
     let registry = Registry::new();
-    for (tool, guards) in builtin(settings) {
+    for (tool, guards) in builtin_tools(settings) {
         registry.register(tool, guards, &world).unwrap();
     }
     let store = Arc::new(MemoryStore::new());
@@ -39,7 +39,7 @@ async fn execute(settings: &Settings, tool: &str, arguments: &Value) -> Outcome 
         repairs: vec![],
     };
     journal.record(requested).await.unwrap();
-    let toolbox = Arc::new(Toolbox::new(registry.all()));
+    let toolbox = Arc::new(Toolbox::new(registry.list()));
     let cx = CallContext {
         run: started.run,
         call: call.id.clone(),
@@ -48,13 +48,13 @@ async fn execute(settings: &Settings, tool: &str, arguments: &Value) -> Outcome 
         world,
         ..testing::context("mei")
     };
-    let rules = Rules::new().with_layer("operator", rules());
-    Pipeline::new(rules).execute(&call, &cx).await.unwrap()
+    let rules = Rules::new().with_layer("operator", default_rules());
+    Pipeline::new(rules).execute_call(&call, &cx).await.unwrap()
 }
 
 #[test]
 fn the_tools_are_these() {
-    let tools = builtin(&Settings::for_tests());
+    let tools = builtin_tools(&Settings::for_tests());
     let names: Vec<_> =
         tools.iter().map(|(tool, _)| (tool.spec().name.as_str(), tool.spec().effect)).collect();
     let expected = [
@@ -85,8 +85,8 @@ fn full() -> Settings {
 
 #[test]
 fn every_tool_is_told_in_full() {
-    let tools = builtin(&full());
-    assert_eq!(tools.len(), builtin(&Settings::for_tests()).len() + 2);
+    let tools = builtin_tools(&full());
+    assert_eq!(tools.len(), builtin_tools(&Settings::for_tests()).len() + 2);
     for (tool, _) in tools {
         let spec = tool.spec();
         assert!((2..=3).contains(&spec.examples.len()), "{}", spec.name);
@@ -101,7 +101,7 @@ fn every_tool_is_told_in_full() {
 
 #[test]
 fn the_schemas_are_small_and_have_no_references() {
-    let tools = builtin(&Settings::for_tests());
+    let tools = builtin_tools(&Settings::for_tests());
     let schemas: Vec<String> = tools
         .iter()
         .map(|(tool, _)| serde_json::to_string_pretty(&tool.spec().parameters).unwrap())
@@ -411,7 +411,7 @@ fn search_is_guarded_as_a_shared_paid_service() {
 #[tokio::test]
 async fn every_example_fits_its_schema() {
     let settings = full();
-    for (tool, _) in builtin(&settings) {
+    for (tool, _) in builtin_tools(&settings) {
         let spec = tool.spec();
         for example in &spec.examples {
             let outcome = execute(&settings, &spec.name, &example.arguments).await;

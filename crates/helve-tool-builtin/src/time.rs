@@ -115,14 +115,14 @@ fn render_time(arguments: &Arguments, now: Timestamp, zones: &Zones) -> Result<T
     for name in arguments.to.iter().flatten() {
         others.push(first.with_time_zone(zones.find(name)?));
     }
-    let mut lines = vec![line(&first)];
-    lines.extend(others.iter().map(line));
+    let mut lines = vec![format_line(&first)];
+    lines.extend(others.iter().map(format_line));
     lines.extend(remark);
-    let mut data = fields(&first);
+    let mut data = time_fields(&first);
     if !others.is_empty() {
-        data["to"] = others.iter().map(fields).collect();
+        data["to"] = others.iter().map(time_fields).collect();
     }
-    let (clock, place) = (first.strftime("%H:%M").to_string(), name(&first));
+    let (clock, place) = (first.strftime("%H:%M").to_string(), zone_name(&first));
     let headline = Notice::time_in(&clock, &place);
     Ok(ToolOutput::text(lines.join("\n"))
         .with_headline(format!("{clock} in {place}"), headline)
@@ -141,7 +141,7 @@ fn parse_moment(at: &str, now: Timestamp, zone: TimeZone) -> Result<(Zoned, Opti
              2026-03-29 or 15:30, or `now`"
         )
     };
-    if let Some(time) = clock_time(at) {
+    if let Some(time) = parse_clock_time(at) {
         let today = now.to_zoned(zone.clone()).date();
         return resolve_ambiguity(zone.to_ambiguous_zoned(today.to_datetime(time)));
     }
@@ -164,7 +164,7 @@ fn parse_moment(at: &str, now: Timestamp, zone: TimeZone) -> Result<(Zoned, Opti
 }
 
 /// `15:30` or `8:30:15`, without a date.
-fn clock_time(at: &str) -> Option<ClockTime> {
+fn parse_clock_time(at: &str) -> Option<ClockTime> {
     let (hours, _) = at.split_once(':')?;
     match hours.len() {
         1 => format!("0{at}").parse().ok(),
@@ -190,35 +190,35 @@ fn resolve_ambiguity(time: AmbiguousZoned) -> Result<(Zoned, Option<String>), St
     Ok((zoned, remark))
 }
 
-fn line(time: &Zoned) -> String {
+fn format_line(time: &Zoned) -> String {
     let mut details = vec![];
-    details.extend(abbreviation(time));
+    details.extend(zone_abbreviation(time));
     if time.time_zone().iana_name().is_some() {
         details.push(format!("UTC{}", utc_offset(time)));
     }
-    if is_summer(time) {
+    if is_summer_time(time) {
         details.push("daylight saving time".into());
     }
     let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
-    let (when, zone) = (time.strftime("%A, %-d %B %Y, %H:%M:%S"), name(time));
-    format!("{when}, {zone}{details}, ISO {}", iso(time))
+    let (when, zone) = (time.strftime("%A, %-d %B %Y, %H:%M:%S"), zone_name(time));
+    format!("{when}, {zone}{details}, ISO {}", to_iso(time))
 }
 
-fn fields(time: &Zoned) -> Value {
+fn time_fields(time: &Zoned) -> Value {
     json!({
-        "zone": name(time),
+        "zone": zone_name(time),
         "weekday": time.strftime("%A").to_string(),
         "date": time.strftime("%Y-%m-%d").to_string(),
         "time": time.strftime("%H:%M:%S").to_string(),
         "utc_offset": utc_offset(time),
-        "daylight_saving": is_summer(time),
-        "iso": iso(time),
+        "daylight_saving": is_summer_time(time),
+        "iso": to_iso(time),
         "unix": time.timestamp().as_second(),
     })
 }
 
 /// The name of a zone; one that is only an offset is called by it.
-fn name(time: &Zoned) -> String {
+fn zone_name(time: &Zoned) -> String {
     time.time_zone().iana_name().map_or_else(|| format!("UTC{}", utc_offset(time)), str::to_owned)
 }
 
@@ -226,17 +226,17 @@ fn utc_offset(time: &Zoned) -> String {
     time.strftime("%:z").to_string()
 }
 
-fn iso(time: &Zoned) -> String {
+fn to_iso(time: &Zoned) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
 /// Letters such as `CET`; zones without any have their offset there.
-fn abbreviation(time: &Zoned) -> Option<String> {
+fn zone_abbreviation(time: &Zoned) -> Option<String> {
     let info = time.time_zone().to_offset_info(time.timestamp());
     let letters = info.abbreviation();
     (letters.starts_with(|c: char| c.is_ascii_alphabetic()) && letters != "UTC").then(|| letters.to_owned())
 }
 
-fn is_summer(time: &Zoned) -> bool {
+fn is_summer_time(time: &Zoned) -> bool {
     time.time_zone().to_offset_info(time.timestamp()).dst() == Dst::Yes
 }

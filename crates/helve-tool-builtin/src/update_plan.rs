@@ -73,18 +73,18 @@ impl Tool for UpdatePlan {
                 rounds += 1;
                 let plan = store.plan(number).await.map_err(refused)?;
                 if plan.changed_by.as_ref() == Some(&cx.call) {
-                    return Ok(plans::show(&self.spec, &plan));
+                    return Ok(plans::build_output(&self.spec, &plan));
                 }
                 let over = arguments.version.map_or(plan.version, |version| version as u32);
                 if over != plan.version {
                     return Err(refused(StoreError::Changed(plan.version)));
                 }
-                let taint = plan.body.taint.clone().map(|taint| taint.and((*cx.taint).clone()));
+                let taint = plan.body.taint.clone().map(|taint| taint.union((*cx.taint).clone()));
                 let body = apply_change(plan.body, &arguments).map_err(ToolError::Declined)?;
                 let body = PlanBody { taint, ..body };
                 let change = PlanChange { number, over, body, by: cx.call.clone(), at: cx.world.now() };
                 match store.change_plan(change).await {
-                    Ok(plan) => return Ok(plans::show(&self.spec, &plan)),
+                    Ok(plan) => return Ok(plans::build_output(&self.spec, &plan)),
                     Err(StoreError::Changed(_)) if arguments.version.is_none() && rounds < ROUNDS_MAX => {}
                     Err(error) => return Err(refused(error)),
                 }

@@ -1,7 +1,7 @@
 //! The folder of tools: which definitions are in it, and which program belongs to each.
 //!
 //! A definition is a file `NAME.json`; its program is the file with the same name and another ending, or what `command`
-//! says. A script may carry its definition itself (`inline.rs`). A file that anybody may write is no tool of the operator's and is not run.
+//! says. A script may carry its definition itself (`inline.rs`). A file that every user of the machine may write is no tool of the operator's and is not run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -38,7 +38,7 @@ pub(crate) type Sources = BTreeMap<String, Result<CodeSource, DefinitionError>>;
 pub(crate) type Signature = Vec<(PathBuf, u64, Option<SystemTime>)>;
 
 /// A folder that does not exist is empty.
-pub(crate) fn signature(folder: &Path) -> io::Result<Signature> {
+pub(crate) fn read_signature(folder: &Path) -> io::Result<Signature> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
         entries => entries?,
@@ -73,7 +73,7 @@ pub(crate) fn read_sources(signature: &Signature) -> Sources {
         };
         sources.insert(name, source);
     }
-    for path in scripts(&files).take(FILES_MAX) {
+    for path in list_scripts(&files).take(FILES_MAX) {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Some(source) = read_script(path, &stem) else { continue };
         let name = source.as_ref().map_or(stem, |source| source.name.clone());
@@ -88,7 +88,7 @@ pub(crate) fn read_sources(signature: &Signature) -> Sources {
 }
 
 /// Scripts that no definition stands beside.
-fn scripts<'a>(files: &'a [&'a Path]) -> impl Iterator<Item = &'a Path> {
+fn list_scripts<'a>(files: &'a [&'a Path]) -> impl Iterator<Item = &'a Path> {
     let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_owned);
     let has_definition = |path: &Path| files.contains(&path.with_extension("json").as_path());
     files.iter().copied().filter(move |path| {
@@ -101,7 +101,7 @@ fn read_script(path: &Path, stem: &str) -> Option<Result<CodeSource, DefinitionE
     let mut head = vec![];
     fs::File::open(path).and_then(|file| file.take(DEFINITION_BYTES_MAX).read_to_end(&mut head)).ok()?;
     let ending = path.extension()?.to_str()?;
-    let text = inline::definition(ending, &String::from_utf8_lossy(&head))?;
+    let text = inline::read_definition(ending, &String::from_utf8_lossy(&head))?;
     let source = || {
         let definition = CodeDefinition::parse(text?.as_bytes())?;
         let metadata = fs::metadata(path);
@@ -109,7 +109,7 @@ fn read_script(path: &Path, stem: &str) -> Option<Result<CodeSource, DefinitionE
         check_owner(path, &metadata)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let command = match &definition.command {
-            Some(command) => given_command(command, folder)?,
+            Some(command) => read_given_command(command, folder)?,
             None => run_command(path)?,
         };
         let mut hash = blake3::Hasher::new();
@@ -134,8 +134,8 @@ fn read_source(path: &Path, stem: &str, files: &[&Path]) -> Result<CodeSource, D
     let definition = CodeDefinition::parse(&text)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let command = match &definition.command {
-        Some(command) => given_command(command, folder)?,
-        None => found_command(path, stem, files)?,
+        Some(command) => read_given_command(command, folder)?,
+        None => find_command(path, stem, files)?,
     };
     let mut hash = blake3::Hasher::new();
     hash.update(&text);
@@ -159,7 +159,7 @@ fn read_source(path: &Path, stem: &str, files: &[&Path]) -> Result<CodeSource, D
 }
 
 /// The command of a definition. A program with a `/` in its path is meant relative to the folder.
-fn given_command(command: &[String], folder: &Path) -> Result<Vec<String>, DefinitionError> {
+fn read_given_command(command: &[String], folder: &Path) -> Result<Vec<String>, DefinitionError> {
     let wrong = |problem: String| Err(DefinitionError::new("command", problem));
     let Some((program, arguments)) = command.split_first().filter(|(program, _)| !program.is_empty()) else {
         return wrong(
@@ -177,7 +177,7 @@ fn given_command(command: &[String], folder: &Path) -> Result<Vec<String>, Defin
 }
 
 /// The one file that has the definition's name with another ending.
-fn found_command(path: &Path, stem: &str, files: &[&Path]) -> Result<Vec<String>, DefinitionError> {
+fn find_command(path: &Path, stem: &str, files: &[&Path]) -> Result<Vec<String>, DefinitionError> {
     let wrong = |problem: String| Err(DefinitionError::new("command", problem));
     let is_beside = |file: &&&Path| **file != path && file.file_stem().is_some_and(|other| other == stem);
     let mut beside = files.iter().filter(is_beside);
@@ -270,7 +270,7 @@ mod tests {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
         }
-        read_sources(&signature(folder.path()).unwrap())
+        read_sources(&read_signature(folder.path()).unwrap())
     }
 
     fn program(sources: &Sources, name: &str) -> String {
@@ -355,6 +355,6 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_empty() {
-        assert!(signature(Path::new("/nowhere/tools")).unwrap().is_empty());
+        assert!(read_signature(Path::new("/nowhere/tools")).unwrap().is_empty());
     }
 }

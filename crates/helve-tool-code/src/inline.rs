@@ -19,7 +19,7 @@ pub(crate) fn is_script(ending: &str) -> bool {
 }
 
 /// The JSON of the definition, if the script carries one.
-pub(crate) fn definition(ending: &str, script: &str) -> Option<Result<String, DefinitionError>> {
+pub(crate) fn read_definition(ending: &str, script: &str) -> Option<Result<String, DefinitionError>> {
     let (_, comment) = COMMENTS.iter().find(|(known, _)| *known == ending)?;
     let mut lines = script.lines().map(|line| line.trim_start().strip_prefix(comment).map(str::trim));
     let first = lines.by_ref().take(LINES_BEFORE_MAX).flatten().find_map(|line| line.strip_prefix(MARK))?;
@@ -54,14 +54,17 @@ mod tests {
     #[test]
     fn a_definition_is_read_over_several_lines_and_a_script_without_one_is_no_tool() {
         let script = "#!/usr/bin/env python3\n# Ours.\n# helve: {\"description\": \"x\",\n#   \"effect\": \"read\"}\nprint(1)\n";
-        let json = definition("py", script).unwrap().unwrap();
+        let json = read_definition("py", script).unwrap().unwrap();
         assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap()["effect"], "read");
-        assert!(definition("js", "// helve: {\"description\": \"x\"}").unwrap().is_ok());
-        assert!(definition("py", "import json\n").is_none());
-        assert!(definition("txt", "# helve: {}").is_none());
+        assert!(read_definition("js", "// helve: {\"description\": \"x\"}").unwrap().is_ok());
+        assert!(read_definition("py", "import json\n").is_none());
+        assert!(read_definition("txt", "# helve: {}").is_none());
         let endless = format!("# helve: {{\"description\": [\n{}# 1]}}", "# 1,\n".repeat(LINES_MAX));
-        assert!(definition("py", &endless).unwrap().is_err());
-        assert!(definition("py", &format!("{}# helve: {{}}", "\n".repeat(30))).is_none(), "too far down");
+        assert!(read_definition("py", &endless).unwrap().is_err());
+        assert!(
+            read_definition("py", &format!("{}# helve: {{}}", "\n".repeat(30))).is_none(),
+            "too far down"
+        );
     }
 
     #[test]
@@ -70,7 +73,7 @@ mod tests {
             ("# helve: {\"description\": \"x\"\nprint(1)", "has no end"),
             ("# helve: {description}", "no JSON object"),
         ] {
-            let problem = definition("py", script).unwrap().unwrap_err().to_string();
+            let problem = read_definition("py", script).unwrap().unwrap_err().to_string();
             assert!(problem.contains(words), "{problem}");
         }
     }

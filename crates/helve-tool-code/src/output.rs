@@ -46,7 +46,7 @@ impl OutputReader {
         }
         let Self { lines, body, message, .. } = self;
         lines.push(piece, |line| {
-            if !take_line(line, message, &progress) {
+            if !handle_line(line, message, &progress) {
                 body.extend_from_slice(line);
                 body.push(b'\n');
             }
@@ -57,7 +57,7 @@ impl OutputReader {
     /// What the whole output means, or why it means nothing.
     pub(crate) fn finish(mut self) -> Result<ProgramOutcome, String> {
         if let Some(last) = self.lines.finish()
-            && !take_line(&last, &mut self.message, &|_: &str| {})
+            && !handle_line(&last, &mut self.message, &|_: &str| {})
         {
             self.body.extend_from_slice(&last);
         }
@@ -71,7 +71,7 @@ impl OutputReader {
 }
 
 /// Takes a line if it is a message. The last result or error counts.
-fn take_line(
+fn handle_line(
     line: &[u8],
     message: &mut Option<Result<ProgramOutcome, String>>,
     progress: &impl Fn(&str),

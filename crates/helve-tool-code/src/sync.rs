@@ -10,8 +10,8 @@ use helve_tool::{BuiltTool, Catalogue, DefinitionError};
 use tokio::sync::Mutex;
 
 use crate::definition::LifecycleStep;
-use crate::folder::{CodeSource, Signature, Sources, read_sources, signature};
-use crate::tool::{Variables, make, run_step};
+use crate::folder::{CodeSource, Signature, Sources, read_signature, read_sources};
+use crate::tool::{Variables, build_tool, run_step};
 
 const INIT_TIMEOUT: Duration = Duration::from_secs(30);
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -70,11 +70,11 @@ impl ToolFolder {
     pub async fn sync(&self, catalogue: &Catalogue) {
         let mut state = self.state.lock().await;
         let path = self.path.clone();
-        let read = tokio::task::spawn_blocking(move || signature(&path)).await;
+        let read = tokio::task::spawn_blocking(move || read_signature(&path)).await;
         let signature = match read {
             Ok(Ok(signature)) => signature,
             Ok(Err(error)) => {
-                tracing::warn!(folder = %self.path.display(), %error, "folder of tools cannot be read");
+                tracing::warn!(folder = %self.path.display(), %error, "tools folder not read");
                 return;
             }
             Err(_) => return,
@@ -86,7 +86,7 @@ impl ToolFolder {
         let Ok(sources) = tokio::task::spawn_blocking(move || read_sources(&files)).await else { return };
         self.unload_missing(&mut state, &sources, catalogue).await;
         for (name, source) in sources {
-            self.load(&mut state, &name, source, catalogue).await;
+            self.load_tool(&mut state, &name, source, catalogue).await;
         }
         state.signature = signature;
     }
@@ -95,7 +95,7 @@ impl ToolFolder {
     pub async fn close(&self) {
         let mut state = self.state.lock().await;
         for (name, loaded) in std::mem::take(&mut state.loaded) {
-            destroy(&name, loaded).await;
+            destroy_tool(&name, loaded).await;
         }
         state.signature = Signature::default();
     }
@@ -104,15 +104,15 @@ impl ToolFolder {
         let missing: Vec<_> =
             state.loaded.keys().filter(|name| !sources.contains_key(*name)).cloned().collect();
         for name in missing {
-            catalogue.displace(&name).await;
-            tracing::info!(tool = name, "tool removed from the folder of tools");
+            catalogue.unregister_from_folder(&name).await;
+            tracing::info!(tool = name, "tool removed from the tools folder");
             if let Some(loaded) = state.loaded.remove(&name) {
-                destroy(&name, loaded).await;
+                destroy_tool(&name, loaded).await;
             }
         }
     }
 
-    async fn load(
+    async fn load_tool(
         &self,
         state: &mut SyncState,
         name: &str,
@@ -130,22 +130,22 @@ impl ToolFolder {
         }
         // First the end of the earlier version: the files are the new ones already, and what `init` sets up must last.
         if let Some(before) = state.loaded.remove(name) {
-            destroy(name, before).await;
+            destroy_tool(name, before).await;
         }
         let version = source.as_ref().map(|source| source.version.clone()).unwrap_or_default();
-        let (made, destroy_program) = match self.prepare(source).await {
+        let (made, destroy_program) = match self.build_tool(source).await {
             Ok((made, destroy)) => (Ok(made), destroy),
             Err(problem) => (Err(problem), None),
         };
         let problem = made.as_ref().err().cloned();
         match &problem {
             Some(problem) => {
-                tracing::warn!(tool = name, %problem, "tool in the folder of tools cannot be used")
+                tracing::warn!(tool = name, %problem, "tool in the tools folder not usable")
             }
-            None => tracing::info!(tool = name, version, "tool loaded from the folder of tools"),
+            None => tracing::info!(tool = name, version, "tool loaded from the tools folder"),
         }
-        if let Err(error) = catalogue.place(name, version.clone(), made).await {
-            tracing::warn!(tool = name, %error, "tool in the folder of tools cannot be registered");
+        if let Err(error) = catalogue.register_from_folder(name, version.clone(), made).await {
+            tracing::warn!(tool = name, %error, "tool in the tools folder not registered");
         }
         let usable = problem.is_none();
         let loaded = LoadedTool { version: usable.then_some(version), problem, destroy: destroy_program };
@@ -153,12 +153,12 @@ impl ToolFolder {
     }
 
     /// The tool, initialised, and its program if that is to be told of the end.
-    async fn prepare(
+    async fn build_tool(
         &self,
         source: Result<CodeSource, DefinitionError>,
     ) -> Result<(BuiltTool, Option<Program>), DefinitionError> {
         let source = source?;
-        let (made, program) = make(&source, &self.path, &self.variables)?;
+        let (made, program) = build_tool(&source, &self.path, &self.variables)?;
         let knows = |step| self.lifecycle == Lifecycle::Run && source.definition.lifecycle.contains(&step);
         if knows(LifecycleStep::Init) {
             let initialised = run_step(&program, LifecycleStep::Init, INIT_TIMEOUT).await;
@@ -168,10 +168,10 @@ impl ToolFolder {
     }
 }
 
-async fn destroy(name: &str, loaded: LoadedTool) {
+async fn destroy_tool(name: &str, loaded: LoadedTool) {
     let Some(program) = loaded.destroy else { return };
     if let Err(problem) = run_step(&program, LifecycleStep::Destroy, DESTROY_TIMEOUT).await {
-        tracing::warn!(tool = name, problem, "tool did not end as it should");
+        tracing::warn!(tool = name, problem, "tool ended with an error");
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
 
         async fn list_problem(&self) -> Vec<(String, Option<String>)> {
             self.tools.sync(&self.catalogue).await;
-            let all = self.catalogue.all().into_iter();
+            let all = self.catalogue.list().into_iter();
             all.inspect(|tool| assert_eq!(tool.source, ToolSource::Folder))
                 .map(|tool| (tool.name, tool.problem.map(|problem| problem.field)))
                 .collect()

@@ -35,13 +35,13 @@ pub(crate) struct CodeTool {
 }
 
 /// The tool of a source with its guards, and its program for `init` and `destroy`.
-pub(crate) fn make(
+pub(crate) fn build_tool(
     source: &CodeSource,
     folder: &Path,
     variables: &Variables,
 ) -> Result<(BuiltTool, Program), DefinitionError> {
     let row = source.definition.as_row(&source.name);
-    let guards = guards().with_definition(&row, source.definition.effect).map_err(|error| {
+    let guards = default_guards().with_definition(&row, source.definition.effect).map_err(|error| {
         DefinitionError { field: error.field.trim_start_matches("endpoint.").to_owned(), ..error }
     })?;
     let spec = ToolSpec {
@@ -50,16 +50,16 @@ pub(crate) fn make(
         examples: row.examples,
         on_unknown: row.on_unknown.unwrap_or_default(),
         check_tool: row.check_tool,
-        // Nobody here sees what the program does with what it is given, or where its words are from.
+        // Helve does not see what the program does with what it is given, or where its words are from.
         flow: Flow { untrusted: true, outward: true, ..Flow::default() },
         labels: row.labels,
         ..ToolSpec::new(row.name, row.description, row.parameters, source.definition.effect)
     };
-    let program = program(source, folder, variables)?;
+    let program = build_program(source, folder, variables)?;
     Ok(((Arc::new(CodeTool { spec, program: program.clone() }), guards), program))
 }
 
-fn guards() -> Guards {
+fn default_guards() -> Guards {
     Guards {
         limits: Limits {
             tool: Some(LimitSettings {
@@ -74,7 +74,11 @@ fn guards() -> Guards {
     }
 }
 
-fn program(source: &CodeSource, folder: &Path, variables: &Variables) -> Result<Program, DefinitionError> {
+fn build_program(
+    source: &CodeSource,
+    folder: &Path,
+    variables: &Variables,
+) -> Result<Program, DefinitionError> {
     let CodeDefinition { env, limits, .. } = &source.definition;
     let passed_on = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), variables(name)?)));
     let mut environment: Vec<_> = passed_on.collect();
@@ -142,27 +146,27 @@ impl Tool for CodeTool {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let mut reader = OutputReader::default();
-            let input = input(&self.spec.name, request, cx);
+            let input = build_input(&self.spec.name, request, cx);
             let program = append_argument(&self.program, CALL);
             let ended = program
                 .run(input.as_bytes(), |piece| reader.push(piece, |text| cx.progress.report(text)))
                 .await;
             match ended {
-                Ok(ended) => conclude(&self.spec, &ended, reader),
+                Ok(ended) => build_output(&self.spec, &ended, reader),
                 Err(error @ ProcessError::Start { .. }) => Err(ToolError::NotSent(error.to_string())),
-                Err(error) => Err(self.uncertain(error.to_string())),
+                Err(error) => Err(self.unknown_outcome_error(error.to_string())),
             }
         })
     }
 }
 
 impl CodeTool {
-    fn uncertain(&self, problem: String) -> ToolError {
-        uncertain(&self.spec, problem)
+    fn unknown_outcome_error(&self, problem: String) -> ToolError {
+        unknown_outcome_error(&self.spec, problem)
     }
 }
 
-fn input(tool: &str, Request { arguments }: Request<'_>, cx: &CallContext) -> String {
+fn build_input(tool: &str, Request { arguments }: Request<'_>, cx: &CallContext) -> String {
     let context = json!({
         "call_id": cx.call,
         "run_id": cx.run,
@@ -179,31 +183,31 @@ fn input(tool: &str, Request { arguments }: Request<'_>, cx: &CallContext) -> St
 ///
 /// Only the program itself can say that nothing was done, by an `error` message or the exit code for "busy". Any other
 /// failure of a tool that changes something may have come after the change.
-fn conclude(spec: &ToolSpec, ended: &ProgramEnd, reader: OutputReader) -> Result<ToolOutput, ToolError> {
+fn build_output(spec: &ToolSpec, ended: &ProgramEnd, reader: OutputReader) -> Result<ToolOutput, ToolError> {
     let ProgramEnd { status, stderr } = ended;
     let complaint = stderr.trim();
     if status.code() == Some(BUSY_CODE) {
-        return Err(ToolError::Busy { message: busy(&spec.name, complaint), retry_after: None });
+        return Err(ToolError::Busy { message: busy_message(&spec.name, complaint), retry_after: None });
     }
     match reader.finish() {
         Ok(ProgramOutcome::Error(message)) => Err(ToolError::Declined(message)),
         Ok(ProgramOutcome::Output(output)) if status.success() => Ok(*output),
-        Err(problem) if status.success() => Err(uncertain(spec, problem)),
+        Err(problem) if status.success() => Err(unknown_outcome_error(spec, problem)),
         Ok(ProgramOutcome::Output(_)) | Err(_) => {
             let problem = if complaint.is_empty() { "it wrote nothing to stderr" } else { complaint };
-            Err(uncertain(spec, format!("it ended with {status}: {problem}")))
+            Err(unknown_outcome_error(spec, format!("it ended with {status}: {problem}")))
         }
     }
 }
 
-fn busy(name: &str, complaint: &str) -> String {
+fn busy_message(name: &str, complaint: &str) -> String {
     match complaint {
         "" => format!("`{name}` is too busy; try again later"),
         complaint => format!("`{name}` is too busy: {complaint}"),
     }
 }
 
-fn uncertain(spec: &ToolSpec, problem: String) -> ToolError {
+fn unknown_outcome_error(spec: &ToolSpec, problem: String) -> ToolError {
     let message = format!("the program of `{}` failed: {problem}", spec.name);
     match spec.effect {
         Effect::Read => ToolError::Ailing(message).with_notice(Notice::program_failed()),
@@ -236,7 +240,7 @@ mod tests {
             version: String::new(),
         };
         let variables: Variables = Arc::new(|name| std::env::var_os(name));
-        make(&source, Path::new("/"), &variables).unwrap().0.0
+        build_tool(&source, Path::new("/"), &variables).unwrap().0.0
     }
 
     async fn call(script: &str, effect: &str) -> Result<ToolOutput, ToolError> {
@@ -295,7 +299,11 @@ mod tests {
                 ToolError::Busy { message: "`test` is too busy; try again later".into(), retry_after: None },
             ),
         ] {
-            assert_eq!(call(script, effect).await.map_err(ToolError::plain), Err(expected), "{script}");
+            assert_eq!(
+                call(script, effect).await.map_err(ToolError::without_notice),
+                Err(expected),
+                "{script}"
+            );
         }
     }
 
@@ -313,12 +321,12 @@ mod tests {
             "GIVEN" | "SECRET" => Some(name.into()),
             _ => None,
         });
-        let ((tool, _), _) = make(&source(&["GIVEN"]), Path::new("/"), &variables).unwrap();
+        let ((tool, _), _) = build_tool(&source(&["GIVEN"]), Path::new("/"), &variables).unwrap();
         let cx = CallContext::for_tests("mei");
         // `env call` looks for a program named `call`, so the shell's own list is asked for through a definition.
         let output = tool.preview(Request { arguments: &json!({}) }, &cx).unwrap();
         assert!(output.starts_with("env call\n"), "{output}");
-        let missing = make(&source(&["NOT_SET"]), Path::new("/"), &variables).err().unwrap();
+        let missing = build_tool(&source(&["NOT_SET"]), Path::new("/"), &variables).err().unwrap();
         assert_eq!(missing.field, "env");
     }
 }

@@ -44,7 +44,7 @@ pub(crate) enum HttpAnswer {
 
 /// What the body is; or why it is not what was wanted. The body is UTF-8 already, if it is text: what was decoded twice
 /// would be garbled.
-pub(crate) fn read(
+pub(crate) fn read_answer(
     tool: &str,
     head: &AnswerHead,
     body: Vec<u8>,
@@ -59,30 +59,33 @@ pub(crate) fn read(
         kind => kind,
     };
     match kind {
-        ContentKind::Json => match json::parse(without_mark(&body)) {
+        ContentKind::Json => match json::parse(strip_byte_order_mark(&body)) {
             Ok(value) => Ok(HttpAnswer::Value(value)),
             Err(problem) => Err(format!("the answer cannot be used: {problem}")),
         },
-        ContentKind::Lines => Ok(lines(&String::from_utf8_lossy(&body))),
+        ContentKind::Lines => Ok(read_lines(&String::from_utf8_lossy(&body))),
         ContentKind::Html | ContentKind::Text | ContentKind::Events | ContentKind::Unknown => {
             // Many servers call their JSON text, or nothing at all.
-            let looks_like_json = matches!(without_mark(&body).trim_ascii_start().first(), Some(b'{' | b'['));
+            let looks_like_json =
+                matches!(strip_byte_order_mark(&body).trim_ascii_start().first(), Some(b'{' | b'['));
             if (wants_json || looks_like_json)
-                && let Ok(value) = json::parse(without_mark(&body))
+                && let Ok(value) = json::parse(strip_byte_order_mark(&body))
             {
                 return Ok(HttpAnswer::Value(value));
             }
             match kind {
                 ContentKind::Html if wants_json => Err("the answer is a web page, not JSON".into()),
                 _ if wants_json => Err(format!("the answer is no JSON but {}", head.media_type)),
-                ContentKind::Unknown if std::str::from_utf8(&body).is_err() => Ok(file(tool, head, body)),
+                ContentKind::Unknown if std::str::from_utf8(&body).is_err() => {
+                    Ok(file_answer(tool, head, body))
+                }
                 _ => Ok(HttpAnswer::Text(decode_text(&head.charset, &body))),
             }
         }
         ContentKind::File if wants_json => {
             Err(format!("the answer is a file ({}), not JSON", head.media_type))
         }
-        ContentKind::File => Ok(file(tool, head, body)),
+        ContentKind::File => Ok(file_answer(tool, head, body)),
     }
 }
 
@@ -95,7 +98,7 @@ fn is_text(body: &[u8]) -> bool {
     !body.contains(&0) && std::str::from_utf8(body).is_ok()
 }
 
-fn without_mark(body: &[u8]) -> &[u8] {
+fn strip_byte_order_mark(body: &[u8]) -> &[u8] {
     body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)
 }
 
@@ -112,7 +115,7 @@ pub(crate) fn to_json_text(kind: &ContentKind, body: &str) -> String {
 }
 
 /// A value on each line, or just text.
-fn lines(text: &str) -> HttpAnswer {
+fn read_lines(text: &str) -> HttpAnswer {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let values: Result<Vec<Value>, String> = lines.map(|line| json::parse(line.as_bytes())).collect();
     values.map_or_else(|_| HttpAnswer::Text(text.to_owned()), |values| HttpAnswer::Value(values.into()))
@@ -121,7 +124,7 @@ fn lines(text: &str) -> HttpAnswer {
 /// What a transform picked.
 pub(crate) fn from_picked(mut found: Vec<Value>) -> HttpAnswer {
     match (found.len(), found.pop()) {
-        (1, Some(only)) if is_hollow(&only) => HttpAnswer::Hollow(only),
+        (1, Some(only)) if is_empty_throughout(&only) => HttpAnswer::Hollow(only),
         (1, Some(only)) => HttpAnswer::Value(only),
         (_, None) => HttpAnswer::Note("The answer has nothing that this tool picks from it.".into()),
         (_, Some(last)) => {
@@ -132,23 +135,23 @@ pub(crate) fn from_picked(mut found: Vec<Value>) -> HttpAnswer {
 }
 
 /// Whether it has a place for something, and nothing is there.
-fn is_hollow(value: &Value) -> bool {
+fn is_empty_throughout(value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Array(items) => !items.is_empty() && items.iter().all(is_hollow),
-        Value::Object(members) => !members.is_empty() && members.values().all(is_hollow),
+        Value::Array(items) => !items.is_empty() && items.iter().all(is_empty_throughout),
+        Value::Object(members) => !members.is_empty() && members.values().all(is_empty_throughout),
         _ => false,
     }
 }
 
 /// What the answer to a HEAD says.
-pub(crate) fn heads(headers: &HeaderMap) -> HttpAnswer {
+pub(crate) fn read_headers(headers: &HeaderMap) -> HttpAnswer {
     let known =
         HEADS.iter().filter_map(|name| Some((name.to_string(), headers.get(name)?.to_str().ok()?.into())));
     HttpAnswer::Value(Value::Object(known.collect::<Map<String, Value>>()))
 }
 
-fn file(tool: &str, head: &AnswerHead, bytes: Vec<u8>) -> HttpAnswer {
+fn file_answer(tool: &str, head: &AnswerHead, bytes: Vec<u8>) -> HttpAnswer {
     let media_type = head.media_type.clone();
     let last = head.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -208,13 +211,13 @@ impl HttpAnswer {
 }
 
 /// What an error's body says, in a kilobyte: the message of its JSON, or its text. A page for people says nothing.
-pub(crate) fn error_reason(kind: &ContentKind, charset: &Charset, body: &[u8]) -> String {
+pub(crate) fn reason_in_error_body(kind: &ContentKind, charset: &Charset, body: &[u8]) -> String {
     let body = &to_utf8(kind, charset, body.to_vec());
     let text = match kind {
         ContentKind::File => return String::new(),
-        ContentKind::Html => title(&String::from_utf8_lossy(body)),
-        _ => match json::parse(without_mark(body)) {
-            Ok(value) => message(&value),
+        ContentKind::Html => find_page_title(&String::from_utf8_lossy(body)),
+        _ => match json::parse(strip_byte_order_mark(body)) {
+            Ok(value) => find_error_message(&value),
             Err(_) => decode_text(charset, body),
         },
     };
@@ -231,7 +234,7 @@ pub(crate) fn error_reason(kind: &ContentKind, charset: &Charset, body: &[u8]) -
 }
 
 /// The sentence in an error of one of the usual shapes; all of it if it has none.
-fn message(value: &Value) -> String {
+fn find_error_message(value: &Value) -> String {
     const NAMES: [&str; 8] =
         ["message", "detail", "error_description", "error", "title", "reason", "description", "msg"];
     let mut found = value;
@@ -250,7 +253,7 @@ fn message(value: &Value) -> String {
 }
 
 /// The title of a page.
-fn title(page: &str) -> String {
+fn find_page_title(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let inner = lower.find("<title").and_then(|at| Some(at + lower[at..].find('>')? + 1));
     let title = inner.and_then(|begin| page.get(begin..begin + lower[begin..].find("</title")?));

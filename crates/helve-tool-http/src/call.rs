@@ -78,7 +78,7 @@ impl Tool for HttpTool {
             };
             match called {
                 Ok(output) => Ok(self.redact_output(output)),
-                Err(error) => Err(self.cleaned_error(error)),
+                Err(error) => Err(self.redact_error(error)),
             }
         })
     }
@@ -121,23 +121,25 @@ impl HttpTool {
         let charset = Charset::from_headers(incoming.headers());
         let head = AnswerHead { status: incoming.status().as_u16(), kind, charset, media_type, url, began };
         if !incoming.status().is_success() {
-            return Err(self.refusal(incoming, &head, cx).await);
+            return Err(self.build_refusal(incoming, &head, cx).await);
         }
         if self.method == Method::HEAD {
-            return Ok(self.build_output(&head, 0, answer::heads(incoming.headers())));
+            return Ok(self.build_output(&head, 0, answer::read_headers(incoming.headers())));
         }
         if self.streams && head.kind.comes_in_pieces(self.wants_json || self.transform.is_some()) {
-            return match stream::read(incoming, &head.kind, self.transform.as_ref(), &cx.progress).await {
+            return match stream::read_stream(incoming, &head.kind, self.transform.as_ref(), &cx.progress)
+                .await
+            {
                 Ok(streamed) => Ok(self.build_output(&head, streamed.bytes, streamed.answer)),
-                Err(stream::Failed::Egress(error)) => self.unread(&head, error),
+                Err(stream::Failed::Egress(error)) => self.handle_unread_body(&head, error),
                 Err(stream::Failed::Unusable(problem)) => {
-                    self.unusable(&head, UnusableAnswer::Unfit, &problem, None)
+                    self.handle_unusable_answer(&head, UnusableAnswer::Unfit, &problem, None)
                 }
             };
         }
-        match self.body(incoming, &head).await {
-            Ok(body) => self.answer(&head, body).await,
-            Err(error) => self.unread(&head, error),
+        match self.read_body(incoming, &head).await {
+            Ok(body) => self.build_answer(&head, body).await,
+            Err(error) => self.handle_unread_body(&head, error),
         }
     }
 
@@ -157,7 +159,7 @@ impl HttpTool {
             headers.insert(name, key);
         }
         self.caller.put_ids(&mut headers, cx);
-        // The pipeline keeps the time, and knows that it is up; this is for whoever calls without one.
+        // The pipeline keeps the time, and knows that it is up; this is for callers without one.
         let total = self.timeout + GRACE;
         Ok(Outgoing {
             headers,
@@ -174,7 +176,7 @@ impl HttpTool {
     }
 
     /// The whole body; text has a smaller bound than files.
-    async fn body(&self, mut incoming: Incoming, head: &AnswerHead) -> Result<Vec<u8>, EgressError> {
+    async fn read_body(&self, mut incoming: Incoming, head: &AnswerHead) -> Result<Vec<u8>, EgressError> {
         let is_text = head.kind.is_text() && !answer::is_document(head);
         let bytes_max = if is_text { TEXT_BYTES_MAX } else { FILE_BYTES_MAX };
         let too_large = || {
@@ -189,7 +191,7 @@ impl HttpTool {
             return Err(too_large());
         }
         let mut body = vec![];
-        while let Some(chunk) = incoming.chunk().await? {
+        while let Some(chunk) = incoming.read_chunk().await? {
             if body.len() + chunk.len() > bytes_max {
                 return Err(too_large());
             }
@@ -198,7 +200,7 @@ impl HttpTool {
         Ok(body)
     }
 
-    async fn answer(&self, head: &AnswerHead, body: Vec<u8>) -> Result<ToolOutput, ToolError> {
+    async fn build_answer(&self, head: &AnswerHead, body: Vec<u8>) -> Result<ToolOutput, ToolError> {
         let bytes = body.len();
         let wants_json = self.wants_json || self.transform.is_some();
         let body = answer::to_utf8(&head.kind, &head.charset, body);
@@ -207,9 +209,9 @@ impl HttpTool {
             Some(part) => ToolOutput { text: answer::json_as_written(part), ..output },
             None => output,
         };
-        let read = match answer::read(&self.spec.name, head, body, wants_json) {
+        let read = match answer::read_answer(&self.spec.name, head, body, wants_json) {
             Ok(read) => read,
-            Err(problem) => return self.unusable(head, UnusableAnswer::NoJson, &problem, None),
+            Err(problem) => return self.handle_unusable_answer(head, UnusableAnswer::NoJson, &problem, None),
         };
         match (&self.transform, read) {
             (Some(transform), HttpAnswer::Value(value)) => match transform.apply(value.clone()).await {
@@ -222,7 +224,7 @@ impl HttpTool {
                 }
                 Err(problem) => {
                     let problem = format!("the transform of this tool does not fit its answer: {problem}");
-                    self.unusable(head, UnusableAnswer::Unfit, &problem, Some(value))
+                    self.handle_unusable_answer(head, UnusableAnswer::Unfit, &problem, Some(value))
                 }
             },
             (None, HttpAnswer::Value(value)) if answer::is_document(head) => {
@@ -242,24 +244,24 @@ impl HttpTool {
         bytes: usize,
         value: Value,
     ) -> Result<ToolOutput, ToolError> {
-        match ResultDocument::read(value).and_then(ResultDocument::into_output) {
+        match ResultDocument::parse(value).and_then(ResultDocument::into_output) {
             Ok(output) => Ok(ToolOutput {
-                title: output.title.or_else(|| Some(self.title(head))),
-                metadata: Some(merge_facts(output.metadata, self.facts(head, bytes))),
+                title: output.title.or_else(|| Some(self.request_title(head))),
+                metadata: Some(merge_facts(output.metadata, self.answer_facts(head, bytes))),
                 ..output
             }),
             Err(problem) => {
                 let problem = format!("the answer cannot be used as a result document: {problem}");
-                self.unusable(head, UnusableAnswer::NoJson, &problem, None)
+                self.handle_unusable_answer(head, UnusableAnswer::NoJson, &problem, None)
             }
         }
     }
 
-    async fn refusal(&self, mut incoming: Incoming, head: &AnswerHead, cx: &CallContext) -> ToolError {
+    async fn build_refusal(&self, mut incoming: Incoming, head: &AnswerHead, cx: &CallContext) -> ToolError {
         let pause = retry_after(incoming.headers(), cx.world.now().0);
         let mut body = vec![];
         let reading = async {
-            while let Ok(Some(chunk)) = incoming.chunk().await {
+            while let Ok(Some(chunk)) = incoming.read_chunk().await {
                 body.extend_from_slice(&chunk);
                 if body.len() > REASON_BYTES_MAX {
                     break;
@@ -270,7 +272,7 @@ impl HttpTool {
         // an answer out of date.
         _ = tokio::time::timeout(REASON_WAIT.min(self.timeout / 2), reading).await;
         body.truncate(REASON_BYTES_MAX);
-        let reason = answer::error_reason(&head.kind, &head.charset, &body);
+        let reason = answer::reason_in_error_body(&head.kind, &head.charset, &body);
         match status_error(head.status, pause, &reason, &self.terms) {
             busy @ ToolError::Busy { .. } => busy,
             error => {
@@ -281,16 +283,18 @@ impl HttpTool {
     }
 
     /// The answer did not come whole. Too large is an answer all the same.
-    fn unread(&self, head: &AnswerHead, error: EgressError) -> Result<ToolOutput, ToolError> {
+    fn handle_unread_body(&self, head: &AnswerHead, error: EgressError) -> Result<ToolOutput, ToolError> {
         match error {
-            EgressError::TooLarge(problem) => self.unusable(head, UnusableAnswer::TooLarge, &problem, None),
+            EgressError::TooLarge(problem) => {
+                self.handle_unusable_answer(head, UnusableAnswer::TooLarge, &problem, None)
+            }
             error => Err(tool_error(error, &head.url)),
         }
     }
 
-    /// The other side did what it was asked to, and its answer is of no use. To whoever only wanted to read that is a
-    /// failure; who wanted something done must not do it again.
-    fn unusable(
+    /// The other side did what it was asked to, and its answer is of no use. For a call that only reads that is a
+    /// failure; a call that changes something must not be repeated.
+    fn handle_unusable_answer(
         &self,
         head: &AnswerHead,
         why: UnusableAnswer,
@@ -323,17 +327,17 @@ impl HttpTool {
     /// The output as the model and the person get it.
     fn build_output(&self, head: &AnswerHead, bytes: usize, answer: HttpAnswer) -> ToolOutput {
         let mut output = answer.into_output(self.spec.effect, head.status);
-        output.title = Some(self.title(head));
-        output.metadata = Some(Value::Object(self.facts(head, bytes)));
+        output.title = Some(self.request_title(head));
+        output.metadata = Some(Value::Object(self.answer_facts(head, bytes)));
         output
     }
 
-    fn title(&self, head: &AnswerHead) -> String {
+    fn request_title(&self, head: &AnswerHead) -> String {
         format!("{} {}{}", self.method, head.url.host_str().unwrap_or_default(), head.url.path())
     }
 
     /// What is known of the answer besides what it says.
-    fn facts(&self, head: &AnswerHead, bytes: usize) -> Map<String, Value> {
+    fn answer_facts(&self, head: &AnswerHead, bytes: usize) -> Map<String, Value> {
         let ms = u64::try_from(head.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         [
             ("status", json!(head.status)),
@@ -364,7 +368,7 @@ impl HttpTool {
         output
     }
 
-    fn cleaned_error(&self, error: ToolError) -> ToolError {
+    fn redact_error(&self, error: ToolError) -> ToolError {
         let redact = |text: String| self.egress.secrets().redact(&text);
         match error {
             ToolError::Declined(text) => ToolError::Declined(redact(text)),
@@ -374,7 +378,7 @@ impl HttpTool {
             ToolError::Busy { message, retry_after } => {
                 ToolError::Busy { message: redact(message), retry_after }
             }
-            ToolError::Explained { error, notice } => self.cleaned_error(*error).with_notice(*notice),
+            ToolError::Explained { error, notice } => self.redact_error(*error).with_notice(*notice),
         }
     }
 }
@@ -394,7 +398,7 @@ fn merge_facts(said: Option<Value>, facts: Map<String, Value>) -> Value {
 #[derive(Debug, Clone, Copy)]
 enum UnusableAnswer {
     TooLarge,
-    /// Whoever answers like that is not well.
+    /// A server that answers like that is unhealthy.
     NoJson,
     /// It is not what the row's transform was made for.
     Unfit,

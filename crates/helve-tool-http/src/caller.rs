@@ -8,7 +8,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
-use crate::make::known_secret;
+use crate::make::find_secret;
 
 /// In the order in which they are signed.
 const FIELDS: [(CallerField, &str); 5] = [
@@ -18,7 +18,7 @@ const FIELDS: [(CallerField, &str); 5] = [
     (CallerField::Run, "x-helve-run"),
     (CallerField::Call, "x-helve-call"),
 ];
-/// The id of the request may have been made up by whoever sent it, so that it is not signed.
+/// The id of the request may have been made up by its sender, so that it is not signed.
 const REQUEST: (CallerField, &str) = (CallerField::Request, "x-request-id");
 const TIMESTAMP: &str = "x-helve-timestamp";
 const SIGNATURE: &str = "x-helve-signature";
@@ -47,7 +47,7 @@ impl CallerIdentity {
             let problem = "what is signed follows no redirects and has no key in its query; leave those out";
             return Err(DefinitionError::new(field, problem));
         }
-        let key = known_secret(egress, name, base, field)?.value.clone();
+        let key = find_secret(egress, name, base, field)?.value.clone();
         Ok(Self { fields: send.clone(), key: Some(key) })
     }
 
@@ -61,7 +61,7 @@ impl CallerIdentity {
             if is_sent || is_ours {
                 headers.remove(&name);
             }
-            let value = id_of(field, cx).filter(|_| is_sent);
+            let value = caller_id(field, cx).filter(|_| is_sent);
             if let Some(value) = value.and_then(|text| HeaderValue::try_from(text).ok()) {
                 headers.insert(name, value);
             }
@@ -78,7 +78,7 @@ impl CallerIdentity {
         now_seconds: i64,
     ) {
         let Some(key) = &self.key else { return };
-        let text = signed_text(method, url, headers, body, now_seconds);
+        let text = text_to_sign(method, url, headers, body, now_seconds);
         // An HMAC takes a key of any length.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.expose_secret().trim().as_bytes()) else {
             return;
@@ -92,7 +92,7 @@ impl CallerIdentity {
     }
 }
 
-fn signed_text(method: &Method, url: &Url, headers: &HeaderMap, body: &[u8], now_seconds: i64) -> String {
+fn text_to_sign(method: &Method, url: &Url, headers: &HeaderMap, body: &[u8], now_seconds: i64) -> String {
     let mut target = url.path().to_owned();
     if let Some(query) = url.query() {
         target.push('?');
@@ -106,7 +106,7 @@ fn signed_text(method: &Method, url: &Url, headers: &HeaderMap, body: &[u8], now
     head.into_iter().chain(ids).chain([body]).collect::<Vec<_>>().join("\n")
 }
 
-fn id_of(field: CallerField, cx: &CallContext) -> Option<String> {
+fn caller_id(field: CallerField, cx: &CallContext) -> Option<String> {
     match field {
         CallerField::User => Some(percent_encoded(&cx.user.0)),
         CallerField::Conversation => cx.conversation.map(|id| id.to_string()),

@@ -12,14 +12,14 @@ const URL: &str = "endpoint.url_template";
 
 /// The secret that a definition proposes a variable for, unless the configuration has it or the operator has bound it and
 /// the variable is set.
-pub(crate) fn secret_need(
+pub(crate) fn find_secret_need(
     tools: &HttpTools,
     definition: &ToolDefinition,
     grants: &ToolGrants,
 ) -> Option<SecretNeed> {
     let (secret, env) = definition.endpoint.auth.secret()?;
     let env = env?;
-    let url = base(definition)?;
+    let url = base_url(definition)?;
     if is_configured(tools, secret, &url) {
         return None;
     }
@@ -27,7 +27,7 @@ pub(crate) fn secret_need(
     let need =
         |problem| Some(SecretNeed { secret: secret.into(), env: env.into(), place: place.clone(), problem });
     let name = &definition.name;
-    let Some(bound) = grants.variable(secret, &place) else {
+    let Some(bound) = grants.variable_for(secret, &place) else {
         return need(format!(
             "the secret `{secret}` of `{name}` is not bound, so nothing was sent. Operator: confirm with `helve tools bind \
              {name}` that the variable {env} may be sent to `{place}`"
@@ -47,29 +47,33 @@ pub(crate) fn secret_need(
 }
 
 /// The way out for the tool of a definition: to the hosts that it is allowed, with the secret that is bound to it.
-pub(crate) fn granted_egress(
+pub(crate) fn build_granted_egress(
     tools: &HttpTools,
     definition: &ToolDefinition,
     grants: &ToolGrants,
     is_complete: bool,
 ) -> Result<Egress, DefinitionError> {
     let places: Vec<_> = grants.hosts().map(str::to_owned).collect();
-    let secret = if is_complete { bound_secret(tools, definition, grants) } else { None };
+    let secret = if is_complete { find_granted_secret(tools, definition, grants) } else { None };
     if places.is_empty() && secret.is_none() {
         return Ok(tools.egress.clone());
     }
     tools.egress.with_grants(&places, secret).map_err(|error| DefinitionError::new(URL, error.to_string()))
 }
 
-fn bound_secret(tools: &HttpTools, definition: &ToolDefinition, grants: &ToolGrants) -> Option<Secret> {
+fn find_granted_secret(
+    tools: &HttpTools,
+    definition: &ToolDefinition,
+    grants: &ToolGrants,
+) -> Option<Secret> {
     let (name, env) = definition.endpoint.auth.secret()?;
     env?;
-    let url = base(definition)?;
+    let url = base_url(definition)?;
     if is_configured(tools, name, &url) {
         return None;
     }
     let place = place_with_port(&url)?;
-    let value = (tools.variables)(grants.variable(name, &place)?)?;
+    let value = (tools.variables)(grants.variable_for(name, &place)?)?;
     Some(Secret { name: name.into(), value: SecretString::from(value), hosts: vec![place] })
 }
 
@@ -80,13 +84,13 @@ fn is_configured(tools: &HttpTools, secret: &str, url: &Url) -> bool {
     known.zip(target).is_some_and(|(secret, (host, port))| secret.is_for(&host, port))
 }
 
-fn base(definition: &ToolDefinition) -> Option<Url> {
+fn base_url(definition: &ToolDefinition) -> Option<Url> {
     let template = Template::parse(&definition.endpoint, &definition.parameters, None).ok()?;
     Some(template.base().clone())
 }
 
 /// Why an address is not reached. An address on this machine can be allowed for the one tool, where it is made.
-pub(crate) fn refused_address(tools: &HttpTools, base: &Url, reason: &str) -> DefinitionError {
+pub(crate) fn refused_address_error(tools: &HttpTools, base: &Url, reason: &str) -> DefinitionError {
     let Some(place) = place_on_this_machine(base) else { return DefinitionError::new(URL, reason) };
     if tools.own_port.is_some() && base.port_or_known_default() == tools.own_port {
         let problem = format!("`{place}` is this server itself, which tools do not call");

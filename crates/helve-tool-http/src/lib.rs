@@ -51,16 +51,16 @@ impl HttpTools {
 
     /// The tool that a definition describes, with its guards and what the operator allows it; or what is wrong with the
     /// definition.
-    pub fn make(
+    pub fn build_tool(
         &self,
         definition: &ToolDefinition,
         grants: &Arc<ToolGrants>,
     ) -> Result<BuiltTool, DefinitionError> {
-        make::make(self, definition, grants)
+        make::build_tool(self, definition, grants)
     }
 
     /// The secret that the tool of a definition cannot send now.
-    pub fn secret_need(&self, definition: &ToolDefinition, grants: &ToolGrants) -> Option<SecretNeed> {
-        granted::secret_need(self, definition, grants)
+    pub fn find_secret_need(&self, definition: &ToolDefinition, grants: &ToolGrants) -> Option<SecretNeed> {
+        granted::find_secret_need(self, definition, grants)
     }
 }

@@ -1,6 +1,6 @@
 //! From a definition to a tool, or to the field that is wrong.
 //!
-//! Everything that can be known before the first call is checked here, so that whoever writes a row learns of it
+//! Everything that can be known before the first call is checked here, so that the author of a row learns of it
 //! and not the model that calls it.
 
 #[cfg(test)]
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, HeaderName};
-use helve_egress::{Credential, Egress, EgressError, Host, Secret, Url, header_refused, place_of};
+use helve_egress::{Credential, Egress, EgressError, Host, Secret, Url, place_of, why_header_is_refused};
 use helve_tool::{
     BreakerSettings, BuiltTool, DefinitionError, Guards, Registered, RegistryError, ToolGrants,
 };
@@ -22,24 +22,24 @@ use helve_types::{
 use crate::HttpTools;
 use crate::call::{HttpTool, StatusPolicy};
 use crate::caller::CallerIdentity;
-use crate::granted::{granted_egress, refused_address, secret_need};
+use crate::granted::{build_granted_egress, find_secret_need, refused_address_error};
 use crate::template::{Template, header_name};
 use crate::transform::Transform;
 
 const REDIRECTS_MAX: u8 = 3;
 
-pub(crate) fn make(
+pub(crate) fn build_tool(
     tools: &HttpTools,
     definition: &ToolDefinition,
     grants: &Arc<ToolGrants>,
 ) -> Result<BuiltTool, DefinitionError> {
-    let guards = guards().with_definition(definition, definition.effect())?;
-    let tool = http(tools, definition, grants, guards.timeout)?;
+    let guards = default_guards().with_definition(definition, definition.effect())?;
+    let tool = build_http_tool(tools, definition, grants, guards.timeout)?;
     Ok((Arc::new(tool), guards))
 }
 
 /// What a tool over the network has where its definition says nothing.
-fn guards() -> Guards {
+fn default_guards() -> Guards {
     Guards {
         timeout: Duration::from_secs(30),
         breaker: Some(BreakerSettings::default()),
@@ -47,11 +47,11 @@ fn guards() -> Guards {
     }
 }
 
-fn wrong<T>(field: &str, problem: impl Into<String>) -> Result<T, DefinitionError> {
+fn field_error<T>(field: &str, problem: impl Into<String>) -> Result<T, DefinitionError> {
     Err(DefinitionError::new(field, problem))
 }
 
-fn http(
+fn build_http_tool(
     tools: &HttpTools,
     definition: &ToolDefinition,
     grants: &Arc<ToolGrants>,
@@ -74,26 +74,27 @@ fn http(
     check_spec(&spec)?;
     check_effect(definition)?;
     let template = Template::parse(endpoint, &definition.parameters, key_in_query(&endpoint.auth))?;
-    let need = secret_need(tools, definition, grants);
-    let egress = granted_egress(tools, definition, grants, need.is_none())?;
+    let need = find_secret_need(tools, definition, grants);
+    let egress = build_granted_egress(tools, definition, grants, need.is_none())?;
     check_address(tools, &egress, template.base())?;
-    let spec = ToolSpec { flow: flow(endpoint, template.base()), labels: definition.labels, ..spec };
+    let spec =
+        ToolSpec { flow: flow_of_endpoint(endpoint, template.base()), labels: definition.labels, ..spec };
     if endpoint.redirects > REDIRECTS_MAX {
-        return wrong("endpoint.redirects", format!("{REDIRECTS_MAX} is the most that are followed"));
+        return field_error("endpoint.redirects", format!("{REDIRECTS_MAX} is the most that are followed"));
     }
     check_cache(definition)?;
     let streams = definition.kind == ToolKind::Streamable;
     if streams && endpoint.method == Method::Head {
-        return wrong("type", "the answer to a HEAD has no body, so there is nothing to stream");
+        return field_error("type", "the answer to a HEAD has no body, so there is nothing to stream");
     }
     Ok(HttpTool {
-        credential: credential(&egress, &endpoint.auth, need.is_some(), &template)?,
+        credential: build_credential(&egress, &endpoint.auth, need.is_some(), &template)?,
         caller: CallerIdentity::new(definition, template.base(), &egress)?,
         need: need.map(|need| need.problem),
         grants: grants.clone(),
-        idempotency: idempotency(endpoint, spec.effect, &template)?,
-        transform: definition.response_transform.as_ref().map(Transform::make).transpose()?,
-        method: method(endpoint.method),
+        idempotency: idempotency_header(endpoint, spec.effect, &template)?,
+        transform: definition.response_transform.as_ref().map(Transform::compile).transpose()?,
+        method: to_egress_method(endpoint.method),
         redirects: endpoint.redirects,
         timeout,
         streams,
@@ -113,20 +114,20 @@ fn http(
     })
 }
 
-/// What a key opens or only this network reaches is not for everybody; whatever answers may quote anybody; and what is
+/// What a key opens or only this network reaches is private; an answer may quote strangers; and what is
 /// sent has left.
-fn flow(endpoint: &Endpoint, base: &Url) -> Flow {
+fn flow_of_endpoint(endpoint: &Endpoint, base: &Url) -> Flow {
     Flow {
-        private: endpoint.auth != Auth::None || is_near(base),
+        private: endpoint.auth != Auth::None || is_local_host(base),
         untrusted: true,
         outward: true,
-        // Where redirects lead, nobody can say beforehand.
+        // Where redirects lead is unknown beforehand.
         place: place_of(base).filter(|_| endpoint.redirects == 0),
     }
 }
 
 /// Whether a host has a name or an address that means something only inside a network.
-fn is_near(base: &Url) -> bool {
+fn is_local_host(base: &Url) -> bool {
     match base.host() {
         Some(Host::Ipv4(ip)) => ip.is_private() || ip.is_loopback() || ip.is_link_local(),
         Some(Host::Ipv6(ip)) => ip.is_unique_local() || ip.is_loopback() || ip.is_unicast_link_local(),
@@ -143,8 +144,8 @@ fn is_near(base: &Url) -> bool {
 fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
     match Registered::for_client(spec.clone()) {
         Ok(_) => Ok(()),
-        Err(RegistryError::Wrong { field, problem, .. }) => wrong(field, problem),
-        Err(other) => wrong("name", other.to_string()),
+        Err(RegistryError::Wrong { field, problem, .. }) => field_error(field, problem),
+        Err(other) => field_error("name", other.to_string()),
     }
 }
 
@@ -153,22 +154,23 @@ fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     let endpoint = &definition.endpoint;
     let keyed = endpoint.idempotency_header.as_ref().is_some_and(|name| !name.is_empty());
     match (definition.effect(), endpoint.method) {
-        (Effect::Read, Method::Put | Method::Patch | Method::Delete) => {
-            wrong("effect", "a PUT, PATCH or DELETE changes something; say `idempotent` or `non_idempotent`")
-        }
-        (Effect::Idempotent, Method::Post | Method::Patch) if !keyed => wrong(
+        (Effect::Read, Method::Put | Method::Patch | Method::Delete) => field_error(
+            "effect",
+            "a PUT, PATCH or DELETE changes something; say `idempotent` or `non_idempotent`",
+        ),
+        (Effect::Idempotent, Method::Post | Method::Patch) if !keyed => field_error(
             "effect",
             "a POST or PATCH can be repeated only if the other side knows it again; name the header that it takes \
              the key from in `endpoint.idempotency_header`",
         ),
         (Effect::Read, _) if keyed => {
-            wrong("endpoint.idempotency_header", "a call that only reads needs no key; leave it out")
+            field_error("endpoint.idempotency_header", "a call that only reads needs no key; leave it out")
         }
         _ => Ok(()),
     }
 }
 
-/// An answer that may depend on the user is nobody else's.
+/// An answer that may depend on the user is no other user's.
 fn check_cache(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     let tells_user =
         definition.endpoint.caller.as_ref().is_some_and(|terms| terms.send.contains(&CallerField::User));
@@ -178,16 +180,16 @@ fn check_cache(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     if tells_user && is_shared {
         let problem =
             "the tool is told who calls, so that its answer is for that user; use `user` or `conversation`";
-        return wrong("cache.scope", problem);
+        return field_error("cache.scope", problem);
     }
     Ok(())
 }
 
 fn check_address(tools: &HttpTools, egress: &Egress, base: &Url) -> Result<(), DefinitionError> {
-    egress.check(base).map_err(|error: EgressError| refused_address(tools, base, &error.to_string()))
+    egress.check(base).map_err(|error: EgressError| refused_address_error(tools, base, &error.to_string()))
 }
 
-fn credential(
+fn build_credential(
     egress: &Egress,
     auth: &Auth,
     is_unbound: bool,
@@ -198,26 +200,32 @@ fn credential(
         Auth::Bearer { secret, .. } => (Credential::Bearer { secret: secret.clone() }, secret),
         Auth::Basic { username, secret, .. } => {
             if username.contains(|c: char| c == ':' || c.is_control()) {
-                return wrong("endpoint.auth.username", "a username has no colon and no control characters");
+                return field_error(
+                    "endpoint.auth.username",
+                    "a username has no colon and no control characters",
+                );
             }
             (Credential::Basic { username, secret: secret.clone() }, secret)
         }
         Auth::ApiKey { secret, name, place: KeyPlace::Header, .. } => {
-            let header = HeaderName::try_from(&name).ok().filter(|_| header_refused(&name).is_none());
+            let header = HeaderName::try_from(&name).ok().filter(|_| why_header_is_refused(&name).is_none());
             let Some(header) = header else {
-                return wrong(
+                return field_error(
                     "endpoint.auth.name",
                     format!("`{name}` is no header that a key can be sent in"),
                 );
             };
             if template.has_header(&header) {
-                return wrong("endpoint.auth.name", "`headers` has this one already; leave it out there");
+                return field_error(
+                    "endpoint.auth.name",
+                    "`headers` has this one already; leave it out there",
+                );
             }
             (Credential::Header { name, secret: secret.clone() }, secret)
         }
         Auth::ApiKey { secret, name, place: KeyPlace::Query, .. } => {
             if name.is_empty() || name.chars().any(char::is_control) {
-                return wrong("endpoint.auth.name", "say which query parameter the key is sent in");
+                return field_error("endpoint.auth.name", "say which query parameter the key is sent in");
             }
             (Credential::Query { name, secret: secret.clone() }, secret)
         }
@@ -225,12 +233,12 @@ fn credential(
     if is_unbound {
         return Ok(None);
     }
-    known_secret(egress, &name, template.base(), "endpoint.auth.secret")?;
+    find_secret(egress, &name, template.base(), "endpoint.auth.secret")?;
     Ok(Some(credential))
 }
 
 /// The secret of this name, if there is one and the host may have it.
-pub(crate) fn known_secret<'a>(
+pub(crate) fn find_secret<'a>(
     egress: &'a Egress,
     name: &str,
     base: &Url,
@@ -239,7 +247,7 @@ pub(crate) fn known_secret<'a>(
     let Some(secret) = egress.secrets().get(name) else {
         let known: Vec<&str> = egress.secrets().names().collect();
         let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
-        return wrong(
+        return field_error(
             field,
             format!(
                 "the operator's configuration has no secret `{name}` (known: {known}); it is set in `[secrets]`"
@@ -250,7 +258,7 @@ pub(crate) fn known_secret<'a>(
     let allowed = target.is_some_and(|(host, port)| secret.is_for(&host, port));
     if !allowed {
         let host = base.host_str().unwrap_or_default();
-        return wrong(
+        return field_error(
             field,
             format!(
                 "the secret `{name}` may not be sent to `{host}`; the operator allows hosts in `[secrets]`"
@@ -269,7 +277,7 @@ pub(crate) fn key_in_query(auth: &Auth) -> Option<&str> {
 
 /// The header that the call's id goes into: the one that is named, or the usual one where something is changed. Whoever
 /// knows it does what is sent twice only once; to everybody else it means nothing.
-fn idempotency(
+fn idempotency_header(
     endpoint: &Endpoint,
     effect: Effect,
     template: &Template,
@@ -284,7 +292,7 @@ fn idempotency(
     let field = "endpoint.idempotency_header";
     let name = header_name(named).map_err(|problem| DefinitionError::new(field, problem))?;
     if template.has_header(&name) {
-        return wrong(field, "`headers` has this one already; leave it out there");
+        return field_error(field, "`headers` has this one already; leave it out there");
     }
     Ok(Some(name))
 }
@@ -296,7 +304,7 @@ fn accepts_json(endpoint: &Endpoint) -> bool {
         .is_some_and(|(_, value)| value.contains("json") && !value.contains("html") && !value.contains("*/*"))
 }
 
-fn method(method: Method) -> helve_egress::Method {
+fn to_egress_method(method: Method) -> helve_egress::Method {
     match method {
         Method::Get => helve_egress::Method::GET,
         Method::Head => helve_egress::Method::HEAD,

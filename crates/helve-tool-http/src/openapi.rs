@@ -20,7 +20,7 @@ mod server;
 mod words;
 
 pub use auth::SecretNeeded;
-pub use diff::{Change, Diff, diff};
+pub use diff::{Change, Diff, compare_import};
 pub use import::{Import, MadeTool, Options, SkippedOperation, TOOLS_MAX, import_tools};
 pub use read::{DOCUMENT_BYTES_MAX, Document};
 
@@ -34,7 +34,7 @@ pub enum ImportError {
     #[error("{0}")]
     Document(String),
 
-    /// Nobody says where its operations are.
+    /// It does not say where its operations are.
     #[error("{0}")]
     Server(String),
 

@@ -34,7 +34,7 @@ pub(crate) enum Failed {
     Unusable(String),
 }
 
-pub(crate) async fn read(
+pub(crate) async fn read_stream(
     incoming: Incoming,
     kind: &ContentKind,
     transform: Option<&Transform>,
@@ -43,7 +43,7 @@ pub(crate) async fn read(
     let mut frames = FrameReader::new(kind, incoming, BYTES_MAX);
     let mut whole =
         FullOutput::new(transform.is_some(), matches!(kind, ContentKind::Events | ContentKind::Lines));
-    while let Some(frame) = frames.next().await.map_err(Failed::Egress)? {
+    while let Some(frame) = frames.next_frame().await.map_err(Failed::Egress)? {
         if frame.trim() == DONE {
             continue;
         }
@@ -51,24 +51,24 @@ pub(crate) async fn read(
             (Some(transform), Ok(value)) => match transform.apply(value).await {
                 Ok(values) => values,
                 Err(problem) => {
-                    whole.passed_over(problem);
+                    whole.record_problem(problem);
                     continue;
                 }
             },
             (Some(_), Err(problem)) => {
-                whole.passed_over(problem);
+                whole.record_problem(problem);
                 continue;
             }
             (None, Ok(value)) if whole.framed => vec![value],
             (None, _) => vec![Value::String(frame)],
         };
         for value in values {
-            progress.report(&whole.piece(&value));
+            progress.report(&whole.format_piece(&value));
             whole.values.push(value);
         }
     }
     let bytes = frames.bytes();
-    Ok(Streamed { answer: whole.answer().map_err(Failed::Unusable)?, bytes })
+    Ok(Streamed { answer: whole.into_answer().map_err(Failed::Unusable)?, bytes })
 }
 
 /// What has come so far.
@@ -86,19 +86,19 @@ impl FullOutput {
         Self { values: vec![], transformed, framed, problem: None }
     }
 
-    fn passed_over(&mut self, problem: String) {
+    fn record_problem(&mut self, problem: String) {
         self.problem.get_or_insert(problem);
     }
 
     /// Text that a transform picks is put together as it comes; all else has lines of its own.
-    fn piece(&self, value: &Value) -> String {
+    fn format_piece(&self, value: &Value) -> String {
         match value {
             Value::String(text) if self.transformed || !self.framed => text.clone(),
             value => format!("{}\n", display_value(value)),
         }
     }
 
-    fn answer(self) -> Result<HttpAnswer, String> {
+    fn into_answer(self) -> Result<HttpAnswer, String> {
         if self.values.is_empty() {
             return match self.problem {
                 Some(problem) => Err(format!("nothing in the stream fits this tool: {problem}")),

@@ -23,7 +23,7 @@ use self::body::BodyTemplate;
 use self::text::{Text, plain, plain_list};
 use self::url::UrlTemplate;
 
-pub(crate) use self::headers::{name as header_name, value as header_value};
+pub(crate) use self::headers::{parse_name as header_name, parse_value as header_value};
 
 #[derive(Debug)]
 pub(crate) struct Template {
@@ -86,9 +86,10 @@ impl Template {
         let mut headers = vec![];
         for (written, text) in texts("headers", &endpoint.headers)? {
             let field = format!("endpoint.headers.{written}");
-            let name = headers::name(&written).map_err(|problem| DefinitionError::new(&field, problem))?;
+            let name =
+                headers::parse_name(&written).map_err(|problem| DefinitionError::new(&field, problem))?;
             if let Some(literal) = text.literal() {
-                headers::value(&literal).map_err(|problem| DefinitionError::new(&field, problem))?;
+                headers::parse_value(&literal).map_err(|problem| DefinitionError::new(&field, problem))?;
             }
             text.names().try_for_each(|name| parameters.check_known(&field, name))?;
             headers.push((name, text));
@@ -162,7 +163,7 @@ impl Template {
         if self.format == BodyFormat::Form && !is_object {
             return wrong("endpoint.body", "a form is an object: names and their values");
         }
-        let left = self.left_over().next();
+        let left = self.unused_parameters().next();
         match left {
             Some(name) if self.rest == RestTarget::Body && !is_object => wrong(
                 "endpoint.body",
@@ -173,7 +174,7 @@ impl Template {
     }
 
     fn check_rest(&self) -> Result<(), DefinitionError> {
-        for name in self.left_over() {
+        for name in self.unused_parameters() {
             let clash = match self.rest {
                 RestTarget::Query => self.taken.contains(name),
                 RestTarget::Body => self.body.as_ref().is_some_and(|body| body.has(name)),
@@ -189,7 +190,7 @@ impl Template {
     }
 
     /// The parameters that no placeholder uses.
-    fn left_over(&self) -> impl Iterator<Item = &String> {
+    fn unused_parameters(&self) -> impl Iterator<Item = &String> {
         self.parameters.names.iter().filter(|name| !self.used.contains(*name))
     }
 
@@ -223,8 +224,8 @@ impl Template {
             }
         }
         let url = self.url.fill(&given, &pairs)?;
-        let mut headers = self.filled_headers(&given)?;
-        let body = self.filled_body(&given, &rest)?;
+        let mut headers = self.fill_headers(&given)?;
+        let body = self.fill_body(&given, &rest)?;
         if body.is_some() && !headers.contains_key(CONTENT_TYPE) {
             headers.insert(
                 CONTENT_TYPE,
@@ -237,11 +238,11 @@ impl Template {
         Ok(FilledRequest { url, headers, body })
     }
 
-    fn filled_headers(&self, given: &Map<String, Value>) -> Result<HeaderMap, String> {
+    fn fill_headers(&self, given: &Map<String, Value>) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();
         for (name, text) in &self.headers {
             let Some(text) = text.fill(given) else { continue };
-            let value = headers::value(&text).map_err(|problem| {
+            let value = headers::parse_value(&text).map_err(|problem| {
                 format!("the header `{name}` cannot be made of these arguments: {problem}")
             })?;
             headers.insert(name, value);
@@ -249,12 +250,13 @@ impl Template {
         Ok(headers)
     }
 
-    fn filled_body(
+    fn fill_body(
         &self,
         given: &Map<String, Value>,
         rest: &[(&String, &Value)],
     ) -> Result<Option<Bytes>, String> {
-        let added = self.rest == RestTarget::Body && (!rest.is_empty() || self.left_over().next().is_some());
+        let added =
+            self.rest == RestTarget::Body && (!rest.is_empty() || self.unused_parameters().next().is_some());
         if self.body.is_none() && !added {
             return Ok(None);
         }
@@ -273,13 +275,13 @@ impl Template {
         }
         let text = match self.format {
             BodyFormat::Json => value.to_string(),
-            BodyFormat::Form => form(&value)?,
+            BodyFormat::Form => encode_form(&value)?,
         };
         Ok(Some(text.into()))
     }
 }
 
-fn form(value: &Value) -> Result<String, String> {
+fn encode_form(value: &Value) -> Result<String, String> {
     let members = value.as_object().ok_or("the form cannot be made of these arguments")?;
     let mut form = ::url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in members {
@@ -324,7 +326,7 @@ impl Parameters {
     /// The arguments with the defaults of those that are not given.
     fn with_defaults(&self, arguments: &Value) -> Map<String, Value> {
         let mut given = arguments.as_object().cloned().unwrap_or_default();
-        given.values_mut().for_each(plain::whole_numbers);
+        given.values_mut().for_each(plain::normalize_whole_numbers);
         for (name, default) in &self.defaults {
             given.entry(name).or_insert_with(|| default.clone());
         }

@@ -63,7 +63,7 @@ fn merge(into: &mut Value, changes: Value) {
 }
 
 pub(crate) fn make(changes: Value) -> Result<BuiltTool, DefinitionError> {
-    tools().make(&definition(changes), &Arc::default())
+    tools().build_tool(&definition(changes), &Arc::default())
 }
 
 pub(crate) fn context() -> CallContext {
@@ -133,7 +133,7 @@ impl TestHttpServer {
     ) -> Result<ToolOutput, ToolError> {
         let mut definition = definition(changes);
         definition.endpoint.url_template = format!("{}{path}", self.url);
-        let (tool, _) = tools().make(&definition, &Arc::default()).unwrap();
+        let (tool, _) = tools().build_tool(&definition, &Arc::default()).unwrap();
         tool.call(Request { arguments: &arguments }, cx).await
     }
 

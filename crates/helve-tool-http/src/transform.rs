@@ -32,7 +32,7 @@ enum TransformKind {
 }
 
 impl Transform {
-    pub(crate) fn make(written: &helve_types::Transform) -> Result<Self, DefinitionError> {
+    pub(crate) fn compile(written: &helve_types::Transform) -> Result<Self, DefinitionError> {
         let wrong = |field: &str, problem: String| {
             Err(DefinitionError::new(format!("response_transform.{field}"), problem))
         };

@@ -1,7 +1,7 @@
 //! Documents that others wrote become tools that validate.
 //!
 //! Small ones lie in `fixtures/openapi`. Large ones are fetched by `make openapi`, which sets `HELVE_OPENAPI_DOCUMENTS` to the
-//! folder they are in and prints the table of docs/reference/openapi.md.
+//! folder they are in and prints the table of docs/evidence/openapi.md.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -73,7 +73,7 @@ fn problems(import: &Import) -> Vec<String> {
         let tool = &made.definition;
         let mut wrong =
             |problem: String| found.push(format!("{} {}: {problem}", import.title, made.operation));
-        if let Err(error) = tools.make(tool, &std::sync::Arc::default()) {
+        if let Err(error) = tools.build_tool(tool, &std::sync::Arc::default()) {
             wrong(error.to_string());
         }
         if !names.insert(tool.name.to_ascii_lowercase()) {

@@ -1,14 +1,14 @@
 //! Consent that a person gave before, for all calls of a kind: it stands in for the question that a rule would ask.
 //!
-//! Looked up only where a person would be asked otherwise, so calls that need nobody's consent cost nothing, and read
+//! Looked up only where a person would be asked otherwise, so calls that need no consent cost nothing, and read
 //! anew each time, so what was taken back is of no use from then on. Which calls it covers is decided in `helve-policy`.
 
-use helve_policy::{Allowance, AllowanceScope, CallOccasion, Judgement, Verdict, patterns};
+use helve_policy::{Allowance, AllowanceScope, CallOccasion, Judgement, Verdict, parse_patterns};
 use helve_store::{Allowance as Kept, AllowanceKey};
 use helve_types::{Notice, Reason, Within};
 
 use crate::CallContext;
-use crate::gate::{Candidate, access, find_grant};
+use crate::gate::{Candidate, call_access, find_grant};
 
 /// The judgement, or in the place of a question the consent that was given before.
 pub(crate) async fn apply_allowances(
@@ -53,12 +53,12 @@ async fn find_allowance(candidate: &Candidate, cx: &CallContext) -> Option<Allow
         conversation: cx.conversation,
         now: cx.world.now(),
     };
-    let access = access(candidate, cx);
-    kept.into_iter().filter_map(read).find(|given| given.covers(&access, &on))
+    let access = call_access(candidate, cx);
+    kept.into_iter().filter_map(parse_allowance).find(|given| given.covers(&access, &on))
 }
 
 /// A consent as it is judged; none if it reaches nowhere or cannot be read.
-fn read(kept: Kept) -> Option<Allowance> {
+fn parse_allowance(kept: Kept) -> Option<Allowance> {
     let reach = match kept.within {
         Within::Run => AllowanceScope::Run(kept.run),
         Within::Conversation => AllowanceScope::Conversation(kept.conversation?),
@@ -66,7 +66,7 @@ fn read(kept: Kept) -> Option<Allowance> {
     };
     Some(Allowance {
         reach,
-        arguments: patterns(&kept.arguments).ok()?,
+        arguments: parse_patterns(&kept.arguments).ok()?,
         id: kept.id,
         user: kept.user.0,
         agent: kept.agent,

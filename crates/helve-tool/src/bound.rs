@@ -3,7 +3,7 @@
 use helve_store::KeptFile;
 use helve_types::{CallId, Labels, ToolOutput};
 
-use crate::files::set_aside;
+use crate::files::keep_files;
 use crate::{CallContext, Outcome};
 
 /// The tool by which a model reads on where an output was cut.
@@ -28,7 +28,7 @@ pub(crate) fn bound_output(
     call: &CallId,
     cx: &CallContext,
 ) -> (ToolOutput, SideRecords) {
-    let (kept, remarks) = set_aside(std::mem::take(&mut output.files), call, cx.run);
+    let (kept, remarks) = keep_files(std::mem::take(&mut output.files), call, cx.run);
     let whole = cut_output(&mut output, bytes_max, call, || cx.toolbox.find(READ_OUTPUT).is_some());
     output.attachments.extend(kept.iter().map(|(_, attachment)| attachment.clone()));
     for remark in remarks {

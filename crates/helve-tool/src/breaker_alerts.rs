@@ -6,7 +6,7 @@ use helve_guard::Change;
 use helve_types::{Timestamp, World};
 use serde::Serialize;
 
-use crate::permit::millis;
+use crate::permit::to_ms;
 
 /// A breaker has opened or closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -59,7 +59,7 @@ impl BreakerAlerts {
             kind,
             because: because.into(),
             at: self.world.now(),
-            retry_after_ms: retry_after.map(millis),
+            retry_after_ms: retry_after.map(to_ms),
         });
     }
 }

@@ -31,15 +31,15 @@ use self::check::apply_patch;
 pub use self::check::{RESERVED_NAMES, merge_patch, read_definition, read_json};
 pub use self::difference::{FieldChange, differences, value_differences};
 pub use self::grants::{FindNeed, SecretNeed, ToolGrants};
-use self::import::kept_id;
+use self::import::with_saved_id;
 pub use self::import::{
-    IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, rows_in, rows_of_text,
+    IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, parse_rows, split_rows,
 };
 pub use self::kind::{ToolGrantRow, ToolOffer, ToolRow, ToolRowKind};
 pub use self::listed::{Listed, ToolSource};
 pub use self::mapped::{MappedRow, map_row};
 use self::placed::PlacedTools;
-use crate::repair::look_alike;
+use crate::repair::looks_alike;
 use crate::{Guards, Registry, Tool};
 
 /// A tool with its guards.
@@ -84,7 +84,9 @@ pub enum CatalogueError {
     )]
     OfferChanged(String),
 
-    #[error("`{name}` looks like `{other}`, which is there already; choose a name that nobody takes for it")]
+    #[error(
+        "`{name}` looks like `{other}`, which is there already; choose a name that cannot be taken for it"
+    )]
     LooksLike { name: String, other: String },
 
     #[error("the tool has changed meanwhile and is at version {0} now; read it again and decide anew")]
@@ -160,12 +162,12 @@ impl Catalogue {
     }
 
     /// Tools that the configuration switches off, whatever else is said about them.
-    pub fn holding_off(self, names: impl IntoIterator<Item = String>) -> Self {
+    pub fn with_disabled_tools(self, names: impl IntoIterator<Item = String>) -> Self {
         Self { held_off: names.into_iter().collect(), ..self }
     }
 
     /// With a way to find the secrets that wait for the operator.
-    pub fn finding_needs(self, find_need: FindNeed) -> Self {
+    pub fn with_secret_needs(self, find_need: FindNeed) -> Self {
         Self { find_need, ..self }
     }
 
@@ -192,7 +194,10 @@ impl Catalogue {
     }
 
     /// The same for those who must not keep others waiting.
-    pub async fn check_beside(&self, definition: &ToolDefinition) -> Result<Vec<String>, CatalogueError> {
+    pub async fn check_in_background(
+        &self,
+        definition: &ToolDefinition,
+    ) -> Result<Vec<String>, CatalogueError> {
         self.prepare(definition).await;
         self.check(definition)
     }
@@ -209,7 +214,7 @@ impl Catalogue {
         allow_host: bool,
         by: &str,
     ) -> Result<Listed, CatalogueError> {
-        Ok(self.list_held(&self.rows.create(self, definition, allow_host, by).await?))
+        Ok(self.list_row(&self.rows.create(self, definition, allow_host, by).await?))
     }
 
     /// Whether no tool has this name, or one that could be taken for it.
@@ -217,15 +222,15 @@ impl Catalogue {
         if self.is_taken(name) {
             return Err(CatalogueError::Exists(name.into()));
         }
-        let addressed = self.name_of(name);
+        let addressed = self.resolve_name(name);
         if addressed != name {
             return Err(CatalogueError::IdTaken { id: name.into(), other: addressed });
         }
-        let built_in = self.registry.all();
+        let built_in = self.registry.list();
         let rows = self.rows.all();
         let names = built_in.iter().map(|tool| tool.spec().name.as_str());
         let mut names = names.chain(rows.iter().map(|held| held.row.name()));
-        match names.find(|other| look_alike(name, other)) {
+        match names.find(|other| looks_alike(name, other)) {
             Some(other) => Err(CatalogueError::LooksLike { name: name.into(), other: other.into() }),
             None => Ok(()),
         }
@@ -233,7 +238,7 @@ impl Catalogue {
 
     /// The name of the tool that is addressed by its name, by the id of its definition or by our own id. What
     /// addresses nothing is a name that is not taken.
-    pub fn name_of(&self, address: &str) -> String {
+    pub fn resolve_name(&self, address: &str) -> String {
         if self.is_taken(address) {
             return address.to_owned();
         }
@@ -246,7 +251,7 @@ impl Catalogue {
     /// Whether the id of a definition addresses no other tool.
     fn check_id_is_free(&self, definition: &ToolDefinition) -> Result<(), CatalogueError> {
         let Some(id) = &definition.id else { return Ok(()) };
-        let other = self.name_of(id);
+        let other = self.resolve_name(id);
         if other == definition.name || !self.is_taken(&other) {
             return Ok(());
         }
@@ -276,7 +281,7 @@ impl Catalogue {
     ) -> Result<Listed, CatalogueError> {
         let next = |before: &ToolDefinition| self.apply_change(before, change);
         let updated = self.rows.update(self, name, expected, allow_host, by, next).await;
-        Ok(self.list_held(&updated.map_err(|error| self.explain(error))?))
+        Ok(self.list_row(&updated.map_err(|error| self.explain_missing_row(error))?))
     }
 
     /// The next definition of a tool, if it may become that.
@@ -287,7 +292,7 @@ impl Catalogue {
     ) -> Result<ToolDefinition, CatalogueError> {
         let name = &before.name;
         let (definition, asked_on) = match change {
-            Change::Whole(definition) => (kept_id(*definition, before), false),
+            Change::Whole(definition) => (with_saved_id(*definition, before), false),
             Change::Patch(patch) => (apply_patch(before, &patch)?, patch["enabled"] == true),
         };
         if definition.name != *name {
@@ -309,7 +314,7 @@ impl Catalogue {
 
     /// Deletes a tool; runs that use it keep it until they end.
     pub async fn remove(&self, name: &str, expected: Option<u32>, by: &str) -> Result<(), CatalogueError> {
-        self.rows.delete(self, name, expected, by).await.map_err(|error| self.explain(error))
+        self.rows.delete(self, name, expected, by).await.map_err(|error| self.explain_missing_row(error))
     }
 
     /// Switches any tool on or off, for good.
@@ -322,17 +327,17 @@ impl Catalogue {
             Some(_) if enabled && self.held_off.contains(name) => Err(CatalogueError::HeldOff(name.into())),
             Some(tool) => {
                 self.rows.switch(name, enabled, by, || self.set_switch(&tool, enabled)).await?;
-                Ok(self.listed_without_row(tool))
+                Ok(self.list_unsaved(tool))
             }
         }
     }
 
     /// Everything that tools of this name ever were, oldest first.
-    pub async fn versions(&self, name: &str) -> Result<Vec<ToolRow>, CatalogueError> {
+    pub async fn list_versions(&self, name: &str) -> Result<Vec<ToolRow>, CatalogueError> {
         let versions = self.rows.table().versions(name).await?;
         match versions.is_empty() {
             false => Ok(versions),
-            true if self.registry.get(name).is_some() => Err(self.not_a_row(name)),
+            true if self.registry.get(name).is_some() => Err(self.not_a_row_error(name)),
             true => Err(CatalogueError::Missing(name.into())),
         }
     }
@@ -343,20 +348,20 @@ impl Catalogue {
     }
 
     /// Says of a row that does not exist whether a tool has its name that is no row.
-    fn explain(&self, error: CatalogueError) -> CatalogueError {
+    fn explain_missing_row(&self, error: CatalogueError) -> CatalogueError {
         match error {
             CatalogueError::Missing(name)
                 if self.registry.get(&name).is_some() && !self.rows.is_built(&name) =>
             {
-                self.not_a_row(&name)
+                self.not_a_row_error(&name)
             }
             other => other,
         }
     }
 
     /// Why a tool that exists cannot be changed as a row.
-    fn not_a_row(&self, name: &str) -> CatalogueError {
-        if self.is_placed(name) {
+    fn not_a_row_error(&self, name: &str) -> CatalogueError {
+        if self.is_from_folder(name) {
             CatalogueError::InFolder(name.into())
         } else {
             CatalogueError::BuiltIn(name.into())

@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::json::{self, JsonBounds};
 use crate::link::{Given, LinkedArguments};
 use crate::misfit::describe_misfit;
-use crate::offload::offload;
+use crate::offload::run_on_pool;
 use crate::registry::Registered;
-use crate::schema::{CheckResult, STEPS_INLINE_MAX, Schema, shortly};
+use crate::schema::{CheckResult, STEPS_INLINE_MAX, Schema, format_shortened};
 
 const BYTES_MAX: usize = 1 << 20;
 /// Larger arguments are not even read between two other things.
@@ -56,29 +56,29 @@ impl Expected {
 }
 
 /// Checks what a model wrote. What takes longer is done beside everybody else.
-pub(crate) async fn check(expected: Expected, text: &str) -> Result<Arguments, Failure> {
+pub(crate) async fn check_arguments(expected: Expected, text: &str) -> Result<Arguments, Failure> {
     if text.len() <= INLINE_BYTES_MAX
         && let Some(checked) = check_within(&expected, text, STEPS_INLINE_MAX)
     {
         return checked;
     }
     let (tool, written) = (expected.tool.clone(), text.to_owned());
-    let checked = offload(move || check_now(&expected, &written)).await;
+    let checked = run_on_pool(move || check_now(&expected, &written)).await;
     checked.unwrap_or_else(|| {
         let told = format!("the arguments for `{tool}` could not be checked; write them in another way");
-        Err(bad(told, Notice::arguments_uncheckable()))
+        Err(bad_arguments(told, Notice::arguments_uncheckable()))
     })
 }
 
 /// The same at once, for those who have time.
 pub(crate) fn check_now(expected: &Expected, text: &str) -> Result<Arguments, Failure> {
-    check_within(expected, text, u64::MAX).unwrap_or_else(|| Err(too_much_work(&expected.tool)))
+    check_within(expected, text, u64::MAX).unwrap_or_else(|| Err(too_much_work_failure(&expected.tool)))
 }
 
 /// None if it is more work than `steps_max`.
 fn check_within(expected: &Expected, text: &str, steps_max: u64) -> Option<Result<Arguments, Failure>> {
     let Expected { tool, schema, json, decided } = expected;
-    let read = read(tool, *json, text).and_then(|(mut value, repair)| {
+    let read = parse_arguments(tool, *json, text).and_then(|(mut value, repair)| {
         let completed = match decided {
             Some((decided, given)) => decided.complete(tool, &mut value, *given)?,
             None => false,
@@ -89,74 +89,78 @@ fn check_within(expected: &Expected, text: &str, steps_max: u64) -> Option<Resul
         Ok(read) => read,
         Err(failure) => return Some(Err(failure)),
     };
-    schema.effort(&value, steps_max)?;
+    schema.count_steps(&value, steps_max)?;
     let fits = |value: Value| Arguments { canonical: canonical_json(&value), value, repair, completed };
-    Some(match schema.check(&value) {
+    Some(match schema.check_value(&value) {
         CheckResult::Fits => Ok(fits(value)),
-        CheckResult::TooMuchWork => Err(too_much_work(tool)),
-        CheckResult::Misfit if drop_nulls(&mut value, schema) => Ok(fits(value)),
+        CheckResult::TooMuchWork => Err(too_much_work_failure(tool)),
+        CheckResult::Misfit if drop_misfit_nulls(&mut value, schema) => Ok(fits(value)),
         CheckResult::Misfit => Err(misfit_failure(tool, schema, &value)),
     })
 }
 
 /// The value, and what had to be repaired in it.
-fn read(tool: &str, json: JsonBounds, text: &str) -> Result<(Value, Option<&'static str>), Failure> {
+fn parse_arguments(
+    tool: &str,
+    json: JsonBounds,
+    text: &str,
+) -> Result<(Value, Option<&'static str>), Failure> {
     // Models write nothing at all for a tool that needs nothing.
     let text = if text.trim().is_empty() { "{}" } else { text };
     if text.len() > BYTES_MAX {
         let told = format!("the arguments for `{tool}` are larger than {BYTES_MAX} bytes; send less");
-        return Err(bad(told, Notice::arguments_too_large()));
+        return Err(bad_arguments(told, Notice::arguments_too_large()));
     }
     json.check(text.as_bytes()).map_err(|what| {
-        bad(format!("the JSON for `{tool}` {what}; send less"), Notice::arguments_too_large())
+        bad_arguments(format!("the JSON for `{tool}` {what}; send less"), Notice::arguments_too_large())
     })?;
-    let (value, twice) = json::read(text.as_bytes()).map_err(|error| {
+    let (value, twice) = json::parse_and_find_duplicates(text.as_bytes()).map_err(|error| {
         let told = format!("the arguments for `{tool}` are not valid JSON ({error}); send one JSON object");
-        bad(told, Notice::arguments_not_json())
+        bad_arguments(told, Notice::arguments_not_json())
     })?;
     if let Some(key) = twice.different {
-        let key = shortly(&key);
+        let key = format_shortened(&key);
         let what = format!(
             "the arguments for `{tool}` say the key `{key}` twice, with different values; send it once"
         );
-        return Err(bad(what, Notice::arguments_ambiguous(&key)));
+        return Err(bad_arguments(what, Notice::arguments_ambiguous(&key)));
     }
     Ok((value, twice.same.map(|_| "keys that were written twice")))
 }
 
-fn bad(message: String, notice: Notice) -> Failure {
+fn bad_arguments(message: String, notice: Notice) -> Failure {
     Failure::new(FailureKind::BadArguments, message).with_notice(notice)
 }
 
-fn too_much_work(tool: &str) -> Failure {
+fn too_much_work_failure(tool: &str) -> Failure {
     let told = format!(
         "the arguments for `{tool}` are too large for its `parameters`: to check them would take too much work; send less"
     );
-    bad(told, Notice::arguments_too_large())
+    bad_arguments(told, Notice::arguments_too_large())
 }
 
 fn misfit_failure(tool: &str, schema: &Schema, value: &Value) -> Failure {
-    let misfit = describe_misfit(&schema.errors(value));
+    let misfit = describe_misfit(&schema.list_errors(value));
     let told = format!("the arguments for `{tool}` do not fit: {misfit}; correct them and try again");
-    bad(told, misfit.notice)
+    bad_arguments(told, misfit.notice)
 }
 
 /// Models send null for what they leave out, and a server that holds them to a schema makes them. Whether the
 /// arguments fit without the nulls that do not fit, or without any; if so those are gone.
-fn drop_nulls(value: &mut Value, schema: &Schema) -> bool {
+fn drop_misfit_nulls(value: &mut Value, schema: &Schema) -> bool {
     let mut given = value.clone();
     let wrong: Vec<String> =
-        schema.errors(value).iter().map(|error| error.instance_path().to_string()).collect();
+        schema.list_errors(value).iter().map(|error| error.instance_path().to_string()).collect();
     for path in wrong.iter().filter(|path| value.pointer(path).is_some_and(Value::is_null)) {
         let Some((parent, name)) = path.rsplit_once('/') else { continue };
         if let Some(members) = given.pointer_mut(parent).and_then(Value::as_object_mut) {
             members.remove(&name.replace("~1", "/").replace("~0", "~"));
         }
     }
-    if schema.check(&given) != CheckResult::Fits {
-        leave_out_nulls(&mut given);
+    if schema.check_value(&given) != CheckResult::Fits {
+        remove_all_nulls(&mut given);
     }
-    let fits = given != *value && schema.check(&given) == CheckResult::Fits;
+    let fits = given != *value && schema.check_value(&given) == CheckResult::Fits;
     if fits {
         *value = given;
     }
@@ -164,13 +168,13 @@ fn drop_nulls(value: &mut Value, schema: &Schema) -> bool {
 }
 
 /// Depth is bounded.
-fn leave_out_nulls(value: &mut Value) {
+fn remove_all_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.retain(|_, member| !member.is_null());
-            members.values_mut().for_each(leave_out_nulls);
+            members.values_mut().for_each(remove_all_nulls);
         }
-        Value::Array(items) => items.iter_mut().for_each(leave_out_nulls),
+        Value::Array(items) => items.iter_mut().for_each(remove_all_nulls),
         _ => {}
     }
 }

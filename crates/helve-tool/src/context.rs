@@ -100,7 +100,7 @@ pub struct SentBefore {
 pub struct Grant {
     /// What the question was bound to.
     pub binding: String,
-    /// Hooks had changed the arguments before anybody was asked.
+    /// Hooks had changed the arguments before a person was asked.
     pub changed: bool,
     /// The arguments as the person changed them.
     pub edited: Option<String>,

@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
-use crate::check::{Expected, check};
-use crate::gate::{Candidate, admit, judge};
+use crate::check::{Expected, check_arguments};
+use crate::gate::{Candidate, admit_call, judge_call};
 use crate::link::Given;
 use crate::outcome::Stop;
 use crate::permit::Permit;
@@ -67,7 +67,7 @@ struct HeldState {
 impl HeldFacts {
     /// Keeps the fact, and says whether what it tells of may still be done.
     #[must_use]
-    pub(crate) fn hold(&self, fact: Fact) -> bool {
+    pub(crate) fn hold_back(&self, fact: Fact) -> bool {
         let mut held = self.lock();
         if !held.is_closed {
             held.facts.push(fact);
@@ -109,7 +109,7 @@ impl EarlyRead {
         (!sent.is_empty()).then_some(Fact::ToolDiscarded { step, attempt, tool, version, arguments })
     }
 
-    fn is_of(&self, permit: &Permit) -> bool {
+    fn is_read_by(&self, permit: &Permit) -> bool {
         self.tool == permit.tool.spec.name
             && self.version == permit.tool.version
             && self.arguments == permit.arguments.canonical
@@ -124,14 +124,14 @@ impl Pipeline {
         if !only_reads || tool.spec.name != call.name || self.has_hooks_about(&tool.spec.name, &cx.agent) {
             return None;
         }
-        let arguments = check(Expected::of(tool, Given::Written), &call.arguments).await.ok()?;
+        let arguments = check_arguments(Expected::of(tool, Given::Written), &call.arguments).await.ok()?;
         let candidate = Candidate { tool: tool.clone(), changed: arguments.completed, arguments };
-        let judgement = judge(self.rules(), &candidate, cx);
+        let judgement = judge_call(self.rules(), &candidate, cx);
         if judgement.verdict != Verdict::Allow {
             return None;
         }
         let mut trail = Trail::default();
-        let permit = admit(judgement, candidate, None, self.rules(), cx, &mut trail).ok()?;
+        let permit = admit_call(judgement, candidate, None, self.rules(), cx, &mut trail).ok()?;
         let held = HeldFacts::default();
         let cx = CallContext {
             early: Early::Reading(held.clone()),
@@ -154,7 +154,7 @@ impl Permit {
     /// Runs the call, or takes the answer of one that was made early.
     pub(crate) async fn run_once(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         let Early::Read(slot) = &cx.early else { return self.run(cx, trail).await };
-        let read = slot.lock().unwrap_or_else(PoisonError::into_inner).take_if(|read| read.is_of(self));
+        let read = slot.lock().unwrap_or_else(PoisonError::into_inner).take_if(|read| read.is_read_by(self));
         let Some(EarlyRead { held, mut answer, .. }) = read else { return self.run(cx, trail).await };
         // That the call was sent is recorded before its answer is waited for, as for any other call.
         let mut was_sent = false;

@@ -12,7 +12,7 @@ const NAME_CHARS_MAX: usize = 120;
 const ID_HEX_CHARS: usize = 32;
 
 /// The files that are kept, each with its attachment, and what there is to say of the others.
-pub(crate) fn set_aside(
+pub(crate) fn keep_files(
     files: Vec<OutputFile>,
     call: &CallId,
     run: RunId,
@@ -21,7 +21,7 @@ pub(crate) fn set_aside(
     let mut remarks = vec![];
     let mut too_many = 0_usize;
     for file in files {
-        let (name, size) = (plain(&file.name), file.bytes.len());
+        let (name, size) = (sanitize_file_name(&file.name), file.bytes.len());
         if kept.len() == FILES_MAX {
             too_many += 1;
         } else if size > FILE_BYTES_MAX {
@@ -29,7 +29,7 @@ pub(crate) fn set_aside(
                 "the file `{name}` was not kept: it has {size} bytes, and {FILE_BYTES_MAX} are the most"
             ));
         } else {
-            kept.push(keep(file, name, call, run));
+            kept.push(keep_file(file, name, call, run));
         }
     }
     if too_many > 0 {
@@ -38,7 +38,7 @@ pub(crate) fn set_aside(
     (kept, remarks)
 }
 
-fn keep(file: OutputFile, name: String, call: &CallId, run: RunId) -> (KeptFile, Attachment) {
+fn keep_file(file: OutputFile, name: String, call: &CallId, run: RunId) -> (KeptFile, Attachment) {
     let mut id = blake3::hash(&file.bytes).to_hex().to_string();
     id.truncate(ID_HEX_CHARS);
     let attachment = Attachment {
@@ -52,15 +52,15 @@ fn keep(file: OutputFile, name: String, call: &CallId, run: RunId) -> (KeptFile,
 }
 
 /// A name that is one line, no path, and not endless: tools take it from strangers.
-fn plain(name: &str) -> String {
+fn sanitize_file_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let kept: String = last.chars().filter(|c| !is_odd(*c)).take(NAME_CHARS_MAX).collect();
+    let kept: String = last.chars().filter(|c| !is_unsafe_char(*c)).take(NAME_CHARS_MAX).collect();
     let kept = kept.trim().trim_start_matches('.');
     if kept.is_empty() { "file".into() } else { kept.to_owned() }
 }
 
 /// Controls, and marks that turn the direction of writing so that `gpj.exe` reads as `exe.jpg`.
-fn is_odd(c: char) -> bool {
+fn is_unsafe_char(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
@@ -77,7 +77,7 @@ mod tests {
 
     fn check(files: Vec<OutputFile>) -> (Vec<(KeptFile, Attachment)>, Vec<String>) {
         let run = World::deterministic().run_id();
-        set_aside(files, &CallId::new(run, 1, 0), run)
+        keep_files(files, &CallId::new(run, 1, 0), run)
     }
 
     #[test]
@@ -120,8 +120,8 @@ mod tests {
             ("..", "file"),
             ("a/", "file"),
         ] {
-            assert_eq!(plain(name), expected, "{name:?}");
+            assert_eq!(sanitize_file_name(name), expected, "{name:?}");
         }
-        assert_eq!(plain(&"长".repeat(500)).chars().count(), NAME_CHARS_MAX);
+        assert_eq!(sanitize_file_name(&"长".repeat(500)).chars().count(), NAME_CHARS_MAX);
     }
 }

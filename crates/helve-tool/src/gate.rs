@@ -25,7 +25,7 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// What an approval is bound to: change any of it and the approval is void.
-    pub(crate) fn binding(&self, warned: LeakWarning) -> String {
+    pub(crate) fn consent_binding(&self, warned: LeakWarning) -> String {
         hash_binding(
             &self.tool.spec.name,
             &self.tool.version,
@@ -39,7 +39,7 @@ impl Candidate {
 /// What a person wrote in place of the arguments they were asked about, as hooks left it.
 pub(crate) struct EditedArguments {
     pub(crate) candidate: Candidate,
-    /// A hook made something else of it, which nobody has seen.
+    /// A hook made something else of it, which no person has seen.
     pub(crate) rewritten: bool,
 }
 
@@ -64,14 +64,14 @@ fn hash_binding(tool: &str, version: &str, effect: Effect, arguments: &Value, wa
     hex(&Sha256::digest(canonical_json(&bound)))
 }
 
-pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> Judgement {
+pub(crate) fn judge_call(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> Judgement {
     let Registered { spec, flow, .. } = &*candidate.tool;
     let must_ask = find_leak(&cx.taint, flow, spec.effect);
-    Judgement { must_ask, ..rules.judge(&access(candidate, cx)) }
+    Judgement { must_ask, ..rules.judge(&call_access(candidate, cx)) }
 }
 
 /// The call as rules and allowances see it.
-pub(crate) fn access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> CallAccess<'a> {
+pub(crate) fn call_access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> CallAccess<'a> {
     let spec = &candidate.tool.spec;
     CallAccess {
         tool: &spec.name,
@@ -86,7 +86,7 @@ pub(crate) fn access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> CallA
 }
 
 /// Lets the call through, asks a person, or refuses. What cannot be decided is not let through.
-pub(crate) fn admit(
+pub(crate) fn admit_call(
     judgement: Judgement,
     candidate: Candidate,
     edit: Option<EditedArguments>,
@@ -109,14 +109,16 @@ pub(crate) fn admit(
                 None => (Candidate { changed: grant.changed || candidate.changed, ..candidate }, false),
             };
             // A person may allow what asks; what is forbidden they cannot write into it.
-            let Judgement { verdict, because, must_ask, .. } = judge(rules, &agreed, cx);
+            let Judgement { verdict, because, must_ask, .. } = judge_call(rules, &agreed, cx);
             if verdict == Verdict::Deny {
                 decided("deny");
                 return Err(denied_failure(&agreed, &because).into());
             }
             if rewritten {
                 decided("ask");
-                return Err(Outcome::Asked(question(&agreed, rewritten_reason(), must_ask, cx)).into());
+                return Err(
+                    Outcome::Asked(permission_question(&agreed, rewritten_reason(), must_ask, cx)).into()
+                );
             }
             decided("approved");
             Ok(Permit::new(agreed))
@@ -124,8 +126,8 @@ pub(crate) fn admit(
         // Before whatever else may let it pass: no rule and no consent to other calls is consent to this.
         Verdict::Allow | Verdict::Ask if let Some(leaving) = must_ask => {
             decided("must_ask");
-            let because = DataLeak::because();
-            Err(Outcome::Asked(question(&candidate, because, Some(leaving), cx)).into())
+            let because = DataLeak::reason();
+            Err(Outcome::Asked(permission_question(&candidate, because, Some(leaving), cx)).into())
         }
         Verdict::Allow => {
             decided("allow");
@@ -133,7 +135,7 @@ pub(crate) fn admit(
         }
         Verdict::Ask => {
             decided("ask");
-            Err(Outcome::Asked(question(&candidate, because, None, cx)).into())
+            Err(Outcome::Asked(permission_question(&candidate, because, None, cx)).into())
         }
     }
 }
@@ -144,7 +146,7 @@ fn rewritten_reason() -> Reason {
 }
 
 /// The question about a call that repeats itself, which is asked whatever the rules say, unless they forbid it.
-pub(crate) fn ask(
+pub(crate) fn ask_about_repetition(
     judgement: Judgement,
     candidate: &Candidate,
     because: &Reason,
@@ -223,24 +225,24 @@ pub(crate) fn find_grant<'a>(
     cx: &'a CallContext,
 ) -> Option<&'a Grant> {
     let holds = |grant: &&Grant| {
-        grant.binding == candidate.binding(LeakWarning::Yes)
-            || (must_ask.is_none() && grant.binding == candidate.binding(LeakWarning::No))
+        grant.binding == candidate.consent_binding(LeakWarning::Yes)
+            || (must_ask.is_none() && grant.binding == candidate.consent_binding(LeakWarning::No))
     };
     cx.grant.as_ref().filter(holds)
 }
 
 /// The question what became of a call. It is bound to what running it again would send, if that is what was sent and is
 /// shown; otherwise having it run again is no consent, and is asked about like any call.
-pub(crate) fn ask_outcome(
+pub(crate) fn build_outcome_question(
     call: &ToolCall,
     unknown: Unknown,
     again: Option<&Candidate>,
     rules: &Rules,
     cx: &CallContext,
 ) -> Question {
-    let leaving = again.and_then(|again| judge(rules, again, cx).must_ask);
+    let leaving = again.and_then(|again| judge_call(rules, again, cx).must_ask);
     let bound = again.filter(|again| request_preview(again, cx) == unknown.request);
-    let binding = bound.map(|again| again.binding(LeakWarning::from_leak(leaving.as_ref())));
+    let binding = bound.map(|again| again.consent_binding(LeakWarning::from_leak(leaving.as_ref())));
     let (warnings, cautions) = leaving.map(DataLeak::into_warnings).unwrap_or_default();
     Question {
         approval: cx.world.approval_id(),
@@ -265,7 +267,12 @@ pub(crate) fn ask_outcome(
     }
 }
 
-fn question(candidate: &Candidate, because: Reason, leaving: Option<DataLeak>, cx: &CallContext) -> Question {
+fn permission_question(
+    candidate: &Candidate,
+    because: Reason,
+    leaving: Option<DataLeak>,
+    cx: &CallContext,
+) -> Question {
     question_about(candidate, because, leaving, false, cx)
 }
 
@@ -295,7 +302,7 @@ fn question_about(
         },
         because: because.text,
         reasons: vec![because.notice],
-        binding: candidate.binding(warned),
+        binding: candidate.consent_binding(warned),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }
 }

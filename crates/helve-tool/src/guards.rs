@@ -128,7 +128,9 @@ impl ActiveGuards {
     /// `chance` seeds the jitter of the breaker.
     pub(crate) fn new(settings: Guards, effect: Effect, chance: u64) -> Self {
         // Only what changes nothing can be answered from memory.
-        let kept = settings.last_good().map(|_| CachePolicy { ttl: Duration::ZERO, scope: CacheScope::User });
+        let kept = settings
+            .last_good_age_max()
+            .map(|_| CachePolicy { ttl: Duration::ZERO, scope: CacheScope::User });
         let cache = settings.cache.or(kept).filter(|_| effect == Effect::Read);
         Self {
             limiter: settings.limits.tool.map(Limiter::new),
@@ -178,14 +180,14 @@ impl ActiveGuards {
 
     /// The cache where it only keeps the last good answers, if the tool wants those.
     pub(crate) fn last_good_cache(&self) -> Option<(CachePolicy, Cache<Arc<ToolOutput>, Stop>)> {
-        self.settings.last_good()?;
+        self.settings.last_good_age_max()?;
         let (policy, cache) = self.cache.clone()?;
         Some((CachePolicy { ttl: Duration::ZERO, ..policy }, cache))
     }
 
     /// How long an answer serves, as it is and as the last good one.
-    pub(crate) fn terms(&self, policy: CachePolicy) -> CacheLifetime {
-        let keep = self.settings.last_good().unwrap_or_default().saturating_sub(policy.ttl);
+    pub(crate) fn cache_lifetime(&self, policy: CachePolicy) -> CacheLifetime {
+        let keep = self.settings.last_good_age_max().unwrap_or_default().saturating_sub(policy.ttl);
         CacheLifetime { ttl: policy.ttl, keep }
     }
 }
@@ -203,7 +205,7 @@ impl From<CacheSharing> for CacheScope {
 
 impl CacheScope {
     /// Who shares the answer. A tool's cache has one scope, so a user and an agent of one name cannot meet in it.
-    pub(crate) fn owner(self, cx: &CallContext) -> Cow<'_, str> {
+    pub(crate) fn owner_in_context(self, cx: &CallContext) -> Cow<'_, str> {
         match self {
             Self::Everyone => Cow::Borrowed(""),
             Self::User => Cow::Borrowed(&cx.user.0),
@@ -217,7 +219,7 @@ impl CacheScope {
 
 impl Guards {
     /// How old an answer may be that stands in for a new one.
-    pub(crate) fn last_good(&self) -> Option<Duration> {
+    pub(crate) fn last_good_age_max(&self) -> Option<Duration> {
         let age = self.fallback.as_ref()?.last_good_ms?;
         Some(Duration::from_millis(age.get()))
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use helve_policy::fits;
+use helve_policy::matches_wildcard;
 use helve_types::{CallId, ConversationId, ModelParams, RunId, SnapshotId, ToolOutput, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -176,17 +176,17 @@ pub struct HookSettings {
 }
 
 impl HookSettings {
-    fn is_about(&self, point: HookPoint, agent: &str) -> bool {
-        self.points.contains(&point) && any_fits(&self.agents, agent)
+    fn applies_to(&self, point: HookPoint, agent: &str) -> bool {
+        self.points.contains(&point) && matches_any(&self.agents, agent)
     }
 
-    fn is_about_tool(&self, tool: &str) -> bool {
-        any_fits(&self.tools, tool)
+    fn applies_to_tool(&self, tool: &str) -> bool {
+        matches_any(&self.tools, tool)
     }
 }
 
-fn any_fits(patterns: &[String], name: &str) -> bool {
-    patterns.is_empty() || patterns.iter().any(|pattern| fits(pattern, name))
+fn matches_any(patterns: &[String], name: &str) -> bool {
+    patterns.is_empty() || patterns.iter().any(|pattern| matches_wildcard(pattern, name))
 }
 
 /// All hooks, in the order in which they are asked.
@@ -218,7 +218,7 @@ impl Hooks {
     }
 
     fn hooks_at<'a>(&'a self, point: HookPoint, agent: &'a str) -> impl Iterator<Item = &'a OrderedHook> {
-        self.placed.iter().filter(move |placed| placed.settings.is_about(point, agent))
+        self.placed.iter().filter(move |placed| placed.settings.applies_to(point, agent))
     }
 }
 
@@ -228,12 +228,12 @@ impl OrderedHook {
     }
 
     /// Asks within the hook's time. What it says in vain counts as what its settings say.
-    async fn ask<T>(&self, work: HookFuture<'_, T>) -> HookResult<T> {
+    async fn ask_in_time<T>(&self, work: HookFuture<'_, T>) -> HookResult<T> {
         match self.wait_for_answer(work).await {
             Ok(HookReply::Nothing) => HookResult::Nothing,
             Ok(HookReply::Change(change)) => HookResult::Change(change),
             Ok(HookReply::Refuse(reason)) => HookResult::Refused(display_within(&reason, REASON_BYTES_MAX)),
-            Err(problem) => self.failure(&problem.to_string()),
+            Err(problem) => self.result_after_failure(&problem.to_string()),
         }
     }
 
@@ -247,7 +247,7 @@ impl OrderedHook {
         }
     }
 
-    fn failure<T>(&self, problem: &str) -> HookResult<T> {
+    fn result_after_failure<T>(&self, problem: &str) -> HookResult<T> {
         tracing::warn!(hook = self.name(), problem, then = ?self.settings.on_failure, "hook failed");
         match self.settings.on_failure {
             OnFailure::Refuse => HookResult::Failed,

@@ -2,8 +2,8 @@
 
 mod duplicate_keys;
 
-pub use duplicate_keys::key_twice;
-pub(crate) use duplicate_keys::read;
+pub use duplicate_keys::find_duplicate_key;
+pub(crate) use duplicate_keys::parse_and_find_duplicates;
 
 /// What is deeper or wider is an attack or an accident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Default for JsonBounds {
 impl JsonBounds {
     /// Whether the text keeps to the bounds, or what it does instead.
     pub fn check(&self, text: &[u8]) -> Result<(), String> {
-        let (depth, values) = measure(text);
+        let (depth, values) = measure_text(text);
         if depth > self.depth_max {
             return Err(format!("is nested deeper than {} levels", self.depth_max));
         }
@@ -33,7 +33,7 @@ impl JsonBounds {
 }
 
 /// How deeply brackets are nested outside of strings, and how many values there can be.
-fn measure(text: &[u8]) -> (usize, usize) {
+fn measure_text(text: &[u8]) -> (usize, usize) {
     let (mut depth, mut deepest, mut values) = (0usize, 0, 1);
     let (mut quoted, mut escaped) = (false, false);
     for byte in text {
@@ -60,9 +60,9 @@ mod tests {
 
     #[test]
     fn brackets_and_commas_count_outside_of_strings_only() {
-        assert_eq!(measure(br#"{"a": "[[[[,,,", "b": ["\"["]}"#), (2, 4));
-        assert_eq!(measure(b"7"), (0, 1));
-        assert_eq!(measure(b"]]]"), (0, 1));
+        assert_eq!(measure_text(br#"{"a": "[[[[,,,", "b": ["\"["]}"#), (2, 4));
+        assert_eq!(measure_text(b"7"), (0, 1));
+        assert_eq!(measure_text(b"]]]"), (0, 1));
     }
 
     #[test]

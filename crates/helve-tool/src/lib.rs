@@ -35,7 +35,9 @@ mod trust;
 
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
-pub use helve_policy::{Action, CallAccess, Pattern, Rule, Rules, Verdict, conditions, fits, fits_all};
+pub use helve_policy::{
+    Action, CallAccess, Pattern, Rule, Rules, Verdict, build_conditions, fits_all, matches_wildcard,
+};
 // What tools may reach of the store.
 pub use helve_store::{
     PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, PlanStatus, PlanStep, StoreError, UserStore,
@@ -47,22 +49,24 @@ pub use catalogue::{
     BuiltTool, Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, FindNeed,
     GuardOverrides, IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, Listed,
     MappedRow, OfferOutcome, RESERVED_NAMES, SecretNeed, ToolBuilder, ToolGrantRow, ToolGrants, ToolOffer,
-    ToolRow, ToolRowKind, ToolSource, differences, map_row, merge_patch, read_definition, read_json, rows_in,
-    rows_of_text, value_differences,
+    ToolRow, ToolRowKind, ToolSource, differences, map_row, merge_patch, parse_rows, read_definition,
+    read_json, split_rows, value_differences,
 };
 pub use context::{CallContext, Grant, Progress, SentBefore, SkippedGuards};
 pub use early::{Early, EarlyRead, HeldFacts};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits, Rate, RateTerms};
+// What a definition that is kept as a row is, of any kind.
+pub use helve_rows::{DefinitionKind, DefinitionRow};
 pub use helve_types::{BOUNDS_US, Distribution, Histogram};
 pub use hooks::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookReply,
     HookSettings, Hooks, OnFailure,
 };
-pub use json::{JsonBounds, key_twice};
+pub use json::{JsonBounds, find_duplicate_key};
 pub use metrics::ToolMetrics;
-pub use offload::offload;
-pub use outcome::{Fault, Outcome, Unknown, settled_by};
-pub use piece::{Piece, piece};
+pub use offload::run_on_pool;
+pub use outcome::{Fault, Outcome, Unknown, outcome_of_answer};
+pub use piece::{Piece, cut_piece};
 pub use pipeline::{ClientReport, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
 pub use result_document::ResultDocument;

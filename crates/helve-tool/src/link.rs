@@ -140,11 +140,11 @@ fn check_value(spec: &ToolSpec, name: &str, schema: &Value, value: &Value) -> Re
     }
     let schema = Schema::compile(&alone, &mut CompileBudget::default())?;
     let given = json!({name: value});
-    match schema.check(&given) {
+    match schema.check_value(&given) {
         CheckResult::Fits => Ok(()),
         CheckResult::TooMuchWork => Err("it would take too much work to check; use a smaller value".into()),
         CheckResult::Misfit => {
-            let misfit = crate::misfit::describe_misfit(&schema.errors(&given));
+            let misfit = crate::misfit::describe_misfit(&schema.list_errors(&given));
             Err(format!("it does not fit `{}`: {misfit}", spec.name))
         }
     }

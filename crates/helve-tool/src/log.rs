@@ -9,14 +9,14 @@ use std::time::Duration;
 use helve_types::{Stage, Trail};
 use tracing::{debug, info};
 
-use crate::permit::millis;
+use crate::permit::to_ms;
 use crate::{Outcome, Unknown};
 
 pub(crate) fn log_outcome(outcome: &Outcome, trail: &Trail, took: Duration) {
     for stage in &trail.0 {
         log_stage(stage);
     }
-    let ms = millis(took);
+    let ms = to_ms(took);
     let from_cache = trail.from_cache();
     match outcome {
         Outcome::Finished(_) => info!(outcome = "finished", ms, from_cache, "the call is over"),
@@ -32,8 +32,8 @@ pub(crate) fn log_outcome(outcome: &Outcome, trail: &Trail, took: Duration) {
             info!(outcome = "unknown", ms, "call outcome unknown");
             debug!(problem = because, "call outcome unknown: details");
         }
-        Outcome::Asked(_) => info!(outcome = "asked", "a person is asked about the call"),
-        Outcome::Delegated { .. } => info!(outcome = "delegated", "the client is given the call"),
+        Outcome::Asked(_) => info!(outcome = "asked", "person asked about the call"),
+        Outcome::Delegated { .. } => info!(outcome = "delegated", "call given to the client"),
     }
 }
 

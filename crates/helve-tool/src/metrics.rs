@@ -47,7 +47,7 @@ pub struct ToolMetrics {
 
 impl Counters {
     /// Takes a call that is over into account, with what its trail says about where the answer came from.
-    pub(crate) fn count(&self, outcome: &Outcome, trail: &Trail, took: Duration) {
+    pub(crate) fn count_call(&self, outcome: &Outcome, trail: &Trail, took: Duration) {
         let one = |counter: &AtomicU64| _ = counter.fetch_add(1, Ordering::Relaxed);
         let stood_in = trail.from_fallback();
         match outcome {
@@ -77,17 +77,17 @@ impl Counters {
     }
 
     pub(crate) fn latency(&self) -> Distribution {
-        self.latency.read()
+        self.latency.snapshot()
     }
 
-    pub(crate) fn read(&self) -> ToolMetrics {
+    pub(crate) fn snapshot(&self) -> ToolMetrics {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (succeeded, failed) = (get(&self.succeeded), get(&self.failed));
         let (refused, unknown) = (get(&self.refused), get(&self.unknown));
         let from_fallback = get(&self.from_fallback);
         let calls = succeeded + failed + refused + unknown + from_fallback;
         let share = |part: u64| if calls == 0 { 0.0 } else { part as f64 / calls as f64 };
-        let latency = self.latency.read();
+        let latency = self.latency.snapshot();
         let quantile_ms = |share| latency.quantile_us(share) / 1_000.0;
         ToolMetrics {
             calls,
@@ -140,22 +140,22 @@ mod tests {
         let fallback =
             Stage::Fallback { by: "last_good".into(), because: "down".into(), notice: None, age_ms: None };
         let ms = Duration::from_millis(1);
-        counters.count(&finished, &Trail(vec![cache("miss")]), ms);
-        counters.count(&finished, &Trail(vec![cache("hit")]), ms);
-        counters.count(&finished, &Trail(vec![cache("shared")]), ms);
-        counters.count(&finished, &Trail(vec![cache("miss"), fallback]), 100 * ms);
-        counters.count(&failed, &Trail::default(), ms);
-        counters.count(
+        counters.count_call(&finished, &Trail(vec![cache("miss")]), ms);
+        counters.count_call(&finished, &Trail(vec![cache("hit")]), ms);
+        counters.count_call(&finished, &Trail(vec![cache("shared")]), ms);
+        counters.count_call(&finished, &Trail(vec![cache("miss"), fallback]), 100 * ms);
+        counters.count_call(&failed, &Trail::default(), ms);
+        counters.count_call(
             &Outcome::Delegated { tool: "t".into(), arguments: "{}".into() },
             &Trail::default(),
             ms,
         );
-        let read = counters.read();
+        let read = counters.snapshot();
         assert_eq!((read.calls, read.succeeded, read.failed), (5, 3, 1));
         assert_eq!((read.from_cache, read.shared, read.from_fallback), (2, 1, 1));
         assert_eq!((read.cache_hit_rate, read.error_rate), (0.4, 0.2));
         assert_eq!((read.p50_ms <= 1.0, read.p99_ms > 50.0, read.slowest_ms), (true, true, 100.0));
         counters.reset();
-        assert_eq!(counters.read(), Counters::default().read());
+        assert_eq!(counters.snapshot(), Counters::default().snapshot());
     }
 }

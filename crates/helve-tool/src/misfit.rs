@@ -5,7 +5,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 
-use crate::schema::shortly;
+use crate::schema::format_shortened;
 
 const ERRORS_SHOWN: usize = 5;
 
@@ -25,33 +25,37 @@ pub(crate) fn describe_misfit(errors: &[ValidationError<'_>]) -> Reason {
 /// One violation, with the field it is in.
 fn describe_error(error: &ValidationError<'_>) -> Reason {
     let path = error.instance_path().as_str();
-    let field = shortly(&path.trim_start_matches('/').replace('/', "."));
-    let (said, notice) = (shortly(error), notice_of(error));
+    let field = format_shortened(&path.trim_start_matches('/').replace('/', "."));
+    let (said, notice) = (format_shortened(error), misfit_notice(error));
     if field.is_empty() {
         return Reason::new(said, notice);
     }
     let notice = match error.kind() {
-        Kind::Required { property } => Notice::misfit_missing(&format!("{field}.{}", plain(property))),
+        Kind::Required { property } => {
+            Notice::misfit_missing(&format!("{field}.{}", shorten_value(property)))
+        }
         _ => Notice::misfit_in_field(&field, notice),
     };
     Reason::new(format!("field `{field}`: {said}"), notice)
 }
 
-fn notice_of(error: &ValidationError<'_>) -> Notice {
+fn misfit_notice(error: &ValidationError<'_>) -> Notice {
     match error.kind() {
         Kind::Type { kind: TypeKind::Single(expected) } => Notice::misfit_type(vec![type_notice(*expected)]),
         Kind::Type { kind: TypeKind::Multiple(expected) } => {
             Notice::misfit_type(expected.iter().map(type_notice).collect())
         }
-        Kind::Required { property } => Notice::misfit_missing(&plain(property)),
+        Kind::Required { property } => Notice::misfit_missing(&shorten_value(property)),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            Notice::misfit_unexpected(&join(unexpected.iter().map(String::as_str)))
+            Notice::misfit_unexpected(&join_shortened(unexpected.iter().map(String::as_str)))
         }
         Kind::Enum { options } => match &**options {
-            Value::Array(options) => Notice::misfit_options(&join(options.iter().map(plain))),
-            only => Notice::misfit_options(&plain(only)),
+            Value::Array(options) => {
+                Notice::misfit_options(&join_shortened(options.iter().map(shorten_value)))
+            }
+            only => Notice::misfit_options(&shorten_value(only)),
         },
-        Kind::Constant { expected_value } => Notice::misfit_options(&plain(expected_value)),
+        Kind::Constant { expected_value } => Notice::misfit_options(&shorten_value(expected_value)),
         Kind::Maximum { limit } => Notice::misfit_maximum(limit.clone()),
         Kind::Minimum { limit } => Notice::misfit_minimum(limit.clone()),
         Kind::ExclusiveMaximum { limit } => Notice::misfit_below(limit.clone()),
@@ -67,7 +71,7 @@ fn notice_of(error: &ValidationError<'_>) -> Notice {
         Kind::Pattern { pattern } => Notice::misfit_pattern(pattern),
         Kind::Format { format } => Notice::misfit_format(format),
         Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => Notice::misfit_alternatives(),
-        Kind::PropertyNames { error } => notice_of(error),
+        Kind::PropertyNames { error } => misfit_notice(error),
         _ => Notice::misfit_otherwise(),
     }
 }
@@ -87,7 +91,7 @@ fn type_notice(expected: JsonType) -> Notice {
 /// More values than this are not listed.
 const LISTED_MAX: usize = 20;
 
-fn join(values: impl Iterator<Item = impl AsRef<str>>) -> String {
+fn join_shortened(values: impl Iterator<Item = impl AsRef<str>>) -> String {
     let mut joined = String::new();
     for (n, value) in values.take(LISTED_MAX + 1).enumerate() {
         if n > 0 {
@@ -96,15 +100,15 @@ fn join(values: impl Iterator<Item = impl AsRef<str>>) -> String {
         if n == LISTED_MAX {
             joined.push('…');
         } else {
-            joined.push_str(&shortly(&value.as_ref()));
+            joined.push_str(&format_shortened(&value.as_ref()));
         }
     }
     joined
 }
 
 /// A text without its quotes, anything else as JSON.
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| shortly(value), |text| shortly(&text))
+fn shorten_value(value: &Value) -> String {
+    value.as_str().map_or_else(|| format_shortened(value), |text| format_shortened(&text))
 }
 
 #[cfg(test)]
@@ -121,7 +125,7 @@ mod tests {
         let schema = json!({"type": "object", "properties": {"x": of_x}, "required": ["x"]});
         let schema = Schema::compile(&schema, &mut CompileBudget::default()).unwrap();
         let arguments = if value == "nothing" { json!({}) } else { json!({"x": value}) };
-        let notice = describe_misfit(&schema.errors(&arguments)).notice;
+        let notice = describe_misfit(&schema.list_errors(&arguments)).notice;
         [Language::English, Language::Chinese].map(|language| {
             let nested = Notice::call_cannot_be_made(notice.clone());
             assert!(nested.sentence(language).is_some(), "{nested:?} is nested too deep");
@@ -208,7 +212,7 @@ mod tests {
     fn a_misfit_of_all_arguments_names_no_field() {
         let schema = json!({"type": "object", "properties": {}, "additionalProperties": false});
         let schema = Schema::compile(&schema, &mut CompileBudget::default()).unwrap();
-        let notice = describe_misfit(&schema.errors(&json!({"y": 1}))).notice;
+        let notice = describe_misfit(&schema.list_errors(&json!({"y": 1}))).notice;
         let sentence = notice.sentence(Language::Chinese).unwrap();
         assert_eq!(sentence, "参数不符合工具的要求：不应包含：y");
     }
@@ -221,7 +225,7 @@ mod tests {
         let arguments: serde_json::Map<_, _> =
             (0..50).map(|n| (format!("{}{n}", "k".repeat(1_000)), json!(n))).collect();
         let arguments = Value::Object(arguments);
-        let reason = describe_misfit(&schema.errors(&arguments));
+        let reason = describe_misfit(&schema.list_errors(&arguments));
         assert_eq!(reason.notice.params["problems"].as_array().unwrap().len(), ERRORS_SHOWN + 1);
         let sentence = reason.notice.sentence(Language::English).unwrap();
         assert!(sentence.ends_with("; and more"), "{sentence}");

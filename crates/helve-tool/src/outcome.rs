@@ -30,7 +30,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn failed(failure: Failure) -> Self {
+    pub(crate) fn from_failure(failure: Failure) -> Self {
         if failure.kind.is_refusal() { Self::Refused(failure) } else { Self::Failed(failure) }
     }
 
@@ -58,7 +58,7 @@ impl Outcome {
     }
 }
 
-/// An attempt that may have taken effect without anybody knowing, and all that is known of it.
+/// An attempt of which it is unknown whether it took effect, and all that is known of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
     pub sent_at: Timestamp,
@@ -78,11 +78,11 @@ impl Unknown {
     }
 
     /// Whatever kept the call from its answer afterwards: it may have happened before.
-    pub(crate) fn add_outcome(self, outcome: Outcome) -> Outcome {
+    pub(crate) fn unless_known(self, outcome: Outcome) -> Outcome {
         let then = match outcome {
             Outcome::Failed(failure) | Outcome::Refused(failure) => format!("then: {}", failure.message),
             // Consent to what may have been done already is no consent.
-            Outcome::Asked(_) => "nobody has allowed to try it again".into(),
+            Outcome::Asked(_) => "it was not allowed to try it again".into(),
             known => return known,
         };
         Outcome::Unknown(Self { because: format!("{}; {then}", self.because), ..self })
@@ -90,7 +90,7 @@ impl Unknown {
 }
 
 /// The outcome that a person's answer makes by itself; none where the call has yet to run.
-pub fn settled_by(answer: &Answer) -> Option<Outcome> {
+pub fn outcome_of_answer(answer: &Answer) -> Option<Outcome> {
     match answer {
         Answer::Approve { .. } | Answer::Outcome { .. } => None,
         Answer::Reject { reason } => {
@@ -106,11 +106,11 @@ pub fn settled_by(answer: &Answer) -> Option<Outcome> {
         }
         Answer::Respond { text } => {
             let output = ToolOutput::text(text).with_headline("answered by a person", Notice::answered_by_person());
-            Some(Outcome::Finished(ToolOutput { labels: Some(Labels::of_person()), ..output }))
+            Some(Outcome::Finished(ToolOutput { labels: Some(Labels::for_person()), ..output }))
         }
         Answer::Expire => Some(Outcome::Refused(Failure::new(
             FailureKind::Unanswered,
-            "a person was asked to allow this call and nobody answered in time; it was not refused, but it did \
+            "a person was asked to allow this call and did not answer in time; it was not refused, but it did \
              not run either",
         )
         .with_notice(Notice::approval_unanswered()))),
@@ -140,7 +140,7 @@ pub(crate) enum Stop {
 const ADVICE: &str = ". Answer without it and say so, or try again later";
 
 impl Stop {
-    pub(crate) fn down(failure: Failure) -> Self {
+    pub(crate) fn unavailable(failure: Failure) -> Self {
         Self::Down { because: failure.message.clone(), failure }
     }
 
@@ -153,21 +153,23 @@ impl Stop {
 
     pub(crate) fn with_earlier_attempt(self, doubt: Option<Unknown>) -> Self {
         match (self, doubt) {
-            (Self::Outcome(outcome), Some(doubt)) => doubt.add_outcome(*outcome).into(),
-            (Self::Down { failure, .. }, Some(doubt)) => doubt.add_outcome(Outcome::failed(failure)).into(),
+            (Self::Outcome(outcome), Some(doubt)) => doubt.unless_known(*outcome).into(),
+            (Self::Down { failure, .. }, Some(doubt)) => {
+                doubt.unless_known(Outcome::from_failure(failure)).into()
+            }
             (stop, _) => stop,
         }
     }
 
     /// What becomes of the call.
-    pub(crate) fn outcome(self) -> Result<Outcome, Fault> {
+    pub(crate) fn into_outcome(self) -> Result<Outcome, Fault> {
         match self {
             Self::Outcome(outcome) => Ok(*outcome),
             Self::Down { failure, because } => {
                 // A guard that refuses a call says how to go on; a tool that failed says only what happened.
                 let advice = if failure.message == because { ADVICE } else { "" };
                 let message = failure.message + advice;
-                Ok(Outcome::failed(Failure { message, ..failure }))
+                Ok(Outcome::from_failure(Failure { message, ..failure }))
             }
             Self::Fault(fault) => Err(fault),
         }
@@ -176,7 +178,7 @@ impl Stop {
 
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
-        Outcome::failed(failure).into()
+        Outcome::from_failure(failure).into()
     }
 }
 

@@ -18,7 +18,7 @@ use helve_types::{Effect, Fact, Stage, Timestamp, ToolOutput, Trail};
 use tokio::time::Instant;
 
 use self::limits::Slots;
-pub(crate) use self::retry::too_late;
+pub(crate) use self::retry::why_not_sent_again;
 use self::retry::{AttemptCounts, AttemptEnd, NextAttempt, RetryDelay, next_attempt};
 use crate::gate::Candidate;
 use crate::outcome::{Outcome, Stop, Unknown};
@@ -89,12 +89,12 @@ impl Permit {
         loop {
             tries += 1;
             if tries > 1 {
-                self.outwait_cool_down(left(), cx).await?;
+                self.wait_for_cool_down(left(), cx).await?;
             }
             let mut slots = self.enter_limiters(cx, trail).await?;
             let ticket = self.admit_by_breaker(trail)?;
             let Sent { at, ended } = self.send(cx, attempts_before + tries, &mut slots, trail).await?;
-            self.tell_breaker(ticket, &ended);
+            self.report_to_breaker(ticket, &ended);
             // Nothing runs during the pause.
             drop(slots);
             let tries =
@@ -102,7 +102,7 @@ impl Permit {
             match next_attempt(ended, self.tool.spec.effect, tries) {
                 NextAttempt::Done(output) => return Ok(*output),
                 NextAttempt::Declined(failure) => return Err(failure.into()),
-                NextAttempt::Down(failure) => return Err(Stop::down(failure)),
+                NextAttempt::Down(failure) => return Err(Stop::unavailable(failure)),
                 NextAttempt::Unknown(because) => {
                     let unknown = Unknown::new(at, because, self.tool.spec.on_unknown);
                     return Err(Outcome::Unknown(unknown).into());
@@ -113,9 +113,9 @@ impl Permit {
                     }
                     let pause = match pause {
                         RetryDelay::Told(pause) => pause,
-                        RetryDelay::Own(pause) => pause.mul_f64(0.5 + cx.world.chance() / 2.0),
+                        RetryDelay::Own(pause) => pause.mul_f64(0.5 + cx.world.random_fraction() / 2.0),
                     };
-                    wait(pause, cx).await?;
+                    wait_unless_cancelled(pause, cx).await?;
                 }
             }
         }
@@ -137,7 +137,7 @@ impl Permit {
         let started = self.started_fact(cx, attempt);
         match self.tool.spec.effect {
             Effect::Read if let Early::Reading(held) = &cx.early => {
-                if !held.hold(started) {
+                if !held.hold_back(started) {
                     return Err(Stop::cancelled());
                 }
             }
@@ -148,8 +148,8 @@ impl Permit {
         let at = cx.journal.now();
         let began = Instant::now();
         slots.mark_sent();
-        let ended = self.make(cx).await;
-        trail.push(Stage::Run { attempt, ms: millis(began.elapsed()) });
+        let ended = self.run_attempt(cx).await;
+        trail.push(Stage::Run { attempt, ms: to_ms(began.elapsed()) });
         cx.world.failpoint("tool.after_run");
         Ok(Sent { at, ended })
     }
@@ -185,8 +185,8 @@ impl Permit {
         let ticket = slots.and_then(|slots| Ok((slots, self.admit_by_breaker(&mut unseen)?)));
         let Ok((mut slots, ticket)) = ticket else { return Some(Err("it is not available".into())) };
         slots.mark_sent();
-        let ended = self.make(&CallContext { progress: Progress::default(), ..cx.clone() }).await;
-        self.tell_breaker(ticket, &ended);
+        let ended = self.run_attempt(&CallContext { progress: Progress::default(), ..cx.clone() }).await;
+        self.report_to_breaker(ticket, &ended);
         Some(match ended {
             AttemptEnd::Output(output) => Ok(*output),
             AttemptEnd::Error(error) => Err(error.to_string()),
@@ -194,7 +194,7 @@ impl Permit {
         })
     }
 
-    async fn make(&self, cx: &CallContext) -> AttemptEnd {
+    async fn run_attempt(&self, cx: &CallContext) -> AttemptEnd {
         let Some(tool) = &self.tool.tool else { unreachable!("a client's tool is delegated, not sent") };
         let work = tool.call(Request { arguments: &self.arguments.value }, cx);
         // A tool that panics has gone wrong somewhere in the middle: its outcome is as lost as after a crash.
@@ -214,7 +214,7 @@ impl Permit {
 }
 
 /// Waits, unless the run is stopped.
-async fn wait(pause: Duration, cx: &CallContext) -> Result<(), Stop> {
+async fn wait_unless_cancelled(pause: Duration, cx: &CallContext) -> Result<(), Stop> {
     tokio::select! {
         () = tokio::time::sleep(pause) => Ok(()),
         () = cx.cancel.cancelled() => Err(Stop::cancelled()),
@@ -222,6 +222,6 @@ async fn wait(pause: Duration, cx: &CallContext) -> Result<(), Stop> {
 }
 
 /// As the record has durations.
-pub(crate) fn millis(duration: Duration) -> u64 {
+pub(crate) fn to_ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

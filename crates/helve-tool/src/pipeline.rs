@@ -19,16 +19,18 @@ use tokio::time::Instant;
 
 use crate::allowances::apply_allowances;
 use crate::bound::{SideRecords, bound_failure, bound_output};
-use crate::check::{Expected, check};
-use crate::gate::{Candidate, admit, ask, ask_about_invalid, check_not_denied, judge};
+use crate::check::{Expected, check_arguments};
+use crate::gate::{
+    Candidate, admit_call, ask_about_invalid, ask_about_repetition, check_not_denied, judge_call,
+};
 use crate::link::Given;
 use crate::outcome::Stop;
-use crate::permit::too_late;
+use crate::permit::why_not_sent_again;
 use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry, SentBefore, Unknown};
 
 pub use self::client_result::ClientReport;
 use self::record::OutcomeRecord;
-use self::unknown::on_unknown;
+use self::unknown::rule_for_unknown;
 
 /// The only way to run a tool.
 pub struct Pipeline {
@@ -68,38 +70,43 @@ impl Pipeline {
 
     /// Whether a hook is asked before or after the agent's calls of this tool.
     pub(crate) fn has_hooks_about(&self, tool: &str, agent: &str) -> bool {
-        self.hooks.concern_call(tool, agent)
+        self.hooks.has_call_hooks(tool, agent)
     }
 
     /// Every call gets exactly one outcome, also a refused one; it is recorded when this returns.
-    pub async fn execute(&self, call: &ToolCall, cx: &CallContext) -> Result<Outcome, Fault> {
+    pub async fn execute_call(&self, call: &ToolCall, cx: &CallContext) -> Result<Outcome, Fault> {
         self.run_and_record(call, None, cx).await
     }
 
     /// The same for a call that was in flight when the server stopped and may be sent again: whatever keeps it
     /// from an answer now, it may have happened then.
-    pub async fn resend(
+    pub async fn resend_call(
         &self,
         call: &ToolCall,
         before: SentBefore,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
         let because = "the server stopped while the call was in flight";
-        if let Some(why) = too_late(cx.attempts_before, before.first_at, cx.journal.now()) {
+        if let Some(why) = why_not_sent_again(cx.attempts_before, before.first_at, cx.journal.now()) {
             return self.record_unknown(call, before.at, format!("{because}; {why}"), cx).await;
         }
-        let doubt = Unknown::new(before.at, because, on_unknown(call, cx));
+        let doubt = Unknown::new(before.at, because, rule_for_unknown(call, cx));
         self.run_and_record(call, Some(doubt), cx).await
     }
 
     /// Puts a call before a person, also where no rule would ask: one that repeats itself. Also a call that cannot be
     /// made, because its tool does not exist, its arguments do not fit or a rule forbids it: a model that repeats that
     /// gets nowhere either, and a person's yes only lets it be refused once more.
-    pub async fn ask(&self, call: &ToolCall, because: Reason, cx: &CallContext) -> Result<Outcome, Fault> {
+    pub async fn ask_about_repetition(
+        &self,
+        call: &ToolCall,
+        because: Reason,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
         let mut trail = Trail::default();
         let outcome = match self.prepare_question(call, &because, cx, &mut trail).await {
             Ok(question) => Outcome::Asked(question),
-            Err(stop) => match stop.outcome()? {
+            Err(stop) => match stop.into_outcome()? {
                 Outcome::Refused(why) if why.kind != FailureKind::Cancelled => {
                     Outcome::Asked(ask_about_invalid(call, &because, &why, cx))
                 }
@@ -108,7 +115,7 @@ impl Pipeline {
         };
         let (outcome, full_output) = bound_failure(outcome, &call.id, cx);
         let side = SideRecords { full_output, ..SideRecords::default() };
-        self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await
+        self.record_outcome(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await
     }
 
     async fn prepare_question(
@@ -118,18 +125,18 @@ impl Pipeline {
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<Question, Stop> {
-        let tool = resolve(call, cx, trail)?;
-        let candidate = check_arguments(tool, call, Given::Written, trail).await?;
+        let tool = resolve_tool(call, cx, trail)?;
+        let candidate = check_call_arguments(tool, call, Given::Written, trail).await?;
         let candidate = self.hooks.run_before_call(candidate, cx, trail).await?;
-        let judgement = judge(&self.rules, &candidate, cx);
-        Ok(ask(judgement, &candidate, because, cx)?)
+        let judgement = judge_call(&self.rules, &candidate, cx);
+        Ok(ask_about_repetition(judgement, &candidate, because, cx)?)
     }
 
     /// Whether a person may put these arguments in the place of those that they were asked about.
     pub async fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
         let (tool, _) = cx.toolbox.resolve(tool)?;
         let candidate = check_written_arguments(tool, arguments, Given::Written).await?;
-        check_not_denied(&judge(&self.rules, &candidate, cx), &candidate)
+        check_not_denied(&judge_call(&self.rules, &candidate, cx), &candidate)
     }
 
     async fn run_and_record(
@@ -140,42 +147,42 @@ impl Pipeline {
     ) -> Result<Outcome, Fault> {
         let began = Instant::now();
         let mut trail = Trail::default();
-        let attempted = self.attempt(call, cx, &mut trail).await;
+        let attempted = self.attempt_call(call, cx, &mut trail).await;
         let (outcome, side) = match attempted {
             Ok((output, side)) => (Outcome::Finished(output), side),
             Err(stop) => {
                 let outcome = self.outcome_after_failure(stop, doubt, call, cx).await?;
                 let (outcome, full_output) = bound_failure(outcome, &call.id, cx);
                 let (outcome, side) =
-                    self.label(outcome, tool_of(&trail, cx).map(|tool| &**tool), &trail, cx);
+                    self.label_outcome(outcome, tool_in_trail(&trail, cx).map(|tool| &**tool), &trail, cx);
                 (outcome, SideRecords { full_output, ..side })
             }
         };
         let took = began.elapsed();
-        if let Some(tool) = tool_of(&trail, cx) {
-            tool.counters.count(&outcome, &trail, took);
+        if let Some(tool) = tool_in_trail(&trail, cx) {
+            tool.counters.count_call(&outcome, &trail, took);
         }
         crate::log::log_outcome(&outcome, &trail, took);
         cx.world.failpoint("tool.before_outcome");
-        let outcome = self.record(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await?;
+        let outcome = self.record_outcome(&call.id, OutcomeRecord::new(outcome, trail, side), cx).await?;
         cx.world.failpoint("tool.after_outcome");
         Ok(outcome)
     }
 
-    async fn attempt(
+    async fn attempt_call(
         &self,
         call: &ToolCall,
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<(ToolOutput, SideRecords), Stop> {
-        let tool = resolve(call, cx, trail)?; // UnknownTool
-        let candidate = check_arguments(tool, call, given(cx), trail).await?; // BadArguments
+        let tool = resolve_tool(call, cx, trail)?; // UnknownTool
+        let candidate = check_call_arguments(tool, call, given(cx), trail).await?; // BadArguments
         let candidate = self.hooks.run_before_call(candidate, cx, trail).await?; // by a hook: changed or Denied
-        let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
+        let judgement = judge_call(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let judgement = apply_allowances(judgement, &candidate, cx).await; // what a person allowed before is not asked
-        let edit = self.hooks.before_edit(&candidate, &judgement, cx, trail).await?; // what a person wrote into it
-        let permit = admit(judgement, candidate, edit, &self.rules, cx, trail)?; // Denied, or a person is asked
-        let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
+        let edit = self.hooks.run_before_edited_call(&candidate, &judgement, cx, trail).await?; // what a person wrote into it
+        let permit = admit_call(judgement, candidate, edit, &self.rules, cx, trail)?; // Denied, or a person is asked
+        let ran = self.run_with_fallback(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale_answers(cx); // also after a failure: the write may have happened
         let answered = self.attach_check(ran, &permit, cx).await?;
         let labels = labels::label_answer(&answered, tool);
@@ -185,7 +192,12 @@ impl Pipeline {
     }
 
     /// Records an outcome that came from elsewhere: from a person, or from the run itself.
-    pub async fn settle(&self, call: &CallId, outcome: Outcome, cx: &CallContext) -> Result<Outcome, Fault> {
+    pub async fn settle_call(
+        &self,
+        call: &CallId,
+        outcome: Outcome,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
         let (outcome, side) = match outcome {
             Outcome::Finished(output) => {
                 let bytes_max = crate::Guards::default().output_bytes_max;
@@ -198,11 +210,11 @@ impl Pipeline {
             }
         };
         let record = OutcomeRecord::new(outcome, Trail::default(), side).resuming_run();
-        self.record(call, record, cx).await
+        self.record_outcome(call, record, cx).await
     }
 }
 
-fn resolve<'a>(
+fn resolve_tool<'a>(
     call: &ToolCall,
     cx: &'a CallContext,
     trail: &mut Trail,
@@ -212,7 +224,7 @@ fn resolve<'a>(
     Ok(tool)
 }
 
-async fn check_arguments(
+async fn check_call_arguments(
     tool: &Arc<Registered>,
     call: &ToolCall,
     given: Given,
@@ -232,7 +244,7 @@ async fn check_written_arguments(
     written: &str,
     given: Given,
 ) -> Result<Candidate, Failure> {
-    let arguments = check(Expected::of(tool, given), written).await?;
+    let arguments = check_arguments(Expected::of(tool, given), written).await?;
     Ok(Candidate { tool: tool.clone(), changed: arguments.completed, arguments })
 }
 
@@ -257,7 +269,7 @@ fn bound_answer(
 }
 
 /// The tool that a trail is about, for its counters.
-fn tool_of<'a>(trail: &Trail, cx: &'a CallContext) -> Option<&'a Arc<Registered>> {
+fn tool_in_trail<'a>(trail: &Trail, cx: &'a CallContext) -> Option<&'a Arc<Registered>> {
     trail.0.iter().find_map(|stage| match stage {
         Stage::Resolve { tool, .. } => cx.toolbox.find(tool),
         _ => None,

@@ -11,8 +11,8 @@ use crate::breaker_alerts::{AlertReceiver, BreakerAlerts};
 use crate::guards::ActiveGuards;
 use crate::link::{ActiveLinkGuards, HeldLinks, LinkedArguments};
 use crate::metrics::Counters;
-use crate::offload::offload;
-use crate::repair::look_alike;
+use crate::offload::run_on_pool;
+use crate::repair::looks_alike;
 use crate::schema::{CompileBudget, Schema};
 use crate::trust::Trust;
 use crate::{CallContext, Guards, Tool, ToolMetrics};
@@ -107,7 +107,7 @@ impl Registered {
     }
 
     fn for_client_within(spec: ToolSpec, budget: &mut CompileBudget) -> Result<Self, RegistryError> {
-        let (flow, labels) = (Flow::of_client(), LabelTerms::default());
+        let (flow, labels) = (Flow::for_client(), LabelTerms::default());
         let spec = ToolSpec { client: true, flow, labels, ..spec };
         Self::new(spec.clone(), spec.version(), None, Guards::default(), 0, None, budget)
     }
@@ -123,7 +123,7 @@ impl Registered {
             let problem = "could not be made ready; write them in another way".into();
             vec![Err(RegistryError::Wrong { tool: first, field: "parameters", problem })]
         };
-        offload(make).await.unwrap_or_else(failed)
+        run_on_pool(make).await.unwrap_or_else(failed)
     }
 
     /// A tool of the server's; its definition is its version.
@@ -143,8 +143,8 @@ impl Registered {
         guards: Guards,
         origin: &RegistryParts,
     ) -> Result<Self, RegistryError> {
-        let seed = u64::from_be_bytes(origin.world.secret()[..8].try_into().unwrap_or_default());
-        let alerts = Some(origin.alerts());
+        let seed = u64::from_be_bytes(origin.world.random_secret()[..8].try_into().unwrap_or_default());
+        let alerts = Some(origin.to_alerts());
         let spec = tool.spec().clone();
         Self::new(spec, version, Some(tool), guards, seed, alerts, &mut CompileBudget::default())
     }
@@ -204,7 +204,7 @@ impl Registered {
         self.enabled.load(Ordering::Relaxed)
     }
 
-    /// Whether it is switched on, and is what somebody agreed to.
+    /// Whether it is switched on, and is what was agreed to.
     pub fn is_usable(&self) -> bool {
         self.is_enabled() && self.is_agreed()
     }
@@ -215,7 +215,7 @@ impl Registered {
     }
 
     pub fn metrics(&self) -> ToolMetrics {
-        self.counters.read()
+        self.counters.snapshot()
     }
 
     /// How long its calls took, for those who want more than a few numbers.
@@ -247,7 +247,7 @@ impl Registered {
                 cache.invalidate_scope(&Scope {
                     tenant: "",
                     tool: &tool.spec.name,
-                    id: &policy.scope.owner(cx),
+                    id: &policy.scope.owner_in_context(cx),
                 });
             }
         }
@@ -262,7 +262,7 @@ impl Registered {
     pub fn reset_breaker(&self) {
         let breakers = self.guarding.breaker.iter().cloned().chain(self.links.breakers());
         for change in breakers.filter_map(|breaker| breaker.reset()) {
-            self.notify_breaker(change, "somebody set it back");
+            self.notify_breaker(change, "it was reset by hand");
         }
     }
 
@@ -308,7 +308,7 @@ pub(crate) struct RegistryParts {
 }
 
 impl RegistryParts {
-    fn alerts(&self) -> BreakerAlerts {
+    fn to_alerts(&self) -> BreakerAlerts {
         BreakerAlerts { world: self.world.clone(), receiver: self.receiver.clone() }
     }
 }
@@ -340,25 +340,25 @@ impl Registry {
     }
 
     /// What a tool of this registry is made with.
-    pub(crate) fn parts(&self, world: &World) -> RegistryParts {
+    pub(crate) fn registry_parts(&self, world: &World) -> RegistryParts {
         RegistryParts { world: world.clone(), receiver: self.alert_receiver.clone() }
     }
 
     /// The tool as one of this registry's, which it can reach.
-    pub(crate) fn attach(&self, tool: Registered) -> Registered {
-        let flow = self.trust.flow(&tool.spec);
+    pub(crate) fn attach_tool(&self, tool: Registered) -> Registered {
+        let flow = self.trust.flow_of_tool(&tool.spec);
         Registered { beside: Arc::downgrade(&self.tools), flow, ..tool }
     }
 
     pub fn register(&self, tool: Arc<dyn Tool>, guards: Guards, world: &World) -> Result<(), RegistryError> {
-        let registered = Registered::for_server(tool, guards, &self.parts(world))?;
-        let registered = Arc::new(self.attach(registered));
+        let registered = Registered::for_server(tool, guards, &self.registry_parts(world))?;
+        let registered = Arc::new(self.attach_tool(registered));
         let name = registered.spec.name.clone();
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {
             return Err(RegistryError::Exists(name));
         }
-        if let Some(other) = tools.keys().find(|other| look_alike(&name, other)) {
+        if let Some(other) = tools.keys().find(|other| looks_alike(&name, other)) {
             return Err(RegistryError::LooksLike { name, other: other.clone() });
         }
         tools.insert(name, registered);
@@ -404,12 +404,12 @@ impl Registry {
     }
 
     /// All tools, in the order of their names.
-    pub fn all(&self) -> Vec<Arc<Registered>> {
+    pub fn list(&self) -> Vec<Arc<Registered>> {
         self.tools.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    pub fn with_tag(&self, tag: &str) -> Vec<Arc<Registered>> {
-        let mut tools = self.all();
+    pub fn list_with_tag(&self, tag: &str) -> Vec<Arc<Registered>> {
+        let mut tools = self.list();
         tools.retain(|tool| tool.spec.tags.iter().any(|held| held == tag));
         tools
     }

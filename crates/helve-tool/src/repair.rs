@@ -5,7 +5,7 @@
 /// Two candidates that are equally near are none, so that a look-alike can never be picked by chance.
 ///
 /// A name with letters that no tool's name can have belongs to no tool: what looks like one of ours may be made to.
-pub(crate) fn find_meant<'a>(
+pub(crate) fn find_by_loose_name<'a>(
     name: &str,
     candidates: impl Iterator<Item = &'a str> + Clone,
 ) -> Option<&'a str> {
@@ -13,7 +13,8 @@ pub(crate) fn find_meant<'a>(
     if wanted.is_empty() || !wanted.is_ascii() {
         return None;
     }
-    if let Some(found) = sole_item(candidates.clone().filter(|candidate| fold_name(candidate) == wanted)) {
+    if let Some(found) = first_if_only(candidates.clone().filter(|candidate| fold_name(candidate) == wanted))
+    {
         return found;
     }
     // A slip in a short name makes another name.
@@ -22,18 +23,18 @@ pub(crate) fn find_meant<'a>(
         5..=8 => 1,
         _ => 2,
     };
-    let near = candidates.filter(|candidate| distance(&fold_name(candidate), &wanted) <= slips_max);
-    sole_item(near).flatten()
+    let near = candidates.filter(|candidate| edit_distance(&fold_name(candidate), &wanted) <= slips_max);
+    first_if_only(near).flatten()
 }
 
 /// `Some(Some(x))` for one item, `Some(None)` for several, `None` for none.
-fn sole_item<'a>(mut items: impl Iterator<Item = &'a str>) -> Option<Option<&'a str>> {
+fn first_if_only<'a>(mut items: impl Iterator<Item = &'a str>) -> Option<Option<&'a str>> {
     let first = items.next()?;
     Some(if items.next().is_none() { Some(first) } else { None })
 }
 
 /// Whether people or models could take one name for the other.
-pub(crate) fn look_alike(one: &str, other: &str) -> bool {
+pub(crate) fn looks_alike(one: &str, other: &str) -> bool {
     let shape = |name: &str| -> String {
         let folded = fold_name(name);
         let letters = folded.chars().map(|c| match c {
@@ -57,7 +58,7 @@ fn fold_name(name: &str) -> String {
 }
 
 /// The number of letters to add, drop or change; more than two is not told apart.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     const FAR: usize = 3;
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) >= FAR || a.len().max(b.len()) > 256 {
@@ -104,7 +105,7 @@ mod tests {
             ("search_web\u{200b}", None),
         ];
         for (name, expected) in cases {
-            assert_eq!(find_meant(name, tools.into_iter()), expected, "{name}");
+            assert_eq!(find_by_loose_name(name, tools.into_iter()), expected, "{name}");
         }
     }
 
@@ -122,13 +123,13 @@ mod tests {
             ("time", "timer", false),
         ];
         for (one, other, alike) in cases {
-            assert_eq!(look_alike(one, other), alike, "{one} {other}");
-            assert_eq!(look_alike(other, one), alike, "{other} {one}");
+            assert_eq!(looks_alike(one, other), alike, "{one} {other}");
+            assert_eq!(looks_alike(other, one), alike, "{other} {one}");
         }
     }
 
     #[test]
     fn two_tools_that_differ_only_in_case_are_never_guessed_between() {
-        assert_eq!(find_meant("READFILE", ["ReadFile", "readfile"].into_iter()), None);
+        assert_eq!(find_by_loose_name("READFILE", ["ReadFile", "readfile"].into_iter()), None);
     }
 }

@@ -32,7 +32,7 @@ struct FileDocument {
 
 impl ResultDocument {
     /// Reads a document that is a value already.
-    pub fn read(value: Value) -> Result<Self, String> {
+    pub fn parse(value: Value) -> Result<Self, String> {
         if !value.is_object() {
             // It would be read by position.
             return Err("it is no JSON object".into());
@@ -51,11 +51,11 @@ impl ResultDocument {
                 ));
             }
         }
-        let files = self.files.into_iter().map(FileDocument::decode).collect::<Result<_, _>>()?;
+        let files = self.files.into_iter().map(FileDocument::decode_file).collect::<Result<_, _>>()?;
         let text = self.text.or_else(|| self.data.as_ref().map(display_value)).unwrap_or_default();
         Ok(ToolOutput {
             data: self.data,
-            title: self.title.as_deref().and_then(one_line),
+            title: self.title.as_deref().and_then(title_on_one_line),
             metadata: self.metadata,
             files,
             ..ToolOutput::text(text)
@@ -64,7 +64,7 @@ impl ResultDocument {
 }
 
 impl FileDocument {
-    fn decode(self) -> Result<OutputFile, String> {
+    fn decode_file(self) -> Result<OutputFile, String> {
         let bytes = BASE64_STANDARD
             .decode(self.base64.as_bytes())
             .map_err(|error| format!("the file `{}` is not base64: {error}", self.name))?;
@@ -80,7 +80,7 @@ fn display_value(value: &Value) -> String {
 }
 
 /// A title as one line that is not endless; none if nothing of it is left.
-fn one_line(title: &str) -> Option<String> {
+fn title_on_one_line(title: &str) -> Option<String> {
     let mut words =
         title.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty());
     let mut line = words.next()?.to_owned();
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn output(document: Value) -> Result<ToolOutput, String> {
-        ResultDocument::read(document)?.into_output()
+        ResultDocument::parse(document)?.into_output()
     }
 
     #[test]

@@ -84,12 +84,12 @@ impl ToolError {
     /// With what a person is told.
     #[must_use]
     pub fn with_notice(self, notice: Notice) -> Self {
-        Self::Explained { error: Box::new(self.plain()), notice: Box::new(notice) }
+        Self::Explained { error: Box::new(self.without_notice()), notice: Box::new(notice) }
     }
 
     /// The error alone.
     #[must_use]
-    pub fn plain(self) -> Self {
+    pub fn without_notice(self) -> Self {
         self.split_notice().0
     }
 
@@ -131,14 +131,14 @@ pub fn schema_of<T: JsonSchema>() -> Value {
         members.remove("description");
     }
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.values_mut().for_each(not_null);
+        properties.values_mut().for_each(drop_null_type);
     }
     schema
 }
 
 /// What may be left out need not be null as well: several vendors and chat templates know no union types. A model
 /// that sends null all the same is understood (see `check`).
-fn not_null(property: &mut Value) {
+fn drop_null_type(property: &mut Value) {
     if let Some(Value::Array(types)) = property.get_mut("type") {
         types.retain(|kind| kind != "null");
         if let [only] = &types[..] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use helve_types::{Failure, FailureKind, Notice, Stage, ToolSpec};
 
 use crate::Registered;
-use crate::repair::{find_meant, look_alike};
+use crate::repair::{find_by_loose_name, looks_alike};
 
 /// What a run may use; nothing else exists for it.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Toolbox {
         for tool in tools {
             let is_taken = |held: &Arc<Registered>| {
                 held.spec.name == tool.spec.name
-                    || (tool.spec.client && look_alike(&held.spec.name, &tool.spec.name))
+                    || (tool.spec.client && looks_alike(&held.spec.name, &tool.spec.name))
             };
             if !box_.tools.iter().any(is_taken) {
                 box_.tools.push(tool);
@@ -33,7 +33,7 @@ impl Toolbox {
 
     /// For direct calls: names are exact, and a tool in quarantine is not called.
     #[must_use]
-    pub fn exact(self) -> Self {
+    pub fn with_exact_names(self) -> Self {
         Self { fresh: true, ..self }
     }
 
@@ -56,7 +56,7 @@ impl Toolbox {
             Some(tool) => Some((tool, None)),
             // A program that misspells a name has a fault; only a model's name is repaired.
             None if self.fresh => None,
-            None => find_meant(name, names.clone())
+            None => find_by_loose_name(name, names.clone())
                 .and_then(|meant| self.find(meant))
                 .map(|tool| (tool, Some(name.to_owned()))),
         };
@@ -85,7 +85,7 @@ impl Toolbox {
         if self.fresh && !tool.is_agreed() {
             let name = &tool.spec.name;
             let told = format!(
-                "the tool `{name}` has changed where it comes from, and nobody has agreed to that; go on without it. Operator: `helve tools agree {name}`"
+                "the tool `{name}` has changed where it comes from, and the change is not agreed to; go on without it. Operator: `helve tools agree {name}`"
             );
             return Err(Failure::new(FailureKind::Denied, told).with_notice(Notice::tool_not_agreed(name)));
         }

@@ -16,7 +16,7 @@ pub struct Trust {
 impl Trust {
     /// What a tool brings in and can carry out: by its kind, then by where it goes, then by its definition, then by
     /// its table in the configuration.
-    pub(crate) fn flow(&self, spec: &ToolSpec) -> Flow {
+    pub(crate) fn flow_of_tool(&self, spec: &ToolSpec) -> Flow {
         let mut flow = spec.flow.clone();
         if flow.place.as_deref().is_some_and(|place| self.is_trusted(place)) {
             flow.outward = false;
@@ -85,7 +85,7 @@ mod tests {
             ("corp.test.evil.test", false),
         ];
         for (host, trusted) in cases {
-            let flow = trust.flow(&spec(host, LabelTerms::default()));
+            let flow = trust.flow_of_tool(&spec(host, LabelTerms::default()));
             assert_eq!(flow.outward, !trusted, "{host}");
             assert!(flow.untrusted, "strangers may have written it all the same");
         }
@@ -94,11 +94,11 @@ mod tests {
     #[test]
     fn a_definition_speaks_over_the_list_and_the_configuration_over_the_definition() {
         let mut trust = Trust { hosts: vec!["own.test".into()], ..Trust::default() };
-        assert!(trust.flow(&spec("own.test", outward(true))).outward);
-        assert!(!trust.flow(&spec("other.test", outward(false))).outward);
+        assert!(trust.flow_of_tool(&spec("own.test", outward(true))).outward);
+        assert!(!trust.flow_of_tool(&spec("other.test", outward(false))).outward);
         trust.tools.insert("fetch".into(), outward(true));
-        assert!(trust.flow(&spec("own.test", outward(false))).outward);
+        assert!(trust.flow_of_tool(&spec("own.test", outward(false))).outward);
         trust.tools.insert("fetch".into(), outward(false));
-        assert!(!trust.flow(&spec("other.test", outward(true))).outward);
+        assert!(!trust.flow_of_tool(&spec("other.test", outward(true))).outward);
     }
 }

@@ -39,7 +39,7 @@ pub enum CallState {
     Failed,
     /// It did not run.
     Refused,
-    /// A person was asked and nobody answered in time, so it did not run.
+    /// A person was asked and did not answer in time, so it did not run.
     Expired,
     /// It was cut off in flight: its effect may or may not have happened.
     Unknown,
@@ -94,7 +94,7 @@ impl CallState {
     }
 
     /// The state of a call that was kept from running.
-    pub fn of_refusal(kind: FailureKind) -> Self {
+    pub fn from_refusal(kind: FailureKind) -> Self {
         match kind {
             FailureKind::Unanswered => Self::Expired,
             _ => Self::Refused,
@@ -102,7 +102,7 @@ impl CallState {
     }
 
     /// The word for it in a part of a message.
-    pub fn part_state(self) -> PartState {
+    pub fn to_part_state(self) -> PartState {
         match self {
             Self::Requested | Self::Asked | Self::Approved | Self::Delegated => PartState::Pending,
             Self::Claimed | Self::Running => PartState::Running,
@@ -233,7 +233,7 @@ impl Failure {
 
     /// What a person is told: its notice, or the kind alone.
     pub fn user_notice(&self) -> Notice {
-        self.notice.as_deref().cloned().unwrap_or_else(|| Notice::of_kind(self.kind))
+        self.notice.as_deref().cloned().unwrap_or_else(|| Notice::from_failure_kind(self.kind))
     }
 
     /// With what a person is told.
@@ -250,7 +250,7 @@ pub enum FailureKind {
     BadArguments,
     /// By a rule or by a person.
     Denied,
-    /// A person was asked and nobody answered in time.
+    /// A person was asked and did not answer in time.
     Unanswered,
     /// The rate limit was reached.
     Limited,
@@ -312,7 +312,7 @@ impl FailureKind {
     }
 }
 
-/// What a person says about a call whose outcome nobody recorded.
+/// What a person says about a call whose outcome was not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeAnswer {

@@ -39,7 +39,7 @@ pub struct ToolDefinition {
     pub category: Option<String>,
     pub endpoint: Endpoint,
     /// A JSON Schema of an object.
-    #[serde(default = "no_parameters")]
+    #[serde(default = "default_parameters")]
     pub parameters: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_transform: Option<Transform>,
@@ -57,7 +57,7 @@ pub struct ToolDefinition {
     /// How much of an answer the model gets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes_max: Option<NonZeroU32>,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub enabled: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
@@ -72,7 +72,7 @@ pub struct ToolDefinition {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
     /// What it brings in and can carry out, where that is not what its kind does.
-    #[serde(default, skip_serializing_if = "LabelTerms::is_silent")]
+    #[serde(default, skip_serializing_if = "LabelTerms::says_nothing")]
     pub labels: LabelTerms,
 }
 
@@ -123,7 +123,7 @@ pub struct Endpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<CallerTerms>,
     /// Whether 429, and 503 with `Retry-After`, mean that nothing was done.
-    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    #[serde(default = "default_true", skip_serializing_if = "Clone::clone")]
     pub busy_is_not_done: bool,
 }
 
@@ -195,7 +195,7 @@ pub enum Auth {
     ApiKey {
         secret: String,
         /// The header or the query parameter.
-        #[serde(default = "api_key_header")]
+        #[serde(default = "default_api_key_header")]
         name: String,
         #[serde(default, rename = "in")]
         place: KeyPlace,
@@ -282,7 +282,7 @@ pub enum CacheSharing {
     Params,
     #[default]
     User,
-    /// Whoever asks for the same agent.
+    /// All users of the same agent.
     Agent,
     /// Within one conversation; without one, within the run.
     Conversation,
@@ -332,7 +332,7 @@ impl ToolDefinition {
     }
 }
 
-fn no_parameters() -> Value {
+fn default_parameters() -> Value {
     json!({"type": "object", "properties": {}})
 }
 
@@ -341,11 +341,11 @@ fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<St
     Ok(Some(Option::deserialize(deserializer)?.unwrap_or_default()))
 }
 
-fn api_key_header() -> String {
+fn default_api_key_header() -> String {
     "X-Api-Key".into()
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

@@ -44,7 +44,7 @@ pub enum Fact {
         step: u32,
         attempt: u32,
         because: String,
-        /// What was spent on it, as far as anybody knows.
+        /// What was spent on it, as far as known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spent: Option<Spent>,
     },
@@ -224,7 +224,7 @@ pub enum Fact {
     #[serde(rename = "step.snapshot")]
     StepSnapshot(StepSnapshot),
 
-    /// Nothing can go on until somebody acts.
+    /// Nothing can go on until a person acts.
     #[serde(rename = "run.waiting")]
     RunWaiting { state: RunState },
 
@@ -329,7 +329,7 @@ impl Fact {
             Self::ToolClaimed { .. } => Some(CallState::Claimed),
             Self::ToolFinished { .. } => Some(CallState::Finished),
             Self::ToolFailed { .. } => Some(CallState::Failed),
-            Self::ToolRefused { failure, .. } => Some(CallState::of_refusal(failure.kind)),
+            Self::ToolRefused { failure, .. } => Some(CallState::from_refusal(failure.kind)),
             Self::ToolUnknown { .. } => Some(CallState::Unknown),
             Self::ApprovalAsked(question) if question.kind() == ApprovalKind::Permission => {
                 Some(CallState::Asked)
@@ -360,7 +360,11 @@ pub struct RunStarted {
 pub enum Answer {
     Approve {
         /// Edited arguments, as JSON text; the call runs with these instead.
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "edited")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "deserialize_edited_arguments"
+        )]
         arguments: Option<String>,
         /// Calls like this one need not be asked about again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -377,7 +381,7 @@ pub enum Answer {
     Outcome {
         answer: OutcomeAnswer,
     },
-    /// Nobody answered in time.
+    /// No answer came in time.
     Expire,
 }
 
@@ -401,7 +405,7 @@ impl Answer {
 }
 
 /// The text of edited arguments. An object is not written down in its place: its large numbers have lost digits by now.
-fn edited<'de, D: Deserializer<'de>>(given: D) -> Result<Option<String>, D::Error> {
+fn deserialize_edited_arguments<'de, D: Deserializer<'de>>(given: D) -> Result<Option<String>, D::Error> {
     match Option::<Value>::deserialize(given)? {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),

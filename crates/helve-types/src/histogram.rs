@@ -53,7 +53,7 @@ impl Histogram {
         self.most_us.fetch_max(us, Ordering::Relaxed);
     }
 
-    pub fn read(&self) -> Distribution {
+    pub fn snapshot(&self) -> Distribution {
         let mut buckets = [0; BUCKETS];
         for (held, bucket) in buckets.iter_mut().zip(&self.buckets) {
             *held = bucket.load(Ordering::Relaxed);
@@ -115,7 +115,7 @@ mod tests {
     fn held(times_ms: &[u64]) -> Distribution {
         let histogram = Histogram::default();
         times_ms.iter().for_each(|ms| histogram.record(Duration::from_millis(*ms)));
-        histogram.read()
+        histogram.snapshot()
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         histogram.record(Duration::from_secs(9));
         histogram.reset();
         histogram.record(Duration::from_millis(3));
-        assert_eq!(histogram.read().quantile_us(0.99), 3_000.0);
+        assert_eq!(histogram.snapshot().quantile_us(0.99), 3_000.0);
     }
 
     #[test]

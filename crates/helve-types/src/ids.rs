@@ -153,7 +153,7 @@ impl FromStr for CallId {
             let repetition = u32::try_from(text.len() - position.len()).ok()?;
             let mut pieces = position.split(':');
             let run = pieces.next()?.parse().ok()?;
-            let (step, index) = (read_number(pieces.next()?)?, read_number(pieces.next()?)?);
+            let (step, index) = (parse_number(pieces.next()?)?, parse_number(pieces.next()?)?);
             pieces.next().is_none().then_some(Self { run, step, index, repetition })
         };
         read().ok_or_else(|| IdError { kind: "call", text: text.to_owned() })
@@ -161,7 +161,7 @@ impl FromStr for CallId {
 }
 
 /// The number, if it is written as `Display` writes it: one call has one text.
-fn read_number(text: &str) -> Option<u32> {
+fn parse_number(text: &str) -> Option<u32> {
     let number: u32 = text.parse().ok()?;
     (number.to_string() == text).then_some(number)
 }

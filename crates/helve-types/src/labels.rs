@@ -26,7 +26,7 @@ pub struct Labels {
 
 impl Labels {
     /// Of what a person said in the place of a tool.
-    pub fn of_person() -> Self {
+    pub fn for_person() -> Self {
         Self { source: "a person".into(), ..Self::default() }
     }
 
@@ -69,9 +69,9 @@ pub struct Flow {
 pub const CLIENT: &str = "client";
 
 impl Flow {
-    /// Of every tool that a client declares, whatever it says about it: results come from outside, and nobody here
+    /// Of every tool that a client declares, whatever it says about it: results come from outside, and the server
     /// sees what becomes of the arguments.
-    pub fn of_client() -> Self {
+    pub fn for_client() -> Self {
         Self { private: false, untrusted: true, outward: true, place: Some(CLIENT.into()) }
     }
 
@@ -118,7 +118,7 @@ pub struct LabelTerms {
 }
 
 impl LabelTerms {
-    pub fn is_silent(&self) -> bool {
+    pub fn says_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -145,7 +145,7 @@ pub struct Origin {
 impl Taint {
     /// Of a history that the client keeps: nothing in it is known to be what it says it is. Once there is an answer in
     /// it, it may hold what tools of this server told, as results or in the model's words.
-    pub fn of_client_history(messages: &[ChatMessage]) -> Self {
+    pub fn from_client_history(messages: &[ChatMessage]) -> Self {
         let origin = Origin { source: "the client's history".into(), place: Some(CLIENT.into()) };
         let is_first_words = |message: &ChatMessage| {
             matches!(message.role, ChatRole::System | ChatRole::User) && message.calls.is_empty()
@@ -155,15 +155,15 @@ impl Taint {
     }
 
     /// Of what earlier messages of a conversation hold.
-    pub fn of_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+    pub fn from_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut taint = Self::default();
-        messages.into_iter().flat_map(Message::tools).for_each(|part| taint.take_part(part));
+        messages.into_iter().flat_map(Message::tools).for_each(|part| taint.add_part(part));
         taint
     }
 
     /// What is in one or the other.
     #[must_use]
-    pub fn and(mut self, other: Self) -> Self {
+    pub fn union(mut self, other: Self) -> Self {
         self.private.extend(other.private);
         self.untrusted.extend(other.untrusted);
         for origins in [&mut self.private, &mut self.untrusted] {
@@ -177,11 +177,11 @@ impl Taint {
         self
     }
 
-    pub fn is_both(&self) -> bool {
+    pub fn has_both_kinds(&self) -> bool {
         !self.private.is_empty() && !self.untrusted.is_empty()
     }
 
-    pub fn take(&mut self, labels: &Labels) {
+    pub fn add_labels(&mut self, labels: &Labels) {
         let origin = Origin { source: labels.source.clone(), place: labels.place.clone() };
         if labels.private && !self.private.contains(&origin) {
             self.private.push(origin.clone());
@@ -193,17 +193,22 @@ impl Taint {
 
     /// Takes in what became of one call. An output without labels is from before there were any, so that nobody can
     /// say what is in it.
-    pub fn take_part(&mut self, part: &ToolPart) {
+    pub fn add_part(&mut self, part: &ToolPart) {
         let output = part.output.as_ref().filter(|_| part.state == PartState::Completed);
         match output.map(|output| output.labels.as_ref()) {
-            Some(Some(labels)) => self.take(labels),
+            Some(Some(labels)) => self.add_labels(labels),
             Some(None) => {
-                self.take(&Labels { source: part.tool.clone(), place: None, private: true, untrusted: true });
+                self.add_labels(&Labels {
+                    source: part.tool.clone(),
+                    place: None,
+                    private: true,
+                    untrusted: true,
+                });
             }
             None => {}
         }
         if let Some(labels) = part.failure.as_ref().and_then(|failure| failure.labels.as_deref()) {
-            self.take(labels);
+            self.add_labels(labels);
         }
     }
 }
@@ -225,13 +230,13 @@ mod tests {
         let page = Flow { untrusted: true, place: Some("blog.test".into()), ..Flow::default() };
         let orders = Flow { private: true, ..Flow::default() };
         let mut taint = Taint::default();
-        taint.take(&Flow::default().labels("calculator"));
+        taint.add_labels(&Flow::default().labels("calculator"));
         assert_eq!(taint, Taint::default());
-        taint.take(&page.labels("read_page"));
-        taint.take(&page.labels("read_page"));
-        assert!(!taint.is_both());
-        taint.take(&orders.labels("query_database"));
-        assert!(taint.is_both());
+        taint.add_labels(&page.labels("read_page"));
+        taint.add_labels(&page.labels("read_page"));
+        assert!(!taint.has_both_kinds());
+        taint.add_labels(&orders.labels("query_database"));
+        assert!(taint.has_both_kinds());
         assert_eq!(taint.private, [from("query_database", None)]);
         assert_eq!(taint.untrusted, [from("read_page", Some("blog.test"))]);
     }
@@ -254,10 +259,10 @@ mod tests {
         });
         let part: ToolPart = serde_json::from_value(part).unwrap();
         let mut taint = Taint::default();
-        taint.take_part(&part);
-        assert!(taint.is_both());
+        taint.add_part(&part);
+        assert!(taint.has_both_kinds());
         let mut taint = Taint::default();
-        taint.take_part(&ToolPart { state: PartState::Error, ..part });
+        taint.add_part(&ToolPart { state: PartState::Error, ..part });
         assert_eq!(taint, Taint::default());
     }
 }

@@ -44,11 +44,11 @@ pub struct ConversationLanguage {
 }
 
 impl ConversationLanguage {
-    pub fn get(self) -> Language {
+    pub fn prevailing(self) -> Language {
         self.current.unwrap_or_default()
     }
 
-    /// Takes in what a person said. JSON, such as the result of a client's tool, is nobody's language.
+    /// Takes in what a person said. JSON, such as the result of a client's tool, has no language.
     pub fn add(&mut self, text: &str) {
         let text = text.trim();
         let has_words = text.chars().take(2_000).any(char::is_alphabetic);
@@ -120,7 +120,7 @@ mod tests {
         ] {
             let mut conversation = ConversationLanguage::default();
             said.iter().for_each(|text| conversation.add(text));
-            assert_eq!(conversation.get(), language, "{said:?}");
+            assert_eq!(conversation.prevailing(), language, "{said:?}");
         }
     }
 }

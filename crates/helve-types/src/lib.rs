@@ -64,10 +64,10 @@ pub use run::{
 };
 pub use seal::Seal;
 pub use selection::Selection;
-pub use sentences::{Sentence, sentences};
+pub use sentences::{Sentence, load_sentences};
 pub use snapshot::{SnapshotId, SnapshotIdError, StepEdge, StepSnapshot};
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use used::{Stopwatch, Used};
-pub use visible::{HIDDEN, ORDINARY_IN_PROSE, visible, visible_prose};
+pub use visible::{HIDDEN, ORDINARY_IN_PROSE, show_hidden_chars, show_hidden_chars_in_prose};
 pub use world::{Clock, FailPoints, Ids, SteadyDate, Timestamp, World};

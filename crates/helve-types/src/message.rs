@@ -89,7 +89,7 @@ pub enum Part {
         /// What a budget had to do with it, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notice: Option<Box<Notice>>,
-        /// Who stopped it, where somebody did.
+        /// Who stopped it, if a person did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -122,7 +122,7 @@ pub struct ToolPart {
     pub ended_at: Option<Timestamp>,
 }
 
-/// A call of which nobody knows whether it took effect.
+/// A call of which it is unknown whether it took effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CutOff {
     pub sent_at: Timestamp,
@@ -143,14 +143,14 @@ impl ToolPart {
             PartState::Completed => CallState::Finished,
             PartState::Error if self.cut_off.is_some() => CallState::Unknown,
             PartState::Error => match &self.failure {
-                Some(failure) if failure.kind.is_refusal() => CallState::of_refusal(failure.kind),
+                Some(failure) if failure.kind.is_refusal() => CallState::from_refusal(failure.kind),
                 _ => CallState::Failed,
             },
         })
     }
 
-    fn move_to(&mut self, state: CallState) {
-        self.state = state.part_state();
+    fn set_state(&mut self, state: CallState) {
+        self.state = state.to_part_state();
         self.call_state = Some(state);
     }
 }
@@ -181,10 +181,10 @@ impl Message {
         all
     }
 
-    /// Takes in the next fact of the message's run.
-    pub fn learn(&mut self, at: Timestamp, fact: &Fact) {
+    /// Applies the next fact of the message's run.
+    pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         if let (Some(call), Some(state)) = (fact.call(), fact.call_state()) {
-            self.change(call, |part| part.move_to(state));
+            self.update_tool_part(call, |part| part.set_state(state));
         }
         match fact {
             Fact::TextFinished { step, text, .. } => {
@@ -193,82 +193,18 @@ impl Message {
             Fact::ReasoningFinished { step, text, .. } => {
                 self.parts.push(Part::Reasoning { step: *step, text: text.clone() });
             }
-            Fact::ToolRequested { step, call, provider_id, tool, arguments, replaces, .. } => {
-                let part = ToolPart {
-                    step: *step,
-                    call: call.clone(),
-                    provider_id: provider_id.clone(),
-                    tool: tool.clone(),
-                    input: arguments.clone(),
-                    state: PartState::Pending,
-                    call_state: Some(CallState::Requested),
-                    output: None,
-                    failure: None,
-                    cut_off: None,
-                    requested_at: at,
-                    started_at: None,
-                    ended_at: None,
-                };
-                match replaces.as_ref().and_then(|old| self.tool_mut(old)) {
-                    Some(old) => *old = part,
-                    None => self.parts.push(Part::Tool(Box::new(part))),
-                }
-            }
-            Fact::ToolStarted { call, tool, arguments, .. } => {
-                self.change(call, |part| {
-                    part.tool.clone_from(tool);
-                    if let Some(arguments) = arguments {
-                        part.input.clone_from(arguments);
-                    }
-                    part.started_at = Some(at);
-                });
-            }
-            Fact::ToolDelegated { call, tool, arguments, .. } => {
-                self.change(call, |part| {
-                    part.tool.clone_from(tool);
-                    if let Some(arguments) = arguments.as_ref().filter(|given| !is_same(&part.input, given)) {
-                        part.input.clone_from(arguments);
-                    }
-                    part.started_at = Some(at);
-                });
-            }
-            Fact::ToolClaimed { call, .. } => {
-                self.change(call, |part| part.started_at = Some(at));
-            }
-            // A call whose outcome is asked for stays unknown, whatever a person says of it later.
-            Fact::ApprovalAnswered { call: Some(call), answer, .. } => {
-                if let Some(told) = told_of_outcome(answer) {
-                    self.change(call, |part| {
-                        if part.call_state() == CallState::Unknown {
-                            part.output = Some(ToolOutput::text(told));
-                        }
-                    });
-                }
-            }
-            Fact::ToolFinished { call, output, .. } => {
-                self.change(call, |part| {
-                    part.output = Some(output.clone());
-                    part.ended_at = Some(at);
-                });
-            }
-            Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                self.change(call, |part| {
-                    part.failure = Some(failure.clone());
-                    part.ended_at = Some(at);
-                });
-            }
-            Fact::ToolUnknown { call, sent_at, because, request, checked, labels, .. } => {
-                self.change(call, |part| {
-                    let failure = Failure::new(FailureKind::Failed, because.clone());
-                    part.failure = Some(Failure { labels: labels.clone(), ..failure });
-                    let (request, checked) = (request.clone(), checked.clone());
-                    part.cut_off = Some(CutOff { sent_at: *sent_at, request, checked });
-                    part.ended_at = Some(at);
-                });
-            }
             Fact::TextCutOff { step, text, .. } => {
                 self.parts.push(Part::CutOff { step: *step, text: text.clone() });
             }
+            Fact::ToolRequested { .. } => self.add_tool_part(at, fact),
+            Fact::ToolStarted { .. }
+            | Fact::ToolDelegated { .. }
+            | Fact::ToolClaimed { .. }
+            | Fact::ApprovalAnswered { call: Some(_), .. }
+            | Fact::ToolFinished { .. }
+            | Fact::ToolFailed { .. }
+            | Fact::ToolRefused { .. }
+            | Fact::ToolUnknown { .. } => self.apply_to_tool_part(at, fact),
             Fact::HistoryCompacted(compaction) => {
                 self.parts.push(Part::Compacted(Box::new(compaction.clone())));
             }
@@ -276,19 +212,11 @@ impl Message {
                 let (text, by) = (text.clone(), by.clone());
                 self.parts.push(Part::Said { step: None, message: *message, text, by });
             }
-            Fact::MessageTaken { message, step } => self.hear(*message, *step),
-            Fact::RunFinished { .. } if self.has_unheard() => {
-                self.parts.push(notice(UNHEARD, "unheard"));
-            }
-            Fact::BudgetSpent { because, notice } => {
-                let (text, code) = (because.clone(), Some("budget_spent".into()));
-                self.parts.push(Part::Notice { text, code, notice: notice.clone(), by: None });
-            }
-            Fact::RunFailed { message, code } => self.parts.push(notice(message, code)),
-            Fact::RunCancelled(Cancelled { by }) => {
-                let (text, code) = (format!("stopped by {by}"), Some("cancelled".into()));
-                self.parts.push(Part::Notice { text, code, notice: None, by: Some(by.clone()) });
-            }
+            Fact::MessageTaken { message, step } => self.place_user_message(*message, *step),
+            Fact::RunFinished { .. }
+            | Fact::BudgetSpent { .. }
+            | Fact::RunFailed { .. }
+            | Fact::RunCancelled(_) => self.add_ending_notice(fact),
             Fact::StepFinished { step, usage, cost_nanos, model, fingerprint, echo, .. } => {
                 let model = model.as_ref().or(self.model.as_ref());
                 self.steps.push(StepRecord {
@@ -308,9 +236,98 @@ impl Message {
             | Fact::StepSnapshot(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
-            | Fact::ToolDiscarded { .. }
-            | Fact::RunFinished { .. } => {}
+            | Fact::ToolDiscarded { .. } => {}
         }
+    }
+
+    /// Adds the part of a call that was requested, or puts it in the place of the call that it repeats.
+    fn add_tool_part(&mut self, at: Timestamp, fact: &Fact) {
+        let Fact::ToolRequested { step, call, provider_id, tool, arguments, replaces, .. } = fact else {
+            return;
+        };
+        let part = ToolPart {
+            step: *step,
+            call: call.clone(),
+            provider_id: provider_id.clone(),
+            tool: tool.clone(),
+            input: arguments.clone(),
+            state: PartState::Pending,
+            call_state: Some(CallState::Requested),
+            output: None,
+            failure: None,
+            cut_off: None,
+            requested_at: at,
+            started_at: None,
+            ended_at: None,
+        };
+        match replaces.as_ref().and_then(|old| self.tool_mut(old)) {
+            Some(old) => *old = part,
+            None => self.parts.push(Part::Tool(Box::new(part))),
+        }
+    }
+
+    /// Applies a fact about a call to the call's part.
+    fn apply_to_tool_part(&mut self, at: Timestamp, fact: &Fact) {
+        let Some(part) = fact.call().and_then(|call| self.tool_mut(call)) else { return };
+        match fact {
+            Fact::ToolStarted { tool, arguments, .. } => {
+                part.tool.clone_from(tool);
+                if let Some(arguments) = arguments {
+                    part.input.clone_from(arguments);
+                }
+                part.started_at = Some(at);
+            }
+            Fact::ToolDelegated { tool, arguments, .. } => {
+                part.tool.clone_from(tool);
+                if let Some(arguments) = arguments.as_ref().filter(|given| !is_same(&part.input, given)) {
+                    part.input.clone_from(arguments);
+                }
+                part.started_at = Some(at);
+            }
+            Fact::ToolClaimed { .. } => part.started_at = Some(at),
+            // A call whose outcome is asked for stays unknown, whatever a person says of it later.
+            Fact::ApprovalAnswered { answer, .. } => {
+                if let Some(note) = outcome_note_for_model(answer)
+                    && part.call_state() == CallState::Unknown
+                {
+                    part.output = Some(ToolOutput::text(note));
+                }
+            }
+            Fact::ToolFinished { output, .. } => {
+                part.output = Some(output.clone());
+                part.ended_at = Some(at);
+            }
+            Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => {
+                part.failure = Some(failure.clone());
+                part.ended_at = Some(at);
+            }
+            Fact::ToolUnknown { sent_at, because, request, checked, labels, .. } => {
+                let failure = Failure::new(FailureKind::Failed, because.clone());
+                part.failure = Some(Failure { labels: labels.clone(), ..failure });
+                let (request, checked) = (request.clone(), checked.clone());
+                part.cut_off = Some(CutOff { sent_at: *sent_at, request, checked });
+                part.ended_at = Some(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what people are told about the end of the run, if it did not end with an answer.
+    fn add_ending_notice(&mut self, fact: &Fact) {
+        let notice = match fact {
+            Fact::RunFinished { .. } if self.has_unread_user_message() => notice_part(UNHEARD, "unheard"),
+            Fact::BudgetSpent { because, notice } => {
+                let (text, code) = (because.clone(), Some("budget_spent".into()));
+                Part::Notice { text, code, notice: notice.clone(), by: None }
+            }
+            Fact::RunFailed { message, code } => notice_part(message, code),
+            Fact::RunCancelled(Cancelled { by }) => {
+                let (text, code) = (format!("stopped by {by}"), Some("cancelled".into()));
+                Part::Notice { text, code, notice: None, by: Some(by.clone()) }
+            }
+            _ => return,
+        };
+        self.parts.push(notice);
     }
 
     pub fn tools(&self) -> impl Iterator<Item = &ToolPart> {
@@ -329,12 +346,12 @@ impl Message {
     }
 
     /// Whether a person said something that the model has not heard.
-    pub fn has_unheard(&self) -> bool {
+    pub fn has_unread_user_message(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Said { step: None, .. }))
     }
 
     /// Puts what was said where the model hears it: after everything that it knew before.
-    fn hear(&mut self, id: MessageId, for_step: u32) {
+    fn place_user_message(&mut self, id: MessageId, for_step: u32) {
         let waits = |part: &Part| matches!(part, Part::Said { step: None, message, .. } if *message == id);
         let Some(at) = self.parts.iter().position(waits) else { return };
         let mut said = self.parts.remove(at);
@@ -351,14 +368,14 @@ impl Message {
         })
     }
 
-    fn change(&mut self, call: &CallId, change: impl FnOnce(&mut ToolPart)) {
+    fn update_tool_part(&mut self, call: &CallId, change: impl FnOnce(&mut ToolPart)) {
         if let Some(part) = self.tool_mut(call) {
             change(part);
         }
     }
 }
 
-fn notice(text: &str, code: &str) -> Part {
+fn notice_part(text: &str, code: &str) -> Part {
     Part::Notice { text: text.into(), code: Some(code.into()), notice: None, by: None }
 }
 
@@ -371,7 +388,7 @@ fn is_same(written: &str, canonical: &str) -> bool {
 }
 
 /// What the model hears when a person was asked what became of a call.
-fn told_of_outcome(answer: &Answer) -> Option<&'static str> {
+fn outcome_note_for_model(answer: &Answer) -> Option<&'static str> {
     match answer {
         Answer::Outcome { answer: OutcomeAnswer::Happened } => {
             Some("A person has checked: this call did take effect. Do not repeat it.")
@@ -379,7 +396,7 @@ fn told_of_outcome(answer: &Answer) -> Option<&'static str> {
         Answer::Outcome { answer: OutcomeAnswer::DidNotHappen } => {
             Some("A person has checked: this call did not take effect.")
         }
-        // Nobody could say: the model hears what it would have heard without the question.
+        // It stays unknown: the model is told what it would have been told without the question.
         Answer::Expire
         | Answer::Outcome { answer: OutcomeAnswer::RunAgain }
         | Answer::Approve { .. }

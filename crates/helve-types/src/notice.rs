@@ -28,12 +28,12 @@ const TEXT_CHARS_MAX: usize = 300;
 
 impl Notice {
     fn new<const N: usize>(code: &str, params: [(&str, Value); N]) -> Self {
-        let params = params.into_iter().map(|(name, value)| (name.to_owned(), bound_value(value)));
+        let params = params.into_iter().map(|(name, value)| (name.to_owned(), shorten_value(value)));
         Self { code: code.to_owned(), params: params.collect() }
     }
 
     /// What is told of a failure of which only the kind is known.
-    pub fn of_kind(kind: FailureKind) -> Self {
+    pub fn from_failure_kind(kind: FailureKind) -> Self {
         Self::new(kind.as_str(), [])
     }
 }
@@ -63,7 +63,7 @@ impl From<Notice> for Value {
     }
 }
 
-fn bound_value(value: Value) -> Value {
+fn shorten_value(value: Value) -> Value {
     match value {
         Value::String(text) if text.chars().nth(TEXT_CHARS_MAX).is_some() => {
             let kept: String = text.chars().take(TEXT_CHARS_MAX).collect();
@@ -93,7 +93,7 @@ notices! {
     no_such_tool(tool: &str);
     call_without_tool();
     tool_switched_off(tool: &str);
-    /// A tool from outside has changed and nobody has agreed to that.
+    /// A tool from outside has changed and the change is not agreed to.
     tool_not_agreed(tool: &str);
     arguments_too_large();
     arguments_not_json();
@@ -206,7 +206,7 @@ notices! {
     answered_by_person();
     output_withheld();
 
-    // Why nobody is asked.
+    // Why no person is asked.
     allowed_by_rule();
     allowed_for_reading();
     allowed_on_users_side();

@@ -153,7 +153,7 @@ pub struct RunSetup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// Whether the model is asked to send its answer in pieces.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub stream: bool,
     /// Whether the web is searched for what the person says before the model is asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -170,7 +170,7 @@ pub struct RunSetup {
     pub input: RunInput,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

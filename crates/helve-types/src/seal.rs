@@ -12,7 +12,7 @@ impl Seal {
     }
 
     /// A mark on these words for this purpose. Words are told apart by their lengths, so no two lists look alike.
-    pub fn mark(&self, purpose: &str, words: &[&str]) -> String {
+    pub fn sign(&self, purpose: &str, words: &[&str]) -> String {
         let mut hasher = blake3::Hasher::new_keyed(&blake3::derive_key(purpose, &self.0));
         for word in words {
             hasher.update(&(word.len() as u64).to_le_bytes());
@@ -22,8 +22,8 @@ impl Seal {
     }
 
     /// Whether the mark is the one on these words; takes as long for a wrong one as for the right one.
-    pub fn fits(&self, mark: &str, purpose: &str, words: &[&str]) -> bool {
-        let right = self.mark(purpose, words);
+    pub fn verify(&self, mark: &str, purpose: &str, words: &[&str]) -> bool {
+        let right = self.sign(purpose, words);
         let same = blake3::Hash::from_hex(mark).ok().zip(blake3::Hash::from_hex(right).ok());
         same.is_some_and(|(given, right)| given == right)
     }
@@ -42,13 +42,13 @@ mod tests {
     #[test]
     fn a_mark_fits_only_its_words_its_purpose_and_its_key() {
         let seal = Seal::new([7; 32]);
-        let mark = seal.mark("helve test link", &["ab", "c"]);
-        assert!(seal.fits(&mark, "helve test link", &["ab", "c"]));
-        assert!(!seal.fits(&mark, "helve test link", &["a", "bc"]), "words run together");
-        assert!(!seal.fits(&mark, "helve test result", &["ab", "c"]), "another purpose");
-        assert!(!Seal::new([8; 32]).fits(&mark, "helve test link", &["ab", "c"]), "another key");
-        assert!(!seal.fits("", "helve test link", &["ab", "c"]));
-        assert!(!seal.fits(&mark[1..], "helve test link", &["ab", "c"]));
+        let mark = seal.sign("helve test link", &["ab", "c"]);
+        assert!(seal.verify(&mark, "helve test link", &["ab", "c"]));
+        assert!(!seal.verify(&mark, "helve test link", &["a", "bc"]), "words run together");
+        assert!(!seal.verify(&mark, "helve test result", &["ab", "c"]), "another purpose");
+        assert!(!Seal::new([8; 32]).verify(&mark, "helve test link", &["ab", "c"]), "another key");
+        assert!(!seal.verify("", "helve test link", &["ab", "c"]));
+        assert!(!seal.verify(&mark[1..], "helve test link", &["ab", "c"]));
     }
 
     #[test]

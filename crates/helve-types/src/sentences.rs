@@ -22,7 +22,7 @@ static SENTENCES: LazyLock<HashMap<String, Sentence>> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../../fixtures/codes.json")).unwrap_or_default());
 
 /// Every code that people may be told of.
-pub fn sentences() -> &'static HashMap<String, Sentence> {
+pub fn load_sentences() -> &'static HashMap<String, Sentence> {
     &SENTENCES
 }
 
@@ -48,7 +48,7 @@ impl Notice {
         while let Some((before, after)) = rest.split_once('{') {
             let (slot, behind) = after.split_once('}')?;
             text.push_str(before);
-            text.push_str(&self.fill(slot, language, depth)?);
+            text.push_str(&self.fill_slot(slot, language, depth)?);
             rest = behind;
         }
         text.push_str(rest);
@@ -56,7 +56,7 @@ impl Notice {
     }
 
     /// What stands in the place of `name`, or of `name|one|many`.
-    fn fill(&self, slot: &str, language: Language, depth: usize) -> Option<String> {
+    fn fill_slot(&self, slot: &str, language: Language, depth: usize) -> Option<String> {
         if let Some((name, forms)) = slot.split_once('|') {
             let (one, many) = forms.split_once('|')?;
             let is_one = self.params.get(name)?.as_u64() == Some(1);
@@ -65,9 +65,9 @@ impl Notice {
         Some(match self.params.get(slot)? {
             Value::String(text) => text.clone(),
             Value::Number(number) => match (slot.rsplit('_').next(), number.as_i64()) {
-                (Some("ms"), Some(ms)) => duration(ms, language),
+                (Some("ms"), Some(ms)) => format_duration(ms, language),
                 (Some("at"), Some(at)) => Timestamp(at).to_utc_string(),
-                (Some("bytes"), Some(bytes)) => size(bytes),
+                (Some("bytes"), Some(bytes)) => format_size(bytes),
                 _ => number.to_string(),
             },
             nested @ Value::Object(_) => nested_sentence(nested, language, depth - 1)?,
@@ -95,7 +95,7 @@ fn separator(slot: &str, language: Language) -> &'static str {
     }
 }
 
-fn duration(ms: i64, language: Language) -> String {
+fn format_duration(ms: i64, language: Language) -> String {
     let (second, minute) = match language {
         Language::English => (" s", " min"),
         Language::Chinese => (" 秒", " 分钟"),
@@ -111,7 +111,7 @@ fn duration(ms: i64, language: Language) -> String {
     }
 }
 
-fn size(bytes: i64) -> String {
+fn format_size(bytes: i64) -> String {
     match bytes {
         ..1_000 => format!("{bytes} B"),
         1_000..1_000_000 => format!("{} kB", bytes / 1_000),

@@ -23,7 +23,7 @@ pub struct ToolSpec {
     /// Runs on the user's side: Helve asks for the result instead of producing it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub client: bool,
-    /// What to do when nobody can say whether the effect happened.
+    /// What to do when it is unknown whether the effect happened.
     #[serde(default)]
     pub on_unknown: OnUnknown,
     /// A tool that reads whether the effect happened; called with the same arguments.
@@ -36,7 +36,7 @@ pub struct ToolSpec {
     #[serde(default, skip_serializing_if = "Flow::is_neutral")]
     pub flow: Flow,
     /// What its definition says about that.
-    #[serde(default, skip_serializing_if = "LabelTerms::is_silent")]
+    #[serde(default, skip_serializing_if = "LabelTerms::says_nothing")]
     pub labels: LabelTerms,
 }
 
@@ -71,7 +71,7 @@ impl ToolSpec {
             vec![json!(self.name), json!(self.description), self.parameters.clone(), json!(self.effect)];
         pinned.push(json!(self.client));
         // What is neutral is left out, so that tools from before there were labels are what they were.
-        if !self.flow.is_neutral() || !self.labels.is_silent() {
+        if !self.flow.is_neutral() || !self.labels.says_nothing() {
             pinned.extend([json!(self.flow), json!(self.labels)]);
         }
         blake3::hash(canonical_json(&Value::Array(pinned)).as_bytes()).to_hex()[..32].to_owned()

@@ -75,8 +75,8 @@ impl Stopwatch {
     }
 
     /// How long was worked until this fact, since the one before.
-    pub fn lap(&mut self, at: Timestamp, fact: &Fact) -> u64 {
-        let worked = if matches!(fact, Fact::RunResumed { .. }) { 0 } else { self.unbooked_ms(at) };
+    pub fn ms_worked_until(&mut self, at: Timestamp, fact: &Fact) -> u64 {
+        let worked = if matches!(fact, Fact::RunResumed { .. }) { 0 } else { self.unrecorded_ms(at) };
         self.last = at;
         match fact {
             Fact::RunWaiting { .. } => self.stands = true,
@@ -88,7 +88,7 @@ impl Stopwatch {
     }
 
     /// The time at work since the last fact.
-    pub fn unbooked_ms(&self, now: Timestamp) -> u64 {
+    pub fn unrecorded_ms(&self, now: Timestamp) -> u64 {
         if self.stands { 0 } else { now.since_ms(self.last) }
     }
 }
@@ -127,10 +127,10 @@ mod tests {
             (901, Fact::RunWaiting { state: RunState::WaitingApproval }),
         ]
         .iter()
-        .map(|(at, fact)| watch.lap(Timestamp(*at), fact))
+        .map(|(at, fact)| watch.ms_worked_until(Timestamp(*at), fact))
         .collect();
         assert_eq!(worked, [5, 0, 0, 7, 0, 1]);
-        assert_eq!(watch.unbooked_ms(Timestamp(5_000)), 0);
+        assert_eq!(watch.unrecorded_ms(Timestamp(5_000)), 0);
     }
 
     #[test]

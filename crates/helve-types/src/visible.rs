@@ -54,7 +54,7 @@ pub const HIDDEN: &[(u32, u32)] = &[
 ];
 
 /// Those of [`HIDDEN`] that belong into ordinary text: tabs, blanks of other widths, and what joins or varies letters
-/// and emoji. They stay in answers and in code; where somebody decides about a call, they are named like the others.
+/// and emoji. They stay in answers and in code; where a person decides about a call, they are named like the others.
 pub const ORDINARY_IN_PROSE: &[(u32, u32)] = &[
     (0x0009, 0x0009),
     (0x00A0, 0x00A0),
@@ -66,16 +66,16 @@ pub const ORDINARY_IN_PROSE: &[(u32, u32)] = &[
 ];
 
 /// The text with every hidden character named, as in `⟨U+202E⟩`. Nothing is left out; line ends stay, being visible.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    name_characters(text, is_hidden)
+pub fn show_hidden_chars(text: &str) -> Cow<'_, str> {
+    replace_with_code_points(text, is_hidden_char)
 }
 
 /// The text of an answer: what steers or hides is named, what is ordinary in prose stays.
-pub fn visible_prose(text: &str) -> Cow<'_, str> {
-    name_characters(text, |char| is_hidden(char) && !is_in(ORDINARY_IN_PROSE, char))
+pub fn show_hidden_chars_in_prose(text: &str) -> Cow<'_, str> {
+    replace_with_code_points(text, |char| is_hidden_char(char) && !is_in_ranges(ORDINARY_IN_PROSE, char))
 }
 
-fn name_characters(text: &str, is_named: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn replace_with_code_points(text: &str, is_named: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&is_named) {
         return Cow::Borrowed(text);
     }
@@ -91,11 +91,11 @@ fn name_characters(text: &str, is_named: impl Fn(char) -> bool) -> Cow<'_, str> 
     Cow::Owned(shown)
 }
 
-fn is_hidden(char: char) -> bool {
-    char != '\n' && is_in(HIDDEN, char)
+fn is_hidden_char(char: char) -> bool {
+    char != '\n' && is_in_ranges(HIDDEN, char)
 }
 
-fn is_in(ranges: &[(u32, u32)], char: char) -> bool {
+fn is_in_ranges(ranges: &[(u32, u32)], char: char) -> bool {
     let code = u32::from(char);
     let behind = ranges.partition_point(|(first, _)| *first <= code);
     behind.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, last)| code <= *last)
@@ -121,16 +121,16 @@ mod tests {
             ("tag\u{e0041}\u{e000}\u{10ffff}", "tag⟨U+E0041⟩⟨U+E000⟩⟨U+10FFFF⟩"),
         ];
         for (text, shown) in cases {
-            assert_eq!(visible(text), shown);
+            assert_eq!(show_hidden_chars(text), shown);
         }
     }
 
     #[test]
     fn an_answer_keeps_its_emoji_and_wide_blanks_and_hides_nothing_else() {
         let kept = "a\tb 👩\u{200d}👧 ⚠\u{fe0f} 中\u{3000}文";
-        assert_eq!(visible_prose(kept), kept);
+        assert_eq!(show_hidden_chars_in_prose(kept), kept);
         assert_eq!(
-            visible_prose("a\u{202e}b\u{1b}[2J\u{200b}\u{ad}"),
+            show_hidden_chars_in_prose("a\u{202e}b\u{1b}[2J\u{200b}\u{ad}"),
             "a⟨U+202E⟩b⟨U+001B⟩[2J⟨U+200B⟩⟨U+00AD⟩"
         );
     }
@@ -141,14 +141,14 @@ mod tests {
             assert!(table.iter().all(|(first, last)| first <= last));
             assert!(table.windows(2).all(|pair| pair[0].1 < pair[1].0));
         }
-        let missing = (char::MIN..=char::MAX).find(|char| char.is_control() && !is_in(HIDDEN, *char));
+        let missing = (char::MIN..=char::MAX).find(|char| char.is_control() && !is_in_ranges(HIDDEN, *char));
         assert_eq!(missing, None);
     }
 
     #[test]
     fn nothing_is_left_out_however_long() {
         let text = "\n".repeat(300) + &"\u{202e}".repeat(10_000);
-        let shown = visible(&text);
+        let shown = show_hidden_chars(&text);
         assert_eq!(shown.matches('\n').count(), 300);
         assert_eq!(shown.matches("⟨U+202E⟩").count(), 10_000);
     }

@@ -67,7 +67,7 @@ impl Clock {
     }
 
     /// The time since some moment in this process: for durations, whatever happens to the date.
-    pub fn steady(&self) -> Duration {
+    pub fn monotonic_time(&self) -> Duration {
         match self {
             Self::System => BEGAN.elapsed(),
             Self::Manual(clock) => Duration::from_millis(clock.steady_ms.load(Ordering::Relaxed)),
@@ -78,12 +78,12 @@ impl Clock {
     pub fn advance_ms(&self, ms: i64) {
         if let Self::Manual(clock) = self {
             clock.steady_ms.fetch_add(u64::try_from(ms).unwrap_or(0), Ordering::Relaxed);
-            self.set_forward_ms(ms);
+            self.shift_date_ms(ms);
         }
     }
 
     /// Sets the date of a manual clock forward, or back, without any time going by.
-    pub fn set_forward_ms(&self, ms: i64) {
+    pub fn shift_date_ms(&self, ms: i64) {
         if let Self::Manual(clock) = self {
             clock.date_ms.fetch_add(ms, Ordering::Relaxed);
         }
@@ -102,7 +102,7 @@ impl Ids {
         Self::Counting(Arc::new(AtomicU64::new(0)))
     }
 
-    fn bits<const N: usize>(&self) -> [u8; N] {
+    fn random_bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         match self {
             Self::Random => fill_random(&mut bytes),
@@ -115,9 +115,9 @@ impl Ids {
         bytes
     }
 
-    fn time_ordered(&self, now: Timestamp) -> Uuid {
+    fn time_ordered_uuid(&self, now: Timestamp) -> Uuid {
         let ms = u64::try_from(now.0).unwrap_or(0);
-        Builder::from_unix_timestamp_millis(ms, &self.bits()).into_uuid()
+        Builder::from_unix_timestamp_millis(ms, &self.random_bytes()).into_uuid()
     }
 }
 
@@ -139,7 +139,7 @@ impl FailPoints {
     }
 
     /// Reports that a point is reached. The action may end the process.
-    pub fn hit(&self, label: &'static str) {
+    pub fn reach(&self, label: &'static str) {
         if let Some(action) = &self.0 {
             action(label);
         }
@@ -162,7 +162,7 @@ pub struct World {
 impl World {
     /// Marks a place at which the fault lab may end the process.
     pub fn failpoint(&self, label: &'static str) {
-        self.failpoints.hit(label);
+        self.failpoints.reach(label);
     }
 
     pub fn real() -> Self {
@@ -183,33 +183,33 @@ impl World {
     }
 
     pub fn run_id(&self) -> RunId {
-        RunId(self.ids.time_ordered(self.now()))
+        RunId(self.ids.time_ordered_uuid(self.now()))
     }
 
     pub fn conversation_id(&self) -> ConversationId {
-        ConversationId(self.ids.time_ordered(self.now()))
+        ConversationId(self.ids.time_ordered_uuid(self.now()))
     }
 
     pub fn message_id(&self) -> MessageId {
-        MessageId(self.ids.time_ordered(self.now()))
+        MessageId(self.ids.time_ordered_uuid(self.now()))
     }
 
     pub fn row_id(&self) -> RowId {
-        RowId(self.ids.time_ordered(self.now()))
+        RowId(self.ids.time_ordered_uuid(self.now()))
     }
 
     pub fn approval_id(&self) -> ApprovalId {
-        ApprovalId(Builder::from_random_bytes(self.ids.bits()).into_uuid())
+        ApprovalId(Builder::from_random_bytes(self.ids.random_bytes()).into_uuid())
     }
 
     /// 256 bits for a token or a key.
-    pub fn secret(&self) -> [u8; 32] {
-        self.ids.bits()
+    pub fn random_secret(&self) -> [u8; 32] {
+        self.ids.random_bytes()
     }
 
     /// A number in `0.0..1.0`, for jitter.
-    pub fn chance(&self) -> f64 {
-        let bits = u64::from_be_bytes(self.ids.bits()) >> 11;
+    pub fn random_fraction(&self) -> f64 {
+        let bits = u64::from_be_bytes(self.ids.random_bytes()) >> 11;
         bits as f64 / (1u64 << 53) as f64
     }
 }
@@ -225,11 +225,11 @@ pub struct SteadyDate {
 
 impl SteadyDate {
     pub fn from_now(clock: &Clock) -> Self {
-        Self { clock: clock.clone(), date: clock.now(), steady: clock.steady() }
+        Self { clock: clock.clone(), date: clock.now(), steady: clock.monotonic_time() }
     }
 
     pub fn now(&self) -> Timestamp {
-        let passed = self.clock.steady().saturating_sub(self.steady);
+        let passed = self.clock.monotonic_time().saturating_sub(self.steady);
         self.date.plus_ms(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX))
     }
 }
@@ -246,7 +246,7 @@ mod tests {
             [(5, 0, 1_000_005), (0, 3_600_000, 1_000_005), (7, -7_200_000, 1_000_012)]
         {
             clock.advance_ms(passes);
-            clock.set_forward_ms(is_set);
+            clock.shift_date_ms(is_set);
             assert_eq!(date.now(), Timestamp(expected));
         }
         assert_eq!(clock.now(), Timestamp(1_000_012 - 3_600_000));
@@ -254,11 +254,11 @@ mod tests {
 
     #[test]
     fn the_systems_steady_clock_goes_on() {
-        let before = Clock::System.steady();
-        while Clock::System.steady() == before {
+        let before = Clock::System.monotonic_time();
+        while Clock::System.monotonic_time() == before {
             std::thread::yield_now();
         }
-        assert!(Clock::System.steady() > before);
+        assert!(Clock::System.monotonic_time() > before);
     }
 
     #[test]
@@ -272,12 +272,12 @@ mod tests {
     #[test]
     fn a_still_world_repeats_itself() {
         assert_eq!(World::deterministic().run_id(), World::deterministic().run_id());
-        assert_eq!(World::deterministic().secret(), World::deterministic().secret());
+        assert_eq!(World::deterministic().random_secret(), World::deterministic().random_secret());
     }
 
     #[test]
     fn a_real_world_does_not() {
-        assert_ne!(World::real().secret(), World::real().secret());
+        assert_ne!(World::real().random_secret(), World::real().random_secret());
         assert_ne!(World::real().approval_id(), World::real().approval_id());
     }
 }

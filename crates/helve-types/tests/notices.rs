@@ -5,7 +5,7 @@ use helve_types::{Cancelled, Fact, Message, MessageId, Notice, Part, RunId, Time
 fn ended(fact: Fact) -> Option<Part> {
     let mut message =
         Message::reply(MessageId(Default::default()), Timestamp(0), RunId(Default::default()), "m");
-    message.learn(Timestamp(1), &fact);
+    message.apply(Timestamp(1), &fact);
     message.parts.pop()
 }
 

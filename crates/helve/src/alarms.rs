@@ -1,4 +1,4 @@
-//! Alarms over a webhook: a tool's breaker opened or closed, and somebody outside is told.
+//! Alarms over a webhook: a tool's breaker opened or closed.
 //!
 //! A call that rings the bell puts the alarm in a bounded queue and goes on; one task sends what is in it, with a few
 //! tries each. What does not fit or cannot be delivered is counted and logged, never waited for.
@@ -45,12 +45,12 @@ impl AlarmLine {
         self.start();
         if let Err(error) = self.queue.try_send(alarm) {
             let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
-            tracing::error!(%error, lost, "an alarm is dropped: too many wait to be sent");
+            tracing::error!(%error, lost, "alarm dropped: too many wait to be sent");
         }
     }
 
     fn start(&self) {
-        // Whoever rings does so in the middle of a call, where there is a runtime.
+        // Alerts are sent in the middle of a call, where there is a runtime.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let unsent = self.unsent.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut unsent) = unsent else { return };
@@ -59,7 +59,7 @@ impl AlarmLine {
             while let Some(alarm) = unsent.recv().await {
                 if let Err(because) = webhook.deliver(&alarm).await {
                     let lost = lost.fetch_add(1, Ordering::Relaxed) + 1;
-                    tracing::error!(tool = alarm.tool, because, lost, "an alarm could not be delivered");
+                    tracing::error!(tool = alarm.tool, because, lost, "alarm not delivered");
                 }
             }
         });

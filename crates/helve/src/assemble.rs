@@ -16,7 +16,7 @@ use helve_server::{AccessSettings, App, AppParts, ApprovalLinks, Doctor, ModelPr
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, Syncs};
 use helve_tool::{Action, CallAccess, Guards, Registry, Rule, Rules, Tool};
-use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
+use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin_tools};
 use helve_tool_code::{Lifecycle, ToolFolder};
 use helve_types::{Effect, Notice, Reason, Seal, ToolSpec, World};
 use serde_json::Value;
@@ -41,7 +41,7 @@ use crate::withheld::on_record;
 /// Whether the data directory is for this process alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// A server: nobody else may serve from it.
+    /// A server: no other process may serve from it.
     Alone,
     /// A short command beside a server.
     Shared,
@@ -81,9 +81,9 @@ pub struct Assembly {
     pub durability_problem: Option<String>,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
-    /// Who is told of questions, where somebody is.
+    /// Where questions are sent, if configured.
     pub notices: Option<Arc<Notices>>,
-    /// Whoever holds the data directory looks at its disk from time to time.
+    /// The process that holds the data directory measures its disk from time to time.
     pub watch: Arc<DiskWatch>,
     pub tool_folder: Arc<ToolFolder>,
     pub(crate) discovery: Arc<ModelDiscovery>,
@@ -107,11 +107,11 @@ pub async fn assemble(
     let watch = Arc::new(DiskWatch::new(&config.data, config.limits.disk_ballast_bytes, disk.clone()));
     let dir = match hold {
         Hold::Alone => {
-            let held = DataDir::hold(&config.data)?;
-            watch.look();
-            held.watched_by(watch.clone())
+            let held = DataDir::lock(&config.data)?;
+            watch.check_space();
+            held.with_watch(watch.clone())
         }
-        Hold::Shared => DataDir::share(&config.data)?,
+        Hold::Shared => DataDir::open_shared(&config.data)?,
     };
     let OpenedStore { mut store, stopped_cleanly, durability_problem } =
         open_store(config, dir, world, extras.syncs).await?;
@@ -146,7 +146,7 @@ pub async fn assemble(
         commands_at_work: Arc::new(move || DataDir::is_shared(&data)),
         agents: config.agents.clone(),
         // The operator's come first, and the first that fits speaks.
-        rules: config.permissions.iter().cloned().chain(helve_tool_builtin::rules()).collect(),
+        rules: config.permissions.iter().cloned().chain(helve_tool_builtin::default_rules()).collect(),
         hooks: Arc::new(hooks(&config.hooks, &ways)?),
         profiles: config.prompts.own.clone(),
         default_profile: config.prompts.default_profile.clone(),
@@ -185,7 +185,7 @@ async fn notices(
 ) -> anyhow::Result<Option<Arc<Notices>>> {
     let Some(settings) = &config.approvals else { return Ok(None) };
     let key = store
-        .signing_key(world.secret())
+        .signing_key(world.random_secret())
         .await
         .with_context(|| tr!("the installation's key cannot be read"))?;
     let links = ApprovalLinks::new(Seal::new(key), settings.public_url.as_str(), settings.link_hours);
@@ -217,7 +217,7 @@ fn tools(
         tavily_url: config.tavily_url.clone().unwrap_or_else(|| TAVILY_URL.into()),
         ..BuiltinSettings::new(egress.clone(), config.data.join("notes"))
     };
-    for (tool, guards) in builtin(&settings).into_iter().chain(extra) {
+    for (tool, guards) in builtin_tools(&settings).into_iter().chain(extra) {
         let name = tool.spec().name.clone();
         let table = config.tools.iter().find(|(named, _)| *named == name).map(|(_, table)| table);
         let guards = Guards { json: config.limits.server.json, ..guards };
@@ -252,7 +252,7 @@ fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
             (config.places.of(&path), rule)
         })
     });
-    let tools = registry.all();
+    let tools = registry.list();
     let warning = |(place, rule): (String, &Rule)| {
         let pattern = rule.tool.as_ref()?;
         let fits = tools.iter().any(|tool| speaks_of(pattern, &tool.spec().name));
@@ -355,7 +355,7 @@ fn authority(url: &Url) -> Option<String> {
 /// Tools as requests of a vendor have them, by the name of its protocol; `openai` is enough for the one it is known for.
 pub fn declarations(format: &str, tools: &[&ToolSpec]) -> Option<Value> {
     let name = if format == "openai" { "openai_chat" } else { format };
-    helve_model_http::protocol(name).map(|protocol| protocol.declarations(tools))
+    helve_model_http::find_protocol(name).map(|protocol| protocol.declarations(tools))
 }
 
 /// What is wrong with a model, and what to do about it.

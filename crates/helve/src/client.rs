@@ -55,7 +55,7 @@ pub(crate) enum ClientError {
     #[error("{}", no(.detail, *.status, .code, .more))]
     Refused { status: u16, code: String, detail: String, more: Value },
 
-    /// Nobody knows whether the request was heard.
+    /// It is unknown whether the request was received.
     #[error("{}", tr!("the server at {server} does not answer ({why}); start it with `helve serve`, or name another with --server", server = .server, why = .why))]
     Gone { server: String, why: String },
 

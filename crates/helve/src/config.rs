@@ -158,19 +158,7 @@ impl Config {
         let prompts = Prompts::read(file.prompt, &places)?;
         let models = models::models(file.models, environment, &prompts, &places)?;
         let default_is_named = file.default_model.is_some();
-        let is_configured = |name: &String| models.iter().any(|model| model.name == *name);
-        let (configured, listed_default) = match file.default_model {
-            Some(name) if is_configured(&name) => (Some(name), None),
-            named => (None, named),
-        };
-        if let Some(name) = &listed_default
-            && !models.iter().any(|model| model.lists)
-        {
-            let known = file::names_of(&models);
-            let what = tr!("there is no model `{name}`; the models are: {known}", name = name, known = known);
-            return Err(places.wrong(&["default_model"], what));
-        }
-        let default_model = configured.unwrap_or_else(|| models::default_model(&models));
+        let (default_model, listed_default) = choose_default_model(file.default_model, &models, &places)?;
         let compaction = compaction::compaction(file.compaction, &models, &places)?;
         let (mut egress, odd) = egress::egress(file.egress, file.secrets, environment, &places)?;
         let (images, undrawn) = images::images(file.images, &mut egress, environment, &places)?;
@@ -178,20 +166,8 @@ impl Config {
         let agents = file::agents(file.agents, &models, &places)?;
         file::check_rates(&file.tools, &places)?;
         file::check_rules(&file.permissions, &agents, &places)?;
-        let of_server = |key: &'static str| {
-            let places = &places;
-            move |what: String| places.wrong(&["server", key], what)
-        };
-        let listen = listen_address(&file.server).map_err(of_server("listen"))?;
-        let database = database_server(&file.server).map_err(of_server("database_url"))?;
-        check_token(file.server.token.as_ref()).map_err(of_server("token"))?;
-        let public_url = web_address_of(&file.server).map_err(of_server("public_url"))?;
-        for proxy in &file.server.trusted_proxies {
-            Network::parse(proxy).map_err(of_server("trusted_proxies"))?;
-        }
-        let log = file.server.log.unwrap_or_else(|| "helve=info,warn".into());
-        check_log(&log).map_err(of_server("log"))?;
-        check_zone(file.server.zone.as_deref()).map_err(of_server("zone"))?;
+        let ServerSettings { listen, database, public_url, log } =
+            ServerSettings::read(&file.server, &places)?;
         let prices = Prices::read(file.prices, &places)?;
         let data = overrides.data.clone().or(file.server.data);
         let data_is_named = data.is_some();
@@ -268,7 +244,7 @@ impl Config {
         ways.reach()
     }
 
-    /// A proxy stands in front of the server, and nobody said that its word counts.
+    /// A proxy stands in front of the server and is not configured as trusted.
     fn unknown_proxy(&self) -> Option<String> {
         let Reach::Others(cause) = self.reach() else { return None };
         let is_direct = !self.listen.ip().to_canonical().is_loopback();
@@ -307,6 +283,49 @@ pub fn local_address(mut listen: SocketAddr) -> String {
 }
 
 /// A token that could be guessed is none, wherever the server listens: what is loopback today is behind a proxy tomorrow.
+/// The model that is asked where none is named, and the name of the operator's default if a server may list it.
+fn choose_default_model(
+    named: Option<String>,
+    models: &[ModelSettings],
+    places: &Places,
+) -> anyhow::Result<(String, Option<String>)> {
+    let is_configured = |name: &String| models.iter().any(|model| model.name == *name);
+    match named {
+        Some(name) if is_configured(&name) => Ok((name, None)),
+        Some(name) if !models.iter().any(|model| model.lists) => {
+            let known = file::names_of(models);
+            let what = tr!("there is no model `{name}`; the models are: {known}", name = name, known = known);
+            Err(places.wrong(&["default_model"], what))
+        }
+        listed => Ok((models::default_model(models), listed)),
+    }
+}
+
+/// What the table `[server]` says about addresses and the log, checked.
+struct ServerSettings {
+    listen: SocketAddr,
+    database: Option<PostgresSettings>,
+    public_url: Option<Url>,
+    log: String,
+}
+
+impl ServerSettings {
+    fn read(server: &ServerTable, places: &Places) -> anyhow::Result<Self> {
+        let in_field = |key: &'static str| move |what: String| places.wrong(&["server", key], what);
+        let listen = listen_address(server).map_err(in_field("listen"))?;
+        let database = database_server(server).map_err(in_field("database_url"))?;
+        check_token(server.token.as_ref()).map_err(in_field("token"))?;
+        let public_url = web_address_of(server).map_err(in_field("public_url"))?;
+        for proxy in &server.trusted_proxies {
+            Network::parse(proxy).map_err(in_field("trusted_proxies"))?;
+        }
+        let log = server.log.clone().unwrap_or_else(|| "helve=info,warn".into());
+        check_log(&log).map_err(in_field("log"))?;
+        check_zone(server.zone.as_deref()).map_err(in_field("zone"))?;
+        Ok(Self { listen, database, public_url, log })
+    }
+}
+
 fn listen_address(server: &ServerTable) -> Result<SocketAddr, String> {
     socket_address(server.listen.as_deref().unwrap_or(DEFAULT_LISTEN))
 }

@@ -170,8 +170,8 @@ impl ModelDiscovery {
             has_new |= self.take_in(server, seen, runtime.models());
         }
         self.choose_default(runtime.models());
-        if has_new && let Err(error) = runtime.recall_profiles().await {
-            tracing::warn!(%error, "profiles of models cannot be read; those known before hold");
+        if has_new && let Err(error) = runtime.load_model_profiles().await {
+            tracing::warn!(%error, "model profiles not read; those known before hold");
         }
         all_answer
     }
@@ -235,7 +235,7 @@ impl ModelDiscovery {
             now.push(offered);
         }
         for gone in before.iter().filter(|name| !now.contains(name)) {
-            models.withdraw(gone);
+            models.remove(gone);
             self.state().models.remove(gone);
         }
         let wanted = server.aliased(names);
@@ -256,7 +256,7 @@ impl ModelDiscovery {
             ..server.http.clone()
         };
         let Ok((model, options)) = self.maker.make(&settings, &http) else { return false };
-        models.offer(model.clone(), options);
+        models.add_or_replace(model.clone(), options);
         self.state().models.insert(name.to_owned(), model);
         true
     }
@@ -331,7 +331,7 @@ impl ModelServer {
 }
 
 fn silent(address: &str) -> Reason {
-    let text = format!("nobody answers at {address}; start the server there, or change its address");
+    let text = format!("no server answers at {address}; start the server there, or change its address");
     Reason::new(text, Notice::model_server_silent(address))
 }
 

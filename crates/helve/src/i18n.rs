@@ -38,7 +38,7 @@ const VARIABLES: [&str; 4] = ["HELVE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];
 static CHOSEN: OnceLock<Language> = OnceLock::new();
 
 tokio::task_local! {
-    /// The language of whoever asked for what this task says, which may be another one than the process's.
+    /// The language of the request that this task answers, which may be another one than the process's.
     static REQUESTED: Language;
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn speak_to_programs() {
     FOR_PROGRAMS.store(true, Ordering::Relaxed);
 }
 
-/// Does some work whose texts are in a language that somebody asked for.
+/// Does some work whose texts are in a requested language.
 pub(crate) async fn speaking<F: Future>(language: Language, work: F) -> F::Output {
     REQUESTED.scope(language, work).await
 }

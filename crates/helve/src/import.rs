@@ -13,7 +13,7 @@ use helve_server::{
 };
 use helve_tool::{Catalogue, Consent, OfferOutcome};
 use helve_tool_http::openapi::{
-    Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, TOOLS_MAX, diff, import_tools,
+    Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, TOOLS_MAX, compare_import, import_tools,
 };
 use helve_types::{ToolDefinition, canonical_json};
 use serde_json::Value;
@@ -50,7 +50,7 @@ pub async fn import_document(
         )));
     }
     let options = options(&asked);
-    // A large document takes seconds, which nobody else should wait for, and much memory, which nobody else should lack.
+    // A large document takes seconds and much memory, which other requests must not wait for or lack.
     let _alone = ONE_AT_A_TIME.acquire().await.map_err(|_| ended_early())?;
     let made = tokio::task::spawn_blocking(move || import_tools(&source.read()?, &options)).await;
     let made = made.map_err(|_| ended_early())?;
@@ -58,7 +58,7 @@ pub async fn import_document(
     // Another process may have changed what is kept.
     catalogue.refresh().await.map_err(|error| ImportFailure::Store(error.to_string()))?;
     let there = There::of(catalogue);
-    let compared = diff(&there.rows, &there.other_names, &made);
+    let compared = compare_import(&there.rows, &there.other_names, &made);
     let checking = catalogue.clone();
     let reported = tokio::task::spawn_blocking(move || report(made, compared, hash, &checking)).await;
     let mut report = reported.map_err(|_| ended_early())?;
@@ -103,7 +103,7 @@ struct There {
 impl There {
     fn of(catalogue: &Catalogue) -> Self {
         let mut there = Self::default();
-        for listed in catalogue.all() {
+        for listed in catalogue.list() {
             let name = listed.name().to_owned();
             match &listed.row {
                 Some(row) => {
@@ -165,7 +165,7 @@ async fn fetched(egress: &Egress, url: &str) -> Result<Source, ImportFailure> {
     if !answer.status().is_success() {
         return Err(failed(format!("the server answered {}", answer.status())));
     }
-    let bytes = answer.bytes().await.map_err(|error| failed(error.to_string()))?;
+    let bytes = answer.read_bytes().await.map_err(|error| failed(error.to_string()))?;
     Ok(Source::Bytes(bytes, url))
 }
 

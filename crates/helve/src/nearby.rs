@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use helve_model_http::HttpModel;
 
-/// Whether asking the model costs nobody money: its server is on this machine or in a private network.
+/// Whether asking the model is free: its server is on this machine or in a private network.
 pub(crate) fn is_nearby(model: &HttpModel) -> bool {
     nearby_address(model.url()).is_some()
 }

@@ -1,8 +1,8 @@
-//! Questions over a webhook: somebody outside is told that a person is asked, with a link that answers.
+//! Questions over a webhook: a notice that a person is asked, with a link that answers.
 //!
-//! A question that was put on record leaves its id in a bounded queue and nobody waits; `keep_sending` reads the question
+//! A question that was put on record leaves its id in a bounded queue without waiting; `keep_sending` reads the question
 //! from the store and tells the webhook, with a few tries. What does not fit or cannot be delivered is counted and logged.
-//! When the server starts, every question that is still open is told again, so none is lost by a stop: whoever listens
+//! When the server starts, every question that is still open is told again, so none is lost by a stop: the receiver
 //! may hear of a question more than once, and knows it by its id.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ const PAGE: usize = 200;
 /// Who is told of questions, and how.
 pub struct Notices {
     queue: mpsc::Sender<ApprovalId>,
-    /// Taken by whoever sends.
+    /// Taken by the sender.
     asked: Mutex<Option<mpsc::Receiver<ApprovalId>>>,
     webhook: Webhook,
     links: ApprovalLinks,
@@ -64,7 +64,7 @@ impl Notices {
         let before = match open(&**store).await {
             Ok(before) => before,
             Err(error) => {
-                tracing::error!(%error, "the open questions cannot be read, so nobody is told of them again");
+                tracing::error!(%error, "open questions not read: their notices are not sent again");
                 vec![]
             }
         };
@@ -78,12 +78,12 @@ impl Notices {
 
     async fn tell(&self, store: &dyn Store, world: &World, approval: ApprovalId, again: bool) {
         let held = match store.approval(Scope::Everyone, approval).await {
-            // Somebody was quicker.
+            // It was answered meanwhile.
             Ok(held) if held.state != ApprovalState::Pending => return,
             Ok(held) => held,
             Err(error) => return self.lose(approval, &error.to_string()),
         };
-        let notice = self.links.notice(held, again, world.now());
+        let notice = self.links.approval_notice(held, again, world.now());
         if let Err(because) = self.webhook.deliver(&notice).await {
             self.lose(approval, &because);
         }
@@ -91,7 +91,7 @@ impl Notices {
 
     fn lose(&self, approval: ApprovalId, because: &str) {
         let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
-        tracing::error!(%approval, because, lost, "the webhook could not be told of a question");
+        tracing::error!(%approval, because, lost, "question notice not delivered");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Standard output and standard error, for what people read.
 //!
-//! `println!` panics when whoever reads has enough, as in `helve tools list | head -1`. Here the process ends quietly, as
+//! `println!` panics when the reader has enough, as in `helve tools list | head -1`. Here the process ends quietly, as
 //! other programs do. What is printed to people comes from `tr!`.
 
 use std::fmt::Arguments;
@@ -15,7 +15,7 @@ pub(crate) fn write_out(text: Arguments<'_>) {
 }
 
 pub(crate) fn write_err(text: Arguments<'_>) {
-    // Where nobody reads errors, there is nobody to tell.
+    // Where errors are not read, there is nothing to report.
     _ = std::io::stderr().lock().write_fmt(text);
 }
 
@@ -27,7 +27,7 @@ fn end_if_closed(written: std::io::Result<()>) {
     }
 }
 
-/// Whether an error is only that nobody reads what is printed.
+/// Whether an error is only that the output is not read.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
     causes.any(|cause| cause.kind() == ErrorKind::BrokenPipe)

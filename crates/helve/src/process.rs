@@ -16,7 +16,7 @@ pub(crate) fn keep_memory_private() {
         use rustix::process::{Resource, Rlimit, setrlimit};
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         if let Err(error) = setrlimit(Resource::Core, none) {
-            tracing::warn!(%error, "core dumps cannot be turned off");
+            tracing::warn!(%error, "core dumps not disabled");
         }
     }
     #[cfg(target_os = "linux")]
@@ -24,7 +24,7 @@ pub(crate) fn keep_memory_private() {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
         // Dumps that are piped to a program are made whatever the limit is, but not of such a process.
         if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
-            tracing::warn!(%error, "the memory of the process cannot be hidden from debuggers");
+            tracing::warn!(%error, "process memory not protected from debuggers");
         }
     }
 }

@@ -51,7 +51,9 @@ impl Webhook {
             match self.post(body.clone()).await {
                 Ok(()) => return Ok(()),
                 Err(Setback { because, for_good }) if for_good || tries == TRIES_MAX => return Err(because),
-                Err(Setback { because, .. }) => tracing::warn!(because, tries, "a webhook is told again"),
+                Err(Setback { because, .. }) => {
+                    tracing::warn!(because, tries, "webhook not reached: retrying")
+                }
             }
             tokio::time::sleep(pause).await;
             pause *= 4;

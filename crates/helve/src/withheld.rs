@@ -20,8 +20,8 @@ pub(crate) fn on_record(store: Arc<dyn Store>, world: World, count: Arc<AtomicU6
         let store = store.clone();
         // The request is refused either way, and does not wait for its record.
         tokio::spawn(async move {
-            if let Err(error) = store.audit(entry).await {
-                tracing::error!(%error, "that a secret was withheld could not be put on record");
+            if let Err(error) = store.record_audit(entry).await {
+                tracing::error!(%error, "withheld secret not recorded");
             }
         });
     })
@@ -49,7 +49,7 @@ mod tests {
         request.credential = Some(Credential::Bearer { secret: "crm".into() });
         egress.unwrap().send(request).await.unwrap_err();
         tokio::task::yield_now().await;
-        let audited = store.audited();
+        let audited = store.audit_entries();
         assert_eq!((audited.len(), audited[0].action.as_str()), (1, "secret.withheld"));
         assert!(audited[0].detail.starts_with("`crm` from evil.example.com"), "{}", audited[0].detail);
         assert!(!audited[0].detail.contains("canary"));

@@ -16,7 +16,7 @@ use helve_tool::{FieldChange, Hooks, Registry, Rule, merge_patch, read_json, val
 use helve_types::{AgentDefinition, AgentTool, AgentToolLink, RunSetup, World};
 use serde_json::{Value, json};
 
-use super::check::{read_agent, settings_of};
+use super::check::{build_settings, read_agent};
 use super::kind::{AgentDraftKind, AgentDraftRow, AgentRow, AgentRowKind};
 use super::{Agent, AgentSettings};
 
@@ -210,8 +210,8 @@ impl AgentCatalogue {
     }
 
     /// All agents that new runs can use.
-    pub fn usable(&self) -> Vec<Arc<Agent>> {
-        let listed = self.all().into_iter().filter(|listed| listed.is_enabled() && listed.problem.is_none());
+    pub fn enabled_agents(&self) -> Vec<Arc<Agent>> {
+        let listed = self.list().into_iter().filter(|listed| listed.is_enabled() && listed.problem.is_none());
         listed.filter_map(|listed| listed.agent).collect()
     }
 
@@ -221,8 +221,10 @@ impl AgentCatalogue {
     }
 
     /// The agent that a run was started with, at the version that it had then.
-    pub async fn of_run(&self, setup: &RunSetup) -> Result<Option<Arc<Agent>>, StoreError> {
-        let Some(version) = &setup.agent_version else { return Ok(self.configured(&setup.agent).cloned()) };
+    pub async fn load_agent_of_run(&self, setup: &RunSetup) -> Result<Option<Arc<Agent>>, StoreError> {
+        let Some(version) = &setup.agent_version else {
+            return Ok(self.find_configured(&setup.agent).cloned());
+        };
         Ok(match self.rows.pinned(self, &setup.agent, version).await? {
             PinnedVersion::Built(agent) => Some(agent),
             PinnedVersion::Broken => None,
@@ -241,23 +243,17 @@ impl AgentCatalogue {
     }
 
     /// Those of the configuration, and then the rows by their names.
-    pub fn all(&self) -> Vec<ListedAgent> {
-        let configured = self.configured.iter().map(listed_configured);
-        configured.chain(self.rows.all().iter().map(|held| self.listed(held))).collect()
+    pub fn list(&self) -> Vec<ListedAgent> {
+        let configured = self.configured.iter().map(to_listed_configured);
+        configured.chain(self.rows.all().iter().map(|held| self.to_listed(held))).collect()
     }
 
     /// The agent with this name or id.
     pub fn get(&self, address: &str) -> Option<ListedAgent> {
-        if let Some(agent) = self.configured(address) {
-            return Some(listed_configured(agent));
+        if let Some(agent) = self.find_configured(address) {
+            return Some(to_listed_configured(agent));
         }
-        self.held(address).map(|held| self.listed(&held))
-    }
-
-    /// Whether a definition could be kept.
-    pub fn check(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
-        settings_of(definition)?;
-        self.check_id_is_free(definition)
+        self.find_row(address).map(|held| self.to_listed(&held))
     }
 
     /// Makes or changes all agents of a file, or none if one of them cannot be. `check` has a say about each, beside what
@@ -281,7 +277,9 @@ impl AgentCatalogue {
         let check = |before: Option<&AgentDefinition>, next: &mut AgentDefinition| {
             match before {
                 Some(_) if !replace => return Err(AgentError::Exists(next.name.clone())),
-                Some(before) => *next = self.changed(before, AgentChange::Whole(Box::new(next.clone())))?,
+                Some(before) => {
+                    *next = self.apply_change(before, AgentChange::Whole(Box::new(next.clone())))?
+                }
                 None => {}
             }
             check(before, next)
@@ -291,7 +289,7 @@ impl AgentCatalogue {
         let imported = |BatchRow { name, outcome, held }: BatchRow<AgentRowKind>| AgentImport {
             name,
             outcome,
-            agent: held.map(|held| self.listed(&held)),
+            agent: held.map(|held| self.to_listed(&held)),
         };
         Ok(rows.into_iter().map(imported).collect())
     }
@@ -308,7 +306,7 @@ impl AgentCatalogue {
         let name = self.row_name(address)?;
         let held = self.rows.get(&name).ok_or_else(|| AgentError::Missing(name.clone()))?;
         let next = |before: &AgentDefinition| {
-            let next = AgentDefinition { enabled: true, ..self.changed(before, change)? };
+            let next = AgentDefinition { enabled: true, ..self.apply_change(before, change)? };
             check(&next)?;
             Ok(next)
         };
@@ -334,7 +332,7 @@ impl AgentCatalogue {
         let draft = self.drafts.get(&name).ok_or_else(|| AgentError::MissingDraft(name.clone()))?.row;
         let next = |before: &AgentDefinition| {
             let whole = AgentDefinition { enabled: before.enabled, ..draft.definition.clone() };
-            let next = self.changed(before, AgentChange::Whole(Box::new(whole)))?;
+            let next = self.apply_change(before, AgentChange::Whole(Box::new(whole)))?;
             check(&next)?;
             Ok(next)
         };
@@ -344,7 +342,7 @@ impl AgentCatalogue {
             Ok(()) | Err(AgentError::Changed(_) | AgentError::Missing(_)) => {}
             Err(error) => return Err(error),
         }
-        Ok(self.listed(&published))
+        Ok(self.to_listed(&published))
     }
 
     pub async fn discard_draft(&self, address: &str, by: &str) -> Result<(), AgentError> {
@@ -356,7 +354,7 @@ impl AgentCatalogue {
     }
 
     pub async fn create(&self, definition: AgentDefinition, by: &str) -> Result<ListedAgent, AgentError> {
-        Ok(self.listed(&self.rows.create(self, definition, false, by).await?))
+        Ok(self.to_listed(&self.rows.create(self, definition, false, by).await?))
     }
 
     /// Changes an agent, if it is at the version `expected` or none is given. `check` has a say about the next
@@ -371,11 +369,11 @@ impl AgentCatalogue {
     ) -> Result<ListedAgent, AgentError> {
         let name = self.row_name(address)?;
         let next = |before: &AgentDefinition| {
-            let next = self.changed(before, change)?;
+            let next = self.apply_change(before, change)?;
             check(&next)?;
             Ok(next)
         };
-        Ok(self.listed(&self.rows.update(self, &name, expected, false, by, next).await?))
+        Ok(self.to_listed(&self.rows.update(self, &name, expected, false, by, next).await?))
     }
 
     /// Deletes an agent; its runs go on, and its versions stay readable.
@@ -390,14 +388,14 @@ impl AgentCatalogue {
 
     /// One version of an agent.
     pub async fn version(&self, address: &str, version: u32) -> Result<AgentRow, AgentError> {
-        let versions = self.versions(address).await?;
+        let versions = self.list_versions(address).await?;
         let agent = versions.first().map(|row| row.name().to_owned()).unwrap_or_default();
         let found = versions.into_iter().find(|row| row.version == version);
         found.ok_or(AgentError::MissingVersion { agent, version })
     }
 
     /// Everything that agents of this name or id ever were, oldest first.
-    pub async fn versions(&self, address: &str) -> Result<Vec<AgentRow>, AgentError> {
+    pub async fn list_versions(&self, address: &str) -> Result<Vec<AgentRow>, AgentError> {
         let name = self.row_name(address)?;
         let versions = self.rows.table().versions(&name).await?;
         if versions.is_empty() { Err(AgentError::Missing(name)) } else { Ok(versions) }
@@ -436,33 +434,33 @@ impl AgentCatalogue {
 
     /// Whether an agent has this name or id.
     pub fn is_taken(&self, address: &str) -> bool {
-        self.configured(address).is_some() || self.held(address).is_some()
+        self.find_configured(address).is_some() || self.find_row(address).is_some()
     }
 
     /// The name of the row with this name or id. What addresses nothing is taken for a name.
     fn row_name(&self, address: &str) -> Result<String, AgentError> {
-        if let Some(agent) = self.configured(address)
+        if let Some(agent) = self.find_configured(address)
             && !self.rows.contains(address)
         {
             return Err(AgentError::Configured(agent.settings.name.clone()));
         }
-        let held = self.held(address);
+        let held = self.find_row(address);
         Ok(held.map_or_else(|| address.to_owned(), |held| held.row.name().to_owned()))
     }
 
-    fn configured(&self, name: &str) -> Option<&Arc<Agent>> {
+    fn find_configured(&self, name: &str) -> Option<&Arc<Agent>> {
         self.configured.iter().find(|agent| agent.settings.name == name)
     }
 
     /// The row with this name, with this id of its definition or with this id of ours.
-    fn held(&self, address: &str) -> Option<HeldRow<AgentRowKind>> {
+    fn find_row(&self, address: &str) -> Option<HeldRow<AgentRowKind>> {
         let by_id =
             |row: &AgentRow| row.definition.id.as_deref() == Some(address) || row.id.to_string() == address;
         self.rows.get(address).or_else(|| self.rows.find(by_id))
     }
 
-    fn listed(&self, held: &HeldRow<AgentRowKind>) -> ListedAgent {
-        let is_hidden = self.configured(held.row.name()).is_some();
+    fn to_listed(&self, held: &HeldRow<AgentRowKind>) -> ListedAgent {
+        let is_hidden = self.find_configured(held.row.name()).is_some();
         let hidden = || {
             "an agent of the configuration has this name; rename that one, or make this one anew with another name"
                 .to_owned()
@@ -476,7 +474,11 @@ impl AgentCatalogue {
         }
     }
 
-    fn changed(&self, before: &AgentDefinition, change: AgentChange) -> Result<AgentDefinition, AgentError> {
+    fn apply_change(
+        &self,
+        before: &AgentDefinition,
+        change: AgentChange,
+    ) -> Result<AgentDefinition, AgentError> {
         let mut next = match change {
             AgentChange::Whole(whole) => *whole,
             AgentChange::Patch(patch) => {
@@ -542,7 +544,7 @@ impl AgentCatalogue {
     }
 
     fn built(&self, definition: &AgentDefinition) -> Result<Agent, DefinitionError> {
-        let settings = settings_of(definition)?;
+        let settings = build_settings(definition)?;
         let agent = Agent::new(settings, &self.operator, &self.registry, &self.hooks);
         Ok(Agent { version: Some(definition.hash()), ..agent })
     }
@@ -571,7 +573,7 @@ fn with_tools_by_name(definition: &AgentDefinition) -> Value {
     told
 }
 
-fn listed_configured(agent: &Arc<Agent>) -> ListedAgent {
+fn to_listed_configured(agent: &Arc<Agent>) -> ListedAgent {
     ListedAgent { row: None, agent: Some(agent.clone()), problem: None, draft: None }
 }
 
@@ -595,7 +597,7 @@ impl Registrar<AgentRowKind> for AgentCatalogue {
     }
 
     fn check_definition(&self, definition: &AgentDefinition) -> Result<(), DefinitionError> {
-        settings_of(definition).map(drop)
+        build_settings(definition).map(drop)
     }
 
     fn build(
@@ -632,7 +634,7 @@ impl Registrar<AgentDraftKind> for AgentCatalogue {
     }
 
     fn check_definition(&self, definition: &AgentDefinition) -> Result<(), DefinitionError> {
-        settings_of(definition).map(drop)
+        build_settings(definition).map(drop)
     }
 
     fn build(

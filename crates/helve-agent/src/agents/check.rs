@@ -47,7 +47,7 @@ pub fn read_agent(given: Value) -> Checked<AgentDefinition> {
 }
 
 /// What a definition means, if it can be kept.
-pub(super) fn settings_of(definition: &AgentDefinition) -> Checked<AgentSettings> {
+pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSettings> {
     let AgentDefinition { name, tools, .. } = definition;
     check_name("name", name, NAME_CHARS_MAX)?;
     if let Some(id) = &definition.id {
@@ -92,9 +92,9 @@ pub(super) fn settings_of(definition: &AgentDefinition) -> Checked<AgentSettings
         without_tools: tools.iter().filter(|tool| !tool.enabled).map(|tool| tool.name.clone()).collect(),
         params: definition.params.clone(),
         pre_search: definition.pre_search,
-        permissions: permissions(definition)?,
+        permissions: build_permission_rules(definition)?,
         end_when_refused: definition.end_when_refused,
-        budget: limits(&definition.budget)?,
+        budget: build_limits(&definition.budget)?,
         links: links(definition),
         users: definition.users.clone(),
         language: definition.language.clone(),
@@ -224,7 +224,7 @@ fn check_json(field: &str, value: &Value) -> Checked {
 }
 
 /// The rules of the agent, and last those of single tools.
-fn permissions(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
+fn build_permission_rules(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
     check_list("permissions", &definition.permissions, PERMISSIONS_MAX, |at, rule| {
         for (name, text) in [("tool", &rule.tool), ("tag", &rule.tag), ("user", &rule.user)] {
             text.iter().try_for_each(|text| check_label(&format!("{at}.{name}"), text))?;
@@ -255,18 +255,18 @@ fn permissions(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
     Ok(rules)
 }
 
-fn limits(budget: &AgentBudget) -> Checked<Limits> {
+fn build_limits(budget: &AgentBudget) -> Checked<Limits> {
     let whole = |limit: Option<u64>| limit.map(|limit| if limit == 0 { Limits::LIFTED } else { limit });
     Ok(Limits {
-        cost_nanos: scaled("budget.money", budget.money, NANOS)?,
+        cost_nanos: scale_amount("budget.money", budget.money, NANOS)?,
         tokens: whole(budget.tokens),
         calls: whole(budget.calls),
-        active_ms: scaled("budget.minutes", budget.minutes, MINUTE_MS)?,
-        ask_at: budget.ask_at.map(percent).transpose()?,
+        active_ms: scale_amount("budget.minutes", budget.minutes, MINUTE_MS)?,
+        ask_at: budget.ask_at.map(share_to_percent).transpose()?,
     })
 }
 
-fn scaled(field: &str, amount: Option<f64>, unit: f64) -> Checked<Option<u64>> {
+fn scale_amount(field: &str, amount: Option<f64>, unit: f64) -> Checked<Option<u64>> {
     let Some(amount) = amount else { return Ok(None) };
     let scaled = (amount * unit).round();
     if !(0.0..=AMOUNT_MAX).contains(&scaled) {
@@ -283,7 +283,7 @@ fn scaled(field: &str, amount: Option<f64>, unit: f64) -> Checked<Option<u64>> {
 }
 
 /// The share in percent. Zero never asks, as 100 does: the limit itself is reached first.
-fn percent(share: f64) -> Checked<u8> {
+fn share_to_percent(share: f64) -> Checked<u8> {
     if !(0.0..1.0).contains(&share) {
         let problem = format!("`{share}` is no share of a limit; use a number from 0 to below 1, as in 0.8");
         return Err(DefinitionError::new("budget.ask_at", problem));
@@ -301,7 +301,7 @@ mod tests {
 
     fn checked(written: Value) -> Result<AgentSettings, String> {
         let definition = read_agent(written).map_err(|wrong| wrong.to_string())?;
-        settings_of(&definition).map_err(|wrong| wrong.to_string())
+        build_settings(&definition).map_err(|wrong| wrong.to_string())
     }
 
     #[test]

@@ -4,7 +4,7 @@ use helve_dialect::Language;
 use helve_types::ToolChoice;
 
 /// For the system prompt.
-pub(super) fn sentence(choice: &ToolChoice, language: Language) -> Option<String> {
+pub(super) fn write_demand(choice: &ToolChoice, language: Language) -> Option<String> {
     Some(match (choice, language) {
         (ToolChoice::None | ToolChoice::Auto, _) => return None,
         (ToolChoice::Required, Language::English) => {
@@ -21,8 +21,8 @@ pub(super) fn sentence(choice: &ToolChoice, language: Language) -> Option<String
 }
 
 /// For a last turn, after the model has answered in words.
-pub(super) fn reminder(choice: &ToolChoice, language: Language) -> Option<String> {
-    let sentence = sentence(choice, language)?;
+pub(super) fn write_reminder(choice: &ToolChoice, language: Language) -> Option<String> {
+    let sentence = write_demand(choice, language)?;
     Some(match language {
         Language::English => format!("That was no tool call. {sentence}"),
         Language::Chinese => format!("刚才的回答不是工具调用。{sentence}"),

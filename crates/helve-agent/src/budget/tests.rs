@@ -12,7 +12,7 @@ fn check(accounts: &[Account], before: Before, said: &[(&str, Consent)], expecte
     let said = |binding: &str| {
         said.iter().find(|(known, _)| *known == binding).map_or(Consent::NotAsked, |(_, said)| *said)
     };
-    let words = match decide(accounts, before, "USD", said) {
+    let words = match decide_by_budget(accounts, before, "USD", said) {
         Verdict::GoOn => "go on".into(),
         Verdict::Ask { binding, because } => format!("ask [{binding}] {because}"),
         Verdict::Stop { because } => format!("stop: {because}"),
@@ -83,7 +83,7 @@ fn a_soft_limit_asks_until_it_is_answered() {
         Before::Asking,
         &[(BINDING, Consent::Withheld)],
         expect![
-            "stop: nobody allowed the run to use more of its budget: this run has spent 1.63 of 2.00 USD"
+            "stop: the run was not allowed to use more of its budget: this run has spent 1.63 of 2.00 USD"
         ],
     );
     // A yes is a yes to the limit, and to this one.
@@ -115,14 +115,16 @@ fn the_hard_limit_of_one_goes_before_the_soft_limit_of_another() {
         &[],
         expect!["stop: the budget is used up: your runs of today have made 10 of 10 calls"],
     );
-    assert_eq!(calls_left(&[soft, hard]), Some(0));
-    assert_eq!(calls_left(&[soft]), Some(9));
-    assert_eq!(calls_left(&[]), None);
-    assert!(nothing_left(&[hard], "USD").is_some() && nothing_left(&[soft], "USD").is_none());
+    assert_eq!(min_calls_left(&[soft, hard]), Some(0));
+    assert_eq!(min_calls_left(&[soft]), Some(9));
+    assert_eq!(min_calls_left(&[]), None);
+    assert!(
+        find_exhausted_budget(&[hard], "USD").is_some() && find_exhausted_budget(&[soft], "USD").is_none()
+    );
 }
 
 #[test]
 fn the_agents_limits_go_over_those_of_all_runs() {
     let agent = Limits { calls: Some(5), ..Limits::default() };
-    assert_eq!(agent.with_defaults(Limits::RUN), Limits { calls: Some(5), ..Limits::RUN });
+    assert_eq!(agent.or_defaults(Limits::RUN), Limits { calls: Some(5), ..Limits::RUN });
 }

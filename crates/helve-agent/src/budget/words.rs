@@ -13,16 +13,16 @@ pub(super) fn format_usage(whose: Whose, kind: Kind, used: u64, limit: u64, curr
         Whose::Day => "today's runs of all users have",
     };
     let what = match kind {
-        Kind::Money => format!("spent {} of {} {currency}", money(used), money(limit)),
+        Kind::Money => format!("spent {} of {} {currency}", format_money(used), format_money(limit)),
         Kind::Tokens => format!("used {used} of {limit} tokens"),
         Kind::Calls => format!("made {used} of {limit} calls"),
-        Kind::Time => format!("worked {} of {}", time(used), time(limit)),
+        Kind::Time => format!("worked {} of {}", format_duration(used), format_duration(limit)),
     };
     format!("{who} {what}")
 }
 
 /// Whose budget it is, for people.
-pub(super) fn account(whose: Whose) -> Notice {
+pub(super) fn account_notice(whose: Whose) -> Notice {
     match whose {
         Whose::Run => Notice::budget_of_run(),
         Whose::UserDay => Notice::budget_of_user_day(),
@@ -32,9 +32,9 @@ pub(super) fn account(whose: Whose) -> Notice {
 }
 
 /// So much of what is budgeted, for people.
-pub(super) fn amount(kind: Kind, units: u64, currency: &str) -> Notice {
+pub(super) fn amount_notice(kind: Kind, units: u64, currency: &str) -> Notice {
     match kind {
-        Kind::Money => Notice::amount_money(&money(units), currency),
+        Kind::Money => Notice::amount_money(&format_money(units), currency),
         Kind::Tokens => Notice::amount_tokens(units),
         Kind::Calls => Notice::amount_calls(units),
         Kind::Time => Notice::amount_time(units),
@@ -42,7 +42,7 @@ pub(super) fn amount(kind: Kind, units: u64, currency: &str) -> Notice {
 }
 
 /// What tells one soft limit from all others: asked once, it is not asked again.
-pub(super) fn limit_key(whose: Whose, kind: Kind, soft: u64) -> String {
+pub(super) fn soft_limit_key(whose: Whose, kind: Kind, soft: u64) -> String {
     let whose = match whose {
         Whose::Run => "run",
         Whose::UserDay => "user_day",
@@ -59,7 +59,7 @@ pub(super) fn limit_key(whose: Whose, kind: Kind, soft: u64) -> String {
 }
 
 /// Cents where that says enough, and more digits where it does not.
-fn money(nanos: u64) -> String {
+fn format_money(nanos: u64) -> String {
     const UNIT: u64 = 1_000_000_000;
     let (whole, rest) = (nanos / UNIT, nanos % UNIT);
     let digits = format!("{rest:09}");
@@ -71,7 +71,7 @@ fn money(nanos: u64) -> String {
     format!("{whole}.{}", &digits[..shown])
 }
 
-fn time(ms: u64) -> String {
+fn format_duration(ms: u64) -> String {
     let seconds = ms / 1_000;
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds} s"),
@@ -94,12 +94,12 @@ mod tests {
             (4_321_000, "0.0043"),
             (12, "0.000000012"),
         ] {
-            assert_eq!(money(nanos), expected);
+            assert_eq!(format_money(nanos), expected);
         }
     }
 
     #[test]
     fn time_is_told_in_minutes_and_seconds() {
-        assert_eq!([0, 59_999, 600_000, 61_000].map(time), ["0 s", "59 s", "10 min", "1 min 1 s"]);
+        assert_eq!([0, 59_999, 600_000, 61_000].map(format_duration), ["0 s", "59 s", "10 min", "1 min 1 s"]);
     }
 }

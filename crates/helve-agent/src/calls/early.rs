@@ -28,7 +28,7 @@ pub(crate) struct BegunRead {
 
 impl Calls {
     /// Begins a call of the message that is being written in this attempt, if it only reads and the run lets it.
-    pub(crate) async fn begin_early(
+    pub(crate) async fn start_early_read(
         &mut self,
         driven: &DrivenRun,
         (step, attempt): (u32, u32),
@@ -40,11 +40,11 @@ impl Calls {
         let begun = self.early_reads.len();
         let may_begin =
             begun < driven.shared.env.settings.parallel_calls_max && driven.run.may_read_early(step, &call);
-        if !may_begin || !driven.budgets_allow_early(begun as u64).await? {
+        if !may_begin || !driven.budgets_allow_early_read(begun as u64).await? {
             return Ok(());
         }
         let cx =
-            CallContext { taint: Arc::new(driven.run.taint_by_now()), ..driven.call_context(&id, 0, None) };
+            CallContext { taint: Arc::new(driven.run.current_taint()), ..driven.call_context(&id, 0, None) };
         let read = driven.tools.pipeline.read_early(&call, &cx).instrument(call_span(&id, &call.name)).await;
         self.early_reads.extend(read.map(|read| BegunRead { call: id, part, step, attempt, read }));
         Ok(())
@@ -60,8 +60,8 @@ impl Calls {
             let call = usize::try_from(begun.call.index).ok().and_then(|index| message.calls.get(index));
             call.is_some_and(|call| call.flaw.is_none() && call.part.as_ref() == Some(&begun.part))
         };
-        let discarded = self.take_discarded(|begun| !is_requested(begun));
-        record_discarded(driven, discarded).await
+        let discarded = self.discard_reads_where(|begun| !is_requested(begun));
+        record_discarded_reads(driven, discarded).await
     }
 
     pub(crate) fn has_early_reads(&self) -> bool {
@@ -70,12 +70,12 @@ impl Calls {
 
     /// Discards whatever was begun early and not used.
     pub(crate) async fn discard_early_reads(&mut self, driven: &mut DrivenRun) -> Result<(), DriveError> {
-        let discarded = self.take_discarded(|_| true);
-        record_discarded(driven, discarded).await
+        let discarded = self.discard_reads_where(|_| true);
+        record_discarded_reads(driven, discarded).await
     }
 
     /// Stops these early reads. What is to be recorded about them.
-    pub(crate) fn take_discarded(&mut self, is_discarded: impl Fn(&BegunRead) -> bool) -> Vec<Fact> {
+    pub(crate) fn discard_reads_where(&mut self, is_discarded: impl Fn(&BegunRead) -> bool) -> Vec<Fact> {
         let discarded = self.early_reads.extract_if(.., |begun| is_discarded(begun));
         discarded.filter_map(|begun| begun.read.discard(begun.step, begun.attempt)).collect()
     }
@@ -88,10 +88,10 @@ impl Calls {
     }
 }
 
-async fn record_discarded(driven: &mut DrivenRun, discarded: Vec<Fact>) -> Result<(), DriveError> {
+async fn record_discarded_reads(driven: &mut DrivenRun, discarded: Vec<Fact>) -> Result<(), DriveError> {
     if !discarded.is_empty() {
         driven.journal.record(discarded).await?;
-        driven.apply_written();
+        driven.apply_written_facts();
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ pub(super) struct UsableRead {
 
 impl UsableRead {
     /// Puts on record that the call was settled without it, if it was.
-    pub(super) async fn discard_if_unused(self, journal: &RunJournal) -> Result<(), Fault> {
+    pub(super) async fn record_if_unused(self, journal: &RunJournal) -> Result<(), Fault> {
         let unused = self.early.take_unused();
         if let Some(discarded) = unused.and_then(|read| read.discard(self.step, self.attempt)) {
             journal.record(discarded).await?;

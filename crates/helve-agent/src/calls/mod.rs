@@ -12,7 +12,7 @@ use helve_tool::{CallContext, Early, Fault};
 use helve_types::{CallId, Fact};
 use tracing::{Instrument, Span, error_span};
 
-pub(crate) use self::client::claim;
+pub(crate) use self::client::record_claim;
 use self::early::{BegunRead, UsableRead};
 use crate::drive::DriveError;
 use crate::driven::DrivenRun;
@@ -45,16 +45,16 @@ impl Calls {
     }
 
     /// Whether any of these would be sent anew.
-    pub(crate) fn has_new(&self, actions: &[CallAction]) -> bool {
-        actions.iter().any(|action| self.is_new(action))
+    pub(crate) fn has_unsent(&self, actions: &[CallAction]) -> bool {
+        actions.iter().any(|action| self.is_unsent(action))
     }
 
-    fn is_new(&self, action: &CallAction) -> bool {
-        action.is_new() && !self.in_flight_calls.contains(action.call())
+    fn is_unsent(&self, action: &CallAction) -> bool {
+        action.sends_new_call() && !self.in_flight_calls.contains(action.call_id())
     }
 
     /// Those for which so many calls that may still be sent are enough; none is no limit.
-    pub(crate) fn affordable(
+    pub(crate) fn limit_new_calls(
         &self,
         driven: &DrivenRun,
         actions: Vec<CallAction>,
@@ -62,14 +62,14 @@ impl Calls {
     ) -> Vec<CallAction> {
         // Those that are on their way and not on record yet are counted here.
         let is_unsent = |call| {
-            let data = driven.run.call(call).map(|held| &held.data);
+            let data = driven.run.find_call(call).map(|held| &held.data);
             matches!(data, Some(CallData::Requested | CallData::Answered { .. }))
         };
         let on_their_way = self.in_flight_calls.iter().filter(|call| is_unsent(call)).count() as u64;
         let mut left = left.map_or(u64::MAX, |left| left.saturating_sub(on_their_way));
         let mut affordable = vec![];
         for action in actions {
-            if self.is_new(&action) {
+            if self.is_unsent(&action) {
                 if left == 0 {
                     continue;
                 }
@@ -81,18 +81,18 @@ impl Calls {
     }
 
     /// Begins whatever is not begun yet, as far as the bound on parallel calls allows.
-    pub(crate) fn begin(&mut self, driven: &DrivenRun, actions: Vec<CallAction>) {
+    pub(crate) fn start_actions(&mut self, driven: &DrivenRun, actions: Vec<CallAction>) {
         for action in actions {
-            let call = action.call().clone();
+            let call = action.call_id().clone();
             let full = self.in_flight.len() >= driven.shared.env.settings.parallel_calls_max;
             if full || self.in_flight_calls.contains(&call) {
                 continue;
             }
-            let name = driven.run.call(&call).map_or("", |held| held.call.name.as_str());
+            let name = driven.run.find_call(&call).map_or("", |held| held.call.name.as_str());
             let span = call_span(&call, name);
             let seen_to = match self.take_early_read(&call) {
-                Some(read) => see_to_read(driven, action, read),
-                None => see_to(driven, action, Early::No),
+                Some(read) => run_action_with_early_read(driven, action, read),
+                None => run_action(driven, action, Early::No),
             }
             .instrument(span);
             self.in_flight_calls.insert(call);
@@ -101,7 +101,7 @@ impl Calls {
     }
 
     /// The next call that was seen to; none if none is in flight.
-    pub(crate) async fn next(&mut self) -> Option<Result<(), Fault>> {
+    pub(crate) async fn next_finished(&mut self) -> Option<Result<(), Fault>> {
         let (call, result) = self.in_flight.next().await?;
         self.in_flight_calls.remove(&call);
         Some(result)
@@ -109,42 +109,42 @@ impl Calls {
 
     /// After a cancellation: every call that was begun comes to its recorded end.
     pub(crate) async fn finish_in_flight(&mut self, driven: &mut DrivenRun) -> Result<(), DriveError> {
-        while let Some(result) = self.next().await {
+        while let Some(result) = self.next_finished().await {
             result?;
         }
-        driven.apply_written();
+        driven.apply_written_facts();
         Ok(())
     }
 }
 
 /// The same for a call that was begun before its message was complete.
-fn see_to_read(driven: &DrivenRun, action: CallAction, read: UsableRead) -> SeenTo {
-    let seen_to = see_to(driven, action, read.early.clone());
+fn run_action_with_early_read(driven: &DrivenRun, action: CallAction, read: UsableRead) -> SeenTo {
+    let seen_to = run_action(driven, action, read.early.clone());
     let journal = driven.journal.clone();
     Box::pin(async move {
         let (id, result) = seen_to.await;
-        let discarded = read.discard_if_unused(&journal).await;
+        let discarded = read.record_if_unused(&journal).await;
         (id, result.and(discarded))
     })
 }
 
-fn see_to(driven: &DrivenRun, action: CallAction, early: Early) -> SeenTo {
-    let id = action.call().clone();
+fn run_action(driven: &DrivenRun, action: CallAction, early: Early) -> SeenTo {
+    let id = action.call_id().clone();
     let pipeline = driven.tools.pipeline.clone();
     match action {
         CallAction::Execute { call, attempts_before, grant, before } => {
             let cx = CallContext { early, ..driven.call_context(&id, attempts_before, grant) };
             Box::pin(async move {
                 let seen_to = match before {
-                    Some(before) => pipeline.resend(&call, before, &cx).await,
-                    None => pipeline.execute(&call, &cx).await,
+                    Some(before) => pipeline.resend_call(&call, before, &cx).await,
+                    None => pipeline.execute_call(&call, &cx).await,
                 };
                 (id, seen_to.map(drop))
             })
         }
         CallAction::Settle { call, outcome } => {
             let cx = driven.call_context(&id, 0, None);
-            Box::pin(async move { (id, pipeline.settle(&call, outcome, &cx).await.map(drop)) })
+            Box::pin(async move { (id, pipeline.settle_call(&call, outcome, &cx).await.map(drop)) })
         }
         CallAction::RecordUnknown { call, sent_at, because } => {
             let cx = driven.call_context(&id, 0, None);
@@ -158,12 +158,12 @@ fn see_to(driven: &DrivenRun, action: CallAction, early: Early) -> SeenTo {
         }
         CallAction::AskRepeated { call, because } => {
             let cx = driven.call_context(&id, 0, None);
-            Box::pin(async move { (id, pipeline.ask(&call, because, &cx).await.map(drop)) })
+            Box::pin(async move { (id, pipeline.ask_about_repetition(&call, because, &cx).await.map(drop)) })
         }
         CallAction::Repeat { call, replaces } => {
             let journal = driven.journal.clone();
             let again = Fact::ToolRequested {
-                step: driven.run.call(&replaces).map_or(0, |held| held.step),
+                step: driven.run.find_call(&replaces).map_or(0, |held| held.step),
                 call: call.id,
                 provider_id: call.provider_id,
                 tool: call.name,

@@ -7,7 +7,7 @@ use helve_model::Turn;
 use helve_types::Effect;
 
 use crate::transcript::Placed;
-use helve_model::fleet::tokens::of_text;
+use helve_model::fleet::tokens::estimate_text_tokens;
 
 /// More of an output than this says little that a summary would keep.
 const OUTPUT_BYTES_MAX: usize = 6_000;
@@ -15,21 +15,21 @@ const OUTPUT_BYTES_MAX: usize = 6_000;
 pub(crate) const PARTS_MAX: usize = 16;
 
 /// The turns as text, one by one.
-pub(crate) fn pieces(turns: &[Placed<'_>], effect: impl Fn(&str) -> Option<Effect>) -> Vec<String> {
+pub(crate) fn format_turns(turns: &[Placed<'_>], effect: impl Fn(&str) -> Option<Effect>) -> Vec<String> {
     turns.iter().map(|placed| format_turn(&placed.turn, &effect)).collect()
 }
 
 /// The pieces together, in parts of at most so many tokens. None if there would be too many.
-pub(crate) fn parts(pieces: &[String], tokens_max: u64) -> Option<Vec<String>> {
+pub(crate) fn join_into_parts(pieces: &[String], tokens_max: u64) -> Option<Vec<String>> {
     let bytes_max = usize::try_from(tokens_max).ok()?.saturating_mul(2);
     let mut parts: Vec<String> = vec![String::new()];
     let mut tokens = 0;
     for piece in pieces {
         let mut piece = Cow::Borrowed(&**piece);
-        if of_text(&piece) > tokens_max {
+        if estimate_text_tokens(&piece) > tokens_max {
             piece = Cow::Owned(cut_middle(&piece, bytes_max).into_owned());
         }
-        let more = of_text(&piece);
+        let more = estimate_text_tokens(&piece);
         match parts.last_mut() {
             Some(part) if part.is_empty() || tokens + more <= tokens_max => {
                 part.push_str(&piece);
@@ -77,7 +77,7 @@ fn cut_middle(text: &str, bytes_max: usize) -> Cow<'_, str> {
 }
 
 /// What the model is told that writes a summary.
-pub(crate) fn system(language: Language, words_max: u64) -> String {
+pub(crate) fn summary_system_prompt(language: Language, words_max: u64) -> String {
     let text = match language {
         Language::English => include_str!("summary.en.md"),
         Language::Chinese => include_str!("summary.zh.md"),
@@ -86,7 +86,7 @@ pub(crate) fn system(language: Language, words_max: u64) -> String {
 }
 
 /// The question itself, with the summary of the parts before this one.
-pub(crate) fn question(language: Language, before: Option<&str>, part: &str) -> String {
+pub(crate) fn summary_question(language: Language, before: Option<&str>, part: &str) -> String {
     let part = part.trim_end();
     match (language, before) {
         (Language::English, None) => {
@@ -132,7 +132,7 @@ mod tests {
                 is_error: true,
             }),
         ];
-        let told = parts(&pieces(&turns, |_| Some(Effect::NonIdempotent)), 1_000).unwrap();
+        let told = join_into_parts(&format_turns(&turns, |_| Some(Effect::NonIdempotent)), 1_000).unwrap();
         assert_eq!(
             told,
             [
@@ -146,14 +146,14 @@ mod tests {
     fn what_is_too_long_for_one_question_is_told_in_parts_and_not_in_too_many() {
         let turn = || placed(Turn::User("中".repeat(90).into()));
         let turns: Vec<_> = (0..9).map(|_| turn()).collect();
-        let told = parts(&pieces(&turns, |_| None), 300).unwrap();
+        let told = join_into_parts(&format_turns(&turns, |_| None), 300).unwrap();
         assert_eq!(told.len(), 3);
-        assert!(told.iter().all(|part| of_text(part) <= 300));
+        assert!(told.iter().all(|part| estimate_text_tokens(part) <= 300));
         let many: Vec<_> = (0..100).map(|_| turn()).collect();
-        assert_eq!(parts(&pieces(&many, |_| None), 100), None);
+        assert_eq!(join_into_parts(&format_turns(&many, |_| None), 100), None);
         // One that is longer than a question may be is shortened, wherever its characters end.
         let long = [placed(Turn::User("中文🙂".repeat(1_000).into()))];
-        let told = parts(&pieces(&long, |_| None), 100).unwrap();
+        let told = join_into_parts(&format_turns(&long, |_| None), 100).unwrap();
         assert!(told[0].len() < 400 && told[0].contains("bytes …]"), "{told:?}");
     }
 }

@@ -64,10 +64,10 @@ impl Story {
 
     fn plan(&self, limit: u64) -> Option<Plan> {
         let turns = self.turns();
-        let whole = turns.iter().map(|placed| of_turn(&placed.turn)).sum::<u64>() + 100;
+        let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum::<u64>() + 100;
         let own = Keeper::Server((self.calls.len() - 1) * 2);
         let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
-        Past::new(&turns, whole, own, Ratio::default()).plan(&goal)
+        Past::new(&turns, whole, own, Ratio::default()).plan_compaction(&goal)
     }
 }
 
@@ -126,7 +126,7 @@ fn a_single_question_that_is_too_long_is_left_alone() {
         place: TurnPlace { message: 0, step: 0, output: Output::Stays },
     }];
     let past = Past::new(&turns, 10_100, Keeper::Server(0), Ratio::default());
-    assert_eq!(past.plan(&Goal { limit: 1_000, low: 600, keep_recent: 250 }), None);
+    assert_eq!(past.plan_compaction(&Goal { limit: 1_000, low: 600, keep_recent: 250 }), None);
 }
 
 #[test]
@@ -145,10 +145,10 @@ fn a_clients_history_loses_outputs_and_is_never_summed_up() {
             place: place(message * 2 + 1, Output::OfClient),
         });
     }
-    let whole = turns.iter().map(|placed| of_turn(&placed.turn)).sum();
+    let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum();
     let plan = |limit: u64| {
         let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
-        Past::new(&turns, whole, Keeper::Client, Ratio::default()).plan(&goal)
+        Past::new(&turns, whole, Keeper::Client, Ratio::default()).plan_compaction(&goal)
     };
     let some = plan(3_000).unwrap();
     assert_eq!((some.cut, some.pruned.len()), (None, 0));
@@ -158,16 +158,16 @@ fn a_clients_history_loses_outputs_and_is_never_summed_up() {
 
 #[test]
 fn the_answer_has_its_room_and_an_absurd_wish_for_one_does_not_take_it_all() {
-    let window = |tokens, answer_max| Window { tokens, answer_max }.for_question();
+    let window = |tokens, answer_max| Window { tokens, answer_max }.question_tokens_max();
     assert_eq!(window(100_000, Some(4_000)), 96_000);
     assert_eq!(window(100_000, None), 87_500);
     assert_eq!(window(8_192, Some(8_192)), 6_144);
     let settings = CompactionSettings { at: 0.5, ..CompactionSettings::default() };
-    let goal = Goal::for_window(Window { tokens: 100_000, answer_max: Some(0) }, &settings);
+    let goal = Goal::from_window(Window { tokens: 100_000, answer_max: Some(0) }, &settings);
     assert_eq!((goal.limit, goal.low, goal.keep_recent), (50_000, 31_250, 12_500));
     // Too long is too long, whatever the operator believes that the model can read.
     let wrong = Some(Window { tokens: 1_000_000, answer_max: None });
-    assert_eq!(Goal::for_rejected_request(10_000, wrong, &settings).limit, 6_250);
+    assert_eq!(Goal::from_rejected_request(10_000, wrong, &settings).limit, 6_250);
 }
 
 proptest! {
@@ -180,15 +180,15 @@ proptest! {
         let outputs: Vec<&[u64]> = outputs.iter().map(Vec::as_slice).collect();
         let story = Story::new(&outputs);
         let turns = story.turns();
-        let whole = turns.iter().map(|placed| of_turn(&placed.turn)).sum::<u64>() + 100;
+        let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum::<u64>() + 100;
         if let Some(plan) = story.plan(limit) {
             prop_assert!(whole > limit);
             let last = story.calls.last().and_then(|calls| calls.last());
             prop_assert!(last.is_none_or(|last| !plan.pruned.contains(last)));
             match plan.cut {
-                None => prop_assert!(is_worth_it(whole, plan.tokens_pruned)),
+                None => prop_assert!(saves_enough(whole, plan.tokens_pruned)),
                 Some(cut) => {
-                    prop_assert!(is_worth_it(whole, cut.tokens_left + summary_tokens(cut.tokens)));
+                    prop_assert!(saves_enough(whole, cut.tokens_left + estimate_summary_tokens(cut.tokens)));
                     prop_assert!(cut.turns > 0 && cut.turns < turns.len());
                     let is_result = matches!(turns[cut.turns].turn, Turn::Result { .. });
                     prop_assert!(!is_result, "torn: {cut:?}");

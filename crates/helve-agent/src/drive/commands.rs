@@ -1,33 +1,35 @@
 //! What others want of the run, while it works and while it waits.
 
 use super::{DriveError, Driver};
-use crate::calls::claim;
+use crate::calls::record_claim;
 use crate::command::Command;
 
 impl Driver {
     /// Does what a command asks for, if it can be done.
     pub(crate) async fn handle_command(&mut self, command: Box<Command>) -> Result<(), DriveError> {
         let driven = &mut self.driven;
-        driven.apply_written();
+        driven.apply_written_facts();
         match *command {
             Command::Answer { approval, answer, by, reply } => {
-                _ = reply.send(driven.answer(approval, answer, by).await?);
+                _ = reply.send(driven.record_answer_if_valid(approval, answer, by).await?);
             }
             Command::Claim { call, client, by, reply } => {
-                _ = reply.send(claim(driven, &call, &client, &by).await?);
+                _ = reply.send(record_claim(driven, &call, &client, &by).await?);
             }
             Command::Say { message, text, by, reply } => {
                 let queued = driven.queue_message(message, text, by).await?;
                 _ = reply.send(queued);
             }
-            Command::Deliver { delivered, reply } => self.calls.deliver(driven, *delivered, reply).await?,
-            Command::Overdue { call } => self.calls.lose_overdue(driven, &call).await?,
+            Command::Deliver { delivered, reply } => {
+                self.calls.accept_client_result(driven, *delivered, reply).await?
+            }
+            Command::Overdue { call } => self.calls.end_overdue_call(driven, &call).await?,
             Command::Cancel { by, reply } => {
                 driven.stop.stop(by);
                 _ = reply.send(Ok(()));
             }
         }
-        self.driven.apply_written();
+        self.driven.apply_written_facts();
         Ok(())
     }
 

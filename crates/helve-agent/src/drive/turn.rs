@@ -8,7 +8,7 @@ use crate::run::Step;
 
 impl Driver {
     /// Waits until it is this run's turn, or until there is nothing to wait for any more.
-    pub(super) async fn await_turn(&mut self) -> Result<(), DriveError> {
+    pub(super) async fn wait_for_turn(&mut self) -> Result<(), DriveError> {
         let (turns, user) = (self.driven.shared.admission.clone(), self.driven.origin.user.0.clone());
         let mut turn = std::pin::pin!(turns.enter_unbounded(&user));
         let closing = self.driven.shared.shutdown.closing.clone();
@@ -32,7 +32,7 @@ impl Driver {
     }
 
     /// Whether there is work that only a run whose turn it is may do.
-    pub(super) fn lacks_turn(&self) -> bool {
+    pub(super) fn needs_turn(&self) -> bool {
         self.pass.is_none() && self.has_work()
     }
 }

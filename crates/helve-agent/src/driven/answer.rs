@@ -9,28 +9,28 @@ use crate::drive::DriveError;
 
 impl DrivenRun {
     /// Puts the answer on record, if it counts.
-    pub(crate) async fn answer(
+    pub(crate) async fn record_answer_if_valid(
         &mut self,
         approval: ApprovalId,
         answer: Answer,
         by: String,
     ) -> Result<Result<(), CommandError>, DriveError> {
-        let Some(question) = self.run.open_question(approval).cloned() else {
+        let Some(question) = self.run.find_open_question(approval).cloned() else {
             return Ok(Err(CommandError::NotOpen));
         };
         // The deadline counts, not the next sweep.
         if answer != Answer::Expire && self.shared.env.world.now() >= question.expires_at {
-            self.settle(question, Answer::Expire, BY_TIME.into()).await?;
+            self.record_answer(question, Answer::Expire, BY_TIME.into()).await?;
             return Ok(Err(CommandError::Expired));
         }
-        if let Err(error) = self.check(&question, &answer).await {
+        if let Err(error) = self.check_answer(&question, &answer).await {
             return Ok(Err(error));
         }
-        self.settle(question, answer, by).await.map(Ok)
+        self.record_answer(question, answer, by).await.map(Ok)
     }
 
     /// What keeps an answer from settling its question, which then stays open.
-    fn check(
+    fn check_answer(
         &self,
         question: &Question,
         answer: &Answer,
@@ -58,7 +58,12 @@ impl DrivenRun {
         }
     }
 
-    async fn settle(&mut self, question: Question, answer: Answer, by: String) -> Result<(), DriveError> {
+    async fn record_answer(
+        &mut self,
+        question: Question,
+        answer: Answer,
+        by: String,
+    ) -> Result<(), DriveError> {
         self.shared.env.world.failpoint("approval.before_answer");
         let (approval, call) = (question.approval, question.call_id().cloned());
         let fact = Fact::ApprovalAnswered { approval, call, answer, by };

@@ -18,14 +18,16 @@ pub(crate) enum Allowed {
 impl DrivenRun {
     /// Asks the budgets, and does as they say.
     pub(crate) async fn check_budgets(&self, before: Before) -> Result<Allowed, DriveError> {
-        let accounts = self.accounts().await?;
+        let accounts = self.load_accounts().await?;
         let currency = &self.shared.env.settings.budgets.currency;
         let said = |binding: &str| self.run.consent_to_overspend(binding);
-        match budget::decide(&accounts, before, currency, said) {
-            Verdict::GoOn => Ok(Allowed::Calls(budget::calls_left(&accounts))),
+        match budget::decide_by_budget(&accounts, before, currency, said) {
+            Verdict::GoOn => Ok(Allowed::Calls(budget::min_calls_left(&accounts))),
             Verdict::Ask { binding, because } => {
                 self.shared.env.world.failpoint("budget.before_ask");
-                self.journal.commit(Fact::ApprovalAsked(self.budget_question(binding, because))).await?;
+                self.journal
+                    .commit(Fact::ApprovalAsked(self.build_budget_question(binding, because)))
+                    .await?;
                 self.shared.env.world.failpoint("budget.after_ask");
                 self.shared.env.budget_counters.count_asked();
                 Ok(Allowed::LookAgain)
@@ -41,32 +43,32 @@ impl DrivenRun {
         }
     }
 
-    /// Whether the budgets leave a call that is begun before its message is complete, after so many of that message. Nobody
+    /// Whether the budgets leave a call that is begun before its message is complete, after so many of that message. No person
     /// is asked: the complete message is.
-    pub(crate) async fn budgets_allow_early(&self, begun: u64) -> Result<bool, DriveError> {
-        let accounts = self.accounts().await?;
+    pub(crate) async fn budgets_allow_early_read(&self, begun: u64) -> Result<bool, DriveError> {
+        let accounts = self.load_accounts().await?;
         let currency = &self.shared.env.settings.budgets.currency;
         let said = |binding: &str| self.run.consent_to_overspend(binding);
-        let goes_on = budget::decide(&accounts, Before::Calling, currency, said) == Verdict::GoOn;
-        Ok(goes_on && budget::calls_left(&accounts).is_none_or(|left| left > begun))
+        let goes_on = budget::decide_by_budget(&accounts, Before::Calling, currency, said) == Verdict::GoOn;
+        Ok(goes_on && budget::min_calls_left(&accounts).is_none_or(|left| left > begun))
     }
 
     /// The budgets that the run draws on, with what was drawn. Those of a day are read only where there are any.
-    async fn accounts(&self) -> Result<Vec<Account>, DriveError> {
+    async fn load_accounts(&self) -> Result<Vec<Account>, DriveError> {
         let shared = &self.shared;
         let setup = self.run.setup();
         let budgets = &shared.env.settings.budgets;
         if setup.input == RunInput::Call {
             return Ok(vec![]);
         }
-        let limits = self.tools.budget.with_defaults(budgets.run);
-        let run = Account { whose: Whose::Run, limits, used: self.run.used(self.journal.now()) };
-        let mut accounts = shared.env.day_accounts(&self.origin.user, &setup.agent).await?;
+        let limits = self.tools.budget.or_defaults(budgets.run);
+        let run = Account { whose: Whose::Run, limits, used: self.run.used_by_run(self.journal.now()) };
+        let mut accounts = shared.env.load_day_accounts(&self.origin.user, &setup.agent).await?;
         accounts.insert(0, run);
         Ok(accounts)
     }
 
-    fn budget_question(&self, binding: String, because: Reason) -> Question {
+    fn build_budget_question(&self, binding: String, because: Reason) -> Question {
         let world = &self.shared.env.world;
         Question {
             approval: world.approval_id(),

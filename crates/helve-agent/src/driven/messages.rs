@@ -16,7 +16,7 @@ impl DrivenRun {
         text: String,
         by: String,
     ) -> Result<Result<(), CommandError>, DriveError> {
-        match self.run.enqueue(message, &text) {
+        match self.run.check_new_message(message, &text) {
             Enqueue::Known => return Ok(Ok(())),
             Enqueue::Rejected(error) => return Ok(Err(error)),
             Enqueue::Queue => {}
@@ -36,7 +36,7 @@ impl DrivenRun {
 
     /// Records that the model is shown what was said, before it is asked; says whether there was anything.
     pub(crate) async fn show_pending_messages(&mut self, step: u32) -> Result<bool, DriveError> {
-        let shown = self.run.show_pending(step);
+        let shown = self.run.taken_message_facts(step);
         let any = !shown.is_empty();
         if any {
             self.journal.record(shown).await?;

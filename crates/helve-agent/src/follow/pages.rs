@@ -49,17 +49,17 @@ pub(crate) struct HeldPage {
 
 impl LogPages {
     /// The events after `after`: from a reader who has them, or else from the store.
-    pub(crate) async fn read(
+    pub(crate) async fn read_page(
         &self,
         store: &dyn Store,
         run: RunId,
         after: u64,
     ) -> Result<HeldPage, StoreError> {
-        let slot = self.slot(after);
+        let slot = self.get_slot(after);
         let load = || async {
             let page = LogPage::new(store.log_page(run, after, PAGE_BYTES).await?);
             if !page.is_complete() {
-                self.forget(after);
+                self.remove_slot(after);
             }
             Ok(Arc::new(page))
         };
@@ -67,7 +67,7 @@ impl LogPages {
         Ok(HeldPage { page, _slot: slot })
     }
 
-    fn slot(&self, after: u64) -> Arc<Slot> {
+    fn get_slot(&self, after: u64) -> Arc<Slot> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = slots.get(&after).and_then(Weak::upgrade) {
             return slot;
@@ -79,7 +79,7 @@ impl LogPages {
     }
 
     /// The next reader reads anew: the log goes on behind this page.
-    fn forget(&self, after: u64) {
+    fn remove_slot(&self, after: u64) {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(&after);
     }
 }

@@ -36,8 +36,8 @@ impl BudgetState {
         }
     }
 
-    pub(super) fn learn(&mut self, at: Timestamp, fact: &Fact) {
-        let active_ms = self.clock.lap(at, fact);
+    pub(super) fn apply(&mut self, at: Timestamp, fact: &Fact) {
+        let active_ms = self.clock.ms_worked_until(at, fact);
         self.used = self.used.plus(Used::from_fact(fact)).plus(Used { active_ms, ..Used::default() });
         match fact {
             Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Budget => {
@@ -57,15 +57,15 @@ impl BudgetState {
         }
     }
 
-    pub(super) fn question(&self) -> Option<&Question> {
+    pub(super) fn open_question(&self) -> Option<&Question> {
         self.open.as_deref()
     }
 }
 
 impl Run {
     /// What the run has used up by now.
-    pub(crate) fn used(&self, now: Timestamp) -> Used {
-        let active_ms = self.budget.clock.unbooked_ms(now);
+    pub(crate) fn used_by_run(&self, now: Timestamp) -> Used {
+        let active_ms = self.budget.clock.unrecorded_ms(now);
         self.budget.used.plus(Used { active_ms, ..Used::default() })
     }
 
@@ -79,15 +79,15 @@ impl Run {
     }
 
     /// Whether a budget has ended it, so that nothing more is begun.
-    pub(super) fn is_spent(&self) -> bool {
+    pub(super) fn has_spent_budget(&self) -> bool {
         self.budget.spent.is_some()
     }
 
     /// What is to be done about the calls, as far as the budget allows: where it is used up, what was not sent will not
     /// be; while a person is asked about it, nothing new is sent.
-    pub(super) fn within_budget(&self, actions: Vec<CallAction>) -> Vec<CallAction> {
+    pub(super) fn apply_budget(&self, actions: Vec<CallAction>) -> Vec<CallAction> {
         let Some(because) = &self.budget.spent else {
-            let held_back = |action: &CallAction| self.budget.open.is_some() && action.is_new();
+            let held_back = |action: &CallAction| self.budget.open.is_some() && action.sends_new_call();
             return actions.into_iter().filter(|action| !held_back(action)).collect();
         };
         let refused = |call: &Call| {
@@ -99,9 +99,9 @@ impl Run {
         };
         let unsent = |call: &&Call| matches!(call.data, CallData::Requested | CallData::Asked(_));
         let asked = self.calls.iter().filter(unsent).map(refused);
-        let others = actions.into_iter().filter_map(|action| match self.call(action.call()) {
+        let others = actions.into_iter().filter_map(|action| match self.find_call(action.call_id()) {
             Some(call) if unsent(&call) => None,
-            Some(call) if action.is_new() => Some(refused(call)),
+            Some(call) if action.sends_new_call() => Some(refused(call)),
             _ => Some(action),
         });
         asked.chain(others).collect()
@@ -110,7 +110,7 @@ impl Run {
 
 impl CallAction {
     /// Whether it sends something that was not sent before.
-    pub(crate) fn is_new(&self) -> bool {
+    pub(crate) fn sends_new_call(&self) -> bool {
         matches!(self, Self::Execute { attempts_before: 0, .. } | Self::AskRepeated { .. })
     }
 }

@@ -1,6 +1,6 @@
 //! One call of a run, from the request to its end.
 
-use helve_tool::{Grant, Outcome, SentBefore, Unknown, settled_by};
+use helve_tool::{Grant, Outcome, SentBefore, Unknown, outcome_of_answer};
 use helve_types::{
     Answer, ApprovalKind, Effect, Fact, Failure, FailureKind, Notice, OnUnknown, OutcomeAnswer, Question,
     RunState, Timestamp, ToolCall, Trail, canonical_json,
@@ -81,13 +81,13 @@ pub(crate) struct Consent {
 }
 
 impl Consent {
-    fn grant(&self) -> Grant {
+    fn to_grant(&self) -> Grant {
         Grant { binding: self.binding.clone(), changed: self.changed, edited: self.edited.clone() }
     }
 }
 
 /// The consent in an answer to a question.
-fn consent(call: &ToolCall, question: &Question, answer: &Answer) -> Option<Box<Consent>> {
+fn read_consent(call: &ToolCall, question: &Question, answer: &Answer) -> Option<Box<Consent>> {
     let Answer::Approve { arguments, .. } = answer else { return None };
     let asked = &question.call()?.arguments;
     let written = serde_json::from_str(&call.arguments).map(|written| canonical_json(&written));
@@ -100,28 +100,28 @@ fn consent(call: &ToolCall, question: &Question, answer: &Answer) -> Option<Box<
 }
 
 /// The consent in having the call of a question run again, if the question showed what would be sent.
-fn consent_to_repeat(question: &Question) -> Option<Box<Consent>> {
+fn read_consent_to_repeat(question: &Question) -> Option<Box<Consent>> {
     let (binding, asked) = (question.binding.clone(), question.call()?.arguments.clone());
     (!binding.is_empty()).then(|| Box::new(Consent { binding, asked, changed: false, edited: None }))
 }
 
 impl Call {
     /// Puts the call that a person ordered in the place of this one.
-    pub(super) fn give_way(&mut self, mut new: Self) {
+    pub(super) fn replace_with(&mut self, mut new: Self) {
         if let CallData::Repeated(question) = &self.data
-            && let Some(consent) = consent_to_repeat(question)
+            && let Some(consent) = read_consent_to_repeat(question)
         {
             new.data = CallData::Ordered(consent);
         }
         *self = new;
     }
 
-    pub(super) fn learn(&mut self, at: Timestamp, fact: &Fact) {
+    pub(super) fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.data = match (fact, std::mem::replace(&mut self.data, CallData::Ended)) {
             (Fact::ToolStarted { effect, attempt, arguments, .. }, before) => {
                 let (consent, first_at, recorded) = match before {
                     CallData::Answered { question, answer } => {
-                        (consent(&self.call, &question, &answer), at, None)
+                        (read_consent(&self.call, &question, &answer), at, None)
                     }
                     CallData::Ordered(consent) => (Some(consent), at, None),
                     CallData::Running { consent, first_at, arguments, .. } => (consent, first_at, arguments),
@@ -180,16 +180,16 @@ impl Call {
 
     /// Tells the guard against circles what came of the call and what a person said about it. Whether that ends the run's
     /// calls: a no to going on in circles does.
-    pub(super) fn learn_of_loops(&self, fact: &Fact, loops: &mut LoopDetector) -> bool {
+    pub(super) fn report_to_loop_detector(&self, fact: &Fact, loops: &mut LoopDetector) -> bool {
         let called = (&*self.call.name, &*self.call.arguments);
         let result = match fact {
-            Fact::ToolFinished { output, .. } => CallResult::output(&output.text),
+            Fact::ToolFinished { output, .. } => CallResult::from_output(&output.text),
             Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => {
-                CallResult::failure(failure)
+                CallResult::from_failure(failure)
             }
             Fact::ToolUnknown { .. } => CallResult::Unknown,
             Fact::ApprovalAnswered { answer, .. } => {
-                let repeats = self.question().is_some_and(Question::repeats);
+                let repeats = self.open_question().is_some_and(Question::repeats);
                 match answer {
                     Answer::Approve { always: Some(always), .. } if repeats => {
                         loops.exempt_from_loop_check(&self.call, always)
@@ -201,12 +201,12 @@ impl Call {
             }
             _ => return false,
         };
-        loops.learn_result(self.step, called, result);
+        loops.record_result(self.step, called, result);
         false
     }
 
     /// Whether this is a person's no to making the call.
-    pub(super) fn is_refused_by(&self, fact: &Fact) -> bool {
+    pub(super) fn is_rejection_by_person(&self, fact: &Fact) -> bool {
         matches!(
             (&self.data, fact),
             (CallData::Asked(_), Fact::ApprovalAnswered { answer: Answer::Reject { .. }, .. })
@@ -214,7 +214,7 @@ impl Call {
     }
 
     /// What there is to do about the call, if anything.
-    pub(super) fn action(&self) -> Option<CallAction> {
+    pub(super) fn next_action(&self) -> Option<CallAction> {
         let call = || self.call.clone();
         // Hooks were asked about a call that is on record; what they made of it is what goes on.
         let with = |arguments: &str| ToolCall { arguments: arguments.into(), ..call() };
@@ -228,15 +228,15 @@ impl Call {
             CallData::Ordered(consent) => Some(CallAction::Execute {
                 call: with(&consent.asked),
                 attempts_before: 0,
-                grant: Some(consent.grant()),
+                grant: Some(consent.to_grant()),
                 before: None,
             }),
-            CallData::Answered { question, answer } => Some(match settled_by(answer) {
+            CallData::Answered { question, answer } => Some(match outcome_of_answer(answer) {
                 Some(outcome) => CallAction::Settle { call: self.call.id.clone(), outcome },
                 None => CallAction::Execute {
                     call: asked_with(question),
                     attempts_before: 0,
-                    grant: consent(&self.call, question, answer).map(|consent| consent.grant()),
+                    grant: read_consent(&self.call, question, answer).map(|consent| consent.to_grant()),
                     before: None,
                 },
             }),
@@ -254,7 +254,7 @@ impl Call {
                 Some(CallAction::Execute {
                     call: with(asked.unwrap_or(&self.call.arguments)),
                     attempts_before: *attempt,
-                    grant: consent.as_ref().map(|consent| consent.grant()),
+                    grant: consent.as_ref().map(|consent| consent.to_grant()),
                     before: (*effect != Effect::Read).then_some(SentBefore { first_at: *first_at, at: *at }),
                 })
             }
@@ -277,7 +277,7 @@ impl Call {
         }
     }
 
-    pub(super) fn too_many(&self, max: u32) -> CallAction {
+    pub(super) fn refuse_as_too_many(&self, max: u32) -> CallAction {
         let told = format!("at most {max} calls can be made in one message; make this one in the next");
         let notice = Notice::too_many_calls_in_step(max.into());
         let outcome = Outcome::Refused(Failure::new(FailureKind::Limited, told).with_notice(notice));
@@ -285,7 +285,7 @@ impl Call {
     }
 
     /// Whose turn it is, if it is not ours.
-    pub(super) fn waits_for(&self, stateless: bool) -> Option<RunState> {
+    pub(super) fn state_while_waiting(&self, stateless: bool) -> Option<RunState> {
         match &self.data {
             CallData::Asked(_) => Some(RunState::WaitingApproval),
             CallData::AskedOutcome(_) => Some(RunState::NeedsAttention),
@@ -302,11 +302,11 @@ impl Call {
     }
 
     /// Whether the run cannot go on for lack of knowledge.
-    pub(super) fn ends_run(&self) -> bool {
+    pub(super) fn must_fail_run(&self) -> bool {
         matches!(&self.data, CallData::Unknown { unknown, .. } if unknown.then == OnUnknown::FailRun)
     }
 
-    pub(super) fn question(&self) -> Option<&Question> {
+    pub(super) fn open_question(&self) -> Option<&Question> {
         match &self.data {
             CallData::Asked(question) | CallData::AskedOutcome(question) => Some(question),
             _ => None,

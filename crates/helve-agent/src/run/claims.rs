@@ -53,11 +53,11 @@ impl Claims {
     }
 
     /// Takes in what became of a call, if a client had it.
-    pub(super) fn learn(&mut self, fact: &Fact) {
+    pub(super) fn apply(&mut self, fact: &Fact) {
         let Some(claim) = fact.call().and_then(|call| self.0.get_mut(call)) else { return };
         match fact {
             Fact::ToolFinished { trail, .. } | Fact::ToolFailed { trail, .. } => {
-                claim.end = Some(result_mark(trail).map_or(End::Lost, End::Delivered));
+                claim.end = Some(recorded_result_hash(trail).map_or(End::Lost, End::Delivered));
             }
             Fact::ToolUnknown { .. } => claim.end = Some(End::Lost),
             Fact::ToolLate { .. } => claim.end = Some(End::Late),
@@ -65,12 +65,12 @@ impl Claims {
         }
     }
 
-    pub(crate) fn claim_of(&self, call: &CallId) -> Option<&Claim> {
+    pub(crate) fn find_claim(&self, call: &CallId) -> Option<&Claim> {
         self.0.get(call)
     }
 }
 
-fn result_mark(trail: &Trail) -> Option<String> {
+fn recorded_result_hash(trail: &Trail) -> Option<String> {
     trail.0.iter().find_map(|stage| match stage {
         Stage::Client { brought, .. } => Some(brought.clone()),
         _ => None,
@@ -83,7 +83,7 @@ impl Claim {
     }
 
     /// What becomes of a result with this mark.
-    pub(crate) fn judge(&self, mark: &str) -> Delivery {
+    pub(crate) fn judge_delivery(&self, mark: &str) -> Delivery {
         match &self.end {
             None => Delivery::Counts,
             Some(End::Delivered(first)) if first == mark => Delivery::Same,
@@ -108,8 +108,8 @@ mod tests {
     fn after(facts: impl IntoIterator<Item = Fact>) -> Delivery {
         let mut claims = Claims::default();
         claims.record_claim(&call(), "tab", "mei", "{}");
-        facts.into_iter().for_each(|fact| claims.learn(&fact));
-        claims.claim_of(&call()).unwrap().judge("this")
+        facts.into_iter().for_each(|fact| claims.apply(&fact));
+        claims.find_claim(&call()).unwrap().judge_delivery("this")
     }
 
     fn finished(mark: &str) -> Fact {

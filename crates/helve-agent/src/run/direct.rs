@@ -8,8 +8,8 @@ use helve_types::{CallId, Ending, Fact, ToolCall};
 use super::{CallAction, Run, Step};
 
 impl Run {
-    pub(super) fn direct_call_step(&self) -> Step {
-        let actions = self.calls.iter().filter_map(|held| held.action());
+    pub(super) fn next_step_of_direct_call(&self) -> Step {
+        let actions = self.calls.iter().filter_map(|held| held.next_action());
         let actions: Vec<_> = actions
             .filter(|action| match action {
                 CallAction::AskOutcome { .. } => false,
@@ -28,12 +28,12 @@ impl Run {
     }
 
     /// The end of a direct call that is not looked into any more.
-    pub fn cut_off(&self) -> Vec<Fact> {
+    pub fn cut_off_facts(&self) -> Vec<Fact> {
         self.failure_facts("cut_off", CUT_OFF_MESSAGE.into())
     }
 
     /// The call of a run that is one. If it is not on record, one of no tool: it will not be made.
-    pub fn direct_call(&self) -> ToolCall {
+    pub fn requested_call(&self) -> ToolCall {
         self.calls.first().map(|held| held.call.clone()).unwrap_or_else(|| ToolCall {
             id: CallId::new(self.id, 1, 0),
             provider_id: None,

@@ -56,7 +56,7 @@ pub enum Flaw {
 
 impl Flaw {
     /// What the model is told.
-    fn failure(self, tool: &str) -> Failure {
+    fn to_failure(self, tool: &str) -> Failure {
         let message = match self {
             Self::Cut => format!(
                 "the call of `{tool}` was cut off before its end, so it did not run; call again, and say less before and in the call"
@@ -75,7 +75,7 @@ impl Flaw {
 
 impl Run {
     /// Facts recorded for a complete message of the model.
-    pub fn record_message(&self, message: ModelMessage) -> Vec<Fact> {
+    pub fn facts_of_message(&self, message: ModelMessage) -> Vec<Fact> {
         let step = self.step + 1;
         let mut facts = Vec::with_capacity(message.parts.len() + message.calls.len() + 1);
         facts.extend(message.parts.into_iter().map(|part| match part {
@@ -88,7 +88,7 @@ impl Run {
         {
             let call = CallId::new(self.id, step, index);
             if let Some(flaw) = flaw {
-                let failure = flaw.failure(&tool);
+                let failure = flaw.to_failure(&tool);
                 refused.push(Fact::ToolRefused { call: call.clone(), failure, trail: Trail::default() });
             }
             facts.push(Fact::ToolRequested {

@@ -7,7 +7,7 @@ use helve_types::{CallId, ChatRole, Fact, RunInput, ToolCall};
 use serde_json::json;
 
 use super::Run;
-use crate::transcript::brings_results;
+use crate::transcript::has_written_results;
 
 /// The model's first message is step 1.
 pub(crate) const PRE_SEARCH_STEP: u32 = 0;
@@ -15,7 +15,7 @@ pub(crate) const PRE_SEARCH_STEP: u32 = 0;
 const QUERY_CHARS_MAX: usize = 400;
 
 /// What is put on record when the search is to be made.
-pub(crate) fn pre_search_requested(search: ToolCall) -> Fact {
+pub(crate) fn pre_search_requested_fact(search: ToolCall) -> Fact {
     Fact::ToolRequested {
         step: PRE_SEARCH_STEP,
         call: search.id,
@@ -29,8 +29,8 @@ pub(crate) fn pre_search_requested(search: ToolCall) -> Fact {
 }
 
 /// The search that is to be made now, if one is.
-pub(super) fn pre_search(run: &Run) -> Option<ToolCall> {
-    if !run.setup.pre_search || run.pre_searched || run.step > 0 || !is_question(run) {
+pub(super) fn pre_search_to_make(run: &Run) -> Option<ToolCall> {
+    if !run.setup.pre_search || run.pre_searched || run.step > 0 || !begins_with_user_message(run) {
         return None;
     }
     let query: String = run.text.trim().chars().take(QUERY_CHARS_MAX).collect();
@@ -44,12 +44,12 @@ pub(super) fn pre_search(run: &Run) -> Option<ToolCall> {
 }
 
 /// Whether it begins with what a person says, and not with the result of a call that a client brings.
-fn is_question(run: &Run) -> bool {
+fn begins_with_user_message(run: &Run) -> bool {
     match &run.setup.input {
         RunInput::Conversation => true,
-        RunInput::Client { messages } => {
-            messages.last().is_some_and(|last| last.role == ChatRole::User && !brings_results(&last.content))
-        }
+        RunInput::Client { messages } => messages
+            .last()
+            .is_some_and(|last| last.role == ChatRole::User && !has_written_results(&last.content)),
         RunInput::Call => false,
     }
 }

@@ -25,12 +25,12 @@ pub(crate) enum Enqueue {
 
 impl Run {
     /// What to do about a message that comes now. The same one twice is one.
-    pub(crate) fn enqueue(&self, id: MessageId, text: &str) -> Enqueue {
+    pub(crate) fn check_new_message(&self, id: MessageId, text: &str) -> Enqueue {
         match self.queued_text(id) {
             Some(before) if before == text => Enqueue::Known,
             Some(_) => Enqueue::Rejected(CommandError::OtherText),
             None if self.over => Enqueue::Rejected(CommandError::Over),
-            None if self.pending_messages().count() >= PENDING_MAX => {
+            None if self.pending_message_ids().count() >= PENDING_MAX => {
                 Enqueue::Rejected(CommandError::TooMuchSaid)
             }
             None => Enqueue::Queue,
@@ -38,17 +38,17 @@ impl Run {
     }
 
     /// What is put on record when the model is asked for `step`: it show_pending what was said since it last listened.
-    pub(crate) fn show_pending(&self, step: u32) -> Vec<Fact> {
-        self.pending_messages().map(|message| Fact::MessageTaken { message, step }).collect()
+    pub(crate) fn taken_message_facts(&self, step: u32) -> Vec<Fact> {
+        self.pending_message_ids().map(|message| Fact::MessageTaken { message, step }).collect()
     }
 
     /// Whether something was said that the model's last message does not answer.
-    pub(super) fn is_spoken_to(&self) -> bool {
+    pub(super) fn has_unanswered_message(&self) -> bool {
         let after = |step: &Option<u32>| step.is_none_or(|step| step > self.step);
         self.message.parts.iter().any(|part| matches!(part, Part::Said { step, .. } if after(step)))
     }
 
-    fn pending_messages(&self) -> impl Iterator<Item = MessageId> {
+    fn pending_message_ids(&self) -> impl Iterator<Item = MessageId> {
         self.message.parts.iter().filter_map(|part| match part {
             Part::Said { step: None, message, .. } => Some(*message),
             _ => None,

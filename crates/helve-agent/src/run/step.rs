@@ -56,7 +56,7 @@ pub enum CallAction {
 }
 
 impl CallAction {
-    pub fn call(&self) -> &CallId {
+    pub fn call_id(&self) -> &CallId {
         match self {
             Self::Execute { call, .. }
             | Self::RecordUnknown { call, .. }

@@ -15,27 +15,27 @@ pub(super) struct TaintState {
 impl TaintState {
     pub(super) fn from_input(input: &RunInput) -> Self {
         let before = match input {
-            RunInput::Client { messages } => Taint::of_client_history(messages),
+            RunInput::Client { messages } => Taint::from_client_history(messages),
             RunInput::Conversation | RunInput::Call => Taint::default(),
         };
         Self { before, here: Taint::default() }
     }
 
     pub(super) fn add_history(&mut self, history: &[Message]) {
-        self.before = self.before.clone().and(Taint::of_messages(history));
+        self.before = self.before.clone().union(Taint::from_messages(history));
     }
 
     /// A step is complete, and this is the run's message with all that came before it.
-    pub(super) fn wrote_after(&mut self, message: &Message) {
-        self.here = Taint::of_messages([message]);
+    pub(super) fn set_message(&mut self, message: &Message) {
+        self.here = Taint::from_messages([message]);
     }
 
-    pub(super) fn taint(&self) -> Taint {
-        self.before.clone().and(self.here.clone())
+    pub(super) fn taint_at_request(&self) -> Taint {
+        self.before.clone().union(self.here.clone())
     }
 
     /// What the model reads that writes the next message: also the results of the last step's calls.
-    pub(super) fn taint_by_now(&self, message: &Message) -> Taint {
-        self.before.clone().and(Taint::of_messages([message]))
+    pub(super) fn current_taint(&self, message: &Message) -> Taint {
+        self.before.clone().union(Taint::from_messages([message]))
     }
 }

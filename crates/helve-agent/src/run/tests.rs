@@ -156,7 +156,7 @@ fn a_call_is_judged_by_what_the_model_had_read_when_it_asked_for_it() {
     let mut log = vec![started()];
     let flags = |log: &[Fact]| {
         let run = Run::replay(RUN, setup(9), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-        let taint = run.taint();
+        let taint = run.taint_at_request();
         (!taint.private.is_empty(), !taint.untrusted.is_empty())
     };
     log.extend(said(1, 2));
@@ -192,19 +192,21 @@ fn what_was_read_before_the_run_counts_and_a_clients_history_is_never_trusted() 
     let earlier = [vec![started()], said(1, 1), vec![finished(id(1, 0), &both)]].concat();
     let earlier = Run::replay(RUN, setup(9), earlier.iter().map(|fact| (Timestamp(0), fact))).unwrap();
     let run = Run::new(RUN, setup(9), MessageId(Uuid::from_u128(3)), Timestamp(0));
-    assert_eq!(run.taint(), Taint::default());
+    assert_eq!(run.taint_at_request(), Taint::default());
     let spoken = Message::user(MessageId(Uuid::from_u128(4)), Timestamp(0), "my card is 1234");
     assert_eq!(
-        run.clone().with_history(&[spoken]).taint(),
+        run.clone().apply_history(&[spoken]).taint_at_request(),
         Taint::default(),
         "what people say is theirs to say"
     );
-    assert!(run.with_history(&[earlier.message().clone()]).taint().is_both());
+    assert!(run.apply_history(&[earlier.message().clone()]).taint_at_request().has_both_kinds());
 
     let input = RunInput::Client { messages: vec![] };
     let stateless =
         Run::new(RUN, RunSetup { input, ..setup(9) }, MessageId(Uuid::from_u128(3)), Timestamp(0));
-    assert!(stateless.taint().private.is_empty() && !stateless.taint().untrusted.is_empty());
+    assert!(
+        stateless.taint_at_request().private.is_empty() && !stateless.taint_at_request().untrusted.is_empty()
+    );
 }
 
 #[test]
@@ -220,12 +222,12 @@ fn the_language_of_a_run_is_that_of_its_people_not_of_a_clients_json() {
         vec![say("计算 1000 以内的所有素数之和。"), say(r#"{"tool_call_result": {"toolCallId": "call_1"}}"#)];
     let input = RunInput::Client { messages };
     let run = Run::new(RUN, RunSetup { input, ..setup(9) }, MessageId(Uuid::from_u128(3)), Timestamp(0));
-    assert_eq!(run.with_history(&[]).language(), Language::Chinese);
+    assert_eq!(run.apply_history(&[]).language(), Language::Chinese);
 
     let earlier = Message::user(MessageId(Uuid::from_u128(4)), Timestamp(0), "现在几点？");
     let log = [started()];
     let run = Run::replay(RUN, setup(9), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    assert_eq!(run.with_history(&[earlier]).language(), Language::Chinese, "`go` alone changes nothing");
+    assert_eq!(run.apply_history(&[earlier]).language(), Language::Chinese, "`go` alone changes nothing");
 }
 
 fn words(step: &Step) -> String {
@@ -237,7 +239,7 @@ fn words(step: &Step) -> String {
 }
 
 fn errand_words(action: &CallAction) -> String {
-    let place = action.call().position();
+    let place = action.call_id().position();
     match action {
         CallAction::Execute { attempts_before, grant, before, .. } => {
             format!(
@@ -281,7 +283,7 @@ fn a_required_call_is_owed_until_it_is_made() {
     let owed = |tool_choice, facts: Vec<Fact>| {
         let log: Vec<Fact> = std::iter::once(started()).chain(facts).collect();
         let log = log.iter().map(|fact| (Timestamp(0), fact));
-        Run::replay(RUN, choosing(tool_choice), log).unwrap().choice().clone()
+        Run::replay(RUN, choosing(tool_choice), log).unwrap().current_tool_choice().clone()
     };
     let named = |name: &str| ToolChoice::Named(name.into());
     assert_eq!(owed(ToolChoice::Required, vec![]), ToolChoice::Required);
@@ -354,6 +356,27 @@ fn consent_covers_the_next_attempt_after_a_crash() {
 }
 
 #[test]
+fn a_call_that_is_cut_off_twice_is_sent_again_with_the_arguments_that_were_sent_first() {
+    let first = |arguments: Option<&str>, number: u32| {
+        let Fact::ToolStarted { call, tool, version, effect, instead, .. } =
+            sent(id(1, 0), Effect::Idempotent)
+        else {
+            unreachable!()
+        };
+        let arguments = arguments.map(str::to_owned);
+        Fact::ToolStarted { call, tool, version, effect, attempt: number, arguments, instead }
+    };
+    let mut run = Run::new(RUN, setup(10), MessageId(Uuid::from_u128(3)), Timestamp(0));
+    let sends = [first(Some(r#"{"by":"a hook"}"#), 1), first(None, 2)];
+    for fact in [started()].into_iter().chain(said(1, 1)).chain(sends) {
+        run.apply(Timestamp(0), &fact);
+    }
+    let Step::CallTools(actions) = run.next_step() else { panic!("the call is sent again") };
+    let [CallAction::Execute { call, attempts_before: 2, .. }] = &actions[..] else { panic!("{actions:?}") };
+    assert_eq!(call.arguments, r#"{"by":"a hook"}"#);
+}
+
+#[test]
 fn other_calls_go_on_while_one_is_asked_about() {
     let facts = said(1, 2).into_iter().chain([asked(id(1, 0), ApprovalKind::Permission)]);
     check(facts, expect!["execute 1:1 after 0"]);
@@ -367,7 +390,7 @@ fn an_unknown_outcome_goes_where_its_tool_wants() {
     check(
         lost(OnUnknown::FailRun),
         expect![[
-            r#"Fail { code: "outcome_unknown", message: "nobody can say what became of the call of `t`" }"#
+            r#"Fail { code: "outcome_unknown", message: "the outcome of the call of `t` is unknown" }"#
         ]],
     );
     let outcome = || lost(OnUnknown::AskUser).chain([asked(id(1, 0), ApprovalKind::Outcome)]);
@@ -446,7 +469,7 @@ fn stopping_gives_every_call_an_outcome() {
         .chain([done(id(1, 0)), sent(id(1, 1), Effect::NonIdempotent), sent(id(1, 2), Effect::Read)])
         .collect();
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    let kinds: Vec<_> = run.cancel_facts("mei").iter().map(Fact::kind).collect();
+    let kinds: Vec<_> = run.cancellation_facts("mei").iter().map(Fact::kind).collect();
     assert_eq!(kinds, ["tool.unknown", "tool.refused", "tool.refused", "run.cancelled"]);
 }
 
@@ -494,11 +517,14 @@ fn whoever_speaks_when_the_steps_are_used_up_gets_the_last_answer_and_no_more() 
 fn everything_that_was_said_is_heard_in_order_and_once() {
     let log: Vec<Fact> = [started()].into_iter().chain([says(9), says(3), hears(9, 1), says(5)]).collect();
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
-    assert_eq!(run.show_pending(2), [hears(3, 2), hears(5, 2)]);
+    assert_eq!(run.taken_message_facts(2), [hears(3, 2), hears(5, 2)]);
     let message = |n| MessageId(Uuid::from_u128(n));
-    assert_eq!(run.enqueue(message(9), "saying 9"), Enqueue::Known);
-    assert_eq!(run.enqueue(message(9), "something else"), Enqueue::Rejected(crate::CommandError::OtherText));
-    assert_eq!(run.enqueue(message(1), "saying 9"), Enqueue::Queue);
+    assert_eq!(run.check_new_message(message(9), "saying 9"), Enqueue::Known);
+    assert_eq!(
+        run.check_new_message(message(9), "something else"),
+        Enqueue::Rejected(crate::CommandError::OtherText)
+    );
+    assert_eq!(run.check_new_message(message(1), "saying 9"), Enqueue::Queue);
 }
 
 #[test]

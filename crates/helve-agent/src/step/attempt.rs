@@ -2,8 +2,8 @@
 
 use helve_dialect::Profile;
 use helve_model::fleet::RequestOutcome;
-use helve_model::fleet::prompt_mode::profile_of;
-use helve_model::fleet::tokens::of_request;
+use helve_model::fleet::prompt_mode::find_profile;
+use helve_model::fleet::tokens::estimate_request_tokens;
 use helve_model::{Model, ModelError, ModelErrorKind, ModelStream};
 use helve_types::{Fingerprint, Mode, ModelParams, PartId, Spent, Usage};
 use tokio::time::Instant;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::ModelStep;
 use super::collect::{BrokenAnswer, StreamCollector, WrittenCall};
 use super::cost::count_cost;
-use crate::ask::Asking;
+use crate::ask::RequestBuilder;
 use crate::drive::DriveError;
 use crate::run::{ModelMessage, Tools};
 use crate::transcript::Reader;
@@ -26,14 +26,14 @@ pub(super) enum Attempt {
 }
 
 impl Attempt {
-    fn without_profile(name: &str) -> Self {
+    fn missing_profile(name: &str) -> Self {
         let message = format!("there is no prompt profile `{name}`");
         let error = ModelError::new(ModelErrorKind::Refused, message);
         Self::Broken(BrokenAnswer { error, shown: false }, vec![])
     }
 
     /// For the model's counters.
-    pub(super) fn outcome(&self) -> RequestOutcome {
+    pub(super) fn request_outcome(&self) -> RequestOutcome {
         match self {
             Self::Complete(_) => RequestOutcome::Answered,
             Self::Stopped(_) => RequestOutcome::Stopped,
@@ -50,40 +50,44 @@ enum StreamEnd {
 }
 
 impl ModelStep<'_> {
-    pub(super) async fn try_once(&mut self, model: &dyn Model, mode: &Mode) -> Result<Attempt, DriveError> {
+    pub(super) async fn request_once(
+        &mut self,
+        model: &dyn Model,
+        mode: &Mode,
+    ) -> Result<Attempt, DriveError> {
         let shared = self.driven().shared.clone();
-        let profile = profile_of(mode, &shared.env.settings.profiles);
+        let profile = find_profile(mode, &shared.env.settings.profiles);
         if let (Mode::Prompt(name), None) = (mode, profile) {
-            return Ok(Attempt::without_profile(name));
+            return Ok(Attempt::missing_profile(name));
         }
         let params = self.params(model);
         let fingerprint = shared.models.fingerprint(model.name());
-        let asking = self.build_request(model, fingerprint.as_ref(), profile, &params);
+        let asking = self.request_builder(model, fingerprint.as_ref(), profile, &params);
         let feed = self.driven().feed.clone();
         let after_seq = self.driven().journal.pending_seq();
         let mut collector = StreamCollector::new(
             &feed,
             (self.terms.step, self.attempt),
             after_seq,
-            asking.reading(),
-            asking.results(),
+            asking.build_reading(),
+            asking.made_up_result_marks(),
         );
         let asked = Instant::now();
-        let request = asking.request();
-        let estimated = shared.env.settings.compaction.enabled.then(|| of_request(&request));
+        let request = asking.build_request();
+        let estimated = shared.env.settings.compaction.enabled.then(|| estimate_request_tokens(&request));
         let stream = model.ask(&request);
         drop(request);
-        let ended = self.read_while_heard(&mut collector, stream).await?;
-        self.learn_from_answer(model, &collector, asked);
+        let ended = self.read_stream(&mut collector, stream).await?;
+        self.record_first_token_and_dialect(model, &collector, asked);
         if let Some(estimated) = estimated {
-            self.learn_tokens(model, &params, estimated, collector.usage());
+            self.record_token_ratio(model, &params, estimated, collector.usage());
         }
-        Box::pin(self.finish_attempt(model, mode, collector, ended)).await
+        Box::pin(self.build_attempt(model, mode, collector, ended)).await
     }
 
     /// Reads the stream, while calls that only read are begun early and people may speak. Then the stream is dropped,
     /// which stops the model.
-    async fn read_while_heard(
+    async fn read_stream(
         &mut self,
         collector: &mut StreamCollector<'_>,
         mut stream: ModelStream,
@@ -93,8 +97,8 @@ impl ModelStep<'_> {
             tokio::select! {
                 // The stream before people: tokens are the common case.
                 biased;
-                read = collector.read_on(&mut stream) => match read {
-                    Ok(Some(call)) => Box::pin(self.begin_early(call)).await?,
+                read = collector.read_until_call_or_end(&mut stream) => match read {
+                    Ok(Some(call)) => Box::pin(self.start_early_read(call)).await?,
                     Ok(None) => return Ok(StreamEnd::Itself(Ok(()))),
                     Err(broken) => return Ok(StreamEnd::Itself(Err(broken))),
                 },
@@ -110,18 +114,23 @@ impl ModelStep<'_> {
         }
     }
 
-    async fn begin_early(&mut self, call: WrittenCall) -> Result<(), DriveError> {
+    async fn start_early_read(&mut self, call: WrittenCall) -> Result<(), DriveError> {
         if self.terms.tools == Tools::Withheld {
             return Ok(());
         }
         let attempt = (self.terms.step, self.attempt);
-        self.driver.calls.begin_early(&self.driver.driven, attempt, call).await
+        self.driver.calls.start_early_read(&self.driver.driven, attempt, call).await
     }
 
     /// Notes what the answer says about the model that gave it.
-    fn learn_from_answer(&self, model: &dyn Model, collector: &StreamCollector<'_>, asked: Instant) {
+    fn record_first_token_and_dialect(
+        &self,
+        model: &dyn Model,
+        collector: &StreamCollector<'_>,
+        asked: Instant,
+    ) {
         let models = &self.driven().shared.models;
-        if let (Some(first), Some(counters)) = (collector.first_at(), models.counters(model.name())) {
+        if let (Some(first), Some(counters)) = (collector.first_event_at(), models.counters(model.name())) {
             counters.record_first_token(first - asked);
         }
         if let Some(dialect) = collector.dialect() {
@@ -130,7 +139,7 @@ impl ModelStep<'_> {
     }
 
     /// Makes a message of what was collected, with its cost.
-    async fn finish_attempt(
+    async fn build_attempt(
         &mut self,
         model: &dyn Model,
         mode: &Mode,
@@ -141,25 +150,25 @@ impl ModelStep<'_> {
             StreamEnd::ByPerson => {
                 let stopped = collector.into_stopped_message(mode.clone());
                 self.discard_early_reads().await?;
-                return Ok(Attempt::Stopped(self.with_cost(model, stopped)));
+                return Ok(Attempt::Stopped(self.add_cost_to_message(model, stopped)));
             }
             StreamEnd::Itself(complete) => complete,
             StreamEnd::ByTime => {
                 let message = format!("the model `{}` did not answer in the time of the step", model.name());
-                collector.cut_off(ModelError::new(ModelErrorKind::Unavailable, message))
+                collector.end_stream(ModelError::new(ModelErrorKind::Unavailable, message))
             }
         };
         Ok(match complete {
             Ok(()) => {
-                let message = collector.message(mode.clone(), self.terms.tools);
+                let message = collector.into_message(mode.clone(), self.terms.tools);
                 let driver = &mut *self.driver;
                 driver.calls.discard_unrequested_reads(&mut driver.driven, &message).await?;
-                Attempt::Complete(self.with_cost(model, message))
+                Attempt::Complete(self.add_cost_to_message(model, message))
             }
             Err(broken) => {
                 self.discard_early_reads().await?;
                 self.add_failed_cost(model, mode, collector.usage());
-                Attempt::Broken(broken, collector.cut_text())
+                Attempt::Broken(broken, collector.shown_text())
             }
         })
     }
@@ -170,8 +179,8 @@ impl ModelStep<'_> {
     }
 
     /// The message with its cost and with what failed attempts took on the way to it.
-    fn with_cost(&mut self, model: &dyn Model, message: ModelMessage) -> ModelMessage {
-        let failed = self.driver.memory.cost.take_spent().unwrap_or_default();
+    fn add_cost_to_message(&mut self, model: &dyn Model, message: ModelMessage) -> ModelMessage {
+        let failed = self.driver.memory.cost.take_cost().unwrap_or_default();
         let spent = count_cost(&self.driven().shared.models, model, message.usage);
         let Spent { usage, cost_nanos } = failed.plus(spent);
         ModelMessage { usage, cost_nanos, ..message }
@@ -179,27 +188,27 @@ impl ModelStep<'_> {
 
     fn add_failed_cost(&mut self, model: &dyn Model, mode: &Mode, usage: Usage) {
         let spent = count_cost(&self.driven().shared.models, model, usage);
-        self.driver.memory.cost.add(mode, (self.terms.step, self.attempt), spent);
+        self.driver.memory.cost.add_attempt_cost(mode, (self.terms.step, self.attempt), spent);
     }
 
     /// What the model is asked with for this step.
     pub(super) fn params(&self, model: &dyn Model) -> ModelParams {
         let driven = self.driven();
-        self.terms.hooked.apply_to(driven.shared.models.params(model, driven.run.setup()))
+        self.terms.hooked.apply_to_params(driven.shared.models.params(model, driven.run.setup()))
     }
 
     /// Everything that the question of this step is made of.
-    pub(super) fn build_request<'b>(
+    pub(super) fn request_builder<'b>(
         &'b self,
         model: &'b dyn Model,
         fingerprint: Option<&'b Fingerprint>,
         profile: Option<&'b Profile>,
         params: &'b ModelParams,
-    ) -> Asking<'b> {
+    ) -> RequestBuilder<'b> {
         let driven = self.driven();
         let models = &driven.shared.models;
-        let choice = driven.run.choice();
-        Asking {
+        let choice = driven.run.current_tool_choice();
+        RequestBuilder {
             run: &driven.run,
             system: self.terms.hooked.system.as_deref().unwrap_or(&driven.run.setup().system),
             reader: Reader { model: model.name(), fingerprint },
@@ -213,8 +222,8 @@ impl ModelStep<'_> {
             holds: model.form_support(),
             takes_choice: models.accepts_choice(model, choice, params),
             words: self.attempts.words.as_deref(),
-            reasoning_open: models.reasoning_open(model.name()),
-            calls_in_text: models.calls_in_text(model.name()),
+            reasoning_open: models.begins_inside_reasoning(model.name()),
+            calls_in_text: models.leaves_calls_in_text(model.name()),
         }
     }
 }

@@ -150,13 +150,13 @@ impl<'a> StreamCollector<'a> {
         self.usage
     }
 
-    pub(crate) fn first_at(&self) -> Option<Instant> {
+    pub(crate) fn first_event_at(&self) -> Option<Instant> {
         self.first_at
     }
 
     /// Reads the stream until it pauses after a call that is complete, and gives that call; none at its end. Dropping the
     /// future loses nothing: what was read stays here.
-    pub(crate) async fn read_on(
+    pub(crate) async fn read_until_call_or_end(
         &mut self,
         stream: &mut ModelStream,
     ) -> Result<Option<WrittenCall>, BrokenAnswer> {
@@ -164,11 +164,13 @@ impl<'a> StreamCollector<'a> {
             loop {
                 let event = match stream.poll_next_unpin(cx) {
                     Poll::Ready(Some(Ok(event))) => event,
-                    Poll::Ready(Some(Err(error))) => return Poll::Ready(self.cut_off(error).map(|()| None)),
+                    Poll::Ready(Some(Err(error))) => {
+                        return Poll::Ready(self.end_stream(error).map(|()| None));
+                    }
                     Poll::Ready(None) => {
                         let message = "the model's answer broke off before its end";
                         let error = ModelError::new(ModelErrorKind::Broken, message);
-                        return Poll::Ready(self.cut_off(error).map(|()| None));
+                        return Poll::Ready(self.end_stream(error).map(|()| None));
                     }
                     Poll::Pending => {
                         return match self.written_calls.pop_front() {
@@ -180,38 +182,38 @@ impl<'a> StreamCollector<'a> {
                 if self.first_at.is_none() {
                     self.first_at = Some(Instant::now());
                 }
-                self.take(event);
+                self.handle_event(event);
             }
         })
         .await
     }
 
     /// Nothing more will come. A message that was complete stays so, whatever happened to its stream afterwards.
-    pub(crate) fn cut_off(&self, error: ModelError) -> Result<(), BrokenAnswer> {
+    pub(crate) fn end_stream(&self, error: ModelError) -> Result<(), BrokenAnswer> {
         if self.stopped.is_some() {
             return Ok(());
         }
         Err(BrokenAnswer { error, shown: self.collected.parts > 0 })
     }
 
-    fn take(&mut self, event: ModelEvent) {
+    fn handle_event(&mut self, event: ModelEvent) {
         let Self { feed, step, attempt, parser, tools, without_reasoning, collected, .. } = self;
         let reading = without_reasoning.take();
         let place = Display { feed, step: *step, attempt: *attempt };
         match event {
-            ModelEvent::Text(text) => parser.feed(&text, &mut |piece| collected.take(place, piece)),
+            ModelEvent::Text(text) => parser.feed(&text, &mut |piece| collected.handle_piece(place, piece)),
             ModelEvent::Reasoning(text) => {
                 // Then none of it is in the text, whatever the prompt has opened.
                 if let Some(reading) = reading {
                     *parser = Parser::new(reading);
                 }
-                collected.write(place, PartKind::Reasoning, &text);
+                collected.write_text(place, PartKind::Reasoning, &text);
             }
             ModelEvent::CallStarted { index, id, tool } => {
-                collected.begin(place, CallSource::Vendor(index), id, tool)
+                collected.begin_call(place, CallSource::Vendor(index), id, tool)
             }
             ModelEvent::CallArguments { index, text } => {
-                collected.extend(place, CallSource::Vendor(index), &text)
+                collected.extend_arguments(place, CallSource::Vendor(index), &text)
             }
             ModelEvent::CallFinished { index } => collected.completed.push(CallSource::Vendor(index)),
             ModelEvent::Usage(usage) => self.usage = usage,
@@ -219,22 +221,22 @@ impl<'a> StreamCollector<'a> {
             ModelEvent::Finished(reason) => {
                 self.stopped = Some(reason);
                 let end = if reason == StopReason::Length { End::Cut } else { End::Normal };
-                self.dialect = parser.finish(end, &mut |piece| collected.take(place, piece)).dialect;
+                self.dialect = parser.finish(end, &mut |piece| collected.handle_piece(place, piece)).dialect;
                 match end {
-                    End::Cut => collected.cut_native_calls(),
+                    End::Cut => collected.mark_incomplete_native_calls(),
                     End::Normal => collected.repair_native_calls(tools),
                 }
             }
         }
-        collected.preview(place, parser.waiting());
+        collected.show_preview(place, parser.waiting());
         for source in std::mem::take(&mut collected.completed) {
             self.written_calls.extend(collected.written_call(source, tools));
         }
     }
 
     /// The complete message.
-    pub(crate) fn message(self, mode: Mode, tools: Tools) -> ModelMessage {
-        let parts = self.parts();
+    pub(crate) fn into_message(self, mode: Mode, tools: Tools) -> ModelMessage {
+        let parts = self.message_parts();
         let calls = if tools == Tools::Offered { self.collected.calls } else { vec![] };
         let mut reason = self.stopped.unwrap_or(StopReason::Other);
         if reason == StopReason::Stop && !calls.is_empty() {
@@ -242,7 +244,7 @@ impl<'a> StreamCollector<'a> {
         }
         ModelMessage {
             parts,
-            calls: distinct(calls),
+            calls: drop_repeated_call_ids(calls),
             reason,
             usage: self.usage,
             mode,
@@ -256,7 +258,7 @@ impl<'a> StreamCollector<'a> {
 
     /// What was said before a person stopped it: words, but no calls.
     pub(crate) fn into_stopped_message(self, mode: Mode) -> ModelMessage {
-        let parts = self.parts();
+        let parts = self.message_parts();
         ModelMessage {
             parts,
             calls: vec![],
@@ -273,15 +275,15 @@ impl<'a> StreamCollector<'a> {
     }
 
     /// What readers saw of the text of a message that broke off.
-    pub(crate) fn cut_text(&self) -> Vec<(PartId, String)> {
+    pub(crate) fn shown_text(&self) -> Vec<(PartId, String)> {
         let text_of = |part| match part {
             ModelMessagePart::Text { part, text } => Some((part, text)),
             ModelMessagePart::Reasoning { .. } => None,
         };
-        self.parts().into_iter().filter_map(text_of).collect()
+        self.message_parts().into_iter().filter_map(text_of).collect()
     }
 
-    fn parts(&self) -> Vec<ModelMessagePart> {
+    fn message_parts(&self) -> Vec<ModelMessagePart> {
         let written = self.feed.current_parts().into_iter().filter(|part| !part.text.trim().is_empty());
         written
             .filter_map(|part| match part.kind {
@@ -302,27 +304,29 @@ struct Display<'a> {
 }
 
 impl Collected {
-    fn take(&mut self, place: Display<'_>, piece: Piece<'_>) {
+    fn handle_piece(&mut self, place: Display<'_>, piece: Piece<'_>) {
         match piece {
             // A quotation comes out as text; nothing was meant to run.
             Piece::CallDropped { index, why: Dropped::Quoted, .. } => {
-                self.discard(place, CallSource::Text(index))
+                self.discard_call(place, CallSource::Text(index))
             }
             _ if self.made_up => {
                 if let Piece::CallFinished { index, .. } | Piece::CallDropped { index, .. } = piece {
-                    self.discard(place, CallSource::Text(index));
+                    self.discard_call(place, CallSource::Text(index));
                 }
             }
-            Piece::Text(text) if self.behind.is_some() => self.pass_over(text),
-            Piece::Text(text) => self.write(place, PartKind::Text, text),
-            Piece::Reasoning(text) => self.write(place, PartKind::Reasoning, text),
+            Piece::Text(text) if self.behind.is_some() => self.skip_text_after_calls(text),
+            Piece::Text(text) => self.write_text(place, PartKind::Text, text),
+            Piece::Reasoning(text) => self.write_text(place, PartKind::Reasoning, text),
             Piece::CallStarted { index, name } => {
-                self.begin(place, CallSource::Text(index), None, name.into())
+                self.begin_call(place, CallSource::Text(index), None, name.into())
             }
-            Piece::CallArguments { index, text } => self.extend(place, CallSource::Text(index), text),
+            Piece::CallArguments { index, text } => {
+                self.extend_arguments(place, CallSource::Text(index), text)
+            }
             Piece::CallFinished { index, call } => {
                 if !self.calls.iter().any(|known| known.source == CallSource::Text(index)) {
-                    self.begin(place, CallSource::Text(index), None, call.name.clone());
+                    self.begin_call(place, CallSource::Text(index), None, call.name.clone());
                 }
                 if let Some(known) =
                     self.calls.iter_mut().find(|known| known.source == CallSource::Text(index))
@@ -338,7 +342,7 @@ impl Collected {
             // What was meant as a call and cannot be read is kept as one that never runs, so that the model is told.
             Piece::CallDropped { index, name, text, why } => {
                 if !self.calls.iter().any(|known| known.source == CallSource::Text(index)) {
-                    self.begin(place, CallSource::Text(index), None, name.unwrap_or_default().into());
+                    self.begin_call(place, CallSource::Text(index), None, name.unwrap_or_default().into());
                 }
                 if let Some(known) =
                     self.calls.iter_mut().find(|known| known.source == CallSource::Text(index))
@@ -353,7 +357,7 @@ impl Collected {
 
     /// What the model writes behind its calls is a guess: it is neither shown nor kept. Where it makes up a result,
     /// its message is over, since what follows is based on that.
-    fn pass_over(&mut self, text: &str) {
+    fn skip_text_after_calls(&mut self, text: &str) {
         let Some(behind) = &mut self.behind else { return };
         behind.extend(text.chars().filter(|c| !c.is_whitespace()));
         self.made_up = self.results.iter().any(|result| behind.contains(&**result));
@@ -364,15 +368,15 @@ impl Collected {
     }
 
     /// A call that is none. The text goes on where it was.
-    fn discard(&mut self, place: Display<'_>, source: CallSource) {
+    fn discard_call(&mut self, place: Display<'_>, source: CallSource) {
         let Some(at) = self.calls.iter().position(|known| known.source == source) else { return };
         let call = self.calls.remove(at);
-        place.feed.discard(call.number);
+        place.feed.discard_part(call.number);
         self.current = self.current.or(call.before);
     }
 
     /// The message reached its limit: a native call is whole only if its arguments are.
-    fn cut_native_calls(&mut self) {
+    fn mark_incomplete_native_calls(&mut self) {
         for call in self.calls.iter_mut().filter(|call| matches!(call.source, CallSource::Vendor(_))) {
             if serde_json::from_str::<IgnoredAny>(&call.arguments).is_err() {
                 call.flaw = Some(Flaw::Cut);
@@ -419,20 +423,20 @@ impl Collected {
         }
     }
 
-    fn write(&mut self, place: Display<'_>, kind: PartKind, text: &str) {
+    fn write_text(&mut self, place: Display<'_>, kind: PartKind, text: &str) {
         if text.is_empty() {
             return;
         }
-        let number = self.part_for(place, kind);
-        place.feed.push(number, text);
+        let number = self.part_number_for(place, kind);
+        place.feed.push_text(number, text);
     }
 
     /// The part that text of this kind goes to: the one that is being written, or else a new one.
-    fn part_for(&mut self, place: Display<'_>, kind: PartKind) -> u64 {
+    fn part_number_for(&mut self, place: Display<'_>, kind: PartKind) -> u64 {
         match self.current {
             Some((current, number)) if current == kind => number,
             _ => {
-                let number = place.feed.open(self.next_part(place), kind, None);
+                let number = place.feed.open_part(self.next_part_id(place), kind, None);
                 self.current = Some((kind, number));
                 number
             }
@@ -440,7 +444,7 @@ impl Collected {
     }
 
     /// Shows what the parser holds back, until it knows whether that is text: readers need not wait for it.
-    fn preview(&mut self, place: Display<'_>, waiting: Option<Waiting<'_>>) {
+    fn show_preview(&mut self, place: Display<'_>, waiting: Option<Waiting<'_>>) {
         let kind = |waiting: Waiting<'_>| match waiting.in_reasoning {
             true => PartKind::Reasoning,
             false => PartKind::Text,
@@ -450,20 +454,26 @@ impl Collected {
             Some(part) if part.0 == kind(waiting) && self.current.is_none_or(|(kind, _)| kind != part.0) => {
                 part
             }
-            _ => (kind(waiting), self.part_for(place, kind(waiting))),
+            _ => (kind(waiting), self.part_number_for(place, kind(waiting))),
         });
         if let Some((_, number)) = self.previewed.take_if(|previewed| Some(*previewed) != part) {
-            place.feed.preview(number, "");
+            place.feed.set_preview(number, "");
         }
         let (Some((kind, number)), Some(waiting)) = (part, waiting) else { return };
         self.previewed = Some((kind, number));
-        place.feed.preview(number, &format!("{}{}", waiting.blanks, waiting.beginning));
+        place.feed.set_preview(number, &format!("{}{}", waiting.blanks, waiting.beginning));
     }
 
-    fn begin(&mut self, place: Display<'_>, source: CallSource, provider_id: Option<String>, tool: String) {
+    fn begin_call(
+        &mut self,
+        place: Display<'_>,
+        source: CallSource,
+        provider_id: Option<String>,
+        tool: String,
+    ) {
         let tool = cut_tool_name(tool);
-        let part = self.next_part(place);
-        let number = place.feed.open(part.clone(), PartKind::Input, Some(tool.clone()));
+        let part = self.next_part_id(place);
+        let number = place.feed.open_part(part.clone(), PartKind::Input, Some(tool.clone()));
         let before = self.current.take();
         self.calls.push(StreamedCall {
             source,
@@ -478,14 +488,14 @@ impl Collected {
         });
     }
 
-    fn extend(&mut self, place: Display<'_>, source: CallSource, text: &str) {
+    fn extend_arguments(&mut self, place: Display<'_>, source: CallSource, text: &str) {
         if let Some(call) = self.calls.iter_mut().find(|call| call.source == source) {
             call.arguments.push_str(text);
-            place.feed.push(call.number, text);
+            place.feed.push_text(call.number, text);
         }
     }
 
-    fn next_part(&mut self, place: Display<'_>) -> PartId {
+    fn next_part_id(&mut self, place: Display<'_>) -> PartId {
         let part = PartId::new(place.step, place.attempt, self.parts);
         self.parts += 1;
         part
@@ -502,7 +512,7 @@ fn cut_tool_name(mut tool: String) -> String {
 }
 
 /// Calls whose names are unique in the message: a name used twice could not be answered.
-fn distinct(calls: Vec<StreamedCall>) -> Vec<ModelMessageCall> {
+fn drop_repeated_call_ids(calls: Vec<StreamedCall>) -> Vec<ModelMessageCall> {
     let mut unique_calls: Vec<ModelMessageCall> = Vec::with_capacity(calls.len());
     for call in calls {
         let unique = |id: &String| {

@@ -9,17 +9,17 @@ use std::sync::Arc;
 use helve_dialect::Language;
 use helve_model::Model;
 use helve_model::fleet::Window;
-use helve_model::fleet::prompt_mode::profile_of;
-use helve_model::fleet::tokens::{Ratio, of_request, of_text};
+use helve_model::fleet::prompt_mode::find_profile;
+use helve_model::fleet::tokens::{Ratio, estimate_request_tokens, estimate_text_tokens};
 use helve_types::{CallId, Compaction, Fact, Mode, ModelParams, RunInput, Summary, Usage};
 use tokio::time::Instant;
 
 use super::ModelStep;
 use super::summary::{SummaryResult, SummaryTask};
 use crate::ask::hide_agents_arguments;
-use crate::compact::{Cut, Goal, Keeper, Past, Plan, is_worth_it};
+use crate::compact::{Cut, Goal, Keeper, Past, Plan, saves_enough};
 use crate::drive::DriveError;
-use crate::transcript::{Output, place_turns, summed_up};
+use crate::transcript::{Output, format_summary, place_turns};
 
 /// What was done in a step to make the past shorter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl ModelStep<'_> {
     }
 
     /// Makes the past shorter because the question was refused for its length; false if it cannot be.
-    pub(super) async fn compact_refused(
+    pub(super) async fn compact_after_rejection(
         &mut self,
         model: &Arc<dyn Model>,
         mode: &Mode,
@@ -77,13 +77,13 @@ impl ModelStep<'_> {
         let Some(plan) = self.plan_compaction(&**model, mode, why) else { return Ok(false) };
         let before = plan.tokens;
         if why == Why::Refused {
-            self.driven().shared.models.learn_too_long(model.name(), before);
+            self.driven().shared.models.learn_rejected_length(model.name(), before);
         }
         // What did not help will not help before much more was said.
         if why == Why::Long && self.driver.memory.not_shortened_at.is_some_and(|at| before < at + at / 10) {
             return Ok(false);
         }
-        let compaction = Box::pin(self.carry_out(plan, model, mode)).await?;
+        let compaction = Box::pin(self.execute_compaction_plan(plan, model, mode)).await?;
         let (run, model) = (self.driven().run.id(), model.name());
         let Some(compaction) = compaction else {
             if !self.driven().is_stopped() {
@@ -99,7 +99,7 @@ impl ModelStep<'_> {
         self.driven().shared.env.world.failpoint("history.before_compacted");
         self.driven().journal.record(Fact::HistoryCompacted(compaction)).await?;
         self.driven().shared.env.world.failpoint("history.after_compacted");
-        self.driver.driven.apply_written();
+        self.driver.driven.apply_written_facts();
         Ok(true)
     }
 
@@ -113,14 +113,14 @@ impl ModelStep<'_> {
             return None;
         }
         let fingerprint = models.fingerprint(model.name());
-        let profile = profile_of(mode, &self.driven().shared.env.settings.profiles);
-        let asking = self.build_request(model, fingerprint.as_ref(), profile, &params);
-        let whole = of_request(&asking.request());
+        let profile = find_profile(mode, &self.driven().shared.env.settings.profiles);
+        let asking = self.request_builder(model, fingerprint.as_ref(), profile, &params);
+        let whole = estimate_request_tokens(&asking.build_request());
         let mut ratio = models.ratio(model.name());
         if let (Why::Refused, Some(window)) = (why, window) {
             // It was too long, so it was at least as long as it may be.
-            if ratio.corrected(whole) < window.for_question() {
-                ratio = Ratio::new(window.for_question(), whole);
+            if ratio.correct_estimate(whole) < window.question_tokens_max() {
+                ratio = Ratio::new(window.question_tokens_max(), whole);
             }
         }
         let mut turns = place_turns(&self.driven().origin.history, &self.driven().run, asking.reader);
@@ -130,13 +130,13 @@ impl ModelStep<'_> {
             RunInput::Conversation | RunInput::Call => Keeper::Server(self.driven().origin.history.len()),
         };
         let past = Past::new(&turns, whole, keeper, ratio);
-        let tokens = past.whole();
+        let tokens = past.total_tokens();
         let goal = match (why, window) {
-            (Why::Long, Some(window)) => Goal::for_window(window, settings),
+            (Why::Long, Some(window)) => Goal::from_window(window, settings),
             (Why::Long, None) => return None,
-            (Why::Refused, window) => Goal::for_rejected_request(tokens, window, settings),
+            (Why::Refused, window) => Goal::from_rejected_request(tokens, window, settings),
         };
-        let plan = past.plan(&goal)?;
+        let plan = past.plan_compaction(&goal)?;
         let (mut pruned_after_cut, mut task) = (vec![], None);
         if let Some(cut) = plan.cut {
             let after = turns[cut.turns..].iter().filter_map(|placed| match placed.place.output {
@@ -144,13 +144,13 @@ impl ModelStep<'_> {
                 Output::Stays | Output::OfClient => None,
             });
             pruned_after_cut = after.filter(|call| plan.pruned.contains(call)).cloned().collect();
-            task = Some(self.summary_task(model, &turns[..cut.turns], &cut, tokens));
+            task = Some(self.build_summary_task(model, &turns[..cut.turns], &cut, tokens));
         }
         Some(CompactionPlan { plan, tokens, ratio, window, pruned_after_cut, task })
     }
 
     /// What is put on record, if it makes the question shorter.
-    async fn carry_out(
+    async fn execute_compaction_plan(
         &mut self,
         planned: CompactionPlan,
         model: &Arc<dyn Model>,
@@ -166,21 +166,23 @@ impl ModelStep<'_> {
             tokens_after: plan.tokens_pruned,
         };
         let (Some(cut), Some(task)) = (plan.cut, task) else {
-            return Ok(is_worth_it(tokens, pruning.tokens_after).then_some(pruning));
+            return Ok(saves_enough(tokens, pruning.tokens_after).then_some(pruning));
         };
-        let tokens_with = |text: &str| cut.tokens_left + ratio.corrected(of_text(&summed_up(text, &[])));
-        let is_shorter = |text: &str| is_worth_it(tokens, tokens_with(text));
+        let tokens_with = |text: &str| {
+            cut.tokens_left + ratio.correct_estimate(estimate_text_tokens(&format_summary(text, &[])))
+        };
+        let is_shorter = |text: &str| saves_enough(tokens, tokens_with(text));
         let summary = match self.summarize(task, model, mode, window, is_shorter).await? {
             Some((text, SummaryResult { model, spent, .. })) => {
-                Some(self.stands_for(&cut, text, model, spent.usage, spent.cost_nanos))
+                Some(self.build_summary(&cut, text, model, spent.usage, spent.cost_nanos))
             }
             None if self.driven().is_stopped() => return Ok(None),
             // What is longer than the model reads is not sent, where leaving out the oldest turns can make it fit.
             None => {
-                let note = left_out(helve_dialect::language_of(self.driven().run.input_text()));
+                let note = omission_note(helve_dialect::language_of(self.driven().run.input_text()));
                 let is_too_long = window.is_some_and(|window| pruning.tokens_after > window.tokens);
                 (is_too_long && is_shorter(note))
-                    .then(|| self.stands_for(&cut, note.into(), BY_NOBODY.into(), Usage::default(), None))
+                    .then(|| self.build_summary(&cut, note.into(), BY_NOBODY.into(), Usage::default(), None))
             }
         };
         Ok(match summary {
@@ -190,7 +192,7 @@ impl ModelStep<'_> {
                 summary: Some(summary),
                 ..pruning
             }),
-            None => is_worth_it(tokens, pruning.tokens_after).then_some(pruning),
+            None => saves_enough(tokens, pruning.tokens_after).then_some(pruning),
         })
     }
 
@@ -205,13 +207,13 @@ impl ModelStep<'_> {
         is_shorter: impl Fn(&str) -> bool,
     ) -> Result<Option<(String, SummaryResult)>, DriveError> {
         let (conversation, shared) = (self.driven().origin.conversation, self.driven().shared.clone());
-        if !shared.summary_pauses.is_over(conversation, Instant::now()) {
+        if !shared.summary_pauses.has_passed(conversation, Instant::now()) {
             return Ok(None);
         }
         let mut written = self.write_summary(task, model, window, self.time_left() / 2).await?;
         let attempt = (self.terms.step, self.attempt);
         if self.driven().is_stopped() {
-            self.driver.memory.cost.add(mode, attempt, written.spent);
+            self.driver.memory.cost.add_attempt_cost(mode, attempt, written.spent);
             return Ok(None);
         }
         if let Some(text) = written.text.take().filter(|text| is_shorter(text)) {
@@ -220,12 +222,12 @@ impl ModelStep<'_> {
         }
         // It is longer than what it was to stand for, or there is none.
         shared.summary_pauses.record_failure(conversation, Instant::now());
-        self.driver.memory.cost.add(mode, attempt, written.spent);
+        self.driver.memory.cost.add_attempt_cost(mode, attempt, written.spent);
         self.discard_attempt(false, "a summary of the conversation came to nothing".into()).await?;
         Ok(None)
     }
 
-    fn stands_for(
+    fn build_summary(
         &self,
         cut: &Cut,
         text: String,
@@ -246,7 +248,13 @@ impl ModelStep<'_> {
     }
 
     /// Notes how far off the estimate of a question was. What a vendor may have cut to fit says nothing.
-    pub(super) fn learn_tokens(&self, model: &dyn Model, params: &ModelParams, estimated: u64, usage: Usage) {
+    pub(super) fn record_token_ratio(
+        &self,
+        model: &dyn Model,
+        params: &ModelParams,
+        estimated: u64,
+        usage: Usage,
+    ) {
         let models = &self.driven().shared.models;
         let counted = usage.input_tokens;
         let window = models.window(model.name(), params);
@@ -261,7 +269,7 @@ impl ModelStep<'_> {
 const BY_NOBODY: &str = "helve";
 
 /// What stands in place of turns that were left out without a summary.
-fn left_out(language: Language) -> &'static str {
+fn omission_note(language: Language) -> &'static str {
     match language {
         Language::English => {
             "(The beginning of this conversation was left out here: it is too long, and it could not be summed up. Say so \
@@ -272,7 +280,7 @@ fn left_out(language: Language) -> &'static str {
 }
 
 /// What a person is told when nothing more can be left out.
-pub(super) fn cannot_be_shortened(error: &str) -> String {
+pub(super) fn add_too_long_advice(error: &str) -> String {
     format!(
         "{error}; the conversation is too long for the model and cannot be made shorter: begin a new one, send a shorter \
          message, or use a model that reads more"

@@ -17,15 +17,15 @@ struct FailedCost {
 
 impl UnrecordedCost {
     /// Adds what an attempt took that gave no message.
-    pub(super) fn add(&mut self, mode: &Mode, (step, attempt): (u32, u32), spent: Spent) {
+    pub(super) fn add_attempt_cost(&mut self, mode: &Mode, (step, attempt): (u32, u32), spent: Spent) {
         if spent.is_nothing() {
             return;
         }
-        let spent = self.take_spent().unwrap_or_default().plus(spent);
+        let spent = self.take_cost().unwrap_or_default().plus(spent);
         self.0 = Some(FailedCost { step, attempt, mode: mode.clone(), spent });
     }
 
-    pub(super) fn take_spent(&mut self) -> Option<Spent> {
+    pub(super) fn take_cost(&mut self) -> Option<Spent> {
         self.0.take().map(|cost| cost.spent)
     }
 

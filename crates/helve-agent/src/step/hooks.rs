@@ -4,7 +4,7 @@ use helve_model::Model;
 use helve_tool::{HookQuestion, HookRefusal};
 use helve_types::ModelParams;
 
-use super::fail;
+use super::fail_run;
 use crate::drive::{DriveError, Driver};
 
 /// What hooks have made of a step's question.
@@ -16,7 +16,7 @@ pub(super) struct HookedRequest {
 
 impl HookedRequest {
     /// The parameters with those of the hooks over them, whichever model is asked.
-    pub(super) fn apply_to(&self, params: ModelParams) -> ModelParams {
+    pub(super) fn apply_to_params(&self, params: ModelParams) -> ModelParams {
         match &self.params {
             Some(laid) => laid.clone().with_defaults(&params),
             None => params,
@@ -24,7 +24,7 @@ impl HookedRequest {
     }
 
     /// Asks the hooks. None if a person or a hook stopped the run; a hook's stop is a failure.
-    pub(super) async fn ask(
+    pub(super) async fn ask_hooks(
         driver: &mut Driver,
         model: &dyn Model,
         step: u32,
@@ -32,7 +32,7 @@ impl HookedRequest {
         let shared = driver.driven.shared.clone();
         let hooks = &shared.env.settings.hooks;
         let setup = driver.driven.run.setup().clone();
-        if !hooks.wait_for_questions(&setup.agent) {
+        if !hooks.has_question_hooks(&setup.agent) {
             return Ok(Some(Self::default()));
         }
         let user = driver.driven.origin.user.clone();
@@ -49,8 +49,8 @@ impl HookedRequest {
             let params = shared.models.params(model, &setup);
             let hooked = async {
                 Ok(Self {
-                    system: hooks.system_prompt(&question, &setup.system).await?,
-                    params: hooks.params(&question, &params).await?,
+                    system: hooks.ask_for_system_prompt(&question, &setup.system).await?,
+                    params: hooks.ask_for_params(&question, &params).await?,
                 })
             };
             asked = Some(hooked.await);
@@ -60,7 +60,7 @@ impl HookedRequest {
             None => Ok(None),
             Some(Ok(hooked)) => Ok(Some(hooked)),
             Some(Err(refusal)) => {
-                fail(driver, "hook_refused", refusal.to_string()).await?;
+                fail_run(driver, "hook_refused", refusal.to_string()).await?;
                 Ok(None)
             }
         }

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use self::attempt::Attempt;
 use self::collect::BrokenAnswer;
 pub(crate) use self::collect::WrittenCall;
-use self::compaction::{CompactionState, cannot_be_shortened};
+use self::compaction::{CompactionState, add_too_long_advice};
 pub(crate) use self::cost::UnrecordedCost;
 use self::hooks::HookedRequest;
 pub(crate) use self::summary_pauses::SummaryPauses;
@@ -70,7 +70,7 @@ struct Attempts {
 
 impl<'a> ModelStep<'a> {
     /// Asks for the message of a step, and records it.
-    pub(crate) async fn run(
+    pub(crate) async fn run_step(
         driver: &'a mut Driver,
         step: u32,
         attempt: u32,
@@ -80,23 +80,25 @@ impl<'a> ModelStep<'a> {
         let run = driver.driven.run.id();
         let setup = driver.driven.run.setup();
         let own = setup.model.clone();
-        let mut others = driver.driven.shared.models.route(&own, &setup.fallback_models, now);
+        let mut others = driver.driven.shared.models.models_to_try(&own, &setup.fallback_models, now);
         if others.is_empty() {
             let message = format!("the model `{own}` is not configured any more");
-            return Box::pin(fail(driver, "unknown_model", message)).await;
+            return Box::pin(fail_run(driver, "unknown_model", message)).await;
         }
         let model = others.remove(0);
         if model.name() != own {
             tracing::info!(%run, model = %own, instead = model.name(), "model skipped: cooling down after failures");
         }
         // Of a step that is repeated after a restart the snapshot before its first attempt counts.
-        if !driver.driven.run.is_step_opened(step) {
-            Box::pin(driver.snapshot_step(StepEdge::Before, step, model.name())).await?;
+        if !driver.driven.run.has_snapshot_before(step) {
+            Box::pin(driver.run_snapshot_hooks(StepEdge::Before, step, model.name())).await?;
         }
         if driver.driven.is_stopped() {
             return Ok(());
         }
-        let Some(hooked) = Box::pin(HookedRequest::ask(driver, &*model, step)).await? else { return Ok(()) };
+        let Some(hooked) = Box::pin(HookedRequest::ask_hooks(driver, &*model, step)).await? else {
+            return Ok(());
+        };
         let until = now + driver.driven.shared.env.settings.step_time_max;
         let asked = Self {
             driver,
@@ -121,13 +123,13 @@ impl<'a> ModelStep<'a> {
     async fn ask_with_retries(mut self, mut model: Arc<dyn Model>) -> Result<(), DriveError> {
         loop {
             self.probe_if_unknown(&*model).await?;
-            let mode = self.mode(&*model);
+            let mode = self.mode_for(&*model);
             self.compact_if_long(&model, &mode).await?;
             if self.driven().is_stopped() {
                 return Ok(());
             }
-            let broken = match self.attempt(&*model, &mode).await? {
-                Attempt::Complete(message) if self.wants_call_instead(&message) => {
+            let broken = match self.make_attempt(&*model, &mode).await? {
+                Attempt::Complete(message) if self.lacks_required_call(&message) => {
                     Box::pin(self.require_call(message, &*model)).await?;
                     continue;
                 }
@@ -141,7 +143,7 @@ impl<'a> ModelStep<'a> {
                     broken
                 }
             };
-            match Box::pin(self.after_failure(model, &mode, broken)).await? {
+            match Box::pin(self.handle_failure(model, &mode, broken)).await? {
                 Some(next) if !self.driven().is_stopped() => model = next,
                 _ => return Ok(()),
             }
@@ -149,32 +151,32 @@ impl<'a> ModelStep<'a> {
     }
 
     /// Asks once; how that went is noted with the model.
-    async fn attempt(&mut self, model: &dyn Model, mode: &Mode) -> Result<Attempt, DriveError> {
+    async fn make_attempt(&mut self, model: &dyn Model, mode: &Mode) -> Result<Attempt, DriveError> {
         let shared = self.driven().shared.clone();
         if self.attempts.tries == 0 {
-            shared.models.health(model.name(), |health| health.budget.asked(Instant::now()));
+            shared.models.with_health(model.name(), |health| health.budget.earn_for_question(Instant::now()));
         }
         self.attempts.tries += 1;
-        self.attempts.tally.count(model.name());
+        self.attempts.tally.count_try(model.name());
         let began = Instant::now();
-        let attempt = self.try_once(model, mode).await?;
+        let attempt = self.request_once(model, mode).await?;
         if let Some(counters) = shared.models.counters(model.name()) {
-            counters.record_request(attempt.outcome(), began.elapsed());
+            counters.record_request(attempt.request_outcome(), began.elapsed());
         }
         if let Attempt::Complete(_) = attempt {
-            shared.models.health(model.name(), |health| health.record_answer(began.elapsed()));
+            shared.models.with_health(model.name(), |health| health.record_answer(began.elapsed()));
         }
         Ok(attempt)
     }
 
     /// Does what is to be done about a failure. Gives the model that is asked next; none where the step is over.
-    async fn after_failure(
+    async fn handle_failure(
         &mut self,
         model: Arc<dyn Model>,
         mode: &Mode,
         broken: BrokenAnswer,
     ) -> Result<Option<Arc<dyn Model>>, DriveError> {
-        let other = self.next_other();
+        let other = self.next_fallback();
         let decision = self.decide_retry(&*model, mode, &broken, other);
         let BrokenAnswer { error, shown } = broken;
         self.attempts.restarts += u32::from(shown);
@@ -217,7 +219,7 @@ impl<'a> ModelStep<'a> {
         mode: &Mode,
         error: ModelError,
     ) -> Result<Option<Arc<dyn Model>>, DriveError> {
-        if !self.compact_refused(&model, mode).await? && !self.driven().is_stopped() {
+        if !self.compact_after_rejection(&model, mode).await? && !self.driven().is_stopped() {
             self.give_up(&error).await?;
             return Ok(None);
         }
@@ -226,10 +228,10 @@ impl<'a> ModelStep<'a> {
     }
 
     /// The first of the others whose answer can be expected in time.
-    fn next_other(&self) -> Option<usize> {
+    fn next_fallback(&self) -> Option<usize> {
         let left = self.time_left();
         let models = &self.driven().shared.models;
-        let usual = |model: &dyn Model| models.health(model.name(), |health| health.usual_duration());
+        let usual = |model: &dyn Model| models.with_health(model.name(), |health| health.usual_duration());
         self.others.iter().position(|other| retry::fits_in_time(left, usual(&**other)))
     }
 
@@ -242,36 +244,36 @@ impl<'a> ModelStep<'a> {
         other: Option<usize>,
     ) -> RetryDecision {
         let shared = &self.driven().shared;
-        let (now, chance) = (Instant::now(), shared.env.world.chance());
+        let (now, chance) = (Instant::now(), shared.env.world.random_fraction());
         let BrokenAnswer { error, shown } = broken;
         let tries_max = retry::tries_max(&self.params(model));
-        shared.models.health(model.name(), |health| {
+        shared.models.with_health(model.name(), |health| {
             let failed = FailedAttempt {
                 error,
                 shown: *shown,
                 tries: self.attempts.tries,
                 tries_max,
                 restarts: self.attempts.restarts,
-                may_prompt: *mode == Mode::Native && self.asked_mode(model) == ToolMode::Auto,
+                may_prompt: *mode == Mode::Native && self.tool_mode_for(model) == ToolMode::Auto,
                 may_compact: shared.env.settings.compaction.enabled && !self.compaction.was_refused,
-                in_budget: health.budget.has_one(now),
+                in_budget: health.budget.allows_retry(now),
                 has_fallback: other.is_some(),
                 time_left: self.time_left(),
                 usual: health.usual_duration(),
                 chance,
             };
-            let decision = retry::decide(&failed);
+            let decision = retry::decide_retry(&failed);
             let run = self.driven().run.id();
             tracing::debug!(%run, model = model.name(), ?failed, ?decision, "retry decided");
             if let RetryDecision::Retry(_) = decision {
-                health.budget.spend();
+                health.budget.spend_retry();
             }
             if let ModelErrorKind::Unavailable | ModelErrorKind::Broken | ModelErrorKind::Key = error.kind {
                 if let Some(pause) = error.retry_after {
                     health.record_pause(now, pause);
                 }
                 if let RetryDecision::Fallback | RetryDecision::GiveUp = decision {
-                    health.record_given_up(now);
+                    health.record_failure(now);
                 }
             }
             decision
@@ -281,7 +283,7 @@ impl<'a> ModelStep<'a> {
     /// Tells readers that what they saw of the step does not count, and puts on record what it took. If it was neither
     /// seen nor paid for, there is nothing to tell.
     async fn discard_attempt(&mut self, shown: bool, because: String) -> Result<(), DriveError> {
-        let spent = self.driver.memory.cost.take_spent();
+        let spent = self.driver.memory.cost.take_cost();
         if !shown && spent.is_none() {
             return Ok(());
         }
@@ -289,14 +291,15 @@ impl<'a> ModelStep<'a> {
         let restarted = Fact::StepRestarted { step: self.terms.step, attempt: self.attempt, because, spent };
         self.driven().journal.record(restarted).await?;
         // The message that follows says which attempt it is of.
-        self.driver.driven.apply_written();
+        self.driver.driven.apply_written_facts();
         Ok(())
     }
 
     /// Whether an answer is words where a call was required, and the model has not been reminded of it yet.
-    fn wants_call_instead(&self, message: &ModelMessage) -> bool {
+    fn lacks_required_call(&self, message: &ModelMessage) -> bool {
         let driven = self.driven();
-        let required = matches!(driven.run.choice(), ToolChoice::Required | ToolChoice::Named(_));
+        let required =
+            matches!(driven.run.current_tool_choice(), ToolChoice::Required | ToolChoice::Named(_));
         let could_call = self.terms.tools == Tools::Offered && driven.tools.toolbox.specs().next().is_some();
         let chose_words = matches!(message.reason, StopReason::Stop | StopReason::Other);
         required && could_call && chose_words && message.calls.is_empty() && self.attempts.words.is_none()
@@ -306,9 +309,9 @@ impl<'a> ModelStep<'a> {
     async fn require_call(&mut self, message: ModelMessage, model: &dyn Model) -> Result<(), DriveError> {
         let (run, model) = (self.driven().run.id(), model.name());
         tracing::warn!(%run, model, "model wrote no required call: asked once more");
-        self.attempts.words = Some(words_of(&message));
+        self.attempts.words = Some(text_of_message(&message));
         let spent = Spent { usage: message.usage, cost_nanos: message.cost_nanos };
-        self.driver.memory.cost.add(&message.mode, (self.terms.step, self.attempt), spent);
+        self.driver.memory.cost.add_attempt_cost(&message.mode, (self.terms.step, self.attempt), spent);
         self.attempts.tries = 0;
         let because = "a tool call was required and the model answered in words".into();
         self.discard_attempt(true, because).await
@@ -325,7 +328,7 @@ impl<'a> ModelStep<'a> {
         message.model = self.fallback_name(model);
         message.fingerprint = driven.shared.models.fingerprint(model.name());
         message.params.clone_from(&self.terms.hooked.params);
-        driven.journal.record(driven.run.record_message(message)).await?;
+        driven.journal.record(driven.run.facts_of_message(message)).await?;
         driven.shared.env.world.failpoint("model.noted");
         Ok(())
     }
@@ -336,25 +339,25 @@ impl<'a> ModelStep<'a> {
     }
 
     /// How a request wants the run's own model to call tools. One that stands in for it calls in its own way.
-    fn wanted_mode(&self, model: &dyn Model) -> Option<Mode> {
+    fn mode_in_request(&self, model: &dyn Model) -> Option<Mode> {
         self.driven().run.setup().mode.clone().filter(|_| self.fallback_name(model).is_none())
     }
 
-    fn asked_mode(&self, model: &dyn Model) -> ToolMode {
-        self.wanted_mode(model).map_or_else(|| model.tool_mode(), ToolMode::Fixed)
+    fn tool_mode_for(&self, model: &dyn Model) -> ToolMode {
+        self.mode_in_request(model).map_or_else(|| model.tool_mode(), ToolMode::Fixed)
     }
 
-    fn mode(&self, model: &dyn Model) -> Mode {
+    fn mode_for(&self, model: &dyn Model) -> Mode {
         let shared = &self.driven().shared;
         let default = &shared.env.settings.default_profile;
-        self.wanted_mode(model).unwrap_or_else(|| shared.models.mode(model, default))
+        self.mode_in_request(model).unwrap_or_else(|| shared.models.mode(model, default))
     }
 
     /// A model of which nothing is known is probed before its first question, if that does not take too long: otherwise
     /// the question goes first, and the next one profits.
     async fn probe_if_unknown(&mut self, model: &dyn Model) -> Result<(), DriveError> {
         let shared = &self.driven().shared;
-        if self.wanted_mode(model).is_some() || !shared.models.needs_probe(model) {
+        if self.mode_in_request(model).is_some() || !shared.models.needs_probe(model) {
             return Ok(());
         }
         let probe = shared.probe_in_background(model.name());
@@ -367,7 +370,7 @@ impl<'a> ModelStep<'a> {
     /// Ends the run after the last failure; what people have read stays on record.
     async fn give_up(&mut self, error: &ModelError) -> Result<(), DriveError> {
         let told = match error.kind {
-            ModelErrorKind::TooLong => cannot_be_shortened(&error.message),
+            ModelErrorKind::TooLong => add_too_long_advice(&error.message),
             _ => error.message.clone(),
         };
         let message = self.attempts.tally.describe_failure(&told);
@@ -375,17 +378,17 @@ impl<'a> ModelStep<'a> {
         let seen = std::mem::take(&mut self.attempts.cut_text).into_iter();
         let seen = seen.map(|(part, text)| Fact::TextCutOff { step, part, text });
         let failed = Fact::RunFailed { code: error.code().into(), message };
-        self.driver.end(seen.chain([failed]).collect(), RunState::Failed).await.map(drop)
+        self.driver.record_end(seen.chain([failed]).collect(), RunState::Failed).await.map(drop)
     }
 }
 
-async fn fail(driver: &mut Driver, code: &str, message: String) -> Result<(), DriveError> {
+async fn fail_run(driver: &mut Driver, code: &str, message: String) -> Result<(), DriveError> {
     let failed = Fact::RunFailed { code: code.into(), message };
-    driver.end(vec![failed], RunState::Failed).await.map(drop)
+    driver.record_end(vec![failed], RunState::Failed).await.map(drop)
 }
 
 /// What a message says, without its reasoning.
-fn words_of(message: &ModelMessage) -> String {
+fn text_of_message(message: &ModelMessage) -> String {
     let words = message.parts.iter().filter_map(|part| match part {
         ModelMessagePart::Text { text, .. } => Some(text.as_str()),
         ModelMessagePart::Reasoning { .. } => None,

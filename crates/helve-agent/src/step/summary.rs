@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use helve_dialect::{End, Language, Parser, Piece, Reading};
-use helve_model::fleet::{Window, num_ctx};
+use helve_model::fleet::{Window, requested_num_ctx};
 use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Needs, Turn};
 use helve_types::{ModelParams, Spent, StopReason, ToolChoice, Usage};
 
 use super::ModelStep;
 use super::cost::count_cost;
-use crate::compact::{Cut, prompt, summary_tokens};
+use crate::compact::{Cut, estimate_summary_tokens, prompt};
 use crate::drive::DriveError;
 use crate::transcript::Placed;
 
@@ -46,7 +46,7 @@ pub(super) struct SummaryResult {
 
 impl ModelStep<'_> {
     /// The turns before the cut, as a task for the model that writes summaries.
-    pub(super) fn summary_task(
+    pub(super) fn build_summary_task(
         &self,
         model: &dyn Model,
         turns: &[Placed<'_>],
@@ -55,27 +55,27 @@ impl ModelStep<'_> {
     ) -> SummaryTask {
         // The writer's window may be smaller than that of the model that is asked.
         let models = &self.driven().shared.models;
-        let writer = self.writer_name().unwrap_or(model.name());
+        let writer = self.summary_model_name().unwrap_or(model.name());
         let reads = models.get(writer).and_then(|writer| models.window(writer.name(), writer.params()));
-        let tokens_max = match reads.map(Window::for_question) {
+        let tokens_max = match reads.map(Window::question_tokens_max) {
             // Estimates are off, and the summary of the parts before is asked with.
             Some(reads) => {
-                let besides = PROMPT_TOKENS + summary_tokens(cut.tokens).min(reads / 8);
-                models.ratio(writer).estimated(reads.saturating_sub(besides)) / 10 * 9
+                let besides = PROMPT_TOKENS + estimate_summary_tokens(cut.tokens).min(reads / 8);
+                models.ratio(writer).estimate_for_count(reads.saturating_sub(besides)) / 10 * 9
             }
             // Unknown; but a summary is shorter than what it sums up.
-            None => models.ratio(model.name()).estimated(whole),
+            None => models.ratio(model.name()).estimate_for_count(whole),
         };
         let effect = |tool: &str| self.driven().tools.toolbox.find(tool).map(|tool| tool.spec().effect);
         SummaryTask {
-            pieces: prompt::pieces(turns, effect),
+            pieces: prompt::format_turns(turns, effect),
             tokens_max: tokens_max.max(PART_TOKENS_MIN),
             language: self.driven().run.language(),
-            words_max: summary_tokens(cut.tokens) * 3 / 4,
+            words_max: estimate_summary_tokens(cut.tokens) * 3 / 4,
         }
     }
 
-    fn writer_name(&self) -> Option<&str> {
+    fn summary_model_name(&self) -> Option<&str> {
         self.driven().shared.env.settings.compaction.model.as_deref()
     }
 
@@ -87,13 +87,13 @@ impl ModelStep<'_> {
         window: Option<Window>,
         patience: Duration,
     ) -> Result<SummaryResult, DriveError> {
-        let own = self.writer_name().and_then(|name| self.driven().shared.models.get(name));
+        let own = self.summary_model_name().and_then(|name| self.driven().shared.models.get(name));
         let writer = own.unwrap_or_else(|| model.clone());
         let needs = self.driven().shared.models.needs(writer.name());
-        let params = params(&*writer, &self.driven().run.setup().params, window);
+        let params = summary_params(&*writer, &self.driven().run.setup().params, window);
         let (mut usage, mut text) = (Usage::default(), None);
         let writing = async {
-            match write_summary(&task, &*writer, &params, needs, &mut usage).await {
+            match write_summary_in_parts(&task, &*writer, &params, needs, &mut usage).await {
                 Ok(said) => text = Some(said),
                 Err(error) => tracing::warn!(model = writer.name(), %error, "summary failed"),
             }
@@ -105,9 +105,9 @@ impl ModelStep<'_> {
 }
 
 /// The writer's own parameters: what a request wants of its answer is not meant for a summary.
-fn params(writer: &dyn Model, asked: &ModelParams, window: Option<Window>) -> ModelParams {
+fn summary_params(writer: &dyn Model, asked: &ModelParams, window: Option<Window>) -> ModelParams {
     let mut params = ModelParams { stop: vec![], ..writer.params().clone() };
-    if let (None, Some(tokens)) = (num_ctx(&params), num_ctx(asked)) {
+    if let (None, Some(tokens)) = (requested_num_ctx(&params), requested_num_ctx(asked)) {
         params.extra.insert("num_ctx".into(), tokens.into());
     }
     let fits = window.map_or(ANSWER_TOKENS_MAX, |window| (window.tokens / 4).min(ANSWER_TOKENS_MAX));
@@ -116,24 +116,24 @@ fn params(writer: &dyn Model, asked: &ModelParams, window: Option<Window>) -> Mo
 }
 
 /// The whole of it, part after part, in smaller parts if they turn out to be too long.
-async fn write_summary(
+async fn write_summary_in_parts(
     task: &SummaryTask,
     writer: &dyn Model,
     params: &ModelParams,
     needs: Needs,
     usage: &mut Usage,
 ) -> Result<String, ModelError> {
-    let system = prompt::system(task.language, task.words_max);
+    let system = prompt::summary_system_prompt(task.language, task.words_max);
     let mut halvings = 0;
     'parts: loop {
         let tokens_max = (task.tokens_max >> halvings).max(PART_TOKENS_MIN);
-        let parts = prompt::parts(&task.pieces, tokens_max).ok_or_else(|| {
+        let parts = prompt::join_into_parts(&task.pieces, tokens_max).ok_or_else(|| {
             ModelError::new(ModelErrorKind::TooLong, "it would take too many questions to sum up the past")
         })?;
         let mut text: Option<String> = None;
         for part in &parts {
-            let question = prompt::question(task.language, text.as_deref(), part);
-            match ask_writer(writer, (&system, &question), params, needs, usage).await {
+            let question = prompt::summary_question(task.language, text.as_deref(), part);
+            match ask_with_retries(writer, (&system, &question), params, needs, usage).await {
                 Ok(said) => text = Some(said),
                 Err(error) if error.kind == ModelErrorKind::TooLong && halvings < HALVINGS_MAX => {
                     halvings += 1;
@@ -146,7 +146,7 @@ async fn write_summary(
     }
 }
 
-async fn ask_writer(
+async fn ask_with_retries(
     writer: &dyn Model,
     (system, question): (&str, &str),
     params: &ModelParams,
@@ -169,20 +169,20 @@ async fn ask_writer(
     loop {
         tries += 1;
         let mut took = Usage::default();
-        let said = once(writer, &request, &mut took).await;
+        let said = ask_once(writer, &request, &mut took).await;
         *usage = usage.plus(took);
         match said {
-            Err(error) if tries < TRIES_MAX && is_passing(error.kind) => tokio::time::sleep(PAUSE).await,
+            Err(error) if tries < TRIES_MAX && is_transient(error.kind) => tokio::time::sleep(PAUSE).await,
             said => return said,
         }
     }
 }
 
-fn is_passing(kind: ModelErrorKind) -> bool {
+fn is_transient(kind: ModelErrorKind) -> bool {
     matches!(kind, ModelErrorKind::Unavailable | ModelErrorKind::Broken)
 }
 
-async fn once(
+async fn ask_once(
     writer: &dyn Model,
     request: &ModelRequest<'_>,
     usage: &mut Usage,

@@ -22,7 +22,7 @@ struct Pause {
 }
 
 impl SummaryPauses {
-    pub(super) fn is_over(&self, of: Option<ConversationId>, now: Instant) -> bool {
+    pub(super) fn has_passed(&self, of: Option<ConversationId>, now: Instant) -> bool {
         let pauses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         of.and_then(|of| pauses.get(&of)).is_none_or(|held| held.until <= now)
     }
@@ -56,13 +56,13 @@ mod tests {
     fn the_pause_doubles_until_a_summary_comes_and_what_is_kept_is_bounded() {
         let (pauses, now) = (SummaryPauses::default(), Instant::now());
         let id = |n: u128| Some(ConversationId(uuid::Uuid::from_u128(n)));
-        assert!(pauses.is_over(id(1), now) && pauses.is_over(None, now));
+        assert!(pauses.has_passed(id(1), now) && pauses.has_passed(None, now));
         pauses.record_failure(id(1), now);
-        assert!(!pauses.is_over(id(1), now + FIRST / 2) && pauses.is_over(id(1), now + FIRST));
+        assert!(!pauses.has_passed(id(1), now + FIRST / 2) && pauses.has_passed(id(1), now + FIRST));
         pauses.record_failure(id(1), now);
-        assert!(!pauses.is_over(id(1), now + FIRST) && pauses.is_over(id(1), now + FIRST * 2));
+        assert!(!pauses.has_passed(id(1), now + FIRST) && pauses.has_passed(id(1), now + FIRST * 2));
         pauses.record_success(id(1));
-        assert!(pauses.is_over(id(1), now));
+        assert!(pauses.has_passed(id(1), now));
         for n in 0..5_000 {
             pauses.record_failure(id(n), now);
             assert!(pauses.0.lock().unwrap().len() <= KEPT_MAX);

@@ -10,12 +10,16 @@ use helve_types::{ChatCall, ChatMessage, ChatRole};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::shown::{LEFT_OUT_BYTES_MIN, Shown, left_out};
-use super::{Output, Placed, TurnPlace, sound};
+use super::shown::{LEFT_OUT_BYTES_MIN, Shown, format_omitted_output};
+use super::{Output, Placed, TurnPlace, valid_arguments};
 
 const MISSING: &str = "Error: the client sent no result for this call.";
 
-pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, turns: &mut Vec<Placed<'a>>) {
+pub(super) fn add_client_turns<'a>(
+    messages: &'a [ChatMessage],
+    shown: &Shown<'_>,
+    turns: &mut Vec<Placed<'a>>,
+) {
     let mut rest = messages;
     while let Some((message, more)) = rest.split_first() {
         let at = messages.len() - rest.len();
@@ -23,7 +27,7 @@ pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, t
         let placed = |turn| Placed { turn, place };
         rest = more;
         match message.role {
-            // Spoken by the client, whoever it claims to be; a system prompt of its own is only a wish.
+            // A message of the client, whatever role it claims; a system prompt of its own is only a wish.
             ChatRole::System | ChatRole::User => {
                 turns.push(placed(Turn::User(Cow::Borrowed(&message.content))));
             }
@@ -31,31 +35,32 @@ pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, t
             ChatRole::Tool => {}
             ChatRole::Assistant if message.calls.is_empty() => {
                 if !message.content.is_empty() {
-                    turns.push(placed(assistant(message)));
+                    turns.push(placed(assistant_turn(message)));
                 }
             }
             ChatRole::Assistant => {
-                turns.push(placed(assistant(message)));
+                turns.push(placed(assistant_turn(message)));
                 let is_next = |message: &ChatMessage| message.role == ChatRole::Assistant;
                 let (between, next) = rest.split_at(rest.iter().position(is_next).unwrap_or(rest.len()));
                 rest = next;
-                let mut heard: Vec<SpokenBetween<'_>> = between.iter().map(SpokenBetween::new).collect();
-                turns.extend(message.calls.iter().map(|call| result(call, &mut heard, place, shown)));
+                let mut heard: Vec<MessageBetweenCalls<'_>> =
+                    between.iter().map(MessageBetweenCalls::new).collect();
+                turns.extend(message.calls.iter().map(|call| result_turn(call, &mut heard, place, shown)));
                 turns.extend(
-                    heard.iter().filter_map(SpokenBetween::remaining_text).map(Turn::User).map(placed),
+                    heard.iter().filter_map(MessageBetweenCalls::remaining_text).map(Turn::User).map(placed),
                 );
             }
         }
     }
 }
 
-fn assistant(message: &ChatMessage) -> Turn<'_> {
+fn assistant_turn(message: &ChatMessage) -> Turn<'_> {
     let mut calls = Vec::with_capacity(message.calls.len());
     for call in &message.calls {
         calls.push(TurnCall {
             id: Cow::Borrowed(&call.id),
             tool: Cow::Borrowed(&call.name),
-            arguments: Cow::Borrowed(sound(&call.arguments)),
+            arguments: Cow::Borrowed(valid_arguments(&call.arguments)),
         });
     }
     Turn::Assistant {
@@ -67,33 +72,33 @@ fn assistant(message: &ChatMessage) -> Turn<'_> {
 }
 
 /// The result of a call, which is used up.
-fn result<'a>(
+fn result_turn<'a>(
     call: &'a ChatCall,
-    heard: &mut [SpokenBetween<'a>],
+    heard: &mut [MessageBetweenCalls<'a>],
     place: TurnPlace<'a>,
     shown: &Shown<'_>,
 ) -> Placed<'a> {
-    let found = heard.iter_mut().find_map(|heard| heard.take(&call.id));
+    let found = heard.iter_mut().find_map(|heard| heard.take_result_of(&call.id));
     let (text, is_error) = found.unwrap_or((Cow::Borrowed(MISSING), true));
     let is_long = !is_error && text.len() >= LEFT_OUT_BYTES_MIN;
-    let (text, output) = match (is_long, shown.is_client_message(place.message)) {
+    let (text, output) = match (is_long, shown.shows_client_results_of(place.message)) {
         (false, _) => (text, Output::Stays),
         (true, true) => (text, Output::OfClient),
-        (true, false) => (Cow::Owned(left_out(text.len(), None)), Output::Stays),
+        (true, false) => (Cow::Owned(format_omitted_output(text.len(), None)), Output::Stays),
     };
     let (id, tool) = (Cow::Borrowed(&*call.id), Cow::Borrowed(&*call.name));
     Placed { turn: Turn::Result { id, tool, text, is_error }, place: TurnPlace { output, ..place } }
 }
 
 /// What was said between two messages of the model.
-enum SpokenBetween<'a> {
+enum MessageBetweenCalls<'a> {
     Text(&'a str),
     Tool { id: Option<&'a str>, text: &'a str },
     Results { all: &'a str, given: Vec<WrittenResult<'a>>, is_used: bool },
     Used,
 }
 
-impl<'a> SpokenBetween<'a> {
+impl<'a> MessageBetweenCalls<'a> {
     fn new(message: &'a ChatMessage) -> Self {
         let all = message.content.as_str();
         match message.role {
@@ -107,7 +112,7 @@ impl<'a> SpokenBetween<'a> {
     }
 
     /// The result of this call, if it is here, and whether it is an error.
-    fn take(&mut self, call: &str) -> Option<(Cow<'a, str>, bool)> {
+    fn take_result_of(&mut self, call: &str) -> Option<(Cow<'a, str>, bool)> {
         match self {
             Self::Tool { id: Some(id), text } if *id == call => {
                 let text = Cow::Borrowed(*text);
@@ -207,7 +212,7 @@ fn parse_written_results(content: &str) -> Option<Vec<WrittenResult<'_>>> {
 }
 
 /// Whether what a user says is nothing but results of calls.
-pub(crate) fn brings_results(content: &str) -> bool {
+pub(crate) fn has_written_results(content: &str) -> bool {
     parse_written_results(content).is_some()
 }
 

@@ -7,7 +7,7 @@ use helve_model::Turn;
 use helve_tool::READ_OUTPUT;
 use helve_types::{CallId, CallState, Message, Part, Summary, ToolOutput, ToolPart};
 
-use super::{Output, Placed, TurnPlace, sound};
+use super::{Output, Placed, TurnPlace, valid_arguments};
 use crate::run::Run;
 
 /// An output that is shorter than this is worth hardly more than the line that would stand for it.
@@ -61,32 +61,33 @@ impl<'a> Shown<'a> {
         shown
     }
 
-    pub(super) fn first_message(&self) -> usize {
+    pub(super) fn first_shown_message(&self) -> usize {
         self.current.map_or(0, |current| current.first_message)
     }
 
     /// Whether the summary stands for a step of a message that is shown.
-    pub(super) fn is_summed_up(&self, message: usize, step: u32) -> bool {
+    pub(super) fn is_summarized(&self, message: usize, step: u32) -> bool {
         self.current
             .is_some_and(|current| current.written_in == message && step <= current.summary.through_step)
     }
 
     /// Whether results in this message of a client's history are shown as they are.
-    pub(super) fn is_client_message(&self, at: usize) -> bool {
+    pub(super) fn shows_client_results_of(&self, at: usize) -> bool {
         at >= self.client_messages
     }
 
     /// What is shown in place of an output, if that is left out.
     pub(super) fn replacement_text(&self, tool: &ToolPart, output: &ToolOutput) -> Option<String> {
         let again = self.can_read_again.then_some(&tool.call);
-        self.pruned.contains(&tool.call).then(|| left_out(output.text.len(), again))
+        self.pruned.contains(&tool.call).then(|| format_omitted_output(output.text.len(), again))
     }
 
     /// Puts the summary before what it does not stand for: into the words of the person that come first, since some
     /// vendors refuse two turns of one side.
-    pub(super) fn sum_up<'t>(&self, history: &[Message], run: &Run, turns: &mut Vec<Placed<'t>>) {
+    pub(super) fn insert_summary<'t>(&self, history: &[Message], run: &Run, turns: &mut Vec<Placed<'t>>) {
         let Some(current) = self.current else { return };
-        let told = summed_up(&current.summary.text, &self.unknown(current, history, run));
+        let told =
+            format_summary(&current.summary.text, &self.unknown_calls_in_summary(current, history, run));
         match turns.first_mut() {
             Some(Placed { turn: Turn::User(text), .. }) => *text = Cow::Owned(format!("{told}\n\n{text}")),
             _ => {
@@ -96,16 +97,22 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The calls before which nobody knows what became of them: a model that writes a summary may forget them, and they
+    /// The calls before it whose outcome is unknown: a model that writes a summary may forget them, and they
     /// must not be made again for that.
-    fn unknown(&self, current: CurrentSummary<'_>, history: &[Message], run: &Run) -> Vec<String> {
+    fn unknown_calls_in_summary(
+        &self,
+        current: CurrentSummary<'_>,
+        history: &[Message],
+        run: &Run,
+    ) -> Vec<String> {
         let mut lines = vec![];
         for (at, message) in history.iter().chain([run.message()]).enumerate() {
             for part in &message.parts {
                 let Part::Tool(tool) = part else { continue };
-                let covered = at < current.first_message || self.is_summed_up(at, tool.step);
+                let covered = at < current.first_message || self.is_summarized(at, tool.step);
                 if covered && tool.call_state() == CallState::Unknown && tool.output.is_none() {
-                    let input: String = sound(&tool.input).chars().take(UNKNOWN_INPUT_CHARS_MAX).collect();
+                    let input: String =
+                        valid_arguments(&tool.input).chars().take(UNKNOWN_INPUT_CHARS_MAX).collect();
                     lines.push(format!("{} {input} (call {})", tool.tool, tool.call));
                 }
             }
@@ -118,7 +125,7 @@ impl<'a> Shown<'a> {
 }
 
 /// What is shown in place of an output.
-pub(super) fn left_out(bytes: usize, again: Option<&CallId>) -> String {
+pub(super) fn format_omitted_output(bytes: usize, again: Option<&CallId>) -> String {
     let how = match again {
         Some(call) => format!("; read it again with {READ_OUTPUT} {{\"call\": \"{call}\"}}"),
         None => String::new(),
@@ -129,13 +136,13 @@ pub(super) fn left_out(bytes: usize, again: Option<&CallId>) -> String {
 }
 
 /// A summary as a model is shown it.
-pub(crate) fn summed_up(summary: &str, unknown: &[String]) -> String {
+pub(crate) fn format_summary(summary: &str, unknown: &[String]) -> String {
     let mut told = format!(
         "[What was said before this is no longer shown. This is a summary of it:]\n{}\n",
         summary.trim()
     );
     if !unknown.is_empty() {
-        told.push_str("[Nobody knows whether these calls took effect; verify before repeating them:]\n");
+        told.push_str("[It is unknown whether these calls took effect; verify before repeating them:]\n");
         for line in unknown {
             told.push_str(&format!("- {line}\n"));
         }

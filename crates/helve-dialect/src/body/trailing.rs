@@ -19,7 +19,7 @@ struct Doubt {
 
 impl Trailing {
     /// Something stands at this place of the held text, in so many brackets.
-    pub(crate) fn note_at(&mut self, at: usize, open: usize) {
+    pub(crate) fn record_position(&mut self, at: usize, open: usize) {
         self.0.get_or_insert(Doubt { at, open });
     }
 
@@ -29,7 +29,7 @@ impl Trailing {
     }
 
     /// Whether something stands there that no call has followed yet.
-    pub(crate) fn is_open(&self) -> bool {
+    pub(crate) fn has_open_position(&self) -> bool {
         self.0.is_some()
     }
 
@@ -39,7 +39,7 @@ impl Trailing {
     }
 
     /// What is not the section's, if what stands at this place of the held text is not.
-    pub(crate) fn rest_from(
+    pub(crate) fn unclaimed_from(
         &self,
         at: usize,
         chunk: &TextChunk<'_>,

@@ -9,7 +9,7 @@ use helve_json::scanner::ValueKind;
 impl Envelope {
     /// What the member is, given what the call has shown so far: beside a `tool`, nearly any member may be an
     /// argument, and a declared parameter is one.
-    pub(super) fn role(&self, report: &CallReport<'_, '_>) -> Field {
+    pub(super) fn field_role(&self, report: &CallReport<'_, '_>) -> Field {
         let strong = self.call.naming == Naming::Strong;
         if strong && self.call.form != ArgumentForm::Nested {
             let key = self.key.trim_matches('"');
@@ -33,21 +33,25 @@ impl Envelope {
     }
 
     /// Whether the members are named after tools.
-    pub(super) fn is_keyed(&self) -> bool {
+    pub(super) fn has_tool_names_as_keys(&self) -> bool {
         self.rules.keyed && !self.usual
     }
 
     /// A member that is named after a tool, or says something else about the call. Nothing but a declared tool is called
     /// without an object.
-    pub(super) fn keyed(&mut self, kind: ValueKind, report: &mut CallReport<'_, '_>) -> EnvelopeTarget {
-        let key = inspect::unquoted(&self.key).unwrap_or_default();
+    pub(super) fn read_member_named_after_tool(
+        &mut self,
+        kind: ValueKind,
+        report: &mut CallReport<'_, '_>,
+    ) -> EnvelopeTarget {
+        let key = inspect::decode_string(&self.key).unwrap_or_default();
         let name = key.trim();
         let declared = report.tools.resolve(name).is_some();
         let calls = kind == ValueKind::Object && self.field == Field::Other;
         if declared || calls && !name.is_empty() {
             self.recognised = true;
             self.call.naming = Naming::Strong;
-            report.name(name);
+            report.set_name(name);
             return self.begin_arguments(kind);
         }
         if self.field == Field::Id && kind == ValueKind::String && !self.wrapper {
@@ -58,7 +62,7 @@ impl Envelope {
     }
 
     /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
-    pub(super) fn member(&mut self, report: &mut CallReport<'_, '_>) -> EnvelopeTarget {
+    pub(super) fn read_extra_member(&mut self, report: &mut CallReport<'_, '_>) -> EnvelopeTarget {
         let key = self.key.trim_matches('"');
         let declared = report.call_name().is_some_and(|name| report.tools.has_parameter(name, key));
         if self.call.form == ArgumentForm::Nested {
@@ -92,12 +96,12 @@ impl Envelope {
         EnvelopeTarget::Member
     }
 
-    pub(super) fn key_read(&mut self, report: &mut CallReport<'_, '_>) -> bool {
+    pub(super) fn finish_key(&mut self, report: &mut CallReport<'_, '_>) -> bool {
         std::mem::swap(&mut self.key, &mut self.capture);
-        let Some(key) = inspect::unquoted(&self.key) else {
+        let Some(key) = inspect::decode_string(&self.key) else {
             return false;
         };
-        if self.is_keyed() {
+        if self.has_tool_names_as_keys() {
             // A model may write the usual envelope all the same.
             let field = Field::from_key(&key);
             let usual = matches!(
@@ -129,15 +133,15 @@ impl Envelope {
         }
     }
 
-    pub(super) fn name_read(&mut self, strong: bool, report: &mut CallReport<'_, '_>) -> bool {
-        let Some(name) = inspect::unquoted(&self.capture).filter(|name| !name.trim().is_empty()) else {
+    pub(super) fn finish_name(&mut self, strong: bool, report: &mut CallReport<'_, '_>) -> bool {
+        let Some(name) = inspect::decode_string(&self.capture).filter(|name| !name.trim().is_empty()) else {
             return false;
         };
         if self.rules.gated && !report.tools.is_unknown() && report.tools.resolve(&name).is_none() {
             return false;
         }
         self.call.naming = if strong { Naming::Strong } else { Naming::Weak };
-        report.name(name.trim());
+        report.set_name(name.trim());
         true
     }
 }

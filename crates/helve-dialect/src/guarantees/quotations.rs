@@ -7,7 +7,7 @@ use super::*;
 /// With the dialect given, and found where it is looked for.
 fn readings(name: &str) -> Vec<Reading> {
     let mut readings = Vec::from(forms::readings(name));
-    if !dialect(name).expect("is there").is_found() {
+    if !dialect(name).expect("is there").is_found_by_marks() {
         readings.truncate(1);
     }
     readings

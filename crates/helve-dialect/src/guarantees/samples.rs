@@ -21,7 +21,8 @@ pub(super) fn all_forms() -> impl Iterator<Item = (&'static str, &'static str)> 
 }
 
 fn samples(with_head: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let found = crate::dialects().iter().filter(|dialect| dialect.is_found() && dialect.begins_with_mark());
+    let found =
+        crate::dialects().iter().filter(|dialect| dialect.is_found_by_marks() && dialect.begins_with_mark());
     let of_kind = found.filter(move |dialect| dialect.begins_with_head() == with_head);
     of_kind.map(|dialect| (dialect.name, dialect.sample))
 }

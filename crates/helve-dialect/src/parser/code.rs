@@ -22,7 +22,7 @@ impl LineState {
         self.first.is_none()
     }
 
-    /// A line that quotes someone, in Markdown.
+    /// A quotation, in Markdown.
     pub(super) fn is_quoted(self) -> bool {
         self.first == Some(b'>')
     }
@@ -34,7 +34,7 @@ impl LineState {
 
     /// Takes more of the same line.
     #[inline]
-    pub(super) fn see(&mut self, bytes: &[u8]) {
+    pub(super) fn observe(&mut self, bytes: &[u8]) {
         if let Some(last) = bytes.iter().rev().copied().find(|b| !is_blank(*b as char)) {
             self.last = last;
         }
@@ -48,7 +48,7 @@ impl LineState {
 
     /// Takes text that may hold several lines.
     #[inline]
-    pub(super) fn see_lines(&mut self, text: &str) {
+    pub(super) fn observe_lines(&mut self, text: &str) {
         let mut line = text.as_bytes();
         let end = match line.len() {
             0..8 => line.iter().rposition(|byte| *byte == b'\n'),
@@ -59,7 +59,7 @@ impl LineState {
             line = &line[end + 1..];
         }
         work::count_bytes(line.len());
-        self.see(line);
+        self.observe(line);
     }
 }
 
@@ -133,7 +133,7 @@ impl Parser {
         self.place = ParserPlace::Fence(FenceHead { fresh, at: self.held.len(), ..FenceHead::default() });
     }
 
-    pub(super) fn ticks(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+    pub(super) fn read_ticks(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         let run = text.as_bytes()[pos..].iter().take_while(|b| **b == b'`').count();
         if let ParserPlace::Ticks(count) = &mut self.place {
             *count += run;
@@ -143,16 +143,16 @@ impl Parser {
             }
             if pos + run < text.len() {
                 self.place = ParserPlace::Prose;
-                self.ticks_over(count, out);
+                self.finish_ticks(count, out);
             }
         }
         pos + run
     }
 
-    pub(super) fn ticks_over(&mut self, count: usize, out: &mut Out<'_>) {
+    pub(super) fn finish_ticks(&mut self, count: usize, out: &mut Out<'_>) {
         let fresh = self.line.is_fresh();
-        self.release_head(out);
-        self.line.see(b"`");
+        self.release_fence_head(out);
+        self.line.observe(b"`");
         if let Some(CallTrial::Fence { ticks, closed, firm }) = &mut self.trial
             && !*closed
             && count >= *ticks
@@ -162,7 +162,7 @@ impl Parser {
             self.code = Code::None;
             self.hold_ticks(count);
             if firm {
-                self.accept(out);
+                self.accept_trial(out);
             }
             return;
         }
@@ -192,10 +192,10 @@ impl Parser {
     }
 
     /// A tilde, which is text itself; `line` is up to date. So many of them at the beginning of a line open or close code.
-    pub(super) fn tilde(&mut self) {
+    pub(super) fn handle_tilde(&mut self) {
         let leads = self.line.is_fresh() || self.line.tildes > 0;
         let tildes = if leads { self.line.tildes + 1 } else { 0 };
-        self.line.see(b"~");
+        self.line.observe(b"~");
         self.line.tildes = tildes;
         self.code = match self.code {
             Code::None if tildes == FENCE => Code::Tildes(tildes),
@@ -210,25 +210,25 @@ impl Parser {
         self.held.extend(std::iter::repeat_n('`', count));
     }
 
-    pub(super) fn fence_head(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+    pub(super) fn read_fence_head(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         let ParserPlace::Fence(mut head) = self.place else { return pos };
         let mut at = pos;
         while let Some(c) = text[at..].chars().next() {
             match head.part {
                 FencePart::Ticks if c == '`' => head.ticks += 1,
                 FencePart::Ticks if head.ticks < FENCE => {
-                    self.no_fence(head, out);
+                    self.reject_fence(head, out);
                     return at;
                 }
                 FencePart::Ticks => {
                     head.part = FencePart::Word { at: self.held.len() };
                     continue;
                 }
-                // More than a word is prose, or code for somebody to read; a call would take it away.
+                // More than a word is prose, or code for the user to read; a call would take it away.
                 FencePart::Word { at: word }
                     if c == '\n' && self.held[word..].split_whitespace().nth(1).is_some() =>
                 {
-                    self.no_fence(head, out);
+                    self.reject_fence(head, out);
                     return at;
                 }
                 FencePart::Word { at: word } if c == '\n' => {
@@ -236,12 +236,12 @@ impl Parser {
                     head.part = FencePart::Blanks;
                 }
                 FencePart::Word { at: word } if c == '`' || self.held.len() - word >= WORD_MAX => {
-                    self.no_fence(head, out);
+                    self.reject_fence(head, out);
                     return at;
                 }
                 FencePart::Blanks if !is_blank(c) => {
                     self.code = Code::Fence { ticks: head.ticks, headed: true };
-                    self.speech.replan(true);
+                    self.speech.update_fast_path(true);
                     self.section_at = self.held.len();
                     self.leads = head.fresh;
                     self.line = LineState::default();
@@ -261,20 +261,20 @@ impl Parser {
     }
 
     /// Not the beginning of a fence that could hold a call.
-    pub(super) fn no_fence(&mut self, head: FenceHead, out: &mut Out<'_>) {
+    pub(super) fn reject_fence(&mut self, head: FenceHead, out: &mut Out<'_>) {
         self.place = ParserPlace::Prose;
-        self.line.see(b"`");
+        self.line.observe(b"`");
         self.code = match head.ticks {
             ticks if ticks < FENCE || !head.fresh => Code::Inline(ticks),
             ticks => Code::Fence { ticks, headed: false },
         };
         let text = self.held.split_off(head.at);
-        self.line.see_lines(&text);
+        self.line.observe_lines(&text);
         self.emit_text(&text, out);
     }
 
     /// The fence holds something else: its first line is text.
-    pub(super) fn release_head(&mut self, out: &mut Out<'_>) {
+    pub(super) fn release_fence_head(&mut self, out: &mut Out<'_>) {
         if let Code::Fence { ticks, headed: true } = self.code {
             self.code = Code::Fence { ticks, headed: false };
             if self.trial.is_none() {
@@ -284,11 +284,11 @@ impl Parser {
     }
 
     /// A line is over: code inside a line ends with it, and so does the doubt about a call beside it.
-    pub(super) fn line_over(&mut self, out: &mut Out<'_>) {
+    pub(super) fn finish_line(&mut self, out: &mut Out<'_>) {
         if let Code::Inline(_) = self.code {
             self.code = Code::None;
             if let Some(CallTrial::Inline(_)) = self.trial {
-                self.accept(out);
+                self.accept_trial(out);
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{Code, Parser, ParserPlace};
 use crate::body::{Bypass, CallBody};
 use crate::calls::Out;
-use crate::dialect::{Fit, Grammar, Lookahead, is_name};
+use crate::dialect::{Fit, Grammar, Lookahead, is_name_char};
 use crate::lookahead::leading_name;
 use crate::parser::trial::CallTrial;
 use crate::registry::OpenerChoice;
@@ -88,15 +88,15 @@ impl Parser {
         self.place = ParserPlace::Opening(opening);
     }
 
-    pub(super) fn opening(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+    pub(super) fn read_opening(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         match self.place {
-            ParserPlace::Opening(opening) => self.look_closely(opening, text, pos, out),
+            ParserPlace::Opening(opening) => self.read_ahead(opening, text, pos, out),
             _ => pos,
         }
     }
 
     /// Looks at one character after the other.
-    pub(super) fn look_closely(
+    pub(super) fn read_ahead(
         &mut self,
         mut opening: Opening,
         text: &str,
@@ -105,7 +105,7 @@ impl Parser {
     ) -> usize {
         let mut at = pos;
         while let Some(c) = text[at..].chars().next() {
-            let (run, fit) = self.goes_on(opening, &text[at..]);
+            let (run, fit) = self.continuation(opening, &text[at..]);
             if run > 0 {
                 self.held.push_str(&text[at..at + run]);
                 self.nonblank.push_str(&text[at..at + run]);
@@ -115,7 +115,7 @@ impl Parser {
                 {
                     return self.enter_call(opening, *choice, Looked { text, from: pos, at }, out);
                 }
-                if matches!(self.fit(opening, &self.nonblank, false), Err(Fit::No)) {
+                if matches!(self.find_choice(opening, &self.nonblank, false), Err(Fit::No)) {
                     self.reject_opening(opening, out);
                     return at;
                 }
@@ -133,7 +133,7 @@ impl Parser {
             let before = self.held.as_bytes()[opening.ahead_at..self.held.len() - c.len_utf8()].last();
             let gap = before.is_some_and(|byte| is_blank(*byte as char));
             self.nonblank.push(c);
-            match self.fit(opening, &self.nonblank, gap) {
+            match self.find_choice(opening, &self.nonblank, gap) {
                 Ok(choice) => return self.enter_call(opening, choice, Looked { text, from: pos, at }, out),
                 Err(Fit::Unsure) => {}
                 Err(_) => {
@@ -155,14 +155,14 @@ impl Parser {
         Looked { text, from, at }: Looked<'_>,
         out: &mut Out<'_>,
     ) -> usize {
-        self.enter(opening, choice);
+        self.begin_section(opening, choice);
         let ahead = self.held.len() - opening.ahead_at;
         if ahead > at - from {
             // Some of it came in earlier chunks.
             self.deferred.push_str(&self.held[opening.ahead_at..]);
             self.held.truncate(opening.ahead_at);
             let at = self.join_deferred(text, at);
-            return self.section(text, at, out);
+            return self.continue_section(text, at, out);
         }
         self.held.truncate(opening.ahead_at);
         work::count_bytes(ahead);
@@ -170,22 +170,22 @@ impl Parser {
     }
 
     /// How much of the text goes on with what was read so far, and what the first choice makes of it.
-    fn goes_on(&self, opening: Opening, text: &str) -> (usize, Fit) {
+    fn continuation(&self, opening: Opening, text: &str) -> (usize, Fit) {
         let Some(first) = self.live.choices(opening.mark).first() else { return (0, Fit::Unsure) };
         let gap = || self.held.len() > opening.ahead_at && self.held.ends_with(is_blank);
         first.then.judge_more(&self.nonblank, gap, text)
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
-    fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<OpenerChoice, Fit> {
-        self.first_choice(opening, ahead, |then| match (then, then.judge(ahead, gap)) {
+    fn find_choice(&self, opening: Opening, ahead: &str, gap: bool) -> Result<OpenerChoice, Fit> {
+        self.first_fitting_choice(opening, ahead, |then| match (then, then.judge(ahead, gap)) {
             // The arguments may come before the name of the tool.
             (Lookahead::Object, Fit::No) if !gap => self.begins_argument(ahead),
             (_, fit) => fit,
         })
     }
 
-    fn first_choice(
+    fn first_fitting_choice(
         &self,
         opening: Opening,
         text: &str,
@@ -226,10 +226,12 @@ impl Parser {
     }
 
     /// A call begins; where it may be a quotation, it is put on trial.
-    fn enter(&mut self, opening: Opening, choice: OpenerChoice) {
+    fn begin_section(&mut self, opening: Opening, choice: OpenerChoice) {
         if self.trial.is_none() && !matches!(choice.grammar, Grammar::Channel(_)) {
             self.trial = match (opening.mark, self.code) {
-                (MarkId::Alone | MarkId::Start, _) => Some(CallTrial::Alone { firm: self.is_firm(choice) }),
+                (MarkId::Alone | MarkId::Start, _) => {
+                    Some(CallTrial::Alone { firm: self.needs_no_trial(choice) })
+                }
                 (mark, Code::Fence { ticks, .. }) => {
                     let for_calls = matches!(mark, MarkId::Fence(fence) if self.live.is_for_calls(fence));
                     let firm = for_calls && (self.strict.is_none() || self.leads);
@@ -260,14 +262,14 @@ impl Parser {
         {
             self.unclosed = Some(choice.dialect);
         }
-        CallBody::begin(&mut self.body, choice.grammar, standing, mark);
+        CallBody::begin_section(&mut self.body, choice.grammar, standing, mark);
         self.bypass = self.body.as_ref().map_or(Bypass::Nothing, CallBody::bypass);
         self.place = ParserPlace::Section;
     }
 
     /// Python calls of declared tools at the very beginning are calls, whatever the model says about them afterwards;
     /// elsewhere too, where the model is known to write them so.
-    fn is_firm(&self, choice: OpenerChoice) -> bool {
+    fn needs_no_trial(&self, choice: OpenerChoice) -> bool {
         let python = matches!(choice.grammar, Grammar::Python(_));
         let known = self.speech.at_start() || self.given.is_some() && (self.strict.is_none() || self.leads);
         python && !self.tools.is_unknown() && known
@@ -288,16 +290,16 @@ impl Parser {
         };
         if let MarkId::Tag(marker) = opening.mark
             && self.trial.is_none()
-            && self.is_stray(marker)
+            && self.is_stray_marker(marker)
         {
             self.discard_mark();
         }
-        self.line.see_lines(&self.held[self.section_at..]);
+        self.line.observe_lines(&self.held[self.section_at..]);
         if self.section_at == 0 && self.trial.is_none() {
             self.release_held(out);
         } else {
             let text = self.held.split_off(self.section_at);
-            self.release_head(out);
+            self.release_fence_head(out);
             self.emit_text(&text, out);
         }
         self.reread_text(&ahead, out);
@@ -319,7 +321,7 @@ impl Parser {
             };
             match choices.find(takes_anything) {
                 Some(choice) => {
-                    self.enter(opening, *choice);
+                    self.begin_section(opening, *choice);
                     self.reread_text(&ahead, out);
                     self.finish_place(end, out);
                 }
@@ -347,7 +349,7 @@ impl Parser {
     fn is_prose_about(&self, opening: Opening) -> bool {
         let awaited = |choice: &OpenerChoice| matches!(choice.then, Lookahead::Words(_));
         let apart = self.held[self.section_at..opening.ahead_at].ends_with(' ');
-        let wordy = !self.nonblank.is_empty() && self.nonblank.chars().all(is_name);
+        let wordy = !self.nonblank.is_empty() && self.nonblank.chars().all(is_name_char);
         apart && wordy && !self.live.choices(opening.mark).iter().all(awaited)
     }
 }

@@ -15,7 +15,7 @@ struct Pending<'t> {
 
 impl Parser {
     /// Reads prose from `pos` up to the next thing of interest or the end of the chunk.
-    pub(super) fn prose(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+    pub(super) fn read_prose(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         let live = self.live;
         let markers = &live.markers;
         let bytes = text.as_bytes();
@@ -32,9 +32,9 @@ impl Parser {
                 }
             }
             let Some(&byte) = bytes.get(at) else { break };
-            let next = markers.step(node, byte);
+            let next = markers.next_node(node, byte);
             if node != ROOT && markers.depth(next) != markers.depth(node) + 1 {
-                if let Some(from) = self.bracket_of_no_marker(node, byte, at, &mut pending, out) {
+                if let Some(from) = self.handle_false_marker(node, byte, at, &mut pending, out) {
                     return from;
                 }
                 if self.carried > 0 {
@@ -43,20 +43,20 @@ impl Parser {
             }
             node = next;
             at += 1;
-            let mut hit = markers.hit(node);
+            let mut hit = markers.marker_ending_at(node);
             if hit.is_none()
-                && let Some(marker) = markers.spelt(node, &bytes[at..])
+                && let Some(marker) = markers.marker_completed_by(node, &bytes[at..])
             {
                 at += markers.text(marker).len() - markers.depth(node);
                 hit = Some(marker);
             }
             if let Some(marker) = hit {
-                if let Some(end) = self.marker(marker, at, &mut pending, out) {
+                if let Some(end) = self.handle_marker_at(marker, at, &mut pending, out) {
                     return end;
                 }
                 node = ROOT;
             } else if node == ROOT
-                && let Some(end) = self.sign(byte, at, &mut pending, out)
+                && let Some(end) = self.handle_byte_at(byte, at, &mut pending, out)
             {
                 return end;
             }
@@ -65,13 +65,13 @@ impl Parser {
         let certain = at - (depth - self.carried);
         self.node = node;
         self.carried = depth;
-        self.line.see_lines(&text[pending.line_from..certain]);
+        self.line.observe_lines(&text[pending.line_from..certain]);
         self.emit_text(&text[pending.from..certain], out);
         at
     }
 
     /// What seemed to be a marker is none. A bracket that began it may begin an unmarked call; if so, says where to read on.
-    fn bracket_of_no_marker(
+    fn handle_false_marker(
         &mut self,
         node: MarkerNode,
         byte: u8,
@@ -85,16 +85,16 @@ impl Parser {
         }
         let second = prefix.as_bytes().get(1).copied().unwrap_or(byte);
         let start = at - (self.live.markers.depth(node) - self.carried);
-        self.line.see_lines(&pending.text[pending.line_from..start]);
+        self.line.observe_lines(&pending.text[pending.line_from..start]);
         pending.line_from = start;
         self.emit_text_before(pending, start, out);
-        if !self.may_stand_alone(&[b'[', second]) {
+        if !self.may_begin_unmarked_call(&[b'[', second]) {
             return None;
         }
         self.emit_text(&pending.text[pending.from..start], out);
         // Only what came in earlier chunks is not in this one, to be read on there.
         let earlier = self.live.markers.beginning(node, self.carried);
-        self.stand_alone();
+        self.begin_unmarked_call();
         self.reread_text(earlier, out);
         Some(start)
     }
@@ -103,13 +103,13 @@ impl Parser {
     fn release_carried(&mut self, node: MarkerNode, gone: usize, out: &mut Out<'_>) {
         let gone = gone.min(self.carried);
         let released = self.live.markers.beginning(node, gone);
-        self.line.see(released.as_bytes());
+        self.line.observe(released.as_bytes());
         self.emit_text(released, out);
         self.carried -= gone;
     }
 
     /// A marker ends at the position. If it means anything there, says where what it means ends.
-    fn marker(
+    fn handle_marker_at(
         &mut self,
         marker: usize,
         at: usize,
@@ -118,13 +118,13 @@ impl Parser {
     ) -> Option<usize> {
         let mark = self.live.markers.text(marker);
         let start = at - (mark.len() - self.carried);
-        self.line.see_lines(&pending.text[pending.line_from..start]);
+        self.line.observe_lines(&pending.text[pending.line_from..start]);
         self.emit_text_before(pending, start, out);
         if self.is_active(marker) {
             self.emit_text(&pending.text[pending.from..start], out);
             self.node = ROOT;
             self.carried = 0;
-            if self.is_of_unclosed(marker) {
+            if self.belongs_to_unclosed_section(marker) {
                 self.resume_section(mark);
             }
             self.handle_marker(marker, out);
@@ -132,44 +132,50 @@ impl Parser {
         }
         self.emit_text(&mark[..self.carried], out);
         self.carried = 0;
-        self.line.see(mark.as_bytes());
+        self.line.observe(mark.as_bytes());
         pending.line_from = at;
         None
     }
 
     /// A byte before the position that begins no marker. If it begins anything else, says where to read on.
-    fn sign(&mut self, byte: u8, at: usize, pending: &mut Pending<'_>, out: &mut Out<'_>) -> Option<usize> {
+    fn handle_byte_at(
+        &mut self,
+        byte: u8,
+        at: usize,
+        pending: &mut Pending<'_>,
+        out: &mut Out<'_>,
+    ) -> Option<usize> {
         let text = pending.text;
         match byte {
             b'\n' => {
                 if self.code != Code::None {
                     self.emit_text(&text[pending.from..at], out);
                     pending.from = at;
-                    self.line_over(out);
+                    self.finish_line(out);
                 }
                 self.line = Default::default();
                 pending.line_from = at;
             }
             b'`' => {
-                self.line.see_lines(&text[pending.line_from..at - 1]);
+                self.line.observe_lines(&text[pending.line_from..at - 1]);
                 self.emit_text(&text[pending.from..at - 1], out);
                 self.begin_ticks();
                 return Some(at - 1);
             }
             b'~' => {
-                self.line.see_lines(&text[pending.line_from..at - 1]);
+                self.line.observe_lines(&text[pending.line_from..at - 1]);
                 pending.line_from = at;
-                self.tilde();
+                self.handle_tilde();
             }
             b'{' | b'[' => {
-                self.line.see_lines(&text[pending.line_from..at - 1]);
+                self.line.observe_lines(&text[pending.line_from..at - 1]);
                 pending.line_from = at - 1;
                 self.emit_text_before(pending, at - 1, out);
-                if self.may_stand_alone(&text.as_bytes()[at - 1..]) {
+                if self.may_begin_unmarked_call(&text.as_bytes()[at - 1..]) {
                     self.emit_text(&text[pending.from..at - 1], out);
                     self.node = ROOT;
                     self.carried = 0;
-                    self.stand_alone();
+                    self.begin_unmarked_call();
                     return Some(at - 1);
                 }
             }
@@ -187,7 +193,7 @@ impl Parser {
     }
 
     /// Whether an unmarked call may begin here, with these bytes.
-    fn may_stand_alone(&self, bytes: &[u8]) -> bool {
+    fn may_begin_unmarked_call(&self, bytes: &[u8]) -> bool {
         self.code == Code::None
             && self.scope.is_none()
             && !self.in_result
@@ -198,7 +204,7 @@ impl Parser {
             && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))
     }
 
-    pub(super) fn stand_alone(&mut self) {
+    pub(super) fn begin_unmarked_call(&mut self) {
         self.node = ROOT;
         self.carried = 0;
         self.begin_opening(Opening::alone(), "");

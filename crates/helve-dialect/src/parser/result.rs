@@ -6,13 +6,13 @@ use crate::dialect::RESULTS;
 
 impl Parser {
     /// A tool's result begins or ends. Its tags are text, as is what stands between them.
-    pub(super) fn result(&mut self, begins: bool, tag: &str, out: &mut Out<'_>) {
+    pub(super) fn handle_result_tag(&mut self, begins: bool, tag: &str, out: &mut Out<'_>) {
         if !begins && self.trial == Some(CallTrial::Channel) {
             self.reject_trial(out);
         }
         self.in_result = begins;
         self.emit_text(tag, out);
-        self.line.see(tag.as_bytes());
+        self.line.observe(tag.as_bytes());
     }
 
     /// Whether the tag is the end of the result around it.

@@ -36,7 +36,7 @@ impl Parser {
     #[inline]
     fn emit_arguments(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         self.held.push_str(text);
-        self.calls.push_shown(text, out);
+        self.calls.push_arguments(text, out);
         true
     }
 
@@ -51,7 +51,7 @@ impl Parser {
 
     /// Reads on inside a call, together with what was deferred. Says where the text goes on that is not the call's. No text
     /// at all says that none will follow.
-    pub(super) fn section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+    pub(super) fn continue_section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         if self.deferred.is_empty() {
             let reach = self.read_section(text, pos, out);
             if self.unread {
@@ -107,13 +107,13 @@ impl Parser {
                 self.unread = true;
                 from
             }
-            step => self.section_ends(step, out),
+            step => self.end_section(step, out),
         }
     }
 
     /// Deals with the end of the section; says where the text goes on.
     #[inline(never)]
-    fn section_ends(&mut self, step: BodyStep, out: &mut Out<'_>) -> usize {
+    fn end_section(&mut self, step: BodyStep, out: &mut Out<'_>) -> usize {
         let (BodyStep::Done(rest) | BodyStep::NotACall(rest) | BodyStep::Turn(rest, _)) = step else {
             return 0;
         };
@@ -126,7 +126,7 @@ impl Parser {
         match step {
             BodyStep::NotACall(_) => self.reject_section(out),
             BodyStep::Turn(_, turn) => self.change_channel(turn, out),
-            _ => self.section_done(out),
+            _ => self.finish_whole_section(out),
         }
         if !back.is_empty() {
             self.reread_text(&back, out);
@@ -146,13 +146,13 @@ impl Parser {
 
     /// Whether the marker belongs to the section that is to be closed yet. There it is no quotation, whatever stands before
     /// it: words and backticks between calls are noise.
-    pub(super) fn is_of_unclosed(&self, marker: usize) -> bool {
+    pub(super) fn belongs_to_unclosed_section(&self, marker: usize) -> bool {
         let Some(dialect) = self.unclosed else { return false };
         let on_trial = !matches!(self.trial, None | Some(CallTrial::Channel | CallTrial::Marked));
         let means = match self.live.roles[marker] {
             MarkerRole::Call(_) => self.live.is_stray(marker, |of| of == dialect.name),
             MarkerRole::Stray => {
-                dialect.strays.contains(&self.live.markers.text(marker)) && self.is_stray(marker)
+                dialect.strays.contains(&self.live.markers.text(marker)) && self.is_stray_marker(marker)
             }
             _ => false,
         };
@@ -181,7 +181,7 @@ impl Parser {
                     self.trial = Some(CallTrial::Marked);
                 }
                 self.begin_waiting();
-                CallBody::begin(&mut self.body, grammar, Evidence::Marked, "");
+                CallBody::begin_section(&mut self.body, grammar, Evidence::Marked, "");
                 self.place = ParserPlace::Section;
                 return;
             }
@@ -199,8 +199,9 @@ impl Parser {
 
     /// The section ended well. An unmarked list that opens the message and names declared tools needs no other proof. Where
     /// a call went wrong because it swallowed the end of what it is quoted in, nothing of it was meant.
-    fn section_done(&mut self, out: &mut Out<'_>) {
-        let torn = self.trial == Some(CallTrial::Channel) && self.calls.drops_from(self.section_at);
+    fn finish_whole_section(&mut self, out: &mut Out<'_>) {
+        let torn =
+            self.trial == Some(CallTrial::Channel) && self.calls.has_dropped_call_from(self.section_at);
         if torn && self.channel_ends_in_section() {
             self.reread_as_quoted(out);
             return;
@@ -209,11 +210,11 @@ impl Parser {
             self.quote_section(out);
             return;
         }
-        self.section_over();
+        self.leave_section();
         self.judge_position(out);
     }
 
-    pub(super) fn section_over(&mut self) {
+    pub(super) fn leave_section(&mut self) {
         self.place = ParserPlace::Prose;
         if self.strict.is_none() || self.leads {
             self.line = LineState::default();
@@ -221,7 +222,7 @@ impl Parser {
         if self.trial.is_none() {
             self.held.clear();
             self.calls.reported_to = 0;
-            self.speech.after_call();
+            self.speech.begin_after_call();
         }
     }
 
@@ -238,11 +239,11 @@ impl Parser {
                 // Calls of the same section are no part of it.
                 let text =
                     self.held.split_off(self.calls.reported_to.clamp(self.section_at, self.held.len()));
-                self.line.see_lines(&text);
+                self.line.observe_lines(&text);
                 self.emit_text(&text, out);
             }
             _ => {
-                self.line.see_lines(&self.held);
+                self.line.observe_lines(&self.held);
                 match self.trial {
                     Some(_) => self.reject_trial(out),
                     None => self.release_held(out),
@@ -267,14 +268,14 @@ impl Parser {
             }
             _ if self.repeats_quotable() => self.quote_section(out),
             BodyEnding::Done => {
-                self.section_over();
+                self.leave_section();
                 self.judge_position(out);
             }
             BodyEnding::Cut => match self.trial {
                 Some(CallTrial::Inline(_)) => self.reject_trial(out),
                 _ => {
                     self.calls.drop_draft(Dropped::Cut, &self.held, out);
-                    self.section_over();
+                    self.leave_section();
                     self.judge_position(out);
                 }
             },
@@ -289,7 +290,7 @@ impl Parser {
             let ends_reasoning = matches!(self.live.roles[marker], MarkerRole::CloseReasoning);
             ends_reasoning && self.speech.ends_with(text) || self.ends_result(text)
         };
-        self.trusting && self.live.markers.any_in(&self.held[self.section_at..], ends_channel)
+        self.trusting && self.live.markers.contains_any(&self.held[self.section_at..], ends_channel)
     }
 
     /// The call was a quotation that swallowed the end of the reasoning or of a result: reads the held text once more, this

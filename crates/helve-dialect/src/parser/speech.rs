@@ -63,16 +63,16 @@ impl Speech {
         if self.gap == SpeechGap::Call {
             self.blanks.clear();
         }
-        self.flush(out);
+        self.emit_blanks(out);
         self.channel = SpeechChannel::Reasoning { close: Some(close) };
-        self.framed();
+        self.begin_framing();
     }
 
     /// Reasoning that ends with its channel, whatever mark that is.
     pub(super) fn open_channel(&mut self, out: &mut Out<'_>) {
-        self.flush(out);
+        self.emit_blanks(out);
         self.channel = SpeechChannel::Reasoning { close: None };
-        self.framed();
+        self.begin_framing();
     }
 
     /// Blanks that go out with the next text, unless a mark comes first.
@@ -87,16 +87,16 @@ impl Speech {
 
     pub(super) fn close_reasoning(&mut self) {
         self.channel = SpeechChannel::Answer;
-        self.framed();
+        self.begin_framing();
     }
 
     /// A closing mark where nothing is open.
-    pub(super) fn stray_close(&mut self) {
-        self.framed();
+    pub(super) fn handle_stray_close(&mut self) {
+        self.begin_framing();
     }
 
     /// A token that may end the turn. Where text follows it, it is text itself.
-    pub(super) fn end_token(&mut self, token: &str) {
+    pub(super) fn hold_end_token(&mut self, token: &str) {
         if matches!(self.gap, SpeechGap::Call | SpeechGap::Reasoning) {
             return;
         }
@@ -105,43 +105,43 @@ impl Speech {
         self.plain = false;
     }
 
-    fn framed(&mut self) {
+    fn begin_framing(&mut self) {
         self.blanks.clear();
         self.gap = SpeechGap::Reasoning;
         self.plain = false;
     }
 
-    pub(super) fn after_call(&mut self) {
+    pub(super) fn begin_after_call(&mut self) {
         self.blanks.clear();
         self.gap = SpeechGap::Call;
         self.plain = false;
     }
 
     /// Another mark of the call: blanks before it are framing too.
-    pub(super) fn stray_mark(&mut self) {
+    pub(super) fn handle_stray_mark(&mut self) {
         if self.gap == SpeechGap::Call {
             self.blanks.clear();
         }
     }
 
-    pub(super) fn replan(&mut self, careful: bool) {
+    pub(super) fn update_fast_path(&mut self, careful: bool) {
         self.plain = !careful && self.gap == SpeechGap::None && self.blanks.is_empty();
     }
 
     /// Whether text without a line break goes straight out.
     #[inline]
-    pub(super) fn flows(&self) -> bool {
+    pub(super) fn is_fast_path(&self) -> bool {
         self.plain
     }
 
-    fn flush(&mut self, out: &mut Out<'_>) {
+    fn emit_blanks(&mut self, out: &mut Out<'_>) {
         if !self.blanks.is_empty() {
-            self.give(&self.blanks, out);
+            self.emit_piece(&self.blanks, out);
             self.blanks.clear();
         }
     }
 
-    pub(super) fn give(&self, text: &str, out: &mut Out<'_>) {
+    pub(super) fn emit_piece(&self, text: &str, out: &mut Out<'_>) {
         if text.is_empty() {
             return;
         }
@@ -165,27 +165,27 @@ impl Speech {
             self.gap = SpeechGap::None;
         }
         if !self.in_reasoning() {
-            self.flush(out);
-            self.give(text, out);
+            self.emit_blanks(out);
+            self.emit_piece(text, out);
             return;
         }
         // Line breaks at the end of reasoning are framing; whether this is the end, the next text shows.
         let nonblank = text.trim_end_matches(is_blank).len();
         if nonblank > 0 {
-            self.flush(out);
+            self.emit_blanks(out);
         }
         let framing = match self.blanks.is_empty() {
             true => text[nonblank..].find('\n').map_or(text.len(), |at| nonblank + at),
             false => 0,
         };
-        self.give(&text[..framing], out);
+        self.emit_piece(&text[..framing], out);
         self.blanks.push_str(&text[framing..]);
     }
 
     /// The message is over. Blanks that were all of it are its text.
-    pub(super) fn end(&mut self, any_calls: bool, out: &mut Out<'_>) {
+    pub(super) fn finish(&mut self, any_calls: bool, out: &mut Out<'_>) {
         if self.gap == SpeechGap::Start && !any_calls {
-            self.flush(out);
+            self.emit_blanks(out);
         }
         self.blanks.clear();
     }
@@ -206,8 +206,8 @@ impl Parser {
     }
 
     fn emit_text_carefully(&mut self, text: &str, out: &mut Out<'_>) {
-        self.release_head(out);
-        self.sentence_goes_on(text, out);
+        self.release_fence_head(out);
+        self.quote_calls_in_sentence(text, out);
         match self.trial {
             None => {}
             Some(CallTrial::Alone { .. } | CallTrial::Fence { .. } | CallTrial::Marked) => {
@@ -225,6 +225,6 @@ impl Parser {
             }
         }
         self.speech.emit_text(text, out);
-        self.speech.replan(self.trial.is_some() || self.is_headed());
+        self.speech.update_fast_path(self.trial.is_some() || self.is_headed());
     }
 }

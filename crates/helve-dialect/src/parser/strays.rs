@@ -6,7 +6,7 @@ use crate::registry::is_words;
 
 impl Parser {
     /// Whether a call has been read, or is on trial, to which the marker could belong.
-    pub(super) fn is_stray(&self, marker: usize) -> bool {
+    pub(super) fn is_stray_marker(&self, marker: usize) -> bool {
         let marked =
             matches!(self.trial, Some(CallTrial::Marked | CallTrial::Inline(_) | CallTrial::Channel));
         let on_trial = (marked && self.calls.any_call_waits()).then_some(self.calls.dialect);
@@ -19,7 +19,7 @@ impl Parser {
         match self.trial {
             Some(CallTrial::Alone { .. } | CallTrial::Fence { .. }) => self.reject_trial(out),
             Some(CallTrial::Marked | CallTrial::Inline(_) | CallTrial::Channel) => self.held.push_str(mark),
-            None => self.speech.stray_mark(),
+            None => self.speech.handle_stray_mark(),
         }
     }
 

@@ -23,17 +23,17 @@ impl Parser {
         if self.trial.is_some() {
             self.calls.hold_calls();
         }
-        self.waited = self.calls.waiting();
+        self.waited = self.calls.waiting_count();
         self.calls.ends.clear();
         self.calls.hidden = self.strict.is_some() && !self.leads;
-        self.speech.replan(self.trial.is_some());
+        self.speech.update_fast_path(self.trial.is_some());
     }
 
     /// Whether the section that is over stands in a text that may be quoted, or all of its calls do.
     pub(super) fn repeats_quotable(&mut self) -> bool {
         let Some(strict) = self.strict.as_ref().filter(|_| self.trial.is_some()) else { return false };
         let Some(section) = self.held.get(self.section_at..) else { return false };
-        if strict.quotable.holds(section, &mut self.count_search) {
+        if strict.quotable.contains_call(section, &mut self.count_search) {
             return true;
         }
         let ends = self.calls.ends.iter().filter_map(|end| end.checked_sub(self.section_at));
@@ -41,7 +41,9 @@ impl Parser {
         let mut calls = ends.filter_map(|to| section.get(std::mem::replace(&mut from, to)..to)).peekable();
         calls.peek().is_some()
             && calls.all(|call| {
-                strict.quotable.holds_apart(call.trim_matches(is_between), &mut self.count_search)
+                strict
+                    .quotable
+                    .contains_call_split(call.trim_matches(is_call_separator), &mut self.count_search)
             })
     }
 
@@ -51,9 +53,9 @@ impl Parser {
         self.unclosed = None;
         self.has_quoted = true;
         self.calls.drop_silently(out);
-        self.line.see_lines(&self.held[self.section_at..]);
-        let quoted = self.calls.take_waiting(self.waited);
-        self.drop_all(quoted, out);
+        self.line.observe_lines(&self.held[self.section_at..]);
+        let quoted = self.calls.take_waiting_from(self.waited);
+        self.emit_dropped(quoted, out);
         match self.trial {
             Some(CallTrial::Inline(_) | CallTrial::Channel) if self.calls.any_call_waits() => {
                 let text = self.held.split_off(self.section_at);
@@ -66,10 +68,10 @@ impl Parser {
     /// The section is over, and it is no quotation: whether it counts, for all that is known yet.
     pub(super) fn judge_position(&mut self, out: &mut Out<'_>) {
         match self.trial {
-            Some(CallTrial::Alone { firm: true }) => self.accept(out),
-            Some(CallTrial::Marked) if self.leads => self.accept(out),
-            Some(CallTrial::Alone { .. } | CallTrial::Marked) if self.leads && self.is_own_form() => {
-                self.accept(out)
+            Some(CallTrial::Alone { firm: true }) => self.accept_trial(out),
+            Some(CallTrial::Marked) if self.leads => self.accept_trial(out),
+            Some(CallTrial::Alone { .. } | CallTrial::Marked) if self.leads && self.has_profile_form() => {
+                self.accept_trial(out)
             }
             Some(CallTrial::Inline(_) | CallTrial::Channel) if self.strict.is_some() => {
                 let here = InSentence { waited: self.waited, at: self.section_at };
@@ -83,7 +85,7 @@ impl Parser {
     }
 
     /// Whether the section is written as the model was told to write calls without marks.
-    fn is_own_form(&self) -> bool {
+    fn has_profile_form(&self) -> bool {
         let Some(strict) = &self.strict else { return false };
         let own = &*strict.own_beginning;
         let section = self.held.get(self.section_at..).unwrap_or_default();
@@ -91,14 +93,14 @@ impl Parser {
     }
 
     /// Text comes behind calls that wait. If they stand in a sentence it goes on, and they are quoted there.
-    pub(super) fn sentence_goes_on(&mut self, text: &str, out: &mut Out<'_>) {
+    pub(super) fn quote_calls_in_sentence(&mut self, text: &str, out: &mut Out<'_>) {
         let Some(InSentence { waited, at }) = self.in_sentence else { return };
         if text.chars().all(is_blank) {
             return;
         }
         self.in_sentence = None;
-        let quoted = self.calls.take_waiting(waited);
-        self.drop_all(quoted, out);
+        let quoted = self.calls.take_waiting_from(waited);
+        self.emit_dropped(quoted, out);
         match self.calls.any_call_waits() {
             true => self.calls.hold_text_back(at..self.held.len()),
             false => self.reject_trial(out),
@@ -107,6 +109,6 @@ impl Parser {
 }
 
 /// What may stand between two calls of a section.
-fn is_between(c: char) -> bool {
+fn is_call_separator(c: char) -> bool {
     is_blank(c) || matches!(c, ',' | ';' | '[' | ']')
 }

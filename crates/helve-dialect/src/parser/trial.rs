@@ -25,7 +25,7 @@ impl Parser {
     /// Nothing on trial was a call.
     pub(super) fn reject_trial(&mut self, out: &mut Out<'_>) {
         let Some(trial) = self.trial.take() else {
-            self.release_head(out);
+            self.release_fence_head(out);
             return;
         };
         self.in_sentence = None;
@@ -59,14 +59,14 @@ impl Parser {
 
     pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
         let waiting = self.calls.take_all_waiting();
-        self.drop_all(waiting, out);
+        self.emit_dropped(waiting, out);
     }
 
-    pub(super) fn drop_all(&mut self, waiting: Vec<WaitingPart>, out: &mut Out<'_>) {
+    pub(super) fn emit_dropped(&mut self, waiting: Vec<WaitingPart>, out: &mut Out<'_>) {
         for waiting in waiting {
             let (index, name) = match waiting {
                 WaitingPart::Text(_) | WaitingPart::Words(_) | WaitingPart::Dropped(None, ..) => continue,
-                // Nobody was shown it.
+                // It was not shown.
                 WaitingPart::Call(_, _, CallShown::No) => continue,
                 WaitingPart::Call(index, call, CallShown::Yes) => (Some(index), Some(call.name)),
                 WaitingPart::Dropped(index, name, ..) => (index, name),
@@ -76,7 +76,7 @@ impl Parser {
     }
 
     /// Everything on trial was meant.
-    pub(super) fn accept(&mut self, out: &mut Out<'_>) {
+    pub(super) fn accept_trial(&mut self, out: &mut Out<'_>) {
         if self.trial.take() == Some(CallTrial::Channel) && self.speech.in_reasoning() {
             self.speech.close_reasoning();
         }
@@ -87,27 +87,27 @@ impl Parser {
                 WaitingPart::Text(range) | WaitingPart::Words(range) => self.emit_text(&held[range], out),
                 WaitingPart::Call(index, call, shown) => {
                     if shown == CallShown::No {
-                        Calls::emit_shown(index, &call, out);
+                        Calls::emit_hidden_call(index, &call, out);
                     }
                     self.calls.emit_finished(index, call, out);
-                    self.speech.after_call();
+                    self.speech.begin_after_call();
                 }
                 WaitingPart::Dropped(index, name, why, range) => {
                     self.calls.emit_dropped(index, name.as_deref(), why, &held[range], out);
-                    self.speech.after_call();
+                    self.speech.begin_after_call();
                 }
             }
         }
-        self.speech.replan(false);
+        self.speech.update_fast_path(false);
     }
 
-    /// The stream is over, and with it every trial. Where it was cut, nobody knows what would have followed.
+    /// The stream is over, and with it every trial. Where it was cut, it is unknown what would have followed.
     pub(super) fn settle_trial(&mut self, end: End, out: &mut Out<'_>) {
         if self.trial.is_none() {
             return;
         }
         if end == End::Normal {
-            self.accept(out);
+            self.accept_trial(out);
             return;
         }
         self.trial = None;
@@ -115,7 +115,7 @@ impl Parser {
         let held = std::mem::take(&mut self.held);
         let waiting = self.calls.take_all_waiting();
         // The first call tells what the model wrote, for all that would have counted.
-        let mut untold = unemitted(&held, &waiting);
+        let mut untold = text_not_yet_emitted(&held, &waiting);
         for waiting in waiting {
             match waiting {
                 WaitingPart::Text(range) => self.emit_text(&held[range], out),
@@ -134,7 +134,7 @@ impl Parser {
     /// Gives out the held text as text.
     pub(super) fn release_held(&mut self, out: &mut Out<'_>) {
         let mut held = std::mem::take(&mut self.held);
-        self.speech.replan(false);
+        self.speech.update_fast_path(false);
         self.emit_text(&held, out);
         held.clear();
         self.held = held;
@@ -142,7 +142,7 @@ impl Parser {
 }
 
 /// What of the held text is neither said nor told by a call that was none anyway.
-fn unemitted(held: &str, waiting: &[WaitingPart]) -> String {
+fn text_not_yet_emitted(held: &str, waiting: &[WaitingPart]) -> String {
     let mut untold = String::new();
     let mut from = 0;
     for waiting in waiting {

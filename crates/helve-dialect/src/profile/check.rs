@@ -8,7 +8,7 @@ use crate::{Reading, Tools, read};
 
 impl Profile {
     pub(super) fn check(&self) -> Result<(), ProfileError> {
-        let sample = sample();
+        let sample = sample_tool();
         let tools = [&sample];
         let results = [
             ResultView { id: "call_1", name: "sample", text: "42", is_error: false },
@@ -52,7 +52,7 @@ impl Profile {
         let arguments = json!({"text": "a \"b\" </c>\n", "n": [1, null]}).to_string();
         let calls = ["call_1", "call_2"].map(|id| CallView { id, name: "sample", arguments: &arguments });
         let written = self.try_call(&calls)?;
-        let tools = Tools::new([("sample".to_owned(), sample().parameters)]);
+        let tools = Tools::new([("sample".to_owned(), sample_tool().parameters)]);
         let read = read(&written, Reading::for_dialect(self.dialect, tools), None);
         let same =
             |text: &str| serde_json::from_str::<Value>(text).ok() == serde_json::from_str(&arguments).ok();
@@ -64,7 +64,7 @@ impl Profile {
     }
 }
 
-fn sample() -> ToolSpec {
+fn sample_tool() -> ToolSpec {
     ToolSpec {
         name: "sample".to_owned(),
         title: None,

@@ -114,17 +114,17 @@ const CUES: &[Cue] = &[
 
 /// The tools, most useful first: by the question, and where it says nothing those that most people need and those that a
 /// client declared for it. Stable among equals.
-pub(super) fn ranked<'t>(tools: &[&'t ToolSpec], question: &str) -> Vec<&'t ToolSpec> {
+pub(super) fn rank_tools<'t>(tools: &[&'t ToolSpec], question: &str) -> Vec<&'t ToolSpec> {
     let question: String = question.chars().take(QUESTION_CHARS_MAX).collect::<String>().to_lowercase();
-    let words = words(&question);
+    let words = extract_words(&question);
     let mut ranked: Vec<(u32, usize, &'t ToolSpec)> =
-        tools.iter().map(|tool| (score(tool, &question, &words), usual_place(tool), *tool)).collect();
+        tools.iter().map(|tool| (score_tool(tool, &question, &words), default_rank(tool), *tool)).collect();
     ranked.sort_by_key(|(score, place, _)| (std::cmp::Reverse(*score), *place));
     ranked.into_iter().map(|(.., tool)| tool).collect()
 }
 
 /// Where a tool stands that the question says nothing about.
-fn usual_place(tool: &ToolSpec) -> usize {
+fn default_rank(tool: &ToolSpec) -> usize {
     match tool.name.as_str() {
         "search_web" => 0,
         "time" => 1,
@@ -135,7 +135,7 @@ fn usual_place(tool: &ToolSpec) -> usize {
 }
 
 /// How much of the question is about the tool.
-fn score(tool: &ToolSpec, question: &str, words_of_question: &HashSet<String>) -> u32 {
+fn score_tool(tool: &ToolSpec, question: &str, words_of_question: &HashSet<String>) -> u32 {
     let name = tool.name.to_lowercase();
     let parts: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 1).collect();
     let mut score = 0;
@@ -143,21 +143,23 @@ fn score(tool: &ToolSpec, question: &str, words_of_question: &HashSet<String>) -
         score += NAME_WEIGHT;
     }
     let cued = CUES.iter().filter(|cue| cue.name.iter().any(|word| parts.contains(word)));
-    let mut said = cued.flat_map(|cue| cue.words).filter(|word| is_said(word, question, words_of_question));
+    let mut said =
+        cued.flat_map(|cue| cue.words).filter(|word| mentions_cue(word, question, words_of_question));
     if said.next().is_some() {
         score += CUE_WEIGHT;
     }
     if is_arithmetic(question) && parts.contains(&"calculator") {
         score += CUE_WEIGHT;
     }
-    let shared =
-        |text: &str| words(&text.to_lowercase()).intersection(words_of_question).count().min(4) as u32;
+    let shared = |text: &str| {
+        extract_words(&text.to_lowercase()).intersection(words_of_question).count().min(4) as u32
+    };
     let examples = tool.examples.iter().map(|example| shared(&example.question)).max().unwrap_or(0);
     score + EXAMPLE_WEIGHT * examples + DESCRIPTION_WEIGHT * shared(&tool.description)
 }
 
 /// English cues are words, others stand anywhere.
-fn is_said(cue: &str, question: &str, words: &HashSet<String>) -> bool {
+fn mentions_cue(cue: &str, question: &str, words: &HashSet<String>) -> bool {
     let is_word = cue.bytes().all(|b| b.is_ascii_alphabetic());
     if is_word {
         words.contains(cue) || cue == "who" && question.starts_with("who")
@@ -174,7 +176,7 @@ fn is_arithmetic(question: &str) -> bool {
 }
 
 /// Words of three letters and more, and pairs of Chinese or Japanese characters.
-fn words(text: &str) -> HashSet<String> {
+fn extract_words(text: &str) -> HashSet<String> {
     let mut words = HashSet::new();
     for word in text.split(|c: char| !c.is_alphanumeric()) {
         if word.is_ascii() {
@@ -213,7 +215,7 @@ pub(super) struct Cost {
 const FULL_FIRST: usize = 3;
 
 /// How fully each of the ranked tools is described so that all of them fit into `room` characters.
-pub(super) fn details(costs: &[Cost], room: usize) -> Vec<Detail> {
+pub(super) fn choose_details(costs: &[Cost], room: usize) -> Vec<Detail> {
     let mut left = room;
     let mut details: Vec<Detail> = vec![];
     for cost in costs {
@@ -242,12 +244,12 @@ pub(super) fn details(costs: &[Cost], room: usize) -> Vec<Detail> {
 }
 
 /// The tool on one line.
-pub(super) fn brief(tool: &ToolSpec) -> String {
+pub(super) fn format_brief(tool: &ToolSpec) -> String {
     const PURPOSE_CHARS_MAX: usize = 120;
     let properties = tool.parameters.get("properties").and_then(Value::as_object);
     let names: Vec<&str> = properties.into_iter().flat_map(|all| all.keys().map(String::as_str)).collect();
     let purpose: String =
-        super::views::purpose(tool.description.trim()).chars().take(PURPOSE_CHARS_MAX).collect();
+        super::views::first_sentence(tool.description.trim()).chars().take(PURPOSE_CHARS_MAX).collect();
     format!("- {}({}): {purpose}", tool.name, names.join(", "))
 }
 
@@ -310,7 +312,7 @@ mod tests {
             ("reverse 'hello world' with JavaScript", "browser_js_eval"),
             ("stock quote of Ping An", "get_stock"),
         ] {
-            assert_eq!(ranked(&tools, question)[0].name, expected, "{question}");
+            assert_eq!(rank_tools(&tools, question)[0].name, expected, "{question}");
         }
     }
 
@@ -320,7 +322,7 @@ mod tests {
         let tools: Vec<&ToolSpec> = tools.iter().collect();
         for question in ["", "hello", "你好", "嗯"] {
             let first: Vec<&str> =
-                ranked(&tools, question).iter().take(5).map(|tool| tool.name.as_str()).collect();
+                rank_tools(&tools, question).iter().take(5).map(|tool| tool.name.as_str()).collect();
             assert_eq!(
                 first,
                 ["search_web", "time", "browser_js_eval", "get_stock", "calculator"],
@@ -343,7 +345,7 @@ mod tests {
             (40, [Brief, Name, Name, Name, Name]),
             (12, [Name, Name, Nothing, Nothing, Nothing]),
         ] {
-            let details = details(&costs, room);
+            let details = choose_details(&costs, room);
             assert_eq!(details, expected, "{room}");
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// What the templates write around what they are given.
-    pub(super) fn learn(profile: &Profile) -> Self {
+    pub(super) fn from_profile(profile: &Profile) -> Self {
         let call = CallView { id: "1", name: SAMPLE, arguments: r#"{"text": "x"}"# };
         let result = |is_error| ResultView { id: "1", name: SAMPLE, text: "x", is_error };
         let mut written = vec![profile.call(&[call])];
@@ -38,8 +38,8 @@ impl Marks {
         }
         let mut marks = Self::default();
         for text in &written {
-            marks.tags.extend(tags(text).map(|tag| tag.to_lowercase()));
-            marks.labels.extend(text.lines().filter_map(label).map(str::to_owned));
+            marks.tags.extend(find_tags(text).map(|tag| tag.to_lowercase()));
+            marks.labels.extend(text.lines().filter_map(read_label).map(str::to_owned));
             marks.names_are_labels |= text.lines().any(|line| is_labelled(line, SAMPLE));
         }
         marks.tags.extend(FRAME_TAGS.map(str::to_owned));
@@ -51,13 +51,13 @@ impl Marks {
     }
 
     /// The words of nothing but the frames around search results.
-    pub(super) fn of_frames() -> Self {
+    pub(super) fn for_frames() -> Self {
         Self { tags: FRAME_TAGS.map(str::to_owned).into(), ..Self::default() }
     }
 
     /// The text as it may stand in a prompt, beside results of the tools with these names.
-    pub(super) fn in_text<'a>(&self, text: &'a str, names: &[&str]) -> Cow<'a, str> {
-        let text = special::without_marks(text, |text| self.is_mark(text), special::as_entity);
+    pub(super) fn escape_in_text<'a>(&self, text: &'a str, names: &[&str]) -> Cow<'a, str> {
+        let text = special::escape_marks(text, |text| self.is_mark(text), special::as_entity);
         let begins = |at: &usize| self.begins_with_label(&text[*at..], names);
         let lines = iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
         let labels: Vec<usize> = lines.filter(begins).collect();
@@ -76,12 +76,12 @@ impl Marks {
     }
 
     /// The same for JSON on one line, in which such words stand inside of strings only: it means what it meant.
-    pub(super) fn in_json(&self, json: String) -> String {
-        special::without_marks(&json, |text| self.is_mark(text), special::as_escape).into_owned()
+    pub(super) fn escape_in_json(&self, json: String) -> String {
+        special::escape_marks(&json, |text| self.is_mark(text), special::as_escape).into_owned()
     }
 
     fn is_mark(&self, text: &str) -> bool {
-        special::is_mark(text) || self.tags.iter().any(|tag| begins_with(text, tag))
+        special::begins_with_mark(text) || self.tags.iter().any(|tag| begins_with(text, tag))
     }
 
     fn begins_with_label(&self, line: &str, names: &[&str]) -> bool {
@@ -99,18 +99,18 @@ fn is_labelled(line: &str, name: &str) -> bool {
 }
 
 /// `<name>`, `</name>`, `<name=` and `[NAME]`, `[/NAME]`.
-fn tags(text: &str) -> impl Iterator<Item = &str> {
+fn find_tags(text: &str) -> impl Iterator<Item = &str> {
     text.char_indices().filter_map(|(at, c)| match c {
         '<' => {
             let name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-            tag(&text[at..], name, &['>', '='])
+            read_tag(&text[at..], name, &['>', '='])
         }
-        '[' => tag(&text[at..], |c| c.is_ascii_uppercase() || c == '_', &[']']),
+        '[' => read_tag(&text[at..], |c| c.is_ascii_uppercase() || c == '_', &[']']),
         _ => None,
     })
 }
 
-fn tag<'a>(text: &'a str, is_name: impl Fn(char) -> bool, ends: &[char]) -> Option<&'a str> {
+fn read_tag<'a>(text: &'a str, is_name: impl Fn(char) -> bool, ends: &[char]) -> Option<&'a str> {
     let inner = text[1..].strip_prefix('/').unwrap_or(&text[1..]);
     let begins = text.len() - inner.len();
     let name = inner.find(|c| !is_name(c)).filter(|length| *length > 0)?;
@@ -119,7 +119,7 @@ fn tag<'a>(text: &'a str, is_name: impl Fn(char) -> bool, ends: &[char]) -> Opti
 }
 
 /// The few words and the colon that a line begins with.
-fn label(line: &str) -> Option<&str> {
+fn read_label(line: &str) -> Option<&str> {
     let colon = line.find(':').filter(|colon| *colon <= LABEL_CHARS_MAX)?;
     let words = &line[..colon];
     let is_label = words.starts_with(|c: char| c.is_ascii_uppercase())

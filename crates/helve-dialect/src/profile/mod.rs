@@ -19,7 +19,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
 
 pub use constraint::AnswerForm;
-pub use examples::{ExampleTurn, TurnRole};
+pub use examples::{ExampleOrder, ExampleTurn, TurnRole};
 pub use helve_types::{Language, language_of};
 pub use search::{SEARCH_RESULTS_MARK, search_reference};
 pub use views::{CallView, ResultView};
@@ -100,7 +100,7 @@ const FUEL: u64 = 50_000_000;
 impl Profile {
     /// The profile of this name among those that come with Helve; `JSON_Strict` and `XML_Tag` name theirs too.
     pub fn named(name: &str) -> Option<&'static Self> {
-        let name = shipped::name_of(name);
+        let name = shipped::canonical_name(name);
         shipped::profiles().iter().find(|profile| profile.name == name)
     }
 
@@ -131,7 +131,10 @@ impl Profile {
         for (key, source) in sources {
             if let Some(source) = source {
                 let added = templates.add_template_owned(key, source.trim().to_owned());
-                added.map_err(|error| ProfileError::Template { key, fault: fault(&error) })?;
+                added.map_err(|error| ProfileError::Template {
+                    key,
+                    fault: describe_template_error(&error),
+                })?;
             }
         }
         let mut profile = Self {
@@ -145,8 +148,8 @@ impl Profile {
             results_as_text: false,
         };
         profile.check()?;
-        profile.shape = Shape::learn(&profile);
-        profile.marks = Marks::learn(&profile);
+        profile.shape = Shape::from_profile(&profile);
+        profile.marks = Marks::from_profile(&profile);
         profile.results_as_text = profile.writes_results_as_text();
         Ok(profile)
     }
@@ -168,17 +171,23 @@ impl Profile {
     /// What the model is told before anything else: how to call, how to read results, which tools there are. It has a bound:
     /// where there are more tools than fit, those that the question is likely to need are described, the others are listed.
     pub fn introduction(&self, tools: &[&ToolSpec], question: &str, language: Language) -> String {
-        self.words(self.bounded_introduction(tools, question, language))
+        self.or_failure_note(self.bounded_introduction(tools, question, language))
     }
 
     /// Worked examples as turns of the conversation, of the tools that the question is likely to need.
-    pub fn examples(&self, tools: &[&ToolSpec], question: &str, language: Language) -> Vec<ExampleTurn> {
-        examples::turns(self, tools, question, language)
+    pub fn examples(
+        &self,
+        tools: &[&ToolSpec],
+        question: &str,
+        language: Language,
+        order: ExampleOrder,
+    ) -> Vec<ExampleTurn> {
+        examples::example_turns(self, tools, question, language, order)
     }
 
     /// What the model wrote, or should have written, to make these calls.
     pub fn call(&self, calls: &[CallView<'_>]) -> String {
-        self.words(self.try_call(calls))
+        self.or_failure_note(self.try_call(calls))
     }
 
     /// What calls begin with as this profile writes them, without blanks: the first member of an object, or all that stands
@@ -197,13 +206,13 @@ impl Profile {
 
     /// The message that brings the model its results. Whatever they say, they stay results.
     pub fn result(&self, results: &[ResultView<'_>], language: Language) -> String {
-        self.words(self.try_results(results, language))
+        self.or_failure_note(self.try_results(results, language))
     }
 
     /// What an answer has to look like, for servers that can hold a model to a form; `None` where tools must not
     /// be called, or where nothing can be said.
     pub fn form(&self, tools: &[&ToolSpec], choice: &ToolChoice) -> Option<AnswerForm> {
-        constraint::form(self, tools, choice)
+        constraint::build_form(self, tools, choice)
     }
 
     /// A JSON Schema of an answer that calls one of these tools, for servers that can constrain what a model
@@ -219,17 +228,18 @@ impl Profile {
         language: Language,
     ) -> Result<String, ProfileError> {
         let whole = self.try_introduction(tools, language)?;
-        if chars(&whole) <= INTRODUCTION_CHARS_MAX {
+        if count_chars(&whole) <= INTRODUCTION_CHARS_MAX {
             return Ok(whole);
         }
-        let ranked = choose::ranked(tools, question);
+        let ranked = choose::rank_tools(tools, question);
         let mut costs = vec![];
         for tool in &ranked {
-            let (full, brief) = (chars(&self.tool(tool)?) + 2, chars(&choose::brief(tool)) + 1);
-            costs.push(choose::Cost { full, brief, name: chars(&tool.name) + 2 });
+            let (full, brief) =
+                (count_chars(&self.render_tool(tool)?) + 2, count_chars(&choose::format_brief(tool)) + 1);
+            costs.push(choose::Cost { full, brief, name: count_chars(&tool.name) + 2 });
         }
-        let frame = chars(&self.try_introduction(&[], language)?) + LISTS_CHARS;
-        let details = choose::details(&costs, INTRODUCTION_CHARS_MAX.saturating_sub(frame));
+        let frame = count_chars(&self.try_introduction(&[], language)?) + LISTS_CHARS;
+        let details = choose::choose_details(&costs, INTRODUCTION_CHARS_MAX.saturating_sub(frame));
         let with = |wanted| {
             // In the order in which the tools came, so that it changes as little as it can.
             let chosen = |tool: &&&ToolSpec| {
@@ -245,7 +255,7 @@ impl Profile {
         };
         let brief = with(Detail::Brief);
         if !brief.is_empty() {
-            let lines: Vec<String> = brief.into_iter().map(choose::brief).collect();
+            let lines: Vec<String> = brief.into_iter().map(choose::format_brief).collect();
             text += &format!("\n\n{more}\n{}", lines.join("\n"));
         }
         let named: Vec<&str> = with(Detail::Name).into_iter().map(|tool| tool.name.as_str()).collect();
@@ -264,7 +274,7 @@ impl Profile {
         struct Context {
             tools: Vec<String>,
         }
-        let tools = tools.iter().map(|tool| self.tool(tool)).collect::<Result<_, _>>()?;
+        let tools = tools.iter().map(|tool| self.render_tool(tool)).collect::<Result<_, _>>()?;
         let key = match language {
             Language::English => "introduction.en",
             Language::Chinese => "introduction.zh",
@@ -272,13 +282,13 @@ impl Profile {
         self.render(key, Context { tools })
     }
 
-    fn tool(&self, tool: &ToolSpec) -> Result<String, ProfileError> {
+    fn render_tool(&self, tool: &ToolSpec) -> Result<String, ProfileError> {
         #[derive(Serialize)]
         struct Context<'a> {
             tool: Tool<'a>,
         }
         let examples = tool.examples.iter().map(|example| {
-            let arguments = examples::spaced(&example.arguments);
+            let arguments = examples::spaced_json(&example.arguments);
             let call = CallView { id: "call_1", name: &tool.name, arguments: &arguments };
             Ok((example, self.try_call(&[call])?))
         });
@@ -320,22 +330,22 @@ impl Profile {
     fn render(&self, key: &'static str, context: impl Serialize) -> Result<String, ProfileError> {
         let rendered =
             self.templates.get_template(key).and_then(|t| t.render(Template::from(Serde(context))));
-        rendered.map_err(|error| ProfileError::Template { key, fault: fault(&error) })
+        rendered.map_err(|error| ProfileError::Template { key, fault: describe_template_error(&error) })
     }
 
     /// Parsing has tried every template, so only a template that ran out of fuel can fail here. It says so in its
-    /// place, where whoever wrote it will find it.
-    fn words(&self, rendered: Result<String, ProfileError>) -> String {
+    /// place, where its author will find it.
+    fn or_failure_note(&self, rendered: Result<String, ProfileError>) -> String {
         rendered.unwrap_or_else(|error| format!("(profile `{}` failed: {error})", self.name))
     }
 }
 
-fn chars(text: &str) -> usize {
+fn count_chars(text: &str) -> usize {
     text.chars().count()
 }
 
 /// What is wrong in a template, and in which of its lines.
-fn fault(error: &minijinja::Error) -> String {
+fn describe_template_error(error: &minijinja::Error) -> String {
     let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
     match error.line() {
         Some(line) => format!("line {line}: {what}"),

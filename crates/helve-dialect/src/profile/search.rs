@@ -19,12 +19,12 @@ pub(super) const FRAME_TAGS: [&str; 4] =
 /// What search results begin with in a prompt: a model that writes it makes them up.
 pub const SEARCH_RESULTS_MARK: &str = FRAME_TAGS[0];
 
-pub(super) fn is_search(result: &ResultView<'_>) -> bool {
+pub(super) fn is_search_result(result: &ResultView<'_>) -> bool {
     result.name == SEARCH_TOOL
 }
 
 /// The text of a result between the tags that say what it is.
-pub(super) fn framed(text: &str, is_error: bool) -> String {
+pub(super) fn frame_result(text: &str, is_error: bool) -> String {
     let text = text.trim();
     if is_error {
         format!("<search_error>{text}</search_error>")
@@ -34,7 +34,7 @@ pub(super) fn framed(text: &str, is_error: bool) -> String {
 }
 
 /// What stands before the frame.
-fn sentence(is_error: bool, language: Language) -> &'static str {
+fn introduction(is_error: bool, language: Language) -> &'static str {
     match (is_error, language) {
         (false, Language::English) => "These are the results of your web search. Base your answer on them:",
         (false, Language::Chinese) => "以下是网络搜索的结果，请根据这些结果回答：",
@@ -57,24 +57,24 @@ impl Profile {
         results: &[ResultView<'_>],
         language: Language,
     ) -> Result<String, ProfileError> {
-        if self.results_as_text || !results.iter().any(is_search) {
+        if self.results_as_text || !results.iter().any(is_search_result) {
             return self.try_result(results, language);
         }
         let (searches, others): (Vec<ResultView<'_>>, Vec<ResultView<'_>>) =
-            results.iter().partition(|result| is_search(result));
+            results.iter().partition(|result| is_search_result(result));
         let mut blocks = vec![];
         if !others.is_empty() {
             blocks.push(self.try_result(&others, language)?);
         }
-        blocks.extend(searches.iter().map(|search| block(search, &self.marks, language)));
+        blocks.extend(searches.iter().map(|search| format_search_result(search, &self.marks, language)));
         Ok(blocks.join("\n\n"))
     }
 }
 
 /// One search: what it is, and its frame.
-fn block(search: &ResultView<'_>, marks: &Marks, language: Language) -> String {
-    let text = marks.in_text(search.text, &[search.name]);
-    format!("{}\n{}", sentence(search.is_error, language), framed(&text, search.is_error))
+fn format_search_result(search: &ResultView<'_>, marks: &Marks, language: Language) -> String {
+    let text = marks.escape_in_text(search.text, &[search.name]);
+    format!("{}\n{}", introduction(search.is_error, language), frame_result(&text, search.is_error))
 }
 
 /// The results of a search that was made before the model was asked, to be put before the question they are about. They
@@ -91,6 +91,6 @@ pub fn search_reference(text: &str, language: Language) -> String {
              有用时请引用并注明来源；如果不够，可以再次搜索。"
         }
     };
-    let text = Marks::of_frames().in_text(text, &[]);
-    format!("{introduction}\n{}", framed(&text, false))
+    let text = Marks::for_frames().escape_in_text(text, &[]);
+    format!("{introduction}\n{}", frame_result(&text, false))
 }

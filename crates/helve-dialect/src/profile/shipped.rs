@@ -21,7 +21,7 @@ pub(super) const FILES: &[&str] = &[
 const OTHER_NAMES: &[(&str, &str)] = &[("JSON_Strict", "json_strict"), ("XML_Tag", "xml_tag")];
 
 /// Our name of the profile that is called so.
-pub(super) fn name_of(name: &str) -> &str {
+pub(super) fn canonical_name(name: &str) -> &str {
     OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |(_, own)| own)
 }
 

@@ -37,7 +37,7 @@ fn profile(name: &str) -> &'static Profile {
 
 fn conversation(profile: &Profile, language: Language) -> String {
     let mut text = profile.introduction(&[&weather()], "", language);
-    for turn in profile.examples(&[&weather()], "", language) {
+    for turn in profile.examples(&[&weather()], "", language, ExampleOrder::OfTools) {
         text += &format!("\n=== {:?}\n{}", turn.role, turn.text);
     }
     text
@@ -263,7 +263,7 @@ fn examples_are_few_and_every_tool_has_its_turn_first() {
     let none = ToolSpec { examples: vec![], ..weather() };
     let (a, b) = (many("a"), many("b"));
     let tools = [&a, &none, &b];
-    let turns = profile("hermes").examples(&tools, "", Language::English);
+    let turns = profile("hermes").examples(&tools, "", Language::English, ExampleOrder::OfTools);
     // a, the one without, b; and then those with more.
     assert_eq!(turns.len(), 5 * 4 + 2);
     let tool_of = |turn: usize| {
@@ -273,10 +273,28 @@ fn examples_are_few_and_every_tool_has_its_turn_first() {
 }
 
 #[test]
+fn without_a_form_the_examples_of_the_tool_that_the_question_needs_stand_last() {
+    let (clock, weather) = (ToolSpec { name: "time".into(), ..weather() }, weather());
+    let tools = [&weather, &clock];
+    let names = |order| {
+        let turns =
+            profile("hermes").examples(&tools, "How is the weather in Oslo?", Language::English, order);
+        let is_call = |name: &&str, text: &str| text.contains(&format!("\"{name}\""));
+        let name_in = |text: &str| ["time", "get_weather"].into_iter().find(|name| is_call(name, text));
+        // A result names its tool too.
+        let mut names: Vec<_> = turns.iter().filter_map(|turn| name_in(&turn.text)).collect();
+        names.dedup();
+        names
+    };
+    assert_eq!(names(ExampleOrder::OfTools), ["get_weather", "time"]);
+    assert_eq!(names(ExampleOrder::LikeliestLast), ["time", "get_weather"]);
+}
+
+#[test]
 fn a_tool_without_examples_gets_a_question_and_a_call_made_from_its_schema_and_no_invented_result() {
     let check = |parameters: Value, language, expect: Expect| {
         let tool = ToolSpec { parameters, examples: vec![], ..weather() };
-        let turns = profile("small").examples(&[&tool], "", language);
+        let turns = profile("small").examples(&[&tool], "", language, ExampleOrder::OfTools);
         let turns: Vec<_> = turns.iter().map(|turn| turn.text.replace('\n', " ")).collect();
         expect.assert_eq(&turns.join("\n"));
     };

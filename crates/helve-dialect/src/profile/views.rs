@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::marks::Marks;
-use super::search::{framed, is_search};
+use super::search::{frame_result, is_search_result};
 use helve_json::coerce::quote_text;
 
 /// A call to be rendered.
@@ -68,8 +68,8 @@ impl<'a> Tool<'a> {
         Self {
             name: &tool.name,
             description: tool.description.trim(),
-            purpose: purpose(tool.description.trim()),
-            members: members(&tool.parameters),
+            purpose: first_sentence(tool.description.trim()),
+            members: member_names(&tool.parameters),
             parameters,
             json,
             examples: examples.collect(),
@@ -77,13 +77,13 @@ impl<'a> Tool<'a> {
     }
 }
 
-pub(super) fn purpose(description: &str) -> &str {
+pub(super) fn first_sentence(description: &str) -> &str {
     let stops = [(". ", 1), (".\n", 1), ("。", 3), ("\n", 0)];
     let end = stops.iter().filter_map(|(stop, kept)| Some(description.find(stop)? + kept)).min();
     &description[..end.unwrap_or(description.len())]
 }
 
-fn members(schema: &Value) -> String {
+fn member_names(schema: &Value) -> String {
     let properties = schema.get("properties").and_then(Value::as_object);
     let names = properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str));
     names.collect::<Vec<_>>().join(", ")
@@ -114,22 +114,22 @@ impl<'a> Call<'a> {
         let members = members.into_iter().map(|(name, value)| Member {
             name,
             text: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-            python: python(&value),
+            python: to_python(&value),
         });
         Self { id: call.id, name: call.name, arguments, members: members.collect() }
     }
 }
 
-pub(super) fn python(value: &Value) -> String {
+pub(super) fn to_python(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
         Value::Number(_) | Value::String(_) => value.to_string(),
-        Value::Array(items) => format!("[{}]", items.iter().map(python).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!("[{}]", items.iter().map(to_python).collect::<Vec<_>>().join(", ")),
         Value::Object(members) => {
             let members =
-                members.iter().map(|(key, value)| format!("{}: {}", quote_text(key), python(value)));
+                members.iter().map(|(key, value)| format!("{}: {}", quote_text(key), to_python(value)));
             format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
         }
     }
@@ -149,12 +149,16 @@ impl<'a> Outcome<'a> {
     pub(super) fn new(result: &ResultView<'a>, marks: &Marks, names: &[&str]) -> Self {
         let text = result.text.trim();
         let is_json = !text.contains('\n') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-        let shown = marks.in_text(result.text, names);
+        let shown = marks.escape_in_text(result.text, names);
         Self {
-            id: marks.in_text(result.id, names),
-            name: marks.in_text(result.name, &[]),
-            text: if is_search(result) { Cow::Owned(framed(&shown, result.is_error)) } else { shown },
-            json: marks.in_json(if is_json { text.to_owned() } else { quote_text(result.text) }),
+            id: marks.escape_in_text(result.id, names),
+            name: marks.escape_in_text(result.name, &[]),
+            text: if is_search_result(result) {
+                Cow::Owned(frame_result(&shown, result.is_error))
+            } else {
+                shown
+            },
+            json: marks.escape_in_json(if is_json { text.to_owned() } else { quote_text(result.text) }),
             is_error: result.is_error,
         }
     }

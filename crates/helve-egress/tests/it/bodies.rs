@@ -10,7 +10,7 @@ const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
 async fn read(server: &Server, bounds: Bounds) -> Result<Vec<u8>, EgressError> {
     let request = Outgoing { bounds, ..Outgoing::new(Method::GET, server.url("/")) };
-    egress().send(request).await?.bytes().await
+    egress().send(request).await?.read_bytes().await
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn an_answer_that_is_announced_too_large_is_not_begun() {
     let answer = egress().send(request).await.unwrap();
     // Its head can be looked at all the same.
     assert_eq!(answer.headers()["content-length"], "104857600");
-    assert!(matches!(answer.bytes().await, Err(EgressError::TooLarge(_))));
+    assert!(matches!(answer.read_bytes().await, Err(EgressError::TooLarge(_))));
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn a_compressed_answer_is_not_unpacked_and_its_status_is_known() {
         let server = Server::new(reply).await;
         let answer = egress().send(Outgoing::new(Method::GET, server.url("/"))).await.unwrap();
         assert_eq!(answer.status().as_u16(), 200);
-        let told = answer.bytes().await.unwrap_err();
+        let told = answer.read_bytes().await.unwrap_err();
         let expected = format!(
             "the answer is compressed ({encoding}) although it was asked for as it is, and was not read"
         );
@@ -112,7 +112,7 @@ async fn redirects_share_one_total() {
     let server = server.await;
     let began = tokio::time::Instant::now();
     let request = Outgoing { redirects: 3, ..Outgoing::new(Method::GET, server.url("/")) };
-    let told = egress().send(request).await.unwrap().bytes().await.unwrap_err();
+    let told = egress().send(request).await.unwrap().read_bytes().await.unwrap_err();
     assert_eq!(told, EgressError::Lost("the answer did not come in time".into()));
     assert_eq!(began.elapsed().as_secs(), 60);
 }

@@ -37,7 +37,7 @@ fn credentials() -> [Credential; 4] {
 }
 
 async fn text(answer: Result<Incoming, EgressError>) -> String {
-    answer.unwrap().text().await.unwrap()
+    answer.unwrap().read_text().await.unwrap()
 }
 
 #[tokio::test]

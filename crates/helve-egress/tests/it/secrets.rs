@@ -135,11 +135,11 @@ async fn a_server_that_echoes_the_secret_is_heard_without_it() {
     assert_eq!(answer.headers()["x-echo"], "[secret]");
     assert_eq!(answer.headers()["x-other"], "1");
     assert!(!format!("{answer:?}").contains("canary"));
-    let text = answer.text().await.unwrap();
+    let text = answer.read_text().await.unwrap();
     assert!(!text.contains("canary") && !text.contains("dG9rLWNhbmFyeS"), "{text}");
     assert_eq!(text.matches("[secret]").count(), 4, "{text}");
     let answer = egress().send(asking(&server, bearer("weather"))).await.unwrap();
-    assert_eq!(answer.bytes().await.unwrap(), text.as_bytes());
+    assert_eq!(answer.read_bytes().await.unwrap(), text.as_bytes());
 }
 
 #[tokio::test]
@@ -155,10 +155,10 @@ async fn a_secret_that_comes_in_two_pieces_is_caught_and_text_is_cut_between_cha
     let server = Server::new(TestReply::Pieces(pieces)).await;
     let mut answer = egress().send(asking(&server, bearer("weather"))).await.unwrap();
     let mut said = String::new();
-    while let Some(piece) = answer.piece().await.unwrap() {
+    while let Some(piece) = answer.read_text_piece().await.unwrap() {
         assert!(!piece.contains('\u{fffd}'), "{piece}");
         said.push_str(&piece);
     }
     assert_eq!(said, "key [secret] end \u{4f60}\u{597d}!");
-    assert_eq!(answer.piece().await, Ok(None));
+    assert_eq!(answer.read_text_piece().await, Ok(None));
 }

@@ -24,7 +24,7 @@ async fn a_request_is_sent_as_it_is_and_nothing_is_added_that_tells_about_us() {
         (answer.status().as_u16(), &answer.headers()["x-more"]),
         (200, &HeaderValue::from_static("1"))
     );
-    assert_eq!(answer.text().await.unwrap(), "fine");
+    assert_eq!(answer.read_text().await.unwrap(), "fine");
     let heard = server.only();
     let (head, body) = heard.split_once("\r\n\r\n").unwrap();
     let mut lines: Vec<&str> = head.lines().collect();
@@ -121,7 +121,7 @@ async fn a_proxy_is_used_only_if_the_operator_names_it_and_then_for_everything_t
     let through = EgressSettings { http: true, proxy: Some(proxy.url("")), ..settings() };
     let through = Egress::new(through).unwrap();
     let answer = through.send(Outgoing::new(Method::GET, url)).await.unwrap();
-    assert_eq!(answer.text().await.unwrap(), "through the proxy");
+    assert_eq!(answer.read_text().await.unwrap(), "through the proxy");
     assert!(proxy.only().starts_with("GET http://plain.example.com/x HTTP/1.1\r\n"));
     for closed in
         ["http://10.0.0.1/", "http://localhost/", "http://metadata.google.internal/", "http://[::1]/"]
@@ -170,7 +170,7 @@ async fn connections_are_kept_and_shared_by_requests_to_the_same_place() {
             for _ in 0..5 {
                 let mut request = Outgoing::new(Method::GET, url.clone());
                 request.bounds = Bounds { silence: Duration::MAX, total: Duration::MAX, ..request.bounds };
-                assert_eq!(egress.send(request).await.unwrap().text().await.unwrap(), "fine");
+                assert_eq!(egress.send(request).await.unwrap().read_text().await.unwrap(), "fine");
             }
         });
     }

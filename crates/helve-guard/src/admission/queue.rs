@@ -81,11 +81,11 @@ impl AdmissionQueue {
         }
     }
 
-    pub(super) fn inside(&self) -> usize {
+    pub(super) fn admitted_count(&self) -> usize {
         self.inside
     }
 
-    pub(super) fn waiting(&self) -> usize {
+    pub(super) fn waiting_count(&self) -> usize {
         self.queued + self.sure
     }
 
@@ -133,7 +133,7 @@ impl AdmissionQueue {
     }
 
     /// Admits the waiter whose turn it is, if one can go: its number and its caller.
-    pub(super) fn next(&mut self) -> Option<(u64, Arc<str>)> {
+    pub(super) fn take_next_admissible(&mut self) -> Option<(u64, Arc<str>)> {
         if self.inside >= self.all {
             return None;
         }
@@ -156,7 +156,7 @@ impl AdmissionQueue {
     }
 
     /// Removes the caller's waiter with this number and says what kept it waiting; nothing if it no longer waits.
-    pub(super) fn leave(&mut self, caller: &str, number: u64) -> Option<Rejected> {
+    pub(super) fn remove_waiter(&mut self, caller: &str, number: u64) -> Option<Rejected> {
         let line = &self.callers.get(caller)?.line;
         let place = line.binary_search_by_key(&number, |waiter| waiter.number).ok()?;
         let why = self.blocking_limit(caller);
@@ -216,7 +216,7 @@ impl AdmissionQueue {
 
     /// The number of callers that are known.
     #[cfg(test)]
-    pub(super) fn remembered(&self) -> usize {
+    pub(super) fn caller_count(&self) -> usize {
         self.callers.len()
     }
 }

@@ -34,7 +34,7 @@ fn arrive(queue: &mut AdmissionQueue, callers: &str) -> Vec<String> {
 fn release(queue: &mut AdmissionQueue, caller: &str) -> String {
     queue.release(caller);
     let mut names = vec![];
-    while let Some((_, caller)) = queue.next() {
+    while let Some((_, caller)) = queue.take_next_admissible() {
         names.push(caller.to_string());
     }
     names.join(" ")
@@ -44,7 +44,7 @@ fn release(queue: &mut AdmissionQueue, caller: &str) -> String {
 fn the_first_go_in_and_the_others_wait() {
     let mut queue = AdmissionQueue::new(3, 2, 9);
     assert_eq!(arrive(&mut queue, "a a a b b c"), ["in", "in", "0", "in", "1", "2"]);
-    assert_eq!((queue.inside(), queue.waiting()), (3, 3));
+    assert_eq!((queue.admitted_count(), queue.waiting_count()), (3, 3));
 }
 
 #[test]
@@ -76,10 +76,10 @@ fn a_rejection_names_the_bound() {
     assert_eq!(arrive(&mut queue, "b c"), ["in", "0"]);
     assert_eq!(queue.arrive("d", Waits::Never), Arrival::Rejected(Rejected::TotalLimit));
     assert_eq!(arrive(&mut queue, "c d b"), ["share", "all", "share"]);
-    assert_eq!(queue.leave("c", 0), Some(Rejected::TotalLimit));
-    assert_eq!(queue.leave("c", 0), None);
+    assert_eq!(queue.remove_waiter("c", 0), Some(Rejected::TotalLimit));
+    assert_eq!(queue.remove_waiter("c", 0), None);
     assert_eq!(arrive(&mut queue, "b"), ["1"]);
-    assert_eq!(queue.leave("b", 1), Some(Rejected::CallerLimit));
+    assert_eq!(queue.remove_waiter("b", 1), Some(Rejected::CallerLimit));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn an_unbounded_waiter_is_neither_rejected_nor_displaced() {
         assert_eq!(arrival, Arrival::Waiting { number, displaced: None });
     }
     assert_eq!(arrive(&mut queue, "b c"), ["3", "all"]);
-    assert_eq!(queue.waiting(), 4);
+    assert_eq!(queue.waiting_count(), 4);
     assert_eq!(release(&mut queue, "a"), "a");
     assert_eq!(release(&mut queue, "a"), "b");
 }
@@ -202,13 +202,13 @@ proptest! {
                     if let Some(inside) = record.inside.get_mut(&caller) {
                         *inside = inside.saturating_sub(1);
                     }
-                    while let Some((number, caller)) = queue.next() {
+                    while let Some((number, caller)) = queue.take_next_admissible() {
                         record.turn(number, &caller, each)?;
                     }
                 }
                 Step::Leave(which) if !record.waiting.is_empty() => {
                     let (number, caller, _) = record.waiting.remove(which % record.waiting.len());
-                    prop_assert!(queue.leave(&caller, number).is_some());
+                    prop_assert!(queue.remove_waiter(&caller, number).is_some());
                 }
                 Step::Leave(_) => {}
             }
@@ -216,12 +216,12 @@ proptest! {
             prop_assert!(record.total() <= all);
             prop_assert!(record.inside.values().all(|inside| *inside <= each));
             prop_assert!(record.waiting.iter().filter(|held| held.2).count() <= queue_max);
-            prop_assert_eq!((queue.inside(), queue.waiting()), (record.total(), record.waiting.len()));
+            prop_assert_eq!((queue.admitted_count(), queue.waiting_count()), (record.total(), record.waiting.len()));
             let idle = record.total() < all && record.waiting.iter().any(|held| record.inside(&held.1) < each);
             prop_assert!(!idle, "a permit is free, and a waiter that may have it waits");
             let busy = record.inside.iter().filter(|(_, inside)| **inside > 0).map(|(name, _)| name);
             let known: HashSet<_> = busy.chain(record.waiting.iter().map(|held| &held.1)).collect();
-            prop_assert_eq!(queue.remembered(), known.len());
+            prop_assert_eq!(queue.caller_count(), known.len());
         }
     }
 }

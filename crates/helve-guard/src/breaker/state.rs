@@ -1,7 +1,7 @@
 //! Closed, open, half-open: the decision, over a time and a jitter that are given.
 //!
 //! Closed → open after `failures_in_row` failures in a row, or when at least `calls_min` calls are in the
-//! window and `failure_percent` of them failed. Open → half-open when its time is over and someone asks.
+//! window and `failure_percent` of them failed. Open → half-open when its time is over and a call is made.
 //! Half-open → closed after `successes_to_close` probes in a row, → open again after one that fails.
 //!
 //! Each of these steps begins a new generation. A verdict counts only in the generation that admitted its
@@ -81,7 +81,7 @@ impl BreakerState {
         let probe = match &mut self.phase {
             Phase::Closed => false,
             Phase::Open { .. } => {
-                self.enter(Phase::HalfOpen { probes: 1, successes: 0 });
+                self.enter_phase(Phase::HalfOpen { probes: 1, successes: 0 });
                 true
             }
             Phase::HalfOpen { probes, .. } => {
@@ -108,10 +108,10 @@ impl BreakerState {
             self.cool_until = self.cool_until.max(now + retry_after);
         }
         match &mut self.phase {
-            Phase::Closed => self.count(verdict, now, jitter),
+            Phase::Closed => self.count_verdict(verdict, now, jitter),
             Phase::HalfOpen { probes, .. } => {
                 *probes -= 1;
-                self.probed(verdict, now, jitter)
+                self.handle_probe_verdict(verdict, now, jitter)
             }
             // A call that was admitted before it opened belongs to an older generation.
             Phase::Open { .. } => None,
@@ -163,7 +163,7 @@ impl BreakerState {
         Some(Unavailable { because, retry_after })
     }
 
-    fn count(&mut self, verdict: Verdict, now: Instant, jitter: f64) -> Option<Change> {
+    fn count_verdict(&mut self, verdict: Verdict, now: Instant, jitter: f64) -> Option<Change> {
         let counts = match verdict {
             Verdict::Ignored | Verdict::Throttled(_) => return None,
             Verdict::Succeeded => {
@@ -188,7 +188,7 @@ impl BreakerState {
         (in_row || in_window).then(|| self.open(now, jitter))
     }
 
-    fn probed(&mut self, verdict: Verdict, now: Instant, jitter: f64) -> Option<Change> {
+    fn handle_probe_verdict(&mut self, verdict: Verdict, now: Instant, jitter: f64) -> Option<Change> {
         let Phase::HalfOpen { successes, .. } = &mut self.phase else {
             return None;
         };
@@ -210,7 +210,7 @@ impl BreakerState {
         let spread = if jitter.is_nan() { 1.0 } else { 1.0 + JITTER * jitter.clamp(-1.0, 1.0) };
         let open_for = doubled.min(self.settings.open_max).min(PAUSE_MAX).mul_f64(spread);
         self.openings = self.openings.saturating_add(1);
-        self.enter(Phase::Open { until: now + open_for });
+        self.enter_phase(Phase::Open { until: now + open_for });
         Change::Opened(open_for)
     }
 
@@ -218,11 +218,11 @@ impl BreakerState {
         self.failures_in_row = 0;
         self.window = Window::new(now);
         self.clean_since = now;
-        self.enter(Phase::Closed);
+        self.enter_phase(Phase::Closed);
         Change::Closed
     }
 
-    fn enter(&mut self, phase: Phase) {
+    fn enter_phase(&mut self, phase: Phase) {
         self.phase = phase;
         self.generation += 1;
     }

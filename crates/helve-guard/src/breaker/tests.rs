@@ -334,10 +334,10 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 fn report(ticket: Ticket, verdict: Verdict) {
     match verdict {
-        Verdict::Succeeded => _ = ticket.succeeded(),
-        Verdict::Failed => _ = ticket.failed(),
-        Verdict::Ignored => ticket.ignored(),
-        Verdict::Throttled(pause) => ticket.throttled(pause),
+        Verdict::Succeeded => _ = ticket.report_success(),
+        Verdict::Failed => _ = ticket.report_failure(),
+        Verdict::Ignored => ticket.release_without_report(),
+        Verdict::Throttled(pause) => ticket.report_throttling(pause),
     }
 }
 
@@ -414,7 +414,7 @@ async fn many_threads_never_probe_twice_at_once() {
         BreakerSettings { failures_in_row: 1, open: Duration::ZERO, ..BreakerSettings::default() },
         1,
     );
-    assert_eq!(breaker.admit().unwrap().failed(), Some(Change::Opened(Duration::ZERO)));
+    assert_eq!(breaker.admit().unwrap().report_failure(), Some(Change::Opened(Duration::ZERO)));
     let probes = Arc::new(AtomicU32::new(0));
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..2_000u32 {
@@ -428,8 +428,8 @@ async fn many_threads_never_probe_twice_at_once() {
             }
             match number % 4 {
                 0 => drop(ticket),
-                1 => _ = ticket.succeeded(),
-                _ => _ = ticket.failed(),
+                1 => _ = ticket.report_success(),
+                _ => _ = ticket.report_failure(),
             }
         });
     }

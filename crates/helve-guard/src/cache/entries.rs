@@ -111,7 +111,7 @@ impl<V> EntryStore<V> {
     /// returned, to be dropped when no lock is held. One too large for its bounds comes back itself.
     pub(super) fn insert(&mut self, entry: CacheEntry<V>, now: Instant) -> Vec<CacheEntry<V>> {
         let mut gone = Vec::new();
-        let (cost, tenant) = (cost(&entry), entry.buckets.tenant);
+        let (cost, tenant) = (entry_cost(&entry), entry.buckets.tenant);
         gone.extend(self.remove(&entry.key));
         let CacheSettings { bytes_max, tenant_bytes_max, entry_bytes_max, .. } = self.settings;
         if entry.bytes > entry_bytes_max || cost > bytes_max.min(tenant_bytes_max) || entry.keep_until <= now
@@ -122,7 +122,7 @@ impl<V> EntryStore<V> {
         while self.tenants[usize::from(tenant)].bytes + cost > tenant_bytes_max {
             gone.extend(self.evict(self.tenants[usize::from(tenant)].oldest));
         }
-        while self.everyone.bytes + cost > bytes_max || self.oldest_is_over(now) {
+        while self.everyone.bytes + cost > bytes_max || self.is_oldest_expired(now) {
             gone.extend(self.evict(self.everyone.oldest));
         }
         let key = entry.key;
@@ -159,14 +159,14 @@ impl<V> EntryStore<V> {
         unwanted.into_iter().filter_map(|at| self.evict(at)).collect()
     }
 
-    fn oldest_is_over(&self, now: Instant) -> bool {
+    fn is_oldest_expired(&self, now: Instant) -> bool {
         let oldest = self.nodes.get(self.everyone.oldest as usize).and_then(|node| node.entry.as_ref());
         oldest.is_some_and(|entry| entry.keep_until <= now)
     }
 
     fn evict(&mut self, at: u32) -> Option<CacheEntry<V>> {
         let entry = self.nodes.get_mut(at as usize)?.entry.take()?;
-        let (cost, tenant) = (cost(&entry), entry.buckets.tenant);
+        let (cost, tenant) = (entry_cost(&entry), entry.buckets.tenant);
         self.unlink(at, tenant);
         self.everyone.bytes -= cost;
         self.tenants[usize::from(tenant)].bytes -= cost;
@@ -186,7 +186,7 @@ impl<V> EntryStore<V> {
     }
 }
 
-fn cost<V>(entry: &CacheEntry<V>) -> usize {
+fn entry_cost<V>(entry: &CacheEntry<V>) -> usize {
     entry.bytes.saturating_add(ENTRY_BYTES)
 }
 
@@ -256,7 +256,7 @@ mod tests {
         let parts = KeyParts { scope, tool_version: &[0; 32], identity: &[0; 32], arguments: &key };
         let buckets = invalidations.buckets(&scope);
         CacheEntry {
-            key: parts.key(),
+            key: parts.to_key(),
             value: bytes,
             bytes,
             buckets,

@@ -21,7 +21,7 @@ use crate::lock::lock;
 pub(super) type FlightKey = (CacheKey, Generation);
 pub(super) type Followers<V, E> = VecDeque<oneshot::Sender<FlightMessage<V, E>>>;
 
-pub(super) fn follow<V, E>(followers: &mut Followers<V, E>) -> oneshot::Receiver<FlightMessage<V, E>> {
+pub(super) fn add_follower<V, E>(followers: &mut Followers<V, E>) -> oneshot::Receiver<FlightMessage<V, E>> {
     // Before the list grows, followers that have gone away are removed.
     if followers.len() == followers.capacity() {
         followers.retain(|follower| !follower.is_closed());
@@ -68,7 +68,7 @@ impl<V: Clone, E: Clone> FlightLead<V, E> {
             let bytes = (self.shared.weigh)(value);
             (value.clone(), bytes)
         });
-        for follower in self.end(kept, lifetime) {
+        for follower in self.end_and_store(kept, lifetime) {
             // A follower that is gone needs no message.
             _ = follower.send(match &result {
                 Ok(value) => FlightMessage::Answer(value.clone()),
@@ -79,7 +79,7 @@ impl<V: Clone, E: Clone> FlightLead<V, E> {
     }
 
     /// Ends the flight and stores its answer in one step, so that a new caller finds one of them.
-    fn end(mut self, kept: Option<(V, usize)>, lifetime: CacheLifetime) -> Followers<V, E> {
+    fn end_and_store(mut self, kept: Option<(V, usize)>, lifetime: CacheLifetime) -> Followers<V, E> {
         self.landed = true;
         let mut state = lock(&self.shared.state);
         let now = Instant::now();

@@ -49,9 +49,9 @@ impl Invalidations {
 
     pub(super) fn buckets(&self, scope: &Scope<'_>) -> Buckets {
         Buckets {
-            tenant: self.bucket(scope.tenant),
-            tool: self.bucket(scope.tool),
-            scope: self.bucket((scope.tenant, scope.tool, scope.id)),
+            tenant: self.bucket_of(scope.tenant),
+            tool: self.bucket_of(scope.tool),
+            scope: self.bucket_of((scope.tenant, scope.tool, scope.id)),
         }
     }
 
@@ -62,25 +62,25 @@ impl Invalidations {
     }
 
     pub(super) fn invalidate_all(&mut self) {
-        self.all = self.next();
+        self.all = self.next_generation();
     }
 
     pub(super) fn invalidate_tool(&mut self, tool: &str) {
-        let bucket = self.bucket(tool);
-        self.tools[usize::from(bucket)] = self.next();
+        let bucket = self.bucket_of(tool);
+        self.tools[usize::from(bucket)] = self.next_generation();
     }
 
     pub(super) fn invalidate_scope(&mut self, scope: &Scope<'_>) {
         let bucket = self.buckets(scope).scope;
-        self.scopes[usize::from(bucket)] = self.next();
+        self.scopes[usize::from(bucket)] = self.next_generation();
     }
 
-    fn next(&mut self) -> u64 {
+    fn next_generation(&mut self) -> u64 {
         self.latest += 1;
         self.latest
     }
 
-    fn bucket(&self, name: impl std::hash::Hash) -> u16 {
+    fn bucket_of(&self, name: impl std::hash::Hash) -> u16 {
         (self.hasher.hash_one(name) % BUCKETS as u64) as u16
     }
 }

@@ -30,7 +30,7 @@ pub struct KeyParts<'a> {
 }
 
 impl KeyParts<'_> {
-    pub fn key(&self) -> CacheKey {
+    pub fn to_key(&self) -> CacheKey {
         let fields: [&[u8]; 7] = [
             &[FORMAT],
             self.scope.tenant.as_bytes(),

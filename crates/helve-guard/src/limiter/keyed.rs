@@ -51,19 +51,19 @@ impl KeyedLimiter {
 
     /// Takes one of the key's slots, waiting behind others of the same key only.
     pub async fn enter(&self, key: &str) -> Result<Slot, Limited> {
-        let limiter = self.limiter(key)?;
+        let limiter = self.limiter_for_key(key)?;
         limiter.enter().await
     }
 
     /// Like [`enter`](Self::enter), but does not wait beyond `deadline`.
     pub async fn enter_before(&self, key: &str, deadline: Instant) -> Result<Slot, Limited> {
-        let limiter = self.limiter(key)?;
+        let limiter = self.limiter_for_key(key)?;
         limiter.enter_before(deadline).await
     }
 
     /// Takes one of the key's slots now or not at all.
     pub fn try_enter(&self, key: &str) -> Result<Slot, Limited> {
-        self.limiter(key)?.try_enter()
+        self.limiter_for_key(key)?.try_enter()
     }
 
     /// Changes the limits of every key, known or not; see [`Limiter::reconfigure`].
@@ -93,12 +93,12 @@ impl KeyedLimiter {
     }
 
     /// How many keys are remembered.
-    pub fn keys(&self) -> usize {
+    pub fn key_count(&self) -> usize {
         lock(&self.keys).limiters.len()
     }
 
     /// The key's own limiter. It is not forgotten as long as the caller holds it.
-    pub fn limiter(&self, key: &str) -> Result<Limiter, Limited> {
+    pub fn limiter_for_key(&self, key: &str) -> Result<Limiter, Limited> {
         let mut keys = lock(&self.keys);
         if let Some(limiter) = keys.limiters.get(key) {
             return Ok(limiter.clone());

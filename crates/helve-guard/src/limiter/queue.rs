@@ -67,14 +67,14 @@ impl RequestQueue {
 
     /// A request that is willing to wait as the settings say, but not beyond `deadline`.
     pub(super) fn arrive(&mut self, now: Instant, deadline: Option<Instant>) -> Result<Arrival, Limited> {
-        let now = self.clock(now);
+        let now = self.monotonic_ns(now);
         let ahead = self.waiting.len();
         let Some(obstacle) = self.blocking_limit(now, ahead) else {
             self.admit(now);
             return Ok(Arrival::Admitted(now));
         };
         let patience = now.saturating_add(nanoseconds(self.settings.wait));
-        let deadline = deadline.map_or(patience, |deadline| patience.min(self.since_epoch(deadline)));
+        let deadline = deadline.map_or(patience, |deadline| patience.min(self.ns_since_epoch(deadline)));
         if deadline <= now || self.settings.concurrent == Some(0) {
             return Err(obstacle);
         }
@@ -93,7 +93,7 @@ impl RequestQueue {
 
     /// The waiter with this number asks whether it is its turn. Admission and refusal both end its wait.
     pub(super) fn check_turn(&mut self, number: u64, now: Instant) -> Result<TurnCheck, Limited> {
-        let now = self.clock(now);
+        let now = self.monotonic_ns(now);
         let Ok(position) = self.position(number) else {
             return Err(self.limit_error(LimitedBy::Wait, now, 0));
         };
@@ -123,7 +123,7 @@ impl RequestQueue {
 
     /// A request that was admitted is sent now; gives its new stamp.
     pub(super) fn mark_sent(&mut self, stamp: u64, now: Instant) -> u64 {
-        let now = self.clock(now);
+        let now = self.monotonic_ns(now);
         let latest = now.saturating_add(nanoseconds(ARRIVES_WITHIN));
         self.rate.move_stamp(stamp, latest, now);
         latest
@@ -131,7 +131,7 @@ impl RequestQueue {
 
     /// Work that was admitted has ended.
     pub(super) fn release(&mut self, admitted_at: u64, stamp: u64, now: Instant) {
-        let now = self.clock(now);
+        let now = self.monotonic_ns(now);
         match stamp {
             OPEN => self.rate.move_stamp(OPEN, admitted_at, now),
             // It has arrived, if it ever did.
@@ -141,13 +141,13 @@ impl RequestQueue {
         self.in_use = self.in_use.saturating_sub(1);
     }
 
-    pub(super) fn is_recalled(&self) -> bool {
+    pub(super) fn has_counted_earlier(&self) -> bool {
         self.recalled || self.settings.per_window.is_none()
     }
 
     /// Counts requests that arrived so long ago.
     pub(super) fn count_earlier(&mut self, mut ages: Vec<Duration>, now: Instant) {
-        let now = self.clock(now);
+        let now = self.monotonic_ns(now);
         ages.retain(|age| *age < self.settings.window);
         ages.sort_unstable();
         for age in ages.into_iter().rev() {
@@ -162,14 +162,14 @@ impl RequestQueue {
     }
 
     pub(super) fn reconfigure(&mut self, settings: LimitSettings, now: Instant) {
-        let now = self.clock(now);
+        let now = self.monotonic_ns(now);
         self.recalled &= self.settings.per_window.is_some();
         self.rate = std::mem::replace(&mut self.rate, Rate::Unlimited).with_settings(&settings, now);
         self.settings = settings;
     }
 
     pub(super) fn status(&mut self, now: Instant) -> LimitStatus {
-        let now = self.clock(now);
+        let now = self.monotonic_ns(now);
         LimitStatus {
             in_use: self.in_use,
             waiting: self.waiting.len(),
@@ -203,12 +203,12 @@ impl RequestQueue {
     }
 
     /// Time as the rate counts it, which never goes back.
-    fn clock(&mut self, now: Instant) -> u64 {
-        self.latest = self.latest.max(self.since_epoch(now));
+    fn monotonic_ns(&mut self, now: Instant) -> u64 {
+        self.latest = self.latest.max(self.ns_since_epoch(now));
         self.latest
     }
 
-    fn since_epoch(&self, at: Instant) -> u64 {
+    fn ns_since_epoch(&self, at: Instant) -> u64 {
         EPOCH.saturating_add(nanoseconds(at.saturating_duration_since(self.epoch)))
     }
 }

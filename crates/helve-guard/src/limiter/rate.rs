@@ -56,7 +56,7 @@ impl Rate {
             (Self::Unlimited, _) => {}
             (Self::Exact(wake), Self::Exact(old)) => {
                 wake.stamps = old.stamps;
-                wake.forget(now);
+                wake.forget_before(now);
             }
             // Which admission was when is unknown, so all of them count as just now.
             (Self::Exact(wake), _) => {
@@ -148,11 +148,11 @@ impl StampRing {
     fn add(&mut self, stamp: u64, now: u64) {
         let index = self.stamps.partition_point(|held| *held <= stamp);
         self.stamps.insert(index, stamp);
-        self.forget(now);
+        self.forget_before(now);
     }
 
     /// Drops stamps that hold up no request: settled stamps before the last `max`.
-    fn forget(&mut self, now: u64) {
+    fn forget_before(&mut self, now: u64) {
         while self.stamps.len() > self.max && self.stamps.front().is_some_and(|stamp| *stamp <= now) {
             self.stamps.pop_front();
         }

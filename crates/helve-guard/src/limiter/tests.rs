@@ -308,7 +308,7 @@ proptest! {
         let seen = paused(async {
             let limiter = Limiter::new(limiter.status().settings);
             let ages = before.iter().map(|age| Duration::from_millis(*age)).collect();
-            limiter.recall_once(async { Ok::<_, ()>(ages) }).await.unwrap();
+            limiter.count_earlier_once(async { Ok::<_, ()>(ages) }).await.unwrap();
             arrivals(limiter, journeys).await
         });
         // Those from before, as far as they were within the bound, lie before zero.
@@ -373,11 +373,11 @@ async fn a_slow_answer_costs_at_most_ten_seconds_of_its_place() {
 #[tokio::test(start_paused = true)]
 async fn what_was_sent_before_the_limiter_was_made_counts_and_is_looked_up_once() {
     let limiter = Limiter::new(LimitSettings { wait: seconds(600), ..rate(3, seconds(60)) });
-    let failed = limiter.recall_once(async { Err("the disk cannot be read") }).await;
+    let failed = limiter.count_earlier_once(async { Err("the disk cannot be read") }).await;
     assert_eq!(failed, Err("the disk cannot be read"));
     let ages = vec![seconds(5), seconds(61), seconds(50)];
-    limiter.recall_once(async { Ok::<_, ()>(ages) }).await.unwrap();
-    limiter.recall_once(async { panic!("it asks again") as Result<_, ()> }).await.unwrap();
+    limiter.count_earlier_once(async { Ok::<_, ()>(ages) }).await.unwrap();
+    limiter.count_earlier_once(async { panic!("it asks again") as Result<_, ()> }).await.unwrap();
     assert_eq!(limiter.status().admitted_in_window, 2);
     let began = Instant::now();
     let mut times = vec![];
@@ -391,7 +391,7 @@ async fn what_was_sent_before_the_limiter_was_made_counts_and_is_looked_up_once(
 #[tokio::test(start_paused = true)]
 async fn a_large_limit_counts_what_was_sent_before_it_was_made_too() {
     let limiter = Limiter::new(rate(20_000, seconds(60)));
-    limiter.recall_once(async { Ok::<_, ()>(vec![seconds(6); 20_000]) }).await.unwrap();
+    limiter.count_earlier_once(async { Ok::<_, ()>(vec![seconds(6); 20_000]) }).await.unwrap();
     // A tenth of the window has passed, so a tenth of the places is free.
     assert_eq!(limiter.status().admitted_in_window, 18_000);
 }
@@ -399,11 +399,11 @@ async fn a_large_limit_counts_what_was_sent_before_it_was_made_too() {
 #[tokio::test(start_paused = true)]
 async fn a_rate_that_is_set_again_asks_what_was_sent_without_one() {
     let limiter = Limiter::new(rate(2, seconds(60)));
-    limiter.recall_once(async { Ok::<_, ()>(vec![]) }).await.unwrap();
+    limiter.count_earlier_once(async { Ok::<_, ()>(vec![]) }).await.unwrap();
     limiter.reconfigure(LimitSettings::default());
-    limiter.recall_once(async { panic!("it asks without a rate") as Result<_, ()> }).await.unwrap();
+    limiter.count_earlier_once(async { panic!("it asks without a rate") as Result<_, ()> }).await.unwrap();
     limiter.reconfigure(rate(2, seconds(60)));
-    limiter.recall_once(async { Ok::<_, ()>(vec![seconds(1); 5]) }).await.unwrap();
+    limiter.count_earlier_once(async { Ok::<_, ()>(vec![seconds(1); 5]) }).await.unwrap();
     assert_eq!(limiter.try_enter().unwrap_err().retry_after, Some(seconds(59)));
 }
 
@@ -786,7 +786,7 @@ async fn a_key_is_forgotten_only_when_that_changes_nothing() {
     advance(seconds(60)).await;
     // Now ada's window is empty, but bob still works.
     drop(users.try_enter("eve").unwrap());
-    assert_eq!((users.status("ada"), users.keys()), (None, 2));
+    assert_eq!((users.status("ada"), users.key_count()), (None, 2));
     assert_eq!(users.try_enter("ada").unwrap_err().by, LimitedBy::Keys);
     drop(bobs);
     assert!(users.try_enter("ada").is_ok());
@@ -799,12 +799,12 @@ async fn the_map_of_keys_shrinks_to_those_in_use() {
     for number in 0..1_000 {
         drop(users.try_enter(&format!("user {number}")).unwrap());
     }
-    assert_eq!(users.keys(), 1_000);
+    assert_eq!(users.key_count(), 1_000);
     advance(seconds(1)).await;
     for number in 0..100 {
         drop(users.try_enter(&format!("other {number}")).unwrap());
     }
-    assert!(users.keys() <= 101, "{}", users.keys());
+    assert!(users.key_count() <= 101, "{}", users.key_count());
 }
 
 #[tokio::test(start_paused = true)]

@@ -26,7 +26,7 @@ impl JsonType {
     pub(super) const LADDER: [Self; 7] =
         [Self::Null, Self::Integer, Self::Number, Self::Boolean, Self::Object, Self::Array, Self::String];
 
-    const fn set(self) -> TypeSet {
+    const fn to_set(self) -> TypeSet {
         1 << self as u8
     }
 
@@ -50,10 +50,10 @@ type TypeSet = u8;
 
 const ALL: TypeSet = (1 << JsonType::LADDER.len()) - 1;
 
-const NUMBERS: TypeSet = JsonType::Integer.set() | JsonType::Number.set();
+const NUMBERS: TypeSet = JsonType::Integer.to_set() | JsonType::Number.to_set();
 
 /// Kinds that tell by their looks what they are: no text is meant that begins and ends like them.
-const CONTAINERS: TypeSet = JsonType::Object.set() | JsonType::Array.set();
+const CONTAINERS: TypeSet = JsonType::Object.to_set() | JsonType::Array.to_set();
 
 /// What a schema says about each kind: surely, likely, unknown, never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,12 +90,12 @@ impl TypeVerdict {
     }
 
     pub(super) fn is_text(self) -> bool {
-        self.never | JsonType::String.set() == ALL
+        self.never | JsonType::String.to_set() == ALL
     }
 
     /// Whether a value of this kind is taken for one. Where it is unknown, only containers are.
     pub(super) fn admits(self, kind: JsonType) -> bool {
-        (self.may | CONTAINERS & !self.never) & kind.set() != 0
+        (self.may | CONTAINERS & !self.never) & kind.to_set() != 0
     }
 
     fn and(self, other: Self) -> Self {
@@ -181,12 +181,12 @@ impl<'s> SchemaReader<'s> {
     }
 
     /// What the schema of a parameter says about each kind; `None` where it is no schema.
-    pub(super) fn types(mut self, schema: &'s Value) -> Option<TypeVerdict> {
+    pub(super) fn allowed_types(mut self, schema: &'s Value) -> Option<TypeVerdict> {
         (schema.is_object() || schema.is_boolean()).then(|| self.read_schema(schema, self.root))
     }
 
     /// The same, where one reading of a value is asked about.
-    pub(super) fn value(mut self, schema: &'s Value, kind: JsonType, value: &'s Value) -> TypeVerdict {
+    pub(super) fn judge_value(mut self, schema: &'s Value, kind: JsonType, value: &'s Value) -> TypeVerdict {
         self.value = Some((kind, value));
         self.read_schema(schema, self.root)
     }
@@ -194,7 +194,7 @@ impl<'s> SchemaReader<'s> {
     /// The types that are named, whatever else is said about them.
     pub(super) fn named_types(mut self, schema: &'s Value) -> Option<TypeVerdict> {
         self.loosely = true;
-        self.types(schema)
+        self.allowed_types(schema)
     }
 
     /// References in the schema lead into the resource that it belongs to.
@@ -253,12 +253,12 @@ impl<'s> SchemaReader<'s> {
         };
         // OpenAPI's way to admit null.
         match keywords.get("nullable") {
-            Some(Value::Bool(true)) => says.or(TypeVerdict::exactly(JsonType::Null.set())),
+            Some(Value::Bool(true)) => says.or(TypeVerdict::exactly(JsonType::Null.to_set())),
             _ => says,
         }
     }
 
-    fn members(
+    fn read_all(
         &mut self,
         list: &'s Value,
         resource: &'s Value,
@@ -269,16 +269,16 @@ impl<'s> SchemaReader<'s> {
 
     /// A union without members says nothing.
     fn any_of(&mut self, list: &'s Value, resource: &'s Value) -> TypeVerdict {
-        self.members(list, resource).reduce(TypeVerdict::or).unwrap_or(TypeVerdict::ANYTHING)
+        self.read_all(list, resource).reduce(TypeVerdict::or).unwrap_or(TypeVerdict::ANYTHING)
     }
 
     fn one_of(&mut self, list: &'s Value, resource: &'s Value) -> TypeVerdict {
-        let mut members = self.members(list, resource).peekable();
+        let mut members = self.read_all(list, resource).peekable();
         if members.peek().is_none() { TypeVerdict::ANYTHING } else { TypeVerdict::one_of(members) }
     }
 
     fn all_of(&mut self, list: &'s Value, resource: &'s Value) -> TypeVerdict {
-        self.members(list, resource).fold(TypeVerdict::ANYTHING, TypeVerdict::and)
+        self.read_all(list, resource).fold(TypeVerdict::ANYTHING, TypeVerdict::and)
     }
 
     fn read_negation(&mut self, schema: &'s Value, resource: &'s Value) -> TypeVerdict {
@@ -311,10 +311,10 @@ impl<'s> SchemaReader<'s> {
     fn read_constant(&self, constant: &Value) -> TypeVerdict {
         let kind = JsonType::from_value(constant);
         match self.value {
-            Some((asked, value)) if is_equal(value, constant) => TypeVerdict::exactly(asked.set()),
+            Some((asked, value)) if is_equal(value, constant) => TypeVerdict::exactly(asked.to_set()),
             Some((asked, _)) if asked == kind => TypeVerdict::NEVER,
-            _ if kind == JsonType::Null => TypeVerdict::exactly(kind.set()),
-            _ => TypeVerdict { sure: 0, by_value: true, ..TypeVerdict::exactly(kind.set()) },
+            _ if kind == JsonType::Null => TypeVerdict::exactly(kind.to_set()),
+            _ => TypeVerdict { sure: 0, by_value: true, ..TypeVerdict::exactly(kind.to_set()) },
         }
     }
 }
@@ -339,13 +339,13 @@ fn read_type_names(names: &Value) -> TypeVerdict {
 fn read_type_name(name: &Value) -> TypeVerdict {
     let name = name.as_str().unwrap_or("");
     TypeVerdict::exactly(match name {
-        "string" => JsonType::String.set(),
-        "integer" => JsonType::Integer.set(),
+        "string" => JsonType::String.to_set(),
+        "integer" => JsonType::Integer.to_set(),
         "number" => NUMBERS,
-        "boolean" => JsonType::Boolean.set(),
-        "object" => JsonType::Object.set(),
-        "array" => JsonType::Array.set(),
-        "null" => JsonType::Null.set(),
+        "boolean" => JsonType::Boolean.to_set(),
+        "object" => JsonType::Object.to_set(),
+        "array" => JsonType::Array.to_set(),
+        "null" => JsonType::Null.to_set(),
         _ => return read_type_alias(&name.to_ascii_lowercase()),
     })
 }
@@ -353,15 +353,15 @@ fn read_type_name(name: &Value) -> TypeVerdict {
 /// Besides JSON Schema's own, the names that database and Python people write.
 fn read_type_alias(name: &str) -> TypeVerdict {
     TypeVerdict::exactly(match name {
-        "null" | "none" => JsonType::Null.set(),
-        "integer" | "long" | "short" | "unsigned" => JsonType::Integer.set(),
+        "null" | "none" => JsonType::Null.to_set(),
+        "integer" | "long" | "short" | "unsigned" => JsonType::Integer.to_set(),
         "double" => NUMBERS,
-        "boolean" | "bool" => JsonType::Boolean.set(),
-        "object" | "dict" => JsonType::Object.set(),
-        "array" | "arr" | "list" | "sequence" => JsonType::Array.set(),
-        "string" | "str" | "text" | "varchar" | "char" | "enum" => JsonType::String.set(),
+        "boolean" | "bool" => JsonType::Boolean.to_set(),
+        "object" | "dict" => JsonType::Object.to_set(),
+        "array" | "arr" | "list" | "sequence" => JsonType::Array.to_set(),
+        "string" | "str" | "text" | "varchar" | "char" | "enum" => JsonType::String.to_set(),
         "any" => return TypeVerdict::ANYTHING,
-        other if other.starts_with("int") || other.starts_with("uint") => JsonType::Integer.set(),
+        other if other.starts_with("int") || other.starts_with("uint") => JsonType::Integer.to_set(),
         other if other.starts_with("float") || other.starts_with("num") => NUMBERS,
         _ => return TypeVerdict::UNKNOWN,
     })
@@ -371,16 +371,16 @@ fn read_type_alias(name: &str) -> TypeVerdict {
 fn limited_types(keyword: &str) -> TypeSet {
     match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => NUMBERS,
-        "minLength" | "maxLength" | "pattern" | "format" => JsonType::String.set(),
+        "minLength" | "maxLength" | "pattern" | "format" => JsonType::String.to_set(),
         "items" | "prefixItems" | "contains" | "minItems" | "maxItems" | "uniqueItems" => {
-            JsonType::Array.set()
+            JsonType::Array.to_set()
         }
-        "unevaluatedItems" => JsonType::Array.set(),
+        "unevaluatedItems" => JsonType::Array.to_set(),
         "properties" | "patternProperties" | "additionalProperties" | "propertyNames" => {
-            JsonType::Object.set()
+            JsonType::Object.to_set()
         }
-        "required" | "minProperties" | "maxProperties" | "unevaluatedProperties" => JsonType::Object.set(),
-        "dependentRequired" | "dependentSchemas" | "dependencies" => JsonType::Object.set(),
+        "required" | "minProperties" | "maxProperties" | "unevaluatedProperties" => JsonType::Object.to_set(),
+        "dependentRequired" | "dependentSchemas" | "dependencies" => JsonType::Object.to_set(),
         _ => 0,
     }
 }
@@ -408,12 +408,12 @@ fn resolve<'s>(reference: &str, resource: &'s Value, root: &'s Value) -> Option<
         return schemas.find(is_anchor).map(|schema| (schema, resource));
     }
     let mut schema = resource;
-    for (at, token) in percent_decoded(fragment)?.split('/').skip(1).enumerate() {
+    for (at, token) in percent_decode(fragment)?.split('/').skip(1).enumerate() {
         // A pointer must not lead through a schema that is a resource of its own.
         if at > 0 && is_resource(schema) {
             return None;
         }
-        let token = unescaped(token)?;
+        let token = unescape_pointer(token)?;
         schema = match schema {
             Value::Array(list) => list.get(token.parse::<usize>().ok()?)?,
             _ => schema.get(token.as_ref())?,
@@ -429,7 +429,7 @@ fn definitions(schema: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// A token of a pointer; `None` where its escapes are none.
-fn unescaped(token: &str) -> Option<Cow<'_, str>> {
+fn unescape_pointer(token: &str) -> Option<Cow<'_, str>> {
     if !token.contains('~') {
         return Some(Cow::Borrowed(token));
     }
@@ -437,7 +437,7 @@ fn unescaped(token: &str) -> Option<Cow<'_, str>> {
     good.then(|| Cow::Owned(token.replace("~1", "/").replace("~0", "~")))
 }
 
-fn percent_decoded(text: &str) -> Option<Cow<'_, str>> {
+fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }

@@ -4,7 +4,7 @@ use super::{BracketContent, DEPTH_MAX, LiteralReader, LiteralState, LiteralStep,
 use crate::Repair;
 
 impl LiteralReader {
-    pub(super) fn open(&mut self, c: char, out: &mut String) -> LiteralStep {
+    pub(super) fn open_bracket(&mut self, c: char, out: &mut String) -> LiteralStep {
         // A container cannot be a member's name.
         if self.frames.len() == DEPTH_MAX
             || self.frames.last().is_some_and(|f| f.members == BracketContent::Key)
@@ -12,7 +12,7 @@ impl LiteralReader {
             return LiteralStep::Bad;
         }
         if c == '{' {
-            if !self.settle_object(out) {
+            if !self.finish_object(out) {
                 return LiteralStep::Bad;
             }
         } else if !self.close_as_set(out) {
@@ -40,21 +40,21 @@ impl LiteralReader {
             }
             out.replace_range(frame.at..frame.at + 1, "[");
             frame.members = BracketContent::Items;
-            self.note_repair(Repair::Sequences);
+            self.record_repair(Repair::Sequences);
         }
         true
     }
 
     /// The first item of a brace is a brace: written twice, as in the templates that models were taught with. No set has
     /// objects in it.
-    fn settle_object(&mut self, out: &mut String) -> bool {
+    fn finish_object(&mut self, out: &mut String) -> bool {
         let in_doubled = self.is_in_doubled();
         let Some(frame) = self.frames.last_mut() else { return true };
         match frame.members {
             BracketContent::Unknown if !in_doubled => {
                 out.truncate(frame.at);
                 frame.members = BracketContent::Doubled;
-                self.note_repair(Repair::Closers);
+                self.record_repair(Repair::Closers);
                 true
             }
             BracketContent::Unknown => false,
@@ -74,10 +74,10 @@ impl LiteralReader {
             if list.close == ']' && object.members == BracketContent::Value)
     }
 
-    pub(super) fn close(&mut self, out: &mut String) -> LiteralStep {
+    pub(super) fn close_bracket(&mut self, out: &mut String) -> LiteralStep {
         if self.comma {
             self.comma = false;
-            self.note_repair(Repair::Commas);
+            self.record_repair(Repair::Commas);
         }
         let Some(frame) = self.frames.pop() else {
             return LiteralStep::Bad;
@@ -86,12 +86,12 @@ impl LiteralReader {
             BracketContent::Items => out.push(']'),
             BracketContent::Doubled => {}
             BracketContent::Group if out.len() == frame.at + 1 => {
-                self.note_repair(Repair::Sequences);
+                self.record_repair(Repair::Sequences);
                 out.push(']');
             }
             // Around a single value they mean nothing.
             BracketContent::Group => {
-                self.note_repair(Repair::Sequences);
+                self.record_repair(Repair::Sequences);
                 out.remove(frame.at);
             }
             _ => out.push('}'),

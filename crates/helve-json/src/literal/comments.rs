@@ -14,14 +14,14 @@ pub(super) enum CommentPart {
 
 impl LiteralReader {
     /// A comment begins, before a value or after one.
-    pub(super) fn comment(&mut self, c: char, after: bool) -> LiteralStep {
-        self.note_repair(Repair::Comments);
+    pub(super) fn begin_comment(&mut self, c: char, after: bool) -> LiteralStep {
+        self.record_repair(Repair::Comments);
         let part = if c == '#' { CommentPart::Line } else { CommentPart::Slash };
         self.state = LiteralState::Comment { after, part };
         LiteralStep::Next
     }
 
-    pub(super) fn in_comment(&mut self, c: char, after: bool, part: CommentPart) -> LiteralStep {
+    pub(super) fn continue_comment(&mut self, c: char, after: bool, part: CommentPart) -> LiteralStep {
         let part = match (part, c) {
             (CommentPart::Slash, '/') => CommentPart::Line,
             (CommentPart::Slash, '*') => CommentPart::Block,

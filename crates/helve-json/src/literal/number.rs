@@ -12,14 +12,14 @@ pub(super) fn to_json(token: &str) -> Option<String> {
         None => ("", token.strip_prefix('+').unwrap_or(token)),
     };
     let digits = digits.replace('_', "");
-    let plain = match radix(&digits) {
+    let plain = match split_radix(&digits) {
         Some((radix, rest)) => u128::from_str_radix(rest, radix).ok()?.to_string(),
-        None => decimal(&digits)?,
+        None => normalize_decimal(&digits)?,
     };
     Some(format!("{minus}{plain}"))
 }
 
-fn radix(digits: &str) -> Option<(u32, &str)> {
+fn split_radix(digits: &str) -> Option<(u32, &str)> {
     let rest = digits.strip_prefix('0')?;
     let radix = match rest.chars().next()? {
         'x' | 'X' => 16,
@@ -31,7 +31,7 @@ fn radix(digits: &str) -> Option<(u32, &str)> {
 }
 
 /// Keeps every digit: large integers and long fractions are not passed through a float.
-fn decimal(digits: &str) -> Option<String> {
+fn normalize_decimal(digits: &str) -> Option<String> {
     let (mantissa, exponent) = match digits.find(['e', 'E']) {
         Some(at) => (&digits[..at], Some(&digits[at + 1..])),
         None => (digits, None),

@@ -11,7 +11,7 @@ pub enum Quote {
 }
 
 impl Quote {
-    pub fn opening(c: char) -> Option<Self> {
+    pub fn from_opening_char(c: char) -> Option<Self> {
         match c {
             '"' => Some(Self::Double),
             '\'' => Some(Self::Single),
@@ -22,7 +22,7 @@ impl Quote {
     }
 
     pub fn closes(self, c: char) -> bool {
-        Self::opening(c) == Some(self)
+        Self::from_opening_char(c) == Some(self)
     }
 }
 
@@ -91,7 +91,7 @@ impl StringReader {
     }
 
     /// Whether the string is whole where the text is over: only `""`, which could have become a long one.
-    pub(super) fn may_be_over(&self) -> bool {
+    pub(super) fn may_have_ended(&self) -> bool {
         matches!(self.state, StringState::Opening { seen: 2 })
     }
 
@@ -101,7 +101,7 @@ impl StringReader {
             if let StringState::Plain { .. } = self.state {
                 let run = self.plain_run(&text.as_bytes()[pos..]);
                 if run > 0 {
-                    self.flush_high(out, changes);
+                    self.flush_high_surrogate(out, changes);
                     out.push_str(&text[pos..pos + run]);
                     pos += run;
                     continue;
@@ -112,7 +112,7 @@ impl StringReader {
                 StringStep::Next => pos += c.len_utf8(),
                 StringStep::Again => {}
                 StringStep::Over { taken } => {
-                    self.flush_high(out, changes);
+                    self.flush_high_surrogate(out, changes);
                     return StringProgress::UpTo(pos + if taken { c.len_utf8() } else { 0 });
                 }
                 StringStep::Bad => return StringProgress::Bad(pos),
@@ -143,7 +143,7 @@ impl StringReader {
                 StringStep::Next
             }
             StringState::Opening { seen: 2 } if self.quote.closes(c) => {
-                note(changes, Repair::Quotes);
+                record_repair(changes, Repair::Quotes);
                 self.state = StringState::Plain { long: true };
                 StringStep::Next
             }
@@ -152,7 +152,7 @@ impl StringReader {
                 self.state = StringState::Plain { long: false };
                 StringStep::Again
             }
-            StringState::Plain { long } => self.plain(c, long, out, changes),
+            StringState::Plain { long } => self.handle_plain_char(c, long, out, changes),
             StringState::Closing { seen } if self.quote.closes(c) => match seen {
                 2 => StringStep::Over { taken: true },
                 _ => {
@@ -167,15 +167,23 @@ impl StringReader {
                 self.state = StringState::Plain { long: true };
                 StringStep::Again
             }
-            StringState::Escape { long } => self.escape(c, long, out, changes),
-            StringState::Hex { long, left, code, wide } => self.hex(c, long, left, code, wide, out, changes),
+            StringState::Escape { long } => self.handle_escape(c, long, out, changes),
+            StringState::Hex { long, left, code, wide } => {
+                self.handle_hex_digit(c, long, left, code, wide, out, changes)
+            }
         }
     }
 
-    fn plain(&mut self, c: char, long: bool, out: &mut String, changes: &mut Vec<Repair>) -> StringStep {
+    fn handle_plain_char(
+        &mut self,
+        c: char,
+        long: bool,
+        out: &mut String,
+        changes: &mut Vec<Repair>,
+    ) -> StringStep {
         if c == '\\' {
             if self.raw {
-                self.flush_high(out, changes);
+                self.flush_high_surrogate(out, changes);
                 out.push_str("\\\\");
                 // In a raw string a quote after a backslash does not close, and both stay.
                 self.state = StringState::Escape { long };
@@ -184,7 +192,7 @@ impl StringReader {
             self.state = StringState::Escape { long };
             return StringStep::Next;
         }
-        self.flush_high(out, changes);
+        self.flush_high_surrogate(out, changes);
         if self.quote.closes(c) {
             if long {
                 self.state = StringState::Closing { seen: 1 };
@@ -196,19 +204,25 @@ impl StringReader {
             '{' | '}' => return StringStep::Bad,
             '\0'..' ' => {
                 if !long {
-                    note(changes, Repair::ControlCharacters);
+                    record_repair(changes, Repair::ControlCharacters);
                 }
-                push(c, out);
+                push_char(c, out);
             }
-            c => push(c, out),
+            c => push_char(c, out),
         }
         StringStep::Next
     }
 
-    fn escape(&mut self, c: char, long: bool, out: &mut String, changes: &mut Vec<Repair>) -> StringStep {
+    fn handle_escape(
+        &mut self,
+        c: char,
+        long: bool,
+        out: &mut String,
+        changes: &mut Vec<Repair>,
+    ) -> StringStep {
         self.state = StringState::Plain { long };
         if self.raw {
-            push(c, out);
+            push_char(c, out);
             return StringStep::Next;
         }
         let (left, wide) = match c {
@@ -219,12 +233,12 @@ impl StringReader {
         };
         if left > 0 {
             if c != 'u' {
-                note(changes, Repair::Escapes);
+                record_repair(changes, Repair::Escapes);
             }
             self.state = StringState::Hex { long, left, code: 0, wide };
             return StringStep::Next;
         }
-        self.flush_high(out, changes);
+        self.flush_high_surrogate(out, changes);
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
@@ -235,7 +249,7 @@ impl StringReader {
             'r' => out.push_str("\\r"),
             't' => out.push_str("\\t"),
             _ => {
-                note(changes, Repair::Escapes);
+                record_repair(changes, Repair::Escapes);
                 match c {
                     '\'' => out.push('\''),
                     // A backslash before a line break joins the lines.
@@ -243,7 +257,7 @@ impl StringReader {
                     'a' => out.push_str("\\u0007"),
                     'v' => out.push_str("\\u000b"),
                     '0' => out.push_str("\\u0000"),
-                    // An escape nobody knows was meant literally: `\d+`, `C:\path`.
+                    // An unknown escape was meant literally: `\d+`, `C:\path`.
                     _ => {
                         out.push_str("\\\\");
                         return StringStep::Again;
@@ -255,7 +269,7 @@ impl StringReader {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one state, unpacked")]
-    fn hex(
+    fn handle_hex_digit(
         &mut self,
         c: char,
         long: bool,
@@ -278,33 +292,33 @@ impl StringReader {
             (None, 0xD800..=0xDBFF) if !wide => self.high = Some(code as u16),
             (Some(high), 0xDC00..=0xDFFF) => {
                 let pair = 0x10000 + ((u32::from(high) - 0xD800) << 10) + (code - 0xDC00);
-                push(char::from_u32(pair).unwrap_or('\u{fffd}'), out);
+                push_char(char::from_u32(pair).unwrap_or('\u{fffd}'), out);
             }
             (high, _) => {
                 if high.is_some() {
-                    note(changes, Repair::Escapes);
+                    record_repair(changes, Repair::Escapes);
                     out.push('\u{fffd}');
                 }
                 let read = char::from_u32(code).unwrap_or_else(|| {
-                    note(changes, Repair::Escapes);
+                    record_repair(changes, Repair::Escapes);
                     '\u{fffd}'
                 });
-                push(read, out);
+                push_char(read, out);
             }
         }
         StringStep::Next
     }
 
     /// Half a pair without its other half.
-    fn flush_high(&mut self, out: &mut String, changes: &mut Vec<Repair>) {
+    fn flush_high_surrogate(&mut self, out: &mut String, changes: &mut Vec<Repair>) {
         if self.high.take().is_some() {
-            note(changes, Repair::Escapes);
+            record_repair(changes, Repair::Escapes);
             out.push('\u{fffd}');
         }
     }
 }
 
-fn note(changes: &mut Vec<Repair>, change: Repair) {
+fn record_repair(changes: &mut Vec<Repair>, change: Repair) {
     if !changes.contains(&change) {
         changes.push(change);
     }
@@ -320,18 +334,18 @@ pub fn push_text(text: &str, out: &mut String) {
         return;
     }
     let mut rest = text;
-    while let Some(at) = string_bytes::special(rest.as_bytes()) {
+    while let Some(at) = string_bytes::find_special(rest.as_bytes()) {
         let (plain, special) = rest.split_at(at);
         let (special, after) = special.split_at(1);
         out.push_str(plain);
-        special.chars().for_each(|c| push(c, out));
+        special.chars().for_each(|c| push_char(c, out));
         rest = after;
     }
     out.push_str(rest);
 }
 
 /// One character, as it stands inside a JSON string.
-pub fn push(c: char, out: &mut String) {
+pub fn push_char(c: char, out: &mut String) {
     match c {
         '"' => out.push_str("\\\""),
         '\\' => out.push_str("\\\\"),

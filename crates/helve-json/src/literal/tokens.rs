@@ -5,22 +5,22 @@ use super::{BracketContent, EndedToken, LiteralReader, LiteralState, LiteralStep
 use crate::Repair;
 
 impl LiteralReader {
-    pub(super) fn word(&mut self, c: char, out: &mut String) -> LiteralStep {
+    pub(super) fn continue_word(&mut self, c: char, out: &mut String) -> LiteralStep {
         match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => self.collect(c),
-            '"' | '\'' if strings::is_prefix(&self.token) => match Quote::opening(c) {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => self.push_to_token(c),
+            '"' | '\'' if strings::is_prefix(&self.token) => match Quote::from_opening_char(c) {
                 Some(quote) => {
                     let prefix = std::mem::take(&mut self.token);
-                    self.text(quote, &prefix, out)
+                    self.begin_string(quote, &prefix, out)
                 }
                 None => LiteralStep::Bad,
             },
-            _ => self.ended(EndedToken::Token),
+            _ => self.end_token(EndedToken::Token),
         }
     }
 
     /// A string or token has ended: a colon makes it a name, anything else a value.
-    pub(super) fn follow(&mut self, c: char, what: EndedToken, out: &mut String) -> LiteralStep {
+    pub(super) fn handle_after_token(&mut self, c: char, what: EndedToken, out: &mut String) -> LiteralStep {
         let narrow = self.normalize_width(c);
         if self.is_blank(narrow) {
             return LiteralStep::Next;
@@ -35,13 +35,13 @@ impl LiteralReader {
             Some(OpenBracket { members: BracketContent::Unknown | BracketContent::Key, .. })
         );
         let is_key = named && (narrow == ':' || narrow == '=' && !self.joins);
-        if !self.write(what, is_key, out) {
+        if !self.write_token(what, is_key, out) {
             return LiteralStep::Bad;
         }
         if is_key {
             out.push_str(": ");
             if narrow == '=' {
-                self.note_repair(Repair::Colons);
+                self.record_repair(Repair::Colons);
             }
             if let Some(frame) = self.frames.last_mut() {
                 frame.members = BracketContent::Value;
@@ -62,7 +62,7 @@ impl LiteralReader {
         LiteralStep::Again
     }
 
-    pub(super) fn write(&mut self, what: EndedToken, is_key: bool, out: &mut String) -> bool {
+    pub(super) fn write_token(&mut self, what: EndedToken, is_key: bool, out: &mut String) -> bool {
         if what == EndedToken::Text {
             out.push('"');
             return true;
@@ -70,7 +70,7 @@ impl LiteralReader {
         let token = std::mem::take(&mut self.token);
         let is_number = !token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if is_key {
-            self.note_repair(Repair::Quotes);
+            self.record_repair(Repair::Quotes);
             out.push('"');
             out.push_str(&token);
             out.push('"');
@@ -84,7 +84,7 @@ impl LiteralReader {
             let Some(text) = number::to_json(&token) else {
                 return false;
             };
-            self.note_repair(Repair::Numbers);
+            self.record_repair(Repair::Numbers);
             out.push_str(&text);
             return true;
         }
@@ -95,7 +95,7 @@ impl LiteralReader {
             _ => return false,
         };
         if word != token {
-            self.note_repair(Repair::Words);
+            self.record_repair(Repair::Words);
         }
         out.push_str(word);
         true

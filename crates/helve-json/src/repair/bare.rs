@@ -60,12 +60,12 @@ pub(super) fn quote_bare_values(text: &str, expected: Expected<'_>) -> Option<St
                 before
             }
             '"' | '\'' => {
-                let string = string(rest)?;
+                let string = read_string(rest)?;
                 name = &string[1..string.len() - 1];
                 string
             }
             _ => {
-                let word = word(rest);
+                let word = read_word(rest);
                 name = if word.trim().is_empty() { name } else { word };
                 word
             }
@@ -87,7 +87,7 @@ struct OpenObject<'t> {
 fn read_bare_value(text: &str) -> Result<&str, usize> {
     let mut end = 0;
     loop {
-        let stops = |c| Quote::opening(c).is_some() || ",{}[]`\n\r".contains(c);
+        let stops = |c| Quote::from_opening_char(c).is_some() || ",{}[]`\n\r".contains(c);
         let at = end + count_search(text.len() - end, text[end..].find(stops)).ok_or(text.len())?;
         let member = &text[at..];
         if member.starts_with('}') || member.starts_with(',') && starts_a_member(&member[1..]) {
@@ -104,7 +104,7 @@ fn read_bare_value(text: &str) -> Result<&str, usize> {
 /// A name and a colon, or the end of the object.
 fn starts_a_member(text: &str) -> bool {
     let text = text.trim_start();
-    let word = word(text);
+    let word = read_word(text);
     text.starts_with('}')
         || starts_with_key(text)
         || !word.is_empty() && text[word.len()..].trim_start().starts_with([':', '='])
@@ -117,7 +117,7 @@ fn is_literal(value: &str) -> bool {
 }
 
 /// A string with its quotes.
-fn string(text: &str) -> Option<&str> {
+fn read_string(text: &str) -> Option<&str> {
     let quote = text.chars().next()?;
     let mut escaped = false;
     let end = text.char_indices().skip(1).find(|(_, c)| {
@@ -129,7 +129,7 @@ fn string(text: &str) -> Option<&str> {
 }
 
 /// Letters and digits, or one character that is none.
-fn word(text: &str) -> &str {
+fn read_word(text: &str) -> &str {
     let letter = |c: char| c.is_alphanumeric() || c == '_';
     let run = count_search(text.len(), text.find(|c: char| !letter(c))).unwrap_or(text.len());
     match run {

@@ -84,7 +84,7 @@ fn can_close(behind: &str, place: StringPlace) -> bool {
         (StringPlace::Key, ':') | (StringPlace::Member, '}') | (StringPlace::Item, ']') => true,
         (StringPlace::Member, ',') => after.starts_with('}') || starts_with_key(after),
         (StringPlace::Item, ',') => after.starts_with(|c: char| {
-            Quote::opening(c).is_some() || c.is_ascii_digit() || matches!(c, '-' | '{' | '[' | ']')
+            Quote::from_opening_char(c).is_some() || c.is_ascii_digit() || matches!(c, '-' | '{' | '[' | ']')
         }),
         _ => false,
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::inspect::compact;
+use crate::inspect::remove_whitespace;
 
 /// What a scan says of a whole text: each event with its position.
 fn events(text: &str, watch: usize) -> Vec<(ScanEvent, usize)> {
@@ -68,7 +68,7 @@ fn faults_inside_strings_are_noted_and_others_stop_the_scan() {
 #[test]
 fn compact_text_keeps_digits_and_strings() {
     assert_eq!(
-        compact("{ \"a b\" : [ 1 , 2.50 ],\n\"c\":\"\\\" \\\\\" }"),
+        remove_whitespace("{ \"a b\" : [ 1 , 2.50 ],\n\"c\":\"\\\" \\\\\" }"),
         r#"{"a b":[1,2.50],"c":"\" \\"}"#
     );
 }

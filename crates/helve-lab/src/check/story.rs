@@ -106,16 +106,7 @@ impl Story {
         let (fact, state) = match word {
             "approved" | "approved for the run" | "rejected" => (decision(call, word), CallState::Approved),
             "requested" => {
-                let requested = Fact::ToolRequested {
-                    step: self.step,
-                    call: call.clone(),
-                    provider_id: None,
-                    tool: self.tool.into(),
-                    arguments: ARGUMENTS.into(),
-                    part: None,
-                    replaces: None,
-                    repairs: vec![],
-                };
+                let requested = self.requested_fact(call.clone());
                 let row = StoredCall { tool: self.tool.into(), state: CallState::Requested, attempt: 0 };
                 self.evidence.disk.calls.insert(call, row);
                 (requested, CallState::Requested)
@@ -158,28 +149,24 @@ impl Story {
                 let failure = failure(FailureKind::Denied);
                 (Fact::ToolRefused { call, failure, trail: Trail::default() }, CallState::Refused)
             }
-            "unknown" => {
-                let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
-                let trail = Trail::default();
-                let labels = None;
-                (
-                    Fact::ToolUnknown {
-                        call,
-                        sent_at,
-                        because,
-                        request: None,
-                        checked: None,
-                        then,
-                        trail,
-                        labels,
-                    },
-                    CallState::Unknown,
-                )
-            }
+            "unknown" => (unknown_fact(call), CallState::Unknown),
             other => panic!("a story knows no `{other}`"),
         };
         self.add(fact);
         self.evidence.disk.calls.get_mut(&self.call).unwrap().state = state;
+    }
+
+    fn requested_fact(&self, call: CallId) -> Fact {
+        Fact::ToolRequested {
+            step: self.step,
+            call,
+            provider_id: None,
+            tool: self.tool.into(),
+            arguments: ARGUMENTS.into(),
+            part: None,
+            replaces: None,
+            repairs: vec![],
+        }
     }
 
     /// From here on it is about another call, of the next step.
@@ -286,4 +273,17 @@ fn decision(call: CallId, word: &str) -> Fact {
     };
     let approval = ApprovalId(Uuid::from_u128(5));
     Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() }
+}
+
+fn unknown_fact(call: CallId) -> Fact {
+    Fact::ToolUnknown {
+        call,
+        sent_at: Timestamp(0),
+        because: "cut".into(),
+        request: None,
+        checked: None,
+        then: OnUnknown::AskUser,
+        trail: Trail::default(),
+        labels: None,
+    }
 }

@@ -66,7 +66,7 @@ impl<'a> Lab<'a> {
         let failpoints = FailPoints::new(move |label| {
             let armed = lock(&sprung).clone();
             if let Some(failpoints) = armed {
-                failpoints.hit(label);
+                failpoints.reach(label);
             }
         });
         let local = || TcpListener::bind("127.0.0.1:0");

@@ -102,7 +102,7 @@ async fn carry_out(
         _ => return Ok(reply(StatusCode::SERVICE_UNAVAILABLE, "the ledger cannot be written")),
     };
     if instead.is_none_or(ReplyFault::happens) {
-        failpoints.hit("ledger.executed");
+        failpoints.reach("ledger.executed");
     }
     tokio::time::sleep(manner.slow).await;
     match instead {

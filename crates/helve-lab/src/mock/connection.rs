@@ -153,7 +153,7 @@ impl ResponseWriter<'_> {
                 }
                 ResponseChunk::Half => {
                     self.flush().await?;
-                    failpoints.hit("mock.half_said");
+                    failpoints.reach("mock.half_said");
                 }
                 ResponseChunk::Repeat(bytes) => loop {
                     self.write_bytes(&bytes).await?;

@@ -78,22 +78,22 @@ impl<B: StoreFault> Log for FaultyStore<B> {
         self.fault.append(&self.inner, batch, urgency)
     }
 
-    fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
+    fn claim_run(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
         Box::pin(async move {
             self.fault.before_claim().await;
-            let mut claimed = self.inner.claim(run, owner, counts_as_resume).await?;
+            let mut claimed = self.inner.claim_run(run, owner, counts_as_resume).await?;
             self.fault.claimed(&self.inner, &mut claimed);
             Ok(claimed)
         })
     }
 
-    fn run_of_key(
+    fn find_run_of_key(
         &self,
         user: UserId,
         key: IdempotencyKey,
         now: Timestamp,
     ) -> StoreFuture<'_, Option<RunId>> {
-        self.inner.run_of_key(user, key, now)
+        self.inner.find_run_of_key(user, key, now)
     }
 
     fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>> {

@@ -22,15 +22,15 @@ impl StoreFault for ObservedStore {
         let failpoints = self.failpoints.clone();
         let publish = batch.writer.on_commit.take();
         let watched: OnCommit = Box::new(move |events| {
-            failpoints.hit("store.committed");
+            failpoints.reach("store.committed");
             if let Some(publish) = publish {
                 publish(events);
             }
-            failpoints.hit("store.published");
+            failpoints.reach("store.published");
         });
         batch.writer.on_commit = Some(watched);
         let receipt = inner.append(batch, urgency);
-        self.failpoints.hit("store.queued");
+        self.failpoints.reach("store.queued");
         receipt
     }
 }

@@ -28,7 +28,7 @@ unchanged! {Views {
     fn calls(run: RunId) -> Vec<CallRecord>;
     fn executions(scope: Scope, filter: ExecutionFilter, page: ExecutionPage) -> Vec<Execution>;
     fn execution(scope: Scope, call: CallId) -> Execution;
-    fn sends(tool: String, user: Option<UserId>, since: Timestamp, limit: usize) -> Vec<Timestamp>;
+    fn send_times(tool: String, user: Option<UserId>, since: Timestamp, limit: usize) -> Vec<Timestamp>;
     fn whole_output(call: CallId) -> String;
     fn file(scope: Scope, run: RunId, id: String) -> KeptFile;
     fn conversations(scope: Scope, page: Page) -> Vec<Conversation>;
@@ -38,9 +38,9 @@ unchanged! {Views {
     fn approvals(scope: Scope, filter: ApprovalFilter) -> Vec<Approval>;
     fn expired_approvals(now: Timestamp) -> Vec<Approval>;
     fn allowances(scope: Scope, filter: AllowanceFilter, page: Page) -> Vec<Allowance>;
-    fn allowances_of(key: AllowanceKey, now: Timestamp) -> Vec<Allowance>;
-    fn used_on(day: i64, user: UserId, agent: String) -> DayUsed;
-    fn share_of(user: UserId) -> Share;
+    fn allowances_in_force(key: AllowanceKey, now: Timestamp) -> Vec<Allowance>;
+    fn usage_of_day(day: i64, user: UserId, agent: String) -> DayUsed;
+    fn storage_share_of(user: UserId) -> Share;
 }}
 
 unchanged! {Rows {
@@ -78,7 +78,7 @@ unchanged! {Access {
     fn ended_sessions() -> Vec<(String, Timestamp)>;
     fn signing_key(fresh: [u8; 32]) -> [u8; 32];
     fn revoke_allowance(scope: Scope, id: ApprovalId, audit: AuditEntry) -> Allowance;
-    fn audit(entry: AuditEntry) -> ();
+    fn record_audit(entry: AuditEntry) -> ();
 }}
 
 impl<B: StoreFault> Bus for FaultyStore<B> {

@@ -82,17 +82,17 @@ impl State {
             wire::Event::ContentBlockDelta { index, delta } => self.extend_block(index, delta, events),
             wire::Event::ContentBlockStop { index } => self.finish_block(index, events),
             wire::Event::MessageDelta { delta, usage } => {
-                self.finish = delta.stop_reason.as_deref().map(stop_reason).or(self.finish);
+                self.finish = delta.stop_reason.as_deref().map(parse_stop_reason).or(self.finish);
                 self.record_usage(usage, events);
             }
-            wire::Event::MessageStop => self.end(events),
+            wire::Event::MessageStop => self.finish(events),
             wire::Event::Message(answer) => {
                 for (index, block) in (0..).zip(answer.content) {
                     self.begin_block(index, block, events);
                 }
-                self.finish = answer.stop_reason.as_deref().map(stop_reason);
+                self.finish = answer.stop_reason.as_deref().map(parse_stop_reason);
                 self.record_usage(answer.usage, events);
-                self.end(events);
+                self.finish(events);
             }
             wire::Event::Error { error } => return Err(server_error::from_stream(&error)),
             wire::Event::Other => {}
@@ -130,15 +130,15 @@ impl State {
         };
         match delta {
             wire::Delta::Text { text } => {
-                append(&mut block.value, "text", &text);
+                append_text(&mut block.value, "text", &text);
                 emit(ModelEvent::Text, text, events);
             }
             wire::Delta::Thinking { thinking } => {
-                append(&mut block.value, "thinking", &thinking);
+                append_text(&mut block.value, "thinking", &thinking);
                 emit(ModelEvent::Reasoning, thinking, events);
             }
             // Sent once and complete.
-            wire::Delta::Signature { signature } => set(&mut block.value, "signature", signature),
+            wire::Delta::Signature { signature } => set_text(&mut block.value, "signature", signature),
             wire::Delta::InputJson { partial_json } => {
                 if let Kind::Call { index, has_arguments } = &mut block.kind {
                     *has_arguments |= !partial_json.is_empty();
@@ -167,7 +167,7 @@ impl State {
         known.cache_creation_input_tokens =
             more.cache_creation_input_tokens.or(known.cache_creation_input_tokens);
         known.cache_read_input_tokens = more.cache_read_input_tokens.or(known.cache_read_input_tokens);
-        events.push_back(ModelEvent::Usage(usage(known)));
+        events.push_back(ModelEvent::Usage(to_usage(known)));
     }
 
     /// Handles the end mark: the answer is complete even without a stop reason. Incomplete calls mean that it was cut; an
@@ -176,17 +176,17 @@ impl State {
         if self.finish.is_none() && !self.blocks.is_empty() {
             let is_cut = |block: &Block| {
                 matches!(block.kind, Kind::Call { .. })
-                    && arguments(&block.value, StopReason::Length).is_none()
+                    && arguments_of_block(&block.value, StopReason::Length).is_none()
                     && serde_json::from_str::<IgnoredAny>(&block.arguments).is_err_and(|error| error.is_eof())
             };
             let cut = self.blocks.iter().any(is_cut);
             self.finish = Some(if cut { StopReason::Length } else { StopReason::Stop });
         }
-        self.end(events);
+        self.finish(events);
     }
 
     /// Finishes the answer. Without a stop reason it is not complete; see `check_complete`.
-    fn end(&mut self, events: &mut VecDeque<ModelEvent>) {
+    fn finish(&mut self, events: &mut VecDeque<ModelEvent>) {
         let Some(reason) = self.finish else { return };
         if self.ended {
             return;
@@ -194,7 +194,7 @@ impl State {
         self.ended = true;
         for block in &self.blocks {
             if let Kind::Call { index, has_arguments: false } = block.kind
-                && let Some(text) = arguments(&block.value, reason)
+                && let Some(text) = arguments_of_block(&block.value, reason)
             {
                 events.push_back(ModelEvent::CallArguments { index, text });
             }
@@ -234,21 +234,21 @@ fn emit(event: impl FnOnce(String) -> ModelEvent, text: String, events: &mut Vec
     }
 }
 
-fn append(block: &mut Value, key: &str, more: &str) {
+fn append_text(block: &mut Value, key: &str, more: &str) {
     match block.get_mut(key) {
         Some(Value::String(text)) => text.push_str(more),
-        _ => set(block, key, more.to_owned()),
+        _ => set_text(block, key, more.to_owned()),
     }
 }
 
-fn set(block: &mut Value, key: &str, text: String) {
+fn set_text(block: &mut Value, key: &str, text: String) {
     if let Some(members) = block.as_object_mut() {
         members.insert(key.to_owned(), Value::String(text));
     }
 }
 
 /// The arguments of a call without streamed arguments; none if the message was cut, since arguments may be missing.
-fn arguments(block: &Value, reason: StopReason) -> Option<String> {
+fn arguments_of_block(block: &Value, reason: StopReason) -> Option<String> {
     let given = block.get("input").and_then(Value::as_object).filter(|input| !input.is_empty());
     match given {
         Some(_) => block.get("input").map(Value::to_string),
@@ -256,7 +256,7 @@ fn arguments(block: &Value, reason: StopReason) -> Option<String> {
     }
 }
 
-fn stop_reason(word: &str) -> StopReason {
+fn parse_stop_reason(word: &str) -> StopReason {
     match word {
         "end_turn" | "stop_sequence" => StopReason::Stop,
         "tool_use" => StopReason::ToolCalls,
@@ -268,7 +268,7 @@ fn stop_reason(word: &str) -> StopReason {
     }
 }
 
-fn usage(usage: &wire::Usage) -> Usage {
+fn to_usage(usage: &wire::Usage) -> Usage {
     let read = usage.cache_read_input_tokens.unwrap_or(0);
     let written = usage.cache_creation_input_tokens.unwrap_or(0);
     Usage {

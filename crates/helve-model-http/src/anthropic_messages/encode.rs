@@ -17,16 +17,16 @@ const MAX_TOKENS: u64 = 8_192;
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
     let params = request.params;
-    let (tools, tool_choice) = tools(request);
-    let messages = messages(&request.turns);
-    let extra = extra(request, &messages);
+    let (tools, tool_choice) = encode_tools(request);
+    let messages = encode_messages(&request.turns);
+    let extra = extra_fields(request, &messages);
     // The vendor refuses a temperature together with thinking.
-    let temperature = params.temperature.filter(|_| !thinks(&extra));
+    let temperature = params.temperature.filter(|_| !wants_thinking(&extra));
     let mut body = wire::Body {
         model: target.model,
         tools,
         tool_choice: tool_choice.filter(|_| !extra.contains_key("tool_choice")),
-        system: system(request),
+        system: system_blocks(request),
         messages,
         temperature,
         top_p: params.top_p,
@@ -46,18 +46,18 @@ const RESERVED: &[&str] =
     &["model", "messages", "system", "tools", "stream", "temperature", "top_p", "stop_sequences"];
 
 /// The operator's extra parameters, and the length limit.
-fn extra(request: &ModelRequest<'_>, messages: &[wire::Message<'_>]) -> Map<String, Value> {
+fn extra_fields(request: &ModelRequest<'_>, messages: &[wire::Message<'_>]) -> Map<String, Value> {
     let added = request.params.extra.iter().filter(|(name, _)| !RESERVED.contains(&name.as_str()));
     let mut extra: Map<String, Value> = added.map(|(name, value)| (name.clone(), value.clone())).collect();
     // The vendor refuses a forced call together with thinking; the tool choice of the request wins.
     let forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     // With `adaptive` thinking any history is accepted.
     let must_think = extra.get("thinking").is_some_and(|thinking| thinking["type"] == "enabled");
-    if forced && !request.tools.is_empty() || must_think && continues_unthought_calls(messages) {
+    if forced && !request.tools.is_empty() || must_think && continues_calls_without_thinking(messages) {
         extra.remove("thinking");
     }
     // Refused together with thinking, like the temperature.
-    if let Some(top_k) = request.params.top_k.filter(|_| !thinks(&extra)) {
+    if let Some(top_k) = request.params.top_k.filter(|_| !wants_thinking(&extra)) {
         extra.entry("top_k").or_insert_with(|| Value::from(top_k));
     }
     let budget = extra.get("thinking").and_then(|thinking| thinking.get("budget_tokens")?.as_u64());
@@ -76,38 +76,40 @@ fn extra(request: &ModelRequest<'_>, messages: &[wire::Message<'_>]) -> Map<Stri
 
 /// Whether the answer continues after calls without thinking, such as those of another model. With thinking enabled the
 /// vendor refuses such a history.
-fn continues_unthought_calls(messages: &[wire::Message<'_>]) -> bool {
+fn continues_calls_without_thinking(messages: &[wire::Message<'_>]) -> bool {
     let [.., before, last] = messages else { return false };
     let is_result = |block: &Block<'_>| matches!(block, Block::New(NewBlock::ToolResult { .. }));
     last.content.iter().all(is_result) && !matches!(before.content.first(), Some(Block::Echoed(_)))
 }
 
-fn thinks(extra: &Map<String, Value>) -> bool {
+fn wants_thinking(extra: &Map<String, Value>) -> bool {
     extra.get("thinking").is_some_and(|thinking| thinking["type"] != "disabled")
 }
 
 /// The system prompt: its stable prefix with a cache mark, then the rest.
-fn system<'a>(request: &'a ModelRequest<'_>) -> Vec<Block<'a>> {
+fn system_blocks<'a>(request: &'a ModelRequest<'_>) -> Vec<Block<'a>> {
     let (stable, changing) = request.system.split_at_checked(request.stable).unwrap_or((&request.system, ""));
-    let mut stable = text(stable);
+    let mut stable = text_block(stable);
     if let Some(Block::New(NewBlock::Text { cache_control, .. })) = &mut stable {
         *cache_control = CACHE_MARK;
     }
-    stable.into_iter().chain(text(changing)).collect()
+    stable.into_iter().chain(text_block(changing)).collect()
 }
 
-fn text(text: &str) -> Option<Block<'_>> {
+fn text_block(text: &str) -> Option<Block<'_>> {
     let has_text = !text.trim().is_empty();
     has_text.then_some(Block::New(NewBlock::Text { text, cache_control: None }))
 }
 
 /// Encodes turns as messages with alternating roles: successive turns of a role are one message.
-fn messages<'a>(turns: &'a [Turn<'_>]) -> Vec<wire::Message<'a>> {
+fn encode_messages<'a>(turns: &'a [Turn<'_>]) -> Vec<wire::Message<'a>> {
     let mut messages: Vec<wire::Message<'a>> = vec![];
     for turn in turns {
         let (role, content) = match turn {
-            Turn::User(words) => (Role::User, text(words).into_iter().collect()),
-            Turn::Assistant { text, echo, calls, .. } => (Role::Assistant, assistant(text, *echo, calls)),
+            Turn::User(words) => (Role::User, text_block(words).into_iter().collect()),
+            Turn::Assistant { text, echo, calls, .. } => {
+                (Role::Assistant, assistant_blocks(text, *echo, calls))
+            }
             Turn::Result { id, text, is_error, .. } => (
                 Role::User,
                 vec![Block::New(NewBlock::ToolResult {
@@ -128,7 +130,11 @@ fn messages<'a>(turns: &'a [Turn<'_>]) -> Vec<wire::Message<'a>> {
 }
 
 /// The blocks of a message, in the model's order if the echo has it.
-fn assistant<'a>(words: &'a str, echo: Option<&'a Value>, calls: &'a [TurnCall<'_>]) -> Vec<Block<'a>> {
+fn assistant_blocks<'a>(
+    words: &'a str,
+    echo: Option<&'a Value>,
+    calls: &'a [TurnCall<'_>],
+) -> Vec<Block<'a>> {
     let kept = echo.and_then(|echo| echo.get("blocks")?.as_array()).map_or(&[][..], Vec::as_slice);
     let mut blocks = vec![];
     let mut placed = vec![];
@@ -138,13 +144,13 @@ fn assistant<'a>(words: &'a str, echo: Option<&'a Value>, calls: &'a [TurnCall<'
             "thinking" | "redacted_thinking" => blocks.push(Block::Echoed(value)),
             "text" if !words.is_empty() => {
                 has_text = true;
-                blocks.extend(text(value.get("text").and_then(Value::as_str).unwrap_or_default()));
+                blocks.extend(text_block(value.get("text").and_then(Value::as_str).unwrap_or_default()));
             }
             "tool_use" => {
                 let named = calls.iter().find(|call| value.get("id").is_some_and(|id| *id == *call.id));
                 if let Some(call) = named {
                     placed.push(&call.id);
-                    blocks.push(tool_use(call));
+                    blocks.push(tool_use_block(call));
                 }
             }
             _ => {}
@@ -153,13 +159,13 @@ fn assistant<'a>(words: &'a str, echo: Option<&'a Value>, calls: &'a [TurnCall<'
     if !has_text {
         // Before the calls and after the thinking.
         let at = blocks.iter().position(|block| !matches!(block, Block::Echoed(_))).unwrap_or(blocks.len());
-        blocks.splice(at..at, text(words));
+        blocks.splice(at..at, text_block(words));
     }
-    blocks.extend(calls.iter().filter(|call| !placed.contains(&&call.id)).map(tool_use));
+    blocks.extend(calls.iter().filter(|call| !placed.contains(&&call.id)).map(tool_use_block));
     blocks
 }
 
-fn tool_use<'a>(call: &'a TurnCall<'_>) -> Block<'a> {
+fn tool_use_block<'a>(call: &'a TurnCall<'_>) -> Block<'a> {
     let object = |text: &'a str| {
         serde_json::from_str::<&RawValue>(text).ok().filter(|value| value.get().starts_with('{'))
     };
@@ -180,10 +186,10 @@ fn sanitize_name(text: &str) -> Cow<'_, str> {
 
 /// The tools and the tool choice. The vendor refuses a history with calls if no tool is declared; then the called tools
 /// are declared by name, with the choice `none`.
-fn tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire::ToolChoice<'a>>) {
+fn encode_tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire::ToolChoice<'a>>) {
     let choice = |kind, name| Some(wire::ToolChoice { kind, name });
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| declaration(tool, request.needs)).collect();
+        let tools = request.tools.iter().map(|tool| declare_tool(tool, request.needs)).collect();
         return match request.tool_choice {
             ToolChoice::Auto => (tools, None),
             ToolChoice::None => (tools, choice("none", None)),
@@ -207,11 +213,11 @@ fn tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire
 }
 
 /// Encodes tools as in a request body.
-pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
-    json!(tools.iter().map(|tool| declaration(tool, Needs::default())).collect::<Vec<_>>())
+pub(super) fn declare_tools(tools: &[&ToolSpec]) -> Value {
+    json!(tools.iter().map(|tool| declare_tool(tool, Needs::default())).collect::<Vec<_>>())
 }
 
-fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
+fn declare_tool(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
     let (input_schema, notes) = if needs.plain_schemas {
         let plain = schema::adapt_for_gemini(&tool.parameters);
         (Cow::Owned(plain.schema), plain.notes)
@@ -220,7 +226,7 @@ fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
     };
     wire::Tool {
         name: Cow::Borrowed(&tool.name),
-        description: schema::with_notes(&tool.description, &notes),
+        description: schema::append_notes(&tool.description, &notes),
         input_schema,
         cache_control: None,
     }

@@ -21,7 +21,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     headers: &[("anthropic-version", "2023-06-01")],
     model_list: ModelListRoute { path: "/v1/models", list: "data", name: "id", complete: false },
     encode: encode::encode,
-    declare: encode::declare,
+    declare: encode::declare_tools,
     decoder: decode::decoder,
     decode_complete: decode::decode_complete,
 };

@@ -17,14 +17,14 @@ pub(super) fn decoder() -> Decoder {
         // Sent by gateways that translate from OpenAI's protocol.
         Some("[DONE]") => state.handle_done_mark(events),
         Some(data) => state.apply(parse(data)?, events),
-        None => state.end(events),
+        None => state.finish(events),
     })
 }
 
 pub(super) fn decode_complete(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
     let mut state = State::default();
     state.apply(parse(body)?, events)?;
-    state.end(events)
+    state.finish(events)
 }
 
 fn parse(data: &str) -> Result<wire::Chunk, ModelError> {
@@ -66,11 +66,11 @@ impl State {
                 self.apply_part(part, events);
             }
             if let Some(reason) = &candidate.finish_reason {
-                self.finish = Some(stop_reason(reason, candidate.finish_message.as_deref())?);
+                self.finish = Some(parse_stop_reason(reason, candidate.finish_message.as_deref())?);
             }
         }
         // Sent with every piece; only changes become events.
-        let usage = chunk.usage_metadata.as_ref().map(usage).filter(|usage| self.usage != Some(*usage));
+        let usage = chunk.usage_metadata.as_ref().map(to_usage).filter(|usage| self.usage != Some(*usage));
         self.usage = usage.or(self.usage);
         events.extend(usage.map(ModelEvent::Usage));
         Ok(())
@@ -136,10 +136,10 @@ impl State {
         if self.finish.is_none() && self.has_content {
             self.finish = Some(StopReason::Stop);
         }
-        self.end(events)
+        self.finish(events)
     }
 
-    fn end(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    fn finish(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         if self.ended {
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl State {
 }
 
 /// The reason why the answer ended. A malformed call is an error of kind `Broken`, since a retry may give a valid one.
-fn stop_reason(word: &str, details: Option<&str>) -> Result<StopReason, ModelError> {
+fn parse_stop_reason(word: &str, details: Option<&str>) -> Result<StopReason, ModelError> {
     let details = details.map(|details| format!(": {details}")).unwrap_or_default();
     Ok(match word {
         "STOP" => StopReason::Stop,
@@ -177,7 +177,7 @@ fn stop_reason(word: &str, details: Option<&str>) -> Result<StopReason, ModelErr
     })
 }
 
-fn usage(usage: &wire::Usage) -> Usage {
+fn to_usage(usage: &wire::Usage) -> Usage {
     Usage {
         input_tokens: usage.prompt_token_count.saturating_add(usage.tool_use_prompt_token_count),
         output_tokens: usage.candidates_token_count.saturating_add(usage.thoughts_token_count),

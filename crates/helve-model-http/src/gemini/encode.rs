@@ -12,13 +12,13 @@ use crate::protocol::Target;
 use crate::schema;
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
-    let system = text(&request.system).map(|part| wire::Content { role: None, parts: vec![part] });
-    let (generation_config, extra) = params(request.params, &target.quirks.stop_texts(request));
-    let declarations: Vec<_> = request.tools.iter().map(|tool| declaration(tool)).collect();
+    let system = text_part(&request.system).map(|part| wire::Content { role: None, parts: vec![part] });
+    let (generation_config, extra) = encode_params(request.params, &target.quirks.stop_texts(request));
+    let declarations: Vec<_> = request.tools.iter().map(|tool| declare_tool(tool)).collect();
     let body = wire::Body {
         system_instruction: system,
-        contents: contents(&request.turns, wants_signatures(target.model)),
-        tool_config: tool_config(request),
+        contents: encode_contents(&request.turns, wants_signatures(target.model)),
+        tool_config: encode_tool_config(request),
         tools: if declarations.is_empty() {
             vec![]
         } else {
@@ -37,7 +37,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
 const TOP_LEVEL: &[&str] = &["safetySettings", "cachedContent", "labels", "serviceTier", "store"];
 
 /// The parameters under the vendor's names, and the members beside them.
-fn params(params: &ModelParams, stops: &[&str]) -> (Map<String, Value>, Map<String, Value>) {
+fn encode_params(params: &ModelParams, stops: &[&str]) -> (Map<String, Value>, Map<String, Value>) {
     let (extra, more): (Map<_, _>, Map<_, _>) =
         params.extra.clone().into_iter().partition(|(key, _)| TOP_LEVEL.contains(&&**key));
     let mut config = Map::new();
@@ -68,12 +68,12 @@ fn wants_signatures(model: &str) -> bool {
     !generation.starts_with("1.") && !generation.starts_with("2.")
 }
 
-fn text(text: &str) -> Option<wire::Part<'_>> {
+fn text_part(text: &str) -> Option<wire::Part<'_>> {
     (!text.is_empty()).then(|| wire::Part { text: Some(text), ..Default::default() })
 }
 
 /// Encodes turns as contents. The results of a message are one content of their own, in the order of the calls.
-fn contents<'a>(turns: &'a [Turn<'_>], signed: bool) -> Vec<wire::Content<'a>> {
+fn encode_contents<'a>(turns: &'a [Turn<'_>], signed: bool) -> Vec<wire::Content<'a>> {
     let mut contents: Vec<wire::Content<'a>> = vec![];
     // The ids of calls that the vendor named; other calls are sent without an id.
     let mut ids: Vec<&str> = vec![];
@@ -81,7 +81,7 @@ fn contents<'a>(turns: &'a [Turn<'_>], signed: bool) -> Vec<wire::Content<'a>> {
     for turn in turns {
         let is_result = matches!(turn, Turn::Result { .. });
         let (role, parts) = match turn {
-            Turn::User(words) => ("user", text(words).into_iter().collect()),
+            Turn::User(words) => ("user", text_part(words).into_iter().collect()),
             Turn::Assistant { text, echo, calls, .. } => {
                 let parts = assistant_parts(text, *echo, calls, signed);
                 ids = parts.iter().filter_map(|part| part.function_call.as_ref()?.id).collect();
@@ -129,7 +129,7 @@ fn assistant_parts<'a>(
     }
     if !has_content {
         let at = parts.iter().position(|part| part.function_call.is_some()).unwrap_or(parts.len());
-        parts.splice(at..at, text(words));
+        parts.splice(at..at, text_part(words));
     }
     let others = calls.iter().enumerate().filter(|(position, _)| !placed.contains(position));
     parts.extend(others.map(|(_, call)| call_part(call, None)));
@@ -178,23 +178,23 @@ fn sanitize_name(text: &str) -> Cow<'_, str> {
 }
 
 /// Encodes tools as in a request body.
-pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
-    let function_declarations: Vec<_> = tools.iter().map(|tool| declaration(tool)).collect();
+pub(super) fn declare_tools(tools: &[&ToolSpec]) -> Value {
+    let function_declarations: Vec<_> = tools.iter().map(|tool| declare_tool(tool)).collect();
     json!([wire::Tools { function_declarations }])
 }
 
 /// Declares a tool. The vendor refuses a schema without fields, so a tool without arguments has no schema.
-fn declaration(tool: &ToolSpec) -> wire::Declaration<'_> {
+fn declare_tool(tool: &ToolSpec) -> wire::Declaration<'_> {
     let adapted = schema::adapt_for_gemini(&tool.parameters);
     wire::Declaration {
         name: &tool.name,
-        description: schema::with_notes(&tool.description, &adapted.notes),
+        description: schema::append_notes(&tool.description, &adapted.notes),
         parameters: Some(adapted.schema).filter(|schema| schema.get("properties").is_some()),
     }
 }
 
 /// The tool choice. `AUTO` is the default and not sent; servers refuse a choice without tools.
-fn tool_config<'a>(request: &'a ModelRequest<'_>) -> Option<wire::ToolConfig<'a>> {
+fn encode_tool_config<'a>(request: &'a ModelRequest<'_>) -> Option<wire::ToolConfig<'a>> {
     if request.tools.is_empty() {
         return None;
     }

@@ -43,7 +43,7 @@ async fn ask(vendor: &str, base_url: String, stream: bool) -> Vec<ModelEvent> {
         params: ModelParams::default(),
     };
     _ = rustls::crypto::ring::default_provider().install_default();
-    let model = HttpModel::new(settings, crate::client().unwrap()).unwrap();
+    let model = HttpModel::new(settings, crate::build_client().unwrap()).unwrap();
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
@@ -129,7 +129,7 @@ fn an_unknown_vendor_or_protocol_lists_the_known_ones() {
     for protocol in PROTOCOLS {
         let settings = settings(None, Some(protocol.name));
         _ = rustls::crypto::ring::default_provider().install_default();
-        let model = HttpModel::new(settings, crate::client().unwrap()).unwrap();
+        let model = HttpModel::new(settings, crate::build_client().unwrap()).unwrap();
         assert_eq!((model.vendor.protocol.name, model.missing_key()), (protocol.name, None));
     }
 }
@@ -169,7 +169,8 @@ fn a_base_address_may_end_with_the_route_or_another_protocol() {
 #[test]
 fn support_of_tool_choices_and_forms_depends_on_the_vendor() {
     _ = rustls::crypto::ring::default_provider().install_default();
-    let model = |vendor: &str| HttpModel::new(settings(vendor, None), crate::client().unwrap()).unwrap();
+    let model =
+        |vendor: &str| HttpModel::new(settings(vendor, None), crate::build_client().unwrap()).unwrap();
     let plain = ModelParams::default();
     let calm = serde_json::json!({"extra": {"thinking": {"type": "disabled"}}});
     let calm: ModelParams = serde_json::from_value(calm).unwrap();

@@ -13,14 +13,14 @@ pub(super) fn decoder() -> Decoder {
     let mut state = State::default();
     Box::new(move |line, events| match line {
         Some(line) => state.apply(&parse(line)?, events),
-        None => state.end(),
+        None => state.finish_stream(),
     })
 }
 
 pub(super) fn decode_complete(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
     let mut state = State::default();
     state.apply(&parse(body)?, events)?;
-    state.end()
+    state.finish_stream()
 }
 
 fn parse(line: &str) -> Result<wire::Chunk<'_>, ModelError> {
@@ -75,7 +75,7 @@ impl State {
             // A call without a name is kept: its error tells the model which tools exist.
             let tool = call.function.name.as_deref().unwrap_or_default().to_owned();
             events.push_back(ModelEvent::CallStarted { index, id, tool });
-            let text = arguments(&call.function);
+            let text = arguments_text(&call.function);
             if !text.is_empty() {
                 events.push_back(ModelEvent::CallArguments { index, text });
             }
@@ -105,7 +105,7 @@ impl State {
         Ok(())
     }
 
-    fn end(&self) -> Result<(), ModelError> {
+    fn finish_stream(&self) -> Result<(), ModelError> {
         if self.done {
             return Ok(());
         }
@@ -125,7 +125,7 @@ fn dropped_call_error(tokens: u64) -> ModelError {
 }
 
 /// The arguments verbatim; a string is read as JSON text, as in other protocols.
-fn arguments(function: &wire::ReplyFunction<'_>) -> String {
+fn arguments_text(function: &wire::ReplyFunction<'_>) -> String {
     let raw = function.arguments.map(|raw| raw.get()).unwrap_or_default();
     let text: Option<String> = raw.starts_with('"').then(|| serde_json::from_str(raw).ok()).flatten();
     text.unwrap_or_else(|| if raw == "null" { String::new() } else { raw.to_owned() })

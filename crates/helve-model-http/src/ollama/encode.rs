@@ -22,14 +22,14 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     if !request.system.is_empty() {
         messages.push(wire::Message::System { content: &request.system });
     }
-    messages.extend(request.turns.iter().map(message));
-    let (options, top_level) = settings(request, target);
+    messages.extend(request.turns.iter().map(encode_message));
+    let (options, top_level) = encode_settings(request, target);
     // Ollama has no tool choice; `none` means that no tools are declared.
     let tools: &[&ToolSpec] = if *request.tool_choice == ToolChoice::None { &[] } else { &request.tools };
     let body = wire::Body {
         model: target.model,
         messages,
-        tools: tools.iter().map(|tool| declaration(tool, request.needs)).collect(),
+        tools: tools.iter().map(|tool| declare_tool(tool, request.needs)).collect(),
         stream: request.stream,
         options,
         top_level,
@@ -41,7 +41,10 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
 }
 
 /// The options and the members beside them. The operator's extra parameters win over the named ones.
-fn settings(request: &ModelRequest<'_>, target: &Target<'_>) -> (Map<String, Value>, Map<String, Value>) {
+fn encode_settings(
+    request: &ModelRequest<'_>,
+    target: &Target<'_>,
+) -> (Map<String, Value>, Map<String, Value>) {
     let params = request.params;
     let (mut options, mut top_level) = (Map::new(), Map::new());
     let mut set = |name: &str, value: Option<Value>| {
@@ -74,13 +77,13 @@ fn settings(request: &ModelRequest<'_>, target: &Target<'_>) -> (Map<String, Val
     (options, top_level)
 }
 
-fn message<'a>(turn: &'a Turn<'_>) -> wire::Message<'a> {
+fn encode_message<'a>(turn: &'a Turn<'_>) -> wire::Message<'a> {
     match turn {
         Turn::User(text) => wire::Message::User { content: text },
         Turn::Assistant { text, reasoning, calls, .. } => wire::Message::Assistant {
             content: text,
             thinking: reasoning,
-            tool_calls: calls.iter().map(call).collect(),
+            tool_calls: calls.iter().map(encode_call).collect(),
         },
         Turn::Result { id, tool, text, .. } => {
             wire::Message::Tool { tool_name: tool, tool_call_id: id, content: text }
@@ -88,15 +91,15 @@ fn message<'a>(turn: &'a Turn<'_>) -> wire::Message<'a> {
     }
 }
 
-fn call<'a>(call: &'a TurnCall<'_>) -> wire::Call<'a> {
+fn encode_call<'a>(call: &'a TurnCall<'_>) -> wire::Call<'a> {
     wire::Call {
         id: &call.id,
-        function: wire::Function { name: &call.tool, arguments: arguments(&call.arguments) },
+        function: wire::Function { name: &call.tool, arguments: encode_arguments(&call.arguments) },
     }
 }
 
 /// The arguments verbatim if they are an object, otherwise inside one: Ollama accepts nothing else.
-fn arguments(text: &str) -> wire::Arguments<'_> {
+fn encode_arguments(text: &str) -> wire::Arguments<'_> {
     match serde_json::from_str::<&RawValue>(text) {
         Ok(raw) if raw.get().starts_with('{') => wire::Arguments::Verbatim(raw),
         Ok(raw) if raw.get() == "null" => wire::Arguments::Built(Map::new()),
@@ -110,14 +113,14 @@ fn arguments(text: &str) -> wire::Arguments<'_> {
 }
 
 /// Encodes tools as in a request body.
-pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
-    json!(tools.iter().map(|tool| declaration(tool, Needs::default())).collect::<Vec<_>>())
+pub(super) fn declare_tools(tools: &[&ToolSpec]) -> Value {
+    json!(tools.iter().map(|tool| declare_tool(tool, Needs::default())).collect::<Vec<_>>())
 }
 
-fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
+fn declare_tool(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
     let (description, parameters) = if needs.plain_schemas {
         let plain = schema::adapt_for_gemini(&tool.parameters);
-        (schema::with_notes(&tool.description, &plain.notes), Cow::Owned(plain.schema))
+        (schema::append_notes(&tool.description, &plain.notes), Cow::Owned(plain.schema))
     } else {
         (Cow::Borrowed(&*tool.description), Cow::Borrowed(&tool.parameters))
     };
@@ -132,10 +135,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::vendors::vendor;
+    use crate::vendors::find_vendor;
 
     fn check(request: &ModelRequest<'_>, expected: Expect) {
-        let quirks = &vendor("ollama").unwrap().quirks;
+        let quirks = &find_vendor("ollama").unwrap().quirks;
         let body = encode(request, &Target { model: "m", quirks });
         let body: Value = serde_json::from_slice(&body).unwrap();
         expected.assert_eq(&serde_json::to_string_pretty(&body).unwrap());
@@ -321,7 +324,7 @@ mod tests {
             ("{broken", r#"{"arguments":"{broken"}"#),
         ];
         for (written, sent) in cases {
-            assert_eq!(serde_json::to_string(&arguments(written)).unwrap(), sent, "{written}");
+            assert_eq!(serde_json::to_string(&encode_arguments(written)).unwrap(), sent, "{written}");
         }
     }
 }

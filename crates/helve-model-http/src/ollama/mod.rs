@@ -20,7 +20,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     headers: &[],
     model_list: ModelListRoute { path: "/api/tags", list: "models", name: "name", complete: true },
     encode: encode::encode,
-    declare: encode::declare,
+    declare: encode::declare_tools,
     decoder: decode::decoder,
     decode_complete: decode::decode_complete,
 };

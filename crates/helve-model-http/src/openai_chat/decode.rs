@@ -20,15 +20,15 @@ pub(super) fn decoder() -> Decoder {
     let mut state = State::default();
     Box::new(move |frame, events| match frame.map(str::trim) {
         Some("[DONE]") => state.handle_done_mark(events),
-        None => state.end(events),
+        None => state.finish(events),
         Some(data) => state.apply(&parse(data)?, events),
     })
 }
 
 pub(super) fn decode_complete(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
-    let mut state = State { calls: Calls::of_complete_answer(), ..State::default() };
+    let mut state = State { calls: Calls::for_complete_answer(), ..State::default() };
     state.apply(&parse(body.trim_start_matches('\u{feff}'))?, events)?;
-    state.end(events)
+    state.finish(events)
 }
 
 fn parse(data: &str) -> Result<wire::Chunk<'_>, ModelError> {
@@ -66,22 +66,22 @@ impl State {
                 self.apply_delta(delta, events);
             }
             if let Some(reason) = choice.finish_reason.as_deref().filter(|reason| !reason.is_empty()) {
-                let reason = stop_reason(reason)?;
+                let reason = parse_stop_reason(reason)?;
                 if matches!(reason, StopReason::Stop | StopReason::ToolCalls) {
                     self.calls.finish_all(events);
                 }
                 self.finish = Some(reason);
             }
-            events.extend(choice.usage.as_ref().map(usage));
+            events.extend(choice.usage.as_ref().map(usage_event));
         }
-        events.extend(chunk.x_groq.as_ref().and_then(|extension| extension.usage.as_ref()).map(usage));
-        events.extend(chunk.usage.as_ref().map(usage));
+        events.extend(chunk.x_groq.as_ref().and_then(|extension| extension.usage.as_ref()).map(usage_event));
+        events.extend(chunk.usage.as_ref().map(usage_event));
         Ok(())
     }
 
     fn apply_delta(&mut self, delta: &wire::Delta<'_>, events: &mut VecDeque<ModelEvent>) {
         self.echo_fields.apply(delta);
-        let (reasoning_part, text) = content(delta.content.as_ref());
+        let (reasoning_part, text) = split_content(delta.content.as_ref());
         let named = delta.reasoning_content.as_deref().or(delta.reasoning.as_deref());
         let reasoning = match named {
             Some(text) => Cow::Borrowed(text),
@@ -111,17 +111,17 @@ impl State {
     fn handle_done_mark(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         if !self.ended && self.finish.is_none() {
             self.calls.emit_nameless(events);
-            self.finish = match (self.calls.any(), self.has_content) {
+            self.finish = match (self.calls.has_calls(), self.has_content) {
                 (true, _) if self.calls.has_incomplete() => Some(StopReason::Length),
                 (true, _) => Some(StopReason::ToolCalls),
                 (false, true) => Some(StopReason::Stop),
                 (false, false) => None,
             };
         }
-        self.end(events)
+        self.finish(events)
     }
 
-    fn end(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    fn finish(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         if self.ended {
             return Ok(());
         }
@@ -134,7 +134,7 @@ impl State {
         let reason = match reason {
             // Some servers do not report that the length limit was reached inside a call.
             StopReason::Stop | StopReason::ToolCalls if self.calls.is_cut() => StopReason::Length,
-            StopReason::Stop if self.refused && !self.calls.any() => StopReason::ContentFilter,
+            StopReason::Stop if self.refused && !self.calls.has_calls() => StopReason::ContentFilter,
             reason => reason,
         };
         events.extend(self.echo_fields.echo().map(ModelEvent::Echo));
@@ -144,7 +144,7 @@ impl State {
 }
 
 /// The reasoning and the text of a message's content.
-fn content<'a>(content: Option<&'a wire::Content<'_>>) -> (Cow<'a, str>, Cow<'a, str>) {
+fn split_content<'a>(content: Option<&'a wire::Content<'_>>) -> (Cow<'a, str>, Cow<'a, str>) {
     let parts = match content {
         None => return Default::default(),
         Some(wire::Content::Text(text)) => return (Cow::Borrowed(""), Cow::Borrowed(text)),
@@ -174,7 +174,7 @@ fn check_error(error: Option<&Value>) -> Result<(), ModelError> {
 }
 
 /// The reason why the model stopped; some reasons are errors.
-fn stop_reason(word: &str) -> Result<StopReason, ModelError> {
+fn parse_stop_reason(word: &str) -> Result<StopReason, ModelError> {
     let failed = |kind| {
         Err(ModelError::new(
             kind,
@@ -192,7 +192,7 @@ fn stop_reason(word: &str) -> Result<StopReason, ModelError> {
     }
 }
 
-fn usage(usage: &wire::Usage) -> ModelEvent {
+fn usage_event(usage: &wire::Usage) -> ModelEvent {
     let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
     let written = usage.prompt_tokens_details.as_ref().and_then(|details| details.cache_write_tokens);
     let reasoning = usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens);

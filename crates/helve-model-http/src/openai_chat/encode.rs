@@ -18,18 +18,18 @@ const RESERVED: &[&str] = &["model", "messages", "tools", "stream", STRICT];
 const STRICT: &str = "strict_tools";
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
-    let quirks = &with_needs(target.quirks, request.needs);
+    let quirks = &adapt_quirks(target.quirks, request.needs);
     let mut messages = Vec::with_capacity(request.turns.len() + 1);
     if !request.system.is_empty() {
         messages.push(wire::Message::System { content: &request.system });
     }
-    messages.extend(request.turns.iter().map(|turn| message(turn, quirks)));
+    messages.extend(request.turns.iter().map(|turn| encode_message(turn, quirks)));
 
     let params = request.params;
-    let extra = extra(request, quirks);
+    let extra = extra_fields(request, quirks);
     // The operator's extra parameters win, and no member may occur twice.
     let is_free = |name: &str| !extra.contains_key(name);
-    let (tools, choice) = tools(request, quirks);
+    let (tools, choice) = encode_tools(request, quirks);
     let body = wire::Body {
         model: target.model,
         messages,
@@ -50,7 +50,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
 }
 
 /// The vendor's quirks with the needs that a probe found.
-fn with_needs(quirks: &Quirks, needs: Needs) -> Quirks {
+fn adapt_quirks(quirks: &Quirks, needs: Needs) -> Quirks {
     match quirks.reasoning {
         ReasoningReturn::Never if needs.reasoning_back => {
             Quirks { reasoning: ReasoningReturn::Field("reasoning_content"), ..quirks.clone() }
@@ -60,7 +60,7 @@ fn with_needs(quirks: &Quirks, needs: Needs) -> Quirks {
 }
 
 /// Parameters whose names depend on the vendor, and the operator's extra parameters.
-fn extra(request: &ModelRequest<'_>, quirks: &Quirks) -> Map<String, Value> {
+fn extra_fields(request: &ModelRequest<'_>, quirks: &Quirks) -> Map<String, Value> {
     let params = request.params;
     let mut extra = Map::new();
     if let Some(max_tokens) = params.max_tokens {
@@ -80,7 +80,7 @@ fn extra(request: &ModelRequest<'_>, quirks: &Quirks) -> Map<String, Value> {
     extra
 }
 
-fn message<'a>(turn: &'a Turn<'_>, quirks: &Quirks) -> wire::Message<'a> {
+fn encode_message<'a>(turn: &'a Turn<'_>, quirks: &Quirks) -> wire::Message<'a> {
     match turn {
         Turn::User(text) => wire::Message::User { content: text },
         Turn::Assistant { text, reasoning, echo, calls } => {
@@ -92,7 +92,7 @@ fn message<'a>(turn: &'a Turn<'_>, quirks: &Quirks) -> wire::Message<'a> {
             };
             wire::Message::Assistant {
                 content: (!content.is_empty() || calls.is_empty()).then_some(content),
-                tool_calls: calls.iter().map(|turn_call| call(turn_call, quirks)).collect(),
+                tool_calls: calls.iter().map(|turn_call| encode_call(turn_call, quirks)).collect(),
                 returned: returned_fields(reasoning, *echo, !calls.is_empty(), quirks),
             }
         }
@@ -126,7 +126,7 @@ fn returned_fields<'a>(
     returned
 }
 
-fn call<'a>(call: &'a TurnCall<'_>, quirks: &Quirks) -> wire::Call<'a> {
+fn encode_call<'a>(call: &'a TurnCall<'_>, quirks: &Quirks) -> wire::Call<'a> {
     wire::Call {
         id: quirks.call_ids.rewrite(&call.id),
         kind: "function",
@@ -136,15 +136,15 @@ fn call<'a>(call: &'a TurnCall<'_>, quirks: &Quirks) -> wire::Call<'a> {
 
 /// The tools, and the tool choice as far as the vendor accepts it. `auto` is the default and not sent; servers refuse a
 /// choice without tools.
-fn tools<'a>(
+fn encode_tools<'a>(
     request: &'a ModelRequest<'_>,
     quirks: &Quirks,
 ) -> (Vec<wire::Tool<'a>>, Option<wire::ToolChoice<'a>>) {
     let accepts = |choice: &ToolChoice| quirks.choices.accepts(choice, &request.params.extra);
     let declaration: fn(&ToolSpec) -> wire::Tool<'_> = match request.params.extra.get(STRICT) {
-        Some(Value::Bool(true)) => strict_declaration,
-        _ if request.needs.plain_schemas => plain_declaration,
-        _ => declaration,
+        Some(Value::Bool(true)) => declare_strict_tool,
+        _ if request.needs.plain_schemas => declare_plain_tool,
+        _ => declare_tool,
     };
     let all = || request.tools.iter().map(|tool| declaration(tool)).collect();
     let word = |word| Some(wire::ToolChoice::Word(word));
@@ -170,11 +170,11 @@ fn tools<'a>(
 }
 
 /// Encodes tools as in a request body.
-pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
-    json!(tools.iter().map(|tool| declaration(tool)).collect::<Vec<_>>())
+pub(super) fn declare_tools(tools: &[&ToolSpec]) -> Value {
+    json!(tools.iter().map(|tool| declare_tool(tool)).collect::<Vec<_>>())
 }
 
-fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {
+fn declare_tool(tool: &ToolSpec) -> wire::Tool<'_> {
     wire::Tool {
         kind: "function",
         function: wire::Declaration {
@@ -187,13 +187,13 @@ fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {
 }
 
 /// Declares a tool whose schema the server enforces, if strict mode can express it.
-fn strict_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
-    let Some(adapted) = schema::adapt_for_strict_openai(&tool.parameters) else { return declaration(tool) };
+fn declare_strict_tool(tool: &ToolSpec) -> wire::Tool<'_> {
+    let Some(adapted) = schema::adapt_for_strict_openai(&tool.parameters) else { return declare_tool(tool) };
     wire::Tool {
         kind: "function",
         function: wire::Declaration {
             name: &tool.name,
-            description: schema::with_notes(&tool.description, &adapted.notes),
+            description: schema::append_notes(&tool.description, &adapted.notes),
             parameters: Cow::Owned(adapted.schema),
             strict: Some(true),
         },
@@ -201,13 +201,13 @@ fn strict_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
 }
 
 /// Declares a tool for a server that accepts only basic keywords; the rest of the schema is in words.
-fn plain_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
+fn declare_plain_tool(tool: &ToolSpec) -> wire::Tool<'_> {
     let adapted = schema::adapt_for_gemini(&tool.parameters);
     wire::Tool {
         kind: "function",
         function: wire::Declaration {
             name: &tool.name,
-            description: schema::with_notes(&tool.description, &adapted.notes),
+            description: schema::append_notes(&tool.description, &adapted.notes),
             parameters: Cow::Owned(adapted.schema),
             strict: None,
         },

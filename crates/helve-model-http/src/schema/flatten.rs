@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{describe, words};
+use super::{add_to_description, words};
 
 /// How often the same reference is followed on the way to a field.
 const ROUNDS_MAX: usize = 2;
@@ -61,13 +61,13 @@ impl<'a> SchemaFlattener<'a> {
     }
 
     fn flatten_node(&mut self, schema: &Value) -> Map<String, Value> {
-        self.spend(weight(schema));
+        self.spend(node_count(schema));
         if self.work_left == 0 {
             return Map::new();
         }
         let mut node = schema.as_object().cloned().unwrap_or_default();
         if let Some(reference) = node.remove("$ref") {
-            let target = self.follow(reference.as_str().unwrap_or_default());
+            let target = self.resolve_reference(reference.as_str().unwrap_or_default());
             node = self.merge_counted(node, target);
         }
         if let Some(Value::Array(parts)) = node.remove("allOf") {
@@ -90,7 +90,7 @@ impl<'a> SchemaFlattener<'a> {
             let Some(known) = first.get(keyword) else { continue };
             self.spend(match (known, value) {
                 (Value::Array(known), Value::Array(value)) => known.len().saturating_mul(value.len()) / 8,
-                (known, _) => weight(known),
+                (known, _) => node_count(known),
             });
         }
         let description_bytes = first.get("description").and_then(Value::as_str).map_or(0, str::len);
@@ -98,7 +98,7 @@ impl<'a> SchemaFlattener<'a> {
         if self.work_left == 0 { first } else { merge(first, second) }
     }
 
-    fn follow(&mut self, reference: &str) -> Map<String, Value> {
+    fn resolve_reference(&mut self, reference: &str) -> Map<String, Value> {
         let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
         let Some(target) = target else {
             return with_description(format!("fits {reference}"));
@@ -131,11 +131,11 @@ impl<'a> SchemaFlattener<'a> {
 }
 
 /// The number of values in a schema; long texts count as several.
-fn weight(value: &Value) -> usize {
+fn node_count(value: &Value) -> usize {
     1 + match value {
         Value::String(text) => text.len() / BYTES_OF_A_VALUE,
-        Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(members) => members.values().map(weight).sum(),
+        Value::Array(items) => items.iter().map(node_count).sum(),
+        Value::Object(members) => members.values().map(node_count).sum(),
         _ => 0,
     }
 }
@@ -143,7 +143,7 @@ fn weight(value: &Value) -> usize {
 /// Describes an alternative by the names of its required fields.
 fn describe_form(form: &Map<String, Value>) -> String {
     let properties = form.get("properties").and_then(Value::as_object);
-    let mut needed: Vec<&str> = strings_in(form.get("required")).collect();
+    let mut needed: Vec<&str> = list_strings(form.get("required")).collect();
     if needed.is_empty() {
         needed = properties.into_iter().flat_map(Map::keys).map(String::as_str).collect();
     }
@@ -174,9 +174,10 @@ fn union_of(forms: &[Map<String, Value>]) -> Map<String, Value> {
         _ => (name.clone(), json!({"anyOf": field})),
     });
     let mut required: Vec<&str> =
-        forms.first().map_or(vec![], |form| strings_in(form.get("required")).collect());
-    required
-        .retain(|name| forms.iter().all(|form| strings_in(form.get("required")).any(|other| other == *name)));
+        forms.first().map_or(vec![], |form| list_strings(form.get("required")).collect());
+    required.retain(|name| {
+        forms.iter().all(|form| list_strings(form.get("required")).any(|other| other == *name))
+    });
     let mut object = Map::from_iter([("properties".to_owned(), Value::Object(fields.collect()))]);
     if !required.is_empty() {
         object.insert("required".to_owned(), Value::from(required));
@@ -200,7 +201,7 @@ pub(super) fn merge(mut first: Map<String, Value>, second: Map<String, Value>) -
             None => unmerged.extend(words::describe_keyword(&keyword, &value)),
         }
     }
-    describe(&mut first, &unmerged);
+    add_to_description(&mut first, &unmerged);
     first
 }
 
@@ -261,6 +262,6 @@ fn with_description(words: String) -> Map<String, Value> {
     Map::from_iter([("description".to_owned(), Value::String(words))])
 }
 
-pub(super) fn strings_in(list: Option<&Value>) -> impl Iterator<Item = &str> {
+pub(super) fn list_strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::flatten::{SchemaFlattener, merge, strings_in};
-use super::{Adapted, describe, kind_of, kinds, words};
+use super::flatten::{SchemaFlattener, list_strings, merge};
+use super::{Adapted, add_to_description, json_type_of, read_types, words};
 
 /// The keywords that a field of a type may have.
 struct Type {
@@ -53,10 +53,10 @@ fn adapt_field(walk: &mut SchemaFlattener<'_>, schema: &Value) -> Value {
             Some(node) => adapt_choice(walk, node, &mut words),
             None => {
                 words.push("of a form that is too long to tell".to_owned());
-                any_value()
+                any_value_schema()
             }
         };
-        describe(&mut made, &words);
+        add_to_description(&mut made, &words);
         Value::Object(made)
     })
 }
@@ -100,7 +100,7 @@ fn adapt_single(
     mut node: Map<String, Value>,
     words: &mut Vec<String>,
 ) -> Map<String, Value> {
-    let (mut names, nullable) = kinds(&node);
+    let (mut names, nullable) = read_types(&node);
     if nullable {
         node.insert("nullable".to_owned(), Value::Bool(true));
     }
@@ -115,7 +115,7 @@ fn adapt_single(
     let types: Vec<&Type> = TYPES.iter().filter(|kind| names.iter().any(|name| name == kind.name)).collect();
     words.extend(words::describe_unsupported(&node, &supported_keywords(&types, &node)));
     let mut made = match types[..] {
-        [] => any_value(),
+        [] => any_value_schema(),
         [kind] => typed_schema(walk, kind, &node),
         _ => {
             let each = types.iter().map(|kind| Value::Object(typed_schema(walk, kind, &node)));
@@ -129,13 +129,13 @@ fn adapt_single(
 /// The keywords that need no words for these types.
 fn supported_keywords(types: &[&Type], node: &Map<String, Value>) -> Vec<&'static str> {
     let mut keywords: Vec<&str> = types.iter().flat_map(|kind| kind.keywords).copied().collect();
-    if types.iter().any(|kind| format(kind, node).is_some()) {
+    if types.iter().any(|kind| supported_format(kind, node).is_some()) {
         keywords.push("format");
     }
     keywords
 }
 
-fn format<'a>(kind: &Type, node: &'a Map<String, Value>) -> Option<&'a Value> {
+fn supported_format<'a>(kind: &Type, node: &'a Map<String, Value>) -> Option<&'a Value> {
     node.get("format").filter(|format| kind.formats.iter().any(|known| *format == known))
 }
 
@@ -155,7 +155,7 @@ fn typed_schema(
     node: &Map<String, Value>,
 ) -> Map<String, Value> {
     let mut made = Map::from_iter([("type".to_owned(), Value::from(kind.name))]);
-    made.extend(format(kind, node).map(|format| ("format".to_owned(), format.clone())));
+    made.extend(supported_format(kind, node).map(|format| ("format".to_owned(), format.clone())));
     let fields = node.get("properties").and_then(Value::as_object);
     for keyword in kind.keywords {
         let value = match *keyword {
@@ -165,7 +165,7 @@ fn typed_schema(
             }),
             "required" => {
                 let known = |name: &&str| fields.is_some_and(|fields| fields.contains_key(*name));
-                Some(strings_in(node.get("required")).filter(known).collect())
+                Some(list_strings(node.get("required")).filter(known).collect())
             }
             "items" => Some(adapt_field(walk, &item_schema(node))),
             "enum" => node.get("enum").cloned(),
@@ -210,7 +210,7 @@ fn adapt_values(node: &mut Map<String, Value>, kinds: &mut Vec<String>, words: &
         return;
     }
     if kinds.is_empty() {
-        kinds.extend(allowed.iter().map(|value| kind_of(value).to_owned()));
+        kinds.extend(allowed.iter().map(|value| json_type_of(value).to_owned()));
     }
     match &allowed[..] {
         [] => words.push("always null".to_owned()),
@@ -238,7 +238,7 @@ fn guess_type(node: &Map<String, Value>) -> Option<&'static str> {
 }
 
 /// A schema for any value, since Gemini accepts no field without a type.
-fn any_value() -> Map<String, Value> {
+fn any_value_schema() -> Map<String, Value> {
     let plain = ["string", "number", "boolean", "object"].map(|kind| json!({"type": kind}));
     let list = json!({"type": "array", "items": {"anyOf": plain}});
     Map::from_iter([("anyOf".to_owned(), plain.into_iter().chain([list]).collect())])

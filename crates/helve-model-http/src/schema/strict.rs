@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::flatten::{SchemaFlattener, strings_in};
-use super::{Adapted, describe, kind_of, kinds, words};
+use super::flatten::{SchemaFlattener, list_strings};
+use super::{Adapted, add_to_description, json_type_of, read_types, words};
 
 /// Keywords that the functions below adapt.
 const ADAPTED: &[&str] = &[
@@ -89,7 +89,7 @@ impl Walk<'_> {
         let made = self.adapt_node(schema, &mut words);
         self.depth -= 1;
         let mut made = made?;
-        describe(&mut made, &words);
+        add_to_description(&mut made, &words);
         // A reference may have no keywords beside it.
         if made.len() > 1
             && let Some(reference) = made.remove("$ref")
@@ -138,12 +138,12 @@ impl Walk<'_> {
             made.insert("anyOf".to_owned(), Value::Array(forms.collect::<Option<_>>()?));
             return Some(made);
         }
-        let (mut kinds, mut null) = kinds(given);
+        let (mut kinds, mut null) = read_types(given);
         let allowed = given.get("enum").cloned().or_else(|| Some(json!([given.get("const")?])));
         for value in
             allowed.iter().filter_map(Value::as_array).flatten().filter(|_| given.get("type").is_none())
         {
-            match kind_of(value) {
+            match json_type_of(value) {
                 "null" => null = true,
                 kind if kinds.iter().any(|known| known == kind) => {}
                 kind => kinds.push(kind.to_owned()),
@@ -176,7 +176,7 @@ impl Walk<'_> {
         if free {
             return None;
         }
-        let required: Vec<&str> = strings_in(given.get("required")).collect();
+        let required: Vec<&str> = list_strings(given.get("required")).collect();
         let mut made = Map::new();
         for (name, schema) in fields {
             let mut field = self.adapt_field(schema)?;
@@ -225,7 +225,7 @@ fn allow_null(field: &mut Value) {
     {
         allowed.push(Value::Null);
     }
-    let (kinds, _) = kinds(node);
+    let (kinds, _) = read_types(node);
     if !kinds.is_empty() {
         node.extend(type_value(&kinds, true).map(|kind| ("type".to_owned(), kind)));
     }

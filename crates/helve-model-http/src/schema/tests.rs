@@ -45,9 +45,12 @@ fn a_schema_that_doubles_on_each_level_stays_bounded() {
 
 #[test]
 fn notes_follow_the_description_of_the_tool() {
-    assert_eq!(with_notes("Loads.", &[]), "Loads.");
-    assert_eq!(with_notes("Loads.", &["where.".into(), "when".into()]), "Loads.\n\nArguments: where; when.");
-    assert_eq!(with_notes("", &["where".into()]), "Arguments: where.");
+    assert_eq!(append_notes("Loads.", &[]), "Loads.");
+    assert_eq!(
+        append_notes("Loads.", &["where.".into(), "when".into()]),
+        "Loads.\n\nArguments: where; when."
+    );
+    assert_eq!(append_notes("", &["where".into()]), "Arguments: where.");
 }
 
 #[test]
@@ -167,7 +170,7 @@ fn references_to_combinations_of_references_are_followed_within_a_bound() {
 
     let choice = json!({"type": "object", "anyOf": vec![one; 500], "$defs": schema["$defs"]});
     let (made, notes) = adapt_for_anthropic(&choice);
-    assert!(size(&made) < 500_000 && with_notes("d", &notes).len() < 3_000, "{}", size(&made));
+    assert!(size(&made) < 500_000 && append_notes("d", &notes).len() < 3_000, "{}", size(&made));
 }
 
 #[test]

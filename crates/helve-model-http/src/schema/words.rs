@@ -15,7 +15,7 @@ pub(super) fn describe_unsupported(node: &Map<String, Value>, known: &[&str]) ->
 
 /// Describes a keyword; none if it does not restrict values.
 pub(super) fn describe_keyword(keyword: &str, value: &Value) -> Option<String> {
-    let shown = shown(value);
+    let shown = short_json(value);
     Some(match keyword {
         "minLength" | "minItems" | "minProperties" if value == 0 => return None,
         "minimum" => format!("at least {shown}"),
@@ -44,23 +44,23 @@ pub(super) fn describe_keyword(keyword: &str, value: &Value) -> Option<String> {
         "dependentRequired" | "dependentSchemas" | "dependencies" => {
             format!("keys depend on each other: {shown}")
         }
-        "enum" => format!("one of {}", list(value)),
+        "enum" => format!("one of {}", format_list(value)),
         "const" => format!("always {shown}"),
         "default" if !value.is_null() => format!("default: {shown}"),
         "example" => format!("for example {shown}"),
-        "examples" => format!("for example {}", list(value)),
+        "examples" => format!("for example {}", format_list(value)),
         "not" => format!("must not fit {shown}"),
         "if" => format!("if it fits {shown}, `then` holds, and otherwise `else`"),
         "then" => format!("then: {shown}"),
         "else" => format!("else: {shown}"),
-        "anyOf" | "oneOf" => format!("also fits one of {}", list(value)),
+        "anyOf" | "oneOf" => format!("also fits one of {}", format_list(value)),
         "contentEncoding" => format!("encoded as {shown}"),
         "contentMediaType" => format!("contains {shown}"),
         _ => return None,
     })
 }
 
-fn shown(value: &Value) -> String {
+fn short_json(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match text.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -68,11 +68,11 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn list(value: &Value) -> String {
+fn format_list(value: &Value) -> String {
     match value.as_array() {
         Some(items) => {
-            shown(&Value::String(items.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")))
+            short_json(&Value::String(items.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")))
         }
-        None => shown(value),
+        None => short_json(value),
     }
 }

@@ -166,15 +166,15 @@ impl Lines {
             return rest.then(|| {
                 self.searched = 0;
                 let rest = self.buffer.split();
-                self.text(&rest)
+                self.decode_line(&rest)
             });
         };
         let line = self.buffer.split_to(self.searched + found + 1);
         self.searched = 0;
-        Some(self.text(&line[..line.len() - 1]))
+        Some(self.decode_line(&line[..line.len() - 1]))
     }
 
-    fn text(&mut self, line: &[u8]) -> String {
+    fn decode_line(&mut self, line: &[u8]) -> String {
         let marked = !self.started && line.starts_with(BYTE_ORDER_MARK);
         let line = if marked { &line[BYTE_ORDER_MARK.len()..] } else { line };
         self.started = true;

@@ -58,7 +58,7 @@ fn settings(base_url: String) -> HttpModelSettings {
 
 fn http_client() -> Client {
     _ = rustls::crypto::ring::default_provider().install_default();
-    client().unwrap()
+    build_client().unwrap()
 }
 
 async fn ask(base_url: String, stream: bool) -> (String, Option<ModelError>) {

@@ -17,7 +17,7 @@ pub(super) enum Intent {
 
 /// All intents of the message, in a fixed order; several become parallel calls.
 pub(super) fn find_intents(message: &str) -> Vec<Intent> {
-    if let Some(code) = code(message) {
+    if let Some(code) = find_code(message) {
         return vec![Intent::RunCode(code)];
     }
     if let Some(note) = text_after(message, NOTE) {
@@ -26,8 +26,8 @@ pub(super) fn find_intents(message: &str) -> Vec<Intent> {
     if let Some(query) = text_after(message, SEARCH) {
         return vec![Intent::Search(query)];
     }
-    let mut found: Vec<Intent> = places(message).into_iter().map(Intent::Time).collect();
-    found.extend(expression(message).map(Intent::Calculate));
+    let mut found: Vec<Intent> = find_places(message).into_iter().map(Intent::Time).collect();
+    found.extend(find_expression(message).map(Intent::Calculate));
     found
 }
 
@@ -114,7 +114,7 @@ fn text_after(message: &str, phrases: &[&str]) -> Option<String> {
 }
 
 /// JavaScript to run: the text between backticks, or an example if the message has none.
-fn code(message: &str) -> Option<String> {
+fn find_code(message: &str) -> Option<String> {
     let lower = message.to_lowercase();
     if !RUN.iter().any(|word| lower.contains(word)) {
         return None;
@@ -146,7 +146,7 @@ fn quoted_text(message: &str) -> Option<&str> {
     found.min_by_key(|(at, _)| *at).map(|(_, text)| text)
 }
 
-fn places(message: &str) -> Vec<String> {
+fn find_places(message: &str) -> Vec<String> {
     let lower = message.to_lowercase();
     if !TIME.iter().any(|word| lower.contains(word)) {
         return vec![];
@@ -191,14 +191,14 @@ const FUNCTIONS: &[&str] = &[
 ];
 
 /// The longest part of the message that looks like arithmetic.
-fn expression(message: &str) -> Option<String> {
-    if let Some(percentage) = percentage(message) {
+fn find_expression(message: &str) -> Option<String> {
+    if let Some(percentage) = find_percentage(message) {
         return Some(percentage);
     }
     let spoken = rewrite_chinese_arithmetic(message);
     let mut best = String::new();
     let mut run = String::new();
-    for token in tokens(&spoken) {
+    for token in split_tokens(&spoken) {
         if is_arithmetic(token) {
             run.push_str(token);
         } else {
@@ -228,7 +228,7 @@ fn is_arithmetic(token: &str) -> bool {
 }
 
 /// Words and the single characters between them.
-fn tokens(text: &str) -> impl Iterator<Item = &str> {
+fn split_tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
@@ -244,7 +244,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `15% tip on $86.40` as `15% of 86.40`: a percentage, words without a number, and the amount.
-fn percentage(message: &str) -> Option<String> {
+fn find_percentage(message: &str) -> Option<String> {
     let (before, rest) = message.split_once('%')?;
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
     let rate = before
@@ -308,7 +308,7 @@ mod tests {
             ("hello - who are you?", None),
         ];
         for (message, expected) in cases {
-            assert_eq!(expression(message).as_deref(), expected, "{message}");
+            assert_eq!(find_expression(message).as_deref(), expected, "{message}");
         }
     }
 

@@ -36,8 +36,9 @@ pub(super) fn read_request<'a>(request: &'a ModelRequest<'_>) -> Conversation<'a
             format: None,
         };
     }
-    let format = CallFormat::in_prompt(&request.system);
-    let tools = TOOLS.iter().copied().filter(|tool| format.is_some() && describes(&request.system, tool));
+    let format = CallFormat::from_prompt(&request.system);
+    let tools =
+        TOOLS.iter().copied().filter(|tool| format.is_some() && describes_tool(&request.system, tool));
     Conversation { turns: read_turns(&request.turns), tools: tools.collect(), declared: vec![], format }
 }
 
@@ -50,7 +51,7 @@ pub(super) enum CallFormat {
 
 impl CallFormat {
     /// The format that a system prompt demands.
-    fn in_prompt(system: &str) -> Option<Self> {
+    fn from_prompt(system: &str) -> Option<Self> {
         let marks = [
             ("<tool_code>", Self::XmlTag),
             ("<tool_call>", Self::Hermes),
@@ -83,7 +84,7 @@ impl CallFormat {
 }
 
 /// Whether the prompt has a definition of the tool: its name in JSON, or at the beginning of a line.
-fn describes(system: &str, tool: &str) -> bool {
+fn describes_tool(system: &str, tool: &str) -> bool {
     let begins = |line: &str| {
         let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
         line.strip_prefix(tool).is_some_and(|rest| rest.starts_with([':', '(', '`', '"']))

@@ -27,7 +27,7 @@ pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
         Language::English
     };
     if let Some(Turn::Result { .. }) = conversation.turns.last() {
-        return answer(conversation, language);
+        return write_answer(conversation, language);
     }
     let has = |name: &str| conversation.tools.contains(&name);
     let own =
@@ -39,19 +39,19 @@ pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
     let calls: Vec<(Intent, String, Value)> = intents
         .into_iter()
         .filter_map(|intent| {
-            let (tool, arguments) = call(&intent, conversation)?;
+            let (tool, arguments) = plan_call(&intent, conversation)?;
             Some((intent, tool, arguments))
         })
         .filter(|(_, tool, _)| has(tool))
         .collect();
     if calls.is_empty() {
         return vec![ReplyPart::Say(
-            introduction(language, has("browser_js_eval"), has("save_note")).to_owned(),
+            write_introduction(language, has("browser_js_eval"), has("save_note")).to_owned(),
         )];
     }
-    let mut parts = vec![ReplyPart::Think(reasoning(&calls, language))];
+    let mut parts = vec![ReplyPart::Think(write_reasoning(&calls, language))];
     if let [(intent, ..)] = &calls[..]
-        && let Some(preface) = preface(intent, language)
+        && let Some(preface) = write_preface(intent, language)
     {
         parts.push(ReplyPart::Say(preface.to_owned()));
     }
@@ -74,20 +74,20 @@ fn last_message<'a>(conversation: &'a Conversation<'_>) -> &'a str {
         .unwrap_or_default()
 }
 
-fn call(intent: &Intent, conversation: &Conversation<'_>) -> Option<(String, Value)> {
+fn plan_call(intent: &Intent, conversation: &Conversation<'_>) -> Option<(String, Value)> {
     let (tool, arguments) = match intent {
         Intent::Calculate(expression) => ("calculator", json!({"expression": expression})),
         Intent::Time(zone) => ("time", json!({"zone": zone})),
         Intent::Search(query) => ("search_web", json!({"query": query})),
         Intent::RunCode(code) => ("browser_js_eval", json!({"code": code})),
         Intent::Note(text) => ("save_note", json!({"text": text})),
-        Intent::Use { tool, text } => (tool.as_str(), own_arguments(conversation, tool, text)?),
+        Intent::Use { tool, text } => (tool.as_str(), scripted_arguments(conversation, tool, text)?),
     };
     Some((tool.to_owned(), arguments))
 }
 
 /// The arguments of a tool that requires none or a single text; for others the demo model has no values.
-fn own_arguments(conversation: &Conversation<'_>, tool: &str, text: &str) -> Option<Value> {
+fn scripted_arguments(conversation: &Conversation<'_>, tool: &str, text: &str) -> Option<Value> {
     let parameters = &conversation.declared.iter().find(|declared| declared.name == tool)?.parameters;
     let required: Vec<&str> =
         parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -100,7 +100,7 @@ fn own_arguments(conversation: &Conversation<'_>, tool: &str, text: &str) -> Opt
     }
 }
 
-fn reasoning(calls: &[(Intent, String, Value)], language: Language) -> String {
+fn write_reasoning(calls: &[(Intent, String, Value)], language: Language) -> String {
     let [(intent, ..)] = calls else {
         return match language {
             Language::English => format!(
@@ -139,7 +139,7 @@ fn reasoning(calls: &[(Intent, String, Value)], language: Language) -> String {
 }
 
 /// The text before a call that needs an action of the user.
-fn preface(intent: &Intent, language: Language) -> Option<&'static str> {
+fn write_preface(intent: &Intent, language: Language) -> Option<&'static str> {
     Some(match (intent, language) {
         (Intent::RunCode(_), Language::English) => {
             "Here is the code. Look at it, and press **Run** if you like what you see."
@@ -152,7 +152,7 @@ fn preface(intent: &Intent, language: Language) -> Option<&'static str> {
 }
 
 /// The answer to the results of the last calls.
-fn answer(conversation: &Conversation<'_>, language: Language) -> Vec<ReplyPart> {
+fn write_answer(conversation: &Conversation<'_>, language: Language) -> Vec<ReplyPart> {
     let results: Vec<_> = conversation
         .turns
         .iter()
@@ -164,14 +164,14 @@ fn answer(conversation: &Conversation<'_>, language: Language) -> Vec<ReplyPart>
         .collect();
     let mut lines: Vec<String> = vec![];
     for (id, tool, text, is_error) in results.into_iter().rev() {
-        let input = argument_of(conversation, id);
-        lines.push(line(tool, &input, text, is_error, language));
+        let input = argument_of_call(conversation, id);
+        lines.push(describe_result(tool, &input, text, is_error, language));
     }
     vec![ReplyPart::Say(lines.join("\n\n"))]
 }
 
 /// The argument by which a user recognises the call.
-fn argument_of(conversation: &Conversation<'_>, id: &str) -> String {
+fn argument_of_call(conversation: &Conversation<'_>, id: &str) -> String {
     let calls = conversation.turns.iter().rev().filter_map(|turn| match turn {
         Turn::Assistant { calls, .. } => Some(calls),
         Turn::User(_) | Turn::Result { .. } => None,
@@ -184,7 +184,7 @@ fn argument_of(conversation: &Conversation<'_>, id: &str) -> String {
         .unwrap_or_default()
 }
 
-fn line(tool: &str, input: &str, result: &str, is_error: bool, language: Language) -> String {
+fn describe_result(tool: &str, input: &str, result: &str, is_error: bool, language: Language) -> String {
     let first = result.lines().next().unwrap_or_default();
     match (tool, is_error, language) {
         (_, true, Language::English) => {
@@ -213,7 +213,7 @@ fn line(tool: &str, input: &str, result: &str, is_error: bool, language: Languag
     }
 }
 
-fn introduction(language: Language, browser: bool, notes: bool) -> String {
+fn write_introduction(language: Language, browser: bool, notes: bool) -> String {
     let (mut text, browser_line, note_line, end) = match language {
         Language::English => (
             String::from(

@@ -23,12 +23,12 @@ pub struct Chosen {
 }
 
 /// `name` means a model, or with `name:variant` a variant of it; names of models may have colons of their own.
-pub fn choose(models: &Models, name: &str, variant: Option<&str>) -> Result<Chosen, ChooseError> {
+pub fn choose_model(models: &Models, name: &str, variant: Option<&str>) -> Result<Chosen, ChooseError> {
     let (model, named) = match name.rsplit_once(':') {
         _ if models.get(name).is_some() => (name, None),
         Some((model, named)) if models.get(model).is_some() => (model, Some(named)),
         _ => {
-            let known = list(models.names().iter().map(String::as_str));
+            let known = format_names(models.names().iter().map(String::as_str));
             return Err(ChooseError::UnknownModel { name: name.into(), known });
         }
     };
@@ -47,7 +47,7 @@ pub fn choose(models: &Models, name: &str, variant: Option<&str>) -> Result<Chos
         return Err(ChooseError::UnknownVariant {
             model: model.into(),
             name: asked.into(),
-            known: match list(names) {
+            known: match format_names(names) {
                 none if none.is_empty() => "it has none".into(),
                 names => format!("it has: {names}"),
             },
@@ -56,7 +56,7 @@ pub fn choose(models: &Models, name: &str, variant: Option<&str>) -> Result<Chos
     Ok(Chosen { model: model.into(), variant: variant.map(str::to_owned) })
 }
 
-pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub fn format_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
@@ -93,7 +93,7 @@ mod tests {
         ];
         for (name, asked, model, variant) in cases {
             let expected = Chosen { model: model.into(), variant: variant.map(str::to_owned) };
-            assert_eq!(choose(&models(), name, asked), Ok(expected), "{name} {asked:?}");
+            assert_eq!(choose_model(&models(), name, asked), Ok(expected), "{name} {asked:?}");
         }
     }
 
@@ -111,7 +111,7 @@ mod tests {
             ),
         ];
         for (name, asked, expected) in cases {
-            let error = choose(&models(), name, asked).unwrap_err();
+            let error = choose_model(&models(), name, asked).unwrap_err();
             assert_eq!(error.to_string(), expected, "{name} {asked:?}");
         }
     }

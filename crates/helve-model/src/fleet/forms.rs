@@ -21,10 +21,10 @@ struct BuiltForm {
 
 impl Forms {
     /// `specs` are always the tools of the same run.
-    pub fn get(&self, profile: &Profile, specs: &[&ToolSpec], choice: &ToolChoice) -> Option<Form> {
+    pub fn get_or_build(&self, profile: &Profile, specs: &[&ToolSpec], choice: &ToolChoice) -> Option<Form> {
         // A named tool is rare, and its name may be anything a client sends.
         if matches!(choice, ToolChoice::Named(_)) {
-            return form(profile, specs, choice);
+            return build_form(profile, specs, choice);
         }
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) =
@@ -32,7 +32,7 @@ impl Forms {
         {
             return known.form.clone();
         }
-        let form = form(profile, specs, choice);
+        let form = build_form(profile, specs, choice);
         built.push(BuiltForm {
             profile: profile.name().to_owned(),
             choice: choice.clone(),
@@ -42,7 +42,7 @@ impl Forms {
     }
 }
 
-pub(super) fn form(profile: &Profile, specs: &[&ToolSpec], choice: &ToolChoice) -> Option<Form> {
+pub(super) fn build_form(profile: &Profile, specs: &[&ToolSpec], choice: &ToolChoice) -> Option<Form> {
     let form = profile.form(specs, choice)?;
     Some(Form { grammar: form.grammar, schema: form.schema })
 }

@@ -12,11 +12,11 @@ const USERS_MAX: usize = 10_000;
 pub(super) struct LastUsed(Mutex<HashMap<UserId, String>>);
 
 impl LastUsed {
-    pub(super) fn get(&self, user: &UserId) -> Option<String> {
+    pub(super) fn model_of_user(&self, user: &UserId) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned()
     }
 
-    pub(super) fn set(&self, user: &UserId, model: &str) {
+    pub(super) fn set_model_of_user(&self, user: &UserId, model: &str) {
         let mut chosen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if chosen.get(user).is_some_and(|before| before == model) {
             return;
@@ -36,10 +36,10 @@ mod tests {
     fn choices_are_kept_for_a_bounded_number_of_users() {
         let chosen = LastUsed::default();
         for number in 0..=USERS_MAX {
-            chosen.set(&UserId::parse(&format!("user{number}")).unwrap(), "m");
+            chosen.set_model_of_user(&UserId::parse(&format!("user{number}")).unwrap(), "m");
         }
         assert!(chosen.0.lock().unwrap().len() <= USERS_MAX);
         let last = UserId::parse(&format!("user{USERS_MAX}")).unwrap();
-        assert_eq!(chosen.get(&last).as_deref(), Some("m"));
+        assert_eq!(chosen.model_of_user(&last).as_deref(), Some("m"));
     }
 }

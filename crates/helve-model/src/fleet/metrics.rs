@@ -61,7 +61,7 @@ impl ModelCounters {
             RequestOutcome::Failed(ModelErrorKind::Key) => 6,
             RequestOutcome::Failed(ModelErrorKind::Refused) => 7,
         };
-        add(&self.outcomes[place], 1);
+        add_count(&self.outcomes[place], 1);
         if outcome == RequestOutcome::Answered {
             self.whole.record(took);
         }
@@ -72,36 +72,36 @@ impl ModelCounters {
     }
 
     pub fn record_spent(&self, spent: &Spent) {
-        add(&self.input_tokens, spent.usage.input_tokens);
-        add(&self.output_tokens, spent.usage.output_tokens);
-        add(&self.cached_tokens, spent.usage.cached_tokens);
-        add(&self.reasoning_tokens, spent.usage.reasoning_tokens);
-        add(&self.cost_nanos, spent.cost_nanos.unwrap_or(0));
+        add_count(&self.input_tokens, spent.usage.input_tokens);
+        add_count(&self.output_tokens, spent.usage.output_tokens);
+        add_count(&self.cached_tokens, spent.usage.cached_tokens);
+        add_count(&self.reasoning_tokens, spent.usage.reasoning_tokens);
+        add_count(&self.cost_nanos, spent.cost_nanos.unwrap_or(0));
     }
 
-    pub fn read(&self) -> ModelMetrics {
+    pub fn snapshot(&self) -> ModelMetrics {
         let mut requests = OUTCOMES.map(|outcome| (outcome, 0));
         for (request, counter) in requests.iter_mut().zip(&self.outcomes) {
-            request.1 = get(counter);
+            request.1 = read_count(counter);
         }
         ModelMetrics {
             requests,
-            input_tokens: get(&self.input_tokens),
-            output_tokens: get(&self.output_tokens),
-            cached_tokens: get(&self.cached_tokens),
-            reasoning_tokens: get(&self.reasoning_tokens),
-            cost_nanos: get(&self.cost_nanos),
-            first_token: self.first_token.read(),
-            whole: self.whole.read(),
+            input_tokens: read_count(&self.input_tokens),
+            output_tokens: read_count(&self.output_tokens),
+            cached_tokens: read_count(&self.cached_tokens),
+            reasoning_tokens: read_count(&self.reasoning_tokens),
+            cost_nanos: read_count(&self.cost_nanos),
+            first_token: self.first_token.snapshot(),
+            whole: self.whole.snapshot(),
         }
     }
 }
 
 /// What vendors report is not to be trusted with an overflow: the sum wraps, as counters may.
-fn add(counter: &AtomicU64, n: u64) {
+fn add_count(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }
 
-fn get(counter: &AtomicU64) -> u64 {
+fn read_count(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }

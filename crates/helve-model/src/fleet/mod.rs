@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice, UserId};
 use tokio::time::Instant;
 
-pub use self::choose::{ChooseError, Chosen, choose, list};
+pub use self::choose::{ChooseError, Chosen, choose_model, format_names};
 pub use self::forms::Forms;
 use self::last_used::LastUsed;
 pub use self::metrics::{ModelCounters, ModelMetrics, RequestOutcome};
@@ -31,7 +31,7 @@ pub use self::price::{PerMillion, Price, PriceSource};
 pub use self::probe::Probe;
 use self::retry::Health;
 use self::tokens::Ratio;
-pub use self::window::{Window, num_ctx};
+pub use self::window::{Window, requested_num_ctx};
 use crate::{Model, Needs, ToolMode};
 
 /// What the operator says about a model, besides how it is reached.
@@ -45,15 +45,15 @@ pub struct ModelOptions {
     pub probe: bool,
     /// Named sets of parameters that a request may choose from.
     pub variants: BTreeMap<String, ModelParams>,
-    /// What its tokens cost, if anybody knows.
+    /// What its tokens cost, if known.
     pub price: Option<Price>,
     /// Whether it is asked as small models want to be asked.
     pub small: bool,
-    /// How many tokens it can read and write at once, if anybody knows.
+    /// How many tokens it can read and write at once, if known.
     pub context_tokens: Option<u64>,
-    /// Whether its answers begin inside reasoning that its prompt has opened; if nobody says, as the probe found it.
+    /// Whether its answers begin inside reasoning that its prompt has opened; if not configured, as the probe found it.
     pub reasoning_open: Option<bool>,
-    /// Whether its server leaves native calls in the text; if nobody says, as the probe found it.
+    /// Whether its server leaves native calls in the text; if not configured, as the probe found it.
     pub calls_in_text: Option<bool>,
     /// Whether the web is searched before it is first asked, where neither the request nor the agent says so.
     pub pre_search: Option<bool>,
@@ -61,7 +61,7 @@ pub struct ModelOptions {
     pub origin: Option<Origin>,
 }
 
-/// Where a model comes from, as far as anybody may know.
+/// Where a model comes from, as far as users may know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// None where only a protocol was named.
@@ -79,7 +79,7 @@ pub struct Origin {
 pub struct Models {
     models: RwLock<BTreeMap<String, Entry>>,
     default: RwLock<Option<String>>,
-    /// The operator named the default, so nobody's last choice counts.
+    /// The operator named the default, so no user's last choice counts.
     default_is_fixed: bool,
     last_used: LastUsed,
     currency: String,
@@ -113,7 +113,7 @@ struct Learned {
     /// What it was found to do when it was asked.
     profile: Option<Arc<ModelProfile>>,
     health: Health,
-    /// Held by whoever is finding out what it can do.
+    /// Held by the probe that is finding out what it can do.
     probing: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -125,13 +125,13 @@ impl Models {
     /// The first one added is the default until another is named.
     pub fn add(&mut self, model: Arc<dyn Model>, options: ModelOptions) {
         let name = model.name().to_owned();
-        self.offer(model, options);
+        self.add_or_replace(model, options);
         let default = self.default.get_mut().unwrap_or_else(PoisonError::into_inner);
         default.get_or_insert(name);
     }
 
     /// Adds a model while the server runs, or puts another one in the place of the one of its name.
-    pub fn offer(&self, model: Arc<dyn Model>, options: ModelOptions) {
+    pub fn add_or_replace(&self, model: Arc<dyn Model>, options: ModelOptions) {
         let name = model.name().to_owned();
         let fingerprint = (!options.subject.is_empty()).then(|| Fingerprint::from_text(&options.subject));
         let mut models = self.models.write().unwrap_or_else(PoisonError::into_inner);
@@ -143,7 +143,7 @@ impl Models {
     }
 
     /// Takes a model away that its server has no longer.
-    pub fn withdraw(&self, name: &str) {
+    pub fn remove(&self, name: &str) {
         self.models.write().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
@@ -164,8 +164,8 @@ impl Models {
     /// The default of a user: the model they chose last, if it can be used.
     pub fn default_for(&self, user: &UserId) -> String {
         let last = || {
-            let name = self.last_used.get(user)?;
-            let is_ready = self.entries().get(&name)?.ready.load(Ordering::Relaxed);
+            let name = self.last_used.model_of_user(user)?;
+            let is_ready = self.read_entries().get(&name)?.ready.load(Ordering::Relaxed);
             is_ready.then_some(name)
         };
         let last = if self.default_is_fixed { None } else { last() };
@@ -174,15 +174,15 @@ impl Models {
 
     /// Keeps which model a user asked last. One inside the program answers where there is no other, so it counts only if
     /// the user named it.
-    pub fn remember_choice(&self, user: &UserId, name: &str, is_named: bool) {
+    pub fn record_user_choice(&self, user: &UserId, name: &str, is_named: bool) {
         if is_named || self.options(name).is_none_or(|options| options.origin.is_some()) {
-            self.last_used.set(user, name);
+            self.last_used.set_model_of_user(user, name);
         }
     }
 
     /// Notes whether the server of a model answers.
     pub fn set_ready(&self, name: &str, is_ready: bool) {
-        if let Some(entry) = self.entries().get(name) {
+        if let Some(entry) = self.read_entries().get(name) {
             entry.ready.store(is_ready, Ordering::Relaxed);
         }
     }
@@ -197,21 +197,21 @@ impl Models {
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<dyn Model>> {
-        self.entries().get(name).map(|entry| entry.model.clone())
+        self.read_entries().get(name).map(|entry| entry.model.clone())
     }
 
     pub fn options(&self, name: &str) -> Option<Arc<ModelOptions>> {
-        self.entries().get(name).map(|entry| entry.options.clone())
+        self.read_entries().get(name).map(|entry| entry.options.clone())
     }
 
     /// Which model this is and where, as a mark to compare.
     pub fn fingerprint(&self, name: &str) -> Option<Fingerprint> {
-        self.entries().get(name)?.fingerprint.clone()
+        self.read_entries().get(name)?.fingerprint.clone()
     }
 
     /// What was asked of a model, if it is one of ours.
     pub fn counters(&self, name: &str) -> Option<Arc<ModelCounters>> {
-        self.entries().get(name).map(|entry| entry.counters.clone())
+        self.read_entries().get(name).map(|entry| entry.counters.clone())
     }
 
     /// What a model is asked with: the request's parameters over the variant's, the agent's and the model's own, which
@@ -230,11 +230,11 @@ impl Models {
     }
 
     pub fn names(&self) -> Vec<String> {
-        self.entries().keys().cloned().collect()
+        self.read_entries().keys().cloned().collect()
     }
 
-    pub fn all(&self) -> Vec<Arc<dyn Model>> {
-        self.entries().values().map(|entry| entry.model.clone()).collect()
+    pub fn list(&self) -> Vec<Arc<dyn Model>> {
+        self.read_entries().values().map(|entry| entry.model.clone()).collect()
     }
 
     /// How the model is asked to call tools now.
@@ -242,7 +242,7 @@ impl Models {
         match model.tool_mode() {
             ToolMode::Fixed(mode) => mode,
             ToolMode::Auto => {
-                let learned = self.learned();
+                let learned = self.lock_learned();
                 learned.get(model.name()).map_or(Mode::Native, |learned| learned.mode(default_profile))
             }
         }
@@ -250,7 +250,7 @@ impl Models {
 
     /// What the model was found to do, if it was asked and is still the same.
     pub fn profile(&self, name: &str) -> Option<Arc<ModelProfile>> {
-        self.learned().get(name)?.profile.clone()
+        self.lock_learned().get(name)?.profile.clone()
     }
 
     /// What the model's server was found to need.
@@ -274,20 +274,20 @@ impl Models {
         if !wanted || model.tool_mode() != ToolMode::Auto {
             return false;
         }
-        let mut learned = self.learned();
+        let mut learned = self.lock_learned();
         let learned = learned.entry(model.name().to_owned()).or_default();
         learned.profile.is_none() && !std::mem::replace(&mut learned.probe_started, true)
     }
 
-    /// What is held while somebody finds out what the model can do.
-    pub fn probing(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
-        self.learned().entry(name.to_owned()).or_default().probing.clone()
+    /// The lock that a probe of the model holds.
+    pub fn probe_lock(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+        self.lock_learned().entry(name.to_owned()).or_default().probing.clone()
     }
 
     /// Takes in what a model was found to do; what is said of another one is passed over.
     pub fn learn_profile(&self, name: &str, profile: ModelProfile) {
         if self.options(name).is_some_and(|options| options.subject == profile.subject) {
-            let mut learned = self.learned();
+            let mut learned = self.lock_learned();
             let learned = learned.entry(name.to_owned()).or_default();
             learned.no_native_tools = learned.no_native_tools.filter(|before| profile.at <= *before);
             learned.profile = Some(Arc::new(profile));
@@ -295,86 +295,87 @@ impl Models {
     }
 
     /// Whether the model's answers begin inside reasoning that its prompt has opened.
-    pub fn reasoning_open(&self, name: &str) -> bool {
-        let found = || Some(self.learned().get(name)?.profile.as_ref()?.reasoning_open.is_yes());
+    pub fn begins_inside_reasoning(&self, name: &str) -> bool {
+        let found = || Some(self.lock_learned().get(name)?.profile.as_ref()?.reasoning_open.is_yes());
         self.options(name).and_then(|options| options.reasoning_open).or_else(found).unwrap_or_default()
     }
 
     /// Whether the model's server leaves native calls in the text, so that they are looked for there.
-    pub fn calls_in_text(&self, name: &str) -> bool {
-        let found = || Some(self.learned().get(name)?.profile.as_ref()?.calls_in_text.is_yes());
+    pub fn leaves_calls_in_text(&self, name: &str) -> bool {
+        let found = || Some(self.lock_learned().get(name)?.profile.as_ref()?.calls_in_text.is_yes());
         self.options(name).and_then(|options| options.calls_in_text).or_else(found).unwrap_or_default()
     }
 
     /// The dialect of the last call that the model wrote into its text.
     pub fn dialect(&self, name: &str) -> Option<&'static str> {
-        self.learned().get(name)?.dialect
+        self.lock_learned().get(name)?.dialect
     }
 
     /// Those that may answer a step of this model's, in the order in which they are asked: itself, then the given
     /// fallbacks or else its own, and last whichever of them are to be left alone for a while.
-    pub fn route(&self, name: &str, fallbacks: &[String], now: Instant) -> Vec<Arc<dyn Model>> {
-        let Some(own) = self.entries().get(name).cloned() else { return vec![] };
+    pub fn models_to_try(&self, name: &str, fallbacks: &[String], now: Instant) -> Vec<Arc<dyn Model>> {
+        let Some(own) = self.read_entries().get(name).cloned() else { return vec![] };
         let names = if fallbacks.is_empty() { &own.options.fallbacks } else { fallbacks };
         let fallbacks = names.iter().filter(|other| *other != name).filter_map(|name| self.get(name));
         let mut route: Vec<_> = std::iter::once(own.model).chain(fallbacks).collect();
         // Stable: the order of the configuration holds within both groups.
-        route.sort_by_cached_key(|model| self.health(model.name(), |health| health.is_cooling_down(now)));
+        route
+            .sort_by_cached_key(|model| self.with_health(model.name(), |health| health.is_cooling_down(now)));
         route
     }
 
     /// Looks at how a model has fared, or notes how it did.
-    pub fn health<R>(&self, name: &str, look: impl FnOnce(&mut Health) -> R) -> R {
-        look(&mut self.learned().entry(name.to_owned()).or_default().health)
+    pub fn with_health<R>(&self, name: &str, look: impl FnOnce(&mut Health) -> R) -> R {
+        look(&mut self.lock_learned().entry(name.to_owned()).or_default().health)
     }
 
     pub fn learn_no_native_tools(&self, name: &str) {
-        let mut learned = self.learned();
+        let mut learned = self.lock_learned();
         let learned = learned.entry(name.to_owned()).or_default();
         let known = learned.profile.as_ref().map_or(Timestamp(0), |profile| profile.at);
         learned.no_native_tools = Some(known);
     }
 
     pub fn learn_dialect(&self, name: &str, dialect: &'static str) {
-        self.learned().entry(name.to_owned()).or_default().dialect = Some(dialect);
+        self.lock_learned().entry(name.to_owned()).or_default().dialect = Some(dialect);
     }
 
-    /// What the model can read at once, as far as anybody knows or it has shown.
+    /// What the model can read at once, as far as it is configured or was observed.
     pub fn window(&self, name: &str, params: &ModelParams) -> Option<Window> {
         let told = self.options(name).and_then(|options| options.context_tokens);
-        let shown = self.learned().get(name).and_then(|learned| learned.too_long);
-        let tokens = [told, num_ctx(params), shown].into_iter().flatten().min()?;
+        let shown = self.lock_learned().get(name).and_then(|learned| learned.too_long);
+        let tokens = [told, requested_num_ctx(params), shown].into_iter().flatten().min()?;
         Some(Window { tokens, answer_max: params.max_tokens.map(u64::from) })
     }
 
     /// How far off estimates of this model's tokens are.
     pub fn ratio(&self, name: &str) -> Ratio {
-        self.learned().get(name).map_or_else(Ratio::default, |learned| learned.ratio)
+        self.lock_learned().get(name).map_or_else(Ratio::default, |learned| learned.ratio)
     }
 
     /// Takes in what the vendor counted where so much was estimated.
     pub fn learn_ratio(&self, name: &str, counted: u64, estimated: u64) {
-        self.learned().entry(name.to_owned()).or_default().ratio = Ratio::new(counted, estimated);
+        self.lock_learned().entry(name.to_owned()).or_default().ratio = Ratio::new(counted, estimated);
     }
 
     /// Takes in that a question of so many tokens was too long.
-    pub fn learn_too_long(&self, name: &str, tokens: u64) {
-        let mut learned = self.learned();
+    pub fn learn_rejected_length(&self, name: &str, tokens: u64) {
+        let mut learned = self.lock_learned();
         let known = &mut learned.entry(name.to_owned()).or_default().too_long;
         *known = Some(known.unwrap_or(u64::MAX).min(tokens));
     }
 
-    fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+    fn read_entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Entry>> {
         self.models.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn learned(&self) -> MutexGuard<'_, HashMap<String, Learned>> {
+    fn lock_learned(&self) -> MutexGuard<'_, HashMap<String, Learned>> {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Learned {
-    /// How it is asked to call tools, where nobody has said how.
+    /// How it is asked to call tools, where that is not configured.
     fn mode(&self, default_profile: &str) -> Mode {
         let profile = self.profile.as_deref();
         let native = self.no_native_tools.is_none() && !profile.is_some_and(|profile| profile.native.is_no());
@@ -421,7 +422,7 @@ mod tests {
         };
         models.learn_profile("scripted", in_text(Some("hermes")));
         assert_eq!(mode(), "prompt:hermes");
-        assert!(models.calls_in_text("scripted"));
+        assert!(models.leaves_calls_in_text("scripted"));
         models.learn_profile("scripted", in_text(None));
         assert_eq!(mode(), "native", "a call in the text is better than none in the prompt");
         let yes = found("m at here", Finding::yes(""), None);

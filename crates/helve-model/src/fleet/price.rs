@@ -31,11 +31,11 @@ pub enum PriceSource {
 pub struct PerMillion(u64);
 
 impl PerMillion {
-    /// Nobody asks for more; a price above it is a slip.
+    /// No vendor asks for more; a price above it is a typo.
     pub const UNITS_MAX: f64 = 1_000_000.0;
 
     /// A price as people write it: units for a million tokens. None if it cannot be one.
-    pub fn units(units: f64) -> Option<Self> {
+    pub fn from_units(units: f64) -> Option<Self> {
         if !(0.0..=Self::UNITS_MAX).contains(&units) {
             return None;
         }
@@ -46,7 +46,7 @@ impl PerMillion {
         self.0 as f64 / 1e9
     }
 
-    fn of(self, tokens: u64) -> u128 {
+    fn cost_of_tokens(self, tokens: u64) -> u128 {
         u128::from(self.0) * u128::from(tokens)
     }
 }
@@ -60,10 +60,10 @@ impl Price {
         let plain = usage.input_tokens - cached - written;
         let million = self
             .input
-            .of(plain)
-            .saturating_add(self.cached.of(cached))
-            .saturating_add(self.cache_write.of(written))
-            .saturating_add(self.output.of(usage.output_tokens));
+            .cost_of_tokens(plain)
+            .saturating_add(self.cached.cost_of_tokens(cached))
+            .saturating_add(self.cache_write.cost_of_tokens(written))
+            .saturating_add(self.output.cost_of_tokens(usage.output_tokens));
         let nanos = million.saturating_add(500_000) / 1_000_000;
         u64::try_from(nanos).unwrap_or(u64::MAX)
     }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn price(input: f64, cached: f64, cache_write: f64, output: f64) -> Price {
-        let per_million = |units| PerMillion::units(units).unwrap();
+        let per_million = |units| PerMillion::from_units(units).unwrap();
         Price {
             input: per_million(input),
             cached: per_million(cached),
@@ -123,10 +123,14 @@ mod tests {
     #[test]
     fn only_a_sane_number_is_a_price() {
         for wrong in [-0.01, f64::NAN, f64::INFINITY, 1_000_001.0] {
-            assert_eq!(PerMillion::units(wrong), None, "{wrong}");
+            assert_eq!(PerMillion::from_units(wrong), None, "{wrong}");
         }
         for right in [0.0, 0.003_625, 0.27, 75.0] {
-            assert_eq!(PerMillion::units(right).unwrap().as_units().to_bits(), right.to_bits(), "{right}");
+            assert_eq!(
+                PerMillion::from_units(right).unwrap().as_units().to_bits(),
+                right.to_bits(),
+                "{right}"
+            );
         }
     }
 }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use helve_dialect::{CallView, Language, Profile, ResultView, TurnRole};
+use helve_dialect::{CallView, ExampleOrder, Language, Profile, ResultView, TurnRole};
 use helve_types::{CallId, Mode, ToolChoice, ToolSpec};
 
-use super::forms::form as form_of;
+use super::forms::build_form as form_of;
 use crate::{Form, FormSupport, Turn, TurnCall};
 
-pub fn system_with_tools(
+pub fn add_tools_to_system(
     system: &str,
     profile: &Profile,
     specs: &[&ToolSpec],
@@ -33,7 +33,7 @@ pub fn join_prompts(system: &str, more: &str) -> String {
 }
 
 /// A form, if a server that holds its model to so much can make use of it.
-pub fn supported_form(holds: FormSupport, form: impl FnOnce() -> Option<Form>) -> Option<Form> {
+pub fn build_form_if_supported(holds: FormSupport, form: impl FnOnce() -> Option<Form>) -> Option<Form> {
     match holds {
         FormSupport::None => None,
         FormSupport::Schema => form().filter(|form| form.schema.is_some()),
@@ -42,24 +42,26 @@ pub fn supported_form(holds: FormSupport, form: impl FnOnce() -> Option<Form>) -
 }
 
 /// The form of an answer to a question outside of any run.
-pub(super) fn form(
+pub(super) fn build_form(
     holds: FormSupport,
     profile: &Profile,
     specs: &[&ToolSpec],
     choice: &ToolChoice,
 ) -> Option<Form> {
-    supported_form(holds, || form_of(profile, specs, choice))
+    build_form_if_supported(holds, || form_of(profile, specs, choice))
 }
 
 /// A question with the tools described in the prompt, outside of any run: the system prompt and the turns.
-pub(super) fn described<'a>(
+pub(super) fn describe_tools_in_prompt<'a>(
     profile: &Profile,
     specs: &[&ToolSpec],
     question: &'a str,
+    form: Option<&Form>,
 ) -> (String, Vec<Turn<'a>>) {
     let language = helve_dialect::language_of(question);
-    let turns = turns_as_text(vec![Turn::User(Cow::Borrowed(question))], profile, specs, question, language);
-    (system_with_tools("", profile, specs, question, language), turns)
+    let turns = vec![Turn::User(Cow::Borrowed(question))];
+    let turns = turns_as_text(turns, profile, specs, question, language, form);
+    (add_tools_to_system("", profile, specs, question, language), turns)
 }
 
 /// The same conversation with calls and results as text, after a few worked examples.
@@ -69,13 +71,15 @@ pub fn turns_as_text<'a>(
     specs: &[&ToolSpec],
     question: &str,
     language: Language,
+    form: Option<&Form>,
 ) -> Vec<Turn<'a>> {
+    let order = if form.is_some() { ExampleOrder::OfTools } else { ExampleOrder::LikeliestLast };
     let mut text: Vec<Turn<'a>> = profile
-        .examples(specs, question, language)
+        .examples(specs, question, language, order)
         .into_iter()
         .map(|example| match example.role {
             TurnRole::User => Turn::User(Cow::Owned(example.text)),
-            TurnRole::Assistant => said(Cow::Owned(example.text)),
+            TurnRole::Assistant => assistant_turn(Cow::Owned(example.text)),
         })
         .collect();
     // Ids that the model has never seen: its way of writing calls has none, and it gave none itself.
@@ -84,7 +88,9 @@ pub fn turns_as_text<'a>(
     while let Some(turn) = turns.next() {
         match turn {
             Turn::User(words) => text.push(Turn::User(words)),
-            Turn::Assistant { text: words, calls, .. } if calls.is_empty() => text.push(said(words)),
+            Turn::Assistant { text: words, calls, .. } if calls.is_empty() => {
+                text.push(assistant_turn(words))
+            }
             Turn::Assistant { text: words, calls, .. } => {
                 let views: Vec<_> = calls
                     .iter()
@@ -95,26 +101,26 @@ pub fn turns_as_text<'a>(
                     |call: &&TurnCall<'_>| call.id.parse::<CallId>().is_ok() && !written.contains(&*call.id);
                 unseen.extend(calls.iter().filter(own).map(|call| call.id.to_string()));
                 let words = if words.is_empty() { written } else { format!("{words}\n{written}") };
-                text.push(said(Cow::Owned(words)));
+                text.push(assistant_turn(Cow::Owned(words)));
             }
             Turn::Result { .. } => {
                 let mut results = vec![turn];
                 while let Some(more) = turns.next_if(|next| matches!(next, Turn::Result { .. })) {
                     results.push(more);
                 }
-                text.push(Turn::User(Cow::Owned(results_in_text(&results, &unseen, profile, language))));
+                text.push(Turn::User(Cow::Owned(results_as_text(&results, &unseen, profile, language))));
             }
         }
     }
     text
 }
 
-pub fn said(text: Cow<'_, str>) -> Turn<'_> {
+pub fn assistant_turn(text: Cow<'_, str>) -> Turn<'_> {
     Turn::Assistant { text, reasoning: Cow::Borrowed(""), echo: None, calls: vec![] }
 }
 
 /// Results as the profile writes them, each under an id that the model knows: its own, or one made of the tool's name.
-fn results_in_text(
+fn results_as_text(
     results: &[Turn<'_>],
     unseen: &HashSet<String>,
     profile: &Profile,
@@ -144,7 +150,7 @@ fn results_in_text(
 }
 
 /// The profile that a mode needs, if it is one of prompt mode.
-pub fn profile_of<'a>(mode: &Mode, own: &'a [Arc<Profile>]) -> Option<&'a Profile> {
+pub fn find_profile<'a>(mode: &Mode, own: &'a [Arc<Profile>]) -> Option<&'a Profile> {
     let Mode::Prompt(name) = mode else { return None };
     let own = own.iter().find(|profile| profile.name() == name).map(|profile| &**profile);
     own.or_else(|| Profile::named(name))

@@ -1,6 +1,6 @@
 //! What to do when a model gives no complete answer: a pure table, and what it knows about each model.
 //!
-//! `decide` is the table; `health` remembers how a model has fared in this process, `budget` how many second tries it may
+//! `decide_retry` is the table; `health` remembers how a model has fared in this process, `budget` how many second tries it may
 //! still get, and `tally` what one step has tried so far. Nothing here asks, waits or writes.
 
 mod budget;
@@ -74,7 +74,7 @@ pub struct FailedAttempt<'a> {
     pub chance: f64,
 }
 
-pub fn decide(failed: &FailedAttempt<'_>) -> RetryDecision {
+pub fn decide_retry(failed: &FailedAttempt<'_>) -> RetryDecision {
     let fallback = if failed.has_fallback && (!failed.shown || failed.restarts < RESTARTS_MAX) {
         RetryDecision::Fallback
     } else {
@@ -83,7 +83,7 @@ pub fn decide(failed: &FailedAttempt<'_>) -> RetryDecision {
     match failed.error.kind {
         ModelErrorKind::NoTools if failed.may_prompt => RetryDecision::RetryInPrompt,
         ModelErrorKind::Unavailable | ModelErrorKind::Broken => {
-            again(failed).map_or(fallback, RetryDecision::Retry)
+            pause_before_retry(failed).map_or(fallback, RetryDecision::Retry)
         }
         // Asking again will not help; another model has another key.
         ModelErrorKind::Key => fallback,
@@ -94,11 +94,11 @@ pub fn decide(failed: &FailedAttempt<'_>) -> RetryDecision {
 }
 
 /// The pause after which the same model is asked again, if it is.
-fn again(failed: &FailedAttempt<'_>) -> Option<Duration> {
+fn pause_before_retry(failed: &FailedAttempt<'_>) -> Option<Duration> {
     let may = failed.tries < failed.tries_max
         && (!failed.shown || failed.restarts < RESTARTS_ON_SAME)
         && failed.in_budget;
-    let pause = pause(failed).filter(|_| may)?;
+    let pause = backoff_pause(failed).filter(|_| may)?;
     fits_in_time(failed.time_left.saturating_sub(pause), failed.usual).then_some(pause)
 }
 
@@ -107,7 +107,7 @@ pub fn fits_in_time(left: Duration, usual: Option<Duration>) -> bool {
     !left.is_zero() && usual.is_none_or(|usual| left >= usual)
 }
 
-fn pause(failed: &FailedAttempt<'_>) -> Option<Duration> {
+fn backoff_pause(failed: &FailedAttempt<'_>) -> Option<Duration> {
     match failed.error.retry_after {
         Some(asked) => (asked <= ASKED_PAUSE_MAX).then_some(asked),
         None => {

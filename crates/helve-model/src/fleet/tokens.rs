@@ -1,7 +1,7 @@
 //! How many tokens something is, as far as that can be told without the model's own tokenizer.
 //!
 //! A character of Chinese, Japanese or Korean is about a token; of anything else, four bytes are. How far off that is
-//! differs between models and languages, so it is corrected by what the vendor counted the last time (`corrected`).
+//! differs between models and languages, so it is corrected by what the vendor counted the last time (`correct_estimate`).
 
 use crate::{ModelRequest, Turn};
 use serde_json::Value;
@@ -14,7 +14,7 @@ const CALL: u64 = 8;
 const RATIO_MIN: f64 = 0.5;
 const RATIO_MAX: f64 = 4.0;
 
-pub fn of_text(text: &str) -> u64 {
+pub fn estimate_text_tokens(text: &str) -> u64 {
     if text.is_ascii() {
         return (text.len() as u64).div_ceil(4);
     }
@@ -34,38 +34,54 @@ fn is_wide(c: char) -> bool {
         | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
-pub fn of_turn(turn: &Turn<'_>) -> u64 {
+pub fn estimate_turn_tokens(turn: &Turn<'_>) -> u64 {
     TURN + match turn {
-        Turn::User(text) => of_text(text),
+        Turn::User(text) => estimate_text_tokens(text),
         Turn::Assistant { text, reasoning, echo, calls } => {
             let calls: u64 = calls
                 .iter()
-                .map(|call| CALL + of_text(&call.id) + of_text(&call.tool) + of_text(&call.arguments))
+                .map(|call| {
+                    CALL + estimate_text_tokens(&call.id)
+                        + estimate_text_tokens(&call.tool)
+                        + estimate_text_tokens(&call.arguments)
+                })
                 .sum();
-            of_text(text) + of_text(reasoning) + echo.map_or(0, of_value) + calls
+            estimate_text_tokens(text)
+                + estimate_text_tokens(reasoning)
+                + echo.map_or(0, estimate_json_tokens)
+                + calls
         }
-        Turn::Result { id, tool, text, .. } => of_text(id) + of_text(tool) + of_text(text),
+        Turn::Result { id, tool, text, .. } => {
+            estimate_text_tokens(id) + estimate_text_tokens(tool) + estimate_text_tokens(text)
+        }
     }
 }
 
-pub fn of_request(request: &ModelRequest<'_>) -> u64 {
-    let turns: u64 = request.turns.iter().map(of_turn).sum();
+pub fn estimate_request_tokens(request: &ModelRequest<'_>) -> u64 {
+    let turns: u64 = request.turns.iter().map(estimate_turn_tokens).sum();
     let tools: u64 = request
         .tools
         .iter()
-        .map(|tool| CALL + of_text(&tool.name) + of_text(&tool.description) + of_value(&tool.parameters))
+        .map(|tool| {
+            CALL + estimate_text_tokens(&tool.name)
+                + estimate_text_tokens(&tool.description)
+                + estimate_json_tokens(&tool.parameters)
+        })
         .sum();
-    TURN + of_text(&request.system) + turns + tools
+    TURN + estimate_text_tokens(&request.system) + turns + tools
 }
 
 /// JSON as it would be written, without writing it.
-fn of_value(value: &Value) -> u64 {
+fn estimate_json_tokens(value: &Value) -> u64 {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 1,
-        Value::String(text) => 1 + of_text(text),
-        Value::Array(items) => 1 + items.iter().map(of_value).sum::<u64>(),
+        Value::String(text) => 1 + estimate_text_tokens(text),
+        Value::Array(items) => 1 + items.iter().map(estimate_json_tokens).sum::<u64>(),
         Value::Object(members) => {
-            1 + members.iter().map(|(key, value)| 1 + of_text(key) + of_value(value)).sum::<u64>()
+            1 + members
+                .iter()
+                .map(|(key, value)| 1 + estimate_text_tokens(key) + estimate_json_tokens(value))
+                .sum::<u64>()
         }
     }
 }
@@ -87,12 +103,12 @@ impl Ratio {
     }
 
     /// An estimate as this vendor would count it.
-    pub fn corrected(self, estimated: u64) -> u64 {
+    pub fn correct_estimate(self, estimated: u64) -> u64 {
         (estimated as f64 * self.0).round() as u64
     }
 
     /// What would be estimated where this vendor counts so much.
-    pub fn estimated(self, counted: u64) -> u64 {
+    pub fn estimate_for_count(self, counted: u64) -> u64 {
         (counted as f64 / self.0) as u64
     }
 }
@@ -114,20 +130,20 @@ mod tests {
             ("naïve café", 3),
             ("🙂🙂", 2),
         ] {
-            assert_eq!(of_text(text), expected, "{text}");
+            assert_eq!(estimate_text_tokens(text), expected, "{text}");
         }
     }
 
     #[test]
     fn an_estimate_is_corrected_by_what_was_counted_and_never_absurdly() {
-        assert_eq!(Ratio::default().corrected(100), 100);
-        assert_eq!(Ratio::new(150, 100).corrected(1_000), 1_500);
+        assert_eq!(Ratio::default().correct_estimate(100), 100);
+        assert_eq!(Ratio::new(150, 100).correct_estimate(1_000), 1_500);
         assert_eq!(
-            Ratio::new(1, 1_000).corrected(1_000),
+            Ratio::new(1, 1_000).correct_estimate(1_000),
             500,
             "a vendor that counts only what it had not cached"
         );
-        assert_eq!(Ratio::new(1_000_000, 0).corrected(10), 40);
+        assert_eq!(Ratio::new(1_000_000, 0).correct_estimate(10), 40);
     }
 
     #[test]
@@ -137,8 +153,8 @@ mod tests {
             "properties": {"city": {"type": "string", "description": "Where to look, as in Paris."}},
             "required": ["city"],
         });
-        let written = of_text(&value.to_string());
-        let estimated = of_value(&value);
+        let written = estimate_text_tokens(&value.to_string());
+        let estimated = estimate_json_tokens(&value);
         assert!(estimated.abs_diff(written) * 2 <= written, "{estimated} for {written}");
     }
 }

@@ -12,14 +12,14 @@ pub struct Window {
 
 impl Window {
     /// How long a question may be. Of a limit that leaves no room for questions only a part is taken for serious.
-    pub fn for_question(self) -> u64 {
+    pub fn question_tokens_max(self) -> u64 {
         let answer = self.answer_max.unwrap_or(self.tokens / 8).min(self.tokens / 4);
         self.tokens - answer
     }
 }
 
 /// What an Ollama is told to make room for: it cuts what is longer, and says nothing.
-pub fn num_ctx(params: &ModelParams) -> Option<u64> {
+pub fn requested_num_ctx(params: &ModelParams) -> Option<u64> {
     let in_options = || params.extra.get("options")?.get("num_ctx");
     params.extra.get("num_ctx").or_else(in_options)?.as_u64().filter(|tokens| *tokens > 0)
 }

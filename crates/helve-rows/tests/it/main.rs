@@ -158,7 +158,7 @@ fn greeting(text: &str) -> Greeting {
 }
 
 fn actions(store: &MemoryStore) -> Vec<String> {
-    store.audited().into_iter().map(|line| line.action).collect()
+    store.audit_entries().into_iter().map(|line| line.action).collect()
 }
 
 fn agreed(text: &str) -> Option<(String, bool)> {

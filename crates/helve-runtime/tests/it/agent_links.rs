@@ -79,7 +79,7 @@ impl Lab {
     async fn start(&self, user: UserId, draft: bool) -> Result<Started, StartError> {
         let input = StartInput::Message { conversation: None, text: "go".into() };
         let request = StartRequest { agent: Some("clerk".into()), draft, ..StartRequest::new(user, input) };
-        self.runtime.start(request).await
+        self.runtime.start_run(request).await
     }
 
     /// A run of the agent to its end.
@@ -152,14 +152,14 @@ async fn a_call_that_waits_for_a_person_over_a_restart_is_sent_with_what_the_age
     before.runtime.shut_down(std::time::Duration::ZERO).await;
 
     let after = open(&store, model).await;
-    let mut follower = after.runtime.follow(started.run, 0);
+    let mut follower = after.runtime.follow_run(started.run, 0);
     let answer = |arguments: &str| Answer::Approve { arguments: Some(arguments.into()), always: None };
     let approval = held[0].id();
     let other = answer(r#"{"city": "Rome", "account": "eve", "days": 1}"#);
-    let refused = after.runtime.answer(Scope::Everyone, approval, other, "mei".into()).await;
+    let refused = after.runtime.answer_approval(Scope::Everyone, approval, other, "mei".into()).await;
     assert!(format!("{refused:?}").contains("decided by the agent"), "{refused:?}");
     let edited = answer(r#"{"city": "Rome"}"#);
-    after.runtime.answer(Scope::Everyone, approval, edited, "mei".into()).await.unwrap();
+    after.runtime.answer_approval(Scope::Everyone, approval, edited, "mei".into()).await.unwrap();
     while settle(&mut follower).await != "run.finished" {}
     assert_eq!(after.calls(), [json!({"city": "Rome", "account": "acme", "days": 1})]);
 }
@@ -174,7 +174,7 @@ async fn an_agents_limit_holds_for_its_own_calls_and_for_no_others() {
     assert!(outcomes[1].contains("cannot be called right now"), "{outcomes:?}");
     // The default agent has the tool as it is.
     let input = StartInput::Message { conversation: None, text: "go".into() };
-    let mut started = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut started = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     assert_eq!(lab.outcomes(started.run).await, ["answer 2"]);
 }
@@ -284,8 +284,12 @@ async fn a_run_of_a_draft_that_was_discarded_goes_on_after_a_restart() {
 
     let after = open(&store, model).await;
     let held = store.approvals(Scope::Everyone, ApprovalFilter::Pending(Page::first(9))).await.unwrap();
-    let mut follower = after.runtime.follow(started.run, 0);
-    after.runtime.answer(Scope::Everyone, held[0].id(), Answer::approve(), "mei".into()).await.unwrap();
+    let mut follower = after.runtime.follow_run(started.run, 0);
+    after
+        .runtime
+        .answer_approval(Scope::Everyone, held[0].id(), Answer::approve(), "mei".into())
+        .await
+        .unwrap();
     while settle(&mut follower).await != "run.finished" {}
     assert_eq!(after.calls().len(), 1);
 }

@@ -53,13 +53,13 @@ async fn make(runtime: &Runtime, definition: Value) {
 async fn ask(runtime: &Runtime, agent: &str) -> Result<Started, StartError> {
     let input = StartInput::Message { conversation: None, text: "send it".into() };
     let request = StartRequest { agent: Some(agent.into()), ..StartRequest::new(mei(), input) };
-    runtime.start(request).await
+    runtime.start_run(request).await
 }
 
 async fn approve(runtime: &Runtime, store: &MemoryStore, run: RunId) {
     let held = store.approvals(Scope::Everyone, ApprovalFilter::Pending(Page::first(9))).await.unwrap();
     let approval = held.into_iter().find(|held| held.run == run).unwrap().question.approval;
-    runtime.answer(Scope::Everyone, approval, Answer::approve(), "mei".into()).await.unwrap();
+    runtime.answer_approval(Scope::Everyone, approval, Answer::approve(), "mei".into()).await.unwrap();
 }
 
 async fn outputs(store: &MemoryStore, run: RunId) -> Vec<String> {
@@ -93,7 +93,7 @@ async fn a_run_whose_agent_was_deleted_goes_on_after_a_restart_with_the_agent_as
     let after = open(&store, &[&model]).await;
     assert!(matches!(ask(&after, "clerk").await, Err(StartError::UnknownAgent { .. })));
     approve(&after, &store, started.run).await;
-    let mut follower = after.follow(started.run, 0);
+    let mut follower = after.follow_run(started.run, 0);
     while settle(&mut follower).await != "run.finished" {}
     assert_eq!(outputs(&store, started.run).await, ["sent"]);
     assert!(model.asked().iter().all(|asked| asked.contains("You send letters.")), "{:?}", model.asked());

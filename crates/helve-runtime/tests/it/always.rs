@@ -24,12 +24,12 @@ fn always(within: Within, arguments: Value) -> Answer {
 
 async fn answer(lab: &Lab, answer: Answer) -> Result<(), CommandError> {
     let question = lab.questions().await.remove(0);
-    lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await
+    lab.runtime.answer_approval(Scope::User(mei()), question.approval, answer, "mei".into()).await
 }
 
 async fn start_in(lab: &Lab, user: UserId, conversation: Option<ConversationId>) -> Started {
     let input = StartInput::Message { conversation, text: "send x".into() };
-    lab.runtime.start(StartRequest::new(user, input)).await.unwrap()
+    lab.runtime.start_run(StartRequest::new(user, input)).await.unwrap()
 }
 
 async fn allowances(lab: &Lab) -> Vec<Allowance> {
@@ -68,7 +68,7 @@ async fn within_a_run_the_next_call_is_not_asked_about_and_says_who_allowed_it()
     assert_eq!((held.within, held.run, &*held.by), (Within::Run, started.run, "mei"));
     let said = format!("allowance {}", held.id);
     assert_eq!(rules(&lab, started.run).await, [None, Some(said)]);
-    let made = lab.store.audited().into_iter().find(|line| line.action == "allowance.made").unwrap();
+    let made = lab.store.audit_entries().into_iter().find(|line| line.action == "allowance.made").unwrap();
     assert!(made.detail.contains("send for mei within run"), "{}", made.detail);
 }
 
@@ -133,7 +133,7 @@ async fn it_reaches_as_far_as_the_person_said() {
             let expected = if spared { "run.finished" } else { "waiting_approval" };
             assert_eq!(settle(&mut next.follower).await, expected, "{within:?} {user}");
             if !spared {
-                lab.runtime.cancel(Scope::Everyone, next.run, "mei".into()).await.unwrap();
+                lab.runtime.cancel_run(Scope::Everyone, next.run, "mei".into()).await.unwrap();
                 until(&mut next.follower, "run.cancelled").await;
             }
         }
@@ -238,7 +238,7 @@ async fn a_run_without_a_conversation_has_none_to_allow_things_in() {
     let lab = Lab::new([reply(SEND), reply("say Sent.")]);
     let message = serde_json::from_value(json!({"role": "user", "content": "send x"})).unwrap();
     let input = StartInput::Client { messages: vec![message] };
-    let mut started = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut started = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     settle(&mut started.follower).await;
     let refused = answer(&lab, always(Within::Conversation, json!({}))).await;
     assert!(matches!(&refused, Err(CommandError::BadAlways(what)) if what.contains("no conversation")));

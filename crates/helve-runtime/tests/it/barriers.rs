@@ -18,7 +18,7 @@ fn lab(replies: impl IntoIterator<Item = Reply>) -> Lab {
     let allow = serde_json::from_value(serde_json::json!({"action": "allow"})).unwrap();
     let settings = RuntimeSettings { rules: vec![allow], ..RuntimeSettings::default() };
     let lab = Lab::with_model(ScriptedModel::new(replies), settings);
-    lab.store.delay_recorded();
+    lab.store.delay_recorded_batches();
     lab
 }
 
@@ -37,23 +37,23 @@ async fn a_turn_waits_for_the_disk_when_it_begins_before_each_effect_and_when_it
         let lab = lab(replies);
         let mut run = lab.start("go").await;
         assert_eq!(settle(&mut run.follower).await, "run.finished");
-        assert_eq!(lab.store.barriers(), waited, "{script}");
+        assert_eq!(lab.store.barrier_count(), waited, "{script}");
     }
 }
 
 #[tokio::test]
 async fn a_person_is_asked_and_answered_only_on_record() {
     let lab = Lab::new([reply(SEND), reply("say Sent.")]);
-    lab.store.delay_recorded();
+    lab.store.delay_recorded_batches();
     let mut run = lab.start("go").await;
     assert_eq!(settle(&mut run.follower).await, "waiting_approval");
-    assert_eq!(lab.store.barriers(), 3, "the start, the question, and that the run waits");
+    assert_eq!(lab.store.barrier_count(), 3, "the start, the question, and that the run waits");
     let approval = lab.questions().await.remove(0).approval;
-    lab.runtime.answer(Scope::User(mei()), approval, Answer::approve(), "mei".into()).await.unwrap();
+    lab.runtime.answer_approval(Scope::User(mei()), approval, Answer::approve(), "mei".into()).await.unwrap();
     let answered = lab.store.events(run.run, 0, 99).await.unwrap();
     assert!(answered.iter().any(|recorded| recorded.event.fact.kind() == "approval.answered"));
     assert_eq!(settle(&mut run.follower).await, "run.finished");
-    assert_eq!(lab.store.barriers(), 6, "and the answer, the send, the end");
+    assert_eq!(lab.store.barrier_count(), 6, "and the answer, the send, the end");
 }
 
 /// The kinds of what a reader sees, up to a piece of text that is still being written.
@@ -116,12 +116,12 @@ async fn a_read_whose_record_was_lost_in_a_crash_is_made_again() {
             tokio::task::yield_now().await;
         }
         let before = lab.runs.load(Ordering::Relaxed);
-        lab.store.lose_recorded();
+        lab.store.lose_recorded_batches();
         assert_eq!(lab.store.events(run, 0, 99).await.unwrap().len(), 1, "{label}");
 
         let next = lab.restarted();
-        assert_eq!(next.runtime.recover().await.unwrap(), 1);
-        assert_eq!(settle(&mut next.runtime.follow(run, 1)).await, "run.finished", "{label}");
+        assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+        assert_eq!(settle(&mut next.runtime.follow_run(run, 1)).await, "run.finished", "{label}");
         assert_eq!(lab.runs.load(Ordering::Relaxed), before + 1, "{label}");
         let log = next.log(run).await;
         assert_eq!(log.matches("tool.finished").count(), 1, "{label}: {log}");
@@ -137,10 +137,10 @@ async fn an_effect_whose_result_was_lost_in_a_crash_is_unknown_and_not_made_agai
     while dying.runtime.active_runs() > 0 {
         tokio::task::yield_now().await;
     }
-    lab.store.lose_recorded();
+    lab.store.lose_recorded_batches();
     let next = lab.restarted();
-    assert_eq!(next.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut next.runtime.follow(run, 1)).await, "needs_attention");
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut next.runtime.follow_run(run, 1)).await, "needs_attention");
     assert!(next.log(run).await.contains("tool.unknown"), "{}", next.log(run).await);
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
 }
@@ -155,5 +155,5 @@ async fn a_run_stops_where_its_log_ends_if_what_it_recorded_cannot_be_written() 
     }
     lab.store.fail_writes(0);
     assert_eq!(lab.store.events(run.run, 0, 99).await.unwrap().len(), 1);
-    assert_eq!(lab.restarted().runtime.recover().await.unwrap(), 1, "it is taken up again");
+    assert_eq!(lab.restarted().runtime.recover_runs().await.unwrap(), 1, "it is taken up again");
 }

@@ -33,7 +33,7 @@ fn lab(settings: RuntimeSettings, replies: impl IntoIterator<Item = Reply>) -> L
 
 async fn answer(lab: &Lab, answer: Answer) {
     let question = lab.questions().await.remove(0);
-    lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await.unwrap();
+    lab.runtime.answer_approval(Scope::User(mei()), question.approval, answer, "mei".into()).await.unwrap();
 }
 
 const LOOK: &str = r#"call look {"q": "x"}"#;
@@ -93,8 +93,8 @@ async fn a_soft_limit_asks_once_and_a_yes_is_good_to_the_hard_one() {
 
     // Whoever is asked may take their time, and the server may go down.
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover().await.unwrap(), 0);
-    let mut follower = again.runtime.follow(started.run, 0);
+    assert_eq!(again.runtime.recover_runs().await.unwrap(), 0);
+    let mut follower = again.runtime.follow_run(started.run, 0);
     settle(&mut follower).await;
     answer(&again, Answer::approve()).await;
     assert_eq!(settle(&mut follower).await, "run.finished");
@@ -117,13 +117,13 @@ async fn a_no_or_no_answer_ends_the_run() {
         settle(&mut started.follower).await;
         if late {
             lab.world.clock.advance_ms(8 * 24 * 60 * 60 * 1_000);
-            lab.runtime.sweep().await.unwrap();
+            lab.runtime.sweep_once().await.unwrap();
         } else {
             answer(&lab, no).await;
         }
         assert_eq!(settle(&mut started.follower).await, "run.finished");
         let log = lab.log(started.run).await;
-        assert!(log.contains("budget.spent nobody allowed the run to use more"), "{log}");
+        assert!(log.contains("budget.spent the run was not allowed to use more"), "{log}");
         assert!(log.ends_with("run.finished BudgetSpent\n"), "{log}");
         assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
     }
@@ -131,7 +131,7 @@ async fn a_no_or_no_answer_ends_the_run() {
 
 #[tokio::test]
 async fn a_question_about_money_is_in_the_operators_currency() {
-    let units = |units| PerMillion::units(units).unwrap();
+    let units = |units| PerMillion::from_units(units).unwrap();
     let price = Price {
         input: units(1_000.0),
         cached: units(0.0),
@@ -226,7 +226,7 @@ async fn a_clock_that_is_set_during_a_call_takes_no_time_from_the_run() {
         let call = lab.store.calls(started.run).await.unwrap().remove(0);
         assert_eq!(call.ended_at.unwrap().since_ms(call.started_at.unwrap()), 7);
         let (user, agent) = (mei(), "default".to_owned());
-        let day = |at: Timestamp| lab.store.used_on(at.day(), user.clone(), agent.clone());
+        let day = |at: Timestamp| lab.store.usage_of_day(at.day(), user.clone(), agent.clone());
         assert_eq!(day(began).await.unwrap().user.active_ms, 7);
         assert_eq!(lab.world.now(), began.plus_ms(by + 7), "and the date is what it was set to");
     }
@@ -238,16 +238,17 @@ async fn a_clock_that_is_set_while_the_server_is_down_takes_no_time_from_the_run
         let lab = lab(RuntimeSettings::default(), [reply(r#"call hang {"q": "x"}"#), reply("say There.")]);
         let mut started = lab.start("look").await;
         until(&mut started.follower, "tool.started").await;
-        lab.world.clock.set_forward_ms(by);
+        lab.world.clock.shift_date_ms(by);
         let again = lab.restarted();
-        again.runtime.recover().await.unwrap();
-        let mut follower = again.runtime.follow(started.run, 0);
+        again.runtime.recover_runs().await.unwrap();
+        let mut follower = again.runtime.follow_run(started.run, 0);
         until(&mut follower, "run.resumed").await;
-        again.world.clock.set_forward_ms(by);
-        again.runtime.cancel(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
+        again.world.clock.shift_date_ms(by);
+        again.runtime.cancel_run(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
         while settle(&mut follower).await != "run.cancelled" {}
-        let used = again.store.used_on(lab.world.now().day(), mei(), "default".into()).await.unwrap();
-        let before = again.store.used_on(lab.world.now().plus_ms(-2 * by).day(), mei(), "default".into());
+        let used = again.store.usage_of_day(lab.world.now().day(), mei(), "default".into()).await.unwrap();
+        let before =
+            again.store.usage_of_day(lab.world.now().plus_ms(-2 * by).day(), mei(), "default".into());
         assert_eq!((used.user.active_ms, before.await.unwrap().user.active_ms), (0, 0));
     }
 }
@@ -259,7 +260,8 @@ fn of_days(user_day: Limits, day: Limits) -> RuntimeSettings {
 
 async fn try_start(lab: &Lab, user: &str) -> Result<RunId, StartError> {
     let input = StartInput::Message { conversation: None, text: "go".into() };
-    let mut started = lab.runtime.start(StartRequest::new(helve_types::UserId(user.into()), input)).await?;
+    let mut started =
+        lab.runtime.start_run(StartRequest::new(helve_types::UserId(user.into()), input)).await?;
     settle(&mut started.follower).await;
     Ok(started.run)
 }
@@ -279,7 +281,7 @@ async fn a_day_that_is_used_up_refuses_new_runs_until_the_next() {
     // Everybody's is used up now; a restart does not change that.
     let again = lab.restarted();
     assert!(matches!(try_start(&again, "zoe").await, Err(StartError::BudgetSpent { .. })));
-    let report = again.runtime.budgets(&mei()).await.unwrap();
+    let report = again.runtime.budgets_of_user(&mei()).await.unwrap();
     assert_eq!((report.user.used.tokens, report.all.used.tokens), (1_000, 3_000));
     again.world.clock.advance_ms(24 * 60 * 60 * 1_000);
     try_start(&again, "mei").await.unwrap();
@@ -296,7 +298,7 @@ async fn runs_side_by_side_exceed_what_they_share_by_one_step_each_at_most() {
         let log = lab.log(run.unwrap()).await;
         assert!(log.contains("budget.spent") && log.contains("your runs of today"), "{log}");
     }
-    let used = lab.runtime.budgets(&mei()).await.unwrap().user.used.tokens;
+    let used = lab.runtime.budgets_of_user(&mei()).await.unwrap().user.used.tokens;
     assert!((1_000..1_000 + 4 * 300).contains(&used), "{used}");
 }
 

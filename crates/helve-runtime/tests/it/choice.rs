@@ -21,7 +21,7 @@ fn prompted(replies: impl IntoIterator<Item = Reply>) -> Lab {
 async fn log(lab: &Lab, text: &str, tool_choice: ToolChoice) -> String {
     let input = StartInput::Message { conversation: None, text: text.into() };
     let request = StartRequest { tool_choice, ..StartRequest::new(mei(), input) };
-    let mut started = lab.runtime.start(request).await.unwrap();
+    let mut started = lab.runtime.start_run(request).await.unwrap();
     settle(&mut started.follower).await;
     lab.log(started.run).await
 }
@@ -141,7 +141,7 @@ async fn what_a_refused_answer_cost_is_counted() {
     let input = StartInput::Message { conversation: None, text: "go".into() };
     let tool_choice = ToolChoice::Required;
     let request = StartRequest { tool_choice, ..StartRequest::new(mei(), input) };
-    let mut started = lab.runtime.start(request).await.unwrap();
+    let mut started = lab.runtime.start_run(request).await.unwrap();
     settle(&mut started.follower).await;
     let scope = helve_store::Scope::User(mei());
     let record = helve_store::Views::run(&*lab.store, scope, started.run).await.unwrap();

@@ -15,7 +15,7 @@ const LOOK: &str = r#"call look {"q": "x"}"#;
 
 async fn answer(lab: &Lab, answer: Answer) {
     let question = lab.questions().await.remove(0);
-    lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await.unwrap();
+    lab.runtime.answer_approval(Scope::User(mei()), question.approval, answer, "mei".into()).await.unwrap();
 }
 
 #[tokio::test]
@@ -81,8 +81,8 @@ async fn a_circle_is_the_same_circle_after_a_restart() {
     let again = lab.restarted();
     let question = again.questions().await.remove(0);
     let no = Answer::Reject { reason: String::new() };
-    again.runtime.answer(Scope::User(mei()), question.approval, no, "mei".into()).await.unwrap();
-    let mut follower = again.runtime.follow(started.run, 0);
+    again.runtime.answer_approval(Scope::User(mei()), question.approval, no, "mei".into()).await.unwrap();
+    let mut follower = again.runtime.follow_run(started.run, 0);
     while settle(&mut follower).await != "run.finished" {}
     assert!(again.log(started.run).await.ends_with("run.finished Repeating\n"));
 }
@@ -143,8 +143,10 @@ async fn a_person_who_says_always_to_a_circle_says_it_for_this_run() {
         arguments: None,
         always: Some(Always { within, arguments: BTreeMap::new(), days: None }),
     };
-    let wide =
-        lab.runtime.answer(Scope::User(mei()), question.approval, always(Within::Agent), "mei".into()).await;
+    let wide = lab
+        .runtime
+        .answer_approval(Scope::User(mei()), question.approval, always(Within::Agent), "mei".into())
+        .await;
     assert!(matches!(&wide, Err(CommandError::BadAlways(what)) if what.contains("say `run`")), "{wide:?}");
     answer(&lab, always(Within::Run)).await;
     assert_eq!(settle(&mut started.follower).await, "run.finished");
@@ -183,7 +185,8 @@ async fn a_call_that_cannot_be_made_is_asked_about_and_a_yes_lets_the_model_go_o
         (Answer::Approve { arguments: None, always }, "nothing to allow for always"),
         (Answer::Approve { arguments: Some("{}".into()), always: None }, "cannot be made"),
     ] {
-        let refused = lab.runtime.answer(Scope::User(mei()), approval, impossible, "mei".into()).await;
+        let refused =
+            lab.runtime.answer_approval(Scope::User(mei()), approval, impossible, "mei".into()).await;
         assert!(refused.as_ref().is_err_and(|error| error.to_string().contains(says)), "{refused:?}");
     }
     answer(&lab, Answer::approve()).await;

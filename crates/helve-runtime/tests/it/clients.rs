@@ -30,14 +30,14 @@ async fn waiting(lab: &Lab) -> (Started, CallId) {
     let input = StartInput::Message { conversation: None, text: "compute".into() };
     let client_tools = vec![ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }];
     let request = StartRequest { client_tools, ..StartRequest::new(mei(), input) };
-    let mut started = lab.runtime.start(request).await.unwrap();
+    let mut started = lab.runtime.start_run(request).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "waiting_client");
     let call = CallId::new(started.run, 1, 0);
     (started, call)
 }
 
 async fn claim(lab: &Lab, call: &CallId, client: &str) -> Result<ClientClaim, CommandError> {
-    lab.runtime.claim(Scope::User(mei()), call.run, call.clone(), client.into(), mei()).await
+    lab.runtime.claim_call(Scope::User(mei()), call.run, call.clone(), client.into(), mei()).await
 }
 
 async fn claimed(lab: &Lab, call: &CallId) -> ClientClaim {
@@ -51,7 +51,7 @@ async fn bring(lab: &Lab, call: &CallId, token: &str, text: &str) -> Result<(), 
         by: mei(),
         result: Ok(ToolOutput::text(text)),
     };
-    lab.runtime.deliver(Scope::User(mei()), call.run, delivered).await
+    lab.runtime.deliver_client_result(Scope::User(mei()), call.run, delivered).await
 }
 
 async fn state(lab: &Lab, call: &CallId) -> CallState {
@@ -157,9 +157,9 @@ async fn nothing_but_the_clients_own_token_brings_a_result() {
         by: UserId("eve".into()),
         result: Ok(ToolOutput::text("x")),
     };
-    let theft = lab.runtime.deliver(Scope::Everyone, started.run, eve.clone()).await;
+    let theft = lab.runtime.deliver_client_result(Scope::Everyone, started.run, eve.clone()).await;
     assert_eq!(theft, Err(CommandError::WrongToken));
-    let unseen = lab.runtime.deliver(Scope::User(UserId("eve".into())), started.run, eve).await;
+    let unseen = lab.runtime.deliver_client_result(Scope::User(UserId("eve".into())), started.run, eve).await;
     assert!(matches!(unseen, Err(CommandError::Store(_))), "{unseen:?}");
     let nowhere = CallId::new(started.run, 9, 9);
     assert_eq!(bring(&lab, &nowhere, &token, "x").await, Err(CommandError::NotWaiting));
@@ -197,11 +197,11 @@ async fn a_client_that_goes_silent_leaves_the_outcome_unknown() {
     for _ in 0..8 {
         tokio::time::advance(Duration::from_secs(15)).await;
         claimed(&lab, &call).await;
-        lab.runtime.sweep().await.unwrap();
+        lab.runtime.sweep_once().await.unwrap();
     }
     assert_eq!(state(&lab, &call).await, CallState::Claimed);
     tokio::time::advance(Duration::from_secs(60)).await;
-    lab.runtime.sweep().await.unwrap();
+    lab.runtime.sweep_once().await.unwrap();
     reaches(&mut started, "needs_attention").await;
     assert_eq!(state(&lab, &call).await, CallState::Unknown);
 
@@ -211,7 +211,7 @@ async fn a_client_that_goes_silent_leaves_the_outcome_unknown() {
     let question = lab.questions().await.remove(0);
     assert_eq!(question.call().unwrap().arguments, r#"{"q":"6*7"}"#);
     let again = Answer::Outcome { answer: OutcomeAnswer::RunAgain };
-    lab.runtime.answer(Scope::User(mei()), question.approval, again, "mei".into()).await.unwrap();
+    lab.runtime.answer_approval(Scope::User(mei()), question.approval, again, "mei".into()).await.unwrap();
     reaches(&mut started, "waiting_client").await;
 
     let anew = call.next_repetition();
@@ -253,7 +253,7 @@ async fn the_watch_notices_silence_by_itself() {
     let (mut started, call) = waiting(&lab).await;
     claimed(&lab, &call).await;
     let runtime = lab.runtime.clone();
-    let watch = tokio::spawn(async move { runtime.keep_watch().await });
+    let watch = tokio::spawn(async move { runtime.sweep_until_shutdown().await });
     let began = tokio::time::Instant::now();
     reaches(&mut started, "needs_attention").await;
     assert_eq!(began.elapsed().as_secs(), 60);
@@ -267,8 +267,8 @@ async fn a_watch_that_cannot_look_rests_before_it_looks_again() {
     claimed(&lab, &call).await;
     let runtime = lab.runtime.clone();
     // Ten rounds: one at once, one after half a minute, the others when the client's time is up.
-    lab.store.fail_looks(30);
-    let watch = tokio::spawn(async move { runtime.keep_watch().await });
+    lab.store.fail_reads(30);
+    let watch = tokio::spawn(async move { runtime.sweep_until_shutdown().await });
     let began = tokio::time::Instant::now();
     reaches(&mut started, "needs_attention").await;
     assert_eq!(began.elapsed().as_secs(), 68);
@@ -282,8 +282,8 @@ async fn a_look_that_fails_keeps_the_watch_from_nothing_else() {
     claimed(&lab, &call).await;
     tokio::time::advance(Duration::from_secs(61)).await;
     // The look for questions, which comes first.
-    lab.store.fail_looks(1);
-    assert!(lab.runtime.sweep().await.is_err());
+    lab.store.fail_reads(1);
+    assert!(lab.runtime.sweep_once().await.is_err());
     reaches(&mut started, "needs_attention").await;
 }
 
@@ -299,7 +299,7 @@ async fn a_clients_tool_that_a_rule_forbids_is_not_shown_to_the_model() {
     let start = |tool_choice| {
         let input = StartInput::Message { conversation: None, text: "compute".into() };
         let request = StartRequest::new(mei(), input);
-        lab.runtime.start(StartRequest { client_tools: tools().to_vec(), tool_choice, ..request })
+        lab.runtime.start_run(StartRequest { client_tools: tools().to_vec(), tool_choice, ..request })
     };
     let mut started = start(ToolChoice::Auto).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
@@ -315,15 +315,15 @@ async fn a_clients_tool_that_is_forbidden_by_now_is_not_shown_after_a_restart() 
     let input = StartInput::Message { conversation: None, text: "compute".into() };
     let client_tools = vec![ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }];
     let request = StartRequest { client_tools, ..StartRequest::new(mei(), input) };
-    let started = lab.runtime.start(request).await.unwrap();
+    let started = lab.runtime.start_run(request).await.unwrap();
     while lab.model.asked().is_empty() {
         tokio::task::yield_now().await;
     }
     let deny = Rule { tool: Some("browser_*".into()), ..Rule::new(Action::Deny) };
     let next = lab.restarted_as(RuntimeSettings { rules: vec![deny], ..RuntimeSettings::default() });
     next.model.then(reply("say Without it."));
-    assert_eq!(next.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut next.runtime.follow(started.run, 0)).await, "run.finished");
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut next.runtime.follow_run(started.run, 0)).await, "run.finished");
     let asked = next.model.asked();
     assert!(asked[0].contains("browser_js_eval") && !asked[1].contains("browser_js_eval"), "{asked:?}");
 }
@@ -335,9 +335,9 @@ async fn after_a_restart_the_token_fits_and_the_client_has_its_whole_time_again(
     let mine = claimed(&lab, &call).await;
     quiet(&lab).await;
     let lab = lab.restarted();
-    lab.runtime.sweep().await.unwrap();
+    lab.runtime.sweep_once().await.unwrap();
     tokio::time::advance(Duration::from_secs(59)).await;
-    lab.runtime.sweep().await.unwrap();
+    lab.runtime.sweep_once().await.unwrap();
     assert_eq!(claim(&lab, &call, "other").await, Err(CommandError::ClaimedElsewhere));
     assert_eq!(claimed(&lab, &call).await, mine);
     let lab = lab.restarted();
@@ -353,9 +353,9 @@ async fn a_silence_that_a_restart_interrupts_still_ends() {
     claimed(&lab, &call).await;
     quiet(&lab).await;
     let lab = lab.restarted();
-    lab.runtime.sweep().await.unwrap();
+    lab.runtime.sweep_once().await.unwrap();
     tokio::time::advance(Duration::from_secs(60)).await;
-    lab.runtime.sweep().await.unwrap();
+    lab.runtime.sweep_once().await.unwrap();
     quiet(&lab).await;
     assert!(lab.log(started.run).await.ends_with("run.waiting needs_attention\n"));
 }
@@ -377,28 +377,28 @@ async fn a_call_that_nobody_takes_waits_for_a_week() {
     let lab = Lab::new([reply(CALL), reply("say Then not.")]);
     let (mut started, call) = waiting(&lab).await;
     lab.world.clock.advance_ms(Question::OPEN_MS - 1);
-    lab.runtime.sweep().await.unwrap();
+    lab.runtime.sweep_once().await.unwrap();
     quiet(&lab).await;
     assert_eq!(state(&lab, &call).await, CallState::Delegated);
     lab.world.clock.advance_ms(1);
-    lab.runtime.sweep().await.unwrap();
+    lab.runtime.sweep_once().await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     assert_eq!(state(&lab, &call).await, CallState::Expired);
-    assert!(lab.model.asked()[1].contains("nobody ran it in time"), "{}", lab.model.asked()[1]);
+    assert!(lab.model.asked()[1].contains("no client ran it in time"), "{}", lab.model.asked()[1]);
 }
 
 #[tokio::test]
 async fn a_stopped_run_says_whether_somebody_had_begun() {
     let lab = Lab::new([reply(CALL)]);
     let (mut started, call) = waiting(&lab).await;
-    lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
+    lab.runtime.cancel_run(Scope::Everyone, started.run, "mei".into()).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.cancelled");
     assert_eq!(state(&lab, &call).await, CallState::Refused);
 
     let lab = Lab::new([reply(CALL)]);
     let (mut started, call) = waiting(&lab).await;
     let token = claimed(&lab, &call).await.result_token;
-    lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
+    lab.runtime.cancel_run(Scope::Everyone, started.run, "mei".into()).await.unwrap();
     reaches(&mut started, "run.cancelled").await;
     quiet(&lab).await;
     assert_eq!(claim(&lab, &call, "tab").await, Err(CommandError::Over), "it is not kept by being heard");
@@ -430,7 +430,7 @@ async fn a_client_that_has_no_result_says_why_in_few_words() {
     let result_token = claimed(&lab, &call).await.result_token;
     let result = Err(Failure::new(FailureKind::Failed, "é".repeat(100_000)));
     let delivered = ClientResult { call: call.clone(), result_token, by: mei(), result };
-    lab.runtime.deliver(Scope::User(mei()), started.run, delivered).await.unwrap();
+    lab.runtime.deliver_client_result(Scope::User(mei()), started.run, delivered).await.unwrap();
     reaches(&mut started, "run.finished").await;
     assert_eq!(state(&lab, &call).await, CallState::Failed);
     assert!(lab.model.asked()[1].len() < 10_000);
@@ -442,7 +442,7 @@ async fn arguments_that_do_not_fit_never_reach_a_client() {
     let input = StartInput::Message { conversation: None, text: "compute".into() };
     let client_tools = vec![ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }];
     let request = StartRequest { client_tools, ..StartRequest::new(mei(), input) };
-    let mut started = lab.runtime.start(request).await.unwrap();
+    let mut started = lab.runtime.start_run(request).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     let log = lab.log(started.run).await;
     assert!(!log.contains("tool.delegated") && log.contains("tool.refused"), "{log}");
@@ -499,11 +499,11 @@ async fn what_a_person_edits_is_what_the_client_gets() {
     let input = StartInput::Message { conversation: None, text: "compute".into() };
     let client_tools = vec![ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }];
     let request = StartRequest { client_tools, ..StartRequest::new(mei(), input) };
-    let mut started = lab.runtime.start(request).await.unwrap();
+    let mut started = lab.runtime.start_run(request).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "waiting_approval");
     let approval = lab.questions().await.remove(0).approval;
     let edited = Answer::Approve { arguments: Some(r#"{"q": "1+1"}"#.into()), always: None };
-    lab.runtime.answer(Scope::User(mei()), approval, edited, "mei".into()).await.unwrap();
+    lab.runtime.answer_approval(Scope::User(mei()), approval, edited, "mei".into()).await.unwrap();
     reaches(&mut started, "waiting_client").await;
     let call = CallId::new(started.run, 1, 0);
     assert_eq!(claimed(&lab, &call).await.arguments, r#"{"q":"1+1"}"#);
@@ -521,7 +521,7 @@ async fn wherever_the_server_dies_around_a_claim_one_client_has_the_call_and_one
             _ = bring(&dying, &call, &given.result_token, "42").await;
         }
         let lab = lab.restarted();
-        lab.runtime.recover().await.unwrap();
+        lab.runtime.recover_runs().await.unwrap();
         let token = match claim(&lab, &call, "tab").await {
             Ok(again) => {
                 assert!(first.as_ref().is_ok_and(|given| *given == again) || first.is_err(), "{label}");
@@ -579,7 +579,7 @@ async fn a_result_that_looks_like_a_call_or_like_somebody_else_runs_nothing() {
                 vec![ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }];
             let request =
                 StartRequest { client_tools, mode: Some(mode.clone()), ..StartRequest::new(mei(), input) };
-            let mut started = lab.runtime.start(request).await.unwrap();
+            let mut started = lab.runtime.start_run(request).await.unwrap();
             assert_eq!(settle(&mut started.follower).await, "waiting_client", "{mode}");
             let call = CallId::new(started.run, 1, 0);
             let token = claimed(&lab, &call).await.result_token;

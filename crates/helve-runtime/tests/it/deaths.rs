@@ -42,8 +42,8 @@ async fn outlived(lab: &Lab, label: &'static str) -> (RunId, String) {
 async fn taken_up(lab: &Lab, run: RunId) -> String {
     let next = lab.restarted();
     let last = lab.store.run(Scope::Everyone, run).await.unwrap().last_seq;
-    assert_eq!(next.runtime.recover().await.unwrap(), 1);
-    settle(&mut next.runtime.follow(run, last)).await;
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    settle(&mut next.runtime.follow_run(run, last)).await;
     next.log(run).await
 }
 
@@ -69,14 +69,14 @@ async fn k1_k2_a_request_that_was_not_answered_is_sent_again_with_its_key_and_is
     for (label, on_record) in [("run.before_open", 0), ("run.after_open", 1)] {
         let lab = lab([reply("say Here I am.")]);
         let dying = lab.dying_at(label);
-        let died = tokio::spawn(async move { dying.runtime.start(with_key()).await.map(drop) }).await;
+        let died = tokio::spawn(async move { dying.runtime.start_run(with_key()).await.map(drop) }).await;
         assert!(died.is_err(), "{label}: nobody was told");
         let before = all_runs(&lab).await;
         assert_eq!(before.len(), on_record, "{label}");
 
         let next = lab.restarted();
-        assert_eq!(next.runtime.recover().await.unwrap(), on_record);
-        let mut again = next.runtime.start(with_key()).await.unwrap();
+        assert_eq!(next.runtime.recover_runs().await.unwrap(), on_record);
+        let mut again = next.runtime.start_run(with_key()).await.unwrap();
         assert_eq!(again.replayed, on_record == 1, "{label}");
         assert_eq!(settle(&mut again.follower).await, "run.finished");
         assert_eq!(all_runs(&lab).await, [again.run], "{label}");
@@ -131,11 +131,12 @@ async fn k6_k7_a_question_waits_through_a_death_and_a_decision_is_carried_out_on
     let approval = lab.questions().await.remove(0).approval;
 
     let next = lab.restarted();
-    assert_eq!(next.runtime.recover().await.unwrap(), 0, "there is nothing to do");
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 0, "there is nothing to do");
     assert_eq!(lab.questions().await.len(), 1);
 
     let dying = lab.dying_at("approval.after_answer");
-    let died = dying.runtime.answer(Scope::User(mei()), approval, Answer::approve(), "mei".into()).await;
+    let died =
+        dying.runtime.answer_approval(Scope::User(mei()), approval, Answer::approve(), "mei".into()).await;
     assert!(died.is_err(), "nobody was told");
     let log = taken_up(&lab, begun.run).await;
     assert!(log.contains("run.finished"), "{log}");
@@ -232,7 +233,7 @@ async fn k14_a_run_that_ends_every_server_that_takes_it_up_is_counted_first_and_
     let run = crashed(&lab, |_| vec![]).await;
     for resumes in 1..=3 {
         let dying = lab.dying_at("run.claimed");
-        assert_eq!(dying.runtime.recover().await.unwrap(), 1);
+        assert_eq!(dying.runtime.recover_runs().await.unwrap(), 1);
         while lab.store.run(Scope::Everyone, run).await.unwrap().resumes < resumes {
             tokio::task::yield_now().await;
         }
@@ -245,7 +246,11 @@ async fn k14_a_run_that_ends_every_server_that_takes_it_up_is_counted_first_and_
     let log = taken_up(&lab, run).await;
     assert!(log.ends_with("run.waiting needs_attention\n"), "{log}");
     assert_eq!(lab.model.asked().len(), 0);
-    assert_eq!(lab.restarted().runtime.recover().await.unwrap(), 0, "nobody takes it up again by itself");
+    assert_eq!(
+        lab.restarted().runtime.recover_runs().await.unwrap(),
+        0,
+        "nobody takes it up again by itself"
+    );
 }
 
 #[tokio::test]
@@ -257,9 +262,9 @@ async fn a_thousand_runs_that_were_interrupted_are_taken_up_each_in_its_turn_and
     let silent = (0..1_000).map(|_| Reply::new().hangs());
     let next = lab.restarted_with(vec![(Arc::new(ScriptedModel::new(silent)), ModelOptions::default())]);
     let began = std::time::Instant::now();
-    assert_eq!(next.runtime.recover().await.unwrap(), 1_000);
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1_000);
     println!("1,000 interrupted runs were scheduled in {:?}", began.elapsed());
-    assert_eq!(next.runtime.recover().await.unwrap(), 0, "none twice");
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 0, "none twice");
     // They are all of one user, who has so many turns at a time.
     let share = RuntimeSettings::default().runs.each;
     while next.runtime.driven_runs() < share {

@@ -149,7 +149,7 @@ async fn a_stop_ends_an_early_read_and_says_that_it_was_sent() {
     let lab = lab(RuntimeSettings::default(), [message]);
     let mut run = lab.start("go").await;
     assert_eq!(calls_made(&lab).await, 1);
-    lab.runtime.cancel(Scope::User(mei()), run.run, "mei".into()).await.unwrap();
+    lab.runtime.cancel_run(Scope::User(mei()), run.run, "mei".into()).await.unwrap();
     assert_eq!(settle(&mut run.follower).await, "run.cancelled");
     lab.check_log(
         run.run,
@@ -337,8 +337,8 @@ async fn a_read_that_was_begun_early_and_not_recorded_is_made_again_after_a_cras
     lab.model.then(reply(r#"call look {"q": "x"}"#));
     lab.model.then(reply("say Found."));
     let next = lab.restarted();
-    assert_eq!(next.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut next.runtime.follow(run, 1)).await, "run.finished");
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut next.runtime.follow_run(run, 1)).await, "run.finished");
     assert_eq!(calls_made(&lab).await, 2);
     assert!(!next.log(run).await.contains("discarded"));
 }

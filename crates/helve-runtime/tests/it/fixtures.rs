@@ -33,7 +33,7 @@ async fn recorded_with(
     if settle(&mut started.follower).await == "waiting_approval" {
         if let Some(said) = said {
             let scope = Scope::User(mei());
-            lab.runtime.say(scope, started.run, None, said.into(), "mei".into()).await.unwrap();
+            lab.runtime.send_message(scope, started.run, None, said.into(), "mei".into()).await.unwrap();
         }
         let question = lab.questions().await.remove(0);
         let answer = match person {
@@ -44,7 +44,8 @@ async fn recorded_with(
                 Answer::approve()
             }
         };
-        let given = lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await;
+        let given =
+            lab.runtime.answer_approval(Scope::User(mei()), question.approval, answer, "mei".into()).await;
         assert_eq!(given.is_err(), matches!(person, Person::Waits));
         settle(&mut started.follower).await;
     }

@@ -184,8 +184,8 @@ async fn what_a_person_allows_is_what_the_hook_made_of_the_call_also_after_a_res
     let lab = lab.restarted();
     let question = lab.questions().await.remove(0);
     let allow = Answer::approve();
-    lab.runtime.answer(Scope::User(mei()), question.approval, allow, "mei".into()).await.unwrap();
-    let mut follower = lab.runtime.follow(started.run, 5);
+    lab.runtime.answer_approval(Scope::User(mei()), question.approval, allow, "mei".into()).await.unwrap();
+    let mut follower = lab.runtime.follow_run(started.run, 5);
     assert_eq!(settle(&mut follower).await, "run.finished");
     lab.check_log(
         started.run,
@@ -279,8 +279,8 @@ async fn a_run_that_resumes_takes_no_snapshot_twice() {
     // It died while the model was asked for the first step.
     let lab = Lab::with_model(model(), at(&points, NumberedSnapshots::default()));
     let run = crashed(&lab, |_| vec![snapshot(StepEdge::Before)]).await;
-    assert_eq!(lab.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut lab.runtime.follow(run, 2)).await, "run.finished");
+    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut lab.runtime.follow_run(run, 2)).await, "run.finished");
     lab.check_log(
         run,
         expect![[r#"
@@ -309,8 +309,8 @@ async fn a_run_that_resumes_takes_no_snapshot_twice() {
         facts
     })
     .await;
-    assert_eq!(lab.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut lab.runtime.follow(run, 5)).await, "run.finished");
+    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut lab.runtime.follow_run(run, 5)).await, "run.finished");
     lab.check_log(
         run,
         expect![[r#"

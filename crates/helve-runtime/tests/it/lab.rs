@@ -52,7 +52,7 @@ impl Tool for LabTool {
                 }
                 // Somebody sets the clock while it looks, which takes seven milliseconds.
                 "look" if let Some(ms) = q.strip_prefix("clock ") => {
-                    cx.world.clock.set_forward_ms(ms.parse().unwrap_or(0));
+                    cx.world.clock.shift_date_ms(ms.parse().unwrap_or(0));
                     cx.world.clock.advance_ms(7);
                     Ok(ToolOutput::text("found it"))
                 }
@@ -206,7 +206,7 @@ impl Lab {
 
     pub(crate) async fn start(&self, text: &str) -> Started {
         let input = StartInput::Message { conversation: None, text: text.into() };
-        self.runtime.start(StartRequest::new(mei(), input)).await.unwrap()
+        self.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap()
     }
 
     /// Waits until it is on record that the run was taken up so often.

@@ -38,7 +38,7 @@ fn words(count: usize) -> String {
 /// Says something in a conversation, and gives how the run ended.
 async fn say(lab: &Lab, conversation: &mut Option<ConversationId>, text: &str) -> (RunId, &'static str) {
     let input = StartInput::Message { conversation: *conversation, text: text.into() };
-    let mut started = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut started = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     *conversation = started.conversation;
     (started.run, settle(&mut started.follower).await)
 }
@@ -232,11 +232,11 @@ async fn a_person_can_stop_a_run_while_its_past_is_summed_up() {
     let mut conversation = None;
     say(&lab, &mut conversation, &format!("First. {}", words(1_700))).await;
     let input = StartInput::Message { conversation, text: format!("Second. {}", words(1_700)) };
-    let mut started = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut started = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     while lab.model.asked().len() < 2 {
         tokio::task::yield_now().await;
     }
-    lab.runtime.cancel(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
+    lab.runtime.cancel_run(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
     until(&mut started.follower, "run.cancelled").await;
     assert!(!lab.log(started.run).await.contains("history.compacted"));
 }
@@ -261,7 +261,7 @@ async fn a_history_that_a_client_keeps_loses_old_outputs_for_this_request_and_no
     }
     messages.push(said(ChatRole::User, "and now?"));
     let mut started =
-        lab.runtime.start(StartRequest::new(mei(), StartInput::Client { messages })).await.unwrap();
+        lab.runtime.start_run(StartRequest::new(mei(), StartInput::Client { messages })).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     let asked = lab.model.asked();
     assert_eq!(asked.len(), 1);

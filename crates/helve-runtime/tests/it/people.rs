@@ -15,7 +15,7 @@ const SEND: &str = r#"call send {"q": "x"}"#;
 
 async fn answer(lab: &Lab, answer: Answer) -> Result<(), CommandError> {
     let question = lab.questions().await.remove(0);
-    lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await
+    lab.runtime.answer_approval(Scope::User(mei()), question.approval, answer, "mei".into()).await
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_refused_call_ends_the_run_if_the_agent_says_so_and_the_next_message_g
     .await;
     assert_eq!(lab.model.asked().len(), 1, "the model is not asked again");
     let input = StartInput::Message { conversation: started.conversation, text: "forget it".into() };
-    let mut next = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut next = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     assert_eq!(settle(&mut next.follower).await, "run.finished");
     assert!(lab.model.asked()[1].contains("did not allow this call: not today"), "{}", lab.model.asked()[1]);
 }
@@ -132,7 +132,8 @@ async fn the_first_of_two_answers_wins() {
     let mut started = lab.start("send x").await;
     settle(&mut started.follower).await;
     let question = lab.questions().await.remove(0);
-    let say = |answer| lab.runtime.answer(Scope::Everyone, question.approval, answer, "somebody".into());
+    let say =
+        |answer| lab.runtime.answer_approval(Scope::Everyone, question.approval, answer, "somebody".into());
     let (first, second) = tokio::join!(say(Answer::approve()), say(Answer::Reject { reason: String::new() }));
     assert_eq!(u32::from(first.is_ok()) + u32::from(second.is_ok()), 1, "{first:?} {second:?}");
     settle(&mut started.follower).await;
@@ -153,7 +154,7 @@ async fn consent_to_a_tool_that_was_defined_otherwise_is_asked_for_anew_and_noth
         settle(&mut started.follower).await;
         let first = lab.questions().await.remove(0);
         let lab = lab.upgraded(changed.clone());
-        let mut follower = lab.runtime.follow(started.run, 5);
+        let mut follower = lab.runtime.follow_run(started.run, 5);
         answer(&lab, Answer::approve()).await.unwrap();
         assert_eq!(settle(&mut follower).await, "waiting_approval", "{changed:?}");
         assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
@@ -185,7 +186,7 @@ async fn several_questions_are_answered_in_any_order_while_others_run() {
     assert_eq!(questions.len(), 2);
     for question in questions.iter().rev() {
         let answer = Answer::approve();
-        lab.runtime.answer(Scope::Everyone, question.approval, answer, "mei".into()).await.unwrap();
+        lab.runtime.answer_approval(Scope::Everyone, question.approval, answer, "mei".into()).await.unwrap();
     }
     until(&mut started.follower, "run.finished").await;
     let asked = &lab.model.asked()[1];
@@ -200,9 +201,9 @@ async fn a_question_nobody_answers_expires_and_is_not_called_a_refusal() {
     let mut started = lab.start("send x").await;
     settle(&mut started.follower).await;
     lab.world.clock.advance_ms(8 * 24 * 60 * 60 * 1_000);
-    lab.runtime.sweep().await.unwrap();
+    lab.runtime.sweep_once().await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
-    assert!(lab.model.asked()[1].contains("nobody answered in time"), "{}", lab.model.asked()[1]);
+    assert!(lab.model.asked()[1].contains("did not answer in time"), "{}", lab.model.asked()[1]);
 }
 
 #[tokio::test]
@@ -249,8 +250,8 @@ async fn in_doubt() -> (Lab, helve_types::RunId) {
     answer(&dying, Answer::approve()).await.unwrap();
     until(&mut started.follower, "tool.started").await;
     let lab = lab.restarted();
-    lab.runtime.recover().await.unwrap();
-    let mut follower = lab.runtime.follow(started.run, 0);
+    lab.runtime.recover_runs().await.unwrap();
+    let mut follower = lab.runtime.follow_run(started.run, 0);
     assert_eq!(settle(&mut follower).await, "waiting_approval");
     assert_eq!(settle(&mut follower).await, "needs_attention");
     (lab, started.run)
@@ -265,7 +266,7 @@ async fn what_is_run_again_is_asked_about_if_it_is_not_what_was_shown_and_refuse
     let upgraded = lab.upgraded(changed);
     let after = upgraded.store.run(Scope::Everyone, run).await.unwrap().last_seq;
     answer(&upgraded, again()).await.unwrap();
-    assert_eq!(settle(&mut upgraded.runtime.follow(run, after)).await, "waiting_approval");
+    assert_eq!(settle(&mut upgraded.runtime.follow_run(run, after)).await, "waiting_approval");
     assert!(!upgraded.log(run).await.contains("tool.finished"));
     // A rule that was made meanwhile.
     let (lab, run) = in_doubt().await;
@@ -274,7 +275,7 @@ async fn what_is_run_again_is_asked_about_if_it_is_not_what_was_shown_and_refuse
     let stricter = lab.restarted_as(settings);
     let after = stricter.store.run(Scope::Everyone, run).await.unwrap().last_seq;
     answer(&stricter, again()).await.unwrap();
-    assert_eq!(settle(&mut stricter.runtime.follow(run, after)).await, "run.finished");
+    assert_eq!(settle(&mut stricter.runtime.follow_run(run, after)).await, "run.finished");
     assert!(stricter.log(run).await.contains("not allowed"), "{}", stricter.log(run).await);
 }
 
@@ -288,8 +289,8 @@ async fn whoever_decides_about_an_unknown_outcome_is_told_all_that_is_known_of_i
     assert_eq!(sent_at, Some(lab.world.now()));
     // Nobody answers: the model is told the same.
     lab.world.clock.advance_ms(8 * 24 * 60 * 60 * 1_000);
-    lab.runtime.sweep().await.unwrap();
-    until(&mut lab.runtime.follow(run, 0), "run.finished").await;
+    lab.runtime.sweep_once().await.unwrap();
+    until(&mut lab.runtime.follow_run(run, 0), "run.finished").await;
     let asked = &lab.model.asked()[1];
     for told in ["outcome_unknown", r#""checked":"found x""#, "Verify before repeating"] {
         assert!(asked.contains(told), "{asked}");
@@ -337,8 +338,10 @@ async fn a_question_whose_time_is_up_cannot_be_answered_even_if_nobody_has_notic
     lab.world.clock.advance_ms(helve_types::Question::OPEN_MS - 1);
     let question = lab.questions().await.remove(0);
     lab.world.clock.advance_ms(1);
-    let late =
-        lab.runtime.answer(Scope::User(mei()), question.approval, Answer::approve(), "mei".into()).await;
+    let late = lab
+        .runtime
+        .answer_approval(Scope::User(mei()), question.approval, Answer::approve(), "mei".into())
+        .await;
     assert!(late.unwrap_err().to_string().contains("its time was up"));
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
@@ -371,7 +374,7 @@ async fn stopping_keeps_what_was_said_and_nothing_more() {
             break;
         }
     }
-    lab.runtime.cancel(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
+    lab.runtime.cancel_run(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.cancelled");
     lab.check_log(
         started.run,
@@ -384,7 +387,7 @@ async fn stopping_keeps_what_was_said_and_nothing_more() {
     )
     .await;
     // Once more is as good as once.
-    lab.runtime.cancel(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
+    lab.runtime.cancel_run(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
 }
 
 #[tokio::test]
@@ -392,7 +395,7 @@ async fn stopping_ends_running_tools_and_every_call_has_an_outcome() {
     let lab = Lab::new([reply(r#"call hang {"q": "x"} | call send {"q": "y"}"#)]);
     let mut started = lab.start("hang").await;
     until(&mut started.follower, "approval.asked").await;
-    lab.runtime.cancel(Scope::Everyone, started.run, "admin".into()).await.unwrap();
+    lab.runtime.cancel_run(Scope::Everyone, started.run, "admin".into()).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.cancelled");
     let calls = lab.store.calls(started.run).await.unwrap();
     assert!(calls.iter().all(|call| call.ended_at.is_some()), "{calls:?}");
@@ -404,7 +407,7 @@ async fn a_waiting_run_can_be_stopped() {
     let lab = Lab::new([reply(SEND)]);
     let mut started = lab.start("send x").await;
     settle(&mut started.follower).await;
-    lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
+    lab.runtime.cancel_run(Scope::Everyone, started.run, "mei".into()).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.cancelled");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
 }

@@ -81,7 +81,7 @@ fn asking(text: &str) -> StartRequest {
 impl Setting {
     /// Brings a run to its end; its log.
     async fn run(&self, request: StartRequest) -> String {
-        let mut started = self.lab.runtime.start(request).await.unwrap();
+        let mut started = self.lab.runtime.start_run(request).await.unwrap();
         assert_eq!(settle(&mut started.follower).await, "run.finished");
         self.lab.log(started.run).await
     }
@@ -128,7 +128,7 @@ async fn what_is_found_stands_before_the_question_and_saves_a_call() {
 #[tokio::test]
 async fn later_turns_see_it_where_it_was() {
     let setting = usual();
-    let mut first = setting.lab.runtime.start(asking("weather?")).await.unwrap();
+    let mut first = setting.lab.runtime.start_run(asking("weather?")).await.unwrap();
     settle(&mut first.follower).await;
     let input = StartInput::Message { conversation: first.conversation, text: "and tomorrow?".into() };
     setting.run(StartRequest::new(mei(), input)).await;
@@ -230,13 +230,13 @@ async fn a_run_that_is_taken_up_searches_only_where_nothing_was_found_yet() {
     for label in ["tool.before_started", "tool.after_started", "tool.after_outcome", "model.heard"] {
         let setting = usual();
         let dying = setting.lab.dying_at(label);
-        let run = dying.runtime.start(asking("weather?")).await.unwrap().run;
+        let run = dying.runtime.start_run(asking("weather?")).await.unwrap().run;
         while dying.runtime.active_runs() > 0 {
             tokio::task::yield_now().await;
         }
         let next = setting.lab.restarted();
-        assert_eq!(next.runtime.recover().await.unwrap(), 1, "{label}");
-        settle(&mut next.runtime.follow(run, 0)).await;
+        assert_eq!(next.runtime.recover_runs().await.unwrap(), 1, "{label}");
+        settle(&mut next.runtime.follow_run(run, 0)).await;
         let log = next.log(run).await;
         assert_eq!(setting.searches(), 1, "{label}: {log}");
         assert_eq!(log.matches("tool.requested").count(), 1, "{label}: {log}");

@@ -21,8 +21,8 @@ fn runtime(store: &Arc<MemoryStore>, model: &Arc<ScriptedModel>) -> Runtime {
 
 async fn ask(runtime: &Runtime, text: &str) -> &'static str {
     let input = StartInput::Message { conversation: None, text: text.into() };
-    let started = runtime.start(StartRequest::new(mei(), input)).await.unwrap();
-    settle(&mut runtime.follow(started.run, 0)).await
+    let started = runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
+    settle(&mut runtime.follow_run(started.run, 0)).await
 }
 
 fn says(text: &str) -> Reply {
@@ -44,7 +44,7 @@ async fn a_stranger_is_probed_before_its_first_question_and_never_again() {
     assert_eq!(store.model_profiles().await.unwrap().len(), 1);
 
     let restarted = runtime(&store, &model);
-    restarted.recall_profiles().await.unwrap();
+    restarted.load_model_profiles().await.unwrap();
     assert_eq!(ask(&restarted, "still there?").await, "run.finished");
     assert_eq!(model.asked().len(), 6, "three questions of the probe, three of ours");
 }
@@ -57,11 +57,13 @@ async fn two_who_ask_at_once_what_a_model_can_do_share_the_answer() {
     let model = Arc::new(ScriptedModel::new(probe().into_iter().chain(probe())).in_mode(ToolMode::Auto));
     let runtime = runtime(&Arc::new(MemoryStore::new()), &model);
     let (mut unwatched, mut neither) = (|_: &str| {}, |_: &str| {});
-    let (one, other) =
-        tokio::join!(runtime.probe("scripted", &mut unwatched), runtime.probe("scripted", &mut neither));
+    let (one, other) = tokio::join!(
+        runtime.probe_model("scripted", &mut unwatched),
+        runtime.probe_model("scripted", &mut neither)
+    );
     assert_eq!(one.unwrap(), other.unwrap());
     assert_eq!(model.asked().len(), 3, "the model was asked once");
-    runtime.probe("scripted", &mut unwatched).await.unwrap();
+    runtime.probe_model("scripted", &mut unwatched).await.unwrap();
     assert_eq!(model.asked().len(), 6, "who asks later has it asked again");
 }
 
@@ -83,7 +85,7 @@ async fn a_model_whose_prompt_opens_the_reasoning_is_found_out_and_read_so() {
     let store = Arc::new(MemoryStore::new());
     let runtime = runtime(&store, &model);
     assert_eq!(ask(&runtime, "hi").await, "run.finished");
-    assert!(runtime.models().reasoning_open("scripted"));
+    assert!(runtime.models().begins_inside_reasoning("scripted"));
     let profile = store.model_profiles().await.unwrap().pop().unwrap().1;
     assert!(profile.reasons.is_yes() && profile.reasoning_open.is_yes(), "{profile:?}");
 }

@@ -12,7 +12,7 @@ use crate::lab::{Lab, settle};
 /// A call of `look` in every dialect.
 fn forms() -> impl Iterator<Item = (&'static str, String)> {
     let look = |form: &str| form.replace("get_weather", "look").replace("city", "q").replace('¤', "x");
-    let found = dialects().iter().filter(|dialect| dialect.is_found() && dialect.begins_with_mark());
+    let found = dialects().iter().filter(|dialect| dialect.is_found_by_marks() && dialect.begins_with_mark());
     found.map(move |dialect| (dialect.name, look(dialect.sample)))
 }
 

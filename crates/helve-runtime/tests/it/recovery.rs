@@ -89,8 +89,8 @@ pub(crate) fn started(call: &CallId, tool: &str, effect: Effect) -> Vec<Fact> {
 async fn a_run_that_died_before_the_model_answered_asks_again() {
     let lab = Lab::new([reply("say Here I am.")]);
     let run = crashed(&lab, |_| vec![]).await;
-    assert_eq!(lab.runtime.recover().await.unwrap(), 1);
-    settle(&mut lab.runtime.follow(run, 0)).await;
+    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    settle(&mut lab.runtime.follow_run(run, 0)).await;
     lab.check_log(
         run,
         expect![[r#"
@@ -109,8 +109,8 @@ async fn a_run_that_died_before_the_model_answered_asks_again() {
 async fn a_read_that_was_in_flight_is_sent_again_under_the_same_id() {
     let lab = Lab::new([reply("say Found.")]);
     let run = crashed(&lab, |call| started(call, "look", Effect::Read)).await;
-    lab.runtime.recover().await.unwrap();
-    settle(&mut lab.runtime.follow(run, 0)).await;
+    lab.runtime.recover_runs().await.unwrap();
+    settle(&mut lab.runtime.follow_run(run, 0)).await;
     let log = lab.log(run).await;
     assert!(log.contains("tool.started look attempt 2"), "{log}");
     assert_eq!(lab.store.calls(run).await.unwrap().len(), 1);
@@ -121,12 +121,12 @@ async fn what_may_be_sent_again_is_not_after_a_day_since_it_was_first_sent() {
     let lab = Lab::new([reply("say Hm.")]);
     let run = crashed(&lab, |call| started(call, "send", Effect::Idempotent)).await;
     let again = lab.dying_at("tool.after_started");
-    again.runtime.recover().await.unwrap();
-    crate::lab::until(&mut again.runtime.follow(run, 0), "tool.started").await;
+    again.runtime.recover_runs().await.unwrap();
+    crate::lab::until(&mut again.runtime.follow_run(run, 0), "tool.started").await;
     lab.world.clock.advance_ms(24 * 60 * 60 * 1_000 + 1);
     let later = lab.restarted();
-    later.runtime.recover().await.unwrap();
-    assert_eq!(settle(&mut later.runtime.follow(run, 0)).await, "needs_attention");
+    later.runtime.recover_runs().await.unwrap();
+    assert_eq!(settle(&mut later.runtime.follow_run(run, 0)).await, "needs_attention");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
     let log = lab.log(run).await;
     assert!(log.contains("more than 24 hours ago"), "{log}");
@@ -136,8 +136,8 @@ async fn what_may_be_sent_again_is_not_after_a_day_since_it_was_first_sent() {
 async fn an_effect_that_was_in_flight_is_unknown_and_never_sent_again() {
     let lab = Lab::new([reply("say Hm.")]);
     let run = crashed(&lab, |call| started(call, "send", Effect::NonIdempotent)).await;
-    lab.runtime.recover().await.unwrap();
-    assert_eq!(settle(&mut lab.runtime.follow(run, 0)).await, "needs_attention");
+    lab.runtime.recover_runs().await.unwrap();
+    assert_eq!(settle(&mut lab.runtime.follow_run(run, 0)).await, "needs_attention");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
     let log = lab.log(run).await;
     assert!(log.contains("tool.unknown the server stopped while the call was in flight"), "{log}");
@@ -147,8 +147,8 @@ async fn an_effect_that_was_in_flight_is_unknown_and_never_sent_again() {
 async fn a_planned_call_is_seen_to() {
     let lab = Lab::new([reply("say Found.")]);
     let run = crashed(&lab, |call| requested(call, "look")).await;
-    lab.runtime.recover().await.unwrap();
-    settle(&mut lab.runtime.follow(run, 0)).await;
+    lab.runtime.recover_runs().await.unwrap();
+    settle(&mut lab.runtime.follow_run(run, 0)).await;
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
 }
 
@@ -160,10 +160,14 @@ async fn a_question_waits_through_a_restart() {
     let question = lab.questions().await.remove(0);
 
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover().await.unwrap(), 0);
-    let mut follower = again.runtime.follow(begun.run, 0);
+    assert_eq!(again.runtime.recover_runs().await.unwrap(), 0);
+    let mut follower = again.runtime.follow_run(begun.run, 0);
     let approve = Answer::approve();
-    again.runtime.answer(Scope::User(mei()), question.approval, approve, "mei".into()).await.unwrap();
+    again
+        .runtime
+        .answer_approval(Scope::User(mei()), question.approval, approve, "mei".into())
+        .await
+        .unwrap();
     while let Some(frame) = follower.next().await {
         if let Frame::Event(recorded) = frame.unwrap()
             && recorded.event.fact.is_last()
@@ -179,7 +183,7 @@ async fn a_run_that_keeps_ending_the_server_is_left_for_a_person() {
     let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs()]);
     let run = crashed(&lab, |_| vec![]).await;
     for resumes in 1..=3 {
-        lab.restarted().runtime.recover().await.unwrap();
+        lab.restarted().runtime.recover_runs().await.unwrap();
         lab.taken_up(run, resumes).await;
         asked(&lab, resumes.min(2) as usize).await;
     }
@@ -187,9 +191,9 @@ async fn a_run_that_keeps_ending_the_server_is_left_for_a_person() {
     let record = lab.store.run(Scope::Everyone, run).await.unwrap();
     assert_eq!(record.state, RunState::NeedsAttention);
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover().await.unwrap(), 0);
-    again.runtime.cancel(Scope::Everyone, run, "mei".into()).await.unwrap();
-    settle(&mut again.runtime.follow(run, 0)).await;
+    assert_eq!(again.runtime.recover_runs().await.unwrap(), 0);
+    again.runtime.cancel_run(Scope::Everyone, run, "mei".into()).await.unwrap();
+    settle(&mut again.runtime.follow_run(run, 0)).await;
     assert_eq!(lab.store.run(Scope::Everyone, run).await.unwrap().state, RunState::Cancelled);
 }
 
@@ -203,7 +207,7 @@ async fn runs_are_tried_one_by_one_after_the_second_crash_and_only_the_one_that_
         runs.push(crashed(&lab, |_| vec![]).await);
     }
     let second = lab.restarted();
-    second.runtime.recover().await.unwrap();
+    second.runtime.recover_runs().await.unwrap();
     settled().await;
     assert_eq!(lab.model.asked().len(), 4, "after the first crash all go on together");
 
@@ -214,13 +218,13 @@ async fn runs_are_tried_one_by_one_after_the_second_crash_and_only_the_one_that_
     };
     let (asked, models) = model(vec![reply("say Fine."), Reply::new().hangs()]);
     let third = lab.restarted_with(models);
-    third.runtime.recover().await.unwrap();
+    third.runtime.recover_runs().await.unwrap();
     settled().await;
     assert_eq!(asked.asked().len(), 2, "after the second, one by one");
 
     let (asked, models) = model(vec![reply("say Fine."), reply("say Fine.")]);
     let fourth = lab.restarted_with(models);
-    fourth.runtime.recover().await.unwrap();
+    fourth.runtime.recover_runs().await.unwrap();
     settled().await;
     assert_eq!(asked.asked().len(), 2);
     let mut states = vec![];
@@ -237,7 +241,7 @@ async fn new_work_and_runs_that_were_in_one_crash_do_not_wait_for_each_other() {
     let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), reply("say Here.")]);
     let suspect = crashed(&lab, |_| vec![]).await;
     for resumes in 1..=2 {
-        lab.restarted().runtime.recover().await.unwrap();
+        lab.restarted().runtime.recover_runs().await.unwrap();
         lab.taken_up(suspect, resumes).await;
         asked(&lab, resumes as usize).await;
     }
@@ -251,7 +255,7 @@ async fn a_server_that_is_stopped_in_good_order_blames_no_run() {
     let lab = Lab::with_model(ScriptedModel::new((0..9).map(|_| Reply::new().hangs())), settings);
     let run = crashed(&lab, |_| vec![]).await;
     for times in 1..=5 {
-        lab.restarted().runtime.recover().await.unwrap();
+        lab.restarted().runtime.recover_runs().await.unwrap();
         while lab.model.asked().len() < times {
             tokio::task::yield_now().await;
         }
@@ -266,7 +270,7 @@ async fn a_run_that_was_left_alone_goes_on_when_a_person_says_so_and_is_counted_
     let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs()]);
     let run = crashed(&lab, |_| vec![]).await;
     for resumes in 1..=3 {
-        lab.restarted().runtime.recover().await.unwrap();
+        lab.restarted().runtime.recover_runs().await.unwrap();
         lab.taken_up(run, resumes).await;
     }
     let again = lab.restarted();
@@ -282,8 +286,8 @@ async fn a_run_that_was_left_alone_goes_on_when_a_person_says_so_and_is_counted_
         std::sync::Arc::new(helve_model::ScriptedModel::new([reply("say At last.")])),
         Default::default(),
     )]);
-    assert_eq!(next.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut next.runtime.follow(run, record.last_seq)).await, "run.finished");
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut next.runtime.follow_run(run, record.last_seq)).await, "run.finished");
     assert_eq!(next.runtime.resume_run(Scope::User(mei()), run).await, Err(CommandError::Over));
 }
 
@@ -292,14 +296,14 @@ async fn a_run_that_was_left_alone_is_set_going_by_a_message_and_not_by_a_client
     let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), reply("say Here.")]);
     let run = crashed(&lab, |_| vec![]).await;
     for _ in 0..3 {
-        lab.restarted().runtime.recover().await.unwrap();
+        lab.restarted().runtime.recover_runs().await.unwrap();
     }
     while lab.model.asked().len() < 2 {
         tokio::task::yield_now().await;
     }
     let again = lab.restarted();
     let (scope, call) = (Scope::User(mei()), CallId::new(run, 1, 0));
-    let claim = again.runtime.claim(scope.clone(), run, call, "tab".into(), mei()).await;
+    let claim = again.runtime.claim_call(scope.clone(), run, call, "tab".into(), mei()).await;
     assert_eq!(claim, Err(CommandError::NotWaiting));
     while again.runtime.active_runs() > 0 {
         tokio::task::yield_now().await;
@@ -307,8 +311,8 @@ async fn a_run_that_was_left_alone_is_set_going_by_a_message_and_not_by_a_client
     let record = lab.store.run(Scope::Everyone, run).await.unwrap();
     assert_eq!((lab.model.asked().len(), record.state), (2, RunState::NeedsAttention));
     // From here on it counts again, should it end the server once more.
-    again.runtime.say(scope, run, None, "go on".into(), "mei".into()).await.unwrap();
-    assert_eq!(settle(&mut again.runtime.follow(run, record.last_seq)).await, "run.finished");
+    again.runtime.send_message(scope, run, None, "go on".into(), "mei".into()).await.unwrap();
+    assert_eq!(settle(&mut again.runtime.follow_run(run, record.last_seq)).await, "run.finished");
 }
 
 /// Leaves a call behind that somebody had ordered without a model.
@@ -331,8 +335,8 @@ async fn an_ordered_call_that_a_crash_cut_off_is_unknown_at_once_and_was_looked_
     let checked = ToolSpec { check_tool: Some("look".into()), ..spec("send", Effect::NonIdempotent) };
     let lab = Lab::new([]).upgraded(checked);
     let run = ordered(&lab, "api", |call| started(call, "send", Effect::NonIdempotent)).await;
-    assert_eq!(lab.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut lab.runtime.follow(run, 0)).await, "run.failed");
+    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut lab.runtime.follow_run(run, 0)).await, "run.failed");
     let events = lab.store.events(run, 0, 99).await.unwrap();
     let found = events.iter().find_map(|recorded| match &recorded.event.fact {
         Fact::ToolUnknown { checked, .. } => Some(checked.as_deref()),
@@ -344,8 +348,8 @@ async fn an_ordered_call_that_a_crash_cut_off_is_unknown_at_once_and_was_looked_
 
     // One that was not sent did not happen.
     let run = ordered(&lab, "api", |call| requested(call, "send")).await;
-    lab.runtime.recover().await.unwrap();
-    assert_eq!(settle(&mut lab.runtime.follow(run, 0)).await, "run.failed");
+    lab.runtime.recover_runs().await.unwrap();
+    assert_eq!(settle(&mut lab.runtime.follow_run(run, 0)).await, "run.failed");
     assert!(lab.log(run).await.contains("tool.refused"), "{}", lab.log(run).await);
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1, "it looked once and sent nothing");
 }
@@ -360,10 +364,10 @@ async fn the_call_of_a_command_line_is_its_own_as_long_as_one_is_at_work() {
     };
     let lab = Lab::with_model(helve_model::ScriptedModel::new([]), settings);
     let run = ordered(&lab, "command line", |call| started(call, "send", Effect::NonIdempotent)).await;
-    assert_eq!(lab.runtime.recover().await.unwrap(), 0);
+    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 0);
     at_work.store(false, Ordering::Relaxed);
-    assert_eq!(lab.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut lab.runtime.follow(run, 0)).await, "run.failed");
+    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut lab.runtime.follow_run(run, 0)).await, "run.failed");
 }
 
 #[tokio::test]
@@ -376,9 +380,9 @@ async fn an_ordered_call_that_is_being_made_is_not_taken_up_and_can_be_stopped()
     while lab.runs.load(Ordering::Relaxed) == 0 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(lab.runtime.recover().await.unwrap(), 0);
+    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 0);
     let runs = lab.store.runs(Scope::Everyone, RunFilter::default(), Page::first(9)).await.unwrap();
-    lab.runtime.cancel(Scope::User(mei()), runs[0].run, "mei".into()).await.unwrap();
+    lab.runtime.cancel_run(Scope::User(mei()), runs[0].run, "mei".into()).await.unwrap();
     let called = call.await.unwrap().unwrap();
     assert!(matches!(called.outcome, Outcome::Failed(_) | Outcome::Refused(_)), "{called:?}");
     assert_eq!(lab.store.run(Scope::Everyone, called.run).await.unwrap().state, RunState::Cancelled);
@@ -392,8 +396,8 @@ async fn a_run_that_waits_for_a_person_or_is_anothers_is_not_taken_up() {
     settle(&mut begun.follower).await;
     assert_eq!(lab.runtime.resume_run(Scope::User(mei()), begun.run).await, Err(CommandError::Waits));
     let unknown = crashed(&lab, |call| started(call, "send", Effect::NonIdempotent)).await;
-    lab.runtime.recover().await.unwrap();
-    assert_eq!(settle(&mut lab.runtime.follow(unknown, 0)).await, "needs_attention");
+    lab.runtime.recover_runs().await.unwrap();
+    assert_eq!(settle(&mut lab.runtime.follow_run(unknown, 0)).await, "needs_attention");
     assert_eq!(lab.runtime.resume_run(Scope::User(mei()), unknown).await, Err(CommandError::Waits));
     let eve = Scope::User(helve_types::UserId("eve".into()));
     let refused = lab.runtime.resume_run(eve, begun.run).await;
@@ -405,8 +409,8 @@ async fn a_run_whose_agent_is_gone_does_not_go_on_under_anothers_rules() {
     let lab = Lab::new([reply("say Fine.")]);
     let run = crashed_of(&lab, "retired", |call| started(call, "send", Effect::NonIdempotent)).await;
     let again = lab.restarted();
-    again.runtime.recover().await.unwrap();
-    assert_eq!(settle(&mut again.runtime.follow(run, 0)).await, "run.failed");
+    again.runtime.recover_runs().await.unwrap();
+    assert_eq!(settle(&mut again.runtime.follow_run(run, 0)).await, "run.failed");
     let log = again.log(run).await;
     assert!(log.contains("tool.unknown"), "{log}");
     assert!(
@@ -419,7 +423,7 @@ async fn a_run_whose_agent_is_gone_does_not_go_on_under_anothers_rules() {
 async fn a_run_that_is_being_driven_is_not_taken_up() {
     let lab = Lab::new([Reply::new().hangs()]);
     let started = lab.start("tell me").await;
-    assert_eq!(lab.runtime.recover().await.unwrap(), 0);
+    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 0);
     assert!(!lab.log(started.run).await.contains("run.resumed"));
 }
 
@@ -430,12 +434,12 @@ async fn a_server_that_goes_down_leaves_its_runs_to_the_next() {
     tokio::task::yield_now().await;
     lab.runtime.shut_down(std::time::Duration::from_secs(1)).await;
     let input = StartInput::Message { conversation: None, text: "more".into() };
-    let refused = lab.runtime.start(StartRequest::new(mei(), input)).await;
+    let refused = lab.runtime.start_run(StartRequest::new(mei(), input)).await;
     assert!(matches!(refused, Err(StartError::Closing)));
 
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut again.runtime.follow(started.run, 0)).await, "run.finished");
+    assert_eq!(again.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut again.runtime.follow_run(started.run, 0)).await, "run.finished");
     let log = again.log(started.run).await;
     assert!(log.contains("text.finished Whole.") && !log.contains("Half"), "{log}");
 }
@@ -453,9 +457,9 @@ async fn the_same_request_twice_is_one_run() {
         key: Some(key.clone()),
         ..StartRequest::new(mei(), StartInput::Message { conversation: None, text: "pay".into() })
     };
-    let mut first = lab.runtime.start(request()).await.unwrap();
+    let mut first = lab.runtime.start_run(request()).await.unwrap();
     settle(&mut first.follower).await;
-    let mut second = lab.runtime.start(request()).await.unwrap();
+    let mut second = lab.runtime.start_run(request()).await.unwrap();
     assert!(second.replayed);
     assert_eq!(first.run, second.run);
     assert_eq!(settle(&mut second.follower).await, "run.finished");
@@ -472,7 +476,7 @@ async fn a_run_that_is_over_is_read_to_the_end_of_its_log_and_no_further() {
     })
     .await;
     for after in 0..3 {
-        let follower = lab.runtime.follow(run, after).up_to(3);
+        let follower = lab.runtime.follow_run(run, after).stop_after(3);
         let seqs: Vec<u64> = follower
             .map(|frame| match frame {
                 Ok(Frame::Event(recorded)) => recorded.event.seq,
@@ -489,7 +493,7 @@ async fn any_reader_at_any_time_gets_the_whole_log_once() {
     let lab = Lab::new([reply(r#"say Let me look. | call look {"q": "x"}"#), reply("say There it is.")]);
     let mut started = lab.start("find x").await;
     let early = tokio::spawn({
-        let mut follower = lab.runtime.follow(started.run, 0);
+        let mut follower = lab.runtime.follow_run(started.run, 0);
         async move {
             let mut seqs = vec![];
             while let Some(frame) = follower.next().await {
@@ -505,7 +509,7 @@ async fn any_reader_at_any_time_gets_the_whole_log_once() {
     assert_eq!(early.await.unwrap(), (1..=last).collect::<Vec<_>>());
     for after in 0..=last {
         let mut seqs = vec![];
-        let mut late = lab.runtime.follow(started.run, after);
+        let mut late = lab.runtime.follow_run(started.run, after);
         while seqs.last().or((after == last).then_some(&last)) != Some(&last) {
             if let Some(Ok(Frame::Event(recorded))) = late.next().await {
                 seqs.push(recorded.event.seq);
@@ -522,7 +526,7 @@ async fn a_call_that_was_cut_off_in_a_run_that_is_left_alone_is_unknown_and_aske
     // Each of them dies before it sees to the call.
     for resumes in 1..=3 {
         let dying = lab.dying_at("run.claimed");
-        dying.runtime.recover().await.unwrap();
+        dying.runtime.recover_runs().await.unwrap();
         while lab.store.run(Scope::Everyone, run).await.unwrap().resumes < resumes {
             tokio::task::yield_now().await;
         }
@@ -531,7 +535,7 @@ async fn a_call_that_was_cut_off_in_a_run_that_is_left_alone_is_unknown_and_aske
         }
     }
     let last = lab.restarted();
-    last.runtime.recover().await.unwrap();
+    last.runtime.recover_runs().await.unwrap();
     while lab.store.run(Scope::Everyone, run).await.unwrap().state != RunState::NeedsAttention {
         tokio::task::yield_now().await;
     }

@@ -127,7 +127,7 @@ async fn what_was_read_of_an_answer_stays_on_record_though_the_last_try_said_not
         "{parts:?}"
     );
     let input = StartInput::Message { conversation: first.conversation, text: "again".into() };
-    let mut second = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut second = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     settle(&mut second.follower).await;
     assert!(!format!("{:?}", lab.model.asked().last()).contains("Half an ans"));
 }
@@ -262,7 +262,7 @@ async fn a_request_for_a_mode_is_about_the_runs_own_model() {
     let input = StartInput::Message { conversation: None, text: "tell me".into() };
     let mode = Some(Mode::Prompt("hermes".into()));
     let mut started =
-        test.lab.runtime.start(StartRequest { mode, ..StartRequest::new(mei(), input) }).await.unwrap();
+        test.lab.runtime.start_run(StartRequest { mode, ..StartRequest::new(mei(), input) }).await.unwrap();
     settle(&mut started.follower).await;
     let log = test.lab.log(started.run).await;
     assert!(log.contains("step.finished Stop native by b"), "{log}");
@@ -299,7 +299,7 @@ async fn what_one_model_thought_is_not_sent_to_another() {
     // The model that thought it sees it again, and not what the other thought.
     tokio::time::advance(Duration::from_secs(60)).await;
     let input = StartInput::Message { conversation: first.conversation, text: "and?".into() };
-    let mut second = test.lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut second = test.lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     settle(&mut second.follower).await;
     let asked = test.models[0].asked().pop().unwrap();
     assert!(asked.contains("thinks: secret") && !asked.contains("mine"), "{asked}");

@@ -63,7 +63,7 @@ impl Office {
 
     async fn ask(&self) -> Started {
         let input = StartInput::Message { conversation: None, text: "send it".into() };
-        self.runtime.start(StartRequest::new(mei(), input)).await.unwrap()
+        self.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap()
     }
 
     async fn question(&self, run: RunId) -> Question {
@@ -75,7 +75,7 @@ impl Office {
     async fn approve(&self, run: RunId) {
         let approval = self.question(run).await.approval;
         let answer = Answer::approve();
-        self.runtime.answer(Scope::Everyone, approval, answer, "mei".into()).await.unwrap();
+        self.runtime.answer_approval(Scope::Everyone, approval, answer, "mei".into()).await.unwrap();
     }
 
     /// What calls of the run gave.
@@ -152,7 +152,7 @@ async fn after_a_restart_a_run_has_the_tool_it_was_started_with_though_it_was_ch
 
     let again = Office::open(&office.store, &model).await;
     assert!(again.catalogue.registry().get("letter").is_none());
-    let mut follower = again.runtime.follow(started.run, 5);
+    let mut follower = again.runtime.follow_run(started.run, 5);
     again.approve(started.run).await;
     assert_eq!(settle(&mut follower).await, "run.finished");
     assert_eq!(again.outputs(started.run).await, ["sent to https://old.example"]);

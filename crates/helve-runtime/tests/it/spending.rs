@@ -67,7 +67,7 @@ impl Shop {
     ) -> Self {
         let asked_with = Arc::new(Mutex::new(vec![]));
         let model = Attentive { script: ScriptedModel::new(replies), params, asked_with: asked_with.clone() };
-        let units = |units| PerMillion::units(units).unwrap();
+        let units = |units| PerMillion::from_units(units).unwrap();
         let price = Price {
             input: units(3.0),
             cached: units(0.3),
@@ -95,7 +95,7 @@ impl Shop {
 
     async fn ask(&self, change: impl FnOnce(StartRequest) -> StartRequest) -> Started {
         let input = StartInput::Message { conversation: None, text: "hello".into() };
-        let mut started = self.runtime.start(change(StartRequest::new(mei(), input))).await.unwrap();
+        let mut started = self.runtime.start_run(change(StartRequest::new(mei(), input))).await.unwrap();
         settle(&mut started.follower).await;
         started
     }
@@ -156,19 +156,19 @@ async fn what_broken_tries_took_is_not_forgotten_when_the_server_stops() {
     };
     let shop = Shop::selling([cut("Hel"), cut(""), Reply::new().hangs()]);
     let input = StartInput::Message { conversation: None, text: "hello".into() };
-    let mut started = shop.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut started = shop.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     for _ in 0..2 {
         crate::lab::until(&mut started.follower, "step.restarted").await;
     }
     shop.runtime.shut_down(std::time::Duration::ZERO).await;
 
     let next = shop.restarted([Reply::new().text("Hello.").done()]);
-    assert_eq!(next.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut next.runtime.follow(started.run, 0)).await, "run.finished");
+    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut next.runtime.follow_run(started.run, 0)).await, "run.finished");
     let expected = spent(210, 7, 210 * 3_000 + 7 * 15_000);
     assert_eq!(next.store.run(Scope::Everyone, started.run).await.unwrap().spent, expected);
     let today = World::deterministic().now().day();
-    let used = next.store.used_on(today, mei(), "default".into()).await.unwrap();
+    let used = next.store.usage_of_day(today, mei(), "default".into()).await.unwrap();
     assert_eq!((used.user.tokens, used.user.cost_nanos), (217, expected.cost_nanos.unwrap()));
 }
 
@@ -195,13 +195,13 @@ async fn a_failure_that_took_nothing_leaves_no_step() {
 async fn a_stopped_step_counts_what_the_vendor_had_reported() {
     let shop = Shop::selling([Reply::new().usage(reported(100, 1)).text("Well, ").hangs()]);
     let input = StartInput::Message { conversation: None, text: "hello".into() };
-    let mut started = shop.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut started = shop.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     while let Some(frame) = started.follower.next().await {
         if let Frame::Live(Live::PartStarted { .. }) = frame.unwrap() {
             break;
         }
     }
-    shop.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
+    shop.runtime.cancel_run(Scope::Everyone, started.run, "mei".into()).await.unwrap();
     settle(&mut started.follower).await;
     let expected = spent(100, 1, 100 * 3_000 + 15_000);
     assert_eq!(shop.steps(started.run).await, [(StopReason::Cancelled, expected)]);

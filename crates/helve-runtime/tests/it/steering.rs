@@ -14,12 +14,15 @@ use crate::lab::{Lab, mei, reply, settle, until};
 const SEND: &str = r#"call send {"q": "x"}"#;
 
 async fn say(lab: &Lab, run: RunId, text: &str) -> Result<MessageId, CommandError> {
-    lab.runtime.say(Scope::User(mei()), run, None, text.into(), "mei".into()).await
+    lab.runtime.send_message(Scope::User(mei()), run, None, text.into(), "mei".into()).await
 }
 
 async fn answer(lab: &Lab) {
     let question = lab.questions().await.remove(0);
-    lab.runtime.answer(Scope::Everyone, question.approval, Answer::approve(), "mei".into()).await.unwrap();
+    lab.runtime
+        .answer_approval(Scope::Everyone, question.approval, Answer::approve(), "mei".into())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -87,7 +90,7 @@ async fn a_message_during_the_last_answer_gets_another_one() {
     // The next run sees everything at its place.
     lab.model.then(reply("say Fine."));
     let input = StartInput::Message { conversation: started.conversation, text: "thanks".into() };
-    let mut next = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut next = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     settle(&mut next.follower).await;
     let asked = lab.model.asked().pop().unwrap();
     let at = |text: &str| asked.find(text).unwrap_or_else(|| panic!("no {text} in {asked}"));
@@ -116,7 +119,7 @@ async fn a_message_that_comes_when_the_steps_are_used_up_is_kept_and_said_to_be_
     assert_eq!(text, "the run ended before the last message could be answered");
     lab.model.then(reply("say Then nothing."));
     let input = StartInput::Message { conversation: started.conversation, text: "well?".into() };
-    let mut next = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut next = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     settle(&mut next.follower).await;
     let asked = lab.model.asked().pop().unwrap();
     assert!(asked.find("user: and then?").unwrap() < asked.find("user: well?").unwrap(), "{asked}");
@@ -130,8 +133,8 @@ async fn a_message_outlives_the_server_that_took_it() {
     say(&lab, started.run, "and more").await.unwrap();
     // Nothing of the first server goes on.
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover().await.unwrap(), 1);
-    assert_eq!(settle(&mut again.runtime.follow(started.run, 0)).await, "run.finished");
+    assert_eq!(again.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(settle(&mut again.runtime.follow_run(started.run, 0)).await, "run.finished");
     again
         .check_log(
             started.run,
@@ -157,8 +160,9 @@ async fn the_same_message_twice_is_one_also_after_the_end() {
     let mut started = lab.start("send x").await;
     settle(&mut started.follower).await;
     let id = MessageId(Uuid::from_u128(77));
-    let send =
-        |text: &str| lab.runtime.say(Scope::User(mei()), started.run, Some(id), text.into(), "mei".into());
+    let send = |text: &str| {
+        lab.runtime.send_message(Scope::User(mei()), started.run, Some(id), text.into(), "mei".into())
+    };
     assert_eq!(send("soon").await, Ok(id));
     assert_eq!(send("soon").await, Ok(id));
     assert_eq!(send("late").await, Err(CommandError::OtherText));
@@ -178,7 +182,7 @@ async fn what_cannot_be_said_is_refused_with_its_reason() {
     assert_eq!(say(&lab, started.run, "  ").await, Err(CommandError::Empty));
     assert_eq!(say(&lab, started.run, &"x".repeat(70_000)).await, Err(CommandError::TooLong(70_000)));
     let eve = Scope::User(UserId("eve".into()));
-    assert!(lab.runtime.say(eve, started.run, None, "hi".into(), "eve".into()).await.is_err());
+    assert!(lab.runtime.send_message(eve, started.run, None, "hi".into(), "eve".into()).await.is_err());
     for n in 0..32 {
         say(&lab, started.run, &n.to_string()).await.unwrap();
     }

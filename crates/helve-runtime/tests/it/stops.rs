@@ -80,12 +80,12 @@ async fn quiet() {
 async fn stopped(lab: &Lab, started: &mut Started, case: &str) -> Vec<String> {
     quiet().await;
     let began = Instant::now();
-    let stop = || lab.runtime.cancel(Scope::User(mei()), started.run, "mei".into());
+    let stop = || lab.runtime.cancel_run(Scope::User(mei()), started.run, "mei".into());
     let (first, second) = tokio::join!(stop(), stop());
     assert!(first.is_ok() && second.is_ok(), "{case}: {first:?} {second:?}");
     until(&mut started.follower, "run.cancelled").await;
     assert!(began.elapsed() < AT_ONCE, "{case}: it took {:?}", began.elapsed());
-    let again = lab.runtime.cancel(Scope::User(mei()), started.run, "mei".into()).await;
+    let again = lab.runtime.cancel_run(Scope::User(mei()), started.run, "mei".into()).await;
     assert_eq!(again, Ok(RunState::Cancelled), "{case}: a run that is over says so");
     let log = lab.log(started.run).await;
     assert_eq!(log.matches("run.cancelled").count(), 1, "{case}: {log}");

@@ -19,7 +19,7 @@ async fn what_a_model_thought_is_not_sent_to_another_one_that_was_given_its_name
         let now = named(Reply::new().text("And now?").done());
         let lab = lab.restarted_with(vec![(now.clone(), at(subject))]);
         let input = StartInput::Message { conversation: first.conversation, text: "and?".into() };
-        let mut next = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+        let mut next = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
         settle(&mut next.follower).await;
         let asked = now.asked().pop().unwrap();
         assert_eq!(asked.contains("thinks: secret"), own, "{subject}: {asked}");

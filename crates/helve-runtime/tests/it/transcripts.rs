@@ -184,7 +184,7 @@ async fn a_server_that_can_hold_its_model_to_a_form_is_told_it_in_prompt_mode_an
         let lab = Lab::with_model(model, RuntimeSettings::default());
         let input = StartInput::Message { conversation: None, text: "hi".into() };
         let request = StartRequest { tool_choice: choice, ..StartRequest::new(mei(), input) };
-        settle(&mut lab.runtime.start(request).await.unwrap().follower).await;
+        settle(&mut lab.runtime.start_run(request).await.unwrap().follower).await;
         let asked = lab.model.asked().remove(0);
         asked.lines().find_map(|line| line.strip_prefix("form: ").map(str::to_owned))
     };
@@ -242,7 +242,7 @@ async fn the_conversation_goes_on_where_it_was() {
     let mut first = lab.start("find x").await;
     settle(&mut first.follower).await;
     let input = StartInput::Message { conversation: first.conversation, text: "and?".into() };
-    let mut second = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    let mut second = lab.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap();
     settle(&mut second.follower).await;
     expect![[r#"
         user: find x
@@ -349,7 +349,7 @@ async fn a_model_that_is_given_no_tools_runs_none_whatever_it_writes() {
     let lab = Lab::new([reply(call), reply("say Never asked for.")]);
     let input = StartInput::Message { conversation: None, text: "ping".into() };
     let request = StartRequest { tool_choice: ToolChoice::None, ..StartRequest::new(mei(), input) };
-    let mut started = lab.runtime.start(request).await.unwrap();
+    let mut started = lab.runtime.start_run(request).await.unwrap();
     settle(&mut started.follower).await;
     let log = lab.log(started.run).await;
     assert!(!log.contains("tool."), "{log}");
@@ -362,7 +362,7 @@ async fn a_request_for_native_calls_fails_if_the_model_has_none() {
     let lab = Lab::with_model(model, RuntimeSettings::default());
     let input = StartInput::Message { conversation: None, text: "ping".into() };
     let request = StartRequest { mode: Some(Mode::Native), ..StartRequest::new(mei(), input) };
-    let mut started = lab.runtime.start(request).await.unwrap();
+    let mut started = lab.runtime.start_run(request).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.failed");
     assert_eq!(lab.model.asked().len(), 1);
 }
@@ -391,7 +391,7 @@ async fn a_clients_history_is_taken_as_said_and_made_valid() {
         message(ChatRole::User, "well?"),
     ];
     let request = StartRequest::new(mei(), StartInput::Client { messages });
-    let mut started = lab.runtime.start(request).await.unwrap();
+    let mut started = lab.runtime.start_run(request).await.unwrap();
     settle(&mut started.follower).await;
     expect![[r#"
         user: compute
@@ -418,7 +418,7 @@ async fn a_stateless_run_ends_when_the_client_has_to_act() {
         call_id: None,
     }];
     let request = StartRequest { client_tools, ..StartRequest::new(mei(), StartInput::Client { messages }) };
-    let mut started = lab.runtime.start(request).await.unwrap();
+    let mut started = lab.runtime.start_run(request).await.unwrap();
     settle(&mut started.follower).await;
     lab.check_log(
         started.run,

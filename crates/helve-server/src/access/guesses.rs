@@ -29,8 +29,8 @@ struct Windows {
 
 impl Guesses {
     /// Whether a credential from there may be compared at all.
-    pub(super) fn may_try(&self, address: IpAddr, now: Instant) -> Result<(), TooManyGuesses> {
-        let windows = self.windows(now);
+    pub(super) fn check_attempt_allowed(&self, address: IpAddr, now: Instant) -> Result<(), TooManyGuesses> {
+        let windows = self.lock_windows(now);
         let Some((since, count)) = windows.failures.get(&address) else { return Ok(()) };
         if *count < FAILURES_MAX {
             return Ok(());
@@ -40,7 +40,7 @@ impl Guesses {
     }
 
     pub(super) fn count_failure(&self, address: IpAddr, now: Instant) {
-        let mut windows = self.windows(now);
+        let mut windows = self.lock_windows(now);
         if let Some((_, count)) = windows.failures.get_mut(&address) {
             *count = count.saturating_add(1);
             return;
@@ -52,7 +52,7 @@ impl Guesses {
         windows.begun.push_back((now, address));
     }
 
-    fn windows(&self, now: Instant) -> MutexGuard<'_, Windows> {
+    fn lock_windows(&self, now: Instant) -> MutexGuard<'_, Windows> {
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while windows.begun.front().is_some_and(|(since, _)| now.saturating_duration_since(*since) >= WINDOW)
         {
@@ -85,13 +85,16 @@ mod tests {
         let guesses = Guesses::default();
         let begin = Instant::now();
         for second in 0..10 {
-            assert_eq!(guesses.may_try(address(1), begin + Duration::from_secs(second)), Ok(()));
+            assert_eq!(
+                guesses.check_attempt_allowed(address(1), begin + Duration::from_secs(second)),
+                Ok(())
+            );
             guesses.count_failure(address(1), begin + Duration::from_secs(second));
         }
-        let at = |millis| guesses.may_try(address(1), begin + Duration::from_millis(millis));
+        let at = |millis| guesses.check_attempt_allowed(address(1), begin + Duration::from_millis(millis));
         assert_eq!(at(9_000), Err(TooManyGuesses { seconds_left: 51 }));
         assert_eq!(at(59_900), Err(TooManyGuesses { seconds_left: 1 }));
-        assert_eq!(guesses.may_try(address(2), begin), Ok(()));
+        assert_eq!(guesses.check_attempt_allowed(address(2), begin), Ok(()));
         assert_eq!(at(60_000), Ok(()));
         guesses.count_failure(address(1), begin + WINDOW);
         assert_eq!(at(60_001), Ok(()), "the next window begins with nothing");
@@ -104,9 +107,9 @@ mod tests {
         for number in 0..3 * ADDRESSES_MAX as u32 {
             guesses.count_failure(address(number), now);
         }
-        let windows = guesses.windows(now);
+        let windows = guesses.lock_windows(now);
         assert_eq!((windows.failures.len(), windows.begun.len()), (ADDRESSES_MAX, ADDRESSES_MAX));
         drop(windows);
-        assert!(guesses.windows(now + WINDOW).failures.is_empty());
+        assert!(guesses.lock_windows(now + WINDOW).failures.is_empty());
     }
 }

@@ -41,7 +41,7 @@ fn to_number(address: IpAddr) -> u128 {
 }
 
 /// What one client may change at will counts as one address: of version 6 that is a /64.
-pub(crate) fn one_client(address: IpAddr) -> IpAddr {
+pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         address @ IpAddr::V4(_) => address,
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_client_is_an_address_of_version_4_or_the_first_half_of_one_of_version_6() {
-        let one = |text: &str| one_client(text.parse().unwrap()).to_string();
+        let one = |text: &str| client_network(text.parse().unwrap()).to_string();
         assert_eq!(one("192.0.2.7"), "192.0.2.7");
         assert_eq!(one("::ffff:192.0.2.7"), "192.0.2.7");
         assert_eq!(one("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");

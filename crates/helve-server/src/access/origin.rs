@@ -14,14 +14,14 @@ use crate::app::App;
 use crate::connections::Peer;
 use crate::problem::Problem;
 
-pub(crate) async fn keep_foreign_pages_out(
+pub(crate) async fn reject_foreign_pages(
     State(app): State<App>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
     let remote = peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.remote.ip());
-    let visitor = app.access.visitor(request.headers(), remote);
+    let visitor = app.access.identify_visitor(request.headers(), remote);
     request.extensions_mut().insert(visitor);
     let names = OwnNames {
         configured: &app.access.settings.hosts,
@@ -46,7 +46,7 @@ struct OwnNames<'a> {
 
 fn check_origin(headers: &HeaderMap, uri: &Uri, names: OwnNames<'_>, from_link: bool) -> Result<(), Problem> {
     let host = single_header(headers, header::HOST).ok_or_else(misdirected_problem)?;
-    let is_ours = is_ours(host, names.configured, names.local);
+    let is_ours = is_own_host(host, names.configured, names.local);
     if uri.authority().is_some_and(|authority| authority.as_str() != host) || !is_ours {
         return Err(misdirected_problem());
     }
@@ -54,7 +54,7 @@ fn check_origin(headers: &HeaderMap, uri: &Uri, names: OwnNames<'_>, from_link: 
         let origin = single_header(headers, header::ORIGIN).unwrap_or_default();
         let (own, other) = if names.https { ("https://", "http://") } else { ("http://", "https://") };
         if origin.strip_prefix(other) == Some(host) {
-            return Err(other_scheme(names.https));
+            return Err(other_scheme_problem(names.https));
         }
         if origin.strip_prefix(own) != Some(host) {
             return Err(foreign_problem());
@@ -84,7 +84,7 @@ fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> 
 }
 
 /// Whether the server goes by this name: loopback or its own address with its own port, or a configured name.
-fn is_ours(host: &str, names: &[String], local: Option<(IpAddr, u16)>) -> bool {
+fn is_own_host(host: &str, names: &[String], local: Option<(IpAddr, u16)>) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => {
             (name, port.parse::<u16>().ok())
@@ -115,7 +115,7 @@ fn foreign_problem() -> Problem {
     Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "requests from other sites' pages are refused")
 }
 
-fn other_scheme(https: bool) -> Problem {
+fn other_scheme_problem(https: bool) -> Problem {
     let detail = if https {
         "this server is reached by https, and the page asking was loaded by http; open it by https"
     } else {

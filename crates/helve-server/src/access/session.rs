@@ -13,18 +13,18 @@ const DAYS_MAX: i64 = 30;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// The value of a `Set-Cookie` header.
-pub(super) fn cookie(token_id: &str, key: &[u8; 32], https: bool, now: Timestamp) -> String {
+pub(super) fn session_cookie(token_id: &str, key: &[u8; 32], https: bool, now: Timestamp) -> String {
     let said = format!("{token_id}.{}", now.0);
     let mac = blake3::keyed_hash(key, said.as_bytes()).to_hex();
-    set(&format!("{said}.{mac}"), https, DAYS_MAX * DAY_MS / 1_000)
+    format_cookie(&format!("{said}.{mac}"), https, DAYS_MAX * DAY_MS / 1_000)
 }
 
 /// The value of a `Set-Cookie` header that takes the cookie away.
-pub(crate) fn no_cookie(https: bool) -> String {
-    set("", https, 0)
+pub(crate) fn expired_cookie(https: bool) -> String {
+    format_cookie("", https, 0)
 }
 
-fn set(value: &str, https: bool, seconds: i64) -> String {
+fn format_cookie(value: &str, https: bool, seconds: i64) -> String {
     let (name, secure) = if https { (HTTPS_COOKIE, "; Secure") } else { (COOKIE, "") };
     format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}")
 }
@@ -46,7 +46,7 @@ pub(crate) struct Session {
 }
 
 /// The session that a cookie stands for.
-pub(super) fn session(value: &str, key: &[u8; 32], now: Timestamp) -> Option<Session> {
+pub(super) fn read_session(value: &str, key: &[u8; 32], now: Timestamp) -> Option<Session> {
     let (said, mac) = value.rsplit_once('.')?;
     let (id, issued) = said.rsplit_once('.')?;
     let expected = blake3::keyed_hash(key, said.as_bytes()).to_hex();
@@ -74,19 +74,19 @@ mod tests {
     }
 
     fn id_of(cookie: &str, key: &[u8; 32], now: i64) -> Option<String> {
-        Some(session(page_cookie(&headers(cookie, true), false)?, key, Timestamp(now))?.token)
+        Some(read_session(page_cookie(&headers(cookie, true), false)?, key, Timestamp(now))?.token)
     }
 
     #[test]
     fn a_cookie_names_its_token_until_it_is_old() {
-        let cookie = cookie("hv_1", &KEY, false, Timestamp(1_000));
+        let cookie = session_cookie("hv_1", &KEY, false, Timestamp(1_000));
         assert_eq!(id_of(&cookie, &KEY, 2_000).as_deref(), Some("hv_1"));
         assert_eq!(id_of(&cookie, &KEY, 1_000 + DAYS_MAX * DAY_MS), None);
     }
 
     #[test]
     fn a_cookie_without_the_pages_header_or_with_another_name_in_it_counts_for_nothing() {
-        let cookie = cookie("hv_1", &KEY, false, Timestamp(1_000));
+        let cookie = session_cookie("hv_1", &KEY, false, Timestamp(1_000));
         assert_eq!(page_cookie(&headers(&cookie, false), false), None);
         assert_eq!(id_of(&cookie.replace("hv_1", "hv_2"), &KEY, 2_000), None);
         assert_eq!(id_of(&cookie, &[8; 32], 2_000), None);
@@ -94,14 +94,14 @@ mod tests {
 
     #[test]
     fn a_cookie_of_https_is_for_https_alone_and_the_other_is_none_there() {
-        let secure = cookie("hv_1", &KEY, true, Timestamp(1_000));
+        let secure = session_cookie("hv_1", &KEY, true, Timestamp(1_000));
         assert!(secure.starts_with("__Host-helve_session=") && secure.ends_with("; Secure"), "{secure}");
         assert!(secure.contains("; Path=/;") && !secure.contains("Domain"), "{secure}");
         assert!(page_cookie(&headers(&secure, true), true).is_some());
         assert_eq!(page_cookie(&headers(&secure, true), false), None);
-        let plain = cookie("hv_1", &KEY, false, Timestamp(1_000));
+        let plain = session_cookie("hv_1", &KEY, false, Timestamp(1_000));
         assert!(!plain.contains("Secure") && !plain.contains("__Host-"), "{plain}");
         assert_eq!(page_cookie(&headers(&plain, true), true), None);
-        assert!(no_cookie(true).starts_with("__Host-helve_session=;"));
+        assert!(expired_cookie(true).starts_with("__Host-helve_session=;"));
     }
 }

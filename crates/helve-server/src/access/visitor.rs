@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, header};
 
-use super::network::{Network, one_client};
+use super::network::{Network, client_network};
 
 /// Headers that proxies add to what they pass on.
 const OF_PROXIES: [&str; 7] = [
@@ -42,25 +42,25 @@ impl Visitor {
     pub(super) fn from_request(headers: &HeaderMap, peer: IpAddr, trust: Trust<'_>) -> Self {
         let is_trusted = |address: IpAddr| trust.proxies.iter().any(|proxy| proxy.contains(address));
         let by_proxy = is_trusted(peer);
-        let address = if by_proxy { client_of(headers, is_trusted).unwrap_or(peer) } else { peer };
+        let address = if by_proxy { client_address(headers, is_trusted).unwrap_or(peer) } else { peer };
         let told = by_proxy.then(|| last_entry(headers, "x-forwarded-proto")).flatten();
         let https = match told {
             Some(scheme) => scheme.eq_ignore_ascii_case("https"),
-            None => is_named_by(headers, trust.https_hosts),
+            None => is_host_one_of(headers, trust.https_hosts),
         };
         let through_proxy = OF_PROXIES.iter().any(|name| headers.contains_key(*name));
-        Self { address: one_client(address), https, through_proxy }
+        Self { address: client_network(address), https, through_proxy }
     }
 }
 
 /// The last address that is no trusted proxy's: each proxy writes behind the others whom it heard.
-fn client_of(headers: &HeaderMap, is_trusted: impl Fn(IpAddr) -> bool) -> Option<IpAddr> {
+fn client_address(headers: &HeaderMap, is_trusted: impl Fn(IpAddr) -> bool) -> Option<IpAddr> {
     let lines = headers.get_all("x-forwarded-for").iter().rev();
     let texts = lines.flat_map(|line| line.to_str().unwrap_or("?").rsplit(','));
     let mut nearest = None;
     for text in texts.take(HOPS_MAX) {
         // An entry that is no address ends the chain: the author of the entries before it is unknown.
-        let Some(address) = address_of(text.trim()) else { break };
+        let Some(address) = parse_address(text.trim()) else { break };
         nearest = Some(address);
         if !is_trusted(address) {
             break;
@@ -70,7 +70,7 @@ fn client_of(headers: &HeaderMap, is_trusted: impl Fn(IpAddr) -> bool) -> Option
 }
 
 /// An address, with a port or without.
-fn address_of(text: &str) -> Option<IpAddr> {
+fn parse_address(text: &str) -> Option<IpAddr> {
     let with_port = || text.parse::<std::net::SocketAddr>().ok().map(|address| address.ip());
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     bare.parse().ok().or_else(with_port)
@@ -80,7 +80,7 @@ fn last_entry<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get_all(name).iter().next_back()?.to_str().ok()?.rsplit(',').next().map(str::trim)
 }
 
-fn is_named_by(headers: &HeaderMap, hosts: &[String]) -> bool {
+fn is_host_one_of(headers: &HeaderMap, hosts: &[String]) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host.strip_suffix(":443").unwrap_or(host)))
 }

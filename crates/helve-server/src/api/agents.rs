@@ -40,56 +40,59 @@ fn example_definition() -> Value {
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     drafts::routes(versions::routes(transfer::routes(links::routes(routes))))
-        .add(Operation::get("/api/agents", Right::Chat, "List agents").gives::<AgentList>(), list_agents)
-        .add(
+        .add_route(
+            Operation::get("/api/agents", Right::Chat, "List agents").gives::<AgentList>(),
+            list_agents,
+        )
+        .add_route(
             Operation::post("/api/agents", Right::Admin, "Make an agent")
-                .example(example_definition())
+                .with_example(example_definition())
                 .gives::<AgentView>()
-                .status(201)
-                .answer_header("Location", "Where the agent is.")
-                .answer_header("ETag", VERSION),
+                .with_status(201)
+                .with_answer_header("Location", "Where the agent is.")
+                .with_answer_header("ETag", VERSION),
             make_agent,
         )
-        .add(
+        .add_route(
             Operation::get("/api/agents/{agent}", Right::Chat, "Look at an agent, by its name or id")
                 .gives::<AgentView>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             get_agent,
         )
-        .add(
+        .add_route(
             Operation::put("/api/agents/{agent}", Right::Admin, "Give an agent another definition")
-                .header("If-Match", IF_MATCH)
-                .example(example_definition())
+                .with_header("If-Match", IF_MATCH)
+                .with_example(example_definition())
                 .gives::<AgentView>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             replace_agent,
         )
-        .add(
+        .add_route(
             Operation::patch(
                 "/api/agents/{agent}",
                 Right::Admin,
                 "Change some of an agent's definition (a JSON merge patch), or switch it on or off",
             )
-            .header("If-Match", IF_MATCH)
-            .example(json!({"enabled": false}))
+            .with_header("If-Match", IF_MATCH)
+            .with_example(json!({"enabled": false}))
             .gives::<AgentView>()
-            .answer_header("ETag", VERSION),
+            .with_answer_header("ETag", VERSION),
             change_agent,
         )
-        .add(
+        .add_route(
             Operation::delete(
                 "/api/agents/{agent}",
                 Right::Admin,
                 "Delete an agent; its runs go on, and its versions stay readable",
             )
-            .header("If-Match", IF_MATCH)
-            .status(204),
+            .with_header("If-Match", IF_MATCH)
+            .with_status(204),
             delete_agent,
         )
 }
 
 async fn list_agents(State(app): State<App>, principal: Principal) -> Answer<AgentList> {
-    let agents = app.runtime.agents().all();
+    let agents = app.runtime.agents().list();
     let agents = agents.iter().filter(|agent| may_see(&principal, agent));
     let agents = agents.map(|agent| AgentView::of(&app, agent, principal.is_admin())).collect();
     Answer(AgentList::new(agents))

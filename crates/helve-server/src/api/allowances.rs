@@ -10,21 +10,21 @@ use serde_json::{Map, Value};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Query, page_of};
+use crate::input::{Id, Query, StateQuery};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/allowances", Right::Chat, "List what is allowed without asking")
                 .gives::<AllowanceList>(),
             list_allowances,
         )
-        .add(
+        .add_route(
             Operation::delete("/api/allowances/{allowance}", Right::Chat, "Take an allowance back")
                 .for_user()
-                .status(204),
+                .with_status(204),
             revoke_allowance,
         )
 }
@@ -70,25 +70,9 @@ pub(crate) struct AllowanceList {
     allowances: Vec<AllowanceView>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct AllowanceQuery {
-    /// `in_force` if not said, or `all`.
-    #[serde(default)]
-    state: Option<ListFilter>,
-    /// How many at most; 50 if not said, 200 at most.
-    #[serde(default)]
-    limit: Option<usize>,
-    /// How many to leave out.
-    #[serde(default)]
-    offset: Option<usize>,
-    /// Another user's, for those with the right `admin`.
-    #[serde(default)]
-    user: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum ListFilter {
+pub(crate) enum ListFilter {
     InForce,
     All,
 }
@@ -96,18 +80,15 @@ enum ListFilter {
 async fn list_allowances(
     State(app): State<App>,
     principal: Principal,
-    Query(query): Query<AllowanceQuery>,
+    Query(query): Query<StateQuery<ListFilter>>,
 ) -> Result<axum::Json<AllowanceList>, Problem> {
-    let scope = match &query.user {
-        None => principal.scope(),
-        Some(user) => Scope::User(principal.acting_for(Some(user))?),
-    };
+    let scope = query.scope(&principal)?;
     let now = app.runtime.world().now();
     let filter = match query.state {
         Some(ListFilter::All) => AllowanceFilter::All,
         None | Some(ListFilter::InForce) => AllowanceFilter::InForce(now),
     };
-    let held = app.runtime.store().allowances(scope, filter, page_of(query.limit, query.offset)).await?;
+    let held = app.runtime.store().allowances(scope, filter, query.to_page()).await?;
     let mut allowances = Vec::with_capacity(held.len());
     for held in held {
         let is_over = held.within == Within::Run
@@ -137,7 +118,7 @@ fn allowance_view(app: &App, held: Allowance, is_over: bool, now: Timestamp) -> 
     let today = app.runtime.registry().get(&held.tool);
     let state = match held.revoked_at {
         Some(_) => AllowanceState::Revoked,
-        None if is_over || !held.holds(now) => AllowanceState::Expired,
+        None if is_over || !held.is_in_force(now) => AllowanceState::Expired,
         None if today.is_some_and(|tool| tool.version() != held.version) => AllowanceState::Outdated,
         None => AllowanceState::InForce,
     };

@@ -10,30 +10,30 @@ use serde_json::json;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Json, Query, page_of};
+use crate::input::{Id, Json, Query, StateQuery};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/approvals", Right::Chat, "List questions to people").gives::<ApprovalList>(),
             list_approvals,
         )
-        .add(
+        .add_route(
             Operation::get("/api/approvals/{approval}", Right::Chat, "Look at a question")
                 .for_user()
                 .gives::<ApprovalView>(),
             get_approval,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/approvals/{approval}",
                 Right::Chat,
                 "Answer a question; the first answer wins",
             )
             .for_user()
-            .example(json!({"decision": "approve", "always": {"within": "conversation", "days": 7}}))
+            .with_example(json!({"decision": "approve", "always": {"within": "conversation", "days": 7}}))
             .gives::<ApprovalView>(),
             answer_approval,
         )
@@ -83,26 +83,9 @@ pub(crate) struct ApprovalList {
     approvals: Vec<ApprovalView>,
 }
 
-/// Which approvals. The members of `ListQuery` are written out: flattened ones could not be numbers.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct ApprovalQuery {
-    /// `pending` if not said, or `all`.
-    #[serde(default)]
-    state: Option<ListFilter>,
-    /// How many at most; 50 if not said, 200 at most.
-    #[serde(default)]
-    limit: Option<usize>,
-    /// How many to leave out.
-    #[serde(default)]
-    offset: Option<usize>,
-    /// Another user's, for those with the right `admin`.
-    #[serde(default)]
-    user: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum ListFilter {
+pub(crate) enum ListFilter {
     Pending,
     All,
 }
@@ -110,14 +93,10 @@ enum ListFilter {
 pub(crate) async fn list_approvals(
     State(app): State<App>,
     principal: Principal,
-    Query(query): Query<ApprovalQuery>,
+    Query(query): Query<StateQuery<ListFilter>>,
 ) -> Result<axum::Json<ApprovalList>, Problem> {
-    let scope = match &query.user {
-        // Administrators see the questions of all users.
-        None => principal.scope(),
-        Some(user) => Scope::User(principal.acting_for(Some(user))?),
-    };
-    let page = page_of(query.limit, query.offset);
+    let scope = query.scope(&principal)?;
+    let page = query.to_page();
     let store = app.runtime.store();
     let held = match query.state {
         Some(ListFilter::All) => store.approvals(scope, ApprovalFilter::All(page)).await?,
@@ -144,12 +123,12 @@ pub(crate) async fn answer_approval(
     if answer == Answer::Expire {
         return Err(Problem::bad_request("answer_does_not_fit", "only time can let a question expire"));
     }
-    let settled = settle(&app, principal.scope(), id, answer, principal.user.to_string()).await?;
+    let settled = settle_approval(&app, principal.scope(), id, answer, principal.user.to_string()).await?;
     Ok(axum::Json(settled.into()))
 }
 
 /// Settles a question, or finds that it is settled just so: the same decision twice is one decision.
-pub(crate) async fn settle(
+pub(crate) async fn settle_approval(
     app: &App,
     scope: Scope,
     id: ApprovalId,
@@ -161,7 +140,7 @@ pub(crate) async fn settle(
     if is_settled_by(&before, &answer) {
         return Ok(before);
     }
-    let answered = app.runtime.answer(scope.clone(), id, answer.clone(), by).await;
+    let answered = app.runtime.answer_approval(scope.clone(), id, answer.clone(), by).await;
     let after = store.approval(scope, id).await?;
     match answered {
         // Another answer was recorded first.

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.add(
+    routes.add_route(
         Operation::get("/api/budgets", Right::Chat, "See what runs may use up, and what was used today")
             .gives::<BudgetView>(),
         get_budgets,
@@ -98,8 +98,8 @@ pub(crate) async fn get_budgets(
     principal: Principal,
     Query(query): Query<BudgetQuery>,
 ) -> Result<axum::Json<BudgetView>, Problem> {
-    let user = principal.acting_for(query.user.as_deref())?;
-    let report = app.runtime.budgets(&user).await?;
+    let user = principal.user_to_act_for(query.user.as_deref())?;
+    let report = app.runtime.budgets_of_user(&user).await?;
     let is_admin = principal.is_admin();
     let agents = report.agents.into_iter().filter(|_| is_admin);
     Ok(axum::Json(BudgetView {

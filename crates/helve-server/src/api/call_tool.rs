@@ -20,17 +20,17 @@ use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::{Json, Path};
 use crate::problem::Problem;
-use crate::request_id::request_id;
+use crate::request_id::request_id_of;
 use crate::routes::{Operation, Routes};
-use crate::start_run::{self, RunHeaders, must_be_ready};
+use crate::start_run::{self, RunHeaders, check_ready};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     let routes = execute::routes(routes);
-    routes.add(
+    routes.add_route(
         Operation::post("/api/tools/{name}/call", Right::Chat, "Call a tool without a model")
             .starts_run()
             .for_user()
-            .example(json!({"arguments": {"expression": "3480 * 0.125"}}))
+            .with_example(json!({"arguments": {"expression": "3480 * 0.125"}}))
             .gives::<CallView>(),
         call_tool,
     )
@@ -82,30 +82,30 @@ pub(crate) async fn call_tool(
     body: Json<CallBody>,
 ) -> Result<Response, Problem> {
     let (world, route) = (app.runtime.world(), "POST /api/tools/{name}/call");
-    let key = start_run::idempotency_key(&headers, route, Some(&name), &body.bytes, world)?;
+    let key = start_run::read_idempotency_key(&headers, route, Some(&name), &body.bytes, world)?;
     let CallBody { arguments, user, skip_cache, skip_limit } = body.value;
-    let user = principal.acting_for(user.as_deref())?;
-    let name = app.runtime.catalogue().name_of(&name);
+    let user = principal.user_to_act_for(user.as_deref())?;
+    let name = app.runtime.catalogue().resolve_name(&name);
     if app.runtime.registry().get(&name).is_none() {
         return Err(Problem::not_found("tool"));
     }
     if skip_cache || skip_limit {
-        may_skip(&app, &principal, &name, skip_cache, skip_limit).await?;
+        check_may_skip(&app, &principal, &name, skip_cache, skip_limit).await?;
     }
     let options = CallOptions {
-        origin: origin_of(&principal),
+        origin: call_origin(&principal),
         skip_cache,
         skip_limit,
         key,
-        request_id: request_id(&headers),
+        request_id: request_id_of(&headers),
     };
-    let called = call_for(&app, user, &name, arguments, options).await?;
+    let called = call_tool_for_user(&app, user, &name, arguments, options).await?;
     let names = RunHeaders::from_called(&called);
     Ok(names.add_to(call_view(called).map(axum::Json)))
 }
 
 /// Skipping guards needs the right `admin` and leaves a line in the audit.
-async fn may_skip(
+async fn check_may_skip(
     app: &App,
     principal: &Principal,
     tool: &str,
@@ -123,32 +123,32 @@ async fn may_skip(
         detail: format!("{tool} skip_cache={skip_cache} skip_limit={skip_limit}"),
     };
     tracing::warn!(by = %principal.user, tool, skip_cache, skip_limit, "call skips guards");
-    Ok(app.runtime.store().audit(entry).await?)
+    Ok(app.runtime.store().record_audit(entry).await?)
 }
 
-fn origin_of(principal: &Principal) -> CallOrigin {
+fn call_origin(principal: &Principal) -> CallOrigin {
     if principal.is_admin() { CallOrigin::Admin } else { CallOrigin::User }
 }
 
-async fn call_for(
+async fn call_tool_for_user(
     app: &App,
     user: UserId,
     name: &str,
     arguments: Map<String, Value>,
     options: CallOptions,
 ) -> Result<Called, Problem> {
-    must_be_ready(app)?;
+    check_ready(app)?;
     if options.origin == CallOrigin::User {
-        must_be_offered(app, &user, name)?;
+        check_tool_offered(app, &user, name)?;
     }
     let arguments = Value::Object(arguments).to_string();
     Ok(app.runtime.call_tool(user, name, &arguments, options, Progress::default()).await?)
 }
 
 /// Without the right `admin` only tools that some agent offers to the user can be called.
-fn must_be_offered(app: &App, user: &UserId, name: &str) -> Result<(), Problem> {
+fn check_tool_offered(app: &App, user: &UserId, name: &str) -> Result<(), Problem> {
     match app.runtime.registry().get(name) {
-        Some(tool) if !app.runtime.offers(user, tool.spec()) => {
+        Some(tool) if !app.runtime.has_agent_with_tool(user, tool.spec()) => {
             let detail = format!(
                 "no agent offers `{name}` to you; use a token with the right `admin`, or have the operator give the \
                  tool to an agent"
@@ -175,7 +175,7 @@ fn call_view(called: Called) -> Result<CallView, Problem> {
     Ok(match outcome {
         Outcome::Finished(output) => CallView { output: Some(output), ..view },
         Outcome::Failed(failure) => CallView { outcome: "failed", failure: Some(failure), ..view },
-        Outcome::Refused(failure) => match callers_fault(failure.kind) {
+        Outcome::Refused(failure) => match problem_of_failure(failure.kind) {
             Some((status, code)) => {
                 let notice = json!(failure.user_notice());
                 let problem = Problem::new(status, code, failure.message).with_field("notice", notice);
@@ -186,12 +186,12 @@ fn call_view(called: Called) -> Result<CallView, Problem> {
         Outcome::Unknown(Unknown { because, checked, .. }) => {
             CallView { outcome: "unknown", because: Some(because), checked, ..view }
         }
-        Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),
+        Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_run_problem()),
     })
 }
 
 /// Refusals that asking again cannot mend.
-fn callers_fault(kind: FailureKind) -> Option<(StatusCode, &'static str)> {
+fn problem_of_failure(kind: FailureKind) -> Option<(StatusCode, &'static str)> {
     match kind {
         FailureKind::UnknownTool => Some((StatusCode::NOT_FOUND, "not_found")),
         FailureKind::BadArguments => Some((StatusCode::BAD_REQUEST, "bad_arguments")),
@@ -200,7 +200,7 @@ fn callers_fault(kind: FailureKind) -> Option<(StatusCode, &'static str)> {
     }
 }
 
-fn only_in_a_run() -> Problem {
+fn only_in_run_problem() -> Problem {
     let detail = "this tool needs a person or a client to act; have it called in a conversation";
     Problem::new(StatusCode::CONFLICT, "needs_a_run", detail)
 }

@@ -16,27 +16,27 @@ use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::post(
                 "/api/runs/{run}/calls/{call}/claim",
                 Right::Chat,
                 "Take a call of a client's tool, and keep it",
             )
             .for_user()
-            .example(json!({"client": "window-1"}))
+            .with_example(json!({"client": "window-1"}))
             .gives::<ClaimView>(),
             claim_call,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/runs/{run}/calls/{call}/result",
                 Right::Chat,
                 "Send the result of a client's tool",
             )
             .for_user()
-            .example(json!({"result_token": "6ec137c097e7", "result": {"clipboard": "hello"}}))
-            .status(202),
-            bring_result,
+            .with_example(json!({"result_token": "6ec137c097e7", "result": {"clipboard": "hello"}}))
+            .with_status(202),
+            deliver_result,
         )
 }
 
@@ -63,9 +63,9 @@ pub(crate) async fn claim_call(
     Path(names): Path<(String, String)>,
     body: Json<ClaimBody>,
 ) -> Result<axum::Json<ClaimView>, Problem> {
-    let (run, call) = read_names(&names)?;
+    let (run, call) = parse_ids(&names)?;
     let scope = principal.scope();
-    let claim = app.runtime.claim(scope, run, call, body.value.client, principal.user).await?;
+    let claim = app.runtime.claim_call(scope, run, call, body.value.client, principal.user).await?;
     Ok(axum::Json(ClaimView {
         result_token: claim.result_token,
         lease_ms: u64::try_from(claim.lease.as_millis()).unwrap_or(u64::MAX),
@@ -88,13 +88,13 @@ pub(crate) struct ResultBody {
     error: Option<String>,
 }
 
-pub(crate) async fn bring_result(
+pub(crate) async fn deliver_result(
     State(app): State<App>,
     principal: Principal,
     Path(names): Path<(String, String)>,
     body: Json<ResultBody>,
 ) -> Result<StatusCode, Problem> {
-    let (run, call) = read_names(&names)?;
+    let (run, call) = parse_ids(&names)?;
     let ResultBody { result_token, result, error } = body.value;
     let result = match error {
         Some(error) => Err(Failure::new(FailureKind::Failed, error)),
@@ -106,11 +106,11 @@ pub(crate) async fn bring_result(
     };
     let scope = principal.scope();
     let delivered = ClientResult { call, result_token, by: principal.user, result };
-    app.runtime.deliver(scope, run, delivered).await?;
+    app.runtime.deliver_client_result(scope, run, delivered).await?;
     Ok(StatusCode::ACCEPTED)
 }
 
-fn read_names((run, call): &(String, String)) -> Result<(RunId, CallId), Problem> {
+fn parse_ids((run, call): &(String, String)) -> Result<(RunId, CallId), Problem> {
     let run = run.parse().map_err(|_| Problem::not_found("run"))?;
     let call = call.parse().map_err(|_| Problem::not_found("call"))?;
     Ok((run, call))

@@ -16,35 +16,35 @@ use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/conversations", Right::Chat, "List conversations, latest first")
                 .gives::<ConversationList>(),
             list_conversations,
         )
-        .add(
+        .add_route(
             Operation::get("/api/conversations/{conversation}", Right::Chat, "Look at a conversation")
                 .for_user()
                 .gives::<ConversationView>(),
             get_conversation,
         )
-        .add(
+        .add_route(
             Operation::patch("/api/conversations/{conversation}", Right::Chat, "Rename a conversation")
                 .for_user()
-                .example(json!({"title": "The weather in Oslo"}))
-                .status(204),
+                .with_example(json!({"title": "The weather in Oslo"}))
+                .with_status(204),
             rename_conversation,
         )
-        .add(
+        .add_route(
             Operation::delete(
                 "/api/conversations/{conversation}",
                 Right::Chat,
                 "Forget a conversation and its runs",
             )
             .for_user()
-            .status(204),
+            .with_status(204),
             delete_conversation,
         )
-        .add(
+        .add_route(
             Operation::get("/api/conversations/{conversation}/messages", Right::Chat, "Read a conversation")
                 .for_user()
                 .gives::<MessageList>(),
@@ -103,8 +103,8 @@ pub(crate) async fn list_conversations(
     principal: Principal,
     Query(query): Query<ListQuery>,
 ) -> Result<axum::Json<ConversationList>, Problem> {
-    let user = principal.acting_for(query.user.as_deref())?;
-    let rows = app.runtime.store().conversations(Scope::User(user), query.page()).await?;
+    let user = principal.user_to_act_for(query.user.as_deref())?;
+    let rows = app.runtime.store().conversations(Scope::User(user), query.to_page()).await?;
     Ok(axum::Json(ConversationList { conversations: rows.into_iter().map(ConversationView::from).collect() }))
 }
 

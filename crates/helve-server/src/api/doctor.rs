@@ -69,7 +69,7 @@ pub type Doctor = dyn Fn(Language) -> DoctorFuture + Send + Sync;
 pub type DoctorFuture = Pin<Box<dyn Future<Output = DoctorReport> + Send>>;
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.add(
+    routes.add_route(
         Operation::get("/api/doctor", Right::Admin, "Examine the server, and say how to fix each problem")
             .gives::<DoctorReport>(),
         examine,

@@ -14,12 +14,12 @@ use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/executions", Right::Chat, "List the calls that were made, newest first")
                 .gives::<ExecutionList>(),
             list_executions,
         )
-        .add(
+        .add_route(
             Operation::get("/api/executions/{call}", Right::Chat, "Look at a call")
                 .for_user()
                 .gives::<ExecutionView>(),
@@ -157,13 +157,13 @@ pub(crate) async fn list_executions(
     Query(query): Query<ExecutionQuery>,
 ) -> Result<axum::Json<ExecutionList>, Problem> {
     let scope = match &query.user {
-        Some(named) => Scope::User(principal.acting_for(Some(named))?),
+        Some(named) => Scope::User(principal.user_to_act_for(Some(named))?),
         None => principal.scope(),
     };
     let limit = query.limit.unwrap_or(50).clamp(1, 200);
     let (filter, before) = query.into_filter()?;
     let found = app.runtime.store().executions(scope, filter, ExecutionPage { before, limit }).await?;
-    let next = found.last().filter(|_| found.len() == limit).map(|last| last.mark().to_string());
+    let next = found.last().filter(|_| found.len() == limit).map(|last| last.to_mark().to_string());
     let executions = found.into_iter().map(|held| ExecutionView::new(held, LISTED_CHARS_MAX)).collect();
     Ok(axum::Json(ExecutionList { executions, next }))
 }
@@ -179,7 +179,7 @@ pub(crate) async fn get_execution(
     let mut view = ExecutionView::new(held, SHOWN_CHARS_MAX);
     view.output_at = None;
     if view.output_bytes.is_some()
-        && let Some(output) = output_of(&**store, run, &call).await?
+        && let Some(output) = load_output(&**store, run, &call).await?
     {
         let shown = truncate(output.text.clone(), SHOWN_CHARS_MAX);
         // What was cut for the model is kept beside the log.
@@ -194,7 +194,7 @@ pub(crate) async fn get_execution(
 }
 
 /// What a call gave the model, as the run's log has it.
-async fn output_of(store: &dyn Store, run: RunId, call: &CallId) -> Result<Option<ToolOutput>, StoreError> {
+async fn load_output(store: &dyn Store, run: RunId, call: &CallId) -> Result<Option<ToolOutput>, StoreError> {
     let mut after = 0;
     loop {
         let page = store.log_page(run, after, LOG_BYTES).await?;
@@ -222,8 +222,8 @@ impl ExecutionQuery {
             run: self.run.as_deref().map(parse_run).transpose()?,
         };
         let before = self.before.map(|text| text.parse::<Mark>()).transpose();
-        let before =
-            before.map_err(|error| bad_query(&format!("`before`: {error}; take `next` of a page")))?;
+        let before = before
+            .map_err(|error| bad_query_problem(&format!("`before`: {error}; take `next` of a page")))?;
         Ok((filter, before))
     }
 }
@@ -231,13 +231,13 @@ impl ExecutionQuery {
 fn parse_state(text: &str) -> Result<CallState, Problem> {
     let known = || CallState::ALL.map(|state| format!("`{}`", state.as_str())).join(", ");
     CallState::parse(text)
-        .ok_or_else(|| bad_query(&format!("`state`: there is no `{text}`; use one of {}", known())))
+        .ok_or_else(|| bad_query_problem(&format!("`state`: there is no `{text}`; use one of {}", known())))
 }
 
 fn parse_run(text: &str) -> Result<RunId, Problem> {
-    text.parse().map_err(|error| bad_query(&format!("`run`: {error}")))
+    text.parse().map_err(|error| bad_query_problem(&format!("`run`: {error}")))
 }
 
-fn bad_query(what: &str) -> Problem {
+fn bad_query_problem(what: &str) -> Problem {
     Problem::bad_request("bad_query", format!("the address does not fit: {what}"))
 }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::{KeptFile, StoreError};
-use helve_tool::piece;
+use helve_tool::cut_piece;
 use helve_types::{CallId, RunId};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get(
                 "/api/runs/{run}/calls/{call}/output",
                 Right::Chat,
@@ -28,11 +28,11 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             )
             .for_user()
             .gives_bytes("text/plain")
-            .answer_header("X-Helve-Whole-Bytes", "How many bytes the whole has.")
-            .answer_header("X-Helve-Next-Offset", "Where to read on; absent at the end."),
+            .with_answer_header("X-Helve-Whole-Bytes", "How many bytes the whole has.")
+            .with_answer_header("X-Helve-Next-Offset", "Where to read on; absent at the end."),
             get_output,
         )
-        .add(
+        .add_route(
             Operation::get(
                 "/api/runs/{run}/files/{file}",
                 Right::Chat,
@@ -40,8 +40,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             )
             .for_user()
             .gives_bytes("*/*")
-            .header("If-None-Match", "The `ETag` of a copy that the reader has.")
-            .answer_header("ETag", "The file's id.")
+            .with_header("If-None-Match", "The `ETag` of a copy that the reader has.")
+            .with_answer_header("ETag", "The file's id.")
             .or_status(304, "The reader has the file already."),
             get_file,
         )
@@ -163,7 +163,7 @@ pub(crate) async fn get_output(
         }
         other => other.into(),
     })?;
-    let part = piece(&whole, query.offset, query.limit.unwrap_or(usize::MAX));
+    let part = cut_piece(&whole, query.offset, query.limit.unwrap_or(usize::MAX));
     let mut response = part.text.to_owned().into_response();
     set_headers(
         &mut response,

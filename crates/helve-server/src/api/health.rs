@@ -18,11 +18,11 @@ use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/healthz", Right::Public, "Whether the process lives").gives_bytes("text/plain"),
             healthz,
         )
-        .add(
+        .add_route(
             Operation::get("/readyz", Right::Public, "Whether runs are taken")
                 .gives::<Readiness>()
                 .or_gives::<Readiness>(503, "No run is taken; `problem` says why."),
@@ -39,7 +39,7 @@ pub(crate) struct StoreCheck(Mutex<Option<(Instant, bool)>>);
 
 impl StoreCheck {
     /// Concurrent callers wait for one check and share its result.
-    async fn works<F>(&self, check: impl FnOnce() -> F) -> bool
+    async fn is_working<F>(&self, check: impl FnOnce() -> F) -> bool
     where
         F: Future<Output = Result<(), StoreError>>,
     {
@@ -72,7 +72,7 @@ pub(crate) async fn healthz() -> &'static str {
 }
 
 pub(crate) async fn readyz(State(app): State<App>) -> (StatusCode, axum::Json<Readiness>) {
-    let problem = if !app.store_check.works(|| app.runtime.store().check()).await {
+    let problem = if !app.store_check.is_working(|| app.runtime.store().check()).await {
         Some("store unavailable")
     } else if !app.is_ready() {
         Some("starting, or going down")
@@ -94,10 +94,10 @@ mod tests {
     async fn the_store_is_looked_at_once_a_second_at_most() {
         let store = StoreCheck::default();
         let fails = || async { Err(StoreError::Unavailable("disk full at /secret/path".into())) };
-        assert!(!store.works(fails).await);
-        assert!(!store.works(|| async { Ok(()) }).await);
+        assert!(!store.is_working(fails).await);
+        assert!(!store.is_working(|| async { Ok(()) }).await);
         tokio::time::sleep(CHECK_KEPT).await;
-        assert!(store.works(|| async { Ok(()) }).await);
-        assert!(store.works(fails).await);
+        assert!(store.is_working(|| async { Ok(()) }).await);
+        assert!(store.is_working(fails).await);
     }
 }

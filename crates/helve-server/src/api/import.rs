@@ -38,7 +38,7 @@ pub struct ImportBody {
     #[serde(default)]
     pub select: Selection,
     /// Whether only to tell what would be made, which is so unless this is `false`.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub preview: bool,
     /// Make more than 200 tools.
     #[serde(default)]
@@ -175,18 +175,18 @@ pub type Importer = dyn Fn(ImportBody, String) -> ImportFuture + Send + Sync;
 
 pub type ImportFuture = Pin<Box<dyn Future<Output = Result<ImportReport, ImportFailure>> + Send>>;
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.add(
+    routes.add_route(
         Operation::post(
             "/api/tools/import-openapi",
             Right::Admin,
             "Make tools of an OpenAPI document, or show what it would make",
         )
-        .example(json!({"url": "https://petstore3.swagger.io/api/v3/openapi.json", "prefix": "pets", "select": {"tags": ["pet"]}}))
+        .with_example(json!({"url": "https://petstore3.swagger.io/api/v3/openapi.json", "prefix": "pets", "select": {"tags": ["pet"]}}))
         .gives::<ImportReport>(),
         import_openapi,
     )

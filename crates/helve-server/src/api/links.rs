@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use self::page::{Frame, message_page, question_page, settled_page};
 use self::words::Words;
 use crate::access::{Right, Visitor};
-use crate::api::approvals::{ApprovalView, settle};
+use crate::api::approvals::{ApprovalView, settle_approval};
 use crate::app::App;
 use crate::input::{Id, Query, read_form};
 use crate::problem::Problem;
@@ -34,7 +34,7 @@ const HOUR_MS: i64 = 60 * 60 * 1_000;
 pub(crate) fn routes(routes: Routes) -> Routes {
     let path = "/approvals/{approval}";
     routes
-        .add(
+        .add_route(
             Operation::get(
                 path,
                 Right::Public,
@@ -43,13 +43,13 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             .gives_bytes("text/html"),
             show_question_page,
         )
-        .add(
+        .add_route(
             Operation::post(
                 path,
                 Right::Public,
                 "Answer the question of a signed link with the form of its page",
             )
-            .status(303)
+            .with_status(303)
             .gives_bytes("text/html"),
             answer_by_link,
         )
@@ -70,15 +70,15 @@ impl ApprovalLinks {
     }
 
     /// A link to a question, good from now on for as long as links are, and no longer than the question.
-    pub fn link(&self, held: &Approval, now: Timestamp) -> String {
+    pub fn signed_link(&self, held: &Approval, now: Timestamp) -> String {
         let until = now.plus_ms(i64::from(self.hours) * HOUR_MS).min(held.question.expires_at);
-        let mark = self.mark(held, until);
+        let mark = self.sign(held, until);
         format!("{}/approvals/{}?until={}&mark={mark}", self.base, held.id(), until.0)
     }
 
     /// What a webhook is told about a question: all that the card shows, and the link.
-    pub fn notice(&self, held: Approval, again: bool, now: Timestamp) -> Value {
-        let link = self.link(&held, now);
+    pub fn approval_notice(&self, held: Approval, again: bool, now: Timestamp) -> Value {
+        let link = self.signed_link(&held, now);
         let mut notice = json!(ApprovalView::from(held));
         notice["event"] = json!("approval.asked");
         notice["again"] = json!(again);
@@ -86,13 +86,13 @@ impl ApprovalLinks {
         notice
     }
 
-    fn mark(&self, held: &Approval, until: Timestamp) -> String {
-        self.seal.mark(PURPOSE, &[&held.id().to_string(), &until.0.to_string(), &held.user.0])
+    fn sign(&self, held: &Approval, until: Timestamp) -> String {
+        self.seal.sign(PURPOSE, &[&held.id().to_string(), &until.0.to_string(), &held.user.0])
     }
 
-    fn knows(&self, held: &Approval, asked: &LinkQuery) -> bool {
+    fn is_valid(&self, held: &Approval, asked: &LinkQuery) -> bool {
         let words = [&held.id().to_string(), &asked.until.to_string(), &held.user.0];
-        self.seal.fits(&asked.mark, PURPOSE, &words.map(String::as_str))
+        self.seal.verify(&asked.mark, PURPOSE, &words.map(String::as_str))
     }
 }
 
@@ -128,7 +128,7 @@ enum Decision {
 }
 
 impl AnswerForm {
-    fn answer(self) -> Answer {
+    fn to_answer(self) -> Answer {
         match self.decision {
             Decision::Approve => Answer::approve(),
             Decision::Reject => Answer::Reject { reason: self.reason.trim().to_owned() },
@@ -150,7 +150,7 @@ async fn find_question(
 ) -> Result<Approval, Response> {
     let words = frame.words;
     // A wrong mark is not counted: it cannot be guessed, and any page can send its readers to a wrong link.
-    if app.access.may_try(visitor).is_err() {
+    if app.access.check_attempt_allowed(visitor).is_err() {
         return Err(message_page(frame, StatusCode::TOO_MANY_REQUESTS, words.too_many_guesses));
     }
     let unknown = || message_page(frame, StatusCode::NOT_FOUND, words.bad_link);
@@ -163,7 +163,7 @@ async fn find_question(
             return Err(message_page(frame, StatusCode::SERVICE_UNAVAILABLE, words.unavailable));
         }
     };
-    if !links.knows(&held, asked) {
+    if !links.is_valid(&held, asked) {
         return Err(unknown());
     }
     if app.runtime.world().now().0 >= asked.until {
@@ -178,7 +178,7 @@ fn page_frame(app: &App, headers: &HeaderMap, asked: Option<&LinkQuery>) -> Fram
     let query = asked
         .filter(|asked| asked.mark.bytes().all(|byte| byte.is_ascii_hexdigit()))
         .map(|asked| format!("until={}&mark={}", asked.until, asked.mark));
-    Frame::new(words, query.as_deref(), &app.runtime.world().secret())
+    Frame::new(words, query.as_deref(), &app.runtime.world().random_secret())
 }
 
 /// Says what is asked, and does nothing.
@@ -225,7 +225,7 @@ async fn answer_by_link(
         Ok(said) => said,
         Err(status) => return message_page(&frame, status, frame.words.not_understood),
     };
-    let answer = said.answer();
+    let answer = said.to_answer();
     if !answer.fits(held.question.kind()) {
         return message_page(&frame, StatusCode::BAD_REQUEST, frame.words.not_understood);
     }
@@ -235,9 +235,9 @@ async fn answer_by_link(
 async fn record_answer(app: &App, frame: &Frame, held: &Approval, answer: Answer, uri: &Uri) -> Response {
     let scope = Scope::User(held.user.clone());
     let by = format!("link:{}", held.user);
-    match settle(app, scope.clone(), held.id(), answer, by).await {
+    match settle_approval(app, scope.clone(), held.id(), answer, by).await {
         // Looked at again it says what was answered; sent again it would say it twice.
-        Ok(_) => frame.see_other(uri),
+        Ok(_) => frame.redirect_to(uri),
         Err(CommandError::NotOpen | CommandError::Expired | CommandError::Over) => {
             match app.runtime.store().approval(scope, held.id()).await {
                 Ok(now) => settled_page(frame, StatusCode::CONFLICT, &now),
@@ -262,7 +262,7 @@ fn is_from_our_page(headers: &HeaderMap) -> bool {
 }
 
 /// Which buttons a question has.
-pub(crate) fn decisions(kind: ApprovalKind) -> &'static [&'static str] {
+pub(crate) fn decisions_for_kind(kind: ApprovalKind) -> &'static [&'static str] {
     match kind {
         ApprovalKind::Permission | ApprovalKind::Budget => &["approve", "reject"],
         ApprovalKind::Outcome => &["happened", "did_not_happen", "run_again"],

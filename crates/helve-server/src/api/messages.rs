@@ -15,17 +15,17 @@ use crate::routes::{Operation, Routes};
 use crate::start_run;
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.add(
+    routes.add_route(
         Operation::post(
             "/api/runs/{run}/messages",
             Right::Chat,
             "Say something to a run, which its model hears at the next step",
         )
         .for_user()
-        .header("Idempotency-Key", "The same key again is the same message; an `id` does the same.")
-        .example(json!({"text": "In Celsius, please."}))
+        .with_header("Idempotency-Key", "The same key again is the same message; an `id` does the same.")
+        .with_example(json!({"text": "In Celsius, please."}))
         .gives::<SentMessageView>()
-        .status(202),
+        .with_status(202),
         send_message,
     )
 }
@@ -55,9 +55,9 @@ pub(crate) async fn send_message(
     let by = principal.user.to_string();
     let id = match id {
         Some(id) => Some(id),
-        None => start_run::key(&headers)?.and_then(|key| message_id_for_key(run, &by, key)),
+        None => start_run::parse_key_header(&headers)?.and_then(|key| message_id_for_key(run, &by, key)),
     };
-    let message = app.runtime.say(principal.scope(), run, id, text, by).await?;
+    let message = app.runtime.send_message(principal.scope(), run, id, text, by).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(SentMessageView { message })))
 }
 

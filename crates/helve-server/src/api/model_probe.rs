@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.add(
+    routes.add_route(
         Operation::post(
             "/api/models/{name}/probe",
             Right::Admin,
@@ -40,9 +40,9 @@ pub(crate) async fn probe_model(
         action: "model.probed".into(),
         detail: name.clone(),
     };
-    app.runtime.store().audit(entry).await?;
+    app.runtime.store().record_audit(entry).await?;
     let runtime = app.runtime.clone();
-    let probe = tokio::spawn(async move { runtime.probe(&name, &mut |_| {}).await });
+    let probe = tokio::spawn(async move { runtime.probe_model(&name, &mut |_| {}).await });
     let profile = probe.await.map_err(|_| {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "probe_failed", "the probe ended before its time")
     })?;

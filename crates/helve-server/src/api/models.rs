@@ -13,7 +13,10 @@ use crate::app::{App, ModelProblems};
 use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.add(Operation::get("/api/models", Right::Chat, "List models").gives::<ModelList>(), list_models)
+    routes.add_route(
+        Operation::get("/api/models", Right::Chat, "List models").gives::<ModelList>(),
+        list_models,
+    )
 }
 
 /// All models, with what costs are counted in.
@@ -100,7 +103,7 @@ pub fn model_list(runtime: &Runtime, problem_of: &ModelProblems, user: &UserId) 
         }
     };
     ModelList {
-        models: models.all().iter().map(view).collect(),
+        models: models.list().iter().map(view).collect(),
         default: default.clone(),
         currency: models.currency().to_owned(),
     }

@@ -18,20 +18,20 @@ use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/tool-system/status", Right::Chat, "Every tool's guards and counts")
                 .gives::<SystemView>(),
             tool_system_status,
         )
-        .add(
+        .add_route(
             Operation::get("/api/tool-system/metrics/{tool}", Right::Chat, "The counts of one tool")
                 .gives::<OneToolView>(),
             tool_metrics,
         )
-        .add(
+        .add_route(
             Operation::post("/api/tool-system/reset", Right::Admin, "Set caches, counts and breakers back")
-                .example(json!({"tool": "search_web", "what": ["cache", "breaker"]}))
-                .status(204),
+                .with_example(json!({"tool": "search_web", "what": ["cache", "breaker"]}))
+                .with_status(204),
             reset_tools,
         )
 }
@@ -40,7 +40,7 @@ pub(crate) async fn tool_system_status(State(app): State<App>) -> axum::Json<Val
     let tools: Map<String, Value> = app
         .runtime
         .registry()
-        .all()
+        .list()
         .iter()
         .map(|tool| {
             let status = tool.status();
@@ -49,7 +49,7 @@ pub(crate) async fn tool_system_status(State(app): State<App>) -> axum::Json<Val
             (tool.spec().name.clone(), view)
         })
         .collect();
-    let uptime = app.runtime.world().clock.steady().saturating_sub(app.started_steady);
+    let uptime = app.runtime.world().clock.monotonic_time().saturating_sub(app.started_steady);
     let (admission, streams) = (app.runtime.admission(), app.streams.status());
     axum::Json(json!({
         "tools": tools,
@@ -320,7 +320,7 @@ pub(crate) async fn reset_tools(
     let ResetBody { tool, what } = body;
     let tools = match &tool {
         Some(name) => vec![app.runtime.registry().get(name).ok_or_else(|| Problem::not_found("tool"))?],
-        None => app.runtime.registry().all(),
+        None => app.runtime.registry().list(),
     };
     let what = what.unwrap_or_else(|| vec![ResetScope::Cache, ResetScope::Metrics, ResetScope::Breaker]);
     // The audit line is written before the reset, so that no reset is without one.
@@ -330,7 +330,7 @@ pub(crate) async fn reset_tools(
         action: "tool_system.reset".into(),
         detail: format!("{} {what:?}", tool.as_deref().unwrap_or("all")),
     };
-    app.runtime.store().audit(entry).await?;
+    app.runtime.store().record_audit(entry).await?;
     for tool in tools {
         for what in &what {
             match what {

@@ -13,60 +13,62 @@ use serde_json::{Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Id, Json, Query, page_of};
+use crate::input::{Id, Json, Query, page_from_query};
 use crate::problem::Problem;
-use crate::protocols::client_tools::{ClientToolDeclaration, client_tools, tool_choice};
-use crate::protocols::request_params::{RequestParams, ToolSwitches, disabled_tools, system_prompt};
-use crate::request_id::request_id;
+use crate::protocols::client_tools::{ClientToolDeclaration, parse_client_tools, parse_tool_choice};
+use crate::protocols::request_params::{
+    RequestParams, ToolSwitches, check_system_prompt, list_disabled_tools,
+};
+use crate::request_id::request_id_of;
 use crate::routes::{Operation, Routes};
 use crate::sse::{Render, Subscriber, write_value};
 use crate::start_run::{self, RunHeaders, parse_conversation};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::post("/api/runs", Right::Chat, "Start a run")
-                .header("X-Agent-Draft", start_run::DRAFT_MEANING)
+                .with_header("X-Agent-Draft", start_run::DRAFT_MEANING)
                 .starts_run()
                 .for_user()
-                .example(
+                .with_example(
                     json!({"message": "What is 12.5% of 3480?", "agent": "default", "tools": {"search_web": false}}),
                 )
                 .gives::<RunStartedView>()
-                .status(201),
+                .with_status(201),
             create_run,
         )
-        .add(
+        .add_route(
             Operation::get("/api/runs", Right::Chat, "List runs, latest first").gives::<RunList>(),
             list_runs,
         )
-        .add(
+        .add_route(
             Operation::get("/api/runs/{run}", Right::Chat, "Look at a run").for_user().gives::<RunView>(),
             get_run,
         )
-        .add(
+        .add_route(
             Operation::get("/api/runs/{run}/events", Right::Chat, "Follow a run from any event on")
                 .for_user()
-                .header("Last-Event-ID", "The last event that the reader has; goes before `after`.")
+                .with_header("Last-Event-ID", "The last event that the reader has; goes before `after`.")
                 .gives_events()
                 .or_status(204, "The run is over and the reader has all of it."),
             follow_run,
         )
-        .add(
+        .add_route(
             Operation::post("/api/runs/{run}/cancel", Right::Chat, "Stop a run")
                 .for_user()
                 .gives::<StopView>()
-                .status(202),
+                .with_status(202),
             cancel_run,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/runs/{run}/resume",
                 Right::Chat,
                 "Resume a run that needs attention or has no driver",
             )
             .for_user()
-            .status(202),
+            .with_status(202),
             resume_run,
         )
 }
@@ -192,7 +194,8 @@ pub(crate) async fn create_run(
     headers: HeaderMap,
     body: Json<RunBody>,
 ) -> Result<Response, Problem> {
-    let key = start_run::idempotency_key(&headers, "POST /api/runs", None, &body.bytes, app.runtime.world())?;
+    let key =
+        start_run::read_idempotency_key(&headers, "POST /api/runs", None, &body.bytes, app.runtime.world())?;
     let RunBody {
         message,
         conversation,
@@ -211,30 +214,30 @@ pub(crate) async fn create_run(
         RunTools::ClientToolDeclaration(declared) => (declared, ToolSwitches::default()),
         RunTools::ToolSwitches(switches) => (vec![], switches),
     };
-    let (without_tools, unknown) = disabled_tools(switches, registry)?;
+    let (without_tools, unknown) = list_disabled_tools(switches, registry)?;
     if let Some(name) = unknown.first() {
         let detail = format!("`tools` names `{name}`, which is no tool of this server");
         return Err(Problem::bad_request("unknown_tool", detail).with_field("field", format!("tools.{name}")));
     }
     let draft = start_run::tries_draft(&headers, &principal)?;
-    let user = principal.acting_for(user.as_deref())?;
+    let user = principal.user_to_act_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
         draft,
         model,
         variant,
-        params: params.check()?,
-        system: system_prompt(system)?,
+        params: params.to_model_params()?,
+        system: check_system_prompt(system)?,
         without_tools,
-        client_tools: client_tools(declared, registry)?,
+        client_tools: parse_client_tools(declared, registry)?,
         pre_search,
-        tool_choice: tool_choice(choice.as_ref())?,
+        tool_choice: parse_tool_choice(choice.as_ref())?,
         key,
-        request_id: request_id(&headers),
+        request_id: request_id_of(&headers),
         ..StartRequest::new(user, StartInput::Message { conversation, text: message })
     };
-    let started = start_run::start(&app, request).await?;
+    let started = start_run::start_run(&app, request).await?;
     let view = RunStartedView {
         run: started.run.to_string(),
         conversation: started.conversation.map(|id| id.to_string()),
@@ -247,9 +250,9 @@ pub(crate) async fn list_runs(
     principal: Principal,
     Query(query): Query<RunQuery>,
 ) -> Result<axum::Json<RunList>, Problem> {
-    let user = principal.acting_for(query.user.as_deref())?;
+    let user = principal.user_to_act_for(query.user.as_deref())?;
     let filter = RunFilter { state: query.state };
-    let page = page_of(query.limit, query.offset);
+    let page = page_from_query(query.limit, query.offset);
     let runs = app.runtime.store().runs(Scope::User(user), filter, page).await?;
     Ok(axum::Json(RunList { runs: runs.into_iter().map(RunView::from).collect() }))
 }
@@ -268,7 +271,7 @@ pub(crate) async fn cancel_run(
     Id(run): Id<RunId>,
 ) -> Result<(StatusCode, axum::Json<StopView>), Problem> {
     let by = principal.user.to_string();
-    let state = app.runtime.cancel(principal.scope(), run, by).await?;
+    let state = app.runtime.cancel_run(principal.scope(), run, by).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(StopView { state })))
 }
 
@@ -298,7 +301,7 @@ pub(crate) async fn follow_run(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
-    let after = resume_point(header.or(query.after.as_deref()))?;
+    let after = parse_resume_point(header.or(query.after.as_deref()))?;
     let record = app.runtime.store().run(principal.scope(), run).await?;
     if after > record.last_seq {
         let detail = format!("the run has {} events; there is none numbered {after}", record.last_seq);
@@ -309,12 +312,12 @@ pub(crate) async fn follow_run(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let subscriber = Subscriber::new(&app, principal)?;
-    let follower = app.runtime.follow(run, after);
-    let follower = if record.state.is_final() { follower.up_to(record.last_seq) } else { follower };
-    Ok(subscriber.stream(follower, EventRender))
+    let follower = app.runtime.follow_run(run, after);
+    let follower = if record.state.is_final() { follower.stop_after(record.last_seq) } else { follower };
+    Ok(subscriber.stream_response(follower, EventRender))
 }
 
-fn resume_point(text: Option<&str>) -> Result<u64, Problem> {
+fn parse_resume_point(text: Option<&str>) -> Result<u64, Problem> {
     match text.map(str::trim) {
         None | Some("") => Ok(0),
         Some(text) => text.parse().map_err(|_| {
@@ -328,11 +331,11 @@ fn resume_point(text: Option<&str>) -> Result<u64, Problem> {
 struct EventRender;
 
 impl Render for EventRender {
-    fn begin(&mut self, out: &mut Vec<u8>) {
+    fn render_begin(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"retry: 1000\n\n");
     }
 
-    fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
+    fn render_frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
         match frame {
             Frame::Event(recorded) => {
                 write_event(out, recorded.event.seq, recorded.json.as_bytes());

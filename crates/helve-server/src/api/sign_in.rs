@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::access::{AccessError, Principal, Right, Visitor, no_cookie};
+use crate::access::{AccessError, Principal, Right, Visitor, expired_cookie};
 use crate::app::App;
 use crate::input::Json;
 use crate::problem::Problem;
@@ -16,7 +16,7 @@ use crate::routes::{Operation, Routes};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get(
                 "/api/session",
                 Right::Public,
@@ -25,13 +25,13 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             .gives::<SessionView>(),
             get_session,
         )
-        .add(
+        .add_route(
             Operation::post("/api/session", Right::Public, "Sign in with a token")
-                .example(json!({"token": "hv_0123456789.0123456789abcdef"}))
-                .status(204),
+                .with_example(json!({"token": "hv_0123456789.0123456789abcdef"}))
+                .with_status(204),
             sign_in,
         )
-        .add(Operation::delete("/api/session", Right::Public, "Sign out").status(204), sign_out)
+        .add_route(Operation::delete("/api/session", Right::Public, "Sign out").with_status(204), sign_out)
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -74,7 +74,7 @@ pub(crate) async fn sign_in(
     body: Json<SignInBody>,
 ) -> Result<Response, Problem> {
     let token = app.access.authenticate(body.value.token.trim(), visitor)?;
-    let cookie = app.access.cookie(&token, visitor, app.runtime.world().now());
+    let cookie = app.access.session_cookie(&token, visitor, app.runtime.world().now());
     with_cookie(&cookie)
 }
 
@@ -85,7 +85,7 @@ pub(crate) async fn sign_out(
 ) -> Result<Response, Problem> {
     let now = app.runtime.world().now();
     app.access.sign_out(&headers, visitor, now, &**app.runtime.store()).await?;
-    with_cookie(&no_cookie(visitor.https))
+    with_cookie(&expired_cookie(visitor.https))
 }
 
 fn with_cookie(cookie: &str) -> Result<Response, Problem> {

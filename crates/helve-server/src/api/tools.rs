@@ -15,12 +15,14 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_tool::{CatalogueError, Change, Listed, MappedRow, map_row};
+use helve_types::ToolDefinition;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::view::{ToolList, ToolView, VersionList, VersionView};
+use self::view::{ToolList, ToolView};
 use crate::access::{Principal, Right, Visitor};
+use crate::api::versions::VersionList;
 use crate::app::App;
 use crate::input::{DefinitionJson, Json, Path, Query};
 use crate::problem::Problem;
@@ -42,21 +44,21 @@ const IF_MATCH: &str =
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     grants::routes(agree::routes(routes))
-        .add(
+        .add_route(
             Operation::get("/api/tools", Right::Chat, "List tools").gives::<ToolList>(),
             list_tools,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/tools",
                 Right::Admin,
                 "Make a tool of a definition, or many of a list or of lines of JSON",
             )
-                .example(example_definition())
+                .with_example(example_definition())
                 .gives::<make::CreatedView>()
-                .status(201)
-                .answer_header("Location", "Where the tool is.")
-                .answer_header("ETag", VERSION)
+                .with_status(201)
+                .with_answer_header("Location", "Where the tool is.")
+                .with_answer_header("ETag", VERSION)
                 .or_gives::<make::UnchangedView>(
                     200,
                     "With `dry_run`: it could be made, and `warnings` says what is odd about it. With `replace`: the tool \
@@ -65,7 +67,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 .or_gives::<make::RowsView>(207, "Of a list or of lines, where one was refused."),
             make::make_tools,
         )
-        .add(
+        .add_route(
             Operation::get(
                 "/api/tools/export",
                 Right::Chat,
@@ -74,41 +76,41 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             .gives::<Value>(),
             export::export_tools,
         )
-        .add(
+        .add_route(
             Operation::get("/api/tools/{tool}", Right::Chat, "Look at a tool")
                 .gives::<ToolView>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             get_tool,
         )
-        .add(
+        .add_route(
             Operation::put("/api/tools/{tool}", Right::Admin, "Give a tool another definition")
-                .header("If-Match", IF_MATCH)
-                .example(example_definition())
+                .with_header("If-Match", IF_MATCH)
+                .with_example(example_definition())
                 .gives::<ToolView>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             replace_tool,
         )
-        .add(
+        .add_route(
             Operation::patch(
                 "/api/tools/{tool}",
                 Right::Admin,
                 "Change some of a tool's definition (a JSON merge patch), or switch any tool on or off",
             )
-            .header("If-Match", IF_MATCH)
-            .example(json!({"enabled": false}))
+            .with_header("If-Match", IF_MATCH)
+            .with_example(json!({"enabled": false}))
             .gives::<ToolView>()
-            .answer_header("ETag", VERSION),
+            .with_answer_header("ETag", VERSION),
             change_tool,
         )
-        .add(
+        .add_route(
             Operation::delete("/api/tools/{tool}", Right::Admin, "Delete a tool; its versions stay readable")
-                .header("If-Match", IF_MATCH)
-                .status(204),
+                .with_header("If-Match", IF_MATCH)
+                .with_status(204),
             delete_tool,
         )
-        .add(
+        .add_route(
             Operation::get("/api/tools/{tool}/versions", Right::Admin, "Everything that a tool ever was")
-                .gives::<VersionList>(),
+                .gives::<VersionList<ToolDefinition>>(),
             list_tool_versions,
         )
 }
@@ -128,7 +130,7 @@ struct ToolQuery {
 }
 
 impl ToolQuery {
-    fn wants(&self, tool: &ToolView) -> bool {
+    fn matches(&self, tool: &ToolView) -> bool {
         self.tag.as_ref().is_none_or(|tag| tool.tags.contains(tag))
             && self.category.as_ref().is_none_or(|category| tool.category.as_ref() == Some(category))
             && self.enabled.is_none_or(|enabled| tool.enabled == enabled)
@@ -140,9 +142,9 @@ async fn list_tools(
     principal: Principal,
     Query(query): Query<ToolQuery>,
 ) -> Answer<ToolList> {
-    let view = if principal.is_admin() { ToolView::from_tool } else { ToolView::for_everybody };
-    let views = app.runtime.catalogue().all();
-    let views = views.iter().map(view).filter(|view| query.wants(view));
+    let view = if principal.is_admin() { ToolView::from_tool } else { ToolView::public_view };
+    let views = app.runtime.catalogue().list();
+    let views = views.iter().map(view).filter(|view| query.matches(view));
     Answer(ToolList { tools: views.collect() })
 }
 
@@ -152,12 +154,12 @@ async fn get_tool(
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
     let catalogue = app.runtime.catalogue();
-    let tool = catalogue.get(&catalogue.name_of(&name)).ok_or_else(|| Problem::not_found("tool"))?;
+    let tool = catalogue.get(&catalogue.resolve_name(&name)).ok_or_else(|| Problem::not_found("tool"))?;
     // How a tool is made is for those who make them.
     Ok(if principal.is_admin() {
         tool_response(&tool)
     } else {
-        with_etag(&tool, ToolView::for_everybody(&tool))
+        with_etag(&tool, ToolView::public_view(&tool))
     })
 }
 
@@ -169,14 +171,14 @@ async fn replace_tool(
     headers: HeaderMap,
     DefinitionJson(mut row): DefinitionJson,
 ) -> Result<Response, Problem> {
-    let allow_host = take_consent(&mut row)?;
-    make::may_consent(visitor, allow_host)?;
+    let allow_host = take_host_consent(&mut row)?;
+    make::check_may_consent(visitor, allow_host)?;
     let MappedRow { definition, mapped } = map_row(row).map_err(CatalogueError::from)?;
     let change = Change::Whole(Box::new(definition));
     let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
-    let name = catalogue.name_of(&address);
+    let name = catalogue.resolve_name(&address);
     let tool = catalogue.update_granted(&name, change, expected_version(&headers)?, allow_host, by).await?;
-    Ok(with_etag(&tool, ToolView::whole(&tool).with_mapped_fields(mapped)))
+    Ok(with_etag(&tool, ToolView::full_view(&tool).with_mapped_fields(mapped)))
 }
 
 async fn change_tool(
@@ -187,8 +189,8 @@ async fn change_tool(
     headers: HeaderMap,
     mut body: Json<Value>,
 ) -> Result<Response, Problem> {
-    let allow_host = take_consent(&mut body.value)?;
-    make::may_consent(visitor, allow_host)?;
+    let allow_host = take_host_consent(&mut body.value)?;
+    make::check_may_consent(visitor, allow_host)?;
     let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
     if !body.value.is_object() {
         return Err(Problem::bad_request(
@@ -196,9 +198,9 @@ async fn change_tool(
             "the body must be a JSON object: what is to be changed",
         ));
     }
-    let name = catalogue.name_of(&address);
+    let name = catalogue.resolve_name(&address);
     let is_row = catalogue.get(&name).is_none_or(|tool| tool.row.is_some());
-    let tool = match only_switch(&body.value) {
+    let tool = match enabled_if_only_field(&body.value) {
         Some(enabled) if !is_row => catalogue.set_enabled(&name, enabled, by).await?,
         _ => {
             let change = Change::Patch(body.value);
@@ -215,21 +217,21 @@ async fn delete_tool(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let catalogue = app.runtime.catalogue();
-    catalogue.remove(&catalogue.name_of(&name), expected_version(&headers)?, &principal.user.0).await?;
+    catalogue.remove(&catalogue.resolve_name(&name), expected_version(&headers)?, &principal.user.0).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn list_tool_versions(
     State(app): State<App>,
     Path(name): Path<String>,
-) -> Result<Answer<VersionList>, Problem> {
+) -> Result<Answer<VersionList<ToolDefinition>>, Problem> {
     let catalogue = app.runtime.catalogue();
-    let versions = catalogue.versions(&catalogue.name_of(&name)).await?;
-    Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
+    let versions = catalogue.list_versions(&catalogue.resolve_name(&name)).await?;
+    Ok(Answer(VersionList::from_rows(versions)))
 }
 
 /// Takes the consent to a host on this machine out of a body.
-fn take_consent(body: &mut Value) -> Result<bool, Problem> {
+fn take_host_consent(body: &mut Value) -> Result<bool, Problem> {
     match body.as_object_mut().and_then(|members| members.remove("allow_host")) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(allow)) => Ok(allow),
@@ -239,13 +241,13 @@ fn take_consent(body: &mut Value) -> Result<bool, Problem> {
 }
 
 /// What a patch says that does nothing but switch a tool on or off.
-fn only_switch(patch: &Value) -> Option<bool> {
+fn enabled_if_only_field(patch: &Value) -> Option<bool> {
     let members = patch.as_object().filter(|members| members.len() == 1)?;
     members.get("enabled")?.as_bool()
 }
 
 fn tool_response(tool: &Listed) -> Response {
-    with_etag(tool, ToolView::whole(tool))
+    with_etag(tool, ToolView::full_view(tool))
 }
 
 fn with_etag(tool: &Listed, view: ToolView) -> Response {

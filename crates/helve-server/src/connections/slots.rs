@@ -74,7 +74,7 @@ impl ConnectionSlots {
     }
 
     /// Waits for a slot. Without an address (behind a proxy) no limit by address applies.
-    pub(super) async fn take(
+    pub(super) async fn take_slot(
         self: &Arc<Self>,
         address: Option<IpAddr>,
     ) -> Result<ConnectionSlot, AddressLimitReached> {
@@ -89,7 +89,7 @@ impl ConnectionSlots {
     }
 
     fn try_take(&self, address: Option<IpAddr>) -> Admission {
-        let mut taken = self.lock();
+        let mut taken = self.lock_table();
         let share = address.and_then(|address| taken.each.get(&address));
         if share.is_some_and(|share| share.open - share.closing >= self.each_max) {
             return if taken.close_idle(|connection| connection.address == address) {
@@ -104,18 +104,18 @@ impl ConnectionSlots {
             }
             return Admission::Wait;
         }
-        let (id, close) = taken.enter(address);
+        let (id, close) = taken.add_connection(address);
         Admission::Taken(id, close)
     }
 
-    fn lock(&self) -> MutexGuard<'_, SlotTable> {
+    fn lock_table(&self) -> MutexGuard<'_, SlotTable> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SlotTable {
-    fn enter(&mut self, address: Option<IpAddr>) -> (u64, CancellationToken) {
-        let id = self.number();
+    fn add_connection(&mut self, address: Option<IpAddr>) -> (u64, CancellationToken) {
+        let id = self.next_number();
         let close = CancellationToken::new();
         let connection =
             Connection { address, idle_since: Some(id), is_closing: false, close: close.clone() };
@@ -147,7 +147,7 @@ impl SlotTable {
         true
     }
 
-    fn leave(&mut self, id: u64) {
+    fn remove_connection(&mut self, id: u64) {
         let Some(connection) = self.open.remove(&id) else { return };
         if let Some(since) = connection.idle_since {
             self.idle.remove(&since);
@@ -163,7 +163,7 @@ impl SlotTable {
         }
     }
 
-    fn number(&mut self) -> u64 {
+    fn next_number(&mut self) -> u64 {
         self.next += 1;
         self.next
     }
@@ -171,13 +171,13 @@ impl SlotTable {
 
 impl ConnectionSlot {
     /// Cancelled when the slot is needed for another connection.
-    pub(super) fn close(&self) -> &CancellationToken {
+    pub(super) fn closing_token(&self) -> &CancellationToken {
         &self.close
     }
 
     /// A request has arrived and is being answered.
     pub(super) fn mark_active(&self) {
-        let mut taken = self.slots.lock();
+        let mut taken = self.slots.lock_table();
         let since = taken.open.get_mut(&self.id).and_then(|connection| connection.idle_since.take());
         if let Some(since) = since {
             taken.idle.remove(&since);
@@ -186,8 +186,8 @@ impl ConnectionSlot {
 
     /// The response is complete.
     pub(super) fn mark_idle(&self) {
-        let mut taken = self.slots.lock();
-        let since = taken.number();
+        let mut taken = self.slots.lock_table();
+        let since = taken.next_number();
         let Some(connection) = taken.open.get_mut(&self.id) else { return };
         if connection.is_closing || connection.idle_since.is_some() {
             return;
@@ -202,7 +202,7 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.slots.lock().leave(self.id);
+        self.slots.lock_table().remove_connection(self.id);
         self.slots.freed.notify_waiters();
     }
 }
@@ -224,7 +224,7 @@ mod tests {
         slots: &Arc<ConnectionSlots>,
         address: Option<IpAddr>,
     ) -> Option<Result<ConnectionSlot, AddressLimitReached>> {
-        let asked = pin!(slots.take(address));
+        let asked = pin!(slots.take_slot(address));
         match asked.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(answer) => Some(answer),
             Poll::Pending => None,
@@ -243,7 +243,7 @@ mod tests {
         second.mark_active();
         assert!(take(4).is_none(), "an idle connection closes first");
         assert!(take(4).is_none(), "only one is closed");
-        let is_closed = |slot: &ConnectionSlot| slot.close().is_cancelled();
+        let is_closed = |slot: &ConnectionSlot| slot.closing_token().is_cancelled();
         assert!(!is_closed(&first) && !is_closed(&second) && is_closed(&third));
         drop(third);
         let _fourth = take(4).unwrap().unwrap();
@@ -256,13 +256,13 @@ mod tests {
         let slots = ConnectionSlots::new(1, 1);
         let first = now(&slots, None).unwrap().unwrap();
         first.mark_active();
-        let mut asked = pin!(slots.take(None));
+        let mut asked = pin!(slots.take_slot(None));
         let mut cx = Context::from_waker(Waker::noop());
         assert!(asked.as_mut().poll(&mut cx).is_pending());
-        assert!(!first.close().is_cancelled());
+        assert!(!first.closing_token().is_cancelled());
         first.mark_idle();
         assert!(asked.as_mut().poll(&mut cx).is_pending());
-        assert!(first.close().is_cancelled());
+        assert!(first.closing_token().is_cancelled());
         drop(first);
         assert!(asked.as_mut().poll(&mut cx).is_ready());
     }
@@ -276,7 +276,7 @@ mod tests {
         assert!(now(&slots, address(2)).unwrap().is_ok(), "other addresses are not affected");
         mine[1].mark_idle();
         assert!(now(&slots, address(1)).is_none());
-        assert!(mine[1].close().is_cancelled(), "an idle connection of the same address is closed");
+        assert!(mine[1].closing_token().is_cancelled(), "an idle connection of the same address is closed");
         drop(mine);
         let proxied: Vec<_> = (0..6).map(|_| now(&slots, None).unwrap().unwrap()).collect();
         assert_eq!(proxied.len(), 6, "connections without an address have no limit by address");
@@ -290,7 +290,7 @@ mod tests {
             slot.mark_active();
             slot.mark_idle();
         }
-        let taken = slots.lock();
+        let taken = slots.lock_table();
         assert!(taken.open.is_empty() && taken.idle.is_empty() && taken.each.is_empty());
         assert_eq!(taken.closing, 0);
     }

@@ -24,7 +24,7 @@ impl<S> StallTimeout<S> {
         Self { inner, time_max, stalled: None }
     }
 
-    fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn watch_write<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled = None;
             return written;
@@ -48,7 +48,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for StallTimeout<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for StallTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
-        self.watch(cx, written)
+        self.watch_write(cx, written)
     }
 
     fn poll_write_vectored(
@@ -57,7 +57,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StallTimeout<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write_vectored(cx, slices);
-        self.watch(cx, written)
+        self.watch_write(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -74,7 +74,7 @@ pub(super) fn compare(schema: &Value, value: &Value) -> ShapeErrors {
 
 impl ShapeErrors {
     /// How far off it is, to choose between schemas.
-    fn weight(&self) -> usize {
+    fn error_score(&self) -> usize {
         self.misfits * 100 + self.unknown.len()
     }
 
@@ -107,8 +107,8 @@ impl ShapeErrors {
         {
             return self.refuse(place, format!("{} must be {}", name_place(place), list_words(words)));
         }
-        let kinds = kinds_of(terms);
-        if !kinds.is_empty() && !kinds.iter().any(|kind| is_of(kind, value)) {
+        let kinds = list_kinds(terms);
+        if !kinds.is_empty() && !kinds.iter().any(|kind| is_of_kind(kind, value)) {
             let given = kind_of(value);
             let wanted: Vec<&str> = kinds.iter().map(|kind| with_article(kind)).collect();
             let wanted = wanted.join(" or ");
@@ -181,7 +181,7 @@ impl ShapeErrors {
     /// By the member that tells them apart, if there is one; otherwise by what fits best.
     fn visit_one_of(&mut self, several: &[Value], value: &Value, place: &str) {
         if let Value::Object(members) = value
-            && let Some((tag, words)) = tag_of(several)
+            && let Some((tag, words)) = find_tag(several)
         {
             let at = join_place(place, tag);
             let Some(given) = members.get(tag) else {
@@ -192,15 +192,15 @@ impl ShapeErrors {
             };
             return self.visit(&several[chosen], value, place);
         }
-        if let Some(words) = words_of(several) {
+        if let Some(words) = list_constants(several) {
             if !words.contains(value) {
                 self.refuse(place, format!("{} must be {}", name_place(place), list_words(&words)));
             }
             return;
         }
-        let of_kind: Vec<&Value> = several.iter().filter(|schema| may_be(schema, value)).collect();
+        let of_kind: Vec<&Value> = several.iter().filter(|schema| is_possible(schema, value)).collect();
         if of_kind.is_empty() {
-            let kinds: Vec<&str> = several.iter().filter_map(Value::as_object).flat_map(kinds_of).collect();
+            let kinds: Vec<&str> = several.iter().filter_map(Value::as_object).flat_map(list_kinds).collect();
             let mut wanted: Vec<&str> = vec![];
             for kind in kinds.into_iter().map(with_article) {
                 if !wanted.contains(&kind) {
@@ -215,7 +215,7 @@ impl ShapeErrors {
             findings.visit(schema, value, place);
             findings
         });
-        if let Some(best) = tried.min_by_key(Self::weight) {
+        if let Some(best) = tried.min_by_key(Self::error_score) {
             self.add(best);
         }
     }
@@ -229,7 +229,7 @@ fn find_member<'a>(properties: &'a Map<String, Value>, name: &str) -> Option<&'a
 }
 
 /// The member that has another constant in each of the schemas, and these constants.
-fn tag_of(several: &[Value]) -> Option<(&str, Vec<Value>)> {
+fn find_tag(several: &[Value]) -> Option<(&str, Vec<Value>)> {
     let constants = |schema: &'_ Value| -> Option<Map<String, Value>> {
         let properties = schema.get("properties")?.as_object()?;
         let fixed =
@@ -246,7 +246,7 @@ fn tag_of(several: &[Value]) -> Option<(&str, Vec<Value>)> {
 }
 
 /// The words that are allowed, where each schema is one or several of them.
-fn words_of(several: &[Value]) -> Option<Vec<Value>> {
+fn list_constants(several: &[Value]) -> Option<Vec<Value>> {
     let mut words = vec![];
     for schema in several {
         match (schema.get("const"), schema.get("enum").and_then(Value::as_array)) {
@@ -258,7 +258,7 @@ fn words_of(several: &[Value]) -> Option<Vec<Value>> {
     Some(words)
 }
 
-fn kinds_of(terms: &Map<String, Value>) -> Vec<&str> {
+fn list_kinds(terms: &Map<String, Value>) -> Vec<&str> {
     match terms.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
@@ -266,12 +266,12 @@ fn kinds_of(terms: &Map<String, Value>) -> Vec<&str> {
     }
 }
 
-fn may_be(schema: &Value, value: &Value) -> bool {
-    let kinds = schema.as_object().map(kinds_of).unwrap_or_default();
-    kinds.is_empty() || kinds.iter().any(|kind| is_of(kind, value))
+fn is_possible(schema: &Value, value: &Value) -> bool {
+    let kinds = schema.as_object().map(list_kinds).unwrap_or_default();
+    kinds.is_empty() || kinds.iter().any(|kind| is_of_kind(kind, value))
 }
 
-fn is_of(kind: &str, value: &Value) -> bool {
+fn is_of_kind(kind: &str, value: &Value) -> bool {
     match kind {
         "integer" => value.is_i64() || value.is_u64(),
         "number" => value.is_number(),

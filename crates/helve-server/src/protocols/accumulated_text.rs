@@ -37,8 +37,8 @@ impl AccumulatedText {
     }
 
     /// The part is this, whatever was known of it.
-    pub(crate) fn set(&mut self, part: &PartId, text: &str) {
-        let Some(at) = self.place_of(part) else { return self.add(part, text) };
+    pub(crate) fn set_part(&mut self, part: &PartId, text: &str) {
+        let Some(at) = self.position_of_part(part) else { return self.add_part(part, text) };
         let range = self.parts[at].range.clone();
         match text.strip_prefix(&self.all[range.clone()]) {
             Some(more) => self.splice(at, range.end, more),
@@ -47,19 +47,19 @@ impl AccumulatedText {
     }
 
     /// The part goes on with this. False if there is no such part here.
-    pub(crate) fn push(&mut self, part: &PartId, text: &str) -> bool {
-        if let Some(at) = self.place_of(part) {
+    pub(crate) fn push_to_part(&mut self, part: &PartId, text: &str) -> bool {
+        if let Some(at) = self.position_of_part(part) {
             self.splice(at, self.parts[at].range.end, text);
             return true;
         }
         let Some((_, known)) = self.blank.take_if(|(id, _)| id == part) else { return false };
-        self.add(part, &(known + text));
+        self.add_part(part, &(known + text));
         true
     }
 
-    pub(crate) fn finish(&mut self, part: &PartId, text: &str) {
-        self.set(part, text);
-        if let Some(at) = self.place_of(part) {
+    pub(crate) fn finish_part(&mut self, part: &PartId, text: &str) {
+        self.set_part(part, text);
+        if let Some(at) = self.position_of_part(part) {
             self.parts[at].finished = true;
         }
     }
@@ -76,7 +76,7 @@ impl AccumulatedText {
                 .collect();
             let end = first.checked_sub(1).map_or(self.base, |before| parts[before].range.end);
             self.all.truncate(end);
-            self.touch(end);
+            self.mark_changed_from(end);
             for text in rest {
                 self.append(&text);
             }
@@ -84,11 +84,11 @@ impl AccumulatedText {
         self.base = self.all.len();
     }
 
-    fn place_of(&self, part: &PartId) -> Option<usize> {
+    fn position_of_part(&self, part: &PartId) -> Option<usize> {
         self.parts.iter().rposition(|held| held.id == *part)
     }
 
-    fn add(&mut self, part: &PartId, text: &str) {
+    fn add_part(&mut self, part: &PartId, text: &str) {
         if text.trim().is_empty() {
             self.blank = Some((part.clone(), text.to_owned()));
             return;
@@ -99,7 +99,7 @@ impl AccumulatedText {
     }
 
     fn append(&mut self, text: &str) -> Range<usize> {
-        self.touch(self.all.len());
+        self.mark_changed_from(self.all.len());
         if !self.all.is_empty() {
             self.all.push_str("\n\n");
         }
@@ -115,7 +115,7 @@ impl AccumulatedText {
             return;
         }
         self.all.replace_range(from..end, text);
-        self.touch(from);
+        self.mark_changed_from(from);
         let moved = |place: usize| place - end + from + text.len();
         self.parts[at].range.end = moved(end);
         for part in &mut self.parts[at + 1..] {
@@ -123,7 +123,7 @@ impl AccumulatedText {
         }
     }
 
-    fn touch(&mut self, from: usize) {
+    fn mark_changed_from(&mut self, from: usize) {
         self.changed_from = Some(self.changed_from.map_or(from, |earlier| earlier.min(from)));
     }
 }
@@ -139,13 +139,13 @@ mod tests {
     #[test]
     fn parts_that_are_shown_and_then_finished_stand_there_once() {
         let mut text = AccumulatedText::default();
-        text.set(&part(0), "One");
-        assert!(text.push(&part(0), " thing."));
-        text.set(&part(2), "Another");
+        text.set_part(&part(0), "One");
+        assert!(text.push_to_part(&part(0), " thing."));
+        text.set_part(&part(2), "Another");
         assert_eq!(text.text(), "One thing.\n\nAnother");
         text.take_change();
-        text.finish(&part(0), "One thing.");
-        text.finish(&part(2), "Another");
+        text.finish_part(&part(0), "One thing.");
+        text.finish_part(&part(2), "Another");
         assert_eq!((text.take_change(), text.text()), (None, "One thing.\n\nAnother"));
         text.end_step();
         assert_eq!((text.take_change(), text.text()), (None, "One thing.\n\nAnother"));
@@ -154,31 +154,31 @@ mod tests {
     #[test]
     fn a_blank_part_is_nothing_until_it_is_more() {
         let mut text = AccumulatedText::default();
-        text.set(&part(0), "\n");
+        text.set_part(&part(0), "\n");
         assert_eq!((text.take_change(), text.text()), (None, ""));
-        assert!(text.push(&part(0), " Hi"));
+        assert!(text.push_to_part(&part(0), " Hi"));
         assert_eq!((text.take_change(), text.text()), (Some(0), "\n Hi"));
-        text.set(&part(1), " ");
-        text.set(&part(2), "you");
+        text.set_part(&part(1), " ");
+        text.set_part(&part(2), "you");
         assert_eq!(text.text(), "\n Hi\n\nyou");
-        assert!(!text.push(&part(1), "late"));
+        assert!(!text.push_to_part(&part(1), "late"));
     }
 
     #[test]
     fn what_is_not_finished_when_the_step_ends_is_taken_back() {
         let mut text = AccumulatedText::default();
-        text.finish(&part(0), "Kept.");
+        text.finish_part(&part(0), "Kept.");
         text.end_step();
         for (n, words) in [(1, "a"), (2, "bé"), (3, "c"), (4, "d")] {
-            text.set(&part(n), words);
+            text.set_part(&part(n), words);
         }
-        text.finish(&part(1), "a");
-        text.finish(&part(3), "cc");
+        text.finish_part(&part(1), "a");
+        text.finish_part(&part(3), "cc");
         assert_eq!(text.text(), "Kept.\n\na\n\nbé\n\ncc\n\nd");
         text.take_change();
         text.end_step();
         assert_eq!((text.take_change(), text.text()), (Some(8), "Kept.\n\na\n\ncc"));
-        text.set(&PartId::new(2, 1, 0), "wrong");
+        text.set_part(&PartId::new(2, 1, 0), "wrong");
         text.end_step();
         assert_eq!(text.text(), "Kept.\n\na\n\ncc");
     }
@@ -186,14 +186,14 @@ mod tests {
     #[test]
     fn another_text_replaces_the_part_and_moves_those_behind_it() {
         let mut text = AccumulatedText::default();
-        text.set(&part(0), "abc");
-        text.set(&part(1), "xyz");
+        text.set_part(&part(0), "abc");
+        text.set_part(&part(1), "xyz");
         text.take_change();
-        text.set(&part(0), "abcd");
+        text.set_part(&part(0), "abcd");
         assert_eq!((text.take_change(), text.text()), (Some(3), "abcd\n\nxyz"));
-        text.set(&part(0), "q");
+        text.set_part(&part(0), "q");
         assert_eq!((text.take_change(), text.text()), (Some(0), "q\n\nxyz"));
-        text.push(&part(1), "!");
+        text.push_to_part(&part(1), "!");
         assert_eq!((text.take_change(), text.text()), (Some(6), "q\n\nxyz!"));
     }
 }

@@ -3,7 +3,7 @@
 use helve_types::CallState;
 
 /// In a stream; none where nothing is sent.
-pub(crate) fn stream_word(state: CallState) -> Option<&'static str> {
+pub(crate) fn word_in_stream(state: CallState) -> Option<&'static str> {
     match state {
         CallState::Requested | CallState::Approved | CallState::Claimed => None,
         CallState::Asked | CallState::Delegated => Some("waiting"),
@@ -14,7 +14,7 @@ pub(crate) fn stream_word(state: CallState) -> Option<&'static str> {
 }
 
 /// In the whole answer of `/api/agent`.
-pub(crate) fn answer_word(state: CallState) -> &'static str {
+pub(crate) fn word_in_answer(state: CallState) -> &'static str {
     match state {
         CallState::Requested
         | CallState::Asked

@@ -19,21 +19,21 @@ use crate::app::App;
 use crate::input::ForeignJson;
 use crate::problem::Problem;
 use crate::protocols::client_tools::{
-    ClientMessage, browser_tools, client_history, client_tools, tool_choice,
+    ClientMessage, client_history, list_browser_tools, parse_client_tools, parse_tool_choice,
 };
-use crate::protocols::request_params::{ToolSwitches, disabled_tools, system_prompt};
-use crate::request_id::request_id;
+use crate::protocols::request_params::{ToolSwitches, check_system_prompt, list_disabled_tools};
+use crate::request_id::request_id_of;
 use crate::routes::{Operation, Routes};
 use crate::sse::Subscriber;
 use crate::start_run::{self, parse_conversation};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.add(
+    routes.add_route(
         Operation::post("/api/chat", Right::Chat, "Say something and get the answer as it grows")
-            .header("X-Agent-Draft", start_run::DRAFT_MEANING)
+            .with_header("X-Agent-Draft", start_run::DRAFT_MEANING)
             .starts_run()
             .for_user()
-            .example(json!({"message": "What is 12.5% of 3480?", "modelType": "demo"}))
+            .with_example(json!({"message": "What is 12.5% of 3480?", "modelType": "demo"}))
             .gives_events(),
         chat,
     )
@@ -45,7 +45,8 @@ pub(crate) async fn chat(
     headers: HeaderMap,
     mut body: ForeignJson<ChatBody>,
 ) -> Result<Response, Problem> {
-    let key = start_run::idempotency_key(&headers, "POST /api/chat", None, &body.bytes, app.runtime.world())?;
+    let key =
+        start_run::read_idempotency_key(&headers, "POST /api/chat", None, &body.bytes, app.runtime.world())?;
     let ChatBody {
         message,
         model_type,
@@ -60,7 +61,7 @@ pub(crate) async fn chat(
         tool_choice: choice,
     } = body.value;
     let draft = start_run::tries_draft(&headers, &principal)?;
-    let principal = principal.acting_as(user_id.as_deref())?;
+    let principal = principal.acting_as_user(user_id.as_deref())?;
     let user = principal.user.clone();
     let input = start_input(&app, &user, conversation_id.as_deref(), message, messages).await?;
     let registry = app.runtime.registry();
@@ -69,11 +70,11 @@ pub(crate) async fn chat(
         Some(ChatTools::ClientToolDeclaration(declared)) => (Some(declared), ToolSwitches::default()),
         Some(ChatTools::ToolSwitches(switches)) => (None, switches),
     };
-    let (without_tools, unknown) = disabled_tools(switches, registry)?;
+    let (without_tools, unknown) = list_disabled_tools(switches, registry)?;
     body.ignored.0.extend(unknown.into_iter().map(|name| format!("tools.{name}")));
     let client_tools = match (declared, &input) {
-        (Some(declared), _) => client_tools(declared, registry)?,
-        (None, StartInput::Client { .. }) => browser_tools(registry),
+        (Some(declared), _) => parse_client_tools(declared, registry)?,
+        (None, StartInput::Client { .. }) => list_browser_tools(registry),
         (None, StartInput::Message { .. }) => vec![],
     };
     let calls_in = config.calls;
@@ -82,12 +83,12 @@ pub(crate) async fn chat(
         draft,
         model: model_type.or(config.model),
         variant: config.variant,
-        params: config.params.check()?,
-        system: system_prompt(system)?,
+        params: config.params.to_model_params()?,
+        system: check_system_prompt(system)?,
         without_tools,
         client_tools,
         pre_search,
-        tool_choice: tool_choice(choice.as_ref())?,
+        tool_choice: parse_tool_choice(choice.as_ref())?,
         mode: config
             .mode
             .as_deref()
@@ -95,14 +96,14 @@ pub(crate) async fn chat(
             .transpose()?
             .flatten(),
         key,
-        request_id: request_id(&headers),
+        request_id: request_id_of(&headers),
         ..StartRequest::new(user, input)
     };
     // The stream's slot is taken before the run is on record: without one there is no reader for its answer.
     let subscriber = Subscriber::new(&app, principal)?;
-    let started = start_run::start(&app, request).await?;
+    let started = start_run::start_run(&app, request).await?;
     let render = ChatRender::new(started.run, started.conversation, calls_in);
-    Ok(body.ignored.add_header_to(start_run::stream(subscriber, started, render)))
+    Ok(body.ignored.add_header_to(start_run::stream_started_run(subscriber, started, render)))
 }
 
 /// The message of a conversation that the server keeps, or the history that the client keeps.

@@ -40,7 +40,7 @@ pub(crate) struct Function {
 }
 
 /// The declared tools. Names must be unique, also among the tools of the server.
-pub(crate) fn client_tools(
+pub(crate) fn parse_client_tools(
     declared: Vec<ClientToolDeclaration>,
     registry: &Registry,
 ) -> Result<Vec<ToolSpec>, Problem> {
@@ -64,7 +64,7 @@ pub(crate) fn client_tools(
 }
 
 /// Reads `tool_choice`: `none`, `auto`, `required`, or a function by its name, wrapped or plain.
-pub(crate) fn tool_choice(said: Option<&Value>) -> Result<ToolChoice, Problem> {
+pub(crate) fn parse_tool_choice(said: Option<&Value>) -> Result<ToolChoice, Problem> {
     let named = |said: &Value| said.get("function").unwrap_or(said).get("name")?.as_str().map(str::to_owned);
     Ok(match said {
         None | Some(Value::Null) => ToolChoice::Auto,
@@ -80,7 +80,7 @@ pub(crate) fn tool_choice(said: Option<&Value>) -> Result<ToolChoice, Problem> {
 }
 
 /// The tools of a client that declares none: such a client is a browser.
-pub(crate) fn browser_tools(registry: &Registry) -> Vec<ToolSpec> {
+pub(crate) fn list_browser_tools(registry: &Registry) -> Vec<ToolSpec> {
     let declared = serde_json::from_str(BROWSER_JS_EVAL);
     let declared = declared.unwrap_or_else(|error| unreachable!("the declaration is ours: {error}"));
     let spec = tool_spec(declared);
@@ -174,7 +174,7 @@ fn assign_results(history: &mut [ChatMessage]) -> Result<(), Problem> {
             let open = history[start].calls.iter().map(|call| &call.id);
             let open: Vec<String> = open.filter(|id| !named.contains(id.as_str())).cloned().collect();
             if open.len() != unnamed.len() {
-                return Err(unnamed_result(unnamed[0] + 1, open.len(), unnamed.len()));
+                return Err(unnamed_result_problem(unnamed[0] + 1, open.len(), unnamed.len()));
             }
             for (at, id) in unnamed.into_iter().zip(open) {
                 history[at].call_id = Some(id);
@@ -185,7 +185,7 @@ fn assign_results(history: &mut [ChatMessage]) -> Result<(), Problem> {
     Ok(())
 }
 
-fn unnamed_result(number: usize, calls: usize, results: usize) -> Problem {
+fn unnamed_result_problem(number: usize, calls: usize, results: usize) -> Problem {
     let detail = format!(
         "message {number} is a tool result without `tool_call_id`, and it is not clear which call it answers: the \
          assistant's message before it has {calls} calls without a result, and {results} results have no id; send \

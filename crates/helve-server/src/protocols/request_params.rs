@@ -47,11 +47,11 @@ pub(crate) struct RequestParams {
 
 impl RequestParams {
     /// The parameters, or an error that names the first one outside its bounds.
-    pub(crate) fn check(self) -> Result<ModelParams, Problem> {
+    pub(crate) fn to_model_params(self) -> Result<ModelParams, Problem> {
         let Self { temperature, top_p, top_k, max_tokens, seed, stop, retries } = self;
         let within = |given: bool, field: &str, bounds: &str| match given {
             true => Ok(()),
-            false => Err(bad_params(field, bounds)),
+            false => Err(bad_params_problem(field, bounds)),
         };
         within(temperature.is_none_or(|given| (0.0..=2.0).contains(&given)), "temperature", "0 to 2")?;
         within(top_p.is_none_or(|given| (0.0..=1.0).contains(&given)), "top_p", "0 to 1")?;
@@ -77,15 +77,17 @@ impl RequestParams {
     }
 }
 
-fn bad_params(field: &str, bounds: &str) -> Problem {
+fn bad_params_problem(field: &str, bounds: &str) -> Problem {
     let detail = format!("`{field}` must be {bounds}");
     Problem::bad_request("bad_params", detail).with_field("field", field)
 }
 
 /// The system prompt of a request, if it is not too long.
-pub(crate) fn system_prompt(given: Option<String>) -> Result<Option<String>, Problem> {
+pub(crate) fn check_system_prompt(given: Option<String>) -> Result<Option<String>, Problem> {
     match given {
-        Some(text) if text.len() > SYSTEM_BYTES_MAX => Err(bad_params("system", "at most 65,536 bytes")),
+        Some(text) if text.len() > SYSTEM_BYTES_MAX => {
+            Err(bad_params_problem("system", "at most 65,536 bytes"))
+        }
         given => Ok(given.filter(|text| !text.trim().is_empty())),
     }
 }
@@ -94,12 +96,12 @@ pub(crate) fn system_prompt(given: Option<String>) -> Result<Option<String>, Pro
 pub(crate) type ToolSwitches = BTreeMap<String, bool>;
 
 /// The tools that are switched off, and the names that no tool of this server has.
-pub(crate) fn disabled_tools(
+pub(crate) fn list_disabled_tools(
     switches: ToolSwitches,
     registry: &Registry,
 ) -> Result<(BTreeSet<String>, Vec<String>), Problem> {
     if switches.len() > SWITCHES_MAX {
-        return Err(bad_params("tools", "at most 256 names"));
+        return Err(bad_params_problem("tools", "at most 256 names"));
     }
     let unknown = switches.keys().filter(|name| registry.get(name).is_none()).cloned().collect();
     Ok((switches.into_iter().filter(|(_, on)| !on).map(|(name, _)| name).collect(), unknown))

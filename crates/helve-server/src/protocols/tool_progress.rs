@@ -3,7 +3,7 @@
 use helve_types::{CallState, Live, PartId, PartKind};
 use serde_json::{Value, json};
 
-use crate::protocols::call_words::stream_word;
+use crate::protocols::call_words::word_in_stream;
 
 #[derive(Default)]
 pub(crate) struct ToolProgress(Vec<Report>);
@@ -19,7 +19,7 @@ struct Report {
 
 impl ToolProgress {
     /// Takes in a frame of a tool's report; other frames are passed over.
-    pub(crate) fn take(&mut self, live: &Live) {
+    pub(crate) fn apply_live(&mut self, live: &Live) {
         match live {
             Live::PartStarted { part, kind: PartKind::Progress, tool, text } => {
                 let tool = tool.clone().unwrap_or_default();
@@ -51,7 +51,7 @@ impl ToolProgress {
         unsent
             .map(|report| {
                 let piece = std::mem::take(&mut report.unsent);
-                json!({"id": report.part, "name": report.tool, "state": stream_word(CallState::Running), "progress": piece})
+                json!({"id": report.part, "name": report.tool, "state": word_in_stream(CallState::Running), "progress": piece})
             })
             .collect()
     }
@@ -74,17 +74,17 @@ mod tests {
             text: text.into(),
         };
         let mut progress = ToolProgress::default();
-        progress.take(&whole("10 %"));
-        progress.take(&Live::PartDelta { part: part.clone(), text: " 20 %".into() });
+        progress.apply_live(&whole("10 %"));
+        progress.apply_live(&Live::PartDelta { part: part.clone(), text: " 20 %".into() });
         let sent = progress.take_unsent();
         assert_eq!(sent[0]["progress"], "10 % 20 %");
         assert_eq!((&sent[0]["id"], &sent[0]["name"]), (&json!(call), &json!("build")));
         assert!(progress.take_unsent().is_empty());
-        progress.take(&whole("10 % 20 % 30 %"));
+        progress.apply_live(&whole("10 % 20 % 30 %"));
         assert_eq!(progress.take_unsent()[0]["progress"], " 30 %");
         // Text of the answer is none of its.
         let other = PartId::new(1, 1, 0);
-        progress.take(&Live::PartDelta { part: other, text: "Hi".into() });
+        progress.apply_live(&Live::PartDelta { part: other, text: "Hi".into() });
         assert!(progress.take_unsent().is_empty());
     }
 }

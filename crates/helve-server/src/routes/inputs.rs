@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, Uri};
 use schemars::JsonSchema;
 
 use super::Operation;
-use super::schemas::schema;
+use super::schemas::schema_of_type;
 use crate::access::Principal;
 
 /// One thing that a handler takes from a request. Most are not for the document.
@@ -21,7 +21,7 @@ pub(crate) trait Inputs {
 
 impl Operation {
     pub(crate) fn take_body<T: JsonSchema>(&mut self) {
-        self.body = Some(schema::<T>);
+        self.body = Some(schema_of_type::<T>);
     }
 
     pub(crate) fn take_optional_body<T: JsonSchema>(&mut self) {
@@ -30,7 +30,7 @@ impl Operation {
     }
 
     pub(crate) fn take_query<T: JsonSchema>(&mut self) {
-        self.query = Some(schema::<T>);
+        self.query = Some(schema_of_type::<T>);
     }
 
     /// Takes requests that other systems' clients wrote.

@@ -4,7 +4,7 @@ use axum::routing::MethodFilter;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::schemas::{SchemaOf, inline_schemas, schema};
+use super::schemas::{SchemaOf, inline_schemas, schema_of_type};
 use crate::access::Right;
 
 /// The methods that the API has.
@@ -18,7 +18,7 @@ pub(super) enum Method {
 }
 
 impl Method {
-    pub(super) fn filter(self) -> MethodFilter {
+    pub(super) fn to_filter(self) -> MethodFilter {
         match self {
             Self::Get => MethodFilter::GET,
             Self::Post => MethodFilter::POST,
@@ -132,12 +132,12 @@ impl Operation {
     }
 
     /// A body that the schema accepts; a test compares them.
-    pub(crate) fn example(self, body: Value) -> Self {
+    pub(crate) fn with_example(self, body: Value) -> Self {
         Self { example: Some(body), ..self }
     }
 
     pub(crate) fn gives<T: JsonSchema>(mut self) -> Self {
-        self.content.json = Some(schema::<T>);
+        self.content.json = Some(schema_of_type::<T>);
         self
     }
 
@@ -153,13 +153,13 @@ impl Operation {
     }
 
     /// The names of the parameters of its address.
-    pub(super) fn parameters(&self) -> Vec<String> {
+    pub(super) fn path_parameter_names(&self) -> Vec<String> {
         let schema = self.query.map(|query| query(&mut inline_schemas())).unwrap_or_default();
         let named = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
         named.cloned().chain(self.for_user.then(|| "user".to_owned())).collect()
     }
 
-    pub(crate) fn status(self, status: u16) -> Self {
+    pub(crate) fn with_status(self, status: u16) -> Self {
         Self { status, ..self }
     }
 
@@ -170,7 +170,7 @@ impl Operation {
 
     /// Another status, with JSON.
     pub(crate) fn or_gives<T: JsonSchema>(self, status: u16, meaning: &'static str) -> Self {
-        self.or_content(status, meaning, Content { json: Some(schema::<T>), ..Content::default() })
+        self.or_content(status, meaning, Content { json: Some(schema_of_type::<T>), ..Content::default() })
     }
 
     fn or_content(mut self, status: u16, meaning: &'static str, content: Content) -> Self {
@@ -178,13 +178,13 @@ impl Operation {
         self
     }
 
-    pub(crate) fn header(mut self, name: &'static str, meaning: &'static str) -> Self {
+    pub(crate) fn with_header(mut self, name: &'static str, meaning: &'static str) -> Self {
         self.headers.push((name, meaning));
         self
     }
 
     /// A header of its answer.
-    pub(crate) fn answer_header(mut self, name: &'static str, meaning: &'static str) -> Self {
+    pub(crate) fn with_answer_header(mut self, name: &'static str, meaning: &'static str) -> Self {
         self.answer_headers.push((name, meaning));
         self
     }

@@ -17,7 +17,7 @@ const ANSWERS: &str = "/components/answers";
 /// Makes the schema of one type.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Value;
 
-pub(super) fn schema<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+pub(super) fn schema_of_type<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
     schemas.subschema_for::<T>().to_value()
 }
 
@@ -56,7 +56,7 @@ impl Schemas {
     pub(super) fn write_into(mut self, document: &mut Value) {
         let mut schemas = self.bodies.take_definitions(true);
         let answers = self.answers.take_definitions(true);
-        let renamed = find_different(&schemas, &answers);
+        let renamed = find_differing_names(&schemas, &answers);
         let rename = |name: &str| match renamed.contains(name) {
             true => format!("{name}Answer"),
             false => name.to_owned(),
@@ -71,7 +71,7 @@ impl Schemas {
 }
 
 /// The names of schemas that are not the same for bodies and for answers, themselves or in what they point to.
-fn find_different(bodies: &Map<String, Value>, answers: &Map<String, Value>) -> BTreeSet<String> {
+fn find_differing_names(bodies: &Map<String, Value>, answers: &Map<String, Value>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     loop {
         let rename = |name: &str| match found.contains(name) {
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn a_type_whose_answer_differs_from_its_body_has_two_schemas_and_so_has_what_points_to_it() {
         let mut schemas = Schemas::default();
-        let body = schema::<Outer>(schemas.request_schemas());
-        let answer = schema::<Outer>(schemas.response_schemas());
+        let body = schema_of_type::<Outer>(schemas.request_schemas());
+        let answer = schema_of_type::<Outer>(schemas.response_schemas());
         let mut document = json!({"body": body, "answer": answer});
         schemas.write_into(&mut document);
         assert_eq!(document["body"]["$ref"], "#/components/schemas/Outer");

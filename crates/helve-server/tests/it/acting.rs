@@ -41,7 +41,7 @@ async fn a_call_is_made_for_the_user_that_is_named_in_the_address_or_in_the_body
             (ActFor::Everybody, true),
             (ActFor::Users(vec![UserId("mei".into())]), true),
             (ActFor::Users(vec![UserId("li".into())]), false),
-            (ActFor::Nobody, false),
+            (ActFor::OnlySelf, false),
         ] {
             let script = [reply("call look {\"q\": \"x\"}"), reply("say done")];
             let server = TestServer::new(script).await;

@@ -92,7 +92,7 @@ async fn an_agent_is_made_read_changed_and_deleted_by_its_name_or_its_id() {
     assert_eq!(steps, [&json!(10), &json!(3), &json!(10)]);
     assert_eq!(send(&server, Method::DELETE, &path, json!({})).await.0, StatusCode::NO_CONTENT);
     assert_eq!(server.get(&path).await.status(), StatusCode::NOT_FOUND);
-    let lines = server.store.audited();
+    let lines = server.store.audit_entries();
     let actions: Vec<_> = lines.iter().map(|line| line.action.as_str()).collect();
     assert_eq!(actions, ["agent.created", "agent.changed", "agent.changed", "agent.deleted"]);
 }

@@ -55,7 +55,7 @@ async fn streams_tell_of_the_question_and_of_the_end() {
         let text = stream.text().await.unwrap();
         assert!(text.contains(&format!(r#""waiting":{{"approvalId":"{id}","for":"budget""#)), "{text}");
         assert!(text.contains(r#""ending":"budget_spent""#), "{text}");
-        assert!(text.contains("nobody allowed the run to use more of its budget"), "{text}");
+        assert!(text.contains("the run was not allowed to use more of its budget"), "{text}");
     }
 }
 

@@ -185,8 +185,12 @@ async fn guards_are_left_out_by_admins_only_and_on_record() {
         assert_eq!(refused.json::<Value>().await.unwrap()["code"], "admin_needed");
         assert_eq!(call(&server, &admin, "look", body).await.status(), StatusCode::OK);
     }
-    let audit: Vec<_> =
-        server.store.audited().into_iter().map(|entry| (entry.by, entry.action, entry.detail)).collect();
+    let audit: Vec<_> = server
+        .store
+        .audit_entries()
+        .into_iter()
+        .map(|entry| (entry.by, entry.action, entry.detail))
+        .collect();
     let line = |detail: &str| ("boss".to_owned(), "tool.skip_guards".to_owned(), detail.to_owned());
     assert_eq!(
         audit,

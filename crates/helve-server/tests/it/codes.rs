@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use helve_types::{FailureKind, Notice, sentences};
+use helve_types::{FailureKind, Notice, load_sentences};
 use regex::Regex;
 
 /// Said by the page when no server answers.
@@ -23,7 +23,7 @@ fn the_list_has_every_code_that_the_server_can_send_and_no_other() {
     for (code, file) in codes_in_sources() {
         add(&code, &file);
     }
-    let listed: BTreeSet<&str> = sentences().keys().map(String::as_str).collect();
+    let listed: BTreeSet<&str> = load_sentences().keys().map(String::as_str).collect();
     for (code, from) in &sent {
         assert!(listed.contains(&**code), "`{code}` ({from}) is not in fixtures/codes.json");
     }
@@ -37,7 +37,7 @@ fn no_sentence_is_empty_or_in_the_wrong_language() {
     let latin = Regex::new(r"[A-Za-z]{2,}").unwrap();
     let han = Regex::new(r"\p{Han}").unwrap();
     let names = Regex::new(r"\{[^}]*\}|Helve|JSON|TAVILY_API_KEY|tavily\.com|\[images\]").unwrap();
-    for (code, sentence) in sentences() {
+    for (code, sentence) in load_sentences() {
         let only_names = |text: &str| names.replace_all(text, "").into_owned();
         assert!(!han.is_match(&sentence.en), "{code}: {}", sentence.en);
         let chinese = only_names(&sentence.zh);

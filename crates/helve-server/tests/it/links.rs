@@ -70,7 +70,7 @@ impl Door {
     }
 
     async fn link(&self) -> String {
-        self.links.link(&self.questions().await[0], self.server.world.now())
+        self.links.signed_link(&self.questions().await[0], self.server.world.now())
     }
 
     async fn get(&self, link: &str) -> Response {
@@ -160,7 +160,7 @@ async fn a_mark_is_good_for_its_own_question_end_and_key_only() {
     let door = Door::new(&["x", "y"]).await;
     let questions = door.questions().await;
     let now = door.server.world.now();
-    let links = [0, 1].map(|at| door.links.link(&questions[at], now));
+    let links = [0, 1].map(|at| door.links.signed_link(&questions[at], now));
     let ids = [0, 1].map(|at| questions[at].id().to_string());
     let until = (now.0 + i64::from(HOURS) * HOUR_MS).to_string();
     assert!(links[0].contains(&until));
@@ -175,7 +175,7 @@ async fn a_mark_is_good_for_its_own_question_end_and_key_only() {
         links[0][..links[0].len() - 1].to_owned(),
         links[0].split('?').next().unwrap().to_owned(),
         format!("{}?until={until}&mark={}", links[0].split('?').next().unwrap(), "0".repeat(64)),
-        other_key.link(&questions[0], now),
+        other_key.signed_link(&questions[0], now),
     ];
     let (_, told) = text(door.get(&forged[0]).await).await;
     for link in &forged {
@@ -213,8 +213,8 @@ async fn a_link_ends_with_its_hours() {
     assert_eq!(door.open().await, 1);
     // No link outlives its question.
     let questions = door.questions().await;
-    let late =
-        ApprovalLinks::new(Seal::new([3; 32]), "", 10_000).link(&questions[0], door.server.world.now());
+    let late = ApprovalLinks::new(Seal::new([3; 32]), "", 10_000)
+        .signed_link(&questions[0], door.server.world.now());
     assert!(late.contains(&format!("until={}&", questions[0].question.expires_at.0)), "{late}");
 }
 
@@ -339,7 +339,7 @@ async fn nothing_that_a_model_writes_hides_or_acts_on_the_page() {
 async fn a_webhook_is_told_everything_that_the_card_shows_and_the_link() {
     let door = Door::new(&["x"]).await;
     let held = door.questions().await.remove(0);
-    let notice = door.links.notice(held.clone(), false, door.server.world.now());
+    let notice = door.links.approval_notice(held.clone(), false, door.server.world.now());
     assert_eq!(
         [&notice["event"], &notice["tool"], &notice["arguments"], &notice["user"], &notice["state"]],
         [

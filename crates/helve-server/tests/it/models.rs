@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::test_server::{ServerOptions, TestServer, reply};
 
 fn price() -> Price {
-    let units = |units| PerMillion::units(units).unwrap();
+    let units = |units| PerMillion::from_units(units).unwrap();
     Price {
         input: units(3.0),
         cached: units(0.3),

@@ -171,3 +171,23 @@ async fn an_answer_that_the_document_does_not_describe_is_noticed() {
     assert_eq!(compare(&document, &schema["schema"], &json!({"needed": true, "signed_in": false})), [""; 0]);
     assert_ne!(compare(&document, &schema["schema"], &json!({"needed": "yes"})), [""; 0]);
 }
+
+#[tokio::test]
+async fn the_reference_page_names_every_address() {
+    let page = include_str!("../../../../docs/reference/http.md");
+    // Parameters may have other names on the page.
+    let plain = |text: &str| {
+        let mut parts = text.split('{');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |joined, part| joined + "{}" + part.split_once('}').map_or("", |(_, rest)| rest))
+    };
+    let page: Vec<String> = page.split('`').skip(1).step_by(2).map(plain).collect();
+    let server = TestServer::new([]).await;
+    let document = server.get_json("/openapi.json").await;
+    let missing = document["paths"].as_object().unwrap().keys().filter(|path| {
+        let path = plain(path);
+        let is_named = |span: &String| span.split([' ', '?']).any(|word| word == path);
+        !page.iter().any(is_named)
+    });
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&String>::new(), "docs/reference/http.md lacks these");
+}

@@ -135,8 +135,8 @@ async fn results_of_server_calls_are_those_on_record_and_not_what_a_history_says
 async fn an_id_of_another_users_call_tells_nothing_of_it() {
     let script = native().into_iter().chain([reply("say Hm.")]);
     let (server, _) = server(script).await;
-    let mei = server.token_for("mei", TokenRights::Chat, ActFor::Nobody).await;
-    let li = server.token_for("li", TokenRights::Chat, ActFor::Nobody).await;
+    let mei = server.token_for("mei", TokenRights::Chat, ActFor::OnlySelf).await;
+    let li = server.token_for("li", TokenRights::Chat, ActFor::OnlySelf).await;
     let question = json!({"role": "user", "content": "go"});
     let first = ask(&server, &json!([question]), "native", Some(&mei)).await;
     ask(&server, &grown(&question, &first, false), "native", Some(&li)).await;

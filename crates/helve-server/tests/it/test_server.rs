@@ -291,7 +291,7 @@ impl TestServer {
 
     /// A token for `user`, after which the server asks everybody for one.
     pub(crate) async fn token(&self, user: &str, rights: TokenRights) -> String {
-        self.token_for(user, rights, ActFor::Nobody).await
+        self.token_for(user, rights, ActFor::OnlySelf).await
     }
 
     /// The same, which may act for others.

@@ -16,7 +16,7 @@ pub(super) struct Tightened {
     pub(super) mode: u32,
 }
 
-/// For files of the data directory: private when they are made, and never what a link leads to. Whoever could put a link
+/// For files of the data directory: private when they are made, and never what a link leads to. A process that could put a link
 /// there would choose what Helve writes over.
 pub(super) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -109,7 +109,7 @@ mod tests {
         set(&data.join("notes"), 0o755);
         set(&data, 0o777);
         symlink(&outside, data.join("notes/link")).unwrap();
-        let _held = DataDir::hold(&data).unwrap();
+        let _held = DataDir::lock(&data).unwrap();
         for (path, private) in [
             (data.clone(), 0o700),
             (data.join("notes"), 0o700),
@@ -133,11 +133,11 @@ mod tests {
             fs::write(&precious, "precious").unwrap();
             symlink(&precious, data.join(name)).unwrap();
             let refused = match name {
-                "helve.lock" => DataDir::hold(&data).map(drop).unwrap_err(),
-                _ => DataDir::share(&data).map(drop).unwrap_err(),
+                "helve.lock" => DataDir::lock(&data).map(drop).unwrap_err(),
+                _ => DataDir::open_shared(&data).map(drop).unwrap_err(),
             };
             assert!(refused.to_string().contains("cannot use the data directory"), "{refused}");
-            assert!(name != "helve.lock" || DataDir::announce(&data, "http://x").is_err());
+            assert!(name != "helve.lock" || DataDir::write_address(&data, "http://x").is_err());
             assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
         }
     }

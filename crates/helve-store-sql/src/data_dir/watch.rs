@@ -31,27 +31,27 @@ impl DiskWatch {
     }
 
     /// Measures, and sets room aside where there is enough. Blocks for as long as the disk takes.
-    pub fn look(&self) {
-        let Some(room) = self.measured() else { return };
+    pub fn check_space(&self) {
+        let Some(room) = self.measure_free() else { return };
         let free_min = self.disk.status().map_or(0, |status| status.free_min);
         if self.has_ballast() || room.free < free_min.saturating_add(self.ballast_bytes) {
             return;
         }
-        if let Err(error) = self.set_aside() {
+        if let Err(error) = self.write_ballast() {
             tracing::warn!(%error, "reserve file not written");
             _ = fs::remove_file(self.path());
         }
-        self.measured();
+        self.measure_free();
     }
 
     /// A write failed. If that was for want of room, there is some now.
-    pub fn write_failed(&self) {
-        let Some(room) = self.measured() else { return };
+    pub fn handle_write_failure(&self) {
+        let Some(room) = self.measure_free() else { return };
         // Less than what was set aside is as good as nothing.
         if room.free >= self.ballast_bytes {
             return;
         }
-        self.disk.ran_out();
+        self.disk.record_out_of_space();
         if self.has_ballast() {
             tracing::error!(free_bytes = room.free, "disk full: reserve file deleted");
             if let Err(error) = fs::remove_file(self.path()) {
@@ -69,7 +69,7 @@ impl DiskWatch {
         self.dir.join(NAME)
     }
 
-    fn measured(&self) -> Option<DiskSpace> {
+    fn measure_free(&self) -> Option<DiskSpace> {
         match (self.measure)(&self.dir) {
             Ok(room) => {
                 self.disk.record_space(room);
@@ -82,14 +82,14 @@ impl DiskWatch {
         }
     }
 
-    fn set_aside(&self) -> io::Result<()> {
+    fn write_ballast(&self) -> io::Result<()> {
         let file = options().write(true).create(true).truncate(true).open(self.path())?;
-        fill(file, self.ballast_bytes)
+        allocate(file, self.ballast_bytes)
     }
 }
 
 /// Takes the room for good: a file with holes in it takes none.
-fn fill(mut file: File, bytes: u64) -> io::Result<()> {
+fn allocate(mut file: File, bytes: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{FallocateFlags, fallocate};
@@ -145,7 +145,7 @@ mod tests {
         let watch = watch(dir.path());
         for (free, has) in [(115, false), (116, true), (0, true)] {
             FREE.set(free);
-            watch.look();
+            watch.check_space();
             assert_eq!(watch.has_ballast(), has, "{free}");
         }
         assert!(watch.disk.is_low());
@@ -156,21 +156,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let watch = watch(dir.path());
         FREE.set(500);
-        watch.look();
-        watch.write_failed();
+        watch.check_space();
+        watch.handle_write_failure();
         assert!(watch.has_ballast(), "there was room: it failed for something else");
         assert!(!watch.disk.is_low());
         FREE.set(15);
-        watch.look();
+        watch.check_space();
         assert!(watch.has_ballast());
-        watch.write_failed();
+        watch.handle_write_failure();
         assert!(!watch.has_ballast());
         assert!(watch.disk.is_low());
         FREE.set(110);
-        watch.look();
+        watch.check_space();
         assert!(!watch.has_ballast() && !watch.disk.is_low());
         FREE.set(116);
-        watch.look();
+        watch.check_space();
         assert!(watch.has_ballast());
     }
 
@@ -184,10 +184,10 @@ mod tests {
         std::os::unix::fs::symlink(&precious, watch.path()).unwrap();
         assert!(!watch.has_ballast());
         FREE.set(500);
-        watch.look();
+        watch.check_space();
         assert_eq!(fs::read(&precious).unwrap(), [1; 64]);
         assert!(fs::symlink_metadata(watch.path()).is_err(), "the link is gone");
-        watch.look();
+        watch.check_space();
         assert!(watch.has_ballast());
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let disk = Arc::new(Disk::new(FreeMin::Bytes(1)));
         let watch = DiskWatch::new(dir.path(), 1 << 20, disk.clone());
-        watch.look();
+        watch.check_space();
         let room = disk.status().unwrap().space;
         assert!(room.free > 0 && room.free <= room.total, "{room:?}");
         let ballast = fs::metadata(watch.path()).unwrap();

@@ -10,7 +10,7 @@ use super::views::allowances;
 
 impl Access for PostgresStore {
     fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Access, token, |db, token| Box::pin(tokens::create(db, token)))
+        self.write_and_wake(Wakeup::Access, token, |db, token| Box::pin(tokens::create(db, token)))
     }
 
     fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
@@ -18,11 +18,11 @@ impl Access for PostgresStore {
     }
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Access, (id, at), |db, (id, at)| Box::pin(tokens::revoke(db, id, *at)))
+        self.write_and_wake(Wakeup::Access, (id, at), |db, (id, at)| Box::pin(tokens::revoke(db, id, *at)))
     }
 
     fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Access, (token, issued_at), |db, (token, issued_at)| {
+        self.write_and_wake(Wakeup::Access, (token, issued_at), |db, (token, issued_at)| {
             Box::pin(tokens::end_session(db, token, *issued_at))
         })
     }
@@ -46,7 +46,7 @@ impl Access for PostgresStore {
         })
     }
 
-    fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
+    fn record_audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_now(entry, |db, entry| Box::pin(tokens::audit(db, entry)))
     }
 }

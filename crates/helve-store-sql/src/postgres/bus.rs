@@ -33,7 +33,7 @@ impl Bus for PostgresStore {
 }
 
 /// What other processes are told.
-pub(super) fn notice(wakeup: Wakeup) -> String {
+pub(super) fn encode_notice(wakeup: Wakeup) -> String {
     match wakeup {
         Wakeup::Rows(kind) => format!("rows {}", kind.as_str()),
         Wakeup::Access => "access".into(),
@@ -57,7 +57,7 @@ impl Waker {
     }
 
     /// A kind that this process has not changed yet has no name here: its subscribers look at everything.
-    fn receive(&self, notice: &str) {
+    fn handle_notice(&self, notice: &str) {
         let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let kind = notice.strip_prefix("rows ").and_then(|name| kinds.get(name).copied());
         let wakeup = match kind {
@@ -147,7 +147,9 @@ impl Line {
     async fn listen(&mut self, waker: &Waker) {
         loop {
             match tokio::time::timeout(PROBE, self.messages.recv()).await {
-                Ok(Some(AsyncMessage::Notification(notification))) => waker.receive(notification.payload()),
+                Ok(Some(AsyncMessage::Notification(notification))) => {
+                    waker.handle_notice(notification.payload())
+                }
                 Ok(Some(_)) => {}
                 Ok(None) => return,
                 Err(_) => {
@@ -182,7 +184,7 @@ async fn connect_again(settings: &PostgresSettings, is_server: bool) -> Line {
             Ok(line) => match line.take_lock().await {
                 Ok(true) => return line,
                 // Runs that it takes over can no longer be written to from here.
-                Ok(false) => tracing::error!("another server of Helve has the database"),
+                Ok(false) => tracing::error!("database in use by another server"),
                 Err(problem) => tracing::debug!(%problem, "database not locked"),
             },
             Err(problem) => tracing::debug!(%problem, "database not reached"),

@@ -41,7 +41,7 @@ impl Db<'_> {
     /// Waits until no other transaction that has named the same thing is open.
     pub(super) async fn lock(&self, name: &str) -> Result<(), StoreError> {
         let sql = "SELECT pg_advisory_xact_lock(hashtext(current_schema()), hashtext($1))";
-        self.first(sql, &[&clean(name)]).await?;
+        self.first(sql, &[&replace_nul(name)]).await?;
         Ok(())
     }
 }
@@ -54,13 +54,13 @@ pub(super) struct Conditions<'a> {
 }
 
 impl<'a> Conditions<'a> {
-    pub(super) fn add(&mut self, clause: &str, values: &[&'a (dyn ToSql + Sync)]) {
+    pub(super) fn add_condition(&mut self, clause: &str, values: &[&'a (dyn ToSql + Sync)]) {
         self.text.push_str(if self.text.is_empty() { " WHERE " } else { " AND " });
-        self.push(clause, values);
+        self.push_clause(clause, values);
     }
 
     /// Ends the statement with what is no condition.
-    pub(super) fn push(&mut self, clause: &str, values: &[&'a (dyn ToSql + Sync)]) {
+    pub(super) fn push_clause(&mut self, clause: &str, values: &[&'a (dyn ToSql + Sync)]) {
         let mut values = values.iter();
         for (number, piece) in clause.split("{}").enumerate() {
             if number > 0
@@ -73,7 +73,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    pub(super) fn after(&self, select: &str) -> String {
+    pub(super) fn append_to(&self, select: &str) -> String {
         format!("{select}{}", self.text)
     }
 
@@ -84,12 +84,12 @@ impl<'a> Conditions<'a> {
 
 /// Text that comes from outside. No TEXT of PostgreSQL can hold U+0000, and a fact must not be lost for it: the log,
 /// which is JSON, has the character; the row beside it has its replacement.
-pub(super) fn clean(text: &str) -> Cow<'_, str> {
+pub(super) fn replace_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{FFFD}")) } else { Cow::Borrowed(text) }
 }
 
 /// A count as a BIGINT.
-pub(super) fn int(number: impl TryInto<i64>) -> i64 {
+pub(super) fn to_bigint(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }
 

@@ -17,12 +17,12 @@ impl Log for PostgresStore {
     fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened> {
         let conversation = new.place.conversation();
         let written = self.write_now(new, |db, new| Box::pin(journal::open_run(db, new)));
-        Box::pin(
-            async move { written.await?.with_history(|before| self.history(conversation, before)).await },
-        )
+        Box::pin(async move {
+            written.await?.with_history(|before| self.load_history(conversation, before)).await
+        })
     }
 
-    fn run_of_key(
+    fn find_run_of_key(
         &self,
         user: UserId,
         key: IdempotencyKey,
@@ -51,16 +51,16 @@ impl Log for PostgresStore {
         )
     }
 
-    fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
+    fn claim_run(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
         let written = self.write_now((run, owner, counts_as_resume), |db, (run, owner, counts)| {
             Box::pin(journal::claim(db, *run, owner, *counts))
         });
         Box::pin(async move {
             let ClaimedRow { epoch, before } = written.await?;
-            // Nobody else writes to it from now on.
+            // No other process writes to it from now on.
             let (record, events) =
                 self.read(run, |db, run| Box::pin(runs::run_with_events(db, *run))).await?;
-            let history = self.history(record.conversation, before).await?;
+            let history = self.load_history(record.conversation, before).await?;
             Ok(Claimed { epoch, record, history, events })
         })
     }

@@ -6,14 +6,17 @@ use tokio_postgres::Transaction;
 
 use super::columns::{Db, describe};
 use super::{PostgresError, VERSION_MIN};
-use crate::migrate::{MigrateError, Migration, checksum_of, pending};
+use crate::migrate::{MigrateError, Migration, checksum_of, list_pending};
 
 /// Never edited after a release; a change of the layout is a new file, with the same number on SQLite.
-pub(crate) const POSTGRES: &[Migration] = &[Migration {
-    number: 1,
-    name: "layout",
-    sql: include_str!("../../migrations/postgres/0001_layout.sql"),
-}];
+pub(crate) const POSTGRES: &[Migration] = &[
+    Migration { number: 1, name: "layout", sql: include_str!("../../migrations/postgres/0001_layout.sql") },
+    Migration {
+        number: 19,
+        name: "user_bytes",
+        sql: include_str!("../../migrations/postgres/0019_user_bytes.sql"),
+    },
+];
 
 /// What a database promises, and how it was left.
 pub(super) struct ServerState {
@@ -28,7 +31,7 @@ pub(super) async fn migrate(connection: &mut Object, place: &str, now_ms: i64) -
         problem: describe(&error),
     };
     let transaction = connection.build_transaction().start().await.map_err(failed)?;
-    refuse_unfit(&transaction, place).await?;
+    check_server(&transaction, place).await?;
     transaction
         .batch_execute(
             "SELECT pg_advisory_xact_lock(hashtext(current_schema()), hashtext('helve migrations'))",
@@ -43,8 +46,8 @@ pub(super) async fn migrate(connection: &mut Object, place: &str, now_ms: i64) -
         )
         .await
         .map_err(failed)?;
-    let applied = applied(&transaction).await.map_err(failed)?;
-    let new = pending(&applied, POSTGRES).map_err(|error| match error {
+    let applied = list_applied(&transaction).await.map_err(failed)?;
+    let new = list_pending(&applied, POSTGRES).map_err(|error| match error {
         MigrateError::Newer(number) => PostgresError::Newer { place: place.to_owned(), number },
         MigrateError::Changed { number } => PostgresError::Changed { place: place.to_owned(), number },
         other => PostgresError::Unusable { place: place.to_owned(), problem: other.to_string() },
@@ -67,14 +70,14 @@ pub(super) async fn migrate(connection: &mut Object, place: &str, now_ms: i64) -
     transaction.commit().await.map_err(failed)
 }
 
-async fn applied(transaction: &Transaction<'_>) -> Result<Vec<(u32, String)>, tokio_postgres::Error> {
+async fn list_applied(transaction: &Transaction<'_>) -> Result<Vec<(u32, String)>, tokio_postgres::Error> {
     let rows = transaction.query("SELECT number, checksum FROM migrations ORDER BY number", &[]).await?;
     rows.iter()
         .map(|row| Ok((u32::try_from(row.try_get::<_, i64>(0)?).unwrap_or(u32::MAX), row.try_get(1)?)))
         .collect()
 }
 
-async fn refuse_unfit(transaction: &Transaction<'_>, place: &str) -> Result<(), PostgresError> {
+async fn check_server(transaction: &Transaction<'_>, place: &str) -> Result<(), PostgresError> {
     let sql = "SELECT current_setting('server_version_num')::bigint, current_setting('server_version'),
                       current_setting('server_encoding')";
     let looked = async {

@@ -25,7 +25,7 @@ use self::columns::{Db, describe};
 pub(crate) use self::migrate::POSTGRES;
 use self::readers::Readers;
 pub use self::settings::PostgresSettings;
-use self::writer::{Work, Writer, closed};
+use self::writer::{Work, Writer, closed_error};
 use crate::DataDir;
 
 /// What processes tell each other of changes on.
@@ -87,16 +87,16 @@ impl PostgresStore {
         let place = settings.to_string();
         let unusable = |problem| PostgresError::Unusable { place: place.clone(), problem };
         // The lock comes first: a server that must not start changes nothing.
-        let listener = WakeupListener::open(settings, dir.is_held()).await?;
-        let writers = settings.pool(1).map_err(unusable)?;
+        let listener = WakeupListener::open(settings, dir.is_locked()).await?;
+        let writers = settings.build_pool(1).map_err(unusable)?;
         let found = {
             let mut connection = writers.get().await.map_err(|error| unusable(problem_of(&error)))?;
             migrate::migrate(&mut connection, &place, now.0).await?;
-            migrate::inspect_server(&connection, dir.is_held())
+            migrate::inspect_server(&connection, dir.is_locked())
                 .await
                 .map_err(|error| unusable(describe(&error)))?
         };
-        let readers = Readers::new(settings.pool(readers::READERS_MAX).map_err(unusable)?);
+        let readers = Readers::new(settings.build_pool(readers::READERS_MAX).map_err(unusable)?);
         let (writer, task) = Writer::spawn(writers);
         if let Some(problem) = &found.durability_problem {
             tracing::warn!(%problem, "database may lose what was acknowledged");
@@ -132,7 +132,7 @@ impl PostgresStore {
     ) -> StoreFuture<'static, T> {
         match &*self.writer.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(writer) => writer.submit(urgency, notice, arguments, work, published),
-            None => Box::pin(std::future::ready(Err(closed()))),
+            None => Box::pin(std::future::ready(Err(closed_error()))),
         }
     }
 
@@ -145,14 +145,16 @@ impl PostgresStore {
     }
 
     /// Makes a change that subscribers in all processes are told of when it is durable.
-    fn change<A: Send + Sync + 'static, T: Send + Sync + 'static>(
+    fn write_and_wake<A: Send + Sync + 'static, T: Send + Sync + 'static>(
         &self,
         wakeup: Wakeup,
         arguments: A,
         work: Work<A, T>,
     ) -> StoreFuture<'static, T> {
         let wake = self.listener.waker();
-        self.write(Urgency::Now, Some(bus::notice(wakeup)), arguments, work, move |_| wake.wake(wakeup))
+        self.write(Urgency::Now, Some(bus::encode_notice(wakeup)), arguments, work, move |_| {
+            wake.wake(wakeup)
+        })
     }
 
     fn read<A: Send + Sync + 'static, T: Send + 'static>(
@@ -164,7 +166,7 @@ impl PostgresStore {
     }
 
     /// The first messages of a conversation. They never change, so the writer need not be kept waiting for them.
-    async fn history(&self, of: Option<ConversationId>, count: u64) -> Result<Vec<Message>, StoreError> {
+    async fn load_history(&self, of: Option<ConversationId>, count: u64) -> Result<Vec<Message>, StoreError> {
         match of {
             Some(id) if count > 0 => {
                 self.read((id, count), |db, (id, count)| {
@@ -180,8 +182,8 @@ impl PostgresStore {
 impl Store for PostgresStore {
     fn check(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            self.write_now((), |db, ()| Box::pin(touch(db))).await?;
-            self.read((), |db, ()| Box::pin(count_settings(db))).await
+            self.write_now((), |db, ()| Box::pin(check_writable(db))).await?;
+            self.read((), |db, ()| Box::pin(check_readable(db))).await
         })
     }
 
@@ -203,13 +205,13 @@ impl Store for PostgresStore {
     }
 }
 
-async fn touch(db: &Db<'_>) -> Result<(), StoreError> {
+async fn check_writable(db: &Db<'_>) -> Result<(), StoreError> {
     let sql = "INSERT INTO settings (name, value) VALUES ('checked', 'yes')
                ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     db.execute(sql, &[]).await.map(drop)
 }
 
-async fn count_settings(db: &Db<'_>) -> Result<(), StoreError> {
+async fn check_readable(db: &Db<'_>) -> Result<(), StoreError> {
     db.first("SELECT count(*) FROM settings", &[]).await.map(drop)
 }
 

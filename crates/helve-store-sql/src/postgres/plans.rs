@@ -5,8 +5,8 @@ use helve_types::{CallId, Timestamp, UserId};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::columns::{Db, column, int, json_column, number, to_json};
-use super::views::runs::limits;
+use super::columns::{Db, column, json_column, number, to_bigint, to_json};
+use super::views::runs::limit_and_offset;
 
 impl Plans for PostgresStore {
     fn create_plan(
@@ -78,7 +78,7 @@ async fn apply_change(db: &Db<'_>, user: &UserId, change: &PlanChange) -> Result
     db.execute(
         "UPDATE plans SET version = version + 1, body = $3, changed_by = $4, updated_at = $5
          WHERE user_id = $1 AND number = $2",
-        &[&user.0, &int(change.number), &body, &by, &change.at.0],
+        &[&user.0, &to_bigint(change.number), &body, &by, &change.at.0],
     )
     .await?;
     read_plan(db, user, change.number).await
@@ -86,11 +86,11 @@ async fn apply_change(db: &Db<'_>, user: &UserId, change: &PlanChange) -> Result
 
 async fn read_plan(db: &Db<'_>, user: &UserId, number: u32) -> Result<PlanRecord, StoreError> {
     let sql = "SELECT * FROM plans WHERE user_id = $1 AND number = $2";
-    read(&db.first(sql, &[&user.0, &int(number)]).await?.ok_or(StoreError::NotFound("plan"))?)
+    read(&db.first(sql, &[&user.0, &to_bigint(number)]).await?.ok_or(StoreError::NotFound("plan"))?)
 }
 
 async fn list_plans(db: &Db<'_>, user: &UserId, page: Page) -> Result<Vec<PlanRecord>, StoreError> {
-    let (limit, offset) = limits(page);
+    let (limit, offset) = limit_and_offset(page);
     let sql =
         "SELECT * FROM plans WHERE user_id = $1 ORDER BY updated_at DESC, number DESC LIMIT $2 OFFSET $3";
     db.all(sql, &[&user.0, &limit, &offset]).await?.iter().map(read).collect()

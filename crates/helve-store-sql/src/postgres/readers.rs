@@ -21,12 +21,12 @@ pub(super) struct Readers {
 const TRIES_MAX: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A connection that goes back to the pool only if it is known to be at rest: one that somebody stopped waiting for, or
+/// A connection that goes back to the pool only if it is known to be at rest: one whose query was abandoned, or
 /// that failed, is closed.
 struct Held(Option<Object>);
 
 impl Held {
-    fn give_back(mut self) {
+    fn return_connection(mut self) {
         drop(self.0.take());
     }
 }
@@ -67,7 +67,7 @@ impl Readers {
                 Ok(Err(StoreError::Unavailable(_))) if tries < TRIES_MAX => tries += 1,
                 Ok(Err(error @ StoreError::Unavailable(_))) => return Err(error),
                 Ok(answer) => {
-                    held.give_back();
+                    held.return_connection();
                     return answer;
                 }
             }

@@ -24,7 +24,7 @@ impl Rows for PostgresStore {
     }
 
     fn save_row(&self, change: RowChange) -> StoreFuture<'_, RowRecord> {
-        self.change(Wakeup::Rows(change.row.kind), change, |db, change| {
+        self.write_and_wake(Wakeup::Rows(change.row.kind), change, |db, change| {
             Box::pin(definitions::save(db, change))
         })
     }
@@ -33,7 +33,9 @@ impl Rows for PostgresStore {
         let Some(kind) = changes.first().map(|change| change.row.kind) else {
             return Box::pin(async { Ok(vec![]) });
         };
-        self.change(Wakeup::Rows(kind), changes, |db, changes| Box::pin(definitions::save_all(db, changes)))
+        self.write_and_wake(Wakeup::Rows(kind), changes, |db, changes| {
+            Box::pin(definitions::save_all(db, changes))
+        })
     }
 
     fn delete_row(
@@ -44,7 +46,7 @@ impl Rows for PostgresStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
         let change = (kind, name, expected, audit);
-        self.change(Wakeup::Rows(kind), change, |db, (kind, name, expected, audit)| {
+        self.write_and_wake(Wakeup::Rows(kind), change, |db, (kind, name, expected, audit)| {
             Box::pin(definitions::delete(db, *kind, name, *expected, audit))
         })
     }
@@ -54,13 +56,13 @@ impl Rows for PostgresStore {
     }
 
     fn save_offer(&self, offer: RowOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(offer.kind), (offer, audit), |db, (offer, audit)| {
+        self.write_and_wake(Wakeup::Rows(offer.kind), (offer, audit), |db, (offer, audit)| {
             Box::pin(offers::save(db, offer, audit))
         })
     }
 
     fn delete_offer(&self, kind: RowKind, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), (kind, name, audit), |db, (kind, name, audit)| {
+        self.write_and_wake(Wakeup::Rows(kind), (kind, name, audit), |db, (kind, name, audit)| {
             Box::pin(offers::delete(db, *kind, name, audit))
         })
     }
@@ -70,7 +72,7 @@ impl Rows for PostgresStore {
     }
 
     fn save_grant(&self, grant: RowGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(grant.kind), (grant, audit), |db, (grant, audit)| {
+        self.write_and_wake(Wakeup::Rows(grant.kind), (grant, audit), |db, (grant, audit)| {
             Box::pin(grants::save(db, grant, audit))
         })
     }
@@ -83,7 +85,7 @@ impl Rows for PostgresStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
         let change = (kind, name, grant, audit);
-        self.change(Wakeup::Rows(kind), change, |db, (kind, name, grant, audit)| {
+        self.write_and_wake(Wakeup::Rows(kind), change, |db, (kind, name, grant, audit)| {
             Box::pin(grants::delete(db, *kind, name, grant, audit))
         })
     }
@@ -96,7 +98,7 @@ impl Rows for PostgresStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
         let change = (kind, name, enabled, audit);
-        self.change(Wakeup::Rows(kind), change, |db, (kind, name, enabled, audit)| {
+        self.write_and_wake(Wakeup::Rows(kind), change, |db, (kind, name, enabled, audit)| {
             Box::pin(definitions::save_switch(db, *kind, name, *enabled, audit))
         })
     }

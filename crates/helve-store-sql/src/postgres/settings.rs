@@ -15,7 +15,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls};
 use super::columns::describe;
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// How long somebody waits for a connection of the pool.
+/// How long a query waits for a connection of the pool.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Without these, a connection whose other end is gone is noticed after a quarter of an hour.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
@@ -90,11 +90,11 @@ impl PostgresSettings {
     }
 
     /// Connections that are made when they are needed, up to so many.
-    pub(super) fn pool(&self, size: usize) -> Result<Pool, String> {
+    pub(super) fn build_pool(&self, size: usize) -> Result<Pool, String> {
         // What may be unclean is never given back (`Held`), so nothing has to be cleaned.
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let config = self.config.clone();
-        let manager = match self.tls()? {
+        let manager = match self.build_tls()? {
             Some(tls) => Manager::from_config(config, tls, recycling),
             None => Manager::from_config(config, NoTls, recycling),
         };
@@ -114,16 +114,16 @@ impl PostgresSettings {
         messages: UnboundedSender<AsyncMessage>,
     ) -> Result<(Client, AbortHandle), String> {
         let connecting = async {
-            match self.tls()? {
+            match self.build_tls()? {
                 Some(tls) => {
                     let (client, connection) =
                         self.config.connect(tls).await.map_err(|error| describe(&error))?;
-                    Ok((client, tokio::spawn(drive(connection, messages)).abort_handle()))
+                    Ok((client, tokio::spawn(forward_messages(connection, messages)).abort_handle()))
                 }
                 None => {
                     let (client, connection) =
                         self.config.connect(NoTls).await.map_err(|error| describe(&error))?;
-                    Ok((client, tokio::spawn(drive(connection, messages)).abort_handle()))
+                    Ok((client, tokio::spawn(forward_messages(connection, messages)).abort_handle()))
                 }
             }
         };
@@ -131,13 +131,13 @@ impl PostgresSettings {
         timed.unwrap_or_else(|_| Err("PostgreSQL: it did not answer in time".into()))
     }
 
-    fn tls(&self) -> Result<Option<Rustls>, String> {
+    fn build_tls(&self) -> Result<Option<Rustls>, String> {
         self.uses_tls.then(Rustls::new).transpose().map_err(|error| error.to_string())
     }
 }
 
 /// Until the connection ends; then the receiver is told by the end of the messages.
-async fn drive<S, T>(mut connection: Connection<S, T>, messages: UnboundedSender<AsyncMessage>)
+async fn forward_messages<S, T>(mut connection: Connection<S, T>, messages: UnboundedSender<AsyncMessage>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,

@@ -31,7 +31,7 @@ impl Views for PostgresStore {
     }
 
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
-        self.read((), |db, ()| Box::pin(runs::running(db)))
+        self.read((), |db, ()| Box::pin(runs::list_running(db)))
     }
 
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
@@ -53,7 +53,7 @@ impl Views for PostgresStore {
         self.read((scope, call), |db, (scope, call)| Box::pin(executions::execution(db, scope, call)))
     }
 
-    fn sends(
+    fn send_times(
         &self,
         tool: String,
         user: Option<UserId>,
@@ -61,7 +61,7 @@ impl Views for PostgresStore {
         limit: usize,
     ) -> StoreFuture<'_, Vec<Timestamp>> {
         self.read((tool, user, since, limit), |db, (tool, user, since, limit)| {
-            Box::pin(executions::sends(db, tool, user.as_ref(), *since, *limit))
+            Box::pin(executions::send_times(db, tool, user.as_ref(), *since, *limit))
         })
     }
 
@@ -70,7 +70,7 @@ impl Views for PostgresStore {
     }
 
     fn file(&self, scope: Scope, run: RunId, id: String) -> StoreFuture<'_, KeptFile> {
-        self.read((scope, run, id), |db, (scope, run, id)| Box::pin(files::file(db, scope, *run, id)))
+        self.read((scope, run, id), |db, (scope, run, id)| Box::pin(files::find_file(db, scope, *run, id)))
     }
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {
@@ -114,18 +114,18 @@ impl Views for PostgresStore {
         })
     }
 
-    fn allowances_of(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>> {
+    fn allowances_in_force(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>> {
         self.read((key, now), |db, (key, now)| Box::pin(allowances::list_in_force(db, key, *now)))
     }
 
-    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
+    fn usage_of_day(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
         // Where the appends are made, so that all of them are counted.
         self.write_now((day, user, agent), |db, (day, user, agent)| {
-            Box::pin(days::used_on(db, *day, user, agent))
+            Box::pin(days::usage_of_day(db, *day, user, agent))
         })
     }
 
-    fn share_of(&self, user: UserId) -> StoreFuture<'_, Share> {
+    fn storage_share_of(&self, user: UserId) -> StoreFuture<'_, Share> {
         // Where the appends are made, so that all of them are counted.
         self.write_now(user, |db, user| Box::pin(shares::read_share(db, user)))
     }

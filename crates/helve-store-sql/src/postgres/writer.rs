@@ -4,7 +4,7 @@
 //! work waits a few milliseconds for company; `Now` work takes along whatever is queued. Work is tried again alone when a
 //! batch fails, so that one bad statement cannot fail its neighbours.
 //!
-//! When the connection breaks while the server commits, nobody knows whether it did. The transaction's number tells: it is
+//! When the connection breaks while the server commits, it is unknown whether it did. The transaction's number tells: it is
 //! noted before, and the server is asked for it afterwards.
 
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(super) type Work<A, T> = for<'a> fn(&'a Db<'a>, &'a A) -> StoreFuture<'a, T>
 trait Job: Send + Sync {
     fn apply<'a>(&'a mut self, db: &'a Db<'a>) -> StoreFuture<'a, ()>;
 
-    /// Called once, after the transaction: tells whoever waits.
+    /// Called once, after the transaction: tells the caller that waits.
     fn settle(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
@@ -74,14 +74,14 @@ impl Writer {
         let gone = self.queue.send(Queued { job, urgency }).is_err();
         Box::pin(async move {
             if gone {
-                return Err(closed());
+                return Err(closed_error());
             }
-            answer.await.unwrap_or_else(|_| Err(closed()))
+            answer.await.unwrap_or_else(|_| Err(closed_error()))
         })
     }
 }
 
-pub(super) fn closed() -> StoreError {
+pub(super) fn closed_error() -> StoreError {
     StoreError::Unavailable("the database is closed".into())
 }
 
@@ -113,23 +113,23 @@ where
 
     fn settle(self: Box<Self>, outcome: Result<(), StoreError>) {
         let Self { published, result, reply, .. } = *self;
-        let outcome = outcome.and_then(|()| result.ok_or_else(closed));
+        let outcome = outcome.and_then(|()| result.ok_or_else(closed_error));
         if let Ok(value) = &outcome {
             published(value);
         }
-        // Nobody waits for work that was only noted.
+        // No caller waits for work that was only recorded.
         _ = reply.send(outcome);
     }
 }
 
 async fn write_until_closed(pool: Pool, mut jobs: UnboundedReceiver<Queued>) {
     while let Some(first) = jobs.recv().await {
-        let batch = gather(first, &mut jobs).await;
-        commit(&pool, batch).await;
+        let batch = gather_batch(first, &mut jobs).await;
+        commit_batch(&pool, batch).await;
     }
 }
 
-async fn gather(first: Queued, jobs: &mut UnboundedReceiver<Queued>) -> Vec<Box<dyn Job>> {
+async fn gather_batch(first: Queued, jobs: &mut UnboundedReceiver<Queued>) -> Vec<Box<dyn Job>> {
     let mut hurry = first.urgency == Urgency::Now;
     let mut batch = vec![first.job];
     let until = Instant::now() + GATHER;
@@ -146,30 +146,30 @@ async fn gather(first: Queued, jobs: &mut UnboundedReceiver<Queued>) -> Vec<Box<
     batch
 }
 
-async fn commit(pool: &Pool, mut batch: Vec<Box<dyn Job>>) {
-    match transact(pool, &mut batch).await {
-        Ok(outcomes) => settle(batch, outcomes),
+async fn commit_batch(pool: &Pool, mut batch: Vec<Box<dyn Job>>) {
+    match run_transaction(pool, &mut batch).await {
+        Ok(outcomes) => settle_batch(batch, outcomes),
         Err(Failed { by_server: false, .. }) if batch.len() > 1 => {
             for job in batch {
                 let mut alone = vec![job];
-                match transact(pool, &mut alone).await {
-                    Ok(outcomes) => settle(alone, outcomes),
-                    Err(failed) => give_up(alone, &failed.error),
+                match run_transaction(pool, &mut alone).await {
+                    Ok(outcomes) => settle_batch(alone, outcomes),
+                    Err(failed) => fail_batch(alone, &failed.error),
                 }
             }
         }
-        Err(failed) => give_up(batch, &failed.error),
+        Err(failed) => fail_batch(batch, &failed.error),
     }
 }
 
-fn settle(batch: Vec<Box<dyn Job>>, outcomes: Vec<Result<(), StoreError>>) {
+fn settle_batch(batch: Vec<Box<dyn Job>>, outcomes: Vec<Result<(), StoreError>>) {
     for (job, outcome) in batch.into_iter().zip(outcomes) {
         job.settle(outcome);
     }
 }
 
-fn give_up(batch: Vec<Box<dyn Job>>, error: &StoreError) {
-    tracing::error!(%error, "a write to the database failed");
+fn fail_batch(batch: Vec<Box<dyn Job>>, error: &StoreError) {
+    tracing::error!(%error, "database write failed");
     for job in batch {
         job.settle(Err(error.clone()));
     }
@@ -190,12 +190,16 @@ struct Progress {
     outcomes: Vec<Result<(), StoreError>>,
 }
 
-/// Applies all jobs in one transaction; `Err` means that nothing at all was kept, or that nobody can say.
-async fn transact(pool: &Pool, batch: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), StoreError>>, Failed> {
+/// Applies all jobs in one transaction; `Err` means that nothing at all was kept, or that it is unknown.
+async fn run_transaction(
+    pool: &Pool,
+    batch: &mut [Box<dyn Job>],
+) -> Result<Vec<Result<(), StoreError>>, Failed> {
     let by_server = |error| Failed { error, by_server: true };
     let mut connection = pool.get().await.map_err(|error| by_server(pool_error(&error)))?;
     let mut progress = Progress::default();
-    let tried = tokio::time::timeout(TRANSACTION_MAX, attempt(&mut connection, batch, &mut progress)).await;
+    let tried =
+        tokio::time::timeout(TRANSACTION_MAX, try_transaction(&mut connection, batch, &mut progress)).await;
     let error = match tried {
         Ok(Ok(())) => return Ok(progress.outcomes),
         Ok(Err(error)) => error,
@@ -218,7 +222,7 @@ async fn transact(pool: &Pool, batch: &mut [Box<dyn Job>]) -> Result<Vec<Result<
     }
 }
 
-async fn attempt(
+async fn try_transaction(
     connection: &mut Object,
     batch: &mut [Box<dyn Job>],
     progress: &mut Progress,

@@ -10,7 +10,7 @@ use super::views::allowances;
 
 impl Access for SqliteStore {
     fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Access, move |connection| tokens::create(connection, &token))
+        self.write_and_wake(Wakeup::Access, move |connection| tokens::create(connection, &token))
     }
 
     fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
@@ -18,11 +18,13 @@ impl Access for SqliteStore {
     }
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Access, move |connection| tokens::revoke(connection, &id, at))
+        self.write_and_wake(Wakeup::Access, move |connection| tokens::revoke(connection, &id, at))
     }
 
     fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Access, move |connection| tokens::end_session(connection, &token, issued_at))
+        self.write_and_wake(Wakeup::Access, move |connection| {
+            tokens::end_session(connection, &token, issued_at)
+        })
     }
 
     fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {
@@ -42,7 +44,7 @@ impl Access for SqliteStore {
         self.write_now(move |connection| allowances::revoke(connection, &scope, id, &audit))
     }
 
-    fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
+    fn record_audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_now(move |connection| tokens::audit(connection, &entry))
     }
 }

@@ -13,7 +13,7 @@ impl Bus for SqliteStore {
 
 impl SqliteStore {
     /// Makes a change that subscribers are told of when it is durable.
-    pub(super) fn change<T: Send + 'static>(
+    pub(super) fn write_and_wake<T: Send + 'static>(
         &self,
         wakeup: Wakeup,
         work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,

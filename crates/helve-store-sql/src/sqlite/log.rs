@@ -22,7 +22,7 @@ impl Log for SqliteStore {
         )
     }
 
-    fn run_of_key(
+    fn find_run_of_key(
         &self,
         user: UserId,
         key: IdempotencyKey,
@@ -45,7 +45,7 @@ impl Log for SqliteStore {
         )
     }
 
-    fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
+    fn claim_run(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
         let written =
             self.write_now(move |connection| journal::claim(connection, run, &owner, counts_as_resume));
         Box::pin(async move {

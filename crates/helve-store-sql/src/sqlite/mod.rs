@@ -44,7 +44,7 @@ impl SqliteStore {
     /// The same, syncing as it should not: for the fault lab.
     pub fn open_syncing(dir: DataDir, now: Timestamp, syncs: Syncs) -> Result<Self, OpenError> {
         let path = dir.database();
-        let open::Opened { connection, was_closed } = open::database(&dir, now, syncs)?;
+        let open::Opened { connection, was_closed } = open::open_database(&dir, now, syncs)?;
         let log = Wal::for_database(&path);
         let (writer, thread) = Writer::spawn(connection, dir.watch(), log).map_err(OpenError::Thread)?;
         Ok(Self {

@@ -68,7 +68,7 @@ pub enum Syncs {
 }
 
 impl Syncs {
-    fn pragma(self) -> &'static str {
+    fn synchronous_pragma(self) -> &'static str {
         match self {
             Self::Commits => "PRAGMA synchronous = FULL",
             Self::Checkpoints => "PRAGMA synchronous = NORMAL",
@@ -78,19 +78,19 @@ impl Syncs {
 }
 
 /// The connection that writes; from now on the database counts as not closed.
-pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Opened, OpenError> {
-    new_enough(rusqlite::version_number(), rusqlite::version())?;
+pub(super) fn open_database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Opened, OpenError> {
+    check_sqlite_version(rusqlite::version_number(), rusqlite::version())?;
     let path = &*dir.database();
-    let failed = |source| failure(path, source);
+    let failed = |source| open_error(path, source);
     // SQLite would throw the log away, and with it what was committed last.
-    if is_emptied(path) {
+    if is_truncated_beside_wal(path) {
         return Err(OpenError::Emptied { path: path.display().to_string() });
     }
-    keep_private(path)?;
+    restrict_permissions(path)?;
     // A log that is in use by another process is not one that was left behind.
-    if dir.is_held() {
+    if dir.is_locked() {
         Wal::for_database(path)
-            .write_again()
+            .rewrite()
             .map_err(|source| OpenError::Log { path: path.display().to_string(), source })?;
     }
     let mut connection = Connection::open(path).map_err(failed)?;
@@ -117,7 +117,7 @@ pub(super) struct Opened {
 }
 
 /// What SQLite says of a file that is none of its own, or is broken, in words that say what to do.
-fn failure(path: &Path, source: rusqlite::Error) -> OpenError {
+fn open_error(path: &Path, source: rusqlite::Error) -> OpenError {
     let path = path.display().to_string();
     match is_damage(&source) {
         true => OpenError::Damaged { path, finding: source.to_string() },
@@ -131,14 +131,14 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 /// Whether the file has no bytes although a log with bytes stands beside it.
-fn is_emptied(path: &Path) -> bool {
+fn is_truncated_beside_wal(path: &Path) -> bool {
     let bytes = |path: &Path| std::fs::metadata(path).map(|file| file.len()).ok();
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     bytes(path) == Some(0) && bytes(Path::new(&log)).is_some_and(|bytes| bytes > 0)
 }
 
-fn new_enough(number: i32, version: &'static str) -> Result<(), OpenError> {
+fn check_sqlite_version(number: i32, version: &'static str) -> Result<(), OpenError> {
     if number < SQLITE_MIN { Err(OpenError::OldSqlite(version)) } else { Ok(()) }
 }
 
@@ -156,21 +156,21 @@ fn configure(connection: &Connection, syncs: Syncs) -> Result<(), rusqlite::Erro
          PRAGMA wal_autocheckpoint = 4000;
          PRAGMA journal_size_limit = 67108864;",
     )?;
-    connection.execute_batch(syncs.pragma())?;
-    keep_plans(connection)?;
+    connection.execute_batch(syncs.synchronous_pragma())?;
+    enable_stable_plans(connection)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
 }
 
 /// Plans a statement once: without this, SQLite plans it again whenever other values are bound to it.
-pub(super) fn keep_plans(connection: &Connection) -> Result<(), rusqlite::Error> {
+pub(super) fn enable_stable_plans(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
 /// The database holds conversations: not for other users of the machine. SQLite gives the files beside it the mode
 /// that the database has when they are made, so it comes first.
-fn keep_private(path: &Path) -> Result<(), OpenError> {
+fn restrict_permissions(path: &Path) -> Result<(), OpenError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -216,9 +216,9 @@ mod tests {
     #[test]
     fn a_library_that_can_lose_its_log_is_refused() {
         for (number, fits) in [(3_040_001, false), (3_051_002, false), (3_051_003, true), (3_054_001, true)] {
-            assert_eq!(new_enough(number, "x").is_ok(), fits, "{number}");
+            assert_eq!(check_sqlite_version(number, "x").is_ok(), fits, "{number}");
         }
-        let refused = new_enough(3_051_002, "3.51.2").unwrap_err().to_string();
+        let refused = check_sqlite_version(3_051_002, "3.51.2").unwrap_err().to_string();
         assert!(refused.contains("3.51.2") && refused.contains("3.51.3"), "{refused}");
     }
 
@@ -226,8 +226,8 @@ mod tests {
     fn every_commit_is_synced_unless_the_lab_says_otherwise() {
         for (syncs, level) in [(Syncs::default(), 2), (Syncs::Checkpoints, 1), (Syncs::Never, 0)] {
             let dir = tempfile::tempdir().unwrap();
-            let held = DataDir::hold(dir.path()).unwrap();
-            let Opened { connection, .. } = database(&held, Timestamp(1), syncs).unwrap();
+            let held = DataDir::lock(dir.path()).unwrap();
+            let Opened { connection, .. } = open_database(&held, Timestamp(1), syncs).unwrap();
             let read: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
             assert_eq!(read, level, "{syncs:?}");
         }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::SqliteStore;
 use crate::sqlite::columns::{all, column, execute, first, json_column, to_json};
-use crate::sqlite::views::runs::limits;
+use crate::sqlite::views::runs::limit_and_offset;
 
 impl Plans for SqliteStore {
     fn create_plan(
@@ -87,7 +87,7 @@ fn read_plan(connection: &Connection, user: &UserId, number: u32) -> Result<Plan
 }
 
 fn list_plans(connection: &Connection, user: &UserId, page: Page) -> Result<Vec<PlanRecord>, StoreError> {
-    let (limit, offset) = limits(page);
+    let (limit, offset) = limit_and_offset(page);
     all(
         connection,
         "SELECT * FROM plans WHERE user = ?1 ORDER BY updated_at DESC, number DESC LIMIT ?2 OFFSET ?3",

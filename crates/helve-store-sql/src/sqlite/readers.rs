@@ -58,7 +58,7 @@ impl Readers {
     }
 
     fn submit(&self, query: Query) -> Result<(), StoreError> {
-        let mut queue = self.0.queue();
+        let mut queue = self.0.lock_queue();
         if queue.idle <= queue.waiting.len() && queue.threads < READERS_MAX {
             let shared = self.0.clone();
             let name = format!("reader-{}", queue.threads + 1);
@@ -78,13 +78,13 @@ impl Readers {
 
 impl Drop for Readers {
     fn drop(&mut self) {
-        self.0.queue().closed = true;
+        self.0.lock_queue().closed = true;
         self.0.changed.notify_all();
     }
 }
 
 impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn lock_queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -100,7 +100,7 @@ impl Shared {
 
     /// Waits for a query; none once the store is closed and all were run.
     fn next_query(&self) -> Option<Query> {
-        let mut queue = self.queue();
+        let mut queue = self.lock_queue();
         loop {
             if let Some(query) = queue.waiting.pop_front() {
                 return Some(query);
@@ -119,7 +119,7 @@ impl Shared {
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection
             .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA mmap_size = 0; PRAGMA query_only = ON")?;
-        super::open::keep_plans(&connection)?;
+        super::open::enable_stable_plans(&connection)?;
         Ok(connection)
     }
 }
@@ -205,6 +205,6 @@ mod tests {
             assert!(readers.read::<()>(|_| panic!("on purpose")).await.is_err());
         }
         readers.read(|_| Ok(())).await.unwrap();
-        assert!(readers.0.queue().threads <= READERS_MAX);
+        assert!(readers.0.lock_queue().threads <= READERS_MAX);
     }
 }

@@ -24,14 +24,16 @@ impl Rows for SqliteStore {
     }
 
     fn save_row(&self, change: RowChange) -> StoreFuture<'_, RowRecord> {
-        self.change(Wakeup::Rows(change.row.kind), move |connection| definitions::save(connection, &change))
+        self.write_and_wake(Wakeup::Rows(change.row.kind), move |connection| {
+            definitions::save(connection, &change)
+        })
     }
 
     fn save_rows(&self, changes: Vec<RowChange>) -> StoreFuture<'_, Vec<RowRecord>> {
         let Some(kind) = changes.first().map(|change| change.row.kind) else {
             return Box::pin(async { Ok(vec![]) });
         };
-        self.change(Wakeup::Rows(kind), move |connection| definitions::save_all(connection, &changes))
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| definitions::save_all(connection, &changes))
     }
 
     fn delete_row(
@@ -41,7 +43,7 @@ impl Rows for SqliteStore {
         expected: Option<u32>,
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), move |connection| {
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| {
             definitions::delete(connection, kind, &name, expected, &audit)
         })
     }
@@ -51,11 +53,15 @@ impl Rows for SqliteStore {
     }
 
     fn save_offer(&self, offer: RowOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(offer.kind), move |connection| offers::save(connection, &offer, &audit))
+        self.write_and_wake(Wakeup::Rows(offer.kind), move |connection| {
+            offers::save(connection, &offer, &audit)
+        })
     }
 
     fn delete_offer(&self, kind: RowKind, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), move |connection| offers::delete(connection, kind, &name, &audit))
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| {
+            offers::delete(connection, kind, &name, &audit)
+        })
     }
 
     fn grants(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowGrant>> {
@@ -63,7 +69,9 @@ impl Rows for SqliteStore {
     }
 
     fn save_grant(&self, grant: RowGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(grant.kind), move |connection| grants::save(connection, &grant, &audit))
+        self.write_and_wake(Wakeup::Rows(grant.kind), move |connection| {
+            grants::save(connection, &grant, &audit)
+        })
     }
 
     fn delete_grant(
@@ -73,7 +81,7 @@ impl Rows for SqliteStore {
         grant: String,
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), move |connection| {
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| {
             grants::delete(connection, kind, &name, &grant, &audit)
         })
     }
@@ -85,7 +93,7 @@ impl Rows for SqliteStore {
         enabled: bool,
         audit: AuditEntry,
     ) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Rows(kind), move |connection| {
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| {
             definitions::save_switch(connection, kind, &name, enabled, &audit)
         })
     }

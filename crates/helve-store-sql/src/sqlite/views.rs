@@ -29,7 +29,7 @@ impl Views for SqliteStore {
     }
 
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
-        self.read(runs::running)
+        self.read(runs::list_running)
     }
 
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
@@ -49,14 +49,14 @@ impl Views for SqliteStore {
         self.read(move |connection| executions::execution(connection, &scope, &call))
     }
 
-    fn sends(
+    fn send_times(
         &self,
         tool: String,
         user: Option<UserId>,
         since: Timestamp,
         limit: usize,
     ) -> StoreFuture<'_, Vec<Timestamp>> {
-        self.read(move |connection| executions::sends(connection, &tool, user.as_ref(), since, limit))
+        self.read(move |connection| executions::send_times(connection, &tool, user.as_ref(), since, limit))
     }
 
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {
@@ -64,7 +64,7 @@ impl Views for SqliteStore {
     }
 
     fn file(&self, scope: Scope, run: RunId, id: String) -> StoreFuture<'_, KeptFile> {
-        self.read(move |connection| files::file(connection, &scope, run, &id))
+        self.read(move |connection| files::find_file(connection, &scope, run, &id))
     }
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {
@@ -100,16 +100,16 @@ impl Views for SqliteStore {
         self.read(move |connection| allowances::list(connection, &scope, filter, page))
     }
 
-    fn allowances_of(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>> {
+    fn allowances_in_force(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>> {
         self.read(move |connection| allowances::list_in_force(connection, &key, now))
     }
 
-    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
+    fn usage_of_day(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
         // Where the appends are made, so that all of them are counted.
-        self.write_now(move |connection| days::used_on(connection, day, &user, &agent))
+        self.write_now(move |connection| days::usage_of_day(connection, day, &user, &agent))
     }
 
-    fn share_of(&self, user: UserId) -> StoreFuture<'_, Share> {
+    fn storage_share_of(&self, user: UserId) -> StoreFuture<'_, Share> {
         // Where the appends are made, so that all of them are counted.
         self.write_now(move |connection| shares::read_share(connection, &user))
     }

@@ -31,7 +31,7 @@ impl Wal {
     }
 
     /// Writes over it what it holds, and syncs. Called before it is opened.
-    pub(super) fn write_again(&self) -> std::io::Result<()> {
+    pub(super) fn rewrite(&self) -> std::io::Result<()> {
         let mut file = match OpenOptions::new().read(true).write(true).open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -53,9 +53,9 @@ impl Wal {
     }
 
     /// Looks how long it is, and says so if that is news.
-    pub(super) fn look(&mut self) {
+    pub(super) fn check_length(&mut self) {
         let bytes = std::fs::metadata(&self.path).map_or(0, |file| file.len());
-        match self.alarm.see(bytes) {
+        match self.alarm.observe(bytes) {
             Some(News::TooLong) => tracing::warn!(
                 bytes,
                 "the write-ahead log is not being emptied; something reads the database all the time, or the disk is \
@@ -80,7 +80,7 @@ struct Alarm {
 }
 
 impl Alarm {
-    fn see(&mut self, bytes: u64) -> Option<News> {
+    fn observe(&mut self, bytes: u64) -> Option<News> {
         // SQLite keeps a file of the alarm's length for the next log, so only a shorter one is good news.
         let (raised, news) = match (self.raised, bytes) {
             (false, bytes) if bytes > ALARM_BYTES => (true, Some(News::TooLong)),
@@ -110,7 +110,7 @@ mod tests {
             (3 * ALARM_BYTES, Some(News::TooLong)),
         ];
         for (bytes, news) in steps {
-            assert_eq!(alarm.see(bytes), news, "{bytes}");
+            assert_eq!(alarm.observe(bytes), news, "{bytes}");
         }
     }
 
@@ -118,11 +118,11 @@ mod tests {
     fn writing_a_log_again_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let log = Wal::for_database(&dir.path().join("helve.db"));
-        log.write_again().unwrap();
+        log.rewrite().unwrap();
         assert!(!log.path.exists());
         let bytes: Vec<u8> = (0..PIECE_BYTES + 5_000).map(|n| (n % 251) as u8).collect();
         std::fs::write(&log.path, &bytes).unwrap();
-        log.write_again().unwrap();
+        log.rewrite().unwrap();
         assert!(std::fs::read(&log.path).unwrap() == bytes);
     }
 

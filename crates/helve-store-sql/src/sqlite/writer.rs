@@ -67,14 +67,14 @@ impl Writer {
         let gone = self.queue.send(Queued { job, urgency }).is_err();
         async move {
             if gone {
-                return Err(closed());
+                return Err(closed_error());
             }
-            answer.await.unwrap_or_else(|_| Err(closed()))
+            answer.await.unwrap_or_else(|_| Err(closed_error()))
         }
     }
 }
 
-fn closed() -> StoreError {
+fn closed_error() -> StoreError {
     StoreError::Unavailable("the database is closed".into())
 }
 
@@ -98,7 +98,7 @@ where
 
     fn settle(self: Box<Self>, outcome: Result<(), StoreError>) {
         let Self { published, result, reply, .. } = *self;
-        let outcome = outcome.and_then(|()| result.ok_or_else(closed));
+        let outcome = outcome.and_then(|()| result.ok_or_else(closed_error));
         if let Ok(value) = &outcome {
             published(value);
         }
@@ -108,13 +108,13 @@ where
 }
 
 fn write_until_closed(connection: &Connection, watch: Option<&DiskWatch>, jobs: &Receiver<Queued>, log: Wal) {
-    if let Err(Dead(error)) = write(connection, watch, jobs, log) {
+    if let Err(Dead(error)) = write_batches(connection, watch, jobs, log) {
         tracing::error!(%error, "disk failed: no more writes until a restart");
         refuse_until_closed(&error, jobs);
     }
 }
 
-fn write(
+fn write_batches(
     connection: &Connection,
     watch: Option<&DiskWatch>,
     jobs: &Receiver<Queued>,
@@ -124,14 +124,14 @@ fn write(
     loop {
         match jobs.recv_timeout(IDLE) {
             Ok(first) => {
-                commit(connection, watch, gather(first, jobs))?;
-                log.look();
+                commit_batch(connection, watch, gather_batch(first, jobs))?;
+                log.check_length();
                 written = true;
             }
             Err(RecvTimeoutError::Timeout) => {
                 if std::mem::take(&mut written) {
                     checkpoint(connection)?;
-                    log.look();
+                    log.check_length();
                 }
             }
             Err(RecvTimeoutError::Disconnected) => break,
@@ -140,7 +140,7 @@ fn write(
     checkpoint(connection)
 }
 
-fn gather(first: Queued, jobs: &Receiver<Queued>) -> Vec<Box<dyn Job>> {
+fn gather_batch(first: Queued, jobs: &Receiver<Queued>) -> Vec<Box<dyn Job>> {
     let mut hurry = first.urgency == Urgency::Now;
     let mut batch = vec![first.job];
     let until = Instant::now() + GATHER;
@@ -166,12 +166,12 @@ fn refuse_until_closed(error: &StoreError, jobs: &Receiver<Queued>) {
     }
 }
 
-fn commit(
+fn commit_batch(
     connection: &Connection,
     watch: Option<&DiskWatch>,
     mut batch: Vec<Box<dyn Job>>,
 ) -> Result<(), Dead> {
-    match transact(connection, &mut batch) {
+    match run_transaction(connection, &mut batch) {
         Ok(outcomes) => {
             for (job, outcome) in batch.into_iter().zip(outcomes) {
                 job.settle(outcome);
@@ -181,7 +181,7 @@ fn commit(
             let mut alive = Ok(());
             for job in batch {
                 match &alive {
-                    Ok(()) => alive = commit(connection, watch, vec![job]),
+                    Ok(()) => alive = commit_batch(connection, watch, vec![job]),
                     Err(Dead(error)) => job.settle(Err(error.clone())),
                 }
             }
@@ -191,7 +191,7 @@ fn commit(
             tracing::error!(%error, "database write failed");
             // Before the error is reported: a retry may find space.
             if let Some(watch) = watch {
-                watch.write_failed();
+                watch.handle_write_failure();
             }
             for job in batch {
                 job.settle(Err(error.clone()));
@@ -223,7 +223,7 @@ fn is_fatal(error: &rusqlite::Error) -> bool {
 }
 
 /// Applies all jobs in one transaction; `Err` means that nothing at all was kept.
-fn transact(
+fn run_transaction(
     connection: &Connection,
     batch: &mut [Box<dyn Job>],
 ) -> Result<Vec<Result<(), StoreError>>, Failed> {

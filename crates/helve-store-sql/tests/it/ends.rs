@@ -29,7 +29,7 @@ impl Drop for Last {
 #[test]
 fn a_store_whose_last_owner_is_its_own_writer_ends_quietly() {
     let dir = scratch();
-    let store = Arc::new(SqliteStore::open(DataDir::hold(&dir).unwrap(), Timestamp(1)).unwrap());
+    let store = Arc::new(SqliteStore::open(DataDir::lock(&dir).unwrap(), Timestamp(1)).unwrap());
     let ((now, let_go), (ended, quietly)) = (channel(), channel());
     let last = Last { store: Some(store.clone()), let_go, ended };
     // There is no such run, so nothing is written; what would have been told of it is dropped by the writer.

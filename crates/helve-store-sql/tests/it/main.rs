@@ -20,7 +20,7 @@ fn scratch() -> PathBuf {
 }
 
 fn open(dir: &Path) -> Arc<dyn Store> {
-    Arc::new(SqliteStore::open(DataDir::hold(dir).unwrap(), Timestamp(1)).unwrap())
+    Arc::new(SqliteStore::open(DataDir::lock(dir).unwrap(), Timestamp(1)).unwrap())
 }
 
 async fn fresh() -> Arc<dyn Store> {

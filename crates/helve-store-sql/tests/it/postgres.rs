@@ -42,12 +42,12 @@ fn settings(url: &str) -> PostgresSettings {
 }
 
 async fn serve(url: &str) -> Result<PostgresStore, PostgresError> {
-    PostgresStore::open(DataDir::hold(&scratch()).unwrap(), &settings(url), Timestamp(1)).await
+    PostgresStore::open(DataDir::lock(&scratch()).unwrap(), &settings(url), Timestamp(1)).await
 }
 
 /// As a short command opens it beside a server.
 async fn share(url: &str) -> Result<PostgresStore, PostgresError> {
-    PostgresStore::open(DataDir::share(&scratch()).unwrap(), &settings(url), Timestamp(1)).await
+    PostgresStore::open(DataDir::open_shared(&scratch()).unwrap(), &settings(url), Timestamp(1)).await
 }
 
 fn line() -> AuditEntry {
@@ -87,11 +87,11 @@ async fn a_process_is_told_of_changes_that_another_one_made() {
     let command = share(&url).await.unwrap();
     let mut wakeups = helve_store::Bus::subscribe(&server);
     helve_store::Access::end_session(&command, "t1".into(), Timestamp(7)).await.unwrap();
-    while wakeups.next().await != Wakeup::Access {}
+    while wakeups.next_wakeup().await != Wakeup::Access {}
     // A kind that this process has not changed: it looks at everything.
     let kind = RowKind::new("greeting");
     helve_store::Rows::save_switch(&command, kind, "hello".into(), false, line()).await.unwrap();
-    while wakeups.next().await != Wakeup::Missed {}
+    while wakeups.next_wakeup().await != Wakeup::Missed {}
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn who_claims_a_run_in_another_process_fences_the_one_that_had_it() {
     let mei = Actor::new(one, "mei");
     let mut run = mei.start(mei.new_conversation(), "hello").await;
     mei.append(&mut run, vec![text("one")]).await.unwrap();
-    let claimed = other.claim(run.run, "other".into(), true).await.unwrap();
+    let claimed = other.claim_run(run.run, "other".into(), true).await.unwrap();
     assert_eq!((claimed.epoch, claimed.events.len()), (2, 2));
     assert_eq!(mei.append(&mut run, vec![text("two")]).await, Err(StoreError::Fenced(run.run)));
 }

@@ -87,7 +87,7 @@ async fn many_writers_at_once_all_get_their_own_answer() {
 #[test]
 fn a_damaged_database_is_refused_with_what_to_do() {
     let dir = scratch();
-    drop(SqliteStore::open(DataDir::hold(&dir).unwrap(), Timestamp(1)).unwrap());
+    drop(SqliteStore::open(DataDir::lock(&dir).unwrap(), Timestamp(1)).unwrap());
     let file = dir.join("helve.db");
     _ = std::fs::remove_file(dir.join("helve.db-wal"));
     let mut bytes = std::fs::read(&file).unwrap();
@@ -95,7 +95,7 @@ fn a_damaged_database_is_refused_with_what_to_do() {
         *byte = 0xa5;
     }
     std::fs::write(&file, bytes).unwrap();
-    let refused = SqliteStore::open(DataDir::hold(&dir).unwrap(), Timestamp(2)).err().unwrap();
+    let refused = SqliteStore::open(DataDir::lock(&dir).unwrap(), Timestamp(2)).err().unwrap();
     assert!(
         matches!(refused, OpenError::Damaged { .. } | OpenError::Database { .. } | OpenError::Migrate(_)),
         "{refused}"
@@ -123,7 +123,7 @@ async fn no_file_of_the_database_is_for_others_even_in_an_open_directory() {
 fn what_is_no_whole_database_is_refused_with_its_file_and_what_to_do_and_is_not_touched() {
     let made = || {
         let dir = scratch();
-        drop(SqliteStore::open(DataDir::hold(&dir).unwrap(), Timestamp(1)).unwrap());
+        drop(SqliteStore::open(DataDir::lock(&dir).unwrap(), Timestamp(1)).unwrap());
         _ = std::fs::remove_file(dir.join("helve.db-wal"));
         dir
     };
@@ -144,7 +144,7 @@ fn what_is_no_whole_database_is_refused_with_its_file_and_what_to_do_and_is_not_
             std::fs::write(dir.join("helve.db-wal"), log).unwrap();
         }
         let refused =
-            SqliteStore::open(DataDir::hold(&dir).unwrap(), Timestamp(2)).err().unwrap().to_string();
+            SqliteStore::open(DataDir::lock(&dir).unwrap(), Timestamp(2)).err().unwrap().to_string();
         assert!(
             refused.contains(&file.display().to_string()) && refused.contains("backup"),
             "{how}: {refused}"

@@ -11,18 +11,18 @@ use crate::{
 
 impl Access for MemoryStore {
     fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Access, |all| {
+        self.write_and_wake(Wakeup::Access, |all| {
             all.tokens.insert(token.id.clone(), token);
             Ok(())
         })
     }
 
     fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
-        self.with_shelves(|all| Ok(all.tokens.values().cloned().collect()))
+        self.with_tables(|all| Ok(all.tokens.values().cloned().collect()))
     }
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Access, |all| {
+        self.write_and_wake(Wakeup::Access, |all| {
             let token = all.tokens.get_mut(&id).ok_or(StoreError::NotFound("token"))?;
             token.revoked_at.get_or_insert(at);
             Ok(())
@@ -30,7 +30,7 @@ impl Access for MemoryStore {
     }
 
     fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
-        self.change(Wakeup::Access, |all| {
+        self.write_and_wake(Wakeup::Access, |all| {
             let ended = all.ended_sessions.entry(token).or_default();
             ended.insert(issued_at);
             if ended.len() > ENDED_SESSIONS_MAX {
@@ -41,7 +41,7 @@ impl Access for MemoryStore {
     }
 
     fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {
-        self.with_shelves(|all| {
+        self.with_tables(|all| {
             let of = |(token, ended): (&String, &BTreeSet<Timestamp>)| {
                 ended.iter().map(|at| (token.clone(), *at)).collect::<Vec<_>>()
             };
@@ -50,7 +50,7 @@ impl Access for MemoryStore {
     }
 
     fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        self.with_shelves(|all| Ok(*all.signing_key.get_or_insert(fresh)))
+        self.with_tables(|all| Ok(*all.signing_key.get_or_insert(fresh)))
     }
 
     fn revoke_allowance(
@@ -59,11 +59,11 @@ impl Access for MemoryStore {
         id: ApprovalId,
         audit: AuditEntry,
     ) -> StoreFuture<'_, Allowance> {
-        self.with_shelves(|all| all.revoke_allowance(&scope, id, audit))
+        self.with_tables(|all| all.revoke_allowance(&scope, id, audit))
     }
 
-    fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
-        self.with_shelves(|all| {
+    fn record_audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with_tables(|all| {
             all.audit.push(entry);
             Ok(())
         })

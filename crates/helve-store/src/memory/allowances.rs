@@ -2,10 +2,10 @@
 
 use helve_types::{Answer, ApprovalId, RunId, Timestamp, Within};
 
-use super::{Shelves, page};
+use super::{MemoryTables, page_of};
 use crate::{Allowance, AllowanceFilter, AllowanceKey, AuditEntry, Circumstances, Page, Scope, StoreError};
 
-impl Shelves {
+impl MemoryTables {
     /// Keeps what an answer says beyond its own call.
     pub(super) fn keep_allowance(
         &mut self,
@@ -32,11 +32,11 @@ impl Shelves {
     pub(super) fn allowances(&self, scope: &Scope, filter: AllowanceFilter, at: Page) -> Vec<Allowance> {
         let mut seen: Vec<_> = self.allowances.values().filter(|held| scope.sees(&held.user)).collect();
         seen.retain(|held| match filter {
-            AllowanceFilter::InForce(now) => held.holds(now) && !self.is_over(held),
+            AllowanceFilter::InForce(now) => held.is_in_force(now) && !self.is_over(held),
             AllowanceFilter::All => true,
         });
         seen.sort_by_key(|held| std::cmp::Reverse((held.created_at, held.id)));
-        page(seen.into_iter().cloned(), at)
+        page_of(seen.into_iter().cloned(), at)
     }
 
     /// Whether it reached no further than a run that has ended.
@@ -47,7 +47,7 @@ impl Shelves {
 
     pub(super) fn allowances_of(&self, key: &AllowanceKey, now: Timestamp) -> Vec<Allowance> {
         let is_meant = |held: &&Allowance| {
-            held.holds(now)
+            held.is_in_force(now)
                 && held.user == key.user
                 && held.agent == key.agent
                 && held.tool == key.tool

@@ -2,10 +2,10 @@
 
 use helve_types::{ApprovalId, Timestamp};
 
-use super::{Shelves, page};
+use super::{MemoryTables, page_of};
 use crate::{Approval, ApprovalFilter, ApprovalState, EXPIRED_MAX, Scope, StoreError};
 
-impl Shelves {
+impl MemoryTables {
     pub(super) fn approval(&self, scope: &Scope, approval: ApprovalId) -> Result<Approval, StoreError> {
         let held = self.approvals.get(&approval).filter(|held| scope.sees(&held.user));
         held.cloned().ok_or(StoreError::NotFound("approval"))
@@ -16,13 +16,13 @@ impl Shelves {
         seen.sort_by_key(|held| (held.asked_at, held.id()));
         match filter {
             ApprovalFilter::Pending(at) => {
-                page(seen.into_iter().filter(|held| held.state == ApprovalState::Pending).cloned(), at)
+                page_of(seen.into_iter().filter(|held| held.state == ApprovalState::Pending).cloned(), at)
             }
             ApprovalFilter::PendingOf(run) => {
                 let waits = |held: &&&Approval| held.run == run && held.state == ApprovalState::Pending;
                 seen.iter().filter(waits).map(|held| (*held).clone()).collect()
             }
-            ApprovalFilter::All(at) => page(seen.into_iter().rev().cloned(), at),
+            ApprovalFilter::All(at) => page_of(seen.into_iter().rev().cloned(), at),
         }
     }
 

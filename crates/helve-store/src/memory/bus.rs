@@ -1,6 +1,6 @@
 //! Wake-ups.
 
-use super::{MemoryStore, Shelves};
+use super::{MemoryStore, MemoryTables};
 use crate::{Bus, StoreError, StoreFuture, Wakeup, Wakeups};
 
 impl Bus for MemoryStore {
@@ -11,12 +11,12 @@ impl Bus for MemoryStore {
 
 impl MemoryStore {
     /// Makes a change that subscribers are told of.
-    pub(super) fn change<T: Send + 'static>(
+    pub(super) fn write_and_wake<T: Send + 'static>(
         &self,
         wakeup: Wakeup,
-        work: impl FnOnce(&mut Shelves) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut MemoryTables) -> Result<T, StoreError>,
     ) -> StoreFuture<'static, T> {
-        let result = work(&mut self.shelves());
+        let result = work(&mut self.lock_tables());
         if result.is_ok() {
             self.bus.wake(wakeup);
         }

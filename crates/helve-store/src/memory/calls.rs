@@ -2,10 +2,10 @@
 
 use helve_types::{CallId, CallState, RunId, Timestamp, ToolCall, Trail};
 
-use super::Shelves;
+use super::MemoryTables;
 use crate::{CallChange, CallRecord};
 
-impl Shelves {
+impl MemoryTables {
     pub(super) fn change_call(&mut self, run: RunId, at: Timestamp, id: &CallId, change: CallChange<'_>) {
         if let CallChange::Request { step, tool, arguments, provider_id } = change {
             let call = ToolCall {

@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 
 use helve_types::{ConversationId, Message, RunId, Timestamp, Within};
 
-use super::Shelves;
+use super::MemoryTables;
 use super::runs::RunShelf;
 use crate::{Conversation, Scope, StoreError};
 
-pub(super) struct ConversationShelf {
+pub(super) struct MemoryConversation {
     pub(super) row: Conversation,
     pub(super) messages: Vec<Message>,
 }
 
-impl ConversationShelf {
-    pub(super) fn keep(&mut self, at: Timestamp, messages: impl IntoIterator<Item = Message>) {
+impl MemoryConversation {
+    pub(super) fn keep_messages(&mut self, at: Timestamp, messages: impl IntoIterator<Item = Message>) {
         self.messages.extend(messages);
         self.row.messages = self.messages.len() as u64;
         self.row.updated_at = at;
     }
 }
 
-impl Shelves {
+impl MemoryTables {
     pub(super) fn conversation(
         &self,
         scope: &Scope,
         id: ConversationId,
-    ) -> Result<&ConversationShelf, StoreError> {
+    ) -> Result<&MemoryConversation, StoreError> {
         self.conversations
             .get(&id)
             .filter(|shelf| scope.sees(&shelf.row.user))

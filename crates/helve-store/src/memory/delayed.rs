@@ -15,11 +15,11 @@ pub(super) struct Delayed {
 }
 
 impl Delayed {
-    pub(super) fn begin(&self) {
+    pub(super) fn begin_delaying(&self) {
         self.batches().get_or_insert_default();
     }
 
-    pub(super) fn has_begun(&self) -> bool {
+    pub(super) fn is_delaying(&self) -> bool {
         self.batches().is_some()
     }
 

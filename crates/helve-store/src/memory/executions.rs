@@ -2,10 +2,10 @@
 
 use helve_types::{CallId, RunId, Timestamp, UserId};
 
-use super::Shelves;
+use super::MemoryTables;
 use crate::{CallRecord, Execution, ExecutionFilter, ExecutionPage, Mark, SENDS_KEPT_MS, Scope, StoreError};
 
-impl Shelves {
+impl MemoryTables {
     pub(super) fn keep_send(&mut self, run: RunId, tool: &str, at: Timestamp) {
         let Some(shelf) = self.runs.get(&run) else { return };
         let sends = self.sends.entry(tool.to_owned()).or_default();
@@ -36,10 +36,11 @@ impl Shelves {
     ) -> Vec<Execution> {
         let mut seen: Vec<_> =
             self.calls.values().filter_map(|call| self.visible_execution(scope, call)).collect();
-        seen.retain(|held| fits(filter, held));
-        seen.sort_by_key(|held| std::cmp::Reverse(order(&held.mark())));
-        let is_next =
-            |held: &Execution| page.before.as_ref().is_none_or(|mark| order(&held.mark()) < order(mark));
+        seen.retain(|held| fits_filter(filter, held));
+        seen.sort_by_key(|held| std::cmp::Reverse(sort_key(&held.to_mark())));
+        let is_next = |held: &Execution| {
+            page.before.as_ref().is_none_or(|mark| sort_key(&held.to_mark()) < sort_key(mark))
+        };
         seen.into_iter().filter(is_next).take(page.limit).collect()
     }
 
@@ -58,7 +59,7 @@ impl Shelves {
     }
 }
 
-fn fits(filter: &ExecutionFilter, held: &Execution) -> bool {
+fn fits_filter(filter: &ExecutionFilter, held: &Execution) -> bool {
     let ExecutionFilter { tool, user, state, from, to, run } = filter;
     let Execution { record, user: owner, .. } = held;
     tool.as_ref().is_none_or(|tool| *tool == record.call.name)
@@ -70,6 +71,6 @@ fn fits(filter: &ExecutionFilter, held: &Execution) -> bool {
 }
 
 /// Calls of one moment come in the order of their runs' ids, then of their own as text.
-fn order(mark: &Mark) -> (i64, helve_types::RunId, String) {
+fn sort_key(mark: &Mark) -> (i64, helve_types::RunId, String) {
     (mark.requested_at.0, mark.call.run, mark.call.to_string())
 }

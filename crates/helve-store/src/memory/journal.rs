@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use helve_types::{Fact, RunId, Spent};
 
-use super::Shelves;
+use super::MemoryTables;
 use crate::{
-    Append, Approval, ApprovalState, Recorded, StoreError, call_change, resets_crash_count, sent_to,
+    Append, Approval, ApprovalState, Recorded, StoreError, call_change, resets_crash_count, tool_sent_to,
 };
 
-impl Shelves {
+impl MemoryTables {
     pub(super) fn append(&mut self, batch: &Append) -> Result<(), StoreError> {
         let fenced = StoreError::Fenced(batch.writer.run);
         let shelf = self.runs.get(&batch.writer.run).ok_or_else(|| fenced.clone())?;
@@ -41,7 +41,7 @@ impl Shelves {
             }
         }
         for recorded in new {
-            self.derive(batch.writer.run, recorded);
+            self.apply_fact(batch.writer.run, recorded);
         }
         for output in &batch.full_outputs {
             self.full_outputs.insert(output.call.clone(), output.text.to_string());
@@ -49,11 +49,11 @@ impl Shelves {
         for file in &batch.files {
             self.files.entry((batch.writer.run, file.id.clone())).or_insert_with(|| file.clone());
         }
-        self.settle(batch);
+        self.apply_state(batch);
         Ok(())
     }
 
-    fn derive(&mut self, run: RunId, recorded: &Recorded) {
+    fn apply_fact(&mut self, run: RunId, recorded: &Recorded) {
         let at = recorded.event.at;
         let fact = &recorded.event.fact;
         let Some(shelf) = self.runs.get_mut(&run) else {
@@ -92,7 +92,7 @@ impl Shelves {
             held.state = ApprovalState::Answered { answer: answer.clone(), by: by.clone(), answered_at: at };
             self.keep_allowance(run, *approval, answer, by, at);
         }
-        if let Some(tool) = sent_to(fact) {
+        if let Some(tool) = tool_sent_to(fact) {
             self.keep_send(run, tool, at);
         }
         if let (Some(call), Some(change)) = (fact.call(), call_change(fact)) {
@@ -100,7 +100,7 @@ impl Shelves {
         }
     }
 
-    fn settle(&mut self, batch: &Append) {
+    fn apply_state(&mut self, batch: &Append) {
         let Some(shelf) = self.runs.get_mut(&batch.writer.run) else {
             return;
         };
@@ -113,7 +113,7 @@ impl Shelves {
         }
         let over = shelf.record.state.is_final();
         if let Some(place) = shelf.record.conversation.and_then(|id| self.conversations.get_mut(&id)) {
-            place.keep(at, batch.message.iter().cloned());
+            place.keep_messages(at, batch.message.iter().cloned());
             if over && place.row.active_run == Some(batch.writer.run) {
                 place.row.active_run = None;
             }

@@ -2,7 +2,7 @@
 
 use helve_types::{CallId, Timestamp, UserId};
 
-use super::{MemoryStore, Shelves, page};
+use super::{MemoryStore, MemoryTables, page_of};
 use crate::{PLANS_MAX, Page, PlanBody, PlanChange, PlanRecord, Plans, StoreError, StoreFuture};
 
 pub(super) struct PlanShelf {
@@ -10,7 +10,7 @@ pub(super) struct PlanShelf {
     made_by: CallId,
 }
 
-impl Shelves {
+impl MemoryTables {
     pub(super) fn create_plan(
         &mut self,
         user: UserId,
@@ -64,25 +64,25 @@ impl Plans for MemoryStore {
         body: PlanBody,
         at: Timestamp,
     ) -> StoreFuture<'_, PlanRecord> {
-        self.with_shelves(|all| all.create_plan(user, by, body, at))
+        self.with_tables(|all| all.create_plan(user, by, body, at))
     }
 
     fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, PlanRecord> {
-        self.with_shelves(|all| all.change_plan(&user, change))
+        self.with_tables(|all| all.change_plan(&user, change))
     }
 
     fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, PlanRecord> {
-        self.with_shelves(|all| {
+        self.with_tables(|all| {
             let found = all.plans_of(&user).find(|plan| plan.number == number);
             found.cloned().ok_or(StoreError::NotFound("plan"))
         })
     }
 
     fn plans(&self, user: UserId, at: Page) -> StoreFuture<'_, Vec<PlanRecord>> {
-        self.with_shelves(|all| {
+        self.with_tables(|all| {
             let mut plans: Vec<_> = all.plans_of(&user).cloned().collect();
             plans.sort_by_key(|plan| std::cmp::Reverse((plan.updated_at, plan.number)));
-            Ok(page(plans.into_iter(), at))
+            Ok(page_of(plans.into_iter(), at))
         })
     }
 }

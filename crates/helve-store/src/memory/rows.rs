@@ -12,7 +12,7 @@ use crate::{
 
 /// What is kept of one kind.
 #[derive(Clone, Default)]
-pub(super) struct RowShelf {
+pub(super) struct MemoryRowTable {
     /// All that was ever kept under a name.
     versions: BTreeMap<String, Vec<RowRecord>>,
     /// The version that holds now; none for a row that was deleted.
@@ -24,7 +24,7 @@ pub(super) struct RowShelf {
     changes: u64,
 }
 
-impl RowShelf {
+impl MemoryRowTable {
     fn rows(&self) -> Vec<RowRecord> {
         self.current.keys().filter_map(|name| self.row(name)).cloned().collect()
     }
@@ -77,9 +77,9 @@ impl MemoryStore {
     fn read_rows<T: Send + 'static>(
         &self,
         kind: RowKind,
-        read: impl FnOnce(&RowShelf) -> T,
+        read: impl FnOnce(&MemoryRowTable) -> T,
     ) -> StoreFuture<'_, T> {
-        self.with_shelves(|all| Ok(read(all.rows.entry(kind).or_default())))
+        self.with_tables(|all| Ok(read(all.rows.entry(kind).or_default())))
     }
 
     /// Counts the change and writes its lines into the audit, unless it fails.
@@ -87,9 +87,9 @@ impl MemoryStore {
         &self,
         kind: RowKind,
         lines: Vec<AuditEntry>,
-        change: impl FnOnce(&mut RowShelf) -> Result<T, StoreError>,
+        change: impl FnOnce(&mut MemoryRowTable) -> Result<T, StoreError>,
     ) -> StoreFuture<'_, T> {
-        self.change(Wakeup::Rows(kind), |all| {
+        self.write_and_wake(Wakeup::Rows(kind), |all| {
             let shelf = all.rows.entry(kind).or_default();
             let changed = change(shelf)?;
             shelf.changes += 1;
@@ -101,11 +101,11 @@ impl MemoryStore {
 
 impl Rows for MemoryStore {
     fn rows(&self, kind: RowKind) -> StoreFuture<'_, Vec<RowRecord>> {
-        self.read_rows(kind, RowShelf::rows)
+        self.read_rows(kind, MemoryRowTable::rows)
     }
 
     fn row(&self, kind: RowKind, name: String) -> StoreFuture<'_, RowRecord> {
-        self.with_shelves(|all| {
+        self.with_tables(|all| {
             let found = all.rows.get(&kind).and_then(|shelf| shelf.row(&name));
             found.cloned().ok_or(StoreError::NotFound(kind.as_str()))
         })
@@ -123,7 +123,7 @@ impl Rows for MemoryStore {
 
     fn save_rows(&self, changes: Vec<RowChange>) -> StoreFuture<'_, Vec<RowRecord>> {
         let Some(kind) = changes.first().map(|change| change.row.kind) else {
-            return self.with_shelves(|_| Ok(vec![]));
+            return self.with_tables(|_| Ok(vec![]));
         };
         let mut lines = vec![];
         for change in &changes {
@@ -211,13 +211,13 @@ impl Rows for MemoryStore {
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
-        self.with_shelves(|all| {
+        self.with_tables(|all| {
             all.profiles.insert(model, profile);
             Ok(())
         })
     }
 
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
-        self.with_shelves(|all| Ok(all.profiles.clone().into_iter().collect()))
+        self.with_tables(|all| Ok(all.profiles.clone().into_iter().collect()))
     }
 }

@@ -2,8 +2,8 @@
 
 use helve_types::{RunId, RunState, Spent, Timestamp, UserId};
 
-use super::Shelves;
-use super::conversations::ConversationShelf;
+use super::MemoryTables;
+use super::conversations::MemoryConversation;
 use crate::{
     Claimed, Conversation, IdempotencyKey, NewRun, Opened, Place, Recorded, RunRecord, Scope, Share,
     StoreError,
@@ -17,7 +17,7 @@ pub(super) struct RunShelf {
     pub(super) history: usize,
 }
 
-impl Shelves {
+impl MemoryTables {
     pub(super) fn run_of_key(
         &self,
         user: &UserId,
@@ -52,7 +52,7 @@ impl Shelves {
                     updated_at: at,
                     active_run: None,
                 };
-                self.conversations.insert(*id, ConversationShelf { row, messages: vec![] });
+                self.conversations.insert(*id, MemoryConversation { row, messages: vec![] });
                 vec![]
             }
             Place::Conversation(id) => {
@@ -66,7 +66,7 @@ impl Shelves {
         };
         if let Some(shelf) = new.place.conversation().and_then(|id| self.conversations.get_mut(&id)) {
             shelf.row.active_run = Some(new.run);
-            shelf.keep(at, new.message.iter().cloned());
+            shelf.keep_messages(at, new.message.iter().cloned());
         }
         if let Some(key) = new.key {
             self.keys

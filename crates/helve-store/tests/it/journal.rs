@@ -105,25 +105,25 @@ impl Subject {
 #[tokio::test]
 async fn a_recorded_fact_is_published_when_it_is_durable_and_not_before() {
     let subject = subject().await;
-    subject.store.delay_recorded();
-    let barriers = subject.store.barriers();
+    subject.store.delay_recorded_batches();
+    let barriers = subject.store.barrier_count();
     subject.journal.record(text("a")).await.unwrap();
     subject.journal.record(text("b")).await.unwrap();
     assert_eq!((subject.kept().await, subject.published()), (0, vec![]));
     assert_eq!(subject.journal.pending_seq(), 3);
     assert_eq!(subject.journal.take_written().len(), 2, "the run goes on with them");
-    assert_eq!(subject.store.barriers(), barriers);
+    assert_eq!(subject.store.barrier_count(), barriers);
     subject.journal.flush().await.unwrap();
     assert_eq!((subject.kept().await, subject.published()), (2, vec![2, 3]));
     assert_eq!(subject.journal.pending_seq(), 0);
     subject.journal.flush().await.unwrap();
-    assert_eq!(subject.store.barriers(), barriers + 1, "nothing is left to wait for");
+    assert_eq!(subject.store.barrier_count(), barriers + 1, "nothing is left to wait for");
 }
 
 #[tokio::test]
 async fn a_barrier_of_another_run_makes_recorded_facts_durable() {
     let subject = subject().await;
-    subject.store.delay_recorded();
+    subject.store.delay_recorded_batches();
     subject.journal.record(text("a")).await.unwrap();
     let li = Actor::new(subject.store.clone(), "li");
     li.start(li.new_conversation(), "hello").await;
@@ -166,21 +166,21 @@ async fn a_journal_that_lost_recorded_facts_is_closed_for_good() {
 #[tokio::test]
 async fn so_many_facts_may_be_recorded_and_not_durable_and_no_more() {
     let subject = subject().await;
-    subject.store.delay_recorded();
-    let barriers = subject.store.barriers();
+    subject.store.delay_recorded_batches();
+    let barriers = subject.store.barrier_count();
     for _ in 0..BACKLOG_ENTRIES_MAX {
         subject.journal.record(text("a")).await.unwrap();
     }
-    assert_eq!((subject.store.barriers(), subject.published()), (barriers, vec![]));
+    assert_eq!((subject.store.barrier_count(), subject.published()), (barriers, vec![]));
     subject.journal.record(text("b")).await.unwrap();
-    assert_eq!(subject.store.barriers(), barriers + 1);
+    assert_eq!(subject.store.barrier_count(), barriers + 1);
     assert_eq!(subject.published().len(), BACKLOG_ENTRIES_MAX + 1);
 }
 
 #[tokio::test]
 async fn so_many_bytes_may_be_recorded_and_not_durable_and_no_more() {
     let subject = subject().await;
-    subject.store.delay_recorded();
+    subject.store.delay_recorded_batches();
     let half = "x".repeat(BACKLOG_BYTES_MAX / 2);
     subject.journal.record(text(&half)).await.unwrap();
     subject.journal.record(text(&half)).await.unwrap();
@@ -192,7 +192,7 @@ async fn so_many_bytes_may_be_recorded_and_not_durable_and_no_more() {
 #[tokio::test]
 async fn a_call_reads_whole_what_its_run_has_only_recorded() {
     let subject = subject().await;
-    subject.store.delay_recorded();
+    subject.store.delay_recorded_batches();
     let call = CallId::new(subject.run, 1, 0);
     let full_outputs = vec![FullOutput { call: call.clone(), text: "all of it".into() }];
     subject.journal.record(NewFacts { full_outputs, ..text("a").into() }).await.unwrap();
@@ -203,7 +203,7 @@ async fn a_call_reads_whole_what_its_run_has_only_recorded() {
 #[tokio::test]
 async fn a_lost_claim_is_not_fought_over() {
     let subject = subject().await;
-    subject.store.claim(subject.run, "another".into(), false).await.unwrap();
+    subject.store.claim_run(subject.run, "another".into(), false).await.unwrap();
     subject.journal.record(text("late")).await.unwrap();
     let refused = subject.journal.commit(text("later")).await;
     assert_eq!(refused, Err(StoreError::Fenced(subject.run)));

@@ -86,7 +86,7 @@ fn half() -> Number {
 }
 
 fn pi() -> Result {
-    Number::near(series::pi())
+    Number::from_interval(series::pi())
 }
 
 fn root(x: &Number, n: &Number) -> Result {
@@ -148,7 +148,7 @@ fn exact_at(
     if x.as_integer().is_some_and(|x| *x == BigInt::from(at)) {
         return Ok(Number::from_integer(value));
     }
-    Number::near(series(&x.ball())?)
+    Number::from_interval(series(&x.to_interval())?)
 }
 
 fn exp(x: &Number) -> Result {

@@ -51,10 +51,10 @@ impl Number {
         if value.numer().bits() <= BITS_MAX && value.denom().bits() <= DENOMINATOR_BITS_MAX {
             return Ok(Self::Exact(value));
         }
-        Self::near(Interval::from_fraction(&value))
+        Self::from_interval(Interval::from_fraction(&value))
     }
 
-    pub(super) fn near(ball: Interval) -> Result {
+    pub(super) fn from_interval(ball: Interval) -> Result {
         let bits_max = signed(BITS_MAX);
         if ball.magnitude().max(signed(ball.err.bits()) + ball.exp) > bits_max {
             return Err(series::TOO_LARGE.into());
@@ -65,7 +65,7 @@ impl Number {
         Ok(Self::Near(ball))
     }
 
-    pub(super) fn ball(&self) -> Interval {
+    pub(super) fn to_interval(&self) -> Interval {
         match self {
             Self::Exact(value) => Interval::from_fraction(value),
             Self::Near(ball) => ball.clone(),
@@ -105,7 +105,7 @@ impl Number {
     pub(super) fn add(&self, other: &Self) -> Result {
         match (self, other) {
             (Self::Exact(a), Self::Exact(b)) => Self::from_fraction(fraction::add(a, b)),
-            _ => Self::near(self.ball().add(&other.ball())),
+            _ => Self::from_interval(self.to_interval().add(&other.to_interval())),
         }
     }
 
@@ -117,7 +117,7 @@ impl Number {
         match (self, other) {
             (Self::Exact(a), Self::Exact(b)) => Self::from_fraction(fraction::mul(a, b)),
             (zero, _) | (_, zero) if zero.is_zero() => Ok(Self::from_integer(0)),
-            _ => Self::near(self.ball().mul(&other.ball())),
+            _ => Self::from_interval(self.to_interval().mul(&other.to_interval())),
         }
     }
 
@@ -129,8 +129,8 @@ impl Number {
             (Self::Exact(a), Self::Exact(b)) => Self::from_fraction(fraction::mul(a, &fraction::recip(b))),
             (zero, _) if zero.is_zero() => Ok(Self::from_integer(0)),
             _ => {
-                let ball = self.ball().div(&other.ball());
-                Self::near(ball.ok_or("division by a number that cannot be told from zero")?)
+                let ball = self.to_interval().div(&other.to_interval());
+                Self::from_interval(ball.ok_or("division by a number that cannot be told from zero")?)
             }
         }
     }
@@ -145,7 +145,7 @@ impl Number {
         match (self, other) {
             (Self::Exact(a), Self::Exact(b)) => fraction::cmp(a, b),
             _ => {
-                let difference = self.ball().sub(&other.ball());
+                let difference = self.to_interval().sub(&other.to_interval());
                 difference.mid.cmp(&BigInt::zero())
             }
         }
@@ -183,14 +183,14 @@ impl Number {
                 return Self::Exact(root).pow_whole(exponent.numer());
             }
             if *exponent.numer() == BigInt::one() && *exponent.denom() == BigInt::from(2) {
-                return Self::near(series::sqrt(&self.ball())?);
+                return Self::from_interval(series::sqrt(&self.to_interval())?);
             }
         }
         if self.is_negative() {
             return Err("a negative number can only be raised to an exact power".into());
         }
-        let logarithm = series::ln(&self.ball())?;
-        Self::near(series::exp(&logarithm.mul(&exponent.ball()))?)
+        let logarithm = series::ln(&self.to_interval())?;
+        Self::from_interval(series::exp(&logarithm.mul(&exponent.to_interval()))?)
     }
 
     fn pow_whole(&self, n: &BigInt) -> Result {
@@ -227,14 +227,14 @@ impl Number {
                 }
             }
             _ => {
-                let logarithm = series::ln(&self.clone().abs().ball())?;
+                let logarithm = series::ln(&self.clone().abs().to_interval())?;
                 let size = series::exp(
                     &logarithm.mul(&Interval::from_fraction(&fraction::from_integer(n.clone()))),
                 )?;
                 if self.is_negative() && n.bit(0) { size.neg() } else { size }
             }
         };
-        Self::near(ball)
+        Self::from_interval(ball)
     }
 
     pub(super) fn round(&self, rounding: Rounding, places: i32) -> Result {
@@ -263,7 +263,7 @@ impl Number {
         }
         let halves = fraction::mul(&ball.middle(), &fraction::mul(&per_unit, &fraction::from_integer(2)));
         let border = fraction::ratio(Rounding::Nearest.apply(&halves), 2.into());
-        Self::near(Interval::from_fraction(&round(&fraction::mul(&border, &unit))))
+        Self::from_interval(Interval::from_fraction(&round(&fraction::mul(&border, &unit))))
     }
 }
 

@@ -12,7 +12,7 @@ use super::number::{Number, power_of_ten};
 const DIGITS: usize = 20;
 /// A decimal fraction longer than this is rounded too.
 const DECIMALS_MAX: u64 = 60;
-/// A longer fraction tells nobody anything.
+/// A longer fraction is not readable.
 const FRACTION_CHARS_MAX: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub(super) struct ShownNumber {
     pub(super) doubt: Option<String>,
 }
 
-pub(super) fn show(number: &Number) -> ShownNumber {
+pub(super) fn render_number(number: &Number) -> ShownNumber {
     match number {
-        Number::Exact(value) => match decimal(value) {
+        Number::Exact(value) => match exact_decimal(value) {
             Some(digits) => ShownNumber { digits, exact: true, fraction: None, doubt: None },
             None => {
                 let fraction = format!("{}/{}", value.numer(), value.denom());
@@ -40,12 +40,12 @@ pub(super) fn show(number: &Number) -> ShownNumber {
                 }
             }
         },
-        Number::Near(ball) => near(ball),
+        Number::Near(ball) => render_interval(ball),
     }
 }
 
 /// All digits of a whole number or of a decimal fraction that ends.
-fn decimal(value: &BigRational) -> Option<String> {
+fn exact_decimal(value: &BigRational) -> Option<String> {
     if value.denom().is_one() {
         return Some(value.numer().to_string());
     }
@@ -66,11 +66,11 @@ fn decimal(value: &BigRational) -> Option<String> {
     }
     let shift = power_of_ten(i32::try_from(places).ok()?);
     let digits = fraction::mul(value, &shift).numer().abs().to_string();
-    let digits = plain(&digits, signed(digits.len() as u64) - signed(places) - 1);
+    let digits = plain_notation(&digits, signed(digits.len() as u64) - signed(places) - 1);
     Some(if value.is_negative() { format!("-{digits}") } else { digits })
 }
 
-fn near(ball: &Interval) -> ShownNumber {
+fn render_interval(ball: &Interval) -> ShownNumber {
     let digits = if ball.err.is_zero() {
         DIGITS
     } else {
@@ -114,13 +114,16 @@ pub(super) fn round_digits(value: &BigRational, digits: usize) -> String {
         }
     };
     let written = written.trim_end_matches('0');
-    let text =
-        if (-7..21).contains(&exponent) { plain(written, exponent) } else { scientific(written, exponent) };
+    let text = if (-7..21).contains(&exponent) {
+        plain_notation(written, exponent)
+    } else {
+        scientific_notation(written, exponent)
+    };
     if value.is_negative() { format!("-{text}") } else { text }
 }
 
 /// `exponent` is that of the first digit: `plain("435", 1)` is `43.5`.
-fn plain(digits: &str, exponent: i64) -> String {
+fn plain_notation(digits: &str, exponent: i64) -> String {
     let Ok(before) = usize::try_from(exponent + 1) else {
         let zeros = usize::try_from(-exponent - 1).unwrap_or(0);
         return format!("0.{}{digits}", "0".repeat(zeros));
@@ -132,7 +135,7 @@ fn plain(digits: &str, exponent: i64) -> String {
     }
 }
 
-fn scientific(digits: &str, exponent: i64) -> String {
+fn scientific_notation(digits: &str, exponent: i64) -> String {
     let (first, rest) = digits.split_at(1);
     if rest.is_empty() { format!("{first}e{exponent}") } else { format!("{first}.{rest}e{exponent}") }
 }

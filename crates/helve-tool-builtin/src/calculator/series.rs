@@ -44,7 +44,7 @@ pub(super) fn exp(x: &Interval) -> Result<Interval, String> {
     if x.magnitude() > 12 {
         return Err(if x.is_negative() { TOO_SMALL } else { TOO_LARGE }.into());
     }
-    let (x, err) = fixed(x);
+    let (x, err) = to_fixed_point(x);
     if err.bits() >= F {
         return Err(UNCERTAIN.into());
     }
@@ -94,7 +94,7 @@ pub(super) fn ln(x: &Interval) -> Result<Interval, String> {
 pub(super) fn sin_cos(x: &Interval) -> Result<(Interval, Interval), String> {
     // A large angle needs as many more digits of π.
     let more = u64::try_from(x.magnitude()).unwrap_or(0);
-    let (x, err) = fixed_to(x, F + more);
+    let (x, err) = to_fixed_point_bits(x, F + more);
     if err.bits() > F + more {
         return Err(UNCERTAIN.into());
     }
@@ -136,7 +136,7 @@ pub(super) fn atan(x: &Interval) -> Result<Interval, String> {
         let quarter = if x.is_negative() { quarter.neg() } else { quarter };
         return Ok(quarter.sub(&atan(&inverse)?));
     }
-    let (x, err) = fixed(x);
+    let (x, err) = to_fixed_point(x);
     let mut z = x.abs();
     // atan z = 2 atan (z / (1 + √(1 + z²))), three times: then the series is quick.
     for _ in 0..3 {
@@ -186,11 +186,11 @@ fn one() -> BigInt {
 }
 
 /// The number and its error, scaled by `2^F`.
-fn fixed(x: &Interval) -> (BigInt, BigUint) {
-    fixed_to(x, F)
+fn to_fixed_point(x: &Interval) -> (BigInt, BigUint) {
+    to_fixed_point_bits(x, F)
 }
 
-fn fixed_to(x: &Interval, bits: u64) -> (BigInt, BigUint) {
+fn to_fixed_point_bits(x: &Interval, bits: u64) -> (BigInt, BigUint) {
     let shift = x.exp + signed(bits);
     if shift >= 0 {
         (&x.mid << shift, &x.err << shift)

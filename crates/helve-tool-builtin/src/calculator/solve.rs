@@ -23,7 +23,7 @@ const ROOT: u8 = 45;
 
 pub(super) fn solve(tokens: &Tokens) -> Result<Number, CalculatorError> {
     let mut solver = Solver { tokens: &tokens.tokens, next: 0, depth: 0 };
-    let value = solver.expression(0)?;
+    let value = solver.parse_expression(0)?;
     let rest = solver.peek();
     match &rest.kind {
         TokenKind::End => Ok(value.number),
@@ -74,56 +74,56 @@ impl<'a> Solver<'a> {
         &self.tokens[(self.next + n).min(self.tokens.len() - 1)]
     }
 
-    fn take(&mut self) -> &'a Token {
+    fn next_token(&mut self) -> &'a Token {
         let token = self.peek();
         self.next += 1;
         token
     }
 
-    fn expression(&mut self, least: u8) -> Result<Operand, CalculatorError> {
+    fn parse_expression(&mut self, least: u8) -> Result<Operand, CalculatorError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             let what = format!("this is nested deeper than {DEPTH_MAX} levels; calculate it in parts");
             return Err(error_at(self.peek(), what));
         }
-        let mut left = self.prefix()?;
+        let mut left = self.parse_prefix()?;
         loop {
             let token = self.peek();
-            if let Some(value) = self.postfix(&left.number, token) {
+            if let Some(value) = self.apply_postfix(&left.number, token) {
                 left = value?;
                 continue;
             }
-            let Some((infix, strength, written)) = self.infix(token) else { break };
+            let Some((infix, strength, written)) = self.read_infix(token) else { break };
             if strength <= least {
                 break;
             }
             self.next += usize::from(written);
             // A power is calculated from its right end.
             let right =
-                self.expression(if matches!(infix, Infix::Power) { strength - 1 } else { strength })?;
-            left = join(infix, left, right).map_err(|what| error_at(token, what))?;
+                self.parse_expression(if matches!(infix, Infix::Power) { strength - 1 } else { strength })?;
+            left = apply_infix(infix, left, right).map_err(|what| error_at(token, what))?;
         }
         self.depth -= 1;
         Ok(left)
     }
 
-    fn prefix(&mut self) -> Result<Operand, CalculatorError> {
-        let token = self.take();
+    fn parse_prefix(&mut self) -> Result<Operand, CalculatorError> {
+        let token = self.next_token();
         match &token.kind {
             TokenKind::Number(number) => Ok(number.clone().into()),
             TokenKind::Name(name) => self.eval_name(name, token),
-            TokenKind::Sign('+') => self.expression(MINUS),
+            TokenKind::Sign('+') => self.parse_expression(MINUS),
             TokenKind::Sign('-') => {
-                let Operand { number, percent } = self.expression(MINUS)?;
+                let Operand { number, percent } = self.parse_expression(MINUS)?;
                 Ok(Operand { number: number.neg(), percent })
             }
             TokenKind::Sign('√') => {
-                let number = self.expression(ROOT)?.number;
-                apply("sqrt", &[number], token)
+                let number = self.parse_expression(ROOT)?.number;
+                call_function("sqrt", &[number], token)
             }
             TokenKind::Sign('(') => {
-                let number = self.expression(0)?.number;
-                self.close(token)?;
+                let number = self.parse_expression(0)?.number;
+                self.expect_close(token)?;
                 Ok(number.into())
             }
             _ => Err(error_at(
@@ -142,7 +142,7 @@ impl<'a> Solver<'a> {
             let what = format!("`{}` is not known; there are pi, e, {}", token.text, known.join(", "));
             return Err(error_at(token, what));
         }
-        let open = self.take();
+        let open = self.next_token();
         if !matches!(open.kind, TokenKind::Sign('(')) {
             return Err(error_at(
                 open,
@@ -152,7 +152,7 @@ impl<'a> Solver<'a> {
         let mut arguments = vec![];
         if !matches!(self.peek().kind, TokenKind::Sign(')')) {
             loop {
-                arguments.push(self.expression(0)?.number);
+                arguments.push(self.parse_expression(0)?.number);
                 if arguments.len() > ARGUMENTS_MAX {
                     return Err(error_at(self.peek(), "these are too many arguments"));
                 }
@@ -162,12 +162,12 @@ impl<'a> Solver<'a> {
                 self.next += 1;
             }
         }
-        self.close(open)?;
-        apply(name, &arguments, token)
+        self.expect_close(open)?;
+        call_function(name, &arguments, token)
     }
 
-    fn close(&mut self, open: &Token) -> Result<(), CalculatorError> {
-        let token = self.take();
+    fn expect_close(&mut self, open: &Token) -> Result<(), CalculatorError> {
+        let token = self.next_token();
         match token.kind {
             TokenKind::Sign(')') => Ok(()),
             _ => Err(error_at(
@@ -182,7 +182,7 @@ impl<'a> Solver<'a> {
     }
 
     /// What follows a value and belongs to it: `5!`, `15%`, `30°`, `3万`.
-    fn postfix(&mut self, value: &Number, token: &Token) -> Option<Result<Operand, CalculatorError>> {
+    fn apply_postfix(&mut self, value: &Number, token: &Token) -> Option<Result<Operand, CalculatorError>> {
         let plain = |number: number::Result| number.map(Operand::from);
         let result = match &token.kind {
             TokenKind::Raised(power) => plain(value.pow(power)),
@@ -200,7 +200,7 @@ impl<'a> Solver<'a> {
     }
 
     /// The operator that stands here, how strongly it binds, and whether it is written at all.
-    fn infix(&self, token: &Token) -> Option<(Infix, u8, bool)> {
+    fn read_infix(&self, token: &Token) -> Option<(Infix, u8, bool)> {
         Some(match &token.kind {
             TokenKind::Sign('+') => (Infix::Add, SUM, true),
             TokenKind::Sign('-') => (Infix::Subtract, SUM, true),
@@ -226,7 +226,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-fn join(infix: Infix, left: Operand, right: Operand) -> Result<Operand, String> {
+fn apply_infix(infix: Infix, left: Operand, right: Operand) -> Result<Operand, String> {
     let (a, b) = (&left.number, &right.number);
     let number = match infix {
         Infix::Add | Infix::Subtract => {
@@ -243,7 +243,7 @@ fn join(infix: Infix, left: Operand, right: Operand) -> Result<Operand, String> 
     Ok(number.into())
 }
 
-fn apply(name: &str, arguments: &[Number], token: &Token) -> Result<Operand, CalculatorError> {
+fn call_function(name: &str, arguments: &[Number], token: &Token) -> Result<Operand, CalculatorError> {
     let Some(function) = functions::find_function(name) else {
         unreachable!("only known functions are applied")
     };

@@ -299,8 +299,8 @@ fn cancellation_is_not_taken_for_a_number() {
 #[test]
 fn series_give_at_least_thirty_correct_digits() {
     let digits = |expression: &str| {
-        let number = solve::solve(&tokens::read(expression).unwrap()).unwrap();
-        render::round_digits(&number.ball().middle(), 40)
+        let number = solve::solve(&tokens::read_tokens(expression).unwrap()).unwrap();
+        render::round_digits(&number.to_interval().middle(), 40)
     };
     // Computed elsewhere, with other methods.
     for (expression, expected) in [

@@ -140,7 +140,7 @@ async fn each_way_of_failing_is_told_for_what_it_is() {
     let said = || json!({"error": {"message": "no such size"}}).to_string().into_bytes();
     let draw = async |status: &'static str, body: Vec<u8>| {
         let service = Service::new(move |_, _| (status, body.clone())).await;
-        service.draw(json!({"prompt": "a cat"})).await.unwrap_err().plain()
+        service.draw(json!({"prompt": "a cat"})).await.unwrap_err().without_notice()
     };
     let refused = draw("400 Bad Request", said()).await;
     assert_eq!(refused, declined_error("the image service refused the order (400): no such size"));
@@ -152,7 +152,10 @@ async fn each_way_of_failing_is_told_for_what_it_is() {
     }
     let service = Service::new(|_, _| ("200 OK", inline(PNG))).await;
     for arguments in [json!({"prompt": " "}), json!({"prompt": "x", "size": "big"})] {
-        assert!(matches!(service.draw(arguments).await.unwrap_err().plain(), ToolError::Declined(_)));
+        assert!(matches!(
+            service.draw(arguments).await.unwrap_err().without_notice(),
+            ToolError::Declined(_)
+        ));
     }
     assert!(service.heard.lock().unwrap().is_empty());
 }

@@ -36,7 +36,7 @@ impl Lab {
         let actor = Actor { world: world.clone(), ..Actor::new(store.clone(), "mei") };
         let started = actor.start(Place::Nowhere, "go").await;
         let journal = RunJournal::new(store.clone(), world, started.run, started.epoch, 1, Arc::new(|_| {}));
-        let toolbox = Arc::new(Toolbox::new(registry.all()));
+        let toolbox = Arc::new(Toolbox::new(registry.list()));
         Self { store, _registry: registry, toolbox, journal, run: started.run, next: AtomicU32::new(0) }
     }
 
@@ -56,8 +56,8 @@ impl Lab {
             arguments: arguments.to_string(),
             repairs: vec![],
         };
-        let rules = Rules::new().with_layer("operator", crate::rules());
-        Pipeline::new(rules).execute(&call, &cx).await.unwrap()
+        let rules = Rules::new().with_layer("operator", crate::default_rules());
+        Pipeline::new(rules).execute_call(&call, &cx).await.unwrap()
     }
 
     fn id(&self) -> CallId {

@@ -47,7 +47,7 @@ impl DatabaseKind {
         }
     }
 
-    /// What whoever writes SQL for it has to know.
+    /// What an author of SQL for it has to know.
     pub(super) fn sql_hint(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "a SQLite database; placeholders are ?1, ?2",

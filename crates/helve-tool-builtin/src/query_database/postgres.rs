@@ -2,7 +2,7 @@
 //!
 //! The names in the question go by a list (`statement`, `allow`). It is prepared as it is, so that errors point into the model's own text; then it is asked as the inner part of
 //! a SELECT that turns each value into JSON, so that every type of the server can be shown. Only as many rows are fetched
-//! as may be given. When nobody waits any more the server is told to stop.
+//! as may be given. When the caller waits no more the server is told to stop.
 
 mod allow;
 mod statement;
@@ -23,7 +23,7 @@ use tokio_postgres::{CancelToken, Client, Config, Error, NoTls, Row, Transaction
 
 use super::database::Database;
 use super::table::{self, CELL_CHARS_MAX, Table};
-use super::{COLUMNS_MAX, DatabaseRequest, too_slow};
+use super::{COLUMNS_MAX, DatabaseRequest, too_slow_error};
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// What a query begins with that can be the inner part of another one.
@@ -66,7 +66,7 @@ pub(super) async fn run_query(
     session
         .within_time(database, async |transaction| {
             refuse_unlisted(transaction, database, &doubts).await?;
-            ask(transaction, database, sql, parameters).await
+            run_statement(transaction, database, sql, parameters).await
         })
         .await
 }
@@ -111,7 +111,7 @@ impl Session {
             Err(_) => "it did not answer in time".into(),
         };
         let name = &database.name;
-        tracing::warn!(database = name, %problem, "a database cannot be reached");
+        tracing::warn!(database = name, %problem, "database not reached");
         Err(ToolError::NotSent(format!(
             "the database `{name}` cannot be reached; the operator has to look at it"
         )))
@@ -122,12 +122,14 @@ impl Session {
         config.application_name("helve");
         let (client, driver, tls) = if config.get_ssl_mode() == SslMode::Require {
             let tls = Rustls::new().map_err(|error| error.to_string())?;
-            let (client, connection) = config.connect(tls.clone()).await.map_err(|error| chain(&error))?;
+            let (client, connection) =
+                config.connect(tls.clone()).await.map_err(|error| format_error_chain(&error))?;
             (client, tokio::spawn(connection).abort_handle(), Some(tls))
         } else {
             // Without being asked for it TLS would not be checked, and so be worth nothing.
             config.ssl_mode(SslMode::Disable);
-            let (client, connection) = config.connect(NoTls).await.map_err(|error| chain(&error))?;
+            let (client, connection) =
+                config.connect(NoTls).await.map_err(|error| format_error_chain(&error))?;
             (client, tokio::spawn(connection).abort_handle(), None)
         };
         let cancel = client.cancel_token();
@@ -161,7 +163,7 @@ impl Session {
             done
         };
         let done = tokio::time::timeout(timeout + Duration::from_secs(1), work).await;
-        let done = done.map_err(|_| too_slow(database))?;
+        let done = done.map_err(|_| too_slow_error(database))?;
         *is_busy = false;
         done
     }
@@ -173,7 +175,7 @@ impl Drop for Session {
         if !self.is_busy {
             return;
         }
-        // Somebody gave up: the server would work on for nobody.
+        // The caller gave up: the server would work on in vain.
         let (cancel, tls) = (self.cancel.clone(), self.tls.clone());
         tokio::spawn(async move {
             let asked = async {
@@ -183,7 +185,7 @@ impl Drop for Session {
                 }
             };
             if !matches!(tokio::time::timeout(CONNECT_MAX, asked).await, Ok(Ok(()))) {
-                tracing::warn!("a query that nobody waits for could not be stopped; its time limit will");
+                tracing::warn!("abandoned query not stopped: its time limit stops it");
             }
         });
     }
@@ -204,7 +206,7 @@ async fn refuse_unlisted(
     Err(ToolError::Declined(allow::unlisted_message(&name)))
 }
 
-async fn ask(
+async fn run_statement(
     transaction: &Transaction<'_>,
     database: &Database,
     sql: &str,
@@ -224,7 +226,8 @@ async fn ask(
             "the query gives {count} columns; ask for 1 to {COLUMNS_MAX}"
         )));
     }
-    let statement = transaction.prepare_typed(&as_json(sql, count), plain.params()).await.map_err(failed)?;
+    let statement =
+        transaction.prepare_typed(&wrap_as_json(sql, count), plain.params()).await.map_err(failed)?;
     let bound: Vec<TextValue> = parameters.iter().map(TextValue::from).collect();
     let bound: Vec<&(dyn ToSql + Sync)> = bound.iter().map(|value| value as _).collect();
     let portal = transaction.bind(&statement, &bound).await.map_err(failed)?;
@@ -239,7 +242,8 @@ async fn ask(
             let row = row.map_err(failed)?;
             fetched += 1;
             if has_room {
-                let values = (0..count).map(|place| row.try_get(place).map(value)).collect::<Result<_, _>>();
+                let values =
+                    (0..count).map(|place| row.try_get(place).map(parse_value)).collect::<Result<_, _>>();
                 has_room = table.push_row(values.map_err(failed)?, database.rows_max);
             }
         }
@@ -251,7 +255,7 @@ async fn ask(
 }
 
 /// Each value as JSON text of a bounded length, whatever its type. Columns are renamed, since two may have one name.
-fn as_json(sql: &str, count: usize) -> String {
+fn wrap_as_json(sql: &str, count: usize) -> String {
     let names: Vec<String> = (1..=count).map(|n| format!("c{n}")).collect();
     let values: Vec<String> =
         names.iter().map(|name| format!("left(to_json(q.{name})::text, {})", CELL_CHARS_MAX + 1)).collect();
@@ -259,7 +263,7 @@ fn as_json(sql: &str, count: usize) -> String {
     format!("SELECT {} FROM (\n{sql}\n) AS q({})", values.join(", "), names.join(", "))
 }
 
-fn value(json: Option<String>) -> Value {
+fn parse_value(json: Option<String>) -> Value {
     let Some(json) = json else { return Value::Null };
     if json.chars().count() > CELL_CHARS_MAX {
         return format!("{}… (cut)", json.trim_start_matches('"')).into();
@@ -313,11 +317,11 @@ fn query_error(database: &Database, error: &Error) -> ToolError {
         return if error.is_closed() {
             ToolError::Lost("the connection to the database broke off".into())
         } else {
-            ToolError::Declined(chain(error))
+            ToolError::Declined(format_error_chain(error))
         };
     };
     if *said.code() == SqlState::QUERY_CANCELED {
-        return too_slow(database);
+        return too_slow_error(database);
     }
     let mut message = said.message().to_owned();
     if let Some(ErrorPosition::Original(position)) = said.position() {
@@ -330,7 +334,10 @@ fn query_error(database: &Database, error: &Error) -> ToolError {
 }
 
 /// What the role may do that a role for reading should not be able to, whatever is refused here.
-pub(super) async fn powers(database: &Database, config: &Config) -> Result<Vec<String>, ToolError> {
+pub(super) async fn list_dangerous_rights(
+    database: &Database,
+    config: &Config,
+) -> Result<Vec<String>, ToolError> {
     let failed = |error: Error| query_error(database, &error);
     let mut session = Session::open(database, config).await?;
     session
@@ -363,6 +370,6 @@ pub(super) async fn powers(database: &Database, config: &Config) -> Result<Vec<S
 }
 
 /// An error with what is behind it.
-fn chain(error: &Error) -> String {
+fn format_error_chain(error: &Error) -> String {
     error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
 }

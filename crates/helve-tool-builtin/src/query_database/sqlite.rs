@@ -21,7 +21,7 @@ use self::wire::{ANSWER_BYTES_MAX, WorkerAnswer, WorkerRequest};
 pub use self::worker::run_query_worker;
 use super::database::Database;
 use super::table::Table;
-use super::{DatabaseRequest, too_slow};
+use super::{DatabaseRequest, too_slow_error};
 
 /// What a process has to start and to say that it was too slow. Then it is killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -32,9 +32,9 @@ pub(super) async fn run_query(
     path: &Path,
     question: DatabaseRequest,
 ) -> Result<Table, ToolError> {
-    match ask(worker, database, path, question).await? {
+    match ask_worker(worker, database, path, question).await? {
         WorkerAnswer::Table(table) => {
-            let table = table.received(database.rows_max);
+            let table = table.check_received(database.rows_max);
             table.ok_or_else(|| process_error(database, "gave a table that is none"))
         }
         _ => Err(process_error(database, "gave an answer that is none")),
@@ -47,13 +47,13 @@ pub(super) async fn describe(
     database: &Database,
     path: &Path,
 ) -> Result<Vec<String>, ToolError> {
-    match ask(worker, database, path, DatabaseRequest::Describe).await? {
+    match ask_worker(worker, database, path, DatabaseRequest::Describe).await? {
         WorkerAnswer::Described(tables) => Ok(tables),
         _ => Err(process_error(database, "gave an answer that is none")),
     }
 }
 
-async fn ask(
+async fn ask_worker(
     worker: &QueryWorker,
     database: &Database,
     path: &Path,
@@ -69,12 +69,12 @@ async fn ask(
     };
     let order = serde_json::to_vec(&order)
         .map_err(|error| ToolError::NotSent(format!("the database `{name}` cannot be asked: {error}")))?;
-    let answer = worker.ask(&order, ANSWER_BYTES_MAX, database.timeout.saturating_add(GRACE)).await;
+    let answer = worker.run_worker(&order, ANSWER_BYTES_MAX, database.timeout.saturating_add(GRACE)).await;
     let answer = match answer {
         Ok(answer) => answer,
-        Err(ProcessEnd::TimedOut) => return Err(too_slow(database)),
+        Err(ProcessEnd::TimedOut) => return Err(too_slow_error(database)),
         Err(death @ ProcessEnd::NotStarted(_)) => {
-            tracing::error!(database = name, problem = %death, "the process of a query cannot be started");
+            tracing::error!(database = name, problem = %death, "query process not started");
             let told = format!("the database `{name}` cannot be asked: the process of the query {death}");
             return Err(ToolError::NotSent(told));
         }
@@ -82,9 +82,9 @@ async fn ask(
     };
     match serde_json::from_slice(&answer) {
         Ok(WorkerAnswer::Declined(message)) => Err(ToolError::Declined(message)),
-        Ok(WorkerAnswer::TooSlow) => Err(too_slow(database)),
+        Ok(WorkerAnswer::TooSlow) => Err(too_slow_error(database)),
         Ok(WorkerAnswer::NotOpened(problem)) => {
-            tracing::warn!(database = name, %problem, "a database cannot be opened");
+            tracing::warn!(database = name, %problem, "database not opened");
             Err(ToolError::NotSent(format!(
                 "the database `{name}` cannot be opened; the operator has to look at it"
             )))
@@ -96,7 +96,7 @@ async fn ask(
 
 /// Not sent again: what broke one process would break the next.
 fn process_error(database: &Database, how: &str) -> ToolError {
-    tracing::error!(database = database.name, how, "the process of a query broke down");
+    tracing::error!(database = database.name, how, "query process crashed");
     ToolError::Declined(format!(
         "the query was lost: its process {how}. Nothing was changed and nothing else is affected; ask in another way"
     ))

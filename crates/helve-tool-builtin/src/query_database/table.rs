@@ -66,7 +66,7 @@ impl Table {
     }
 
     /// A table from another process, which need not have kept to any bound; none if it has not.
-    pub(super) fn received(self, rows_max: usize) -> Option<Self> {
+    pub(super) fn check_received(self, rows_max: usize) -> Option<Self> {
         let Self { columns, rows, has_more, .. } = self;
         // A number behind a name makes it unique.
         let is_name = |name: &String| name.chars().count() <= NAME_CHARS_MAX + 5;
@@ -82,7 +82,7 @@ impl Table {
         (is_head && is_body).then_some(table)
     }
 
-    pub(super) fn show(self, database: &str) -> ToolOutput {
+    pub(super) fn into_output(self, database: &str) -> ToolOutput {
         let mut lines = vec![self.columns.join(" | "), "---".into()];
         for row in &self.rows {
             lines.push(row.iter().map(display_value).collect::<Vec<_>>().join(" | "));
@@ -135,7 +135,7 @@ pub(super) fn text_value(text: &str) -> Value {
 }
 
 /// A whole number; as text where programs would round it.
-pub(super) fn integer(number: i64) -> Value {
+pub(super) fn integer_value(number: i64) -> Value {
     if number.unsigned_abs() > WHOLE_MAX { number.to_string().into() } else { number.into() }
 }
 
@@ -155,7 +155,7 @@ pub(super) fn json_value(json: &str) -> Result<Value, serde_json::Error> {
     // Also whether it is JSON, and not too deep.
     let plain: Value = serde_json::from_str(json)?;
     Ok(match plain {
-        Value::Number(_) => number(json),
+        Value::Number(_) => number_value(json),
         Value::Array(_) => {
             let items: Vec<&RawValue> = serde_json::from_str(json)?;
             items.into_iter().map(|item| json_value(item.get())).collect::<Result<Vec<_>, _>>()?.into()
@@ -171,18 +171,18 @@ pub(super) fn json_value(json: &str) -> Result<Value, serde_json::Error> {
 }
 
 /// A number as it is written.
-fn number(text: &str) -> Value {
+fn number_value(text: &str) -> Value {
     if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
-        return text.parse().map_or_else(|_| text.into(), integer);
+        return text.parse().map_or_else(|_| text.into(), integer_value);
     }
     match text.parse::<f64>() {
-        Ok(real) if digits(text) == digits(&real.to_string()) => real.into(),
+        Ok(real) if normalize_digits(text) == normalize_digits(&real.to_string()) => real.into(),
         _ => text.into(),
     }
 }
 
 /// The digits that count, and where the point is: two texts with the same of both are the same number.
-fn digits(text: &str) -> (String, i64) {
+fn normalize_digits(text: &str) -> (String, i64) {
     let (base, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = base.split_once('.').unwrap_or((base, ""));
     let all = format!("{whole}{fraction}");
@@ -194,7 +194,7 @@ fn digits(text: &str) -> (String, i64) {
 }
 
 /// Bytes as PostgreSQL writes them.
-pub(super) fn bytes(bytes: &[u8]) -> Value {
+pub(super) fn bytes_value(bytes: &[u8]) -> Value {
     let shown = &bytes[..bytes.len().min(CELL_CHARS_MAX / 2)];
     let mut text = format!("\\x{}", hex(shown));
     if shown.len() < bytes.len() {
@@ -251,8 +251,8 @@ mod tests {
         assert_eq!(float_value(f64::NEG_INFINITY), json!("-Infinity"));
         assert_eq!(float_value(f64::NAN), json!("NaN"));
         assert_eq!(float_value(0.1), json!(0.1));
-        assert_eq!(integer(i64::MIN), json!("-9223372036854775808"));
-        assert_eq!(integer(-(1 << 53)), json!(-9_007_199_254_740_992_i64));
+        assert_eq!(integer_value(i64::MIN), json!("-9223372036854775808"));
+        assert_eq!(integer_value(-(1 << 53)), json!(-9_007_199_254_740_992_i64));
     }
 
     #[test]
@@ -261,14 +261,16 @@ mod tests {
         let mut table = Table::new([long.as_str(), long.as_str()]);
         assert!(table.columns.iter().all(|name| name.chars().count() < 210));
         while table.push_row(vec![json!(["y".repeat(1_000)]), Value::Null], usize::MAX) {}
-        assert!(table.rows.len() > 100 && table.show("shop").data.unwrap().to_string().len() < 300 << 10);
+        assert!(
+            table.rows.len() > 100 && table.into_output("shop").data.unwrap().to_string().len() < 300 << 10
+        );
     }
 
     #[test]
     fn a_table_from_elsewhere_is_taken_only_within_the_bounds() {
         let table = |columns: Value, rows: Value| -> Option<Table> {
             let table = json!({"columns": columns, "rows": rows, "has_more": true});
-            serde_json::from_value::<Table>(table).unwrap().received(3)
+            serde_json::from_value::<Table>(table).unwrap().check_received(3)
         };
         assert!(table(json!(["a"]), json!([[1], ["x"], [null]])).unwrap().has_more);
         for (columns, rows) in [

@@ -9,12 +9,12 @@ const BEFORE_BYTES: usize = 80;
 const AFTER_BYTES: usize = 240;
 
 /// The places where the words stand, whatever the case of Latin letters.
-pub(super) fn find(whole: &str, words: &str) -> Result<ToolOutput, String> {
+pub(super) fn find_in_output(whole: &str, words: &str) -> Result<ToolOutput, String> {
     let words = words.trim();
     if words.is_empty() {
         return Err("`search` is empty; say what to look for".into());
     }
-    let offsets = places(whole, words);
+    let offsets = find_offsets(whole, words);
     let title = format!("{} × “{words}”", offsets.len());
     let headline = Notice::places_found(offsets.len() as u64, words);
     if offsets.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn find(whole: &str, words: &str) -> Result<ToolOutput, String> {
 }
 
 /// Where each begins; they do not overlap. A text that begins like a character begins at one.
-fn places(whole: &str, words: &str) -> Vec<usize> {
+fn find_offsets(whole: &str, words: &str) -> Vec<usize> {
     let (whole, words) = (whole.as_bytes(), words.as_bytes());
     let mut found = vec![];
     let mut at = 0;

@@ -17,7 +17,7 @@ fn check(whole: &str, arguments: Value, expect: Expect) {
     arguments["call"] = json!("x");
     let arguments: Arguments = serde_json::from_value(arguments).unwrap();
     let told =
-        read(whole, &arguments).map_or_else(|error| format!("declined: {error}"), |output| output.text);
+        read_piece(whole, &arguments).map_or_else(|error| format!("declined: {error}"), |output| output.text);
     expect.assert_eq(&told);
 }
 
@@ -110,7 +110,8 @@ fn words_are_found_with_their_places() {
     );
     check(LOG, json!({"search": "six"}), expect!["`six` stands nowhere in the 24 bytes of this output."]);
     check(LOG, json!({"search": " "}), expect!["declined: `search` is empty; say what to look for"]);
-    let many = read(&"x ".repeat(100), &serde_json::from_value(json!({"call": "c", "search": "x"})).unwrap());
+    let many =
+        read_piece(&"x ".repeat(100), &serde_json::from_value(json!({"call": "c", "search": "x"})).unwrap());
     assert!(
         many.unwrap().text.ends_with("[the first 30 of 100 places; search for more words to find fewer]")
     );
@@ -120,9 +121,9 @@ proptest! {
     #[test]
     fn any_text_can_be_searched_and_read(whole in ".{0,300}", words in ".{1,5}", offset in 0_u32..2_000) {
         let arguments = json!({"call": "c", "search": words});
-        _ = read(&whole, &serde_json::from_value(arguments).unwrap());
+        _ = read_piece(&whole, &serde_json::from_value(arguments).unwrap());
         let arguments = json!({"call": "c", "offset": offset, "limit": 7});
-        _ = read(&whole, &serde_json::from_value(arguments).unwrap());
+        _ = read_piece(&whole, &serde_json::from_value(arguments).unwrap());
     }
 }
 
@@ -207,7 +208,7 @@ async fn the_words_at_a_cut_lead_to_the_rest() {
     let actor = Actor { world: world.clone(), ..Actor::new(store.clone(), "mei") };
     let started = actor.start(actor.new_conversation(), "go").await;
     let journal = RunJournal::new(store, world, started.run, started.epoch, 1, Arc::new(|_| {}));
-    let toolbox = Arc::new(Toolbox::new(registry.all()));
+    let toolbox = Arc::new(Toolbox::new(registry.list()));
     let execute = async |index: u32, name: &str, arguments: String| {
         let id = CallId::new(started.run, 1, index);
         let cx = CallContext {
@@ -219,7 +220,7 @@ async fn the_words_at_a_cut_lead_to_the_rest() {
             ..context("mei")
         };
         let call = ToolCall { id, provider_id: None, name: name.into(), arguments, repairs: vec![] };
-        match Pipeline::new(Rules::new()).execute(&call, &cx).await.unwrap() {
+        match Pipeline::new(Rules::new()).execute_call(&call, &cx).await.unwrap() {
             Outcome::Finished(output) => output.text,
             other => panic!("{other:?}"),
         }

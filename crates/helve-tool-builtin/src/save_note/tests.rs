@@ -123,7 +123,7 @@ async fn hostile_names_stay_in_the_directory_and_apart() {
 async fn a_name_that_makes_no_file_is_declined() {
     let lab = Lab::new();
     for name in [String::new(), "X".repeat(128)] {
-        let error = lab.save(&name, json!({"text": "x"})).await.unwrap_err().plain();
+        let error = lab.save(&name, json!({"text": "x"})).await.unwrap_err().without_notice();
         assert!(matches!(error, ToolError::Declined(_)), "{error:?}");
     }
     assert!(!lab.notes().exists());
@@ -153,7 +153,7 @@ async fn a_note_that_is_empty_or_too_long_is_declined() {
         json!({"text": "x", "title": "t".repeat(201)}),
         json!({"text": "x", "user": "root"}),
     ] {
-        let error = lab.save("mei", arguments).await.unwrap_err().plain();
+        let error = lab.save("mei", arguments).await.unwrap_err().without_notice();
         assert!(matches!(error, ToolError::Declined(_)), "{error:?}");
     }
     assert!(!lab.notes().exists());
@@ -164,7 +164,7 @@ async fn a_note_that_is_empty_or_too_long_is_declined() {
 async fn what_cannot_be_written_is_declined() {
     let lab = Lab::new();
     std::fs::write(lab.dir.path().join("data"), "a file where a directory should be").unwrap();
-    let error = lab.save("mei", json!({"text": "x"})).await.unwrap_err().plain();
+    let error = lab.save("mei", json!({"text": "x"})).await.unwrap_err().without_notice();
     let ToolError::Declined(message) = error else { panic!("{error:?}") };
     assert!(message.starts_with("the note was not saved: "), "{message}");
 }
@@ -175,7 +175,7 @@ async fn full_notes_take_no_more() {
     lab.save("mei", json!({"text": "x"})).await.unwrap();
     let file = std::fs::OpenOptions::new().append(true).open(lab.notes().join("mei.md")).unwrap();
     file.set_len(FILE_BYTES_MAX).unwrap();
-    let error = lab.save("mei", json!({"text": "x"})).await.unwrap_err().plain();
+    let error = lab.save("mei", json!({"text": "x"})).await.unwrap_err().without_notice();
     assert_eq!(error, ToolError::Declined("the note was not saved: the user's notes are full".into()));
 }
 

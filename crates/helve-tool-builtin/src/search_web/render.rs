@@ -49,7 +49,7 @@ impl Labels {
     }
 }
 
-pub(super) fn show(search: &Search<'_>, mut found: TavilyAnswer, language: Language) -> ToolOutput {
+pub(super) fn build_output(search: &Search<'_>, mut found: TavilyAnswer, language: Language) -> ToolOutput {
     let labels = Labels::new(language);
     found.results.truncate(search.max_results.into());
     let answer = found.answer.map(|answer| one_line(&answer)).filter(|answer| !answer.is_empty());
@@ -65,10 +65,10 @@ pub(super) fn show(search: &Search<'_>, mut found: TavilyAnswer, language: Langu
     }
     let mut room = TEXT_CHARS_MAX
         - LAST_LINE_CHARS
-        - blocks.iter().map(|block| chars(block) + BLANK_LINE).sum::<usize>();
+        - blocks.iter().map(|block| count_chars(block) + BLANK_LINE).sum::<usize>();
     let mut shown = 0;
     for (index, hit) in found.results.iter().enumerate() {
-        let mut block = describe(index + 1, hit, &labels);
+        let mut block = format_hit(index + 1, hit, &labels);
         if let Some(heading) = labels.heading.filter(|_| index == 0) {
             block = format!("{heading}\n{block}");
         }
@@ -76,7 +76,7 @@ pub(super) fn show(search: &Search<'_>, mut found: TavilyAnswer, language: Langu
         if shown == 0 {
             block = shorten(&block, room.saturating_sub(BLANK_LINE));
         }
-        let Some(left) = room.checked_sub(chars(&block) + BLANK_LINE) else { break };
+        let Some(left) = room.checked_sub(count_chars(&block) + BLANK_LINE) else { break };
         room = left;
         shown += 1;
         blocks.push(block);
@@ -116,7 +116,7 @@ fn title(total: usize, query: &str, language: Language) -> String {
 }
 
 /// A page cannot add lines of its own, and so cannot pretend to be the next result.
-fn describe(number: usize, hit: &TavilyHit, labels: &Labels) -> String {
+fn format_hit(number: usize, hit: &TavilyHit, labels: &Labels) -> String {
     let Labels { source, content, indent, .. } = labels;
     let line = |text: &Option<String>| text.as_deref().map(one_line).filter(|text| !text.is_empty());
     let title = line(&hit.title).unwrap_or_else(|| labels.untitled.into());
@@ -135,13 +135,13 @@ fn one_line(text: &str) -> String {
     words.join(" ")
 }
 
-fn chars(text: &str) -> usize {
+fn count_chars(text: &str) -> usize {
     text.chars().count()
 }
 
 /// At most so many characters, the last one being `…` where some are missing.
 fn shorten(text: &str, chars_max: usize) -> String {
-    if chars(text) <= chars_max {
+    if count_chars(text) <= chars_max {
         return text.to_owned();
     }
     let kept: String = text.chars().take(chars_max.saturating_sub(1)).collect();

@@ -76,9 +76,9 @@ impl Tavily {
         search: &Search<'_>,
         now: Timestamp,
     ) -> Result<TavilyAnswer, ToolError> {
-        let response = self.egress.send(self.request(search)?).await.map_err(transport_error)?;
+        let response = self.egress.send(self.build_request(search)?).await.map_err(transport_error)?;
         let (status, retry_after) = (response.status(), retry_after(response.headers(), now.0));
-        let body = response.text().await;
+        let body = response.read_text().await;
         if status == StatusCode::OK {
             return serde_json::from_str(&body.map_err(transport_error)?)
                 .map_err(|_| ToolError::Lost("the search service's answer could not be read".into()));
@@ -86,7 +86,7 @@ impl Tavily {
         Err(status_error(status, retry_after, &error_reason(&body.unwrap_or_default())))
     }
 
-    fn request(&self, search: &Search<'_>) -> Result<Outgoing, ToolError> {
+    fn build_request(&self, search: &Search<'_>) -> Result<Outgoing, ToolError> {
         // The operator's to correct, and nothing is sent before.
         let url = Url::parse(&self.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = url.ok_or_else(|| {
@@ -136,8 +136,8 @@ fn status_error(status: StatusCode, retry_after: Option<Duration>, reason: &str)
             "the search service does not accept this server's key ({code}){said}; answer from what you know and say \
              that you could not search. Operator: check TAVILY_API_KEY"
         )),
-        429 => busy(code, retry_after, &said),
-        503 if retry_after.is_some() => busy(code, retry_after, &said),
+        429 => busy_error(code, retry_after, &said),
+        503 if retry_after.is_some() => busy_error(code, retry_after, &said),
         300..=399 => ToolError::Declined(format!(
             "the search service has moved ({code}) and is not followed; operator: correct the Tavily base URL"
         )),
@@ -147,7 +147,7 @@ fn status_error(status: StatusCode, retry_after: Option<Duration>, reason: &str)
     error.with_notice(notice)
 }
 
-fn busy(code: u16, retry_after: Option<Duration>, said: &str) -> ToolError {
+fn busy_error(code: u16, retry_after: Option<Duration>, said: &str) -> ToolError {
     ToolError::Busy { message: format!("the search service is too busy ({code}){said}"), retry_after }
 }
 

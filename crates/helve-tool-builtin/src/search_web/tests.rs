@@ -141,7 +141,7 @@ fn results(contents: &[&str]) -> String {
 
 async fn check_error(status: &str, headers: &str, body: &str, expected: Expect) {
     let server = TestServer::json(status, headers, body).await;
-    let error = server.search(json!({"query": "rust"})).await.unwrap_err().plain();
+    let error = server.search(json!({"query": "rust"})).await.unwrap_err().without_notice();
     expected.assert_eq(&format!("{error:?}"));
 }
 
@@ -289,8 +289,10 @@ async fn without_a_key_nothing_is_sent_and_the_model_is_told_what_to_do() {
     let server = TestServer::json("200 OK", "", results(&[])).await;
     let mut told = vec![];
     for settings in [Settings::for_tests(), settings(&server.url, " "), settings(&server.url, "")] {
-        let error =
-            call(&*tool(&settings).0, json!({"query": "q"}), &context("mei")).await.unwrap_err().plain();
+        let error = call(&*tool(&settings).0, json!({"query": "q"}), &context("mei"))
+            .await
+            .unwrap_err()
+            .without_notice();
         told.push(format!("{error:?}"));
     }
     assert_eq!(told[0], told[1]);
@@ -301,7 +303,7 @@ async fn without_a_key_nothing_is_sent_and_the_model_is_told_what_to_do() {
 #[tokio::test]
 async fn an_empty_query_is_declined() {
     let server = TestServer::json("200 OK", "", results(&[])).await;
-    let error = server.search(json!({"query": "  "})).await.unwrap_err().plain();
+    let error = server.search(json!({"query": "  "})).await.unwrap_err().without_notice();
     assert_eq!(error, ToolError::Declined("`query` is empty; say what to search for".into()));
 }
 
@@ -393,10 +395,10 @@ async fn a_broken_answer_is_lost() {
         .await;
     let short = b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"results\": []}".to_vec();
     let server = TestServer::new(TestReply::Say(short)).await;
-    let error = server.search(json!({"query": "q"})).await.unwrap_err().plain();
+    let error = server.search(json!({"query": "q"})).await.unwrap_err().without_notice();
     assert_eq!(error, ToolError::Lost("the search failed: the answer broke off".into()));
     let server = TestServer::new(TestReply::Say(vec![])).await;
-    let error = server.search(json!({"query": "q"})).await.unwrap_err().plain();
+    let error = server.search(json!({"query": "q"})).await.unwrap_err().without_notice();
     assert_eq!(error, ToolError::Lost("the search failed: the connection broke off before an answer".into()));
 }
 
@@ -405,10 +407,10 @@ async fn an_answer_without_end_is_not_read_to_its_end() {
     let too_long =
         ToolError::Lost("the search failed: the answer is larger than 1048576 bytes and was not read".into());
     let server = TestServer::new(TestReply::Flood).await;
-    assert_eq!(server.search(json!({"query": "q"})).await.unwrap_err().plain(), too_long);
+    assert_eq!(server.search(json!({"query": "q"})).await.unwrap_err().without_notice(), too_long);
     let announced = b"HTTP/1.1 200 OK\r\ncontent-length: 99999999\r\n\r\n".to_vec();
     let server = TestServer::new(TestReply::SayAndHang(announced)).await;
-    assert_eq!(server.search(json!({"query": "q"})).await.unwrap_err().plain(), too_long);
+    assert_eq!(server.search(json!({"query": "q"})).await.unwrap_err().without_notice(), too_long);
 }
 
 #[tokio::test(start_paused = true)]
@@ -422,7 +424,7 @@ async fn a_server_that_falls_silent_is_given_up() {
     ] {
         let server = TestServer::new(TestReply::SayAndHang(said)).await;
         let began = tokio::time::Instant::now();
-        let error = server.search(json!({"query": "q"})).await.unwrap_err().plain();
+        let error = server.search(json!({"query": "q"})).await.unwrap_err().without_notice();
         assert_eq!(error, ToolError::Lost(told.into()));
         assert_eq!(began.elapsed().as_secs(), 15);
     }
@@ -431,7 +433,8 @@ async fn a_server_that_falls_silent_is_given_up() {
 #[tokio::test]
 async fn a_server_that_is_not_there_has_got_nothing() {
     let settings = settings("http://127.0.0.1:1", KEY);
-    let error = call(&*tool(&settings).0, json!({"query": "q"}), &context("mei")).await.unwrap_err().plain();
+    let error =
+        call(&*tool(&settings).0, json!({"query": "q"}), &context("mei")).await.unwrap_err().without_notice();
     assert_eq!(error, ToolError::NotSent("the search service cannot be reached".into()));
 }
 
@@ -439,8 +442,10 @@ async fn a_server_that_is_not_there_has_got_nothing() {
 async fn a_wrong_setting_is_told_to_the_operator() {
     for (url, key) in [("not a url", KEY), ("file:///etc", KEY), ("http://127.0.0.1:9", "line\nbreak")] {
         let settings = settings(url, key);
-        let error =
-            call(&*tool(&settings).0, json!({"query": "q"}), &context("mei")).await.unwrap_err().plain();
+        let error = call(&*tool(&settings).0, json!({"query": "q"}), &context("mei"))
+            .await
+            .unwrap_err()
+            .without_notice();
         let ToolError::Declined(message) = error else { panic!("{error:?}") };
         assert!(message.contains("operator: correct") && !message.contains(key), "{message}");
     }
@@ -461,7 +466,8 @@ async fn the_key_goes_to_its_host_and_to_nobody_else() {
         ..EgressSettings::default()
     };
     settings.search_egress = Egress::new(egress).unwrap();
-    let error = call(&*tool(&settings).0, json!({"query": "q"}), &context("mei")).await.unwrap_err().plain();
+    let error =
+        call(&*tool(&settings).0, json!({"query": "q"}), &context("mei")).await.unwrap_err().without_notice();
     let ToolError::Declined(message) = error else { panic!("{error:?}") };
     assert!(message.starts_with("the secret `tavily` is not for `127.0.0.1"), "{message}");
     assert!(server.heard.lock().unwrap().is_empty());
@@ -476,7 +482,7 @@ async fn the_key_is_never_said_even_if_the_server_says_it() {
             .search(json!({"query": "q"}))
             .await
             .unwrap_err()
-            .plain();
+            .without_notice();
         assert!(format!("{error:?} {error}").contains("bad key [secret]"), "{error:?}");
     }
     let server = TestServer::json("200 OK", "", results(&[&format!("your key is {KEY}")])).await;

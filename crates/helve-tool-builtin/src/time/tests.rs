@@ -13,7 +13,7 @@ fn berlin() -> Arc<dyn Tool> {
 async fn check(arguments: Value, expected: Expect) {
     expected.assert_eq(&match call(&*berlin(), arguments, &context("mei")).await {
         Ok(output) => output.text,
-        Err(error) => format!("{:?}", error.plain()),
+        Err(error) => format!("{:?}", error.without_notice()),
     });
 }
 
@@ -55,7 +55,7 @@ async fn zones_go_by_many_names() {
         ("−7", "UTC-07:00"),
     ] {
         let zone = zones.find(given).unwrap_or_else(|error| panic!("{given}: {error}"));
-        assert_eq!(name(&now.to_zoned(zone)), found, "{given}");
+        assert_eq!(zone_name(&now.to_zoned(zone)), found, "{given}");
     }
 }
 

@@ -208,7 +208,7 @@ pub(super) struct Zones {
 impl Zones {
     /// `local` is the server's zone; the system's where the operator names none, UTC where that is unknown.
     pub(super) fn new(local: Option<&str>) -> Self {
-        let named = local.and_then(|name| iana(name.trim()));
+        let named = local.and_then(|name| find_iana_zone(name.trim()));
         let local = named.or_else(|| TimeZone::try_system().ok()).filter(|zone| zone.iana_name().is_some());
         Self { local: local.unwrap_or(TimeZone::UTC) }
     }
@@ -230,23 +230,24 @@ impl Zones {
             let meanings = quote_names(meanings.iter().copied());
             return Err(format!("`{name}` is an abbreviation, not a zone; it may mean {meanings}; {HINT}"));
         }
-        let place = PLACES.iter().find(|(place, _)| *place == lower).and_then(|(_, zone)| iana(zone));
+        let place =
+            PLACES.iter().find(|(place, _)| *place == lower).and_then(|(_, zone)| find_iana_zone(zone));
         place
-            .or_else(|| iana(&name.replace(' ', "_")))
-            .or_else(|| city(&lower))
+            .or_else(|| find_iana_zone(&name.replace(' ', "_")))
+            .or_else(|| find_city(&lower))
             .or_else(|| find_misspelt(&lower))
-            .ok_or_else(|| unknown(name, &lower))
+            .ok_or_else(|| unknown_zone_message(name, &lower))
     }
 }
 
 const HINT: &str = "use an IANA name such as Asia/Shanghai, or an offset such as UTC+8";
 
-fn iana(name: &str) -> Option<TimeZone> {
+fn find_iana_zone(name: &str) -> Option<TimeZone> {
     jiff::tz::db().get(name).ok().filter(|zone| !zone.is_unknown())
 }
 
 /// All cities of the database, each with its zone's name.
-fn cities() -> Vec<(String, String)> {
+fn list_cities() -> Vec<(String, String)> {
     let names = jiff::tz::db().available().map(|name| name.as_str().to_owned());
     let names = names.filter(|name| AREAS.iter().any(|area| name.starts_with(area)));
     names
@@ -254,11 +255,11 @@ fn cities() -> Vec<(String, String)> {
         .collect()
 }
 
-fn city(lower: &str) -> Option<TimeZone> {
-    let mut named: Vec<_> = cities().into_iter().filter(|(city, _)| city == lower).collect();
+fn find_city(lower: &str) -> Option<TimeZone> {
+    let mut named: Vec<_> = list_cities().into_iter().filter(|(city, _)| city == lower).collect();
     // An old name of the same place may be there too; the shorter path is the one people know.
     named.sort_by_key(|(_, zone)| (zone.matches('/').count(), zone.clone()));
-    named.first().and_then(|(_, zone)| iana(zone))
+    named.first().and_then(|(_, zone)| find_iana_zone(zone))
 }
 
 /// A city in its part of the world that is wrong in one letter, such as `America/Los_Angelos`, if no other zone is as near.
@@ -270,20 +271,20 @@ fn find_misspelt(lower: &str) -> Option<TimeZone> {
     }
     let is_near = |(known, zone): &(String, String)| {
         let its_area = zone.rsplit_once('/').map(|(area, _)| area.to_lowercase());
-        its_area.as_deref() == Some(area) && distance(known, city) == 1
+        its_area.as_deref() == Some(area) && edit_distance(known, city) == 1
     };
-    let mut near = cities().into_iter().filter(is_near);
+    let mut near = list_cities().into_iter().filter(is_near);
     let (_, zone) = near.next()?;
-    if near.next().is_some() { None } else { iana(&zone) }
+    if near.next().is_some() { None } else { find_iana_zone(&zone) }
 }
 
-fn unknown(name: &str, lower: &str) -> String {
+fn unknown_zone_message(name: &str, lower: &str) -> String {
     let place = lower.rsplit('/').next().unwrap_or(lower);
     let known = PLACES.iter().map(|(city, zone)| ((*city).to_owned(), (*zone).to_owned()));
-    let mut near: Vec<(usize, String)> = cities()
+    let mut near: Vec<(usize, String)> = list_cities()
         .into_iter()
         .chain(known)
-        .map(|(city, zone)| (distance(&city, place), zone))
+        .map(|(city, zone)| (edit_distance(&city, place), zone))
         .filter(|(distance, _)| *distance <= 1 + place.chars().count() / 4)
         .collect();
     near.sort();
@@ -328,7 +329,7 @@ fn parse_offset(lower: &str) -> Option<Offset> {
 }
 
 /// The number of letters to add, drop or change.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.chars().enumerate() {

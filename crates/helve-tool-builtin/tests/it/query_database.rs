@@ -12,7 +12,7 @@ use std::time::Duration;
 use expect_test::Expect;
 use helve_egress::{Egress, EgressSettings};
 use helve_tool::{CallContext, Request, Tool, ToolError};
-use helve_tool_builtin::{Database, QueryWorker, Settings, builtin, look_at};
+use helve_tool_builtin::{Database, QueryWorker, Settings, builtin_tools, describe_database};
 use helve_types::ToolOutput;
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn tool(databases: &[Database], worker: QueryWorker) -> Option<Arc<dyn Tool>> {
         query_worker: worker,
         ..Settings::new(egress, "/nonexistent/notes")
     };
-    let mut tools = builtin(&settings).into_iter().map(|(tool, _)| tool);
+    let mut tools = builtin_tools(&settings).into_iter().map(|(tool, _)| tool);
     tools.find(|tool| tool.spec().name == "query_database")
 }
 
@@ -54,7 +54,7 @@ impl Shop {
         self.tool
             .call(Request { arguments: &arguments }, &CallContext::for_tests("mei"))
             .await
-            .map_err(ToolError::plain)
+            .map_err(ToolError::without_notice)
     }
 
     /// What the model reads.

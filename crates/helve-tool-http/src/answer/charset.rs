@@ -15,7 +15,7 @@ const SAID_WITHIN: usize = 1024;
 pub(crate) enum Charset {
     Unsaid,
     Known(&'static Encoding),
-    /// One that nobody knows.
+    /// An unknown one.
     Other(String),
 }
 

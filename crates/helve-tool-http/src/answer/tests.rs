@@ -20,7 +20,7 @@ fn head(content_type: &str) -> AnswerHead {
 
 fn check(content_type: &str, body: &[u8], expected: Expect) {
     let head = head(content_type);
-    let read = read("tool", &head, to_utf8(&head.kind, &head.charset, body.to_vec()), false);
+    let read = read_answer("tool", &head, to_utf8(&head.kind, &head.charset, body.to_vec()), false);
     expected.assert_eq(&read.map_or_else(|problem| format!("no: {problem}"), |answer| format!("{answer:?}")));
 }
 
@@ -91,7 +91,7 @@ fn a_body_is_what_its_server_calls_it() {
 
 fn check_reason(content_type: &str, body: &str, expected: Expect) {
     let head = head(content_type);
-    expected.assert_eq(&error_reason(&head.kind, &head.charset, body.as_bytes()));
+    expected.assert_eq(&reason_in_error_body(&head.kind, &head.charset, body.as_bytes()));
 }
 
 #[test]

@@ -23,8 +23,8 @@ pub(super) fn status_error(
 ) -> ToolError {
     let said = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     let busy = status == 429 || (status == 503 && pause.is_some());
-    let not_done = if busy { terms.busy_is_not_done } else { is_not_done(status, terms.writes) };
-    let advice = advice(status, not_done);
+    let not_done = if busy { terms.busy_is_not_done } else { says_not_done(status, terms.writes) };
+    let advice = status_advice(status, not_done);
     let message = format!("the other side {} ({status}){said}{advice}", describe_status(status));
     // What was perhaps done comes first: a sign of illness says nothing about it.
     if !not_done {
@@ -39,7 +39,7 @@ pub(super) fn status_error(
 }
 
 /// Whether the status itself says that nothing was done.
-fn is_not_done(status: u16, writes: bool) -> bool {
+fn says_not_done(status: u16, writes: bool) -> bool {
     match status {
         307 | 308 => true,
         // A form that was taken is answered with where to look next.
@@ -72,7 +72,7 @@ fn describe_status(status: u16) -> &'static str {
     }
 }
 
-fn advice(status: u16, not_done: bool) -> &'static str {
+fn status_advice(status: u16, not_done: bool) -> &'static str {
     match status {
         300..=399 if !not_done => {
             "; many answer like this once it is done, so do not repeat it. Operator: let the tool follow `redirects`"
@@ -127,7 +127,7 @@ mod tests {
         }
         let by_default = terms(true, &[], true);
         assert_eq!([word(503, Some(3), &by_default), word(500, Some(3), &by_default)], ["busy", "lost"]);
-        // Where busy may mean done, nobody knows.
+        // Where busy may mean done, it is unknown.
         let unsure = terms(false, &[], true);
         assert_eq!([word(429, Some(3), &unsure), word(503, Some(3), &unsure)], ["lost", "lost"]);
     }

@@ -23,7 +23,7 @@ async fn check(server: &TestHttpServer, changes: Value, expected: Expect) {
     let called = server.call("/v1/{city}", changes, here()).await;
     expected.assert_eq(&match called {
         Ok(output) => output.text,
-        Err(error) => format!("{:?}", error.plain()),
+        Err(error) => format!("{:?}", error.without_notice()),
     });
 }
 
@@ -191,7 +191,7 @@ async fn a_reason_is_bounded() {
 async fn a_reason_that_does_not_come_is_not_waited_for() {
     let head = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 3\r\ncontent-length: 50\r\n\r\nslow";
     let server = TestHttpServer::new(TestReply::SayAndHang(head.to_vec())).await;
-    let error = server.call("/v1/{city}", json!({}), here()).await.unwrap_err().plain();
+    let error = server.call("/v1/{city}", json!({}), here()).await.unwrap_err().without_notice();
     let pause = Some(Duration::from_secs(3));
     assert!(matches!(&error, ToolError::Busy { retry_after, .. } if *retry_after == pause), "{error:?}");
 }
@@ -200,7 +200,7 @@ async fn a_reason_that_does_not_come_is_not_waited_for() {
 async fn what_cannot_be_reached_was_not_sent() {
     // A port where nobody listens.
     let (tool, _) = tools()
-        .make(
+        .build_tool(
             &{
                 let mut definition = definition(json!({}));
                 definition.endpoint.url_template = "http://127.0.0.1:1/{city}".into();
@@ -209,7 +209,7 @@ async fn what_cannot_be_reached_was_not_sent() {
             &Arc::default(),
         )
         .unwrap();
-    let error = tool.call(Request { arguments: &here() }, &context()).await.unwrap_err().plain();
+    let error = tool.call(Request { arguments: &here() }, &context()).await.unwrap_err().without_notice();
     assert!(matches!(error, ToolError::NotSent(_)), "{error:?}");
 }
 
@@ -348,8 +348,12 @@ async fn an_answer_that_stops_is_lost() {
 
 /// Which part of it was late depends on how busy the machine is.
 async fn late(reply: TestReply, changes: Value) {
-    let error =
-        TestHttpServer::new(reply).await.call("/v1/{city}", changes, here()).await.unwrap_err().plain();
+    let error = TestHttpServer::new(reply)
+        .await
+        .call("/v1/{city}", changes, here())
+        .await
+        .unwrap_err()
+        .without_notice();
     assert!(matches!(&error, ToolError::Lost(why) if why.contains("in time")), "{error:?}");
 }
 
@@ -407,7 +411,8 @@ async fn a_breaking_line_never_reaches_the_wire() {
     let server = TestHttpServer::json(json!({})).await;
     let changes = json!({"endpoint": {"headers": {"X-City": "{city}"}}});
     for value in ["a\r\nX-Evil: 1", "a\nb", "a\0b"] {
-        let error = server.call("/v1/", changes.clone(), json!({"city": value})).await.unwrap_err().plain();
+        let error =
+            server.call("/v1/", changes.clone(), json!({"city": value})).await.unwrap_err().without_notice();
         assert!(matches!(error, ToolError::Declined(_)), "{error:?}");
     }
     server.call("/v1/?q={city}", json!({}), json!({"city": "a\r\nX-Evil: 1"})).await.unwrap();
@@ -430,7 +435,7 @@ async fn check_stream(headers: &str, pieces: &[&str], changes: Value, expected: 
     all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     let told = match server.call_in(&cx, "/v1/{city}", all, here()).await {
         Ok(output) => format!("{}\n{}", output.text, output.data.unwrap_or_default()),
-        Err(error) => format!("{:?}", error.plain()),
+        Err(error) => format!("{:?}", error.without_notice()),
     };
     // How pieces of text are cut is the network's business.
     let reported = reported.lock().unwrap().concat();

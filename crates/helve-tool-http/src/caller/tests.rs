@@ -102,7 +102,7 @@ async fn the_receiver_of_the_examples_takes_what_is_signed_and_refuses_what_was_
         "method": "POST", "query": {"u": "{units}"}, "caller": {"send": ALL, "sign": "weather"}
     }}));
     row.endpoint.url_template = format!("http://127.0.0.1:{}/w/{{city}}", receiver.1);
-    let (tool, _) = tools().make(&row, &Arc::default()).unwrap();
+    let (tool, _) = tools().build_tool(&row, &Arc::default()).unwrap();
     // The receiver looks at its own clock.
     let cx = CallContext { user: UserId("梅".into()), world: helve_types::World::real(), ..context() };
     let arguments = json!({"city": "São Paulo", "units": "°C"});
@@ -112,7 +112,7 @@ async fn the_receiver_of_the_examples_takes_what_is_signed_and_refuses_what_was_
     // What was sent once, heard by somebody and sent again with changes.
     let server = TestHttpServer::json(json!("ok")).await;
     row.endpoint.url_template = format!("{}/w/{{city}}", server.url);
-    let (tool, _) = tools().make(&row, &Arc::default()).unwrap();
+    let (tool, _) = tools().build_tool(&row, &Arc::default()).unwrap();
     tool.call(Request { arguments: &arguments }, &cx).await.unwrap();
     let heard = server.heard()[0].replacen("\r\n", "\r\nconnection: close\r\n", 1);
     assert_eq!(receiver.status(&heard), "200");

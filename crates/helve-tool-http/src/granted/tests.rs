@@ -41,7 +41,7 @@ async fn call(
     row: &ToolDefinition,
     grants: &Arc<ToolGrants>,
 ) -> Result<String, ToolError> {
-    let (tool, _) = tools.make(row, grants).unwrap();
+    let (tool, _) = tools.build_tool(row, grants).unwrap();
     let arguments = json!({"city": "Oslo"});
     tool.call(Request { arguments: &arguments }, &context()).await.map(|output| output.text)
 }
@@ -70,8 +70,8 @@ async fn a_proposed_variable_is_sent_only_after_it_was_bound_and_only_to_the_con
     let other = granted(vec![bound("OTHER", &place)]);
     assert_eq!(call(&reading(), &row, &other).await.unwrap(), "sunny");
     assert!(server.heard()[0].contains(&format!("authorization: Bearer {TOKEN}")), "{:?}", server.heard());
-    assert_eq!(reading().secret_need(&row, &other), None);
-    assert_eq!(reading().secret_need(&row, &granted(vec![])).unwrap().place, place);
+    assert_eq!(reading().find_secret_need(&row, &other), None);
+    assert_eq!(reading().find_secret_need(&row, &granted(vec![])).unwrap().place, place);
 }
 
 #[tokio::test]
@@ -99,11 +99,11 @@ fn open(url: &str) -> ToolDefinition {
 async fn a_tool_on_this_machine_works_with_the_consent_for_its_host_and_port() {
     let server = TestHttpServer::json(json!("sunny")).await;
     let place = server.url.strip_prefix("http://").unwrap().to_owned();
-    let refused = strict().make(&open(&server.url), &granted(vec![])).err().unwrap();
+    let refused = strict().build_tool(&open(&server.url), &granted(vec![])).err().unwrap();
     assert_eq!(refused.consent.as_deref(), Some(place.as_str()));
     assert!(refused.problem.contains("--allow-host") && refused.problem.contains("`\"allow_host\": true`"));
     let here = |place: &str| granted(vec![ToolGrant::Host { place: place.into() }]);
-    assert!(strict().make(&open(&server.url), &here("127.0.0.1:1")).is_err());
+    assert!(strict().build_tool(&open(&server.url), &here("127.0.0.1:1")).is_err());
     assert_eq!(call(&strict(), &open(&server.url), &here(&place)).await.unwrap(), "sunny");
 }
 
@@ -111,7 +111,7 @@ async fn a_tool_on_this_machine_works_with_the_consent_for_its_host_and_port() {
 fn only_this_machine_and_not_this_server_can_be_consented_to() {
     let refused = |url: &str| -> Value {
         let tools = strict().with_own_port(8890);
-        json!(tools.make(&open(url), &granted(vec![])).err().map(|refused| refused.consent))
+        json!(tools.build_tool(&open(url), &granted(vec![])).err().map(|refused| refused.consent))
     };
     for (url, expected) in [
         ("http://localhost", json!("localhost:80")),

@@ -56,7 +56,7 @@ fn what_is_wrong_is_said_with_its_field() {
     check_wrong(
         json!({"endpoint": {"url_template": "http://api.example.com/{city}"}}),
         expect![[
-            r#"`endpoint.url_template`: `api.example.com` is asked for over plain HTTP, which anybody on the way can read; use https. Operator: if it is meant to be reached, set `allow = ["api.example.com"]` in `[egress]`"#
+            r#"`endpoint.url_template`: `api.example.com` is asked for over plain HTTP, which others on the network can read; use https. Operator: if it is meant to be reached, set `allow = ["api.example.com"]` in `[egress]`"#
         ]],
     );
     check_wrong(
@@ -179,7 +179,7 @@ fn the_definitions_of_the_guide_are_right() {
     let guide = include_str!("../../../../docs/guide/tools.md");
     let (_, rest) = guide.split_once("-d '").unwrap();
     let weather: ToolDefinition = serde_json::from_str(rest.split_once("'\n").unwrap().0).unwrap();
-    assert_eq!(tools().make(&weather, &Arc::default()).unwrap().0.spec().name, "weather");
+    assert_eq!(tools().build_tool(&weather, &Arc::default()).unwrap().0.spec().name, "weather");
     let (_, rest) = guide.rsplit_once("```json\n").unwrap();
     let time: ToolDefinition = serde_json::from_str(rest.split_once("```").unwrap().0).unwrap();
     assert_eq!(time.endpoint.url_template, "internal://time");
@@ -224,6 +224,6 @@ fn a_host_that_only_a_network_knows_is_near() {
         ("https://[2001:4860:4860::8888]/", false),
     ];
     for (url, near) in cases {
-        assert_eq!(super::is_near(&url.parse().unwrap()), near, "{url}");
+        assert_eq!(super::is_local_host(&url.parse().unwrap()), near, "{url}");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use helve_types::BodyFormat;
 use serde_json::{Map, Value, json};
 
-use super::names::{NAME_CHARS_MAX, word};
+use super::names::{NAME_CHARS_MAX, to_identifier};
 
 /// A tool's parameters and where each of them goes, while they are being put together.
 #[derive(Debug, Default)]
@@ -28,8 +28,14 @@ pub(super) struct OperationArguments {
 
 impl OperationArguments {
     /// Adds one under a name that models can say and that is not taken yet, and gives the name back.
-    pub(super) fn add(&mut self, wanted: &str, from: &str, mut schema: Value, needed: bool) -> String {
-        let name = self.free(wanted, from);
+    pub(super) fn add_argument(
+        &mut self,
+        wanted: &str,
+        from: &str,
+        mut schema: Value,
+        needed: bool,
+    ) -> String {
+        let name = self.find_free_name(wanted, from);
         default_in_words(&mut schema);
         self.properties.insert(name.clone(), schema);
         if needed {
@@ -43,7 +49,7 @@ impl OperationArguments {
         !self.properties.contains_key(&provenance_note(wanted, ""))
     }
 
-    fn free(&self, wanted: &str, from: &str) -> String {
+    fn find_free_name(&self, wanted: &str, from: &str) -> String {
         let plain = provenance_note(wanted, from);
         if !self.properties.contains_key(&plain) {
             return plain;
@@ -55,7 +61,7 @@ impl OperationArguments {
         candidates.find(|name| !self.properties.contains_key(name)).unwrap_or(plain)
     }
 
-    pub(super) fn schema(self) -> Value {
+    pub(super) fn into_schema(self) -> Value {
         let mut schema = json!({"type": "object", "properties": self.properties});
         if !self.required.is_empty() {
             schema["required"] = json!(self.required);
@@ -70,12 +76,12 @@ impl OperationArguments {
 fn default_in_words(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else { return };
     if let Some(default) = schema.remove("default") {
-        super::schema::note(schema, &format!("(Default: {default}.)"));
+        super::schema::append_note(schema, &format!("(Default: {default}.)"));
     }
 }
 
 fn provenance_note(wanted: &str, from: &str) -> String {
-    let name = word(wanted);
+    let name = to_identifier(wanted);
     if !name.is_empty() {
         name
     } else if from.is_empty() {

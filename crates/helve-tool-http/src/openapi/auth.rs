@@ -4,7 +4,7 @@ use helve_types::{Auth, KeyPlace};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::names::slug;
+use super::names::to_slug;
 use super::parameters::is_header;
 use super::refs::Refs;
 use super::words;
@@ -54,7 +54,7 @@ pub(super) struct Schemes<'a> {
 
 impl Schemes<'_> {
     /// The best of the ways that an operation offers; or why none of them can be gone.
-    pub(super) fn choose(&self, operation: &Value) -> Result<ChosenScheme, String> {
+    pub(super) fn choose_scheme(&self, operation: &Value) -> Result<ChosenScheme, String> {
         let none = ChosenScheme { auth: Auth::None, secret: None, note: None };
         let required = operation.get("security").or_else(|| self.root.get("security"));
         let Some(ways) = required.and_then(Value::as_array).filter(|ways| !ways.is_empty()) else {
@@ -67,7 +67,7 @@ impl Schemes<'_> {
             let found = match way[..] {
                 // Nothing is needed. Said first, it is meant; said last, it is the lesser way.
                 [] => Ok((if number == 0 { 0 } else { 9 }, none.clone())),
-                [name] => self.scheme(name),
+                [name] => self.read_scheme(name),
                 _ => Err("it needs several credentials at once, and a tool has one".to_owned()),
             };
             match found {
@@ -80,8 +80,8 @@ impl Schemes<'_> {
     }
 
     /// How one scheme is followed, and how gladly: 1 is best.
-    fn scheme(&self, name: &str) -> Result<(u8, ChosenScheme), String> {
-        let shown = words::line(name, 60);
+    fn read_scheme(&self, name: &str) -> Result<(u8, ChosenScheme), String> {
+        let shown = words::clean_line(name, 60);
         let schemes = self.root.get("components").and_then(|all| all.get("securitySchemes"));
         let scheme = schemes.and_then(|all| all.get(name));
         let scheme =
@@ -101,7 +101,7 @@ impl Schemes<'_> {
         Ok(match (kind.as_str(), text("scheme").to_ascii_lowercase().as_str()) {
             ("http", "bearer") => (1, chosen(bearer(), "a bearer token".into(), None)),
             ("apikey", _) => {
-                let name = words::line(text("name"), 100);
+                let name = words::clean_line(text("name"), 100);
                 let place = match text("in") {
                     "header" if is_header(&name) => KeyPlace::Header,
                     "query" if !name.is_empty() => KeyPlace::Query,
@@ -124,16 +124,25 @@ impl Schemes<'_> {
                     format!("its credential `{shown}` is a user name with a password; say the user name and import again")
                 })?;
                 let auth = Auth::Basic { username: username.to_owned(), secret: secret.clone(), env: None };
-                (5, chosen(auth, format!("the password of the user `{}`", words::line(username, 60)), None))
+                (
+                    5,
+                    chosen(
+                        auth,
+                        format!("the password of the user `{}`", words::clean_line(username, 60)),
+                        None,
+                    ),
+                )
             }
             ("mutualtls", _) => return unsupported("a client certificate"),
-            ("http", other) => return unsupported(&format!("`{}` authentication", words::line(other, 30))),
-            (other, _) => return unsupported(&format!("of the type `{}`", words::line(other, 30))),
+            ("http", other) => {
+                return unsupported(&format!("`{}` authentication", words::clean_line(other, 30)));
+            }
+            (other, _) => return unsupported(&format!("of the type `{}`", words::clean_line(other, 30))),
         })
     }
 
     fn secret_name(&self, scheme: &str) -> String {
-        let scheme = slug(scheme, 30);
+        let scheme = to_slug(scheme, 30);
         match (self.slug, scheme.as_str()) {
             ("", "") => "openapi".into(),
             (only, "") | ("", only) => only.to_owned(),
@@ -166,7 +175,7 @@ mod tests {
         });
         let schemes = Schemes { refs: Refs::new(&root), root: &root, slug: "shop", username: None };
         let operation = if security.is_null() { json!({}) } else { json!({"security": security}) };
-        expected.assert_eq(&match schemes.choose(&operation) {
+        expected.assert_eq(&match schemes.choose_scheme(&operation) {
             Ok(chosen) => format!("{} {}", json!(chosen.auth), chosen.note.unwrap_or_default()),
             Err(reason) => reason,
         });

@@ -4,7 +4,7 @@ use helve_types::{BodyFormat, Method};
 use serde_json::{Map, Value, json};
 
 use super::arguments::{ArgumentsDraft, placeholder};
-use super::parameters::{Style, fields_of};
+use super::parameters::{Style, split_into_fields};
 use super::schema::{SchemaProblem, SchemaTranslation};
 use super::words;
 
@@ -29,10 +29,10 @@ pub(super) fn place_body<'a>(
         draft.notes.insert("its body is left out: a GET or HEAD has none".into());
         return Ok(());
     }
-    let (format, kind, media) = readable(content)?;
+    let (format, kind, media) = choose_media_type(content)?;
     let any = json!({});
     let schema = match media.get("schema") {
-        Some(schema) => walk.schema(schema)?,
+        Some(schema) => walk.translate(schema)?,
         None => any,
     };
     let text = match given.get("description").and_then(Value::as_str) {
@@ -42,12 +42,12 @@ pub(super) fn place_body<'a>(
     let meant = required.unwrap_or(method != Method::Delete);
     let body = RequestBody { schema, text, needed: meant, said: required == Some(true) };
     match format {
-        BodyFormat::Form => form(body, media, draft),
+        BodyFormat::Form => place_form_body(body, media, draft),
         BodyFormat::Json => {
             if kind != "application/json" && !kind.contains('*') {
                 draft.headers.insert("Content-Type".into(), kind.to_owned());
             }
-            json_body(body, draft);
+            place_json_body(body, draft);
             Ok(())
         }
     }
@@ -63,34 +63,37 @@ struct RequestBody {
 }
 
 /// JSON if there is any, else a form.
-fn readable(content: &Map<String, Value>) -> Result<(BodyFormat, &str, &Value), SchemaProblem> {
+fn choose_media_type(content: &Map<String, Value>) -> Result<(BodyFormat, &str, &Value), SchemaProblem> {
     let named = |fits: &dyn Fn(&str) -> bool| {
-        content.iter().find(|(kind, _)| fits(&essence(kind))).map(|(kind, media)| (kind.as_str(), media))
+        content
+            .iter()
+            .find(|(kind, _)| fits(&media_type_essence(kind)))
+            .map(|(kind, media)| (kind.as_str(), media))
     };
     let json = named(&|kind| kind == "application/json")
         .or_else(|| named(&|kind| kind.ends_with("+json") || kind == "text/json"))
         .or_else(|| named(&|kind| kind == "*/*" || kind == "application/*"));
     if let Some((kind, media)) = json {
-        let plain = if essence(kind) == "application/json" { "application/json" } else { kind };
+        let plain = if media_type_essence(kind) == "application/json" { "application/json" } else { kind };
         return Ok((BodyFormat::Json, plain, media));
     }
     if let Some((kind, media)) = named(&|kind| kind == "application/x-www-form-urlencoded") {
         return Ok((BodyFormat::Form, kind, media));
     }
-    let kinds: Vec<String> = content.keys().take(3).map(|kind| words::line(kind, 60)).collect();
+    let kinds: Vec<String> = content.keys().take(3).map(|kind| words::clean_line(kind, 60)).collect();
     Err(SchemaProblem::Refused(format!(
         "its body is `{}`; only JSON and forms are sent",
         kinds.join("` or `")
     )))
 }
 
-fn essence(kind: &str) -> String {
+fn media_type_essence(kind: &str) -> String {
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn json_body(body: RequestBody, draft: &mut ArgumentsDraft) {
+fn place_json_body(body: RequestBody, draft: &mut ArgumentsDraft) {
     let fields = flat_fields(&body.schema).filter(|fields| {
-        let mut names: Vec<String> = fields.keys().map(|name| super::names::word(name)).collect();
+        let mut names: Vec<String> = fields.keys().map(|name| super::names::to_identifier(name)).collect();
         names.sort_unstable();
         names.dedup();
         names.len() == fields.len() && fields.keys().all(|name| draft.arguments.is_free(name))
@@ -100,7 +103,7 @@ fn json_body(body: RequestBody, draft: &mut ArgumentsDraft) {
         if let (Some(schema), Some(text)) = (schema.as_object_mut(), body.text) {
             schema.entry("description").or_insert_with(|| text.into());
         }
-        let argument = draft.arguments.add("body", "request", schema, body.needed);
+        let argument = draft.arguments.add_argument("body", "request", schema, body.needed);
         draft.body = Some(placeholder(&argument).into());
         return;
     };
@@ -113,7 +116,7 @@ fn json_body(body: RequestBody, draft: &mut ArgumentsDraft) {
     let mut template = Map::new();
     for (name, schema) in fields {
         let needed = body.needed && wanted.is_some_and(|wanted| wanted.iter().any(|wanted| wanted == name));
-        let argument = draft.arguments.add(name, "body", schema.clone(), needed);
+        let argument = draft.arguments.add_argument(name, "body", schema.clone(), needed);
         template.insert(name.clone(), placeholder(&argument).into());
     }
     draft.body = Some(template.into());
@@ -134,7 +137,11 @@ fn flat_fields(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object).filter(|_| only && object)
 }
 
-fn form(body: RequestBody, media: &Value, draft: &mut ArgumentsDraft) -> Result<(), SchemaProblem> {
+fn place_form_body(
+    body: RequestBody,
+    media: &Value,
+    draft: &mut ArgumentsDraft,
+) -> Result<(), SchemaProblem> {
     let Some(fields) = body.schema.get("properties").and_then(Value::as_object) else {
         if body.said {
             return Err(SchemaProblem::Refused("its form has no fields that are named".into()));
@@ -147,25 +154,29 @@ fn form(body: RequestBody, media: &Value, draft: &mut ArgumentsDraft) -> Result<
         let needed = body.needed && wanted.is_some_and(|wanted| wanted.iter().any(|wanted| wanted == name));
         let encoding = media.get("encoding").and_then(|encoding| encoding.get(name));
         let style = Style::read(encoding.unwrap_or(&Value::Null), "form");
-        // Without a word of the document an object in a form is spread like in an address, which nobody means.
+        // Without a word of the document an object in a form is spread like in an address, which is never meant.
         let object = encoding.is_none() && schema.get("properties").is_some();
-        let written =
-            if object { Err("an object in a form".into()) } else { fields_of(name, style, schema, needed) };
+        let written = if object {
+            Err("an object in a form".into())
+        } else {
+            split_into_fields(name, style, schema, needed)
+        };
         match written {
             Ok(written) => {
                 for field in written {
-                    let argument = draft.arguments.add(&field.wire, "body", field.schema, field.needed);
+                    let argument =
+                        draft.arguments.add_argument(&field.wire, "body", field.schema, field.needed);
                     template.insert(field.wire, placeholder(&argument).into());
                 }
             }
             Err(reason) if needed => {
                 return Err(SchemaProblem::Refused(format!(
                     "its form needs `{}`: {reason}",
-                    words::line(name, 80)
+                    words::clean_line(name, 80)
                 )));
             }
             Err(reason) => {
-                draft.notes.insert(format!("left out: `{}`: {reason}", words::line(name, 80)));
+                draft.notes.insert(format!("left out: `{}`: {reason}", words::clean_line(name, 80)));
             }
         }
     }

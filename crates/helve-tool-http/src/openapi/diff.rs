@@ -38,7 +38,7 @@ pub struct Diff {
 }
 
 /// Compares an import with the rows that are there. `other_names` are tools that are no rows.
-pub fn diff(rows: &[ToolDefinition], other_names: &BTreeSet<String>, import: &Import) -> Diff {
+pub fn compare_import(rows: &[ToolDefinition], other_names: &BTreeSet<String>, import: &Import) -> Diff {
     let rows_by_name: BTreeMap<&str, &ToolDefinition> =
         rows.iter().map(|row| (row.name.as_str(), row)).collect();
     let ours = |row: &ToolDefinition| row.tags.contains(&import.tag);
@@ -82,11 +82,11 @@ fn merge_definitions(
     let own_effect = own_effect(row, new);
     if let Some(own) = own_effect {
         let (own, said) = (json!(own), json!(new.effect()));
-        kept.push(format!("its effect stays {own}, as somebody chose; the document says {said}"));
+        kept.push(format!("its effect stays {own}, as it was chosen; the document says {said}"));
     }
     let keeps_auth = has_own_secret(row, secrets_of) && row.endpoint.auth != new.endpoint.auth;
     if keeps_auth {
-        kept.push("its `auth` stays, since somebody gave it a secret of its own".into());
+        kept.push("its `auth` stays, since it was given a secret of its own".into());
     }
     let mut tags = new.tags.clone();
     tags.extend(row.tags.iter().filter(|tag| !new.tags.contains(tag)).cloned());
@@ -116,7 +116,7 @@ fn merge_definitions(
 }
 
 /// The effect that a person gave the row, if it is to stay. An import goes by the method alone, so that another effect is
-/// somebody's; for another method that is no reason to make it lighter.
+/// the operator's; for another method that is no reason to make it lighter.
 fn own_effect(row: &ToolDefinition, new: &ToolDefinition) -> Option<Effect> {
     let (own, said) = (row.effect(), new.effect());
     let is_own = own != method_effect(row.endpoint.method);

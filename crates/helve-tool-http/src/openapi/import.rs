@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::auth::{Schemes, SecretNeeded};
-use super::names::{NameRegistry, operation_name, slug};
+use super::names::{NameRegistry, operation_name, to_slug};
 use super::operation::{DocumentContext, Operation};
 use super::read::Document;
 use super::refs::Refs;
@@ -16,7 +16,7 @@ use super::select::{self, OperationSummary};
 use super::server::{self, ServerChoice};
 use super::{ImportError, words};
 
-/// More tools than this confuse every model; whoever wants them all says so.
+/// More tools than this confuse every model; an operator who wants them all says so.
 pub const TOOLS_MAX: usize = 200;
 const OPERATIONS_MAX: usize = 5000;
 /// What all definitions of a document may have together, in bytes of their parameters.
@@ -76,7 +76,7 @@ pub struct SkippedOperation {
 
 /// Turns a document into tools. Pure: the same document and options make the same tools.
 pub fn import_tools(document: &Document, options: &Options) -> Result<Import, ImportError> {
-    select::check(&options.selection)?;
+    select::check_selection(&options.selection)?;
     let server = options
         .server
         .as_deref()
@@ -95,10 +95,10 @@ pub fn import_tools(document: &Document, options: &Options) -> Result<Import, Im
             username: options.username.as_deref(),
         },
         server,
-        category: Some(words::line(&identity.title, 60)).filter(|title| !title.is_empty()),
+        category: Some(words::clean_line(&identity.title, 60)).filter(|title| !title.is_empty()),
         origin: identity.tag.clone(),
     };
-    let (found, mut skipped) = operations(document, refs)?;
+    let (found, mut skipped) = list_operations(document, refs)?;
     let mut gathered = ImportState::default();
     let mut names = NameRegistry::with_prefix(options.prefix.as_deref());
     let operations = found.len() + skipped.len();
@@ -107,7 +107,7 @@ pub fn import_tools(document: &Document, options: &Options) -> Result<Import, Im
         let name = names.reserve(&operation_name(found.id, found.verb, found.path), found.verb);
         let candidate =
             OperationSummary { id: found.id, method: found.verb, path: found.path, tags: &found.tags };
-        if select::takes(&options.selection, candidate) {
+        if select::is_selected(&options.selection, candidate) {
             gathered.add(&common, &found, name, &mut skipped);
         } else {
             gathered.unselected.insert(name);
@@ -137,21 +137,21 @@ struct Identity {
 impl Identity {
     fn new(document: &Document, prefix: Option<&str>) -> Self {
         let said = |name: &str| match document.root.get("info").and_then(|info| info.get(name)) {
-            Some(Value::String(text)) => words::line(text, 120),
+            Some(Value::String(text)) => words::clean_line(text, 120),
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
         let title = said("title");
-        let named = Some(slug(&title, 40)).filter(|slug| !slug.is_empty());
-        let host = || document.from.as_ref().and_then(|from| from.host_str()).map(|host| slug(host, 40));
+        let named = Some(to_slug(&title, 40)).filter(|slug| !slug.is_empty());
+        let host = || document.from.as_ref().and_then(|from| from.host_str()).map(|host| to_slug(host, 40));
         let named = named.or_else(host).unwrap_or_else(|| "document".into());
-        let prefix = prefix.map(|prefix| slug(prefix, 24)).filter(|prefix| !prefix.is_empty());
+        let prefix = prefix.map(|prefix| to_slug(prefix, 24)).filter(|prefix| !prefix.is_empty());
         // The same document under two prefixes is two imports.
         let tag = match &prefix {
             Some(prefix) => format!("openapi:{named}:{prefix}"),
             None => format!("openapi:{named}"),
         };
-        let secrets = prefix.unwrap_or_else(|| slug(&named, 24));
+        let secrets = prefix.unwrap_or_else(|| to_slug(&named, 24));
         Self { title, version: said("version"), tag, secrets }
     }
 }
@@ -168,7 +168,7 @@ const VERBS: &[(&str, Method)] = &[
 ];
 
 /// All operations in the order of their paths, and those that no tool can be made of at all.
-fn operations<'a>(
+fn list_operations<'a>(
     document: &'a Document,
     refs: Refs<'a>,
 ) -> Result<(Vec<Operation<'a>>, Vec<SkippedOperation>), ImportError> {
@@ -178,7 +178,7 @@ fn operations<'a>(
         let item = match refs.follow(given) {
             Ok(item) => item,
             Err(reason) => {
-                skipped.push(SkippedOperation { operation: words::line(path, 200), reason });
+                skipped.push(SkippedOperation { operation: words::clean_line(path, 200), reason });
                 continue;
             }
         };
@@ -192,7 +192,7 @@ fn operations<'a>(
         }
         for verb in ["options", "trace", "query"].iter().filter(|verb| item.get(**verb).is_some()) {
             let verb = verb.to_ascii_uppercase();
-            let operation = format!("{verb} {}", words::line(path, 200));
+            let operation = format!("{verb} {}", words::clean_line(path, 200));
             skipped.push(SkippedOperation { operation, reason: format!("{NO_CALL} {verb}") });
         }
         if all.len() + skipped.len() > OPERATIONS_MAX {
@@ -224,8 +224,8 @@ impl ImportState {
         name: String,
         skipped: &mut Vec<SkippedOperation>,
     ) {
-        let operation = format!("{} {}", found.verb.to_ascii_uppercase(), words::line(found.path, 200));
-        match common.make(found, name) {
+        let operation = format!("{} {}", found.verb.to_ascii_uppercase(), words::clean_line(found.path, 200));
+        match common.build_definition(found, name) {
             Ok(_) if self.bytes > DEFINITIONS_BYTES_MAX => {
                 let mib = DEFINITIONS_BYTES_MAX >> 20;
                 let reason =

@@ -8,7 +8,7 @@ use helve_tool::RESERVED_NAMES;
 pub(super) const NAME_CHARS_MAX: usize = 64;
 
 /// Letters, digits and `_`: a name in every notation that models call tools in. Empty if nothing is left.
-pub(super) fn word(given: &str) -> String {
+pub(super) fn to_identifier(given: &str) -> String {
     let mut out = String::new();
     for c in given.chars() {
         if c.is_ascii_alphanumeric() {
@@ -21,16 +21,16 @@ pub(super) fn word(given: &str) -> String {
 }
 
 /// The same in small letters, for names that people write: of documents, tags and secrets.
-pub(super) fn slug(given: &str, chars_max: usize) -> String {
-    let slug: String = word(given).to_ascii_lowercase().chars().take(chars_max).collect();
+pub(super) fn to_slug(given: &str, chars_max: usize) -> String {
+    let slug: String = to_identifier(given).to_ascii_lowercase().chars().take(chars_max).collect();
     slug.trim_end_matches('_').to_owned()
 }
 
 /// A tool's name from the operation's own, or from what it does to which path.
 pub(super) fn operation_name(id: Option<&str>, method: &str, path: &str) -> String {
-    let own = id.map(word).filter(|name| !name.is_empty());
+    let own = id.map(to_identifier).filter(|name| !name.is_empty());
     own.unwrap_or_else(|| {
-        let path = word(path);
+        let path = to_identifier(path);
         if path.is_empty() { method.to_owned() } else { format!("{method}_{path}") }
     })
 }
@@ -44,7 +44,7 @@ pub(super) struct NameRegistry {
 
 impl NameRegistry {
     pub(super) fn with_prefix(prefix: Option<&str>) -> Self {
-        let prefix: String = prefix.map(word).unwrap_or_default().chars().take(24).collect();
+        let prefix: String = prefix.map(to_identifier).unwrap_or_default().chars().take(24).collect();
         let prefix = if prefix.is_empty() { prefix } else { format!("{}_", prefix.trim_end_matches('_')) };
         Self { prefix, taken: RESERVED_NAMES.map(str::to_owned).into() }
     }
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn slugs_are_small() {
-        assert_eq!(slug("GitHub v3 REST API", 40), "github_v3_rest_api");
-        assert_eq!(slug("宠物", 40), "");
-        assert_eq!(slug("a b c d", 4), "a_b");
+        assert_eq!(to_slug("GitHub v3 REST API", 40), "github_v3_rest_api");
+        assert_eq!(to_slug("宠物", 40), "");
+        assert_eq!(to_slug("a b c d", 4), "a_b");
     }
 }

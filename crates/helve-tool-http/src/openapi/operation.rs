@@ -56,17 +56,21 @@ pub(super) struct MadeDefinition {
 }
 
 impl<'a> DocumentContext<'a> {
-    pub(super) fn make(&self, found: &Operation<'a>, name: String) -> Result<MadeDefinition, String> {
+    pub(super) fn build_definition(
+        &self,
+        found: &Operation<'a>,
+        name: String,
+    ) -> Result<MadeDefinition, String> {
         let server = match &self.server {
             Some(server) => server.clone(),
             None => server::find_server(self.document, found.item, found.operation)?,
         };
-        self.look_at(found).map_err(|stop| match stop {
+        self.check_operation(found).map_err(|stop| match stop {
             SchemaProblem::Refused(reason) => reason,
             SchemaProblem::TooLarge => "it is too large".into(),
         })?;
-        let chosen = self.schemes.choose(found.operation)?;
-        let parameters = self.parameters(found)?;
+        let chosen = self.schemes.choose_scheme(found.operation)?;
+        let parameters = self.read_parameters(found)?;
         let path = Path::parse(found.path)?;
         let (mut draft, less) = self.draft_arguments(found, &parameters, &path, &chosen.auth)?;
         let mut notes: Vec<String> = std::mem::take(&mut draft.notes).into_iter().collect();
@@ -78,22 +82,22 @@ impl<'a> DocumentContext<'a> {
         }
         let ChosenScheme { auth, secret, note } = chosen;
         notes.extend(note);
-        let definition = self.definition(found, name, auth, &server, &path, draft);
+        let definition = self.write_definition(found, name, auth, &server, &path, draft);
         helve_tool::check_schema(&definition.parameters)?;
         Ok(MadeDefinition { definition, notes, server, secret })
     }
 
     /// Many paths may point to the same operation, and the same parameters may stand on many paths.
-    fn look_at(&self, found: &Operation<'a>) -> Result<(), SchemaProblem> {
-        self.schemas.look_through(found.operation)?;
+    fn check_operation(&self, found: &Operation<'a>) -> Result<(), SchemaProblem> {
+        self.schemas.scan_value(found.operation)?;
         for beside in ["parameters", "servers"] {
-            found.item.get(beside).map_or(Ok(()), |beside| self.schemas.look_through(beside))?;
+            found.item.get(beside).map_or(Ok(()), |beside| self.schemas.scan_value(beside))?;
         }
         Ok(())
     }
 
     /// The operation's own parameters and those of its path, which it may replace.
-    fn parameters(&self, found: &Operation<'a>) -> Result<Vec<Parameter<'a>>, String> {
+    fn read_parameters(&self, found: &Operation<'a>) -> Result<Vec<Parameter<'a>>, String> {
         let mut all: BTreeMap<(&str, &str), Parameter<'a>> = BTreeMap::new();
         for holder in [found.item, found.operation] {
             let listed = holder.get("parameters").and_then(Value::as_array);
@@ -123,8 +127,8 @@ impl<'a> DocumentContext<'a> {
         auth: &Auth,
     ) -> Result<(ArgumentsDraft, bool), String> {
         for (number, detail) in DETAILS.iter().enumerate() {
-            let mut walk = self.schemas.walk(*detail);
-            match self.try_detail(found, parameters, path, auth, &mut walk) {
+            let mut walk = self.schemas.begin_translation(*detail);
+            match self.draft_with_detail(found, parameters, path, auth, &mut walk) {
                 Ok(draft) => return Ok((draft, walk.left_out || number > 0)),
                 Err(SchemaProblem::TooLarge) => {}
                 Err(SchemaProblem::Refused(reason)) => return Err(reason),
@@ -133,7 +137,7 @@ impl<'a> DocumentContext<'a> {
         Err(format!("its parameters do not fit into {} KiB, even shortened", SCHEMA_BYTES_MAX >> 10))
     }
 
-    fn try_detail(
+    fn draft_with_detail(
         &self,
         found: &Operation<'a>,
         parameters: &[Parameter<'a>],
@@ -144,17 +148,17 @@ impl<'a> DocumentContext<'a> {
         let mut draft = ArgumentsDraft::default();
         for parameter in parameters {
             if parameter.place == "path" && !path.names.contains(&parameter.name) {
-                let name = words::line(parameter.name, 80);
+                let name = words::clean_line(parameter.name, 80);
                 draft.notes.insert(format!("`{name}` is not in the path and left out"));
                 continue;
             }
             walk.spend(parameter.name.len() + 16)?;
             parameters::place_parameter(*parameter, auth, walk, &mut draft)?;
         }
-        // A name in the path that nobody describes is a text all the same.
+        // A name in the path without a description is a text all the same.
         for name in &path.names {
             if !draft.path.contains_key(*name) {
-                let argument = draft.arguments.add(name, "path", json!({"type": "string"}), true);
+                let argument = draft.arguments.add_argument(name, "path", json!({"type": "string"}), true);
                 draft.path.insert((*name).to_owned(), argument);
             }
         }
@@ -165,7 +169,7 @@ impl<'a> DocumentContext<'a> {
         Ok(draft)
     }
 
-    fn definition(
+    fn write_definition(
         &self,
         found: &Operation<'a>,
         name: String,
@@ -177,11 +181,11 @@ impl<'a> DocumentContext<'a> {
         for (name, value) in &path.query {
             draft.query.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
         }
-        if let Some(kind) = self.answers_with(found.operation) {
+        if let Some(kind) = self.describe_answer(found.operation) {
             draft.headers.insert("Accept".into(), kind);
         }
         // Rules go by tags: what a stranger wrote must not be taken for the operator's own.
-        let foreign = found.tags.iter().take(TAGS_MAX).map(|tag| words::line(tag, 60));
+        let foreign = found.tags.iter().take(TAGS_MAX).map(|tag| words::clean_line(tag, 60));
         let mut tags: Vec<String> =
             foreign.filter(|tag| !tag.is_empty()).map(|tag| format!("{FOREIGN_TAG}{tag}")).collect();
         tags.push(self.origin.clone());
@@ -207,7 +211,7 @@ impl<'a> DocumentContext<'a> {
                 caller: None,
                 busy_is_not_done: true,
             },
-            parameters: draft.arguments.schema(),
+            parameters: draft.arguments.into_schema(),
             response_transform: None,
             rate_limit: None,
             cache: None,
@@ -226,7 +230,7 @@ impl<'a> DocumentContext<'a> {
     }
 
     /// The kind of JSON that the document promises, since some servers give nothing unless asked for their own.
-    fn answers_with(&self, operation: &'a Value) -> Option<String> {
+    fn describe_answer(&self, operation: &'a Value) -> Option<String> {
         let answers = operation.get("responses").and_then(Value::as_object)?;
         let good = answers.iter().filter(|(status, _)| status.starts_with('2') || *status == "default");
         let kinds: Vec<&str> = good
@@ -253,7 +257,7 @@ pub(super) fn method_effect(method: Method) -> Effect {
 
 fn title(operation: &Value) -> Option<String> {
     let summary = operation.get("summary").and_then(Value::as_str)?;
-    Some(words::line(summary, TITLE_CHARS_MAX)).filter(|title| !title.is_empty())
+    Some(words::clean_line(summary, TITLE_CHARS_MAX)).filter(|title| !title.is_empty())
 }
 
 fn description(found: &Operation<'_>) -> String {
@@ -283,7 +287,7 @@ struct Path<'a> {
 
 impl<'a> Path<'a> {
     fn parse(whole: &'a str) -> Result<Self, String> {
-        let shown = || words::line(whole, 200);
+        let shown = || words::clean_line(whole, 200);
         if !whole.starts_with('/') || whole.contains('#') || whole.len() > 2000 {
             return Err(format!("`{}` is no path that can be called", shown()));
         }

@@ -7,14 +7,14 @@
 mod shape;
 
 use helve_egress::header::HeaderName;
-use helve_egress::header_refused;
+use helve_egress::why_header_is_refused;
 use helve_types::Auth;
 use serde_json::Value;
 
 use super::arguments::{ArgumentsDraft, placeholder};
 use super::schema::{SchemaProblem, SchemaTranslation};
 use super::words;
-pub(super) use shape::{Field, Style, fields_of};
+pub(super) use shape::{Field, Style, split_into_fields};
 
 /// A parameter after its pointer was followed.
 #[derive(Debug, Clone, Copy)]
@@ -50,49 +50,51 @@ pub(super) fn place_parameter<'a>(
     walk: &mut SchemaTranslation<'a, '_>,
     draft: &mut ArgumentsDraft,
 ) -> Result<(), SchemaProblem> {
-    let name = words::line(parameter.name, 80);
+    let name = words::clean_line(parameter.name, 80);
     let lower = parameter.name.to_ascii_lowercase();
     match parameter.place {
         "header" if IGNORED.contains(&lower.as_str()) => return Ok(()),
         "header" if !is_header(parameter.name) => {
-            let why = header_refused(parameter.name).unwrap_or("that is no name of a header");
+            let why = why_header_is_refused(parameter.name).unwrap_or("that is no name of a header");
             draft.notes.insert(format!("the header `{name}` is not sent: {why}"));
             return Ok(());
         }
         "header" | "query" if is_credential(parameter, auth) => return Ok(()),
         "path" | "query" | "header" => {}
         other => {
-            let reason = format!("`{name}` goes into `{}`, which is not supported", words::line(other, 20));
-            return left_out(parameter.is_required(), reason, draft);
+            let reason =
+                format!("`{name}` goes into `{}`, which is not supported", words::clean_line(other, 20));
+            return skip_parameter(parameter.is_required(), reason, draft);
         }
     }
     let schema = match parameter.given.get("schema") {
-        Some(schema) => walk.schema(schema)?,
+        Some(schema) => walk.translate(schema)?,
         None if parameter.given.get("content").is_some() => {
             let reason = format!("`{name}` is a document inside of the address or the head");
-            return left_out(parameter.is_required(), reason, draft);
+            return skip_parameter(parameter.is_required(), reason, draft);
         }
         None => Value::Object(Default::default()),
     };
-    let fields = match fields_of(parameter.name, parameter.style(), &schema, parameter.is_required()) {
+    let fields = match split_into_fields(parameter.name, parameter.style(), &schema, parameter.is_required())
+    {
         Ok(fields) => fields,
-        Err(reason) => return left_out(parameter.is_required(), format!("`{name}`: {reason}"), draft),
+        Err(reason) => return skip_parameter(parameter.is_required(), format!("`{name}`: {reason}"), draft),
     };
     let own = parameter.given.get("description").and_then(Value::as_str);
     for field in fields {
-        one(parameter, own, field, walk, draft)?;
+        place_field(parameter, own, field, walk, draft)?;
     }
     Ok(())
 }
 
-fn one<'a>(
+fn place_field<'a>(
     parameter: Parameter<'a>,
     own_words: Option<&str>,
     mut field: Field,
     walk: &mut SchemaTranslation<'a, '_>,
     draft: &mut ArgumentsDraft,
 ) -> Result<(), SchemaProblem> {
-    if let Some(constant) = field.only_value().filter(|_| field.needed && parameter.place != "path") {
+    if let Some(constant) = field.single_value().filter(|_| field.needed && parameter.place != "path") {
         let places = if parameter.place == "query" { &mut draft.query } else { &mut draft.headers };
         places.insert(field.wire, constant);
         return Ok(());
@@ -100,14 +102,14 @@ fn one<'a>(
     // Two objects that are spread over the address may have fields of one name.
     let held = if parameter.place == "query" { &draft.query } else { &draft.headers };
     if parameter.place != "path" && held.contains_key(&field.wire) {
-        let reason = format!("`{}` is there already", words::line(&field.wire, 80));
-        return left_out(field.needed, reason, draft);
+        let reason = format!("`{}` is there already", words::clean_line(&field.wire, 80));
+        return skip_parameter(field.needed, reason, draft);
     }
     if let Some(text) = own_words.filter(|_| !field.of_object) {
         let text = walk.take_text(text)?;
         field.describe(&text);
     }
-    let argument = draft.arguments.add(&field.wire, parameter.place, field.schema, field.needed);
+    let argument = draft.arguments.add_argument(&field.wire, parameter.place, field.schema, field.needed);
     let placeholder = placeholder(&argument);
     match parameter.place {
         "path" => draft.path.insert(parameter.name.to_owned(), argument),
@@ -117,7 +119,7 @@ fn one<'a>(
     Ok(())
 }
 
-fn left_out(needed: bool, reason: String, draft: &mut ArgumentsDraft) -> Result<(), SchemaProblem> {
+fn skip_parameter(needed: bool, reason: String, draft: &mut ArgumentsDraft) -> Result<(), SchemaProblem> {
     if needed {
         return Err(SchemaProblem::Refused(format!("it needs what cannot be sent: {reason}")));
     }
@@ -139,5 +141,5 @@ fn is_credential(parameter: Parameter<'_>, auth: &Auth) -> bool {
 
 /// Whether it is a header that a tool may set.
 pub(super) fn is_header(name: &str) -> bool {
-    HeaderName::try_from(name).is_ok() && header_refused(name).is_none()
+    HeaderName::try_from(name).is_ok() && why_header_is_refused(name).is_none()
 }

@@ -48,7 +48,7 @@ impl Document {
 
     /// A document that is already parsed, such as one inside of a request.
     pub fn from_value(root: Value, from: Option<Url>) -> Result<Self, ImportError> {
-        let (edition, openapi) = edition(&root)?;
+        let (edition, openapi) = read_edition(&root)?;
         Ok(Self { root, edition, openapi, from })
     }
 }
@@ -75,7 +75,7 @@ fn parse(text: &str) -> Result<Value, ImportError> {
         .map_err(|error| ImportError::Document(format!("the document is not valid YAML: {error}")))
 }
 
-fn edition(root: &Value) -> Result<(SchemaEdition, String), ImportError> {
+fn read_edition(root: &Value) -> Result<(SchemaEdition, String), ImportError> {
     let said = |name: &str| match root.get(name) {
         Some(Value::String(text)) => Some(text.clone()),
         // `openapi: 3.1` without quotes.

@@ -52,7 +52,7 @@ pub(super) fn pointer(value: &Value) -> Option<&str> {
 }
 
 fn shorten_pointer(pointer: &str) -> String {
-    super::words::line(pointer, 200)
+    super::words::clean_line(pointer, 200)
 }
 
 /// Pointers in fragments are percent-encoded: `#/paths/~1pets~1%7Bid%7D`.

@@ -1,7 +1,7 @@
 //! A schema of the document as JSON Schema 2020-12 that stands alone.
 //!
 //! Pointers are replaced by what they point to, so every model can read the result, whatever its vendor makes of
-//! `$ref`. That can grow without end, so a walk has a purse: whoever walks says how much detail there is room for, and
+//! `$ref`. That can grow without end, so a walk has a budget: its caller says how much detail there is room for, and
 //! a walk that has spent too much stops and may be tried again with less. What is left out is said in words where it
 //! would be. What belongs to answers only is no part of a request.
 
@@ -96,12 +96,12 @@ impl<'a> Schemas<'a> {
     }
 
     /// A walk over one or more schemas that will stand together.
-    pub(super) fn walk(&self, detail: SchemaDetail) -> SchemaTranslation<'a, '_> {
+    pub(super) fn begin_translation(&self, detail: SchemaDetail) -> SchemaTranslation<'a, '_> {
         SchemaTranslation { schemas: self, detail, spent: 0, open: vec![], left_out: false }
     }
 
     /// Whether the registry's matcher, which takes linear time and therefore no lookaround, understands a pattern.
-    fn understands(&self, pattern: &str) -> bool {
+    fn is_supported_pattern(&self, pattern: &str) -> bool {
         let known = self.patterns.borrow().get(pattern).copied();
         let known = known.unwrap_or_else(|| self.find_pattern_cost(pattern));
         // What does not fit in any more is said in words.
@@ -134,11 +134,11 @@ impl<'a> Schemas<'a> {
     }
 
     /// Pays for everything that is in a value, which may be looked at from many places.
-    pub(super) fn look_through(&self, value: &'a Value) -> Result<(), SchemaProblem> {
+    pub(super) fn scan_value(&self, value: &'a Value) -> Result<(), SchemaProblem> {
         let address = std::ptr::from_ref(value).addr();
         let known = self.counted.borrow().get(&address).copied();
         let values = known.unwrap_or_else(|| {
-            let values = values(value);
+            let values = count_values(value);
             self.counted.borrow_mut().insert(address, values);
             values
         });
@@ -146,10 +146,10 @@ impl<'a> Schemas<'a> {
     }
 }
 
-fn values(value: &Value) -> u64 {
+fn count_values(value: &Value) -> u64 {
     1 + match value {
-        Value::Array(items) => items.iter().map(values).sum(),
-        Value::Object(members) => members.values().map(values).sum(),
+        Value::Array(items) => items.iter().map(count_values).sum(),
+        Value::Object(members) => members.values().map(count_values).sum(),
         _ => 0,
     }
 }
@@ -175,9 +175,9 @@ struct SchemaPosition<'h> {
 }
 
 impl<'a> SchemaTranslation<'a, '_> {
-    pub(super) fn schema(&mut self, given: &'a Value) -> Result<Value, SchemaProblem> {
+    pub(super) fn translate(&mut self, given: &'a Value) -> Result<Value, SchemaProblem> {
         let hidden = BTreeSet::new();
-        self.any(given, SchemaPosition { depth: 0, level: 0, hidden: &hidden })
+        self.translate_any(given, SchemaPosition { depth: 0, level: 0, hidden: &hidden })
     }
 
     pub(super) fn spend(&mut self, bytes: usize) -> Result<(), SchemaProblem> {
@@ -193,7 +193,7 @@ impl<'a> SchemaTranslation<'a, '_> {
         Ok(text)
     }
 
-    fn any(&mut self, given: &'a Value, place: SchemaPosition<'_>) -> Result<Value, SchemaProblem> {
+    fn translate_any(&mut self, given: &'a Value, place: SchemaPosition<'_>) -> Result<Value, SchemaProblem> {
         self.spend(4)?;
         match given {
             Value::Bool(_) => Ok(given.clone()),
@@ -214,7 +214,7 @@ impl<'a> SchemaTranslation<'a, '_> {
         let target = self.schemas.refs.find_target(pointer).map_err(SchemaProblem::Refused)?;
         if self.open.contains(&pointer) || place.level > LEVELS_MAX {
             let name = pointer.rsplit('/').next().unwrap_or_default();
-            let same = format!("(`{}` again, as above.)", words::line(name, 60));
+            let same = format!("(`{}` again, as above.)", words::clean_line(name, 60));
             self.spend(same.len() + 32)?;
             let mut cut = Map::new();
             if let Some(kind) = target.get("type").filter(|kind| keywords::is_type(kind)) {
@@ -225,7 +225,7 @@ impl<'a> SchemaTranslation<'a, '_> {
         }
         self.open.push(pointer);
         let place = SchemaPosition { level: place.level + 1, ..place };
-        let found = self.any(target, place);
+        let found = self.translate_any(target, place);
         self.open.pop();
         self.merge_siblings(found?, members, place)
     }
@@ -244,10 +244,11 @@ impl<'a> SchemaTranslation<'a, '_> {
         if let Some(default) = members.get("default").filter(|value| keywords::is_small(value)) {
             found.insert("default".into(), default.clone());
         }
-        if self.schemas.edition == SchemaEdition::V31 && members.keys().any(|name| keywords::restricts(name))
+        if self.schemas.edition == SchemaEdition::V31
+            && members.keys().any(|name| keywords::is_restricting(name))
         {
             let rest = self.translate_object(members, place)?;
-            found = merge::all_of(Map::new(), vec![found.into(), rest.into()]);
+            found = merge::merge_all_of(Map::new(), vec![found.into(), rest.into()]);
         }
         if members.get("nullable") == Some(&Value::Bool(true)) {
             keywords::allow_null(&mut found);
@@ -262,19 +263,19 @@ impl<'a> SchemaTranslation<'a, '_> {
     ) -> Result<Map<String, Value>, SchemaProblem> {
         self.schemas.spend((1 + members.len() as u64) * LOOK)?;
         let mut out = Map::new();
-        keywords::plain(members, self.schemas.edition, &mut out);
+        keywords::copy_plain_keywords(members, self.schemas.edition, &mut out);
         self.copy_text_keywords(members, &mut out);
-        self.values(members, &mut out)?;
-        self.pattern(members, &mut out);
-        self.spend(out.iter().map(|(name, value)| name.len() + size(value)).sum())?;
+        self.copy_value_keywords(members, &mut out)?;
+        self.copy_pattern(members, &mut out);
+        self.spend(out.iter().map(|(name, value)| name.len() + byte_size(value)).sum())?;
         if place.depth >= self.detail.depth && has_inside(members) || place.level > LEVELS_MAX {
-            self.leave_out(&mut out, "(What is inside is not listed here.)");
+            self.note_omission(&mut out, "(What is inside is not listed here.)");
         } else {
-            self.fields(members, place, &mut out)?;
-            self.inside(members, place, &mut out)?;
+            self.translate_fields(members, place, &mut out)?;
+            self.translate_inner_schemas(members, place, &mut out)?;
             self.translate_combinations(members, place, &mut out)?;
         }
-        keywords::complete(&mut out);
+        keywords::add_missing_keywords(&mut out);
         if members.get("nullable") == Some(&Value::Bool(true)) {
             keywords::allow_null(&mut out);
         }
@@ -290,7 +291,7 @@ impl<'a> SchemaTranslation<'a, '_> {
     }
 
     /// Long enumerations become free with their first values named.
-    fn values(
+    fn copy_value_keywords(
         &mut self,
         members: &Map<String, Value>,
         out: &mut Map<String, Value>,
@@ -303,7 +304,7 @@ impl<'a> SchemaTranslation<'a, '_> {
         // The first of them are looked at in any case.
         let mut bytes = 0;
         for value in values.iter().take(self.detail.values.min(SCHEMA_BYTES_MAX)) {
-            bytes += size(value);
+            bytes += byte_size(value);
             if bytes > SCHEMA_BYTES_MAX {
                 return Err(SchemaProblem::TooLarge);
             }
@@ -316,21 +317,21 @@ impl<'a> SchemaTranslation<'a, '_> {
             let first: Vec<_> =
                 values.iter().take(self.detail.values.min(200)).map(Value::to_string).collect();
             let note = format!("(One of {} values: {}, …)", values.len(), first.join(", "));
-            self.leave_out(out, &note);
+            self.note_omission(out, &note);
         }
         Ok(())
     }
 
-    fn pattern(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) {
+    fn copy_pattern(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) {
         let Some(pattern) = members.get("pattern").and_then(Value::as_str) else { return };
-        if self.schemas.understands(pattern) {
+        if self.schemas.is_supported_pattern(pattern) {
             out.insert("pattern".into(), pattern.into());
         } else {
-            note(out, &format!("(Must match `{}`.)", words::line(pattern, 200)));
+            append_note(out, &format!("(Must match `{}`.)", words::clean_line(pattern, 200)));
         }
     }
 
-    fn fields(
+    fn translate_fields(
         &mut self,
         members: &'a Map<String, Value>,
         place: SchemaPosition<'_>,
@@ -354,12 +355,12 @@ impl<'a> SchemaTranslation<'a, '_> {
                     continue;
                 }
                 if translated.len() == self.detail.fields {
-                    self.leave_out(out, "(More fields are not listed here.)");
+                    self.note_omission(out, "(More fields are not listed here.)");
                     needed.retain(|wanted| translated.contains_key(*wanted) || !fields.contains_key(*wanted));
                     break;
                 }
                 self.spend(name.len() + 6)?;
-                translated.insert(name.clone(), self.any(field, deeper)?);
+                translated.insert(name.clone(), self.translate_any(field, deeper)?);
             }
             out.insert("properties".into(), translated.into());
         }
@@ -371,7 +372,7 @@ impl<'a> SchemaTranslation<'a, '_> {
     }
 
     /// Items and everything else that has a schema inside.
-    fn inside(
+    fn translate_inner_schemas(
         &mut self,
         members: &'a Map<String, Value>,
         place: SchemaPosition<'_>,
@@ -383,35 +384,38 @@ impl<'a> SchemaTranslation<'a, '_> {
             if let Some(inside) =
                 members.get(*name).filter(|inside| inside.is_object() || inside.is_boolean())
             {
-                let inside = self.any(inside, deeper)?;
+                let inside = self.translate_any(inside, deeper)?;
                 out.insert((*name).into(), inside);
             }
         }
         if let Some(inside) = members.get("patternProperties").and_then(Value::as_object) {
             let mut translated = Map::new();
-            for (pattern, inside) in inside.iter().filter(|(pattern, _)| self.schemas.understands(pattern)) {
+            for (pattern, inside) in
+                inside.iter().filter(|(pattern, _)| self.schemas.is_supported_pattern(pattern))
+            {
                 self.spend(pattern.len() + 6)?;
-                translated.insert(pattern.clone(), self.any(inside, deeper)?);
+                translated.insert(pattern.clone(), self.translate_any(inside, deeper)?);
             }
             out.insert("patternProperties".into(), translated.into());
         }
         if let Some(inside) =
             members.get("prefixItems").and_then(Value::as_array).filter(|all| !all.is_empty())
         {
-            let inside: Result<Vec<_>, _> = inside.iter().map(|inside| self.any(inside, deeper)).collect();
+            let inside: Result<Vec<_>, _> =
+                inside.iter().map(|inside| self.translate_any(inside, deeper)).collect();
             out.insert("prefixItems".into(), inside?.into());
         }
         Ok(())
     }
 
-    fn leave_out(&mut self, out: &mut Map<String, Value>, words: &str) {
+    fn note_omission(&mut self, out: &mut Map<String, Value>, words: &str) {
         self.left_out = true;
-        note(out, words);
+        append_note(out, words);
     }
 }
 
 /// Adds a sentence to a description.
-pub(super) fn note(out: &mut Map<String, Value>, words: &str) {
+pub(super) fn append_note(out: &mut Map<String, Value>, words: &str) {
     let said = out.get("description").and_then(Value::as_str).unwrap_or_default();
     let said = if said.is_empty() { words.to_owned() } else { format!("{said} {words}") };
     out.insert("description".into(), said.into());
@@ -425,7 +429,7 @@ fn has_inside(members: &Map<String, Value>) -> bool {
 }
 
 /// About how many bytes a value takes; of what is far too large only that it is so.
-fn size(value: &Value) -> usize {
+fn byte_size(value: &Value) -> usize {
     fn add(value: &Value, sum: &mut usize) {
         if *sum > SCHEMA_BYTES_MAX {
             return;

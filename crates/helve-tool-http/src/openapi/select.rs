@@ -14,7 +14,7 @@ pub(super) struct OperationSummary<'a> {
 }
 
 /// Whether a selection can be meant.
-pub(super) fn check(selection: &Selection) -> Result<(), ImportError> {
+pub(super) fn check_selection(selection: &Selection) -> Result<(), ImportError> {
     let known = ["get", "head", "post", "put", "patch", "delete"];
     let wrong =
         selection.methods.iter().find(|method| !known.contains(&method.to_ascii_lowercase().as_str()));
@@ -30,12 +30,12 @@ pub(super) fn check(selection: &Selection) -> Result<(), ImportError> {
 }
 
 /// Whether it takes the operation.
-pub(super) fn takes(selection: &Selection, candidate: OperationSummary<'_>) -> bool {
+pub(super) fn is_selected(selection: &Selection, candidate: OperationSummary<'_>) -> bool {
     let OperationSummary { id, method, path, tags } = candidate;
     let tagged = |wanted: &[String]| {
         wanted.iter().any(|wanted| tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted)))
     };
-    let on_path = |globs: &[String]| globs.iter().any(|glob| fits(glob, path));
+    let on_path = |globs: &[String]| globs.iter().any(|glob| matches_glob(glob, path));
     let named = |ids: &[String]| ids.iter().any(|wanted| Some(wanted.as_str()) == id);
     let within = |list: &[String], hit: bool| list.is_empty() || hit;
     within(&selection.tags, tagged(&selection.tags))
@@ -51,7 +51,7 @@ pub(super) fn takes(selection: &Selection, candidate: OperationSummary<'_>) -> b
 }
 
 /// Whether a path fits a pattern. Remembers one way back at a time, so it takes no more than the product of both lengths.
-fn fits(glob: &str, path: &str) -> bool {
+fn matches_glob(glob: &str, path: &str) -> bool {
     let (glob, path) = (glob.as_bytes(), path.as_bytes());
     let mut reachable = vec![false; path.len() + 1];
     reachable[0] = true;
@@ -89,7 +89,7 @@ mod tests {
             ("", "/pets", false),
             ("**", "/", true),
         ] {
-            assert_eq!(fits(glob, path), expected, "{glob} {path}");
+            assert_eq!(matches_glob(glob, path), expected, "{glob} {path}");
         }
     }
 
@@ -98,7 +98,7 @@ mod tests {
         let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let candidate =
             OperationSummary { id: Some("listPets"), method: "get", path: "/pets", tags: &["Pets", "shop"] };
-        let takes = |selection: Selection| takes(&selection, candidate);
+        let takes = |selection: Selection| is_selected(&selection, candidate);
         assert!(takes(Selection::default()));
         assert!(takes(Selection { tags: list(&["pets", "x"]), ..Default::default() }));
         assert!(!takes(Selection { tags: list(&["pets"]), methods: list(&["POST"]), ..Default::default() }));
@@ -113,6 +113,6 @@ mod tests {
             ..Default::default()
         }));
         assert!(!takes(Selection { exclude_paths: list(&["/p*"]), ..Default::default() }));
-        assert!(check(&Selection { methods: list(&["fetch"]), ..Default::default() }).is_err());
+        assert!(check_selection(&Selection { methods: list(&["fetch"]), ..Default::default() }).is_err());
     }
 }

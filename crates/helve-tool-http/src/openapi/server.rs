@@ -23,14 +23,14 @@ impl ServerChoice {
         let url = Url::parse(text).map_err(|error| {
             format!(
                 "`{}` is no address: {error}; give one like https://api.example.com/v1",
-                words::line(text, 200)
+                words::clean_line(text, 200)
             )
         })?;
         Self::from_url(&url)
     }
 
     fn from_url(url: &Url) -> Result<Self, String> {
-        let shown = words::line(url.as_str(), 200);
+        let shown = words::clean_line(url.as_str(), 200);
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("the server `{shown}` is neither http nor https"));
         }
@@ -78,7 +78,7 @@ pub(super) fn find_server(
 
 fn read(server: &Value, from: Option<&Url>) -> Result<ServerChoice, String> {
     let template = server.get("url").and_then(Value::as_str).unwrap_or("/");
-    let mut text = words::line(template, 500);
+    let mut text = words::clean_line(template, 500);
     let mut defaults = vec![];
     for (name, variable) in server.get("variables").and_then(Value::as_object).into_iter().flatten().take(20)
     {
@@ -90,10 +90,10 @@ fn read(server: &Value, from: Option<&Url>) -> Result<ServerChoice, String> {
         };
         if text.contains(&mark) && default.len() <= 200 {
             text = text.replace(&mark, &default);
-            defaults.push(format!("{name} = {}", words::line(&default, 80)));
+            defaults.push(format!("{name} = {}", words::clean_line(&default, 80)));
         }
     }
-    let shown = words::line(template, 200);
+    let shown = words::clean_line(template, 200);
     if text.len() > 2000 || text.contains(['{', '}']) {
         return Err(format!("the server `{shown}` has variables without a default; say which server it is"));
     }

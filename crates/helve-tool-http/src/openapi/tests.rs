@@ -79,7 +79,7 @@ mod again {
         let mut root = document.root;
         change(&mut root);
         let after = import_tools(&Document::from_value(root, None).unwrap(), &Options::default()).unwrap();
-        let diff = diff(&rows, &BTreeSet::from(["time".to_owned()]), &after);
+        let diff = compare_import(&rows, &BTreeSet::from(["time".to_owned()]), &after);
         let mut shown = String::new();
         for (tool, change) in &diff.tools {
             if *change != Change::Unchanged {
@@ -148,7 +148,7 @@ mod again {
         let mut row = document("get").tools.remove(0).definition;
         assert_eq!(row.effect(), Effect::Read);
         change(&mut row);
-        let mut diff = diff(&[row], &BTreeSet::new(), &document(method));
+        let mut diff = compare_import(&[row], &BTreeSet::new(), &document(method));
         (diff.tools.remove(0).0, diff.stays.remove("leave").unwrap_or_default())
     }
 
@@ -159,7 +159,7 @@ mod again {
         assert_eq!(tool.effect(), Effect::NonIdempotent);
         assert_eq!(
             said,
-            ["its effect stays \"non_idempotent\", as somebody chose; the document says \"read\""]
+            ["its effect stays \"non_idempotent\", as it was chosen; the document says \"read\""]
         );
         // Another method may be graver than what was chosen for the former, and never lighter.
         assert_eq!(again(graver, "put").0.effect(), Effect::NonIdempotent);
@@ -173,7 +173,7 @@ mod again {
         let own = Auth::Bearer { secret: "shared".into(), env: None };
         let (tool, said) = again(|row| row.endpoint.auth = own.clone(), "get");
         assert_eq!(tool.endpoint.auth, own);
-        assert_eq!(said, ["its `auth` stays, since somebody gave it a secret of its own"]);
+        assert_eq!(said, ["its `auth` stays, since it was given a secret of its own"]);
         let (tool, said) = again(|row| row.endpoint.auth = Auth::None, "get");
         assert!(matches!(tool.endpoint.auth, Auth::Bearer { .. }) && said.is_empty());
     }
@@ -184,7 +184,7 @@ mod again {
         let rows: Vec<_> = whole.tools.into_iter().map(|made| made.definition).collect();
         let selection = Selection { operations: vec!["search".into()], ..Selection::default() };
         let part = import_tools(&shop(), &Options { selection, ..Options::default() }).unwrap();
-        let diff = diff(&rows, &BTreeSet::new(), &part);
+        let diff = compare_import(&rows, &BTreeSet::new(), &part);
         assert_eq!(diff.gone, Vec::<String>::new());
         assert_eq!(diff.tools.len(), 1);
     }
@@ -298,7 +298,7 @@ proptest! {
         }
         // What was made from the same document again is the same.
         let rows: Vec<_> = import.tools.iter().map(|made| made.definition.clone()).collect();
-        let again = diff(&rows, &BTreeSet::new(), &import);
+        let again = compare_import(&rows, &BTreeSet::new(), &import);
         prop_assert!(again.tools.iter().all(|(_, change)| *change == Change::Unchanged));
         // A schema that cannot be understood is simplified, never a reason to have no tool.
         for skipped in &import.skipped {

@@ -1,4 +1,4 @@
-//! What a document says in words, made fit for people and models: bounded, and without characters that nobody sees.
+//! What a document says in words, made fit for people and models: bounded, and without invisible characters.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ pub(super) fn clean_text(given: &str, chars_max: usize) -> String {
     let mut out = String::new();
     let mut empty = 0;
     for line in text_start(given, chars_max).trim().lines() {
-        let line: String = line.trim_end().chars().filter(|c| !is_hidden(*c)).collect();
+        let line: String = line.trim_end().chars().filter(|c| !is_hidden_char(*c)).collect();
         empty = if line.is_empty() { empty + 1 } else { 0 };
         if empty < 2 {
             out.push_str(&line);
@@ -18,9 +18,9 @@ pub(super) fn clean_text(given: &str, chars_max: usize) -> String {
 }
 
 /// The same on one line.
-pub(super) fn line(given: &str, chars_max: usize) -> String {
+pub(super) fn clean_line(given: &str, chars_max: usize) -> String {
     let near = text_start(given, chars_max);
-    let seen: String = near.chars().filter(|c| c.is_whitespace() || !is_hidden(*c)).collect();
+    let seen: String = near.chars().filter(|c| c.is_whitespace() || !is_hidden_char(*c)).collect();
     cut_at_word(&seen.split_whitespace().collect::<Vec<_>>().join(" "), chars_max)
 }
 
@@ -47,7 +47,9 @@ pub(super) const HIDDEN: &str = "the document says something in it with characte
 
 /// Whether there is a character in any text of an operation that only a model would notice.
 pub(super) fn has_hidden(value: &Value) -> bool {
-    let is_odd = |text: &str| text.chars().any(|c| is_hidden(c) && !matches!(c, '\n' | '\r') && !is_usual(c));
+    let is_odd = |text: &str| {
+        text.chars().any(|c| is_hidden_char(c) && !matches!(c, '\n' | '\r') && !is_harmless_char(c))
+    };
     match value {
         Value::String(text) => is_odd(text),
         Value::Array(items) => items.iter().any(has_hidden),
@@ -57,13 +59,13 @@ pub(super) fn has_hidden(value: &Value) -> bool {
 }
 
 /// What editors and emoji leave in honest texts: joiners, variation selectors, a mark at the beginning, line separators.
-fn is_usual(c: char) -> bool {
+fn is_harmless_char(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Characters that say something to a model and nothing to the person who reads along: controls, marks of direction,
 /// joiners and spaces without width, tags, private use.
-fn is_hidden(c: char) -> bool {
+fn is_hidden_char(c: char) -> bool {
     c.is_control() && c != '\t'
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -82,7 +84,7 @@ mod tests {
             clean_text("Lists\u{200b} pets.\u{202e}\u{e0041}\r\n\r\n\r\n\r\nAll.\u{0}", 100),
             "Lists pets.\n\nAll."
         );
-        assert_eq!(line("  a\n\n b\u{feff}\tc ", 100), "a b c");
+        assert_eq!(clean_line("  a\n\n b\u{feff}\tc ", 100), "a b c");
         assert_eq!(clean_text("查询天气", 100), "查询天气");
     }
 
@@ -101,9 +103,9 @@ mod tests {
 
     #[test]
     fn long_text_is_cut_behind_a_word() {
-        assert_eq!(line("one two three four", 12), "one two…");
-        assert_eq!(line(&"x".repeat(50), 10), format!("{}…", "x".repeat(9)));
-        assert_eq!(line("exactly ten", 11), "exactly ten");
+        assert_eq!(clean_line("one two three four", 12), "one two…");
+        assert_eq!(clean_line(&"x".repeat(50), 10), format!("{}…", "x".repeat(9)));
+        assert_eq!(clean_line("exactly ten", 11), "exactly ten");
         assert!(clean_text(&"word ".repeat(100_000), 1000).chars().count() <= 1000);
     }
 }

@@ -23,7 +23,7 @@ impl FrameReader {
     pub(super) fn new(kind: &ContentKind, incoming: Incoming, bytes_max: usize) -> Self {
         let chunks = stream::unfold(Some(incoming), |incoming| async move {
             let mut incoming = incoming?;
-            match incoming.chunk().await {
+            match incoming.read_chunk().await {
                 Ok(Some(chunk)) => Some((Ok(chunk), Some(incoming))),
                 Ok(None) => None,
                 Err(error) => Some((Err(error), None)),
@@ -49,7 +49,7 @@ impl FrameReader {
     }
 
     /// The next frame that has anything in it.
-    pub(super) async fn next(&mut self) -> Result<Option<String>, EgressError> {
+    pub(super) async fn next_frame(&mut self) -> Result<Option<String>, EgressError> {
         match self {
             Self::Events { bytes, reader, ended, read, bytes_max } => loop {
                 match reader.next_event() {

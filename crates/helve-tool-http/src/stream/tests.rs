@@ -15,7 +15,7 @@ async fn frames(
     let mut frames = FrameReader::from_bytes(kind, bytes, 10_000);
     let mut read = vec![];
     loop {
-        match frames.next().await {
+        match frames.next_frame().await {
             Ok(Some(frame)) => read.push(frame),
             Ok(None) => return (read, None),
             Err(error) => return (read, Some(error)),

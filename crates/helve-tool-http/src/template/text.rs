@@ -98,7 +98,7 @@ pub(super) mod plain {
     use serde_json::{Number, Value};
 
     /// None for null, which is the same as nothing.
-    pub(in super::super) fn plain(value: &Value) -> Option<String> {
+    pub(in super::super) fn plain_text(value: &Value) -> Option<String> {
         match value {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
@@ -110,20 +110,20 @@ pub(super) mod plain {
     pub(in super::super) fn join_list(value: &Value) -> Option<String> {
         match value {
             Value::Array(_) => Some(plain_list(value).join(",")),
-            value => plain(value),
+            value => plain_text(value),
         }
     }
 
     /// The items of a list, or the one value; objects as JSON.
     pub(in super::super) fn plain_list(value: &Value) -> Vec<String> {
         match value {
-            Value::Array(items) => items.iter().filter_map(plain).collect(),
-            value => plain(value).into_iter().collect(),
+            Value::Array(items) => items.iter().filter_map(plain_text).collect(),
+            value => plain_text(value).into_iter().collect(),
         }
     }
 
     /// Some models write every number with a point; 3.0 is sent as 3.
-    pub(in super::super) fn whole_numbers(value: &mut Value) {
+    pub(in super::super) fn normalize_whole_numbers(value: &mut Value) {
         const EXACT: f64 = 9_007_199_254_740_992.0;
         match value {
             Value::Number(number) if number.is_f64() => {
@@ -132,8 +132,8 @@ pub(super) mod plain {
                     *number = Number::from(float as i64);
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(whole_numbers),
-            Value::Object(members) => members.values_mut().for_each(whole_numbers),
+            Value::Array(items) => items.iter_mut().for_each(normalize_whole_numbers),
+            Value::Object(members) => members.values_mut().for_each(normalize_whole_numbers),
             _ => {}
         }
     }

@@ -49,13 +49,13 @@ impl UrlTemplate {
             None => (rest, None),
         };
         let path = path.strip_prefix('/').unwrap_or(path);
-        let segments: Vec<Text> = path.split('/').map(encoded_text).collect::<Result<_, _>>()?;
+        let segments: Vec<Text> = path.split('/').map(parse_encoded_text).collect::<Result<_, _>>()?;
         if let Some(dots) = segments.iter().filter_map(Text::literal).find(|segment| is_dots(segment)) {
             return Err(format!("`{dots}` is no place of its own; write the path without it"));
         }
         let query = query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.is_empty());
         let query = query.map(parse_pair).collect::<Result<_, _>>()?;
-        let prefix = prefix(&segments);
+        let prefix = literal_prefix(&segments);
         Ok(Self { base, segments, query, prefix })
     }
 
@@ -101,11 +101,11 @@ impl UrlTemplate {
         for (key, value) in more {
             put(&format!("{}={}", encode(key), encode(value)));
         }
-        self.confirm(&address)
+        self.parse_and_verify(&address)
     }
 
     /// Nothing that was put in has become anything else than what it was put in as.
-    fn confirm(&self, address: &str) -> Result<Url, String> {
+    fn parse_and_verify(&self, address: &str) -> Result<Url, String> {
         let changed =
             || "an argument cannot be put into the address of this tool; give another value".to_owned();
         let url = Url::parse(address).map_err(|_| changed())?;
@@ -131,11 +131,11 @@ fn parse_pair(pair: &str) -> Result<(String, Option<Text>), String> {
             "`{key}`: the name of a query parameter is fixed; placeholders stand behind the `=`"
         ));
     }
-    Ok((key.to_owned(), value.map(encoded_text).transpose()?))
+    Ok((key.to_owned(), value.map(parse_encoded_text).transpose()?))
 }
 
 /// A text whose literal parts are already as they are sent.
-fn encoded_text(written: &str) -> Result<Text, String> {
+fn parse_encoded_text(written: &str) -> Result<Text, String> {
     let mut text = Text::parse(written)?;
     for part in &mut text.parts {
         if let TextPart::Literal(literal) = part {
@@ -145,7 +145,7 @@ fn encoded_text(written: &str) -> Result<Text, String> {
     Ok(text)
 }
 
-fn prefix(segments: &[Text]) -> String {
+fn literal_prefix(segments: &[Text]) -> String {
     let mut prefix = String::new();
     for segment in segments {
         prefix.push('/');

@@ -50,7 +50,7 @@ impl Jq {
         });
         shown.map_err(|stop| match stop {
             FilterStop::Error(JqValue::Text(text)) => text.chars().take(300).collect(),
-            FilterStop::Error(other) => other.sketch(),
+            FilterStop::Error(other) => other.short_form(),
             FilterStop::Exhausted(why) => why,
         })
     }

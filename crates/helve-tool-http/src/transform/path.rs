@@ -30,12 +30,13 @@ impl Path {
             let (step, behind) = if let Some(bracket) = rest.strip_prefix('[') {
                 parse_bracket(bracket)?
             } else {
-                let name = if dotted { rest.strip_prefix('.').ok_or_else(|| wrong(rest))? } else { rest };
+                let name =
+                    if dotted { rest.strip_prefix('.').ok_or_else(|| path_error(rest))? } else { rest };
                 let end = name.find(['.', '[']).unwrap_or(name.len());
                 (name[..end].to_owned(), &name[end..])
             };
             if step.is_empty() {
-                return Err(wrong(rest));
+                return Err(path_error(rest));
             }
             if step == "*" {
                 return Err("a path leads to one place; use `jq` for all items, such as `.items[]`".into());
@@ -53,7 +54,7 @@ impl Path {
         for (taken, step) in self.steps.iter().enumerate() {
             let next = match found {
                 Value::Object(members) => members.get(step),
-                Value::Array(items) => index(step, items.len()).and_then(|index| items.get(index)),
+                Value::Array(items) => resolve_index(step, items.len()).and_then(|index| items.get(index)),
                 _ => None,
             };
             found = next.ok_or_else(|| {
@@ -61,7 +62,7 @@ impl Path {
                     place if place.is_empty() => "it".into(),
                     place => format!("`{place}`"),
                 };
-                format!("the answer has no `{step}` in {place}, which is {}", sketch(found))
+                format!("the answer has no `{step}` in {place}, which is {}", shorten_value(found))
             })?;
         }
         Ok(found)
@@ -77,7 +78,7 @@ impl Path {
                 b'{' => serde_json::from_str::<HashMap<String, &RawValue>>(found).ok()?.get(step)?.get(),
                 b'[' => {
                     let items: Vec<&RawValue> = serde_json::from_str(found).ok()?;
-                    items.get(index(step, items.len())?)?.get()
+                    items.get(resolve_index(step, items.len())?)?.get()
                 }
                 _ => return None,
             };
@@ -92,32 +93,32 @@ fn parse_bracket(rest: &str) -> Result<(String, &str), String> {
     let (step, behind) = match quote {
         Some(quote) => {
             let inner = &rest[1..];
-            let end = inner.find(quote).ok_or_else(|| wrong(rest))?;
+            let end = inner.find(quote).ok_or_else(|| path_error(rest))?;
             (&inner[..end], &inner[end + 1..])
         }
         None => {
-            let end = rest.find(']').ok_or_else(|| wrong(rest))?;
+            let end = rest.find(']').ok_or_else(|| path_error(rest))?;
             (&rest[..end], &rest[end..])
         }
     };
-    Ok((step.to_owned(), behind.strip_prefix(']').ok_or_else(|| wrong(rest))?))
+    Ok((step.to_owned(), behind.strip_prefix(']').ok_or_else(|| path_error(rest))?))
 }
 
-fn wrong(rest: &str) -> String {
+fn path_error(rest: &str) -> String {
     let rest: String = rest.chars().take(20).collect();
     let place = if rest.is_empty() { "the end".into() } else { format!("`{rest}`") };
     format!("the path cannot be read at {place}; write it like `data.items.0.title`")
 }
 
 /// Negative numbers count from the end.
-fn index(step: &str, length: usize) -> Option<usize> {
+fn resolve_index(step: &str, length: usize) -> Option<usize> {
     match step.strip_prefix('-') {
         Some(back) => length.checked_sub(back.parse().ok()?),
         None => step.parse().ok(),
     }
 }
 
-fn sketch(value: &Value) -> String {
+fn shorten_value(value: &Value) -> String {
     match value {
         Value::Object(members) if members.is_empty() => "an empty object".into(),
         Value::Object(members) => {

@@ -10,13 +10,13 @@ use super::grants::ToolGrants;
 use super::kind::{ToolRow, ToolRowKind};
 use super::{BuiltTool, Catalogue, CatalogueError, inside};
 use crate::Registered;
-use crate::offload::make_ready;
+use crate::offload::compile_ahead;
 
 impl Registrar<ToolRowKind> for Catalogue {
     type Error = CatalogueError;
 
     async fn prepare(&self, definition: &ToolDefinition) {
-        make_ready(vec![definition.parameters.clone()]).await;
+        compile_ahead(vec![definition.parameters.clone()]).await;
     }
 
     fn check_new(&self, definition: &ToolDefinition) -> Result<(), CatalogueError> {
@@ -37,14 +37,14 @@ impl Registrar<ToolRowKind> for Catalogue {
         let name = &definition.name;
         let before = self.registry.get(name);
         if before.is_some() && !self.rows.is_built(name) {
-            let owner = match self.is_placed(name) {
+            let owner = match self.is_from_folder(name) {
                 true => "a program in the folder of tools",
                 false => "a tool that comes with Helve",
             };
             return Err(DefinitionError::new("name", format!("{owner} has this name; choose another")));
         }
-        let built = match inside::target(definition) {
-            Some(target) => self.build_inside(definition, target)?,
+        let built = match inside::target_name(definition) {
+            Some(target) => self.build_internal(definition, target)?,
             None => (self.builder)(definition, &Arc::new(ToolGrants::from(grants.clone())))?,
         };
         self.build_guarded(name, definition.hash(), built, before.as_deref())
@@ -74,7 +74,7 @@ impl Registrar<ToolRowKind> for Catalogue {
     }
 
     fn apply_switches(&self, switches: &[(String, bool)]) {
-        for tool in self.registry.all() {
+        for tool in self.registry.list() {
             let name = &tool.spec().name;
             if !self.rows.is_built(name) {
                 let switched = switches.iter().find(|(named, _)| named == name);
@@ -100,9 +100,10 @@ impl Catalogue {
         before: Option<&Registered>,
     ) -> Result<Arc<Registered>, DefinitionError> {
         let guards = (self.overrides)(name, guards);
-        let registered = Registered::for_row(tool, version, guards, &self.registry.parts(&self.world));
+        let registered =
+            Registered::for_row(tool, version, guards, &self.registry.registry_parts(&self.world));
         let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
-        let registered = self.registry.attach(registered);
+        let registered = self.registry.attach_tool(registered);
         Ok(Arc::new(match before {
             Some(before) => registered.into_next_version(before),
             None => registered,
@@ -110,11 +111,15 @@ impl Catalogue {
     }
 
     /// A tool that leads to one that comes with Helve.
-    fn build_inside(&self, definition: &ToolDefinition, target: &str) -> Result<BuiltTool, DefinitionError> {
+    fn build_internal(
+        &self,
+        definition: &ToolDefinition,
+        target: &str,
+    ) -> Result<BuiltTool, DefinitionError> {
         if let Some(found) = self.registry.get(target).filter(|_| !self.rows.is_built(target)) {
-            return inside::make(definition, &found);
+            return inside::build_internal_tool(definition, &found);
         }
-        let tools = self.registry.all();
+        let tools = self.registry.list();
         let names =
             tools.iter().map(|tool| tool.spec().name.as_str()).filter(|name| !self.rows.is_built(name));
         let known: Vec<_> = names.map(|name| format!("`internal://{name}`")).collect();

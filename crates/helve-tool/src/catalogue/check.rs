@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::DefinitionError;
-use super::mapped::is_variable;
-use super::words::plain;
+use super::mapped::is_variable_name;
+use super::words::plain_reason;
 use crate::registry::check_name;
 use crate::schema::{CheckResult, CompileBudget, Schema};
 
@@ -67,7 +67,7 @@ pub fn read_json<T: DeserializeOwned>(given: Value) -> Result<T, DefinitionError
         let field = if steps.is_empty() { "definition".to_owned() } else { steps.join(".") };
         match missing {
             Some(_) => DefinitionError::new(field, "it is missing"),
-            None => DefinitionError::new(field, plain(&problem)),
+            None => DefinitionError::new(field, plain_reason(&problem)),
         }
     })
 }
@@ -133,7 +133,7 @@ pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> 
             format!("it has more than {DESCRIPTION_CHARS_MAX} characters; models read it with every request");
         return Err(DefinitionError::new("description", problem));
     }
-    compile(parameters).map_err(|problem| DefinitionError::new("parameters", problem))?;
+    compile_parameters(parameters).map_err(|problem| DefinitionError::new("parameters", problem))?;
     check_required(parameters)?;
     if definition.check_tool.as_ref() == Some(name) {
         return Err(DefinitionError::new("check_tool", "a tool cannot check itself; name one that reads"));
@@ -172,19 +172,19 @@ fn check_id(id: Option<&str>) -> Result<(), DefinitionError> {
 fn check_variable(env: Option<&str>) -> Result<(), DefinitionError> {
     let wrong = |problem: String| Err(DefinitionError::new("endpoint.auth.env", problem));
     match env {
-        Some(env) if !is_variable(env) => wrong("use the name of an environment variable".into()),
+        Some(env) if !is_variable_name(env) => wrong("use the name of an environment variable".into()),
         Some(env) if env.to_ascii_uppercase().starts_with("HELVE_") => {
-            wrong(format!("`{env}` configures Helve itself and is sent to nobody; choose another variable"))
+            wrong(format!("`{env}` configures Helve itself and is never sent; choose another variable"))
         }
         _ => Ok(()),
     }
 }
 
-fn compile(parameters: &Value) -> Result<Arc<Schema>, String> {
+fn compile_parameters(parameters: &Value) -> Result<Arc<Schema>, String> {
     Schema::compile(parameters, &mut CompileBudget::default())
 }
 
-/// What is required has to be there: nobody can fill in what is not described. Where names may be any, they may be
+/// What is required has to be there: a model cannot fill in what is not described. Where names may be any, they may be
 /// these.
 fn check_required(parameters: &Value) -> Result<(), DefinitionError> {
     let properties = parameters.get("properties").and_then(Value::as_object);
@@ -206,7 +206,7 @@ fn check_required(parameters: &Value) -> Result<(), DefinitionError> {
 }
 
 /// What is odd, but may be meant. `effect_of` knows the tools there are.
-pub(super) fn warnings(
+pub(super) fn list_warnings(
     definition: &ToolDefinition,
     effect_of: impl Fn(&str) -> Option<Effect>,
 ) -> Vec<String> {
@@ -223,7 +223,7 @@ pub(super) fn warnings(
         "parameters": definition.parameters,
         "examples": definition.examples,
     });
-    hidden_in(&told, &mut String::new(), &mut found);
+    find_hidden_chars(&told, &mut String::new(), &mut found);
     let fallback = definition.fallback.as_ref().and_then(|fallback| fallback.tool.as_deref());
     if let Some(name) = fallback
         && (effect_of(name).is_none() || name == definition.name)
@@ -239,17 +239,17 @@ pub(super) fn warnings(
             found.push(format!("`check_tool`: `{name}` does more than read, so it is not used to check"));
         }
     }
-    found.extend(examples_that_do_not_fit(definition));
+    found.extend(list_misfit_examples(definition));
     found
 }
 
-fn examples_that_do_not_fit(definition: &ToolDefinition) -> Vec<String> {
+fn list_misfit_examples(definition: &ToolDefinition) -> Vec<String> {
     if definition.examples.is_empty() {
         return vec![];
     }
-    let Ok(schema) = compile(&definition.parameters) else { return vec![] };
+    let Ok(schema) = compile_parameters(&definition.parameters) else { return vec![] };
     let examples = definition.examples.iter().enumerate();
-    let wrong = examples.filter(|(_, example)| schema.check(&example.arguments) != CheckResult::Fits);
+    let wrong = examples.filter(|(_, example)| schema.check_value(&example.arguments) != CheckResult::Fits);
     wrong
         .map(|(n, _)| {
             format!("`examples.{n}.arguments` do not fit `parameters`; models will follow the example")
@@ -258,9 +258,9 @@ fn examples_that_do_not_fit(definition: &ToolDefinition) -> Vec<String> {
 }
 
 /// Characters that people do not see and models do.
-fn hidden_in(value: &Value, path: &mut String, found: &mut Vec<String>) {
+fn find_hidden_chars(value: &Value, path: &mut String, found: &mut Vec<String>) {
     let mut look = |text: &str, path: &str| {
-        let mut hidden: Vec<_> = text.chars().filter(|c| is_hidden(*c)).collect();
+        let mut hidden: Vec<_> = text.chars().filter(|c| is_hidden_char(*c)).collect();
         hidden.dedup();
         if let [first, ..] = hidden[..] {
             let code = u32::from(first);
@@ -275,7 +275,7 @@ fn hidden_in(value: &Value, path: &mut String, found: &mut Vec<String>) {
         Value::Array(items) => {
             for (n, item) in items.iter().enumerate() {
                 path.push_str(&format!(".{n}"));
-                hidden_in(item, path, found);
+                find_hidden_chars(item, path, found);
                 path.truncate(at);
             }
         }
@@ -285,10 +285,10 @@ fn hidden_in(value: &Value, path: &mut String, found: &mut Vec<String>) {
                     path.push('.');
                 }
                 path.push_str(&name.escape_default().to_string());
-                if name.chars().any(is_hidden) {
+                if name.chars().any(is_hidden_char) {
                     found.push(format!("`{path}` has characters in its name that people do not see"));
                 }
-                hidden_in(member, path, found);
+                find_hidden_chars(member, path, found);
                 path.truncate(at);
             }
         }
@@ -296,7 +296,7 @@ fn hidden_in(value: &Value, path: &mut String, found: &mut Vec<String>) {
     }
 }
 
-fn is_hidden(c: char) -> bool {
+fn is_hidden_char(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

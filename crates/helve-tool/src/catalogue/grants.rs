@@ -32,7 +32,7 @@ impl ToolGrants {
     }
 
     /// The variable that holds this secret for this place.
-    pub fn variable(&self, secret: &str, place: &str) -> Option<&str> {
+    pub fn variable_for(&self, secret: &str, place: &str) -> Option<&str> {
         self.0.iter().find_map(|grant| match grant {
             ToolGrant::Secret { secret: name, env, place: of } if name == secret && of == place => {
                 Some(env.as_str())
@@ -64,28 +64,34 @@ pub type FindNeed = Arc<dyn Fn(&ToolDefinition, &ToolGrants) -> Option<SecretNee
 
 impl Catalogue {
     /// What a tool is allowed, with who allowed it and when.
-    pub fn grants(&self, tool: &str) -> Vec<ToolGrantRow> {
+    pub fn list_grants(&self, tool: &str) -> Vec<ToolGrantRow> {
         self.rows.grants(tool)
     }
 
     /// What all tools are allowed.
-    pub fn all_grants(&self) -> Vec<ToolGrantRow> {
+    pub fn list_all_grants(&self) -> Vec<ToolGrantRow> {
         self.rows.all_grants()
     }
 
     /// The secret that a tool cannot send now.
-    pub fn secret_need(&self, definition: &ToolDefinition) -> Option<SecretNeed> {
+    pub fn find_secret_need(&self, definition: &ToolDefinition) -> Option<SecretNeed> {
         (self.find_need)(definition, &ToolGrants::from(self.rows.grant_set(&definition.name)))
     }
 
     /// Lets a tool read its secret from a variable and send it to one host.
-    pub async fn bind(&self, tool: &str, grant: ToolGrant, by: &str) -> Result<Listed, CatalogueError> {
-        let held = self.rows.grant(self, tool, grant, by).await.map_err(|error| self.explain(error))?;
-        Ok(self.list_held(&held))
+    pub async fn grant_secret(
+        &self,
+        tool: &str,
+        grant: ToolGrant,
+        by: &str,
+    ) -> Result<Listed, CatalogueError> {
+        let held =
+            self.rows.grant(self, tool, grant, by).await.map_err(|error| self.explain_missing_row(error))?;
+        Ok(self.list_row(&held))
     }
 
     /// Takes back what a tool is allowed, all of it or what is about one place, and returns what that was.
-    pub async fn revoke(
+    pub async fn revoke_grants(
         &self,
         tool: &str,
         place: Option<&str>,

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::mapped::map_row;
 use super::{Catalogue, CatalogueError, Change, DefinitionError, Listed};
-use crate::offload::make_ready;
-use crate::{JsonBounds, key_twice};
+use crate::offload::compile_ahead;
+use crate::{JsonBounds, find_duplicate_key};
 
 /// As many rows can be imported at a time.
 pub const IMPORT_ROWS_MAX: usize = 1_000;
@@ -47,7 +47,7 @@ pub struct ImportedRow {
 }
 
 /// The rows in one document: one row, a list, or a list under `tools`.
-pub fn rows_in(document: Value) -> Result<Vec<Value>, DefinitionError> {
+pub fn split_rows(document: Value) -> Result<Vec<Value>, DefinitionError> {
     let rows = match document {
         Value::Array(rows) => rows,
         Value::Object(mut members) if !members.contains_key("name") && members.contains_key("tools") => {
@@ -61,13 +61,13 @@ pub fn rows_in(document: Value) -> Result<Vec<Value>, DefinitionError> {
         }
         one => vec![one],
     };
-    check_count(rows.len())?;
+    check_row_count(rows.len())?;
     Ok(rows)
 }
 
-/// The rows of a text: one JSON document as `rows_in` takes it, or one row on each line. A line that is no JSON is
+/// The rows of a text: one JSON document as `split_rows` takes it, or one row on each line. A line that is no JSON is
 /// wrong by itself.
-pub fn rows_of_text(text: &str) -> Result<Vec<Result<Value, DefinitionError>>, DefinitionError> {
+pub fn parse_rows(text: &str) -> Result<Vec<Result<Value, DefinitionError>>, DefinitionError> {
     let bounds = JsonBounds { values_max: IMPORT_VALUES_MAX, ..JsonBounds::default() };
     let wrong = |problem: String| DefinitionError::new("definition", problem);
     bounds.check(text.as_bytes()).map_err(|what| wrong(format!("the text {what}")))?;
@@ -76,22 +76,22 @@ pub fn rows_of_text(text: &str) -> Result<Vec<Result<Value, DefinitionError>>, D
         && lines[0].starts_with('{')
         && serde_json::from_str::<serde::de::IgnoredAny>(lines[0]).is_ok();
     if !is_lines {
-        return Ok(rows_in(read_json(text)?)?.into_iter().map(Ok).collect());
+        return Ok(split_rows(read_json(text)?)?.into_iter().map(Ok).collect());
     }
-    check_count(lines.len())?;
+    check_row_count(lines.len())?;
     Ok(lines.into_iter().map(read_json).collect())
 }
 
 fn read_json(text: &str) -> Result<Value, DefinitionError> {
     let wrong = |problem: String| DefinitionError::new("definition", problem);
     let value = serde_json::from_str(text).map_err(|error| wrong(format!("it is not JSON: {error}")))?;
-    match key_twice(text.as_bytes()) {
+    match find_duplicate_key(text.as_bytes()) {
         None => Ok(value),
         Some(key) => Err(wrong(format!("the key `{key}` is given twice; give it once"))),
     }
 }
 
-fn check_count(rows: usize) -> Result<(), DefinitionError> {
+fn check_row_count(rows: usize) -> Result<(), DefinitionError> {
     if rows <= IMPORT_ROWS_MAX {
         return Ok(());
     }
@@ -111,12 +111,12 @@ impl Catalogue {
         let mapped = map_row(row)?;
         let definition = mapped.definition;
         let name = definition.name.clone();
-        make_ready(vec![definition.parameters.clone()]).await;
-        let row = self.kept_row(&name);
+        compile_ahead(vec![definition.parameters.clone()]).await;
+        let row = self.saved_definition(&name);
         let (outcome, listed) = match row {
             Some(_) if !options.replace => return Err(CatalogueError::Exists(name)),
             Some(kept) => {
-                let definition = kept_id(definition.clone(), &kept);
+                let definition = with_saved_id(definition.clone(), &kept);
                 let is_same = definition == kept;
                 if options.dry_run {
                     self.check_granted(&definition, options.allow_host)?;
@@ -140,12 +140,12 @@ impl Catalogue {
         };
         let warnings = match &listed {
             Some(listed) => listed.warnings.clone(),
-            None => self.warnings(&definition),
+            None => self.list_warnings(&definition),
         };
         Ok(ImportedRow { outcome, definition, mapped: mapped.mapped, warnings, listed })
     }
 
-    fn kept_row(&self, name: &str) -> Option<ToolDefinition> {
+    fn saved_definition(&self, name: &str) -> Option<ToolDefinition> {
         self.rows.get(name).map(|held| held.row.definition.clone())
     }
 
@@ -157,11 +157,11 @@ impl Catalogue {
     ) -> Result<Vec<String>, CatalogueError> {
         self.check_id_is_free(definition)?;
         self.rows.build_granted(self, definition, allow_host)?;
-        Ok(self.warnings(definition))
+        Ok(self.list_warnings(definition))
     }
 }
 
 /// A definition that says no id is about the tool with the id that it has.
-pub(super) fn kept_id(definition: ToolDefinition, kept: &ToolDefinition) -> ToolDefinition {
+pub(super) fn with_saved_id(definition: ToolDefinition, kept: &ToolDefinition) -> ToolDefinition {
     ToolDefinition { id: definition.id.or_else(|| kept.id.clone()), ..definition }
 }

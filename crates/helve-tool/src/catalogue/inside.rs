@@ -13,7 +13,7 @@ use crate::{CacheScope, CallContext, Registered, Request, Tool, ToolError, ToolF
 pub(super) const SCHEME: &str = "internal://";
 
 /// The tool inside Helve that a definition leads to.
-pub(super) fn target(definition: &ToolDefinition) -> Option<&str> {
+pub(super) fn target_name(definition: &ToolDefinition) -> Option<&str> {
     let (scheme, name) = definition.endpoint.url_template.split_at_checked(SCHEME.len())?;
     scheme.eq_ignore_ascii_case(SCHEME).then_some(name)
 }
@@ -43,7 +43,7 @@ impl Tool for Inside {
 }
 
 /// The target under the definition's name, with its own guards and what the definition says about them.
-pub(super) fn make(
+pub(super) fn build_internal_tool(
     definition: &ToolDefinition,
     target: &Arc<Registered>,
 ) -> Result<BuiltTool, DefinitionError> {
@@ -54,9 +54,9 @@ pub(super) fn make(
     check(definition)?;
     check_labels(definition, target)?;
     check_parameters(&definition.parameters, target)?;
-    let spec = spec(definition, &target.spec, target.flow.clone());
+    let spec = build_spec(definition, &target.spec, target.flow.clone());
     let mut guards = target.guarding.settings.clone().with_definition(definition, spec.effect)?;
-    if answers_each_user(target) {
+    if is_cached_per_user(target) {
         if definition.cache.is_some() {
             let problem = "the answers of this tool are each user's own, and end with what the user writes; leave this out";
             return Err(DefinitionError::new("cache", problem));
@@ -68,13 +68,13 @@ pub(super) fn make(
 }
 
 /// Whether what the target says is for one user alone.
-fn answers_each_user(target: &Registered) -> bool {
+fn is_cached_per_user(target: &Registered) -> bool {
     target.guarding.settings.cache.is_some_and(|policy| policy.scope != CacheScope::Everyone)
 }
 
 /// Whether a definition says anything that only a call over HTTP could obey.
 fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
-    // Without `..`, so that nobody adds a field and forgets it here.
+    // Without `..`, so that a new field is not forgotten here.
     let Endpoint {
         url_template: _,
         method,
@@ -114,7 +114,7 @@ fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     }
 }
 
-fn spec(definition: &ToolDefinition, target: &ToolSpec, flow: Flow) -> ToolSpec {
+fn build_spec(definition: &ToolDefinition, target: &ToolSpec, flow: Flow) -> ToolSpec {
     let properties = definition.parameters.get("properties").and_then(Value::as_object);
     let has_own = properties.is_some_and(|properties| !properties.is_empty());
     // Its examples are about its parameters.
@@ -131,7 +131,7 @@ fn spec(definition: &ToolDefinition, target: &ToolSpec, flow: Flow) -> ToolSpec 
         title: definition.display_name.clone(),
         description: definition.description.clone(),
         parameters: parameters.clone(),
-        effect: definition.effect.map_or(target.effect, |said| graver(said, target.effect)),
+        effect: definition.effect.map_or(target.effect, |said| more_severe_effect(said, target.effect)),
         tags,
         examples: examples.clone(),
         client: false,
@@ -146,8 +146,8 @@ fn spec(definition: &ToolDefinition, target: &ToolSpec, flow: Flow) -> ToolSpec 
 /// Whether what fits the definition's parameters fits the target's: its arguments go there as they are.
 fn check_parameters(own: &Value, target: &Registered) -> Result<(), DefinitionError> {
     let (name, theirs) = (&target.spec.name, &target.spec.parameters);
-    let Some(fields) = properties(own).filter(|fields| !fields.is_empty()) else { return Ok(()) };
-    let Some(known) = properties(theirs) else { return Ok(()) };
+    let Some(fields) = schema_properties(own).filter(|fields| !fields.is_empty()) else { return Ok(()) };
+    let Some(known) = schema_properties(theirs) else { return Ok(()) };
     let wrong = |field: String, problem: String| Err(DefinitionError::new(field, problem));
     let takes_others = theirs.get("additionalProperties").is_some_and(|given| *given != Value::Bool(false));
     for (field, schema) in fields {
@@ -160,8 +160,8 @@ fn check_parameters(own: &Value, target: &Registered) -> Result<(), DefinitionEr
             let problem = format!("`{name}` takes no such argument; it takes {}", names.join(", "));
             return wrong(at, problem);
         };
-        if let Some((said, taken)) = types(schema).zip(types(meant))
-            && let Some(other) = said.iter().find(|kind| !takes(&taken, kind))
+        if let Some((said, taken)) = schema_types(schema).zip(schema_types(meant))
+            && let Some(other) = said.iter().find(|kind| !accepts_type(&taken, kind))
         {
             let problem = format!("`{name}` takes no {other} here; it takes {}", taken.join(" or "));
             return wrong(format!("{at}.type"), problem);
@@ -181,12 +181,12 @@ fn check_parameters(own: &Value, target: &Registered) -> Result<(), DefinitionEr
     }
 }
 
-fn properties(schema: &Value) -> Option<&serde_json::Map<String, Value>> {
+fn schema_properties(schema: &Value) -> Option<&serde_json::Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object)
 }
 
 /// The types that a schema says, if it says any.
-fn types(schema: &Value) -> Option<Vec<&str>> {
+fn schema_types(schema: &Value) -> Option<Vec<&str>> {
     match schema.get("type")? {
         Value::String(kind) => Some(vec![kind]),
         Value::Array(kinds) => Some(kinds.iter().filter_map(Value::as_str).collect()),
@@ -194,7 +194,7 @@ fn types(schema: &Value) -> Option<Vec<&str>> {
     }
 }
 
-fn takes(taken: &[&str], kind: &str) -> bool {
+fn accepts_type(taken: &[&str], kind: &str) -> bool {
     taken.contains(&kind) || kind == "integer" && taken.contains(&"number")
 }
 
@@ -219,7 +219,7 @@ fn check_labels(definition: &ToolDefinition, target: &Registered) -> Result<(), 
 }
 
 /// A name does not make a tool harmless.
-fn graver(one: Effect, other: Effect) -> Effect {
+fn more_severe_effect(one: Effect, other: Effect) -> Effect {
     let weight = |effect| match effect {
         Effect::Read => 0,
         Effect::Idempotent => 1,

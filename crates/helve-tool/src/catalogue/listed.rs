@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use helve_types::ToolDefinition;
 
-use super::check::warnings;
+use super::check::list_warnings;
 use super::kind::{HeldTool, ToolOffer, ToolRow};
 use super::{Catalogue, DefinitionError, FieldChange, differences};
 use crate::Registered;
@@ -82,20 +82,20 @@ impl Listed {
 
 impl Catalogue {
     /// All tools, those that cannot be built among them, in the order of their names.
-    pub fn all(&self) -> Vec<Listed> {
-        let mut all: Vec<_> = self.rows.all().iter().map(|held| self.list_held(held)).collect();
-        let others = self.registry.all();
+    pub fn list(&self) -> Vec<Listed> {
+        let mut all: Vec<_> = self.rows.all().iter().map(|held| self.list_row(held)).collect();
+        let others = self.registry.list();
         let others = others.into_iter().filter(|tool| !self.rows.is_built(&tool.spec().name));
-        all.extend(others.map(|tool| self.listed_without_row(tool)));
-        all.extend(self.broken_placed());
+        all.extend(others.map(|tool| self.list_unsaved(tool)));
+        all.extend(self.list_broken_from_folder());
         all.sort_by(|one, other| one.name().cmp(other.name()));
         all
     }
 
     /// A registered tool that is no row.
-    pub(super) fn listed_without_row(&self, tool: Arc<Registered>) -> Listed {
+    pub(super) fn list_unsaved(&self, tool: Arc<Registered>) -> Listed {
         let name = &tool.spec().name;
-        let source = if self.is_placed(name) { ToolSource::Folder } else { ToolSource::Builtin };
+        let source = if self.is_from_folder(name) { ToolSource::Folder } else { ToolSource::Builtin };
         Listed { registered: Some(tool.clone()), ..Listed::new(name, source) }
     }
 
@@ -103,30 +103,34 @@ impl Catalogue {
     pub fn get(&self, name: &str) -> Option<Listed> {
         match (self.rows.get(name), self.registry.get(name)) {
             (Some(held), registered) if held.built.is_ok() || registered.is_none() => {
-                Some(self.list_held(&held))
+                Some(self.list_row(&held))
             }
-            (_, Some(tool)) => Some(self.listed_without_row(tool)),
-            (Some(held), None) => Some(self.list_held(&held)),
-            (None, None) => self.broken_placed().into_iter().find(|listed| listed.name == name),
+            (_, Some(tool)) => Some(self.list_unsaved(tool)),
+            (Some(held), None) => Some(self.list_row(&held)),
+            (None, None) => self.list_broken_from_folder().into_iter().find(|listed| listed.name == name),
         }
     }
 
-    pub(super) fn list_held(&self, held: &HeldTool) -> Listed {
+    pub(super) fn list_row(&self, held: &HeldTool) -> Listed {
         let offer = self.rows.offer(held.row.name());
         Listed {
-            offer_warnings: offer.as_ref().map(|offer| self.warnings(&offer.definition)).unwrap_or_default(),
+            offer_warnings: offer
+                .as_ref()
+                .map(|offer| self.list_warnings(&offer.definition))
+                .unwrap_or_default(),
             row: Some(held.row.clone()),
             registered: held.built.clone().ok(),
             problem: held.built.as_ref().err().cloned(),
-            warnings: self.warnings(&held.row.definition),
+            warnings: self.list_warnings(&held.row.definition),
             offer,
             ..Listed::new(held.row.name(), ToolSource::Row)
         }
     }
 
-    pub(super) fn warnings(&self, definition: &ToolDefinition) -> Vec<String> {
-        let mut found = warnings(definition, |name| self.registry.get(name).map(|tool| tool.spec().effect));
-        found.extend(self.secret_need(definition).map(|need| need.problem));
+    pub(super) fn list_warnings(&self, definition: &ToolDefinition) -> Vec<String> {
+        let mut found =
+            list_warnings(definition, |name| self.registry.get(name).map(|tool| tool.spec().effect));
+        found.extend(self.find_secret_need(definition).map(|need| need.problem));
         found
     }
 }

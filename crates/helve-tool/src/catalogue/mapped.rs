@@ -51,7 +51,7 @@ pub fn map_row(given: Value) -> Result<MappedRow, DefinitionError> {
     if let Some(number) = row.get("id").and_then(Value::as_i64) {
         row.insert("id".into(), json!(number.to_string()));
     }
-    let variable = row.get("name").and_then(Value::as_str).map(variable_of).unwrap_or_default();
+    let variable = row.get("name").and_then(Value::as_str).map(variable_name_for_tool).unwrap_or_default();
     if let Some(Value::Object(endpoint)) = row.get_mut("endpoint") {
         map_endpoint(endpoint, &variable, &mut notes)?;
     }
@@ -184,10 +184,10 @@ fn map_auth(
     let env = match kind.as_str() {
         "bearer" => add_prefix(prefix.as_ref(), "_TOKEN")?,
         "api_key" => add_prefix(prefix.as_ref(), "_API_KEY")?,
-        "basic" => password_variable(auth, prefix.as_ref(), variable, notes)?,
+        "basic" => find_password_variable(auth, prefix.as_ref(), variable, notes)?,
         // The type is judged with the rest of the definition.
         _ => match prefix {
-            Some(prefix) => return put_back(auth, prefix),
+            Some(prefix) => return restore_prefix(auth, prefix),
             None => return Ok(()),
         },
     };
@@ -204,7 +204,7 @@ fn map_auth(
     Ok(())
 }
 
-fn put_back(auth: &mut Map<String, Value>, prefix: Value) -> Result<(), DefinitionError> {
+fn restore_prefix(auth: &mut Map<String, Value>, prefix: Value) -> Result<(), DefinitionError> {
     auth.insert("token_env".into(), prefix);
     Ok(())
 }
@@ -222,14 +222,14 @@ fn add_prefix(prefix: Option<&Value>, ending: &str) -> Result<String, Definition
 }
 
 /// The variable of a password. A row never holds a secret, so a password that is written out is left behind.
-fn password_variable(
+fn find_password_variable(
     auth: &mut Map<String, Value>,
     prefix: Option<&Value>,
     variable: &str,
     notes: &mut Vec<String>,
 ) -> Result<String, DefinitionError> {
     let password = auth.remove("password");
-    let named = password.as_ref().and_then(Value::as_str).and_then(named_variable);
+    let named = password.as_ref().and_then(Value::as_str).and_then(parse_variable_name);
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
@@ -247,20 +247,20 @@ fn password_variable(
 }
 
 /// `${NAME}`, `$NAME` or `env:NAME`. Anything else may be the password itself, however it is written.
-fn named_variable(text: &str) -> Option<&str> {
+fn parse_variable_name(text: &str) -> Option<&str> {
     let braced = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let name = braced.or_else(|| text.strip_prefix("env:")).or_else(|| text.strip_prefix('$'))?;
-    is_variable(name).then_some(name)
+    is_variable_name(name).then_some(name)
 }
 
 /// Whether a text can be the name of an environment variable.
-pub(super) fn is_variable(name: &str) -> bool {
+pub(super) fn is_variable_name(name: &str) -> bool {
     let first = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     first && name.len() <= 100 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// The name of a tool as a variable would be called.
-fn variable_of(name: &str) -> String {
+fn variable_name_for_tool(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     format!("TOOL_{}", name.chars().take(64).map(plain).collect::<String>())
 }

@@ -19,8 +19,8 @@ impl Catalogue {
         by: &str,
     ) -> Result<OfferOutcome<Listed>, CatalogueError> {
         let received = self.rows.receive_offer(self, origin, definition, consent, expected, by).await;
-        let outcome = received.map_err(|error| self.explain(error))?;
-        Ok(outcome.map(|held| self.list_held(&held)))
+        let outcome = received.map_err(|error| self.explain_missing_row(error))?;
+        Ok(outcome.map(|held| self.list_row(&held)))
     }
 
     /// Makes the tool what was offered. `hash` is that of the definition that the person has seen, if they say so.
@@ -31,12 +31,12 @@ impl Catalogue {
         by: &str,
     ) -> Result<Listed, CatalogueError> {
         let accepted = self.rows.accept_offer(self, name, hash, by).await;
-        Ok(self.list_held(&accepted.map_err(|error| self.explain(error))?))
+        Ok(self.list_row(&accepted.map_err(|error| self.explain_missing_row(error))?))
     }
 
     /// Leaves the tool what it is.
     pub async fn reject_offer(&self, name: &str, by: &str) -> Result<Listed, CatalogueError> {
         let rejected = self.rows.reject_offer(self, name, by).await;
-        Ok(self.list_held(&rejected.map_err(|error| self.explain(error))?))
+        Ok(self.list_row(&rejected.map_err(|error| self.explain_missing_row(error))?))
     }
 }

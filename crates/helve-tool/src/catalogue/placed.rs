@@ -23,7 +23,7 @@ pub(super) type PlacedTools = RwLock<BTreeMap<String, Placed>>;
 impl Catalogue {
     /// Registers a tool that was found outside the store, in the place of its earlier version, or lists why it cannot
     /// be used. `version` changes with everything that the tool does.
-    pub async fn place(
+    pub async fn register_from_folder(
         &self,
         name: &str,
         version: String,
@@ -39,7 +39,7 @@ impl Catalogue {
                 self.registry.replace(tool.clone());
                 self.set_switch(tool, on);
             }
-            Err(_) if self.is_placed(name) => _ = self.registry.unregister(name),
+            Err(_) if self.is_from_folder(name) => _ = self.registry.unregister(name),
             Err(_) => {}
         }
         self.placed_mut().insert(name.to_owned(), Placed { made });
@@ -47,7 +47,7 @@ impl Catalogue {
     }
 
     /// Takes away a tool that was placed; runs that use it keep it until they end.
-    pub async fn displace(&self, name: &str) {
+    pub async fn unregister_from_folder(&self, name: &str) {
         let _lock = self.rows.lock().await;
         if let Some(Placed { made: Ok(_) }) = self.placed_mut().remove(name) {
             _ = self.registry.unregister(name);
@@ -61,7 +61,7 @@ impl Catalogue {
         built: BuiltTool,
     ) -> Result<Arc<Registered>, DefinitionError> {
         let before = self.registry.get(name);
-        if !self.is_placed(name) {
+        if !self.is_from_folder(name) {
             self.check_name_is_free(name)
                 .map_err(|problem| DefinitionError::new("name", problem.to_string()))?;
         }
@@ -69,13 +69,13 @@ impl Catalogue {
     }
 
     /// Whether the registered tool of this name was placed.
-    pub(super) fn is_placed(&self, name: &str) -> bool {
+    pub(super) fn is_from_folder(&self, name: &str) -> bool {
         let placed = self.placed.read().unwrap_or_else(PoisonError::into_inner);
         placed.get(name).is_some_and(|placed| placed.made.is_ok())
     }
 
     /// The placed tools that cannot be used.
-    pub(super) fn broken_placed(&self) -> Vec<Listed> {
+    pub(super) fn list_broken_from_folder(&self) -> Vec<Listed> {
         let placed = self.placed.read().unwrap_or_else(PoisonError::into_inner);
         let broken = placed.iter().filter_map(|(name, placed)| Some((name, placed.made.as_ref().err()?)));
         broken.map(|(name, problem)| Listed::broken(name, problem.clone())).collect()

@@ -93,7 +93,7 @@ fn whole(definition: ToolDefinition) -> Change {
 }
 
 fn names(catalogue: &Catalogue) -> Vec<String> {
-    catalogue.all().iter().map(|listed| listed.name().to_owned()).collect()
+    catalogue.list().iter().map(|listed| listed.name().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn a_tool_of_ours_cannot_be_changed_or_deleted() {
     assert_eq!(catalogue.remove("time", None, "mei").await.err(), ours);
     let missing = Some(CatalogueError::Missing("nothing".into()));
     assert_eq!(catalogue.remove("nothing", None, "mei").await.err(), missing);
-    assert_eq!(catalogue.versions("nothing").await.err(), missing);
+    assert_eq!(catalogue.list_versions("nothing").await.err(), missing);
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn a_change_needs_the_version_that_was_seen() {
     // The same again changes nothing.
     let same = catalogue.update("weather", change, Some(2), "mei").await.unwrap();
     assert_eq!(same.row.unwrap().version, 2);
-    let versions = catalogue.versions("weather").await.unwrap();
+    let versions = catalogue.list_versions("weather").await.unwrap();
     assert_eq!(versions.iter().map(|row| row.version).collect::<Vec<_>>(), [1, 2]);
 }
 
@@ -266,7 +266,7 @@ async fn what_is_switched_off_stays_off_over_a_restart() {
         assert!(!listed.is_enabled());
     }
     let again = opened(&store).await;
-    let on: Vec<_> = again.registry().all().iter().map(|tool| tool.is_enabled()).collect();
+    let on: Vec<_> = again.registry().list().iter().map(|tool| tool.is_enabled()).collect();
     assert_eq!((names(&again).join(" ").as_str(), on), ("save_note time weather", vec![true, false, false]));
     again.set_enabled("time", true, "mei").await.unwrap();
     assert!(again.registry().get("time").unwrap().is_enabled());
@@ -277,7 +277,7 @@ async fn what_the_configuration_switches_off_is_not_switched_on_elsewhere() {
     let shop = new_shop().await;
     shop.catalogue.create(weather("https://a.example"), "mei").await.unwrap();
     let held = ["time", "weather"].map(str::to_owned);
-    let catalogue = super::tests::shop(&shop.store).catalogue.holding_off(held);
+    let catalogue = super::tests::shop(&shop.store).catalogue.with_disabled_tools(held);
     catalogue.refresh().await.unwrap();
     for name in ["time", "weather"] {
         assert!(!catalogue.get(name).unwrap().is_enabled(), "{name}");
@@ -318,7 +318,7 @@ async fn a_row_whose_name_a_tool_of_ours_took_stays_out_of_its_way() {
     let catalogue = opened(&store).await;
     let ours = catalogue.registry().get("time").unwrap();
     assert_eq!(ours.spec().description, "Comes with Helve.");
-    let problems: Vec<_> = catalogue.all().into_iter().filter_map(|listed| listed.problem).collect();
+    let problems: Vec<_> = catalogue.list().into_iter().filter_map(|listed| listed.problem).collect();
     assert_eq!(problems[0].field, "name");
     let patch = Change::Patch(json!({"description": "Mine."}));
     assert!(matches!(catalogue.update("time", patch, None, "mei").await, Err(CatalogueError::Definition(_))));

@@ -1,7 +1,7 @@
 //! What the library for reading JSON says, in the words of the API.
 
 /// A reason why a value could not be read, without the names of types.
-pub(super) fn plain(reason: &str) -> String {
+pub(super) fn plain_reason(reason: &str) -> String {
     let quoted = |names: &str| names.trim_start_matches("one of ").to_owned();
     if let Some((kind, rest)) = reason.split_once(": ")
         && matches!(kind, "invalid type" | "invalid value")
@@ -59,13 +59,13 @@ fn given_kind(given: &str) -> String {
         _ => match given.split_once(' ') {
             Some(("integer" | "boolean" | "floating point", value)) => value.trim_matches('`').to_owned(),
             Some(("floating", value)) => value.trim_start_matches("point ").trim_matches('`').to_owned(),
-            Some(("string", value)) => format!("the string {}", cut(value)),
+            Some(("string", value)) => format!("the string {}", shorten(value)),
             _ => given.to_owned(),
         },
     }
 }
 
-fn cut(text: &str) -> String {
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -102,7 +102,7 @@ mod tests {
             ),
             ("a name is at most 64 letters", "a name is at most 64 letters"),
         ] {
-            assert_eq!(plain(reason), expected, "{reason}");
+            assert_eq!(plain_reason(reason), expected, "{reason}");
         }
     }
 }

@@ -43,13 +43,13 @@ impl Guards {
             guards.output_bytes_max = bytes as usize;
         }
         if let Some(asked) = definition.rate_limit {
-            guards.limits = limits(guards.limits, asked)?;
+            guards.limits = read_limits(guards.limits, asked)?;
         }
         if let Some(asked) = &definition.breaker {
-            guards.breaker = Some(breaker(guards.breaker.unwrap_or_default(), asked)?);
+            guards.breaker = Some(read_breaker(guards.breaker.unwrap_or_default(), asked)?);
         }
         if let Some(asked) = definition.cache {
-            guards.cache = Some(cache(asked, effect)?);
+            guards.cache = Some(read_cache(asked, effect)?);
         }
         if let Some(asked) = &definition.fallback {
             check_fallback(asked, &definition.name, effect)?;
@@ -66,7 +66,7 @@ pub(super) fn check_range(field: &str, value: u64, min: u64, max: u64) -> Result
     Err(DefinitionError::new(field, format!("{value} is not between {min} and {max}")))
 }
 
-pub(super) fn limits(held: Limits, asked: RateLimit) -> Result<Limits, DefinitionError> {
+pub(super) fn read_limits(held: Limits, asked: RateLimit) -> Result<Limits, DefinitionError> {
     let RateLimit { concurrent, wait_ms, .. } = asked;
     let terms = RateTerms {
         per_minute: asked.per_minute,
@@ -76,7 +76,7 @@ pub(super) fn limits(held: Limits, asked: RateLimit) -> Result<Limits, Definitio
         window_ms: asked.window_ms,
     };
     let wrong = |(field, what)| DefinitionError::new(format!("rate_limit.{field}"), what);
-    let [tool, user] = terms.read().map_err(wrong)?;
+    let [tool, user] = terms.to_rates().map_err(wrong)?;
     if let Some(wait) = wait_ms {
         check_range("rate_limit.wait_ms", wait, 0, WAIT_MS_MAX)?;
     }
@@ -86,7 +86,7 @@ pub(super) fn limits(held: Limits, asked: RateLimit) -> Result<Limits, Definitio
             return None;
         }
         let unheld = LimitSettings { wait: Duration::from_millis(WAIT_MS), ..LimitSettings::default() };
-        let held = Rate::apply(rate, held.unwrap_or(unheld));
+        let held = Rate::apply_to_limit(rate, held.unwrap_or(unheld));
         Some(LimitSettings {
             concurrent: concurrent.map(NonZeroU32::get).or(held.concurrent),
             wait: wait_ms.map_or(held.wait, Duration::from_millis),
@@ -96,7 +96,7 @@ pub(super) fn limits(held: Limits, asked: RateLimit) -> Result<Limits, Definitio
     Ok(Limits { tool: laid(held.tool, concurrent, tool), user: laid(held.user, None, user) })
 }
 
-pub(super) fn breaker(
+pub(super) fn read_breaker(
     held: BreakerSettings,
     asked: &BreakerTerms,
 ) -> Result<BreakerSettings, DefinitionError> {
@@ -115,7 +115,7 @@ pub(super) fn breaker(
     Ok(breaker)
 }
 
-pub(super) fn cache(asked: CacheTerms, effect: Effect) -> Result<CachePolicy, DefinitionError> {
+pub(super) fn read_cache(asked: CacheTerms, effect: Effect) -> Result<CachePolicy, DefinitionError> {
     if effect != Effect::Read {
         return Err(DefinitionError::new(
             "cache",

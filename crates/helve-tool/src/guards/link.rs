@@ -7,8 +7,8 @@ use helve_guard::BreakerSettings;
 use helve_types::{AgentToolCache, AgentToolConfig, Effect};
 
 use super::definition::{
-    ATTEMPTS_MAX, OUTPUT_BYTES_MAX, OUTPUT_BYTES_MIN, TIMEOUT_MS_MAX, TIMEOUT_MS_MIN, breaker, cache,
-    check_range, limits,
+    ATTEMPTS_MAX, OUTPUT_BYTES_MAX, OUTPUT_BYTES_MIN, TIMEOUT_MS_MAX, TIMEOUT_MS_MIN, check_range,
+    read_breaker, read_cache, read_limits,
 };
 use super::{CachePolicy, Guards, Limits};
 use crate::DefinitionError;
@@ -51,13 +51,13 @@ impl LinkGuards {
                 let problem = "which statuses are failures is said by the tool; leave it out here";
                 return Err(DefinitionError::new("breaker.failure_statuses", problem));
             }
-            Some(asked) => Some(breaker(held.breaker.unwrap_or_default(), asked)?),
+            Some(asked) => Some(read_breaker(held.breaker.unwrap_or_default(), asked)?),
             None => None,
         };
         let cache = match config.cache {
             None => None,
             Some(AgentToolCache::Off) => Some(None),
-            Some(AgentToolCache::On(terms)) => Some(Some(cache(terms, effect)?)),
+            Some(AgentToolCache::On(terms)) => Some(Some(read_cache(terms, effect)?)),
         };
         Ok(Self {
             timeout: timeout.map(Duration::from_millis),
@@ -65,7 +65,7 @@ impl LinkGuards {
             output_bytes_max: bytes.map(|bytes| bytes as usize),
             limits: config
                 .rate_limit
-                .map_or_else(|| Ok(Limits::default()), |asked| limits(Limits::default(), asked))?,
+                .map_or_else(|| Ok(Limits::default()), |asked| read_limits(Limits::default(), asked))?,
             breaker,
             cache,
         })

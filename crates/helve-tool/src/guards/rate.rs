@@ -27,7 +27,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    pub fn apply(rate: Option<Self>, limit: LimitSettings) -> LimitSettings {
+    pub fn apply_to_limit(rate: Option<Self>, limit: LimitSettings) -> LimitSettings {
         match rate {
             Some(Self { max, window }) => LimitSettings { per_window: Some(max), window, ..limit },
             None => limit,
@@ -37,7 +37,7 @@ impl Rate {
 
 impl RateTerms {
     /// The rates of the tool and of each of its users; or the field that is wrong, and what is wrong with it.
-    pub fn read(self) -> Result<[Option<Rate>; 2], (&'static str, String)> {
+    pub fn to_rates(self) -> Result<[Option<Rate>; 2], (&'static str, String)> {
         let Self { per_minute, per_minute_and_user, per_window, per_window_and_user, window_ms } = self;
         let twice = |minute: &str| format!("`{minute}` is said too; leave one of them out");
         if per_window.is_some() && per_minute.is_some() {

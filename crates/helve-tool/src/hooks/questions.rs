@@ -14,13 +14,13 @@ pub struct HookRefusal {
 
 impl Hooks {
     /// Whether any hook wants to be asked before a question of this agent's.
-    pub fn wait_for_questions(&self, agent: &str) -> bool {
+    pub fn has_question_hooks(&self, agent: &str) -> bool {
         let at = |point| self.hooks_at(point, agent).next().is_some();
         !self.is_empty() && (at(HookPoint::SystemPrompt) || at(HookPoint::Params))
     }
 
     /// The system prompt as the hooks leave it; none if they leave it as it is.
-    pub async fn system_prompt(
+    pub async fn ask_for_system_prompt(
         &self,
         question: &HookQuestion<'_>,
         system: &str,
@@ -28,9 +28,11 @@ impl Hooks {
         let mut changed: Option<String> = None;
         for placed in self.hooks_at(HookPoint::SystemPrompt, question.agent) {
             let now = changed.as_deref().unwrap_or(system);
-            let mut answer = placed.ask(placed.hook.system_prompt(question, now)).await;
+            let mut answer = placed.ask_in_time(placed.hook.system_prompt(question, now)).await;
             if matches!(&answer, HookResult::Change(system) if system.len() > SYSTEM_BYTES_MAX) {
-                answer = placed.failure(&format!("its system prompt has more than {SYSTEM_BYTES_MAX} bytes"));
+                answer = placed.result_after_failure(&format!(
+                    "its system prompt has more than {SYSTEM_BYTES_MAX} bytes"
+                ));
             }
             if let Some(system) = answer.into_result(placed.name())? {
                 changed = Some(system);
@@ -40,7 +42,7 @@ impl Hooks {
     }
 
     /// What the hooks lay over the parameters; none if nothing.
-    pub async fn params(
+    pub async fn ask_for_params(
         &self,
         question: &HookQuestion<'_>,
         params: &ModelParams,
@@ -48,7 +50,7 @@ impl Hooks {
         let mut laid: Option<ModelParams> = None;
         for placed in self.hooks_at(HookPoint::Params, question.agent) {
             let now = laid.clone().map_or_else(|| params.clone(), |laid| laid.with_defaults(params));
-            let answer = placed.ask(placed.hook.params(question, &now)).await;
+            let answer = placed.ask_in_time(placed.hook.params(question, &now)).await;
             if let Some(more) = answer.into_result(placed.name())? {
                 laid = Some(match &laid {
                     Some(before) => more.with_defaults(before),

@@ -8,14 +8,14 @@ use super::{HookPoint, HookProblem, HookQuestion, HookReply, Hooks, OrderedHook}
 
 impl Hooks {
     /// Whether any hook wants to be asked at this end of a step of this agent's.
-    pub fn wait_for_step(&self, edge: StepEdge, agent: &str) -> bool {
-        self.hooks_at(hook_point(edge), agent).next().is_some()
+    pub fn has_step_hooks(&self, edge: StepEdge, agent: &str) -> bool {
+        self.hooks_at(to_hook_point(edge), agent).next().is_some()
     }
 
     /// Asks the hooks one after the other; those that had nothing to say are left out.
-    pub async fn step_snapshots(&self, edge: StepEdge, step: &HookQuestion<'_>) -> Vec<StepSnapshot> {
+    pub async fn take_snapshots(&self, edge: StepEdge, step: &HookQuestion<'_>) -> Vec<StepSnapshot> {
         let mut snapshots = vec![];
-        for placed in self.hooks_at(hook_point(edge), step.agent) {
+        for placed in self.hooks_at(to_hook_point(edge), step.agent) {
             let (snapshot, notice) = match placed.take_snapshot(edge, step).await {
                 Ok(None) => continue,
                 Ok(Some(id)) => (Some(id), None),
@@ -57,7 +57,7 @@ impl OrderedHook {
     }
 }
 
-fn hook_point(edge: StepEdge) -> HookPoint {
+fn to_hook_point(edge: StepEdge) -> HookPoint {
     match edge {
         StepEdge::Before => HookPoint::BeforeStep,
         StepEdge::After => HookPoint::AfterStep,

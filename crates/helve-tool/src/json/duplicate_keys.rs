@@ -15,7 +15,7 @@ pub(crate) struct DuplicateKeys {
 }
 
 /// Reads a JSON text, and says what it says twice.
-pub(crate) fn read(text: &[u8]) -> Result<(Value, DuplicateKeys), serde_json::Error> {
+pub(crate) fn parse_and_find_duplicates(text: &[u8]) -> Result<(Value, DuplicateKeys), serde_json::Error> {
     let (mut path, mut twice) = (String::new(), DuplicateKeys::default());
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let reading = KeyReader { path: &mut path, twice: &mut twice };
@@ -25,8 +25,8 @@ pub(crate) fn read(text: &[u8]) -> Result<(Value, DuplicateKeys), serde_json::Er
 }
 
 /// The first key that stands twice in a JSON text.
-pub fn key_twice(text: &[u8]) -> Option<String> {
-    let (_, twice) = read(text).ok()?;
+pub fn find_duplicate_key(text: &[u8]) -> Option<String> {
+    let (_, twice) = parse_and_find_duplicates(text).ok()?;
     twice.different.or(twice.same)
 }
 
@@ -37,7 +37,7 @@ struct KeyReader<'r> {
 
 impl KeyReader<'_> {
     /// What stands in this member or item.
-    fn inside<T>(&mut self, step: &str, read: impl FnOnce(KeyReader<'_>) -> T) -> T {
+    fn read_inside<T>(&mut self, step: &str, read: impl FnOnce(KeyReader<'_>) -> T) -> T {
         let length = self.path.len();
         if length > 0 {
             self.path.push('.');
@@ -49,7 +49,7 @@ impl KeyReader<'_> {
     }
 
     fn record_duplicate(&mut self, key: &str, is_same: bool) {
-        let path = self.inside(key, |reading| reading.path.clone());
+        let path = self.read_inside(key, |reading| reading.path.clone());
         let place = if is_same { &mut self.twice.same } else { &mut self.twice.different };
         place.get_or_insert(path);
     }
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for KeyReader<'_> {
         let mut all = vec![];
         loop {
             let place = all.len().to_string();
-            match self.inside(&place, |reading| items.next_element_seed(reading))? {
+            match self.read_inside(&place, |reading| items.next_element_seed(reading))? {
                 Some(item) => all.push(item),
                 None => return Ok(Value::Array(all)),
             }
@@ -112,7 +112,7 @@ impl<'de> Visitor<'de> for KeyReader<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Value, A::Error> {
         let mut all = Map::new();
         while let Some(key) = members.next_key::<String>()? {
-            let value = self.inside(&key, |reading| members.next_value_seed(reading))?;
+            let value = self.read_inside(&key, |reading| members.next_value_seed(reading))?;
             if let Some(before) = all.get(&key) {
                 self.record_duplicate(&key, *before == value);
             }
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn keys_that_stand_twice_are_found_at_any_depth() {
         let twice = |text: &str| {
-            let (value, twice) = read(text.as_bytes()).unwrap();
+            let (value, twice) = parse_and_find_duplicates(text.as_bytes()).unwrap();
             assert_eq!(value, serde_json::from_str::<Value>(text).unwrap(), "{text}");
             (twice.same, twice.different)
         };
@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(twice(r#"{"a": 1, "a": 1.0}"#), (None, at("a")));
         assert_eq!(twice(r#"{"x": [0, {"y": {"a": 1, "a": 2}}]}"#), (None, at("x.1.y.a")));
         assert_eq!(twice(r#"{"a": 1, "a": 1, "b": 1, "b": 2}"#), (at("a"), at("b")));
-        assert_eq!(key_twice(br#"{"a": 1, "a": 1}"#), at("a"));
-        assert!(read(b"{} {}").is_err());
-        assert!(read(b"1e999").is_err());
+        assert_eq!(find_duplicate_key(br#"{"a": 1, "a": 1}"#), at("a"));
+        assert!(parse_and_find_duplicates(b"{} {}").is_err());
+        assert!(parse_and_find_duplicates(b"1e999").is_err());
     }
 }

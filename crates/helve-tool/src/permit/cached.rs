@@ -30,13 +30,13 @@ impl Permit {
         if cx.skip.cache || policy.ttl.is_zero() {
             return self.run_and_store(policy, cache, cx, trail).await;
         }
-        let key = self.key(policy.scope, cx);
-        let parts = key.parts(self);
+        let key = self.cache_key(policy.scope, cx);
+        let parts = key.to_parts(self);
         let mut inner = Trail::default();
-        let terms = self.tool.guarding.terms(policy);
+        let terms = self.tool.guarding.cache_lifetime(policy);
         let cached = cache.run(&parts, terms, async || match self.run_with_retries(cx, &mut inner).await {
             Ok(output) => WorkResult::Store(Arc::new(output)),
-            Err(stop) if is_own(&stop) => WorkResult::FailedAlone(stop),
+            Err(stop) if concerns_caller_only(&stop) => WorkResult::FailedAlone(stop),
             Err(stop) => WorkResult::Failed(stop),
         });
         let found = tokio::select! {
@@ -66,21 +66,29 @@ impl Permit {
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<ToolOutput, Stop> {
-        let pending = cache.reserve(&self.key(policy.scope, cx).parts(self));
+        let pending = cache.reserve(&self.cache_key(policy.scope, cx).to_parts(self));
         let output = self.run_with_retries(cx, trail).await?;
-        pending.keep(Arc::new(output.clone()), self.tool.guarding.terms(policy));
+        pending.keep(Arc::new(output.clone()), self.tool.guarding.cache_lifetime(policy));
         Ok(output)
     }
 
     /// The last good answer to this call, if it is no older than that.
-    pub(crate) fn last_good(&self, age_max: Duration, cx: &CallContext) -> Option<(ToolOutput, Duration)> {
+    pub(crate) fn find_last_good(
+        &self,
+        age_max: Duration,
+        cx: &CallContext,
+    ) -> Option<(ToolOutput, Duration)> {
         let (policy, cache) = self.tool.guarding.cache.as_ref()?;
-        let LastGood { value, age } = cache.last_good(&self.key(policy.scope, cx).parts(self))?;
+        let LastGood { value, age } = cache.last_good(&self.cache_key(policy.scope, cx).to_parts(self))?;
         (age <= age_max).then(|| (Arc::unwrap_or_clone(value), age))
     }
 
-    fn key<'a>(&'a self, scope: CacheScope, cx: &'a CallContext) -> Key<'a> {
-        Key { whose: scope.owner(cx), version: self.tool.version_hash(), arguments: self.cache_arguments() }
+    fn cache_key<'a>(&'a self, scope: CacheScope, cx: &'a CallContext) -> Key<'a> {
+        Key {
+            whose: scope.owner_in_context(cx),
+            version: self.tool.version_hash(),
+            arguments: self.cache_arguments(),
+        }
     }
 
     /// The arguments, without those that make no difference.
@@ -105,7 +113,7 @@ struct Key<'a> {
 }
 
 impl Key<'_> {
-    fn parts<'a>(&'a self, permit: &'a Permit) -> KeyParts<'a> {
+    fn to_parts<'a>(&'a self, permit: &'a Permit) -> KeyParts<'a> {
         KeyParts {
             scope: Scope { tenant: "", tool: &permit.tool.spec.name, id: &self.whose },
             tool_version: &self.version,
@@ -116,7 +124,7 @@ impl Key<'_> {
 }
 
 /// Stops that say nothing about the tool, only about this caller.
-fn is_own(stop: &Stop) -> bool {
+fn concerns_caller_only(stop: &Stop) -> bool {
     match stop {
         Stop::Fault(_) => true,
         Stop::Down { .. } => false,

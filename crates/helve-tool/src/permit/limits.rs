@@ -7,8 +7,8 @@ use helve_store::StoreError;
 use helve_types::{Failure, FailureKind, Notice, Stage, Trail};
 use tokio::time::Instant;
 
-use super::retry::{AttemptEnd, health};
-use super::{Permit, millis, wait};
+use super::retry::{AttemptEnd, judge_health};
+use super::{Permit, to_ms, wait_unless_cancelled};
 use crate::CallContext;
 use crate::outcome::Stop;
 
@@ -56,21 +56,24 @@ impl Permit {
         }
         let asked = Instant::now();
         let entered = async {
-            let user =
-                guarding.user_limiter.as_ref().map(|limiters| limiters.limiter(&cx.user.0)).transpose();
+            let user = guarding
+                .user_limiter
+                .as_ref()
+                .map(|limiters| limiters.limiter_for_key(&cx.user.0))
+                .transpose();
             // Also for a call that goes past the limits: only what was sent before it is told to them.
             for (limiter, user) in [
                 (user.as_ref().ok().and_then(Option::as_ref), Some(&cx.user)),
                 (guarding.limiter.as_ref(), None),
             ] {
                 if let Some(limiter) = limiter {
-                    self.recall_sent_calls(limiter, user, cx).await?;
+                    self.count_sent_calls(limiter, user, cx).await?;
                 }
             }
             if cx.skip.limit {
                 return Ok(Slots::default());
             }
-            let link_user = link_user.map(|limiters| limiters.limiter(&cx.user.0)).transpose()?;
+            let link_user = link_user.map(|limiters| limiters.limiter_for_key(&cx.user.0)).transpose()?;
             let mut slots = Slots::default();
             let limiters = [link_user, link_all.cloned(), user?, guarding.limiter.clone()];
             for (slot, limiter) in slots.0.iter_mut().zip(limiters) {
@@ -84,7 +87,7 @@ impl Permit {
             entered = entered => entered,
             () = cx.cancel.cancelled() => return Err(Stop::cancelled()),
         };
-        let waited_ms = millis(asked.elapsed());
+        let waited_ms = to_ms(asked.elapsed());
         entered
             .map_err(|no_place| {
                 let limited = match no_place {
@@ -97,8 +100,8 @@ impl Permit {
                     FailureKind::Limited,
                     format!("`{name}` cannot be called right now: {limited}; answer without it or try later"),
                 );
-                failure.retry_after_ms = limited.retry_after.map(millis);
-                Stop::from(failure.with_notice(limited_by(limited.by)))
+                failure.retry_after_ms = limited.retry_after.map(to_ms);
+                Stop::from(failure.with_notice(limit_notice(limited.by)))
             })
             .inspect(|_| {
                 let passed = match cx.skip.limit {
@@ -113,7 +116,7 @@ impl Permit {
 
     /// Waits while the other side wants a pause, as far as that fits into what is left of the call's time: only for a
     /// call that was told to wait. Others are refused until the pause is over.
-    pub(super) async fn outwait_cool_down(&self, left: Duration, cx: &CallContext) -> Result<(), Stop> {
+    pub(super) async fn wait_for_cool_down(&self, left: Duration, cx: &CallContext) -> Result<(), Stop> {
         let Some(breaker) = &self.tool.guarding.breaker else { return Ok(()) };
         let end = Instant::now() + left;
         while let Some(refusing) = breaker.status().refusing
@@ -121,7 +124,7 @@ impl Permit {
             && let Some(pause) = refusing.retry_after
             && Instant::now() + pause <= end
         {
-            wait(pause, cx).await?;
+            wait_unless_cancelled(pause, cx).await?;
         }
         Ok(())
     }
@@ -141,7 +144,7 @@ impl Permit {
                     FailureKind::Unavailable,
                     format!("`{name}` is unavailable: {unavailable}; answer without it or try later"),
                 );
-                failure.retry_after_ms = unavailable.retry_after.map(millis);
+                failure.retry_after_ms = unavailable.retry_after.map(to_ms);
                 let failure = failure.with_notice(match unavailable.because {
                     UnavailableBecause::Open => Notice::tool_cooling_down(),
                     UnavailableBecause::Probing => Notice::tool_being_probed(),
@@ -152,13 +155,13 @@ impl Permit {
         }
     }
 
-    pub(super) fn tell_breaker(&self, ticket: Option<Ticket>, ended: &AttemptEnd) {
+    pub(super) fn report_to_breaker(&self, ticket: Option<Ticket>, ended: &AttemptEnd) {
         let Some(ticket) = ticket else { return };
-        let change = match health(ended, self.tool.guarding.settings.failures) {
-            Verdict::Succeeded => ticket.succeeded(),
-            Verdict::Failed => ticket.failed(),
-            Verdict::Ignored => return ticket.ignored(),
-            Verdict::Throttled(pause) => return ticket.throttled(pause),
+        let change = match judge_health(ended, self.tool.guarding.settings.failures) {
+            Verdict::Succeeded => ticket.report_success(),
+            Verdict::Failed => ticket.report_failure(),
+            Verdict::Ignored => return ticket.release_without_report(),
+            Verdict::Throttled(pause) => return ticket.report_throttling(pause),
         };
         if let Some(change) = change {
             let because = match ended {
@@ -176,7 +179,7 @@ impl Permit {
     }
 }
 
-fn limited_by(bound: LimitedBy) -> Notice {
+fn limit_notice(bound: LimitedBy) -> Notice {
     match bound {
         LimitedBy::Concurrency => Notice::limited_by_concurrency(),
         LimitedBy::Rate => Notice::limited_by_rate(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use helve_guard::Verdict;
 use helve_types::{Effect, Failure, FailureKind, Notice, Timestamp, ToolOutput};
 
-use super::millis;
+use super::to_ms;
 use crate::{Failures, ToolError};
 
 /// How an attempt ended.
@@ -73,14 +73,14 @@ pub(super) struct AttemptCounts {
 }
 
 impl AttemptCounts {
-    fn are_left(self, effect: Effect) -> bool {
+    fn has_attempts_left(self, effect: Effect) -> bool {
         let sent = self.before.saturating_add(self.now);
         self.now < self.max && (effect == Effect::Read || sent < SENT_MAX)
     }
 }
 
 /// Why a call that was in flight when the server stopped is not sent again, although its effect would allow it.
-pub(crate) fn too_late(sent_before: u32, first_at: Timestamp, now: Timestamp) -> Option<String> {
+pub(crate) fn why_not_sent_again(sent_before: u32, first_at: Timestamp, now: Timestamp) -> Option<String> {
     if sent_before >= SENT_MAX {
         return Some(format!("it was sent {sent_before} times and is not sent again"));
     }
@@ -96,7 +96,7 @@ impl AttemptEnd {
                 let (error, notice) = error.split_notice();
                 (Self::Error(error), Some(notice))
             }
-            Self::TimedOut(limit) => (self, Some(Notice::tool_timed_out(millis(limit)))),
+            Self::TimedOut(limit) => (self, Some(Notice::tool_timed_out(to_ms(limit)))),
             Self::Cancelled => (self, Some(Notice::stopped_while_running())),
             Self::Output(_) => (self, None),
         }
@@ -109,7 +109,7 @@ pub(super) fn next_attempt(ended: AttemptEnd, effect: Effect, tries: AttemptCoun
     let again = |told: Option<Duration>| {
         let own = FIRST_PAUSE * 2u32.saturating_pow(tries.now.saturating_sub(1).min(5));
         let pause = told.map_or(RetryDelay::Own(own), RetryDelay::Told);
-        (tries.are_left(effect) && told.is_none_or(|told| told <= tries.left)).then_some(pause)
+        (tries.has_attempts_left(effect) && told.is_none_or(|told| told <= tries.left)).then_some(pause)
     };
     let unsent = |pause| NextAttempt::Again { pause, doubt: None };
     // May it be sent again although it may have happened?
@@ -137,9 +137,9 @@ pub(super) fn next_attempt(ended: AttemptEnd, effect: Effect, tries: AttemptCoun
         }
         AttemptEnd::Error(ToolError::Busy { message, retry_after }) => {
             let failed = || {
-                let advice = retry_after.map(too_long).unwrap_or_default();
+                let advice = retry_after.map(pause_advice).unwrap_or_default();
                 let mut failure = failure(FailureKind::Failed, message + &advice);
-                failure.retry_after_ms = retry_after.map(millis);
+                failure.retry_after_ms = retry_after.map(to_ms);
                 NextAttempt::Down(failure)
             };
             again(retry_after).map_or_else(failed, unsent)
@@ -164,13 +164,13 @@ pub(super) fn next_attempt(ended: AttemptEnd, effect: Effect, tries: AttemptCoun
 }
 
 /// What a model is told about a pause that is not waited for.
-fn too_long(pause: Duration) -> String {
+fn pause_advice(pause: Duration) -> String {
     let seconds = pause.as_millis().div_ceil(1_000);
     format!("; it asks for no call within {seconds} s")
 }
 
 /// What the end of an attempt says about the health of the other side.
-pub(super) fn health(ended: &AttemptEnd, failures: Failures) -> Verdict {
+pub(super) fn judge_health(ended: &AttemptEnd, failures: Failures) -> Verdict {
     let judged = |is_failure: bool| if is_failure { Verdict::Failed } else { Verdict::Ignored };
     match ended {
         // An upstream that refuses is healthy.
@@ -179,7 +179,7 @@ pub(super) fn health(ended: &AttemptEnd, failures: Failures) -> Verdict {
         AttemptEnd::Error(ToolError::NotSent(_)) => judged(failures.not_sent),
         AttemptEnd::Error(ToolError::Lost(_)) => judged(failures.lost),
         AttemptEnd::Error(ToolError::Explained { error, .. }) => {
-            health(&AttemptEnd::Error((**error).clone()), failures)
+            judge_health(&AttemptEnd::Error((**error).clone()), failures)
         }
         AttemptEnd::TimedOut(_) => judged(failures.timeout),
         AttemptEnd::Error(ToolError::Busy { retry_after, .. }) => {
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_no_from_the_other_side_is_a_sign_of_health() {
-        let judge = |ended: &AttemptEnd| health(ended, Failures::default());
+        let judge = |ended: &AttemptEnd| judge_health(ended, Failures::default());
         assert_eq!(judge(&AttemptEnd::Error(ToolError::Declined("404".into()))), Verdict::Succeeded);
         assert_eq!(judge(&AttemptEnd::Error(ToolError::Lost("reset".into()))), Verdict::Failed);
         assert_eq!(judge(&AttemptEnd::Cancelled), Verdict::Ignored);
@@ -307,8 +307,11 @@ mod tests {
     fn what_counts_as_a_failure_is_configured() {
         let slow = AttemptEnd::TimedOut(Duration::from_secs(1));
         let patient = Failures { timeout: false, ..Failures::default() };
-        assert_eq!(health(&slow, Failures::default()), Verdict::Failed);
-        assert_eq!(health(&slow, patient), Verdict::Ignored);
-        assert_eq!(health(&AttemptEnd::Error(ToolError::NotSent("no".into())), patient), Verdict::Failed);
+        assert_eq!(judge_health(&slow, Failures::default()), Verdict::Failed);
+        assert_eq!(judge_health(&slow, patient), Verdict::Ignored);
+        assert_eq!(
+            judge_health(&AttemptEnd::Error(ToolError::NotSent("no".into())), patient),
+            Verdict::Failed
+        );
     }
 }

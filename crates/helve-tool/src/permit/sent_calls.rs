@@ -17,7 +17,7 @@ const RECALLED_MAX: usize = 100_000;
 
 impl Permit {
     /// Tells the limiter, once, what was sent before it was made: to the tool by everybody, or by one user.
-    pub(super) async fn recall_sent_calls(
+    pub(super) async fn count_sent_calls(
         &self,
         limiter: &Limiter,
         user: Option<&UserId>,
@@ -26,7 +26,7 @@ impl Permit {
         let settings = limiter.status().settings;
         let Some(max) = settings.per_window else { return Ok(()) };
         limiter
-            .recall_once(async {
+            .count_earlier_once(async {
                 let within = settings.window + ARRIVED_WITHIN;
                 let max = RECALLED_MAX.min(max as usize);
                 let sent = cx.journal.sends(&self.tool.spec.name, user, within, max).await?;

@@ -11,7 +11,7 @@ use super::record::OutcomeRecord;
 use super::run::ToolAnswer;
 use super::{Pipeline, bound_answer, labels};
 use crate::bound::SideRecords;
-use crate::permit::millis;
+use crate::permit::to_ms;
 use crate::{CallContext, Fault, Outcome};
 
 /// Why a client has no result is said in fewer bytes than this.
@@ -41,19 +41,19 @@ impl Pipeline {
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
         let ClientReport { result, client, took, mark, mut trail } = report;
-        trail.push(Stage::Client { name: client, ms: millis(took), brought: mark });
+        trail.push(Stage::Client { name: client, ms: to_ms(took), brought: mark });
         let (outcome, side) = match result {
             Ok(output) => {
                 let (output, side) = self.apply_hooks(output, call, cx, &mut trail).await;
                 (Outcome::Finished(output), side)
             }
-            Err(failure) => (Outcome::Failed(short(failure)), SideRecords::default()),
+            Err(failure) => (Outcome::Failed(shorten_message(failure)), SideRecords::default()),
         };
         let outcome = labels::label_client_result(outcome);
         crate::log::log_outcome(&outcome, &trail, took);
         cx.world.failpoint("client.before_result");
         let record = OutcomeRecord::new(outcome, trail, side).resuming_run();
-        let outcome = self.record(&call.id, record, cx).await?;
+        let outcome = self.record_outcome(&call.id, record, cx).await?;
         cx.world.failpoint("client.after_result");
         Ok(outcome)
     }
@@ -69,7 +69,7 @@ impl Pipeline {
             Ok((tool, _)) => {
                 let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
                 let answered = ToolAnswer { output, by: tool.clone() };
-                let output = self.hooks.after_answer(answered, tool, &arguments, cx, trail).await;
+                let output = self.hooks.ask_after(answered, tool, &arguments, cx, trail).await;
                 bound_answer(output, tool, cx, trail)
             }
             // A call of a tool that the run does not have was never given to a client.
@@ -81,7 +81,7 @@ impl Pipeline {
 }
 
 /// A failure whose words are few enough to be told.
-fn short(failure: Failure) -> Failure {
+fn shorten_message(failure: Failure) -> Failure {
     let Failure { mut message, .. } = failure;
     if message.len() > PROBLEM_BYTES_MAX {
         message.truncate(message.floor_char_boundary(PROBLEM_BYTES_MAX));

@@ -13,11 +13,11 @@ use tokio::time::Instant;
 
 use super::Pipeline;
 use super::run::ToolAnswer;
-use crate::check::{Expected, check};
-use crate::gate::{Candidate, admit, judge};
+use crate::check::{Expected, check_arguments};
+use crate::gate::{Candidate, admit_call, judge_call};
 use crate::link::Given;
 use crate::outcome::{Outcome, Stop};
-use crate::permit::{Permit, millis};
+use crate::permit::{Permit, to_ms};
 use crate::{CallContext, Registered, Unknown};
 
 /// A fallback tool may have a fallback of its own; the chain has a limit.
@@ -39,17 +39,19 @@ impl Pipeline {
         loop {
             let asked = stand_in.as_ref().unwrap_or(permit);
             let Some((because, notice)) = fallback_reason(&ended, &asked.tool, cx) else { return Err(stop) };
-            if let Some((output, age)) = last_good(asked, cx) {
+            if let Some((output, age)) = last_good_answer(asked, cx) {
                 let by = if tried.len() == 1 { "last_good" } else { &asked.tool.spec.name };
-                trail.push(fallback(by, &because, notice, Some(age)));
+                trail.push(fallback_stage(by, &because, notice, Some(age)));
                 let output = annotate_fallback(output, called, by, &because, Some(age));
                 return Ok(ToolAnswer { output, by: asked.tool.clone() });
             }
-            let Some(next) = self.stand_in(asked, &tried, called, cx, trail).await else { return Err(stop) };
+            let Some(next) = self.choose_stand_in(asked, &tried, called, cx, trail).await else {
+                return Err(stop);
+            };
             let by = next.tool.spec.name.clone();
             // The reason is in the trail and not in the log: the upstream's text may be confidential.
             tracing::info!(tool = called.spec.name, instead = by, "fallback tool used");
-            trail.push(fallback(&by, &because, notice, None));
+            trail.push(fallback_stage(&by, &because, notice, None));
             match self.ask_stand_in(&next, cx, trail).await {
                 Ok(output) => {
                     let output = annotate_fallback(output, called, &by, &because, None);
@@ -64,8 +66,8 @@ impl Pipeline {
     }
 
     /// The right to run the tool that stands in, if there is one that is switched on, takes the arguments, has not
-    /// been tried, and may be called without asking anybody.
-    async fn stand_in(
+    /// been tried, and may be called without asking a person.
+    async fn choose_stand_in(
         &self,
         asked: &Permit,
         tried: &[String],
@@ -81,27 +83,30 @@ impl Pipeline {
             not_used("the chain of fallback tools is circular or too long");
             return None;
         }
-        let Some(tool) = self.other(name, cx).filter(|tool| tool.is_usable() && tool.tool.is_some()) else {
+        let Some(tool) =
+            self.find_other_tool(name, cx).filter(|tool| tool.is_usable() && tool.tool.is_some())
+        else {
             not_used("there is no such tool, or it is switched off or not agreed to");
             return None;
         };
-        let arguments = match check(Expected::of(&tool, Given::Written), &asked.arguments.canonical).await {
-            Ok(arguments) => arguments,
-            Err(misfit) => {
-                not_used("it does not take these arguments");
-                tracing::debug!(problem = misfit.message, "fallback tool rejects the arguments");
-                return None;
-            }
-        };
+        let arguments =
+            match check_arguments(Expected::of(&tool, Given::Written), &asked.arguments.canonical).await {
+                Ok(arguments) => arguments,
+                Err(misfit) => {
+                    not_used("it does not take these arguments");
+                    tracing::debug!(problem = misfit.message, "fallback tool rejects the arguments");
+                    return None;
+                }
+            };
         let changed = asked.changed || arguments.completed;
         let candidate = Candidate { tool, arguments, changed };
-        let Ok(candidate) = self.hooks.before_instead(candidate, called, cx, trail).await else {
+        let Ok(candidate) = self.hooks.run_before_stand_in(candidate, called, cx, trail).await else {
             not_used("a hook refused it");
             return None;
         };
         let rules = self.rules_for_others();
-        let judgement = judge(rules, &candidate, cx);
-        let Ok(permit) = admit(judgement, candidate, None, rules, cx, &mut Trail::default()) else {
+        let judgement = judge_call(rules, &candidate, cx);
+        let Ok(permit) = admit_call(judgement, candidate, None, rules, cx, &mut Trail::default()) else {
             not_used("a rule forbids it or wants a person to be asked");
             return None;
         };
@@ -110,7 +115,7 @@ impl Pipeline {
     }
 
     /// A tool that was not called itself: the run's own of that name, or else any.
-    pub(super) fn other(&self, name: &str, cx: &CallContext) -> Option<Arc<Registered>> {
+    pub(super) fn find_other_tool(&self, name: &str, cx: &CallContext) -> Option<Arc<Registered>> {
         let own = cx.toolbox.find(name).cloned();
         own.or_else(|| self.others.as_ref()?.registry.get(name))
     }
@@ -128,28 +133,28 @@ impl Pipeline {
     ) -> Result<ToolOutput, Stop> {
         let began = Instant::now();
         let mut own = Trail::default();
-        let ended = permit.run(&self.hooks.held_back(&permit.tool, cx), &mut own).await;
-        let outcome = ended.clone().map_or_else(Stop::outcome, |output| Ok(Outcome::Finished(output)));
+        let ended = permit.run(&self.hooks.context_without_progress(&permit.tool, cx), &mut own).await;
+        let outcome = ended.clone().map_or_else(Stop::into_outcome, |output| Ok(Outcome::Finished(output)));
         if let Ok(outcome) = &outcome {
-            permit.tool.counters.count(outcome, &own, began.elapsed());
+            permit.tool.counters.count_call(outcome, &own, began.elapsed());
         }
         trail.0.append(&mut own.0);
         match ended {
-            Err(stop) => Err(self.checked_stand_in(stop, permit, cx).await),
+            Err(stop) => Err(self.check_outcome_of_stand_in(stop, permit, cx).await),
             answered => answered,
         }
     }
 
     /// An unknown outcome is looked into with the check tool of the tool that ran, never with that of the one that
     /// was called.
-    async fn checked_stand_in(&self, stop: Stop, permit: &Permit, cx: &CallContext) -> Stop {
+    async fn check_outcome_of_stand_in(&self, stop: Stop, permit: &Permit, cx: &CallContext) -> Stop {
         let Stop::Outcome(outcome) = stop else { return stop };
         match *outcome {
             Outcome::Unknown(unknown) if unknown.checked.is_none() => {
                 let name = &permit.tool.spec.name;
                 let unknown =
                     self.describe_unknown(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
-                let unchecked = || format!("it was sent by `{name}`; nobody has checked it");
+                let unchecked = || format!("it was sent by `{name}`; it was not checked");
                 let checked = Some(unknown.checked.unwrap_or_else(unchecked));
                 Outcome::Unknown(Unknown { checked, ..unknown }).into()
             }
@@ -190,12 +195,12 @@ fn ends_call(stop: &Stop) -> bool {
     }
 }
 
-fn last_good(permit: &Permit, cx: &CallContext) -> Option<(ToolOutput, Duration)> {
-    permit.last_good(permit.tool.guarding.settings.last_good()?, cx)
+fn last_good_answer(permit: &Permit, cx: &CallContext) -> Option<(ToolOutput, Duration)> {
+    permit.find_last_good(permit.tool.guarding.settings.last_good_age_max()?, cx)
 }
 
-fn fallback(by: &str, because: &str, notice: Option<Box<Notice>>, age: Option<Duration>) -> Stage {
-    Stage::Fallback { by: by.into(), because: because.into(), notice, age_ms: age.map(millis) }
+fn fallback_stage(by: &str, because: &str, notice: Option<Box<Notice>>, age: Option<Duration>) -> Stage {
+    Stage::Fallback { by: by.into(), because: because.into(), notice, age_ms: age.map(to_ms) }
 }
 
 /// The output with a word about where it comes from: a line for the model, a fact for the person.
@@ -210,18 +215,18 @@ fn annotate_fallback(
     let line = match (by, age) {
         ("last_good", Some(age)) => format!(
             "[not a fresh answer: `{called}` cannot be asked now ({because}); this is what it said {} ago]",
-            age_text(age)
+            format_age(age)
         ),
         (_, Some(age)) => format!(
             "[not from `{called}`, which cannot be asked now ({because}): this is what `{by}` said {} ago]",
-            age_text(age)
+            format_age(age)
         ),
         (_, None) => {
             format!("[not from `{called}`, which cannot be asked now ({because}): this is from `{by}`]")
         }
     };
     output.text = format!("{line}\n{}", output.text);
-    let fact = json!({"by": by, "because": because, "age_ms": age.map(millis)});
+    let fact = json!({"by": by, "because": because, "age_ms": age.map(to_ms)});
     output.metadata = Some(match output.metadata.take() {
         Some(Value::Object(mut members)) => {
             members.insert("fallback".into(), fact);
@@ -234,7 +239,7 @@ fn annotate_fallback(
 }
 
 /// One unit, rounded down.
-fn age_text(age: Duration) -> String {
+fn format_age(age: Duration) -> String {
     let seconds = age.as_secs();
     let (count, unit) = match seconds {
         0..60 => (seconds, "second"),

@@ -25,7 +25,7 @@ pub(super) fn label_answer(answered: &ToolAnswer, called: &Registered) -> Labels
 
 impl Pipeline {
     /// The outcome with labels on what it quotes, for a call of this tool.
-    pub(super) fn label(
+    pub(super) fn label_outcome(
         &self,
         outcome: Outcome,
         called: Option<&Registered>,
@@ -52,14 +52,14 @@ impl Pipeline {
             Stage::Fallback { by, .. } => Some(by),
             _ => None,
         });
-        let others = tried.chain(&called.spec.check_tool).filter_map(|name| self.other(name, cx));
+        let others = tried.chain(&called.spec.check_tool).filter_map(|name| self.find_other_tool(name, cx));
         others.fold(called.labels(), |labels, other| labels.merge(other.labels()))
     }
 }
 
 /// What a client brings is labelled as that, whatever it says itself.
 pub(super) fn label_client_result(outcome: Outcome) -> Outcome {
-    let labels = || Flow::of_client().labels(CLIENT);
+    let labels = || Flow::for_client().labels(CLIENT);
     match outcome {
         Outcome::Finished(output) => Outcome::Finished(ToolOutput { labels: Some(labels()), ..output }),
         Outcome::Failed(mut failure) if failure.kind == FailureKind::Failed => {

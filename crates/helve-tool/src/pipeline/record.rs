@@ -29,7 +29,7 @@ impl OutcomeRecord {
 impl Pipeline {
     /// Records an outcome. Only outcomes that are acknowledged wait for the disk: a question to a person and a client's
     /// result. If another outcome is lost in a crash, its call is treated as one that was cut off.
-    pub(super) async fn record(
+    pub(super) async fn record_outcome(
         &self,
         call: &CallId,
         record: OutcomeRecord,

@@ -16,13 +16,13 @@ pub(crate) struct ToolAnswer {
 }
 
 impl Pipeline {
-    pub(super) async fn run(
+    pub(super) async fn run_with_fallback(
         &self,
         permit: &Permit,
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<ToolAnswer, Stop> {
-        let cx = &*self.hooks.held_back(&permit.tool, cx);
+        let cx = &*self.hooks.context_without_progress(&permit.tool, cx);
         match permit.run_once(cx, trail).await {
             Ok(output) => Ok(ToolAnswer { output, by: permit.tool.clone() }),
             Err(stop) if permit.tool.guarding.settings.fallback.is_some() => {

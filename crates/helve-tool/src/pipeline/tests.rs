@@ -164,7 +164,7 @@ impl Lab {
             taint: Arc::default(),
             skip: self.skip,
             early: crate::Early::No,
-            toolbox: Arc::new(Toolbox::new(self.registry.all())),
+            toolbox: Arc::new(Toolbox::new(self.registry.list())),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),
             progress: Progress::new(move |piece| said.lock().unwrap().push_str(piece)),
@@ -189,7 +189,7 @@ impl Lab {
             repairs: vec![],
         };
         self.journal.record(requested).await?;
-        pipeline.execute(call, &self.context(call)).await
+        pipeline.execute_call(call, &self.context(call)).await
     }
 
     async fn run(&self, name: &str, arguments: &str) -> Outcome {
@@ -339,7 +339,7 @@ async fn asked(lab: &Lab, call: &ToolCall) -> helve_types::Question {
 
 async fn execute_granted(lab: &Lab, call: &ToolCall, grant: Grant) -> Outcome {
     let cx = CallContext { grant: Some(grant), ..lab.context(call) };
-    lab.pipeline().execute(call, &cx).await.unwrap()
+    lab.pipeline().execute_call(call, &cx).await.unwrap()
 }
 
 #[tokio::test]
@@ -411,7 +411,7 @@ async fn a_clients_tool_is_handed_to_the_client() {
     let theirs = Registered::for_client(spec("browser_js_eval", Effect::NonIdempotent)).unwrap();
     let call = lab.call("browser_js_eval", r#"{"q": "1+1"}"#);
     let cx = CallContext { toolbox: Arc::new(Toolbox::new([Arc::new(theirs)])), ..lab.context(&call) };
-    let outcome = Pipeline::new(Rules::new()).execute(&call, &cx).await.unwrap();
+    let outcome = Pipeline::new(Rules::new()).execute_call(&call, &cx).await.unwrap();
     assert_eq!(
         outcome,
         Outcome::Delegated { tool: "browser_js_eval".into(), arguments: r#"{"q":"1+1"}"#.into() }
@@ -453,10 +453,10 @@ async fn the_disk_is_waited_for_only_before_what_may_change_something() {
         let mut lab = Lab::new().await;
         lab.rules = Rules::new().with_layer("operator", vec![anything()]);
         lab.tool(spec("work", effect), Guards::default(), says("done"));
-        lab.store.delay_recorded();
-        let before = lab.store.barriers();
+        lab.store.delay_recorded_batches();
+        let before = lab.store.barrier_count();
         lab.run("work", r#"{"q": "x"}"#).await;
-        assert_eq!(lab.store.barriers() - before, waited, "{effect:?}");
+        assert_eq!(lab.store.barrier_count() - before, waited, "{effect:?}");
     }
 }
 
@@ -598,7 +598,7 @@ async fn a_check_tool_is_asked_also_where_the_run_does_not_have_it_and_by_the_ru
         others.tool(spec("sent_mail", Effect::Read), Guards::default(), says("one mail to x"));
         let pipeline = lab.pipeline().with_stand_ins(Arc::new(others.registry), lab.rules.clone());
         let call = lab.call("send", r#"{"q": "x"}"#);
-        pipeline.execute(&call, &lab.context(&call)).await.unwrap();
+        pipeline.execute_call(&call, &lab.context(&call)).await.unwrap();
         let log = lab.log().await;
         assert!(log.ends_with(&format!("tool.unknown the tool did not answer within 60 s{said}\n")), "{log}");
     }
@@ -703,7 +703,8 @@ async fn a_call_that_was_in_flight_at_a_crash_is_never_said_not_to_have_happened
         let runs = lab.tool(spec("put", Effect::Idempotent), Guards::default(), says("put"));
         let call = lab.call(name, r#"{"q": "x"}"#);
         let cx = CallContext { attempts_before: 1, ..lab.context(&call) };
-        let outcome = Pipeline::new(lab.rules.clone()).resend(&call, sent_before(&lab), &cx).await.unwrap();
+        let outcome =
+            Pipeline::new(lab.rules.clone()).resend_call(&call, sent_before(&lab), &cx).await.unwrap();
         assert!(matches!(outcome, Outcome::Unknown(Unknown { sent_at: Timestamp(7), .. })), "{outcome:?}");
         assert_eq!(runs.load(Ordering::Relaxed), 0);
     }
@@ -712,7 +713,7 @@ async fn a_call_that_was_in_flight_at_a_crash_is_never_said_not_to_have_happened
     lab.tool(spec("put", Effect::Idempotent), Guards::default(), says("put"));
     let call = lab.call("put", r#"{"q": "x"}"#);
     let cx = CallContext { attempts_before: 1, ..lab.context(&call) };
-    let outcome = Pipeline::new(lab.rules.clone()).resend(&call, sent_before(&lab), &cx).await.unwrap();
+    let outcome = Pipeline::new(lab.rules.clone()).resend_call(&call, sent_before(&lab), &cx).await.unwrap();
     assert_eq!(outcome, finished("put", "put"));
 }
 
@@ -731,7 +732,7 @@ async fn a_call_is_sent_again_five_times_in_all_and_within_a_day_however_often_t
         let cx = CallContext { attempts_before, ..lab.context(&call) };
         let first_at = lab.world.now().plus_ms(-age_ms);
         let before = SentBefore { first_at, at: lab.world.now() };
-        let outcome = lab.pipeline().resend(&call, before, &cx).await.unwrap();
+        let outcome = lab.pipeline().resend_call(&call, before, &cx).await.unwrap();
         let Outcome::Unknown(unknown) = outcome else { panic!("{outcome:?}") };
         assert_eq!(runs.load(Ordering::Relaxed), sent_now, "{attempts_before} before, {age_ms} ms ago");
         assert_eq!(unknown.checked.as_deref(), Some("it is there"));
@@ -873,7 +874,7 @@ async fn a_write_ends_what_was_stored_for_its_user_and_for_nobody_else() {
     let look_as = async |user: &str| {
         let call = lab.call("look", r#"{"q": "x"}"#);
         let cx = CallContext { user: helve_types::UserId(user.into()), ..lab.context(&call) };
-        Pipeline::new(lab.rules.clone()).execute(&call, &cx).await.unwrap();
+        Pipeline::new(lab.rules.clone()).execute_call(&call, &cx).await.unwrap();
         reads.load(Ordering::Relaxed)
     };
     assert_eq!((look_as("mei").await, look_as("mei").await, look_as("eve").await), (1, 1, 2));

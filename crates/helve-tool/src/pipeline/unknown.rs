@@ -1,4 +1,4 @@
-//! A call of which nobody knows whether it took effect: what can be found out about it, and who is told.
+//! Calls whose outcome is unknown: what can be found out about them, and who is told.
 //!
 //! What was sent is shown as it was, the tool's check tool is asked, and both go with the outcome to the decider: a
 //! person, or the model. What may be sent again at all is decided elsewhere (`permit/retry`).
@@ -9,8 +9,8 @@ use helve_types::{Effect, OnUnknown, Timestamp, ToolCall, Trail};
 
 use super::record::OutcomeRecord;
 use super::run::ToolAnswer;
-use super::{Pipeline, bound_answer, check_written_arguments, resolve};
-use crate::gate::{admit, ask_outcome, judge, request_preview};
+use super::{Pipeline, bound_answer, check_written_arguments, resolve_tool};
+use crate::gate::{admit_call, build_outcome_question, judge_call, request_preview};
 use crate::link::Given;
 use crate::outcome::Stop;
 use crate::permit::Permit;
@@ -25,13 +25,13 @@ impl Pipeline {
         because: String,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
-        let lost = Unknown::new(sent_at, because, on_unknown(call, cx));
+        let lost = Unknown::new(sent_at, because, rule_for_unknown(call, cx));
         let outcome = self.check_outcome(Outcome::Unknown(lost), call, cx).await;
         let tool = cx.toolbox.resolve(&call.name).ok().map(|(tool, _)| &**tool);
-        let (outcome, side) = self.label(outcome, tool, &Trail::default(), cx);
+        let (outcome, side) = self.label_outcome(outcome, tool, &Trail::default(), cx);
         // The run may have waited for a client that went silent: now it goes on, also after a crash.
         let record = OutcomeRecord::new(outcome, Trail::default(), side).resuming_run();
-        self.record(&call.id, record, cx).await
+        self.record_outcome(&call.id, record, cx).await
     }
 
     /// Asks a person what became of a call that was cut off, with all that is known of it. Consent to run it again
@@ -43,13 +43,13 @@ impl Pipeline {
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
         let mut unseen = Trail::default();
-        let tool = resolve(call, cx, &mut unseen).ok();
+        let tool = resolve_tool(call, cx, &mut unseen).ok();
         let again = match tool {
             Some(tool) => check_written_arguments(tool, &call.arguments, Given::Recorded).await.ok(),
             None => None,
         };
-        let question = ask_outcome(call, unknown, again.as_ref(), &self.rules, cx);
-        self.settle(&call.id, Outcome::Asked(question), cx).await
+        let question = build_outcome_question(call, unknown, again.as_ref(), &self.rules, cx);
+        self.settle_call(&call.id, Outcome::Asked(question), cx).await
     }
 
     /// The outcome of a call that did not end well, which may have happened before if it is sent again.
@@ -61,7 +61,7 @@ impl Pipeline {
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
         let resent = doubt.is_some();
-        let outcome = stop.with_earlier_attempt(doubt).outcome()?;
+        let outcome = stop.with_earlier_attempt(doubt).into_outcome()?;
         Ok(if resent { self.check_outcome(outcome, call, cx).await } else { outcome })
     }
 
@@ -116,15 +116,16 @@ impl Pipeline {
     /// Asks the check tool of a tool, if it has one and nothing forbids it. It only reads, and with the arguments
     /// of a call that is on record, so it is not put on record itself.
     async fn run_check_tool(&self, tool: &Registered, arguments: &str, cx: &CallContext) -> Option<String> {
-        let reader = self.other(tool.spec.check_tool.as_ref()?, cx).filter(|reader| reader.is_usable())?;
+        let reader =
+            self.find_other_tool(tool.spec.check_tool.as_ref()?, cx).filter(|reader| reader.is_usable())?;
         if reader.spec.effect != Effect::Read {
             return None;
         }
         let mut unseen = Trail::default();
         let candidate = check_written_arguments(&reader, arguments, Given::Written).await.ok()?;
         let rules = self.rules_for_others();
-        let judgement = judge(rules, &candidate, cx);
-        let permit = admit(judgement, candidate, None, rules, cx, &mut unseen).ok()?;
+        let judgement = judge_call(rules, &candidate, cx);
+        let permit = admit_call(judgement, candidate, None, rules, cx, &mut unseen).ok()?;
         Some(match permit.run_check_tool(cx).await? {
             Ok(output) => {
                 let answered = ToolAnswer { output, by: reader.clone() };
@@ -136,7 +137,7 @@ impl Pipeline {
     }
 }
 
-/// What the call's tool wants done when nobody knows what became of it.
-pub(super) fn on_unknown(call: &ToolCall, cx: &CallContext) -> OnUnknown {
+/// What the call's tool wants done when the outcome is unknown.
+pub(super) fn rule_for_unknown(call: &ToolCall, cx: &CallContext) -> OnUnknown {
     cx.toolbox.resolve(&call.name).map(|(tool, _)| tool.spec.on_unknown).unwrap_or_default()
 }

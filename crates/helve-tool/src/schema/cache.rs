@@ -26,7 +26,7 @@ static KEPT: Mutex<SchemaCache> = Mutex::new(SchemaCache { schemas: VecDeque::ne
 pub(super) struct MemoryShare(u64);
 
 impl MemoryShare {
-    pub(super) fn take(schema: &Value, measure: &SchemaMeasure) -> Result<Self, String> {
+    pub(super) fn reserve(schema: &Value, measure: &SchemaMeasure) -> Result<Self, String> {
         let text = schema.to_string().len() as u64;
         let bytes = text * BYTES_OF_A_BYTE + measure.pattern_units().saturating_mul(BYTES_OF_A_PATTERN_UNIT);
         let take = |held: u64| held.checked_add(bytes).filter(|after| *after <= LIVE_BYTES_MAX);
@@ -54,7 +54,7 @@ struct SchemaCache {
 }
 
 /// The schema of this text, made if it is not in the cache.
-pub(super) fn find_or_make(
+pub(super) fn find_or_compile(
     text: &str,
     make: impl FnOnce() -> Result<Schema, String>,
 ) -> Result<Arc<Schema>, String> {
@@ -63,7 +63,7 @@ pub(super) fn find_or_make(
         return Ok(found);
     }
     let made = Arc::new(make()?);
-    lock_cache().keep(key, made.clone());
+    lock_cache().insert(key, made.clone());
     Ok(made)
 }
 
@@ -80,7 +80,7 @@ impl SchemaCache {
         Some(found)
     }
 
-    fn keep(&mut self, key: [u8; 32], made: Arc<Schema>) {
+    fn insert(&mut self, key: [u8; 32], made: Arc<Schema>) {
         let bytes = made.weight.0;
         if bytes > KEPT_BYTES_MAX || self.schemas.iter().any(|(held, _)| *held == key) {
             return;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Schema;
 use super::budget::CHECK_DEPTH_MAX;
-use super::keywords::{SchemaSubject, schemas, subject_of_keyword};
+use super::keywords::{SchemaSubject, schemas_in_keyword, subject_of_keyword};
 use super::refs::Refs;
 
 /// Pattern units that count as one more for each character.
@@ -31,7 +31,7 @@ pub(super) enum CheckPurpose {
 }
 
 /// Counts the steps, up to `steps_max`.
-pub(super) fn count(
+pub(super) fn count_steps(
     schema: &Schema,
     value: &Value,
     steps_max: u64,
@@ -39,7 +39,7 @@ pub(super) fn count(
 ) -> Result<u64, TooManySteps> {
     let refs = Refs::new(&schema.source);
     let mut walk = EffortCount { schema, refs, left: steps_max, goal };
-    walk.visit(&schema.source, value, 0)?;
+    walk.count_schema(&schema.source, value, 0)?;
     Ok(steps_max - walk.left)
 }
 
@@ -56,7 +56,7 @@ impl<'s> EffortCount<'s> {
         Ok(())
     }
 
-    fn visit(&mut self, schema: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
+    fn count_schema(&mut self, schema: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
         if depth > CHECK_DEPTH_MAX {
             return Err(TooManySteps);
         }
@@ -70,11 +70,13 @@ impl<'s> EffortCount<'s> {
         }
         for (keyword, given) in members {
             match subject_of_keyword(keyword) {
-                None => self.plain(keyword, given, value)?,
-                Some(SchemaSubject::Inside) => self.inside(schemas(keyword, given), value, depth)?,
-                Some(SchemaSubject::Member) => self.members(given, value, depth)?,
+                None => self.count_plain_keyword(keyword, given, value)?,
+                Some(SchemaSubject::Inside) => {
+                    self.count_children(schemas_in_keyword(keyword, given), value, depth)?
+                }
+                Some(SchemaSubject::Member) => self.count_members(given, value, depth)?,
                 Some(SchemaSubject::Pattern) => self.count_patterns(given, value, depth)?,
-                Some(SchemaSubject::Names) => self.names(given, value, depth)?,
+                Some(SchemaSubject::Names) => self.count_names(given, value, depth)?,
                 Some(SchemaSubject::Same | SchemaSubject::Nothing) => {}
             }
         }
@@ -91,21 +93,21 @@ impl<'s> EffortCount<'s> {
         for (keyword, given) in
             members.iter().filter(|(keyword, _)| subject_of_keyword(keyword) == Some(SchemaSubject::Same))
         {
-            for inside in schemas(keyword, given) {
+            for inside in schemas_in_keyword(keyword, given) {
                 if self.goal == CheckPurpose::Errors {
                     self.count_copy(value)?;
                 }
-                self.visit(inside, value, depth + 1)?;
+                self.count_schema(inside, value, depth + 1)?;
             }
         }
         // They were all found when the schema was measured.
         for target in self.refs.targets(members).unwrap_or_default() {
-            self.visit(target, value, depth + 1)?;
+            self.count_schema(target, value, depth + 1)?;
         }
         Ok(())
     }
 
-    fn inside(
+    fn count_children(
         &mut self,
         schemas: Box<dyn Iterator<Item = &'s Value> + 's>,
         value: &Value,
@@ -114,10 +116,10 @@ impl<'s> EffortCount<'s> {
         for schema in schemas {
             match value {
                 Value::Array(items) => {
-                    items.iter().try_for_each(|item| self.visit(schema, item, depth + 1))?
+                    items.iter().try_for_each(|item| self.count_schema(schema, item, depth + 1))?
                 }
                 Value::Object(members) => {
-                    members.values().try_for_each(|member| self.visit(schema, member, depth + 1))?;
+                    members.values().try_for_each(|member| self.count_schema(schema, member, depth + 1))?;
                 }
                 _ => {}
             }
@@ -125,12 +127,12 @@ impl<'s> EffortCount<'s> {
         Ok(())
     }
 
-    fn members(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
+    fn count_members(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
         let (Value::Object(given), Value::Object(members)) = (given, value) else { return Ok(()) };
         self.spend(given.len().min(members.len()))?;
         for (name, member) in members {
             if let Some(schema) = given.get(name) {
-                self.visit(schema, member, depth + 1)?;
+                self.count_schema(schema, member, depth + 1)?;
             }
         }
         Ok(())
@@ -144,16 +146,16 @@ impl<'s> EffortCount<'s> {
                 // Once for the schema and once to find out which names are left over.
                 self.count_match(pattern, name)?;
                 self.count_match(pattern, name)?;
-                self.visit(schema, member, depth + 1)?;
+                self.count_schema(schema, member, depth + 1)?;
             }
         }
         Ok(())
     }
 
-    fn names(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
+    fn count_names(&mut self, given: &'s Value, value: &Value, depth: usize) -> Result<(), TooManySteps> {
         let Value::Object(members) = value else { return Ok(()) };
         for name in members.keys() {
-            self.visit(given, &Value::String(name.clone()), depth + 1)?;
+            self.count_schema(given, &Value::String(name.clone()), depth + 1)?;
         }
         Ok(())
     }
@@ -165,7 +167,12 @@ impl<'s> EffortCount<'s> {
     }
 
     /// Keywords without schemas.
-    fn plain(&mut self, keyword: &str, given: &Value, value: &Value) -> Result<(), TooManySteps> {
+    fn count_plain_keyword(
+        &mut self,
+        keyword: &str,
+        given: &Value,
+        value: &Value,
+    ) -> Result<(), TooManySteps> {
         match (keyword, given, value) {
             ("pattern", Value::String(pattern), Value::String(text)) => self.count_match(pattern, text),
             ("enum", Value::Array(values), Value::Array(_) | Value::Object(_)) => {

@@ -1,4 +1,4 @@
-//! Schemas and patterns that somebody wrote to do harm, made up to the limits. They are kept here, and more is added where
+//! Schemas and patterns that were written to do harm, made up to the limits. They are kept here, and more is added where
 //! more is found.
 //!
 //! Two tests have the same set: one counts the work that each makes (`helve-tool`), one sends each to a server (`helve`).

@@ -49,7 +49,10 @@ pub(super) fn holds_named_schemas(keyword: &str) -> bool {
 }
 
 /// The schemas under a keyword.
-pub(super) fn schemas<'s>(keyword: &str, given: &'s Value) -> Box<dyn Iterator<Item = &'s Value> + 's> {
+pub(super) fn schemas_in_keyword<'s>(
+    keyword: &str,
+    given: &'s Value,
+) -> Box<dyn Iterator<Item = &'s Value> + 's> {
     match given {
         Value::Array(all) => Box::new(all.iter()),
         // A list under a name in `dependencies` is a list of names.

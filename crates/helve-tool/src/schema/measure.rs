@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::budget::{
     CHAIN_MAX, EXPANSION_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, TARGETS_MAX,
 };
-use super::keywords::{SchemaSubject, schemas, subject_of_keyword};
+use super::keywords::{SchemaSubject, schemas_in_keyword, subject_of_keyword};
 use super::pattern;
 use super::refs::Refs;
 
@@ -28,7 +28,7 @@ impl SchemaMeasure {
 }
 
 /// Measures a schema, or says which bound it is beyond.
-pub(super) fn measure(schema: &Value, text: &str) -> Result<SchemaMeasure, String> {
+pub(super) fn measure_schema(schema: &Value, text: &str) -> Result<SchemaMeasure, String> {
     if text.len() > SCHEMA_BYTES_MAX {
         return Err(format!(
             "it has {} bytes; {SCHEMA_BYTES_MAX} are the most that a schema may have",
@@ -36,11 +36,11 @@ pub(super) fn measure(schema: &Value, text: &str) -> Result<SchemaMeasure, Strin
         ));
     }
     // Before anything else goes down into it.
-    if depth(text) > SCHEMA_DEPTH_MAX {
+    if bracket_depth(text) > SCHEMA_DEPTH_MAX {
         return Err(format!("it is nested deeper than {SCHEMA_DEPTH_MAX} levels"));
     }
     let mut scan = Scan { old: text.contains("draft-04") || text.contains("draft-03"), ..Scan::default() };
-    scan.value(schema, true)?;
+    scan.scan_value(schema, true)?;
     if scan.patterns.len() > PATTERNS_MAX {
         let found = scan.patterns.len();
         return Err(format!("it has {found} patterns; {PATTERNS_MAX} are the most that a schema may have"));
@@ -53,7 +53,7 @@ pub(super) fn measure(schema: &Value, text: &str) -> Result<SchemaMeasure, Strin
 }
 
 /// How deeply brackets are nested in text that was written by us.
-fn depth(text: &str) -> usize {
+fn bracket_depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
     for byte in text.bytes() {
         match byte {
@@ -81,20 +81,20 @@ struct Scan {
 }
 
 impl Scan {
-    fn value(&mut self, value: &Value, is_root: bool) -> Result<(), String> {
+    fn scan_value(&mut self, value: &Value, is_root: bool) -> Result<(), String> {
         self.nodes += 1;
         match value {
-            Value::Array(items) => items.iter().try_for_each(|item| self.value(item, false)),
+            Value::Array(items) => items.iter().try_for_each(|item| self.scan_value(item, false)),
             Value::Object(members) => {
                 self.check_ids(members, is_root)?;
                 if let Some(pattern) = members.get("pattern").and_then(Value::as_str) {
-                    self.pattern(pattern)?;
+                    self.scan_pattern(pattern)?;
                 }
                 let keyed = members.get("patternProperties").and_then(Value::as_object);
                 for pattern in keyed.into_iter().flat_map(Map::keys) {
-                    self.pattern(pattern)?;
+                    self.scan_pattern(pattern)?;
                 }
-                members.values().try_for_each(|member| self.value(member, false))
+                members.values().try_for_each(|member| self.scan_value(member, false))
             }
             _ => Ok(()),
         }
@@ -114,9 +114,9 @@ impl Scan {
         }
     }
 
-    fn pattern(&mut self, pattern: &str) -> Result<(), String> {
+    fn scan_pattern(&mut self, pattern: &str) -> Result<(), String> {
         if !self.patterns.contains_key(pattern) {
-            let units = pattern::units(pattern)?;
+            let units = pattern::pattern_units(pattern)?;
             self.patterns.insert(pattern.to_owned(), units);
         }
         Ok(())
@@ -131,7 +131,7 @@ struct Expansion<'s, 'r> {
     targets: HashSet<usize>,
 }
 
-fn address(value: &Value) -> usize {
+fn pointer_address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }
 
@@ -141,18 +141,18 @@ impl<'s> Expansion<'s, '_> {
         let mut seen = HashSet::new();
         let mut open = vec![root];
         while let Some(schema) = open.pop() {
-            if !seen.insert(address(schema)) {
+            if !seen.insert(pointer_address(schema)) {
                 continue;
             }
             self.count(schema, 0)?;
             let Value::Object(members) = schema else { continue };
             for (keyword, given) in members {
                 if subject_of_keyword(keyword).is_some() {
-                    open.extend(schemas(keyword, given));
+                    open.extend(schemas_in_keyword(keyword, given));
                 }
             }
             for target in self.refs.targets(members)? {
-                self.targets.insert(address(target));
+                self.targets.insert(pointer_address(target));
                 open.push(target);
             }
             if self.targets.len() > TARGETS_MAX {
@@ -164,7 +164,7 @@ impl<'s> Expansion<'s, '_> {
 
     fn count(&mut self, schema: &'s Value, chain: usize) -> Result<u64, String> {
         let Value::Object(members) = schema else { return Ok(1) };
-        match self.known.get(&address(schema)) {
+        match self.known.get(&pointer_address(schema)) {
             Some(Some(count)) => return Ok(*count),
             Some(None) => {
                 return Err("a reference leads back to where it stands, so nothing can be checked".into());
@@ -176,12 +176,12 @@ impl<'s> Expansion<'s, '_> {
                 "more than {CHAIN_MAX} references and combinations that say something about the same value follow each other"
             ));
         }
-        self.known.insert(address(schema), None);
+        self.known.insert(pointer_address(schema), None);
         let mut sum = 1_u64;
         for (keyword, given) in
             members.iter().filter(|(keyword, _)| subject_of_keyword(keyword) == Some(SchemaSubject::Same))
         {
-            for inside in schemas(keyword, given) {
+            for inside in schemas_in_keyword(keyword, given) {
                 sum = sum.saturating_add(self.count(inside, chain + 1)?);
             }
         }
@@ -194,7 +194,7 @@ impl<'s> Expansion<'s, '_> {
                  `anyOf`, `allOf`, `oneOf` and `$ref` in each other"
             ));
         }
-        self.known.insert(address(schema), Some(sum));
+        self.known.insert(pointer_address(schema), Some(sum));
         Ok(sum)
     }
 }

@@ -60,15 +60,15 @@ impl Schema {
             return Err("must be a JSON Schema with `\"type\": \"object\"`".into());
         }
         let text = schema.to_string();
-        let measure =
-            measure::measure(schema, &text).map_err(|problem| format!("cannot be taken: {problem}"))?;
+        let measure = measure::measure_schema(schema, &text)
+            .map_err(|problem| format!("cannot be taken: {problem}"))?;
         // Also for what is kept: whether it is refused must not depend on what others have handed in.
         budget.spend(measure.units).map_err(|_| too_much_work(&measure))?;
-        cache::find_or_make(&text, || Self::make(schema, measure))
+        cache::find_or_compile(&text, || Self::compile_measured(schema, measure))
     }
 
-    fn make(schema: &Value, measure: SchemaMeasure) -> Result<Self, String> {
-        let weight = MemoryShare::take(schema, &measure)?;
+    fn compile_measured(schema: &Value, measure: SchemaMeasure) -> Result<Self, String> {
+        let weight = MemoryShare::reserve(schema, &measure)?;
         let dearest = measure.patterns.values().copied().max().unwrap_or(0);
         let memory = usize::try_from(dearest.saturating_mul(BYTES_OF_A_UNIT)).unwrap_or(usize::MAX);
         let patterns = PatternOptions::regex()
@@ -80,18 +80,18 @@ impl Schema {
             .with_format("regex", |_: &str| true)
             .offline()
             .build(schema)
-            .map_err(|error| format!("is not a valid JSON Schema: {}", shortly(&error)))?;
+            .map_err(|error| format!("is not a valid JSON Schema: {}", format_shortened(&error)))?;
         Ok(Self { source: schema.clone(), validator, measure, weight })
     }
 
     /// The steps that it takes to check a value, if those are few enough.
-    pub(crate) fn effort(&self, value: &Value, steps_max: u64) -> Option<u64> {
-        effort::count(self, value, steps_max.min(CHECK_STEPS_MAX), CheckPurpose::Verdict).ok()
+    pub(crate) fn count_steps(&self, value: &Value, steps_max: u64) -> Option<u64> {
+        effort::count_steps(self, value, steps_max.min(CHECK_STEPS_MAX), CheckPurpose::Verdict).ok()
     }
 
     /// Whether a value fits.
-    pub(crate) fn check(&self, value: &Value) -> CheckResult {
-        match self.effort(value, CHECK_STEPS_MAX) {
+    pub(crate) fn check_value(&self, value: &Value) -> CheckResult {
+        match self.count_steps(value, CHECK_STEPS_MAX) {
             None => CheckResult::TooMuchWork,
             Some(_) if self.validator.is_valid(value) => CheckResult::Fits,
             Some(_) => CheckResult::Misfit,
@@ -99,8 +99,8 @@ impl Schema {
     }
 
     /// What does not fit, as far as it can be found out with little work.
-    pub(crate) fn errors<'v>(&'v self, value: &'v Value) -> Vec<ValidationError<'v>> {
-        match effort::count(self, value, STEPS_TOLD_MAX, CheckPurpose::Errors) {
+    pub(crate) fn list_errors<'v>(&'v self, value: &'v Value) -> Vec<ValidationError<'v>> {
+        match effort::count_steps(self, value, STEPS_TOLD_MAX, CheckPurpose::Errors) {
             Ok(_) => self.validator.iter_errors(value).take(ERRORS_MAX).collect(),
             Err(_) => vec![],
         }
@@ -122,7 +122,7 @@ pub fn check_schema_within(schema: &Value, budget: &mut CompileBudget) -> Result
 
 /// What a pattern costs to be made ready, or why it is not tried.
 pub fn pattern_units(pattern: &str) -> Result<u64, String> {
-    pattern::units(pattern)
+    pattern::pattern_units(pattern)
 }
 
 fn too_much_work(measure: &SchemaMeasure) -> String {
@@ -142,7 +142,7 @@ fn too_much_work(measure: &SchemaMeasure) -> String {
 }
 
 /// An error in at most `PROBLEM_BYTES_MAX` bytes, however large the value is that it quotes.
-pub(crate) fn shortly(error: &dyn std::fmt::Display) -> String {
+pub(crate) fn format_shortened(error: &dyn std::fmt::Display) -> String {
     crate::bound::display_within(error, PROBLEM_BYTES_MAX)
 }
 

@@ -15,7 +15,7 @@ const WIDE_CLASS: u64 = 40;
 const FOLDED: u64 = 4;
 
 /// The units that it takes to make the pattern ready, or why it is not tried.
-pub(super) fn units(pattern: &str) -> Result<u64, String> {
+pub(super) fn pattern_units(pattern: &str) -> Result<u64, String> {
     if pattern.len() > PATTERN_BYTES_MAX {
         return Err(format!(
             "a pattern has {} bytes; {PATTERN_BYTES_MAX} are the most that one may have",
@@ -180,35 +180,37 @@ mod tests {
 
     #[test]
     fn a_repetition_costs_what_it_repeats() {
-        assert!(units("^[a-z0-9_-]+$").unwrap() < 100);
-        assert!(units(r"^\d{4}-\d{2}-\d{2}$").unwrap() < 1000);
-        assert!((600..1000).contains(&units(r"\p{L}").unwrap()));
-        assert!(units(r"\p{L}{150}N").unwrap() > 90_000);
-        assert!(units(r"(\pL{10}){15}").unwrap() > 90_000);
-        assert!(units(r"\p{L}{10}{15}").unwrap() > 90_000);
-        assert!(units(r"(((a{100}){100}){100}){100}").unwrap() > 100_000_000);
-        assert!(units(r"[\p{L}]{ 150 }").unwrap() > 90_000);
-        assert!(units(r"(?i)\p{L}{50}").unwrap() > 100_000);
+        assert!(pattern_units("^[a-z0-9_-]+$").unwrap() < 100);
+        assert!(pattern_units(r"^\d{4}-\d{2}-\d{2}$").unwrap() < 1000);
+        assert!((600..1000).contains(&pattern_units(r"\p{L}").unwrap()));
+        assert!(pattern_units(r"\p{L}{150}N").unwrap() > 90_000);
+        assert!(pattern_units(r"(\pL{10}){15}").unwrap() > 90_000);
+        assert!(pattern_units(r"\p{L}{10}{15}").unwrap() > 90_000);
+        assert!(pattern_units(r"(((a{100}){100}){100}){100}").unwrap() > 100_000_000);
+        assert!(pattern_units(r"[\p{L}]{ 150 }").unwrap() > 90_000);
+        assert!(pattern_units(r"(?i)\p{L}{50}").unwrap() > 100_000);
     }
 
     #[test]
     fn of_two_readings_of_a_class_the_dearer_counts() {
-        assert!(units(r"[\p{L}[a]]{150}").unwrap() > 90_000);
-        assert!(units(r"[[]\p{L}{150}").unwrap() > 90_000);
+        assert!(pattern_units(r"[\p{L}[a]]{150}").unwrap() > 90_000);
+        assert!(pattern_units(r"[[]\p{L}{150}").unwrap() > 90_000);
     }
 
     #[test]
     fn names_of_people_and_places_may_have_a_pattern() {
         for pattern in [r"^[\p{L}\p{M}0-9 .,'-]{1,64}$", r"^\p{Lu}\p{Ll}+$", r"^[^\s@]+@[^\s@]+\.[^\s@]+$"] {
-            let units = units(pattern).unwrap();
+            let units = pattern_units(pattern).unwrap();
             assert!(units < 60_000, "{pattern}: {units}");
         }
     }
 
     #[test]
     fn what_is_long_or_has_blanks_that_mean_nothing_is_not_tried() {
-        assert!(units(&"a".repeat(1001)).unwrap_err().contains("1001 bytes"));
-        assert!(units(r"(?x)\p{L} {1000}").unwrap_err().contains("flag `x`"));
-        assert!(units("((((").is_ok() && units(")))){3}").is_ok() && units("[\\").is_ok());
+        assert!(pattern_units(&"a".repeat(1001)).unwrap_err().contains("1001 bytes"));
+        assert!(pattern_units(r"(?x)\p{L} {1000}").unwrap_err().contains("flag `x`"));
+        assert!(
+            pattern_units("((((").is_ok() && pattern_units(")))){3}").is_ok() && pattern_units("[\\").is_ok()
+        );
     }
 }

@@ -43,21 +43,21 @@ fn references_that_double_at_every_level_are_refused_when_the_schema_is_made() {
     }
     let few = doubling(5, |next| json!({"anyOf": [next, next]}), json!({"type": "integer"}));
     let few = compile(&few).unwrap();
-    assert_eq!(few.check(&json!({"x": 1})), CheckResult::Fits);
-    assert_eq!(few.check(&json!({"x": "no"})), CheckResult::Misfit);
+    assert_eq!(few.check_value(&json!({"x": 1})), CheckResult::Fits);
+    assert_eq!(few.check_value(&json!({"x": "no"})), CheckResult::Misfit);
 }
 
 #[test]
 fn doubling_that_goes_down_with_the_value_is_refused_when_the_value_is_deep() {
     let each = |next: Value| json!({"anyOf": [{"properties": {"x": next}}, {"properties": {"x": next}}]});
     let schema = compile(&doubling(40, each, json!({"type": "integer"}))).unwrap();
-    assert_eq!(schema.check(&json!({"x": {"x": {"x": 1}}})), CheckResult::Fits);
+    assert_eq!(schema.check_value(&json!({"x": {"x": {"x": 1}}})), CheckResult::Fits);
     let mut deep = json!("no");
     for _ in 0..40 {
         deep = json!({"x": deep});
     }
-    assert_eq!(schema.check(&deep), CheckResult::TooMuchWork);
-    assert!(schema.errors(&deep).is_empty());
+    assert_eq!(schema.check_value(&deep), CheckResult::TooMuchWork);
+    assert!(schema.list_errors(&deep).is_empty());
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn a_reference_that_leads_back_to_itself_is_refused_and_one_that_goes_deeper_is_
     let tree =
         json!({"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}}}});
     let tree = compile(&tree).unwrap();
-    assert_eq!(tree.check(&json!({"children": [{"children": []}]})), CheckResult::Fits);
-    assert_eq!(tree.check(&json!({"children": [{"children": 1}]})), CheckResult::Misfit);
+    assert_eq!(tree.check_value(&json!({"children": [{"children": []}]})), CheckResult::Fits);
+    assert_eq!(tree.check_value(&json!({"children": [{"children": 1}]})), CheckResult::Misfit);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn what_is_not_in_the_schema_is_not_referred_to() {
         refused(&object(json!({"x": {"$ref": outside}})), "which is not in this schema");
     }
     let own = json!({"$id": "https://example.com/a", "type": "object", "properties": {"x": {"$ref": "#/$defs/y"}}, "$defs": {"y": {"type": "integer"}}});
-    assert_eq!(compile(&own).unwrap().check(&json!({"x": "no"})), CheckResult::Misfit);
+    assert_eq!(compile(&own).unwrap().check_value(&json!({"x": "no"})), CheckResult::Misfit);
     refused(&object(json!({"x": {"$id": "https://example.com/b", "$ref": "#/a"}})), "stands inside of it");
 }
 
@@ -133,29 +133,33 @@ fn the_work_of_a_check_grows_with_schema_and_value_and_has_a_bound() {
     let branches: Vec<_> = (0..500).map(|n| json!({"properties": {"k": {"const": n}}})).collect();
     let wide = object(json!({"x": {"type": "array", "items": {"anyOf": branches}}}));
     let wide = compile(&wide).unwrap();
-    assert_eq!(wide.check(&json!({"x": [{"k": 1}]})), CheckResult::Fits);
+    assert_eq!(wide.check_value(&json!({"x": [{"k": 1}]})), CheckResult::Fits);
     let many: Vec<_> = (0..5000).map(|_| json!({"k": "no"})).collect();
-    assert_eq!(wide.check(&json!({"x": many})), CheckResult::TooMuchWork);
+    assert_eq!(wide.check_value(&json!({"x": many})), CheckResult::TooMuchWork);
 
     let plain = object(
         json!({"x": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}}}),
     );
     let plain = compile(&plain).unwrap();
     let rows: Vec<_> = (0..40_000).map(|n| json!({"a": n})).collect();
-    assert_eq!(plain.check(&json!({"x": rows})), CheckResult::Fits, "what is large and simple is served");
+    assert_eq!(
+        plain.check_value(&json!({"x": rows})),
+        CheckResult::Fits,
+        "what is large and simple is served"
+    );
 
     let keyed: Map<_, _> = (0..100).map(|n| (format!("[a-z]{n}"), json!({"type": "string"}))).collect();
     let keyed = compile(&json!({"type": "object", "patternProperties": keyed})).unwrap();
     let members: Map<_, _> = (0..20_000).map(|n| (format!("a{n}"), json!("x"))).collect();
-    assert_eq!(keyed.check(&members.into()), CheckResult::TooMuchWork);
+    assert_eq!(keyed.check_value(&members.into()), CheckResult::TooMuchWork);
 
     let unique = compile(&object(json!({"x": {"uniqueItems": true}}))).unwrap();
     let items: Vec<_> = (0..90_000).collect();
-    assert_eq!(unique.check(&json!({"x": items})), CheckResult::TooMuchWork);
+    assert_eq!(unique.check_value(&json!({"x": items})), CheckResult::TooMuchWork);
 
     let dear = compile(&object(json!({"x": {"pattern": "\\p{L}{100}N"}}))).unwrap();
-    assert_eq!(dear.check(&json!({"x": "a".repeat(200)})), CheckResult::Misfit);
-    assert_eq!(dear.check(&json!({"x": "a".repeat(900_000)})), CheckResult::TooMuchWork);
+    assert_eq!(dear.check_value(&json!({"x": "a".repeat(200)})), CheckResult::Misfit);
+    assert_eq!(dear.check_value(&json!({"x": "a".repeat(900_000)})), CheckResult::TooMuchWork);
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn what_was_not_evaluated_is_counted_with_what_stands_beside_it() {
     }
     let schema =
         compile(&json!({"type": "object", "allOf": [schema], "unevaluatedProperties": false})).unwrap();
-    let steps = schema.effort(&json!({"a": 1}), CHECK_STEPS_MAX).unwrap();
+    let steps = schema.count_steps(&json!({"a": 1}), CHECK_STEPS_MAX).unwrap();
     assert!(steps > 3_u64.pow(9), "{steps}");
 }
 
@@ -181,8 +185,8 @@ fn the_same_schema_is_made_once() {
 fn an_error_is_told_shortly_whatever_it_quotes() {
     let schema = compile(&object(json!({"x": {"type": "integer"}}))).unwrap();
     let value = json!({"x": "y".repeat(900_000)});
-    let errors = schema.errors(&value);
-    let told = super::shortly(&errors[0]);
+    let errors = schema.list_errors(&value);
+    let told = super::format_shortened(&errors[0]);
     assert!(told.len() < 510 && told.ends_with('…'), "{} bytes", told.len());
 }
 
@@ -195,11 +199,11 @@ fn errors_are_not_looked_for_where_each_would_hold_a_copy_of_a_large_value() {
     let schema = compile(&object(json!({"x": nested}))).unwrap();
     let large = json!({"x": (0..60_000).collect::<Vec<_>>()});
     // A thousand copies of sixty thousand numbers are gigabytes, although it takes few steps to see that they do not fit.
-    assert!(schema.effort(&large, STEPS_TOLD_MAX).is_some());
-    assert_eq!(schema.check(&large), CheckResult::Misfit);
-    assert!(schema.errors(&large).is_empty());
-    assert!(!schema.errors(&json!({"x": "no"})).is_empty());
-    assert!(schema.errors(&json!({"x": "y".repeat(900_000)})).is_empty());
+    assert!(schema.count_steps(&large, STEPS_TOLD_MAX).is_some());
+    assert_eq!(schema.check_value(&large), CheckResult::Misfit);
+    assert!(schema.list_errors(&large).is_empty());
+    assert!(!schema.list_errors(&json!({"x": "no"})).is_empty());
+    assert!(schema.list_errors(&json!({"x": "y".repeat(900_000)})).is_empty());
 }
 
 #[test]
@@ -225,9 +229,9 @@ fn each_of_the_kept_schemas_is_refused_or_its_work_is_within_the_budget() {
         made += 1;
         assert_eq!(budget.remaining(), COMPILE_UNITS_MAX - ready.measure.units, "{name} is paid for");
         for value in &values {
-            let is_little = ready.effort(value, CHECK_STEPS_MAX).is_some();
-            assert_eq!(ready.check(value) != CheckResult::TooMuchWork, is_little, "{name}");
-            assert!(ready.errors(value).len() <= ERRORS_MAX, "{name}");
+            let is_little = ready.count_steps(value, CHECK_STEPS_MAX).is_some();
+            assert_eq!(ready.check_value(value) != CheckResult::TooMuchWork, is_little, "{name}");
+            assert!(ready.list_errors(value).len() <= ERRORS_MAX, "{name}");
         }
     }
     assert!(made >= 40 && made <= all.len() - 60, "{made} of {} were taken", all.len());

@@ -49,7 +49,7 @@ pub struct AgentDefinition {
     #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_is_default")]
     pub budget: AgentBudget,
     /// How often the model may be asked in one run, 1 to 1000.
-    #[serde(default = "ten", deserialize_with = "null_is_ten")]
+    #[serde(default = "default_max_steps", deserialize_with = "null_is_ten")]
     pub max_steps: u32,
     /// Whether the web is searched before the model is first asked, where the request does not say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct AgentDefinition {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub users: Vec<String>,
     /// New runs can use it; those that were started before go on.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub enabled: bool,
 }
 
@@ -159,7 +159,7 @@ enum WrittenTool {
 #[serde(deny_unknown_fields)]
 pub struct AgentToolLink {
     pub name: String,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub enabled: bool,
     #[serde(default, skip_serializing_if = "is_default", deserialize_with = "null_is_default")]
     pub config: AgentToolConfig,
@@ -230,7 +230,7 @@ impl AgentDefinition {
             tools: vec![],
             permissions: vec![],
             budget: AgentBudget::default(),
-            max_steps: ten(),
+            max_steps: default_max_steps(),
             pre_search: None,
             end_when_refused: false,
             example_questions: vec![],
@@ -324,18 +324,18 @@ fn null_is_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
 }
 
 fn null_is_ten<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_else(ten))
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(default_max_steps))
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-fn ten() -> u32 {
+fn default_max_steps() -> u32 {
     10
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

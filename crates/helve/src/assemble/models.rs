@@ -21,7 +21,8 @@ pub(crate) struct ModelMaker {
 impl ModelMaker {
     pub(super) fn new(config: &Config) -> anyhow::Result<Self> {
         Ok(Self {
-            client: helve_model_http::client().with_context(|| tr!("the HTTP client cannot be made"))?,
+            client: helve_model_http::build_client()
+                .with_context(|| tr!("the HTTP client cannot be made"))?,
             timeouts: Timeouts { idle: config.limits.model_silence, ..Timeouts::default() },
             bounds: config.limits.answers,
             prices: config.prices.clone(),

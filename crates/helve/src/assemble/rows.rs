@@ -34,9 +34,9 @@ pub(super) fn catalogue(
         registry,
         store,
         world.clone(),
-        Arc::new(move |definition, grants| http.make(definition, grants)),
+        Arc::new(move |definition, grants| http.build_tool(definition, grants)),
     )
-    .finding_needs(Arc::new(move |definition, grants| needs.secret_need(definition, grants)))
+    .with_secret_needs(Arc::new(move |definition, grants| needs.find_secret_need(definition, grants)))
     .with_guard_overrides(Arc::new(move |name, guards| {
         let guards = Guards { json, ..guards };
         match tables.get(name) {
@@ -44,7 +44,7 @@ pub(super) fn catalogue(
             None => guards,
         }
     }))
-    .holding_off(off)
+    .with_disabled_tools(off)
 }
 
 /// Names in the configuration that no tool has. A row may have been deleted or may come later, so none of them keeps the
@@ -61,12 +61,12 @@ pub async fn check_names(config: &Config, catalogue: &Catalogue) -> Vec<String> 
         if catalogue.is_taken(name) {
             continue;
         }
-        if catalogue.versions(name).await.is_ok() {
+        if catalogue.list_versions(name).await.is_ok() {
             let place = config.places.of(&path);
             warnings.push(tr!("{place}: the tool `{name}` was deleted", place = place, name = name));
             continue;
         }
-        let tools = catalogue.all();
+        let tools = catalogue.list();
         let known: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
         let (place, known) = (config.places.of(&path), known.join(", "));
         warnings.push(match path[0] {

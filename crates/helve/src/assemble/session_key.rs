@@ -19,7 +19,7 @@ pub(super) fn session_key(data: &Path, world: &World) -> anyhow::Result<Key> {
     if let Some(key) = std::fs::read(&path).ok().and_then(whole) {
         return Ok(key);
     }
-    let key = world.secret();
+    let key = world.random_secret();
     write_private(&path, &key).with_context(|| tr!("`{path}` cannot be written", path = path.display()))?;
     Ok(key)
 }
@@ -31,7 +31,7 @@ fn whole(held: Vec<u8>) -> Option<Key> {
 /// Under another name first: the name is given to what is on the disk.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let fresh = path.with_extension("new");
-    // What a start that failed has left, or a link that somebody put there: it is made anew, and never written through.
+    // What a start that failed has left, or a link in its place: it is made anew, and never written through.
     match std::fs::remove_file(&fresh) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}

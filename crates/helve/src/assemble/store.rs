@@ -11,7 +11,7 @@ use crate::config::Config;
 /// A store at work.
 pub(crate) struct OpenedStore {
     pub(crate) store: Arc<dyn Store>,
-    /// Whoever had it last has closed it.
+    /// The process that had it last has closed it.
     pub(crate) stopped_cleanly: bool,
     /// Why what was acknowledged may be lost with the database server's power, if it may.
     pub(crate) durability_problem: Option<String>,

@@ -1,4 +1,4 @@
-//! Finding what somebody means by a few characters of its id.
+//! Finding what is meant by a few characters of its id.
 
 use anyhow::{bail, ensure};
 use helve_types::ApprovalId;

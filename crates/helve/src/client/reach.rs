@@ -56,7 +56,7 @@ enum Found {
         /// Whether the user named it or its directory, and so need not be told of it.
         is_known: bool,
     },
-    Nobody,
+    NoServer,
     /// Another process holds the data directory and has not said where it answers.
     Silent,
 }
@@ -75,7 +75,7 @@ impl Reach {
                     }
                     return Reached::server(&address, token);
                 }
-                Found::Nobody => {
+                Found::NoServer => {
                     if let Some(reached) = serve_inside(&mut config, take).await? {
                         return Ok(reached);
                     }
@@ -104,7 +104,7 @@ impl Reach {
         let address = match found {
             Found::Server { address, .. } => address,
             Found::Silent => config.local_address(),
-            Found::Nobody => {
+            Found::NoServer => {
                 let data = config.data.display();
                 errln!(
                     "{}",
@@ -134,10 +134,10 @@ impl Reach {
             // Who named its directory knows the server.
             Holder::Server(address) => Found::Server { address, is_known: config.data_is_named },
             Holder::Silent => Found::Silent,
-            Holder::Nobody if config.data_is_named => Found::Nobody,
-            Holder::Nobody => match answering(config).await {
+            Holder::NoHolder if config.data_is_named => Found::NoServer,
+            Holder::NoHolder => match answering(config).await {
                 Some(address) => Found::Server { address, is_known: false },
-                None => Found::Nobody,
+                None => Found::NoServer,
             },
         })
     }
@@ -212,7 +212,7 @@ fn tell_directory(data: &Path, held: &Holder) {
             )
         }
         Holder::Silent => errln!("{}", tr!("using the data of a running server: {data}", data = data)),
-        Holder::Nobody => {
+        Holder::NoHolder => {
             errln!("{}", tr!("no server is running; using the data directory {data}", data = data))
         }
     }
@@ -268,11 +268,11 @@ fn is_in_use(error: &DataDirError) -> bool {
     matches!(error, DataDirError::InUse { .. })
 }
 
-/// The token that this command shows to its own server. Whoever has the data directory needs none, but where others
-/// have theirs the server wants one, so it is given one that nobody else knows.
+/// The token that this command shows to its own server. The owner of the data directory needs none, but where others
+/// have theirs the server wants one, so it is given one that no other process knows.
 async fn own_token(config: &mut Config, world: &World) -> anyhow::Result<Option<SecretString>> {
     install_tls();
-    let dir = DataDir::share(&config.data)?;
+    let dir = DataDir::open_shared(&config.data)?;
     let store = open_store(config, dir, world, Syncs::default()).await?.store;
     let stored = store.tokens().await?;
     store.close().await?;
@@ -285,7 +285,7 @@ async fn own_token(config: &mut Config, world: &World) -> anyhow::Result<Option<
         // Made with `helve token`: it says whose things these are, so it must not become the operator's.
         config.token = None;
     } else if given.is_none() && (!stored.is_empty() || config.needs_token().is_some()) {
-        config.token = Some(hex(&world.secret()).into());
+        config.token = Some(hex(&world.random_secret()).into());
     }
     Ok(if known { given } else { config.token.clone() })
 }

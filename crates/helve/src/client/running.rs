@@ -23,7 +23,7 @@ const ANSWER_BYTES_MAX: usize = 4096;
 
 /// Who uses a data directory.
 pub(crate) enum Holder {
-    Nobody,
+    NoHolder,
     /// A server that answers at this address.
     Server(String),
     /// Another process holds the directory and has not said where it answers.
@@ -33,10 +33,10 @@ pub(crate) enum Holder {
 pub(crate) fn holder(data: &Path) -> anyhow::Result<Holder> {
     // To look for a server is no reason to make a directory.
     if !data.exists() {
-        return Ok(Holder::Nobody);
+        return Ok(Holder::NoHolder);
     }
-    match DataDir::hold(data) {
-        Ok(_) => Ok(Holder::Nobody),
+    match DataDir::lock(data) {
+        Ok(_) => Ok(Holder::NoHolder),
         Err(error @ DataDirError::InUse { .. }) => {
             Ok(error.address().map_or(Holder::Silent, |address| Holder::Server(address.to_owned())))
         }
@@ -122,7 +122,7 @@ mod tests {
         write_note(&note, &data).unwrap();
         assert_eq!(noted_data(&environment), None, "there is no such directory");
         assert!(!data.exists(), "and looking for it does not make it");
-        let held = DataDir::hold(&data).unwrap();
+        let held = DataDir::lock(&data).unwrap();
         assert_eq!(noted_data(&environment), Some(data));
         drop(held);
         assert_eq!(noted_data(&environment), None, "its server has ended");

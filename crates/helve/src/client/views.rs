@@ -24,7 +24,7 @@ pub(crate) struct Approval {
 pub(crate) enum ApprovalState {
     Pending,
     Answered,
-    /// Its run ended before anybody answered.
+    /// Its run ended before it was answered.
     Withdrawn,
 }
 

@@ -6,29 +6,29 @@
 
 use std::borrow::Cow;
 
-use helve_types::{visible, visible_prose};
+use helve_types::{show_hidden_chars, show_hidden_chars_in_prose};
 
-/// A text of several lines that somebody reads, such as an answer. Emoji and wide blanks stay in it.
+/// A text of several lines to read, such as an answer. Emoji and wide blanks stay in it.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     if !text.contains("\r\n") {
-        return visible_prose(text);
+        return show_hidden_chars_in_prose(text);
     }
-    Cow::Owned(visible_prose(&text.replace("\r\n", "\n")).into_owned())
+    Cow::Owned(show_hidden_chars_in_prose(&text.replace("\r\n", "\n")).into_owned())
 }
 
 /// A text that is to stay in its line, with every hidden character named.
 pub(crate) fn line(text: &str) -> String {
     let spelled = text.trim_end().replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
-    visible(&spelled).into_owned()
+    show_hidden_chars(&spelled).into_owned()
 }
 
-/// A text of several lines that somebody decides by: every hidden character is named. Behind a mark, so that none of its
+/// A text of several lines that a person decides by: every hidden character is named. Behind a mark, so that none of its
 /// lines can be taken for a line of ours.
 pub(crate) fn in_gutter(written: &str) -> String {
-    behind_mark(&visible(&written.replace("\r\n", "\n")))
+    behind_mark(&show_hidden_chars(&written.replace("\r\n", "\n")))
 }
 
-/// A text of several lines that somebody reads, behind the same mark.
+/// A text of several lines to read, behind the same mark.
 pub(crate) fn prose_in_gutter(written: &str) -> String {
     behind_mark(&text(written))
 }

@@ -122,7 +122,7 @@ pub(super) fn run(args: AgentsArgs) -> anyhow::Result<ExitCode> {
 
 async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
     let runtime = &assembly.runtime;
-    let tool = |address: &str| runtime.catalogue().name_of(address);
+    let tool = |address: &str| runtime.catalogue().resolve_name(address);
     match action {
         Action::List { json } => listing::list(runtime, json),
         Action::Show { name, draft } => listing::show(runtime, &name, draft),

@@ -137,7 +137,7 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
     let before: Run = client.get(&format!("/api/runs/{}", asked.run), &[]).await?;
     match client.post(&path, Some(&serde_json::to_value(&answer)?), None).await {
         Ok(_) => outln!("{}", tr!("answered: {answer}", answer = card::said(&answer))),
-        // Somebody was quicker.
+        // Another answer was first.
         Err(error @ ClientError::Refused { status: 409, .. }) => {
             refuse_if_settled_otherwise(&client.get(&path, &[]).await?, &answer)?;
             return Err(error.into());
@@ -150,19 +150,19 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
     Ok(())
 }
 
-/// The first answer wins, and whoever comes second is told what it was.
+/// The first answer wins, and a second one is told what it was.
 fn refuse_if_settled_otherwise(approval: &Approval, answer: &helve_types::Answer) -> anyhow::Result<()> {
     match approval.state {
         ApprovalState::Pending => Ok(()),
         ApprovalState::Withdrawn => {
-            bail!(tr!("its run ended before anybody answered"))
+            bail!(tr!("its run ended before it was answered"))
         }
         ApprovalState::Answered if approval.answer.as_ref() == Some(answer) => Ok(()),
         ApprovalState::Answered => bail!("{}", card::settled(approval)),
     }
 }
 
-/// Stays with a run until it ends or waits for somebody, and says which.
+/// Follows a run until it ends or waits, and says which.
 pub(super) async fn to_rest(client: &Client, run: &Run) -> anyhow::Result<String> {
     let mut following = Following::new(client, &run.run, run.last_event);
     loop {

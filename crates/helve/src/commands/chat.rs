@@ -39,7 +39,7 @@ const MESSAGE_PROMPT: &str = "> ";
 const PAUSE: Duration = Duration::from_secs(1);
 /// A server with room for a run answers sooner.
 const SLOW: Duration = Duration::from_secs(2);
-/// A call waits for a person and nobody is there.
+/// A call waits for a person and none is at the terminal.
 const WAITS: u8 = 3;
 /// Ended with Ctrl-C, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -91,7 +91,7 @@ struct Chat {
     agent: Option<String>,
     model: Option<String>,
     conversation: Option<String>,
-    /// Somebody is there who can be asked.
+    /// A person at the terminal can be asked.
     interactive: bool,
     no_wait: bool,
     /// Said while a run was at work that could not hear it: the messages of the next ones.

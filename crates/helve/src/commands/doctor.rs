@@ -114,7 +114,7 @@ async fn report(reach: &Reach) -> anyhow::Result<Report> {
     let server = client.server();
     match ask(&client).await {
         Ok(findings) => Ok(Report::new(Some(server), CheckedBy::Server, findings)),
-        // Better than nothing, as long as nobody takes it for the server's own word.
+        // Better than nothing, as long as it is not taken for the server's own word.
         Err(why) if !reach.names_server() => {
             let what = tr!(
                 "the server at {server} did not examine itself ({why}); what follows is what this command sees with its own \

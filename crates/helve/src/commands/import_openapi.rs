@@ -28,8 +28,9 @@ pub(crate) struct ImportArgs {
     #[arg(long)]
     prefix: Option<String>,
     /// The base URL, instead of the one in the document
+    // Not `--server`, which every command has for the server of Helve.
     #[arg(long, value_name = "URL")]
-    server: Option<String>,
+    base_url: Option<String>,
     /// The user name for basic authentication
     #[arg(long, value_name = "NAME")]
     username: Option<String>,
@@ -98,7 +99,7 @@ impl ImportArgs {
             document,
             url: is_url.then_some(self.from),
             prefix: self.prefix,
-            server: self.server,
+            server: self.base_url,
             username: self.username,
             select: Selection {
                 tags: self.tags,
@@ -263,11 +264,11 @@ fn held(report: &ImportReport) -> String {
     match &held[..] {
         [] => String::new(),
         [one] => tr!(
-            "It has changed, and no new run gets it until somebody agrees: `helve tools agree {name}`, or `reject`.\n",
+            "It has changed, and no new run gets it until it is agreed to: `helve tools agree {name}`, or `reject`.\n",
             name = one.name
         ),
         [first, ..] => tr!(
-            "{count} have changed, and no new run gets them until somebody agrees: `helve tools agree {name}` and so on, or `reject`; `--agree` agrees to all.\n",
+            "{count} have changed, and no new run gets them until they are agreed to: `helve tools agree {name}` and so on, or `reject`; `--agree` agrees to all.\n",
             count = held.len(),
             name = first.name
         ),

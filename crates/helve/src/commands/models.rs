@@ -82,7 +82,7 @@ async fn look(config: &Config) -> anyhow::Result<Assembly> {
 }
 
 async fn all(assembly: &Assembly) -> anyhow::Result<ModelList> {
-    assembly.runtime.recall_profiles().await?;
+    assembly.runtime.load_model_profiles().await?;
     assembly.runtime.load_user_model_choices().await?;
     Ok(model_list(&assembly.runtime, &*problems(assembly), &UserId::parse("local")?))
 }

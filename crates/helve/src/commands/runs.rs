@@ -237,7 +237,7 @@ async fn follow(reached: &Reached, id: &str) -> anyhow::Result<()> {
     let run: Run = client.get(&format!("/api/runs/{id}"), &[]).await?;
     out!("{}", story::head(&run, &currency(client, &run).await));
     let mut following = Following::new(client, id, 0);
-    // A run that nobody drives says no more than it has said.
+    // A run without a driver says no more than it has said.
     while !reached.is_own() || following.last() < run.last_event {
         match following.next().await? {
             Seen::Event(event) => out!("{}", story::told(&event)),
@@ -250,7 +250,7 @@ async fn follow(reached: &Reached, id: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Tells a run to do something, and stays with it where nobody else would.
+/// Sends a run a command, and drives it where no server does.
 async fn command(reached: &Reached, id: &str, verb: &str, done: &str) -> anyhow::Result<()> {
     let client = &reached.client;
     let before: Run = client.get(&format!("/api/runs/{id}"), &[]).await?;

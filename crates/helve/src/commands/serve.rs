@@ -61,7 +61,7 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 /// Serves until the process is told to stop.
 pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) -> anyhow::Result<()> {
     let serving = Serving::open(config, world, extras, Take::Up).await?;
-    // Whoever reads the next line may tell it to stop.
+    // A reader of the next line may tell it to stop.
     let mut signals = StopSignals::listen()?;
     outln!("{}", tr!("listening on http://{address}", address = serving.address));
     signals.stop().await;
@@ -85,7 +85,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
 pub(crate) enum Take {
     /// Those that were interrupted are taken up, and the watch over the others is kept.
     Up,
-    /// They are left as they are until somebody speaks to them: for commands that do one thing.
+    /// They are left as they are until a command is for them: for commands that do one thing.
     Nothing,
 }
 
@@ -143,15 +143,18 @@ impl Serving {
         // Before runs are taken up: they may use what a server lists.
         assembly.discovery.look_nearby(&assembly.runtime).await;
         if take == Take::Up {
-            let taken_up =
-                assembly.runtime.recover().await.with_context(|| tr!("interrupted runs cannot be read"))?;
+            let taken_up = assembly
+                .runtime
+                .recover_runs()
+                .await
+                .with_context(|| tr!("interrupted runs cannot be read"))?;
             if taken_up > 0 {
                 tracing::info!(runs = taken_up, "interrupted runs resumed");
             }
         }
         assembly
             .runtime
-            .recall_profiles()
+            .load_model_profiles()
             .await
             .with_context(|| tr!("the profiles of the models cannot be read"))?;
         assembly.runtime.load_user_model_choices().await.with_context(|| tr!("the runs cannot be read"))?;
@@ -181,7 +184,7 @@ impl Serving {
 
 /// Says in the data directory where its server answers, so that `helve approvals` and the like find it.
 fn announce(config: &Config, address: SocketAddr) {
-    if let Err(error) = DataDir::announce(&config.data, &local_address(address)) {
+    if let Err(error) = DataDir::write_address(&config.data, &local_address(address)) {
         tracing::warn!(%error, "server address not written to the data directory; commands need --server");
     }
 }
@@ -223,7 +226,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
         let profiles = async {
             loop {
                 tokio::time::sleep(PROFILES).await;
-                if let Err(error) = runtime.recall_profiles().await {
+                if let Err(error) = runtime.load_model_profiles().await {
                     tracing::warn!(%error, "model profiles not refreshed; those known before hold");
                 }
             }
@@ -244,7 +247,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             loop {
                 tokio::time::sleep(DISK).await;
                 let watch = disk_watch.clone();
-                _ = tokio::task::spawn_blocking(move || watch.look()).await;
+                _ = tokio::task::spawn_blocking(move || watch.check_space()).await;
             }
         };
         let notices = async {
@@ -254,7 +257,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             std::future::pending().await
         };
         tokio::select! {
-            () = runtime.keep_watch() => {}
+            () = runtime.sweep_until_shutdown() => {}
             () = notices => {}
             () = tools => {}
             () = disk => {}

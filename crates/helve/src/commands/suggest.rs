@@ -1,4 +1,4 @@
-//! Names that somebody may have meant by one that does not exist.
+//! Names that may have been meant by one that does not exist.
 
 const SUGGESTIONS_MAX: usize = 3;
 /// As `clap` has it for its own suggestions.

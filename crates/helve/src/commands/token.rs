@@ -52,7 +52,7 @@ pub(super) fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
     let world = World::real();
     install_tls();
     block_on(async {
-        let dir = DataDir::share(&config.data)?;
+        let dir = DataDir::open_shared(&config.data)?;
         let opened = open_store(&config, dir, &world, Syncs::default()).await?;
         act(args.action, &*opened.store, &world).await
     })
@@ -75,7 +75,7 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
             for token in store.tokens().await? {
                 let state = if token.revoked_at.is_some() { tr!("revoked") } else { tr!("valid") };
                 let act_for = match &token.act_for {
-                    ActFor::Nobody => String::new(),
+                    ActFor::OnlySelf => String::new(),
                     act_for => tr!(" for {users}", users = act_for),
                 };
                 outln!(

@@ -144,7 +144,7 @@ pub(super) fn run(args: ToolsArgs) -> anyhow::Result<ExitCode> {
 
 async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
     let catalogue = assembly.runtime.catalogue();
-    let named = |address: String| catalogue.name_of(&address);
+    let named = |address: String| catalogue.resolve_name(&address);
     match action {
         Action::List { json } => list(catalogue, json),
         Action::Show { name } => show(catalogue, &named(name)),
@@ -173,7 +173,7 @@ async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
 }
 
 fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
-    let tools = catalogue.all();
+    let tools = catalogue.list();
     if as_json {
         let all: Vec<_> = tools.iter().map(described).collect();
         outln!("{}", serde_json::to_string_pretty(&all)?);
@@ -202,7 +202,7 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
 fn show(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     let tool = catalogue.get(name);
     let tool = tool.with_context(|| {
-        let all = catalogue.all();
+        let all = catalogue.list();
         unknown_tool(name, all.iter().map(|tool| tool.name()))
     })?;
     outln!("{}", serde_json::to_string_pretty(&described(&tool))?);
@@ -247,7 +247,7 @@ fn described(tool: &Listed) -> Value {
 }
 
 fn export(catalogue: &Catalogue, format: &str) -> anyhow::Result<ExitCode> {
-    let tools = catalogue.registry().all();
+    let tools = catalogue.registry().list();
     let specs: Vec<_> = tools.iter().filter(|tool| tool.is_usable()).map(|tool| &**tool.spec()).collect();
     let declared = declarations(format, &specs).with_context(|| {
         tr!("there is no format `{format}`; take openai, anthropic, gemini or ollama", format = format)

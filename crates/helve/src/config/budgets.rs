@@ -43,7 +43,7 @@ pub(super) fn budgets(table: &BudgetsTable, currency: &str, places: &Places) -> 
         table.limits().map_err(|(key, what)| places.wrong(&["budgets", name, key], what))
     };
     Ok(Budgets {
-        run: limits("run", &table.run)?.with_defaults(Limits::RUN),
+        run: limits("run", &table.run)?.or_defaults(Limits::RUN),
         user_day: limits("user_day", &table.user_day)?,
         agent_day: limits("agent_day", &table.agent_day)?,
         day: limits("day", &table.day)?,
@@ -122,8 +122,8 @@ mod tests {
 
     #[test]
     fn nought_lifts_a_limit_that_would_hold() {
-        let lifted = read("calls = 0\nminutes = 0").unwrap().with_defaults(Limits::RUN);
-        assert!(lifted.is_none(), "{lifted:?}");
+        let lifted = read("calls = 0\nminutes = 0").unwrap().or_defaults(Limits::RUN);
+        assert!(lifted.sets_no_limit(), "{lifted:?}");
     }
 
     #[test]

@@ -29,8 +29,9 @@ const SHORT: &[(&str, &[&str])] = &[
     ("HELVE_LOG", &["server", "log"]),
 ];
 
-/// Read elsewhere: the file's own path, where commands find their server, and what the page's tests are told.
-const OTHERS: &[&str] = &["HELVE_CONFIG", "HELVE_SERVER_URL", "HELVE_URL", "HELVE_SERVER"];
+/// Read elsewhere: the file's own path, the language of the command line, where commands find their server, and what the
+/// page's tests are told.
+const OTHERS: &[&str] = &["HELVE_CONFIG", "HELVE_LANG", "HELVE_SERVER_URL", "HELVE_URL", "HELVE_SERVER"];
 
 /// Set by Kubernetes and the like beside every service that is called `helve`.
 const FOREIGN: &[&str] = &["HELVE_SERVICE_", "HELVE_PORT"];
@@ -91,7 +92,7 @@ impl Environment {
         })
     }
 
-    /// Refuses what somebody relies on and would not get.
+    /// Refuses what an operator relies on and would not get.
     pub(super) fn refuse_other_stores(&self) -> anyhow::Result<()> {
         let variable = "HELVE_REDIS_URL";
         if self.text(variable).is_some() {

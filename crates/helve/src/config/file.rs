@@ -320,7 +320,7 @@ pub(super) fn check_rules(
         for (number, rule) in rules.iter().enumerate() {
             let number = number.to_string();
             let path = [&path[..], &["permissions", &number, "examples"]].concat();
-            rule.problem().map_or(Ok(()), |problem| Err(places.wrong(&path, problem)))?;
+            rule.find_example_problem().map_or(Ok(()), |problem| Err(places.wrong(&path, problem)))?;
         }
     }
     Ok(())
@@ -334,7 +334,7 @@ pub(super) fn names_of(models: &[ModelSettings]) -> String {
 pub(super) fn check_rates(tools: &BTreeMap<String, GuardsTable>, places: &Places) -> anyhow::Result<()> {
     for (name, table) in tools {
         let wrong = |(key, what): (&str, String)| places.wrong(&["tools", name, key], what);
-        table.rate_terms().read().map_err(wrong)?;
+        table.rate_terms().to_rates().map_err(wrong)?;
     }
     Ok(())
 }
@@ -352,7 +352,7 @@ impl GuardsTable {
 
     /// Of the tool and of each user; they were checked when the file was read.
     fn rates(&self) -> [Option<Rate>; 2] {
-        self.rate_terms().read().unwrap_or_default()
+        self.rate_terms().to_rates().unwrap_or_default()
     }
 
     fn user_limit(&self, of_tool: Option<LimitSettings>) -> Option<LimitSettings> {
@@ -361,7 +361,7 @@ impl GuardsTable {
         if of_tool.is_none() && concurrent_and_user.is_none() && rate.is_none() {
             return None;
         }
-        let mut limit = Rate::apply(rate, of_tool.unwrap_or_default());
+        let mut limit = Rate::apply_to_limit(rate, of_tool.unwrap_or_default());
         limit.concurrent = concurrent_and_user.map(NonZeroU32::get).or(limit.concurrent);
         limit.wait = self.wait_ms.map_or(limit.wait, Duration::from_millis);
         Some(limit)
@@ -407,7 +407,7 @@ impl GuardsTable {
         over.output_bytes_max = self.output_bytes_max.map_or(over.output_bytes_max, NonZeroUsize::get);
         let [rate, _] = self.rates();
         if self.concurrent.is_some() || rate.is_some() || self.wait_ms.is_some() {
-            let mut limit = Rate::apply(rate, over.limits.tool.unwrap_or_default());
+            let mut limit = Rate::apply_to_limit(rate, over.limits.tool.unwrap_or_default());
             limit.concurrent = self.concurrent.map(NonZeroU32::get).or(limit.concurrent);
             limit.wait = ms(self.wait_ms).unwrap_or(limit.wait);
             over.limits.tool = Some(limit);

@@ -48,6 +48,6 @@ pub(super) fn trust(
     let said = tools.iter().map(|(name, table)| (name.clone(), table.labels()));
     Ok(Trust {
         hosts: table.trusted_hosts.iter().map(host).collect::<anyhow::Result<_>>()?,
-        tools: said.filter(|(_, terms)| !terms.is_silent()).collect(),
+        tools: said.filter(|(_, terms)| !terms.says_nothing()).collect(),
     })
 }

@@ -33,7 +33,7 @@ impl ModelSettings {
     /// What is known about the model besides how it is asked.
     pub fn known(&self, settings: &HttpModelSettings, model: &HttpModel, prices: &Prices) -> ModelOptions {
         let shipped = || {
-            // At another address than the vendor's own nobody knows who sends the bill.
+            // At another address than the vendor's own the prices are unknown.
             let vendor = settings.vendor.as_deref().filter(|_| settings.base_url.is_none())?;
             prices.of(vendor, &settings.model)
         };
@@ -50,7 +50,7 @@ impl ModelSettings {
                 host: model.host(),
             }),
             subject: format!("{} at {}", model.vendor_model(), model.display_url()),
-            // Whoever is on the internet costs money to ask.
+            // A server on the internet costs money to ask.
             probe: self.probe.unwrap_or_else(|| is_nearby(model)),
             ..self.options.clone()
         }
@@ -81,7 +81,8 @@ mod tests {
         let config = config(text).unwrap();
         let model = &config.models[0];
         let Source::Http(settings) = &model.source else { panic!("not over HTTP") };
-        let made = HttpModel::new(model.layered(settings), helve_model_http::client().unwrap()).unwrap();
+        let made =
+            HttpModel::new(model.layered(settings), helve_model_http::build_client().unwrap()).unwrap();
         let known = model.known(settings, &made, &config.prices);
         (made, known)
     }
@@ -131,7 +132,10 @@ mod tests {
         let own = made(&format!("{openai}price = {{ input = 0.27, cached = 0.07, output = 1.10 }}"));
         let own = own.1.price.unwrap();
         assert_eq!(own.from, PriceSource::Configured);
-        assert_eq!((Some(own.input), Some(own.cached)), (PerMillion::units(0.27), PerMillion::units(0.07)));
+        assert_eq!(
+            (Some(own.input), Some(own.cached)),
+            (PerMillion::from_units(0.27), PerMillion::from_units(0.07))
+        );
         // Not said: as dear as other input.
         assert_eq!(own.cache_write, own.input);
         assert_eq!(made(&format!("{openai}base_url = \"http://gate/v1\"")).1.price, None);

@@ -1,4 +1,4 @@
-//! `[limits]`: how much of everything there may be at a time, and how long anybody is waited for.
+//! `[limits]`: how much of everything there may be at a time, and how long requests wait.
 //!
 //! Everything has a bound and none can be lifted: what is too small or too large to mean anything is refused.
 
@@ -21,7 +21,7 @@ const BYTES: RangeInclusive<u64> = 1_024..=1 << 30;
 const MS: RangeInclusive<u64> = 1..=3_600_000;
 /// HTTP wants at least this much of a head to fit.
 const HEAD_BYTES: RangeInclusive<u64> = 8_192..=1 << 20;
-/// Whoever reads JSON stops at 128.
+/// Readers of JSON stop at 128.
 const DEPTH: RangeInclusive<u64> = 1..=120;
 const BALLAST: u64 = 16 << 20;
 

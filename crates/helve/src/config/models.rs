@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use anyhow::anyhow;
 use helve_model::ToolMode;
-use helve_model_http::{HttpModelSettings, VENDORS, Vendor, vendor};
+use helve_model_http::{HttpModelSettings, VENDORS, Vendor, find_vendor};
 use helve_runtime::ModelOptions;
 use helve_types::ModelParams;
 use serde::Deserialize;
@@ -40,7 +40,7 @@ pub(super) struct ModelTable {
     #[serde(default)]
     variants: BTreeMap<String, ModelParams>,
     price: Option<PriceTable>,
-    /// How many tokens it can read and write at once; known of some models, and nobody's guess of others.
+    /// How many tokens it can read and write at once; known of some models, and not of others.
     context_tokens: Option<NonZeroU64>,
     /// Whether its prompt opens the reasoning, so that its answers begin inside it; found by the probe if not said.
     reasoning_open: Option<bool>,
@@ -226,7 +226,8 @@ pub(super) fn default_model(models: &[ModelSettings]) -> String {
     let usable = |model: &&ModelSettings| match &model.source {
         Source::Demo => true,
         Source::Http(http) => {
-            let needed = http.vendor.as_deref().and_then(vendor).is_some_and(|row| row.key_env.is_some());
+            let needed =
+                http.vendor.as_deref().and_then(find_vendor).is_some_and(|row| row.key_env.is_some());
             let configured = http.vendor.as_deref() != Some("ollama");
             configured && !http.model.is_empty() && (!needed || http.key.is_some())
         }
@@ -267,7 +268,7 @@ fn from_table(
             tr!("`{name}` cannot name a variant; it must be a word without a colon", name = name),
         ));
     }
-    let row = table.vendor.as_deref().and_then(vendor);
+    let row = table.vendor.as_deref().and_then(find_vendor);
     let key_env = table.api_key_env.or_else(|| row.and_then(|row| row.key_env).map(str::to_owned));
     let settings = HttpModelSettings {
         name: name.clone(),
@@ -323,8 +324,8 @@ fn from_key(row: &Vendor, environment: &Environment) -> Option<ModelSettings> {
 /// What the table of a model with a usual name would say if the environment were a file.
 pub(super) fn usual_model(name: &str, environment: &Environment) -> Option<Table> {
     let known = KNOWN.iter().find(|known| known.name == name)?;
-    let is_own =
-        !known.always && vendor(known.vendor)?.key_env.is_some_and(|key| environment.secret(key).is_none());
+    let is_own = !known.always
+        && find_vendor(known.vendor)?.key_env.is_some_and(|key| environment.secret(key).is_none());
     let text = |text: String| toml::Value::String(text);
     let mut table = Table::new();
     let vendor = if is_own { format!("{}_compatible", known.vendor) } else { known.vendor.into() };
@@ -358,7 +359,7 @@ fn with_usual_port(url: String) -> String {
 }
 
 fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<Option<ModelSettings>> {
-    let Some(row) = vendor(known.vendor) else { return Ok(None) };
+    let Some(row) = find_vendor(known.vendor) else { return Ok(None) };
     let key = row.key_env.and_then(|variable| environment.secret(variable));
     let base_url = known.base_url(environment);
     // A server of one's own that speaks as the vendor does needs no key.

@@ -1,4 +1,4 @@
-//! Where in the configuration something stands, so that whoever is told what is wrong also learns where.
+//! Where in the configuration something stands, so that an error also says where.
 
 use std::fmt::Display;
 use std::ops::Range;

@@ -83,7 +83,7 @@ impl PriceTable {
     fn price(&self, from: PriceSource) -> Result<Price, String> {
         let units = |units: f64| {
             let max = PerMillion::UNITS_MAX;
-            PerMillion::units(units).ok_or_else(|| {
+            PerMillion::from_units(units).ok_or_else(|| {
                 tr!("`{units}` is no price for a million tokens; use 0 to {max}", units = units, max = max)
             })
         };

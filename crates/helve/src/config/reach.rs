@@ -1,7 +1,7 @@
 //! Who can reach the server: only this machine, or others too. Pure.
 //!
 //! Listening on loopback is not enough to know. A name that is not this machine's, an address where people reach the
-//! server or a proxy in front of it says that somebody passes requests on from elsewhere.
+//! server or a proxy in front of it shows that requests are passed on from elsewhere.
 
 use std::net::{IpAddr, SocketAddr};
 

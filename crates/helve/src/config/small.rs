@@ -1,8 +1,9 @@
 //! Small models: which are, and how they want to be asked.
 //!
 //! A model of a few hundred million parameters follows examples and little else, and wanders off when sampled freely.
-//! Measured with SmolLM2-135M (docs/guide/models.md): described in the prompt, with a server that holds the model to the
-//! form, its calls are better than those of the server's own function calling; without being held they are worse.
+//! Measured with SmolLM2-135M (docs/evidence/small-model.md): with tools described in the prompt and a server that holds
+//! the model to the form, its calls are better than those of the server's own function calling; without being held they
+//! are worse.
 
 use helve_model::ToolMode;
 use helve_model_http::small_params;
@@ -37,13 +38,13 @@ fn size(word: &str) -> Option<f64> {
     }
 }
 
-/// How small models are asked where nobody says otherwise.
+/// How small models are asked by default.
 pub(super) fn params(vendor: &str) -> ModelParams {
     let plain = ModelParams { temperature: Some(0.2), max_tokens: Some(1024), ..ModelParams::default() };
     plain.with_defaults(&small_params(vendor))
 }
 
-/// How they call tools where nobody says otherwise and the server can hold them to it.
+/// How they call tools by default where the server can hold them to it.
 pub(super) fn tool_mode() -> ToolMode {
     ToolMode::Fixed(Mode::Prompt(PROFILE.into()))
 }

@@ -113,7 +113,7 @@ fn an_ollama_may_be_named_by_its_server_its_route_or_its_other_door() {
         let config = parse("", &Environment::of([("OLLAMA_API_URL", url)])).unwrap();
         let local = config.models.into_iter().find(|model| model.name == "local").unwrap();
         let Source::Http(settings) = local.source else { panic!("not over HTTP") };
-        let model = HttpModel::new(*settings, helve_model_http::client().unwrap()).unwrap();
+        let model = HttpModel::new(*settings, helve_model_http::build_client().unwrap()).unwrap();
         assert_eq!(model.url(), "http://gpu:11434/api/chat", "{url}");
     }
 }
@@ -131,7 +131,10 @@ fn anthropic_and_gemini_are_there_with_their_keys() {
     let url = |name: &str| {
         let model = config.models.iter().find(|model| model.name == name).unwrap();
         let Source::Http(settings) = &model.source else { panic!("not over HTTP") };
-        HttpModel::new((**settings).clone(), helve_model_http::client().unwrap()).unwrap().url().to_owned()
+        HttpModel::new((**settings).clone(), helve_model_http::build_client().unwrap())
+            .unwrap()
+            .url()
+            .to_owned()
     };
     _ = rustls::crypto::ring::default_provider().install_default();
     assert_eq!(url("anthropic"), "http://gateway:8080/v1/messages");
@@ -448,6 +451,7 @@ fn a_variable_that_sets_nothing_is_told_and_one_that_cannot_be_honoured_is_refus
     let environment = Environment::of([
         ("HELVE_DEFUALT_MODEL", "demo"),
         ("HELVE_CONFIG", "x.toml"),
+        ("HELVE_LANG", "zh"),
         ("HELVE_SERVER", "target/helve"),
         ("HELVE_SERVICE_HOST", "10.0.0.1"),
         ("HELVE_PORT_8890_TCP", "tcp://10.0.0.1:8890"),
@@ -539,7 +543,7 @@ fn the_example_of_the_documentation_is_understood() {
     for model in &config.models {
         if let Source::Http(settings) = &model.source {
             assert!(
-                HttpModel::new((**settings).clone(), helve_model_http::client().unwrap()).is_ok(),
+                HttpModel::new((**settings).clone(), helve_model_http::build_client().unwrap()).is_ok(),
                 "{}",
                 model.name
             );

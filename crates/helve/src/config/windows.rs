@@ -1,7 +1,7 @@
 //! How many tokens models can read and write at once, as far as we know.
 //!
 //! What is not here is unknown, which is better than wrong: then only a question that is refused tells that it is too
-//! long. Models that anybody may start as they like, with as much memory as they have, are never here.
+//! long. Models that users start themselves, with as much memory as they have, are never here.
 
 use super::prices::is_edition_of;
 

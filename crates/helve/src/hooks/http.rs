@@ -42,6 +42,6 @@ impl Ready {
         if !status.is_success() {
             return Err(HookError(format!("it answered {status}")));
         }
-        answer.bytes().await.map_err(failed)
+        answer.read_bytes().await.map_err(failed)
     }
 }

@@ -79,7 +79,7 @@ fn changes(report: &ImportReport) -> Vec<(&str, ImportChange, bool)> {
 }
 
 fn names(catalogue: &Catalogue) -> Vec<String> {
-    catalogue.all().iter().map(|listed| listed.name().to_owned()).collect()
+    catalogue.list().iter().map(|listed| listed.name().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn a_document_that_changed_changes_its_tools_if_the_importer_agrees_and_de
     assert_eq!(changed.fields[0].field, "parameters.properties.limit.maximum");
     assert_eq!((&changed.fields[0].was, &changed.fields[0].now), (&Some(json!(10)), &Some(json!(50))));
     assert_eq!(report.gone, ["dropPet"]);
-    let kept = catalogue.all().into_iter().find(|listed| listed.name() == "listPets").unwrap();
+    let kept = catalogue.list().into_iter().find(|listed| listed.name() == "listPets").unwrap();
     assert!(!kept.is_enabled(), "it was switched off, and an import does not switch it on");
     assert_eq!(kept.row.unwrap().definition.parameters["properties"]["limit"]["maximum"], 50);
     assert!(names(&catalogue).contains(&"dropPet".to_owned()));

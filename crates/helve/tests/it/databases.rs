@@ -15,7 +15,7 @@ const ENDLESS: &str =
 /// A database is what any file of SQLite is; this one is another server's.
 fn database() -> PathBuf {
     let dir = scratch();
-    drop(SqliteStore::open(DataDir::share(&dir).unwrap(), World::real().now()).unwrap());
+    drop(SqliteStore::open(DataDir::open_shared(&dir).unwrap(), World::real().now()).unwrap());
     dir.join("helve.db")
 }
 

@@ -14,7 +14,9 @@ use helve_runtime::{
 use helve_store::{ApprovalFilter, Scope, Store};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{Action, Catalogue, Registry, Rule, read_definition};
-use helve_tool_builtin::{Database, Images, QUERY_WORKER, QueryWorker, Settings, TAVILY_SECRET, builtin};
+use helve_tool_builtin::{
+    Database, Images, QUERY_WORKER, QueryWorker, Settings, TAVILY_SECRET, builtin_tools,
+};
 use helve_tool_http::HttpTools;
 use helve_types::{Answer, ConversationId, Effect, Fact, Question, RunId, ToolSpec, UserId, World};
 use secrecy::SecretString;
@@ -87,7 +89,7 @@ impl InjectionTest {
         helve::assemble::install_tls();
         let world = World::real();
         let store: Arc<dyn Store> =
-            Arc::new(SqliteStore::open(DataDir::share(data).unwrap(), world.now()).unwrap());
+            Arc::new(SqliteStore::open(DataDir::open_shared(data).unwrap(), world.now()).unwrap());
         let here = || vec!["127.0.0.1".to_owned()];
         let secret = |name: &str| Secret {
             name: name.into(),
@@ -114,11 +116,11 @@ impl InjectionTest {
             ..Settings::new(egress.clone(), data.join("notes"))
         };
         let registry = Arc::new(Registry::new());
-        for (tool, guards) in builtin(&settings) {
+        for (tool, guards) in builtin_tools(&settings) {
             registry.register(tool, guards, &world).unwrap();
         }
         let http = HttpTools::new(egress);
-        let maker = Arc::new(move |definition: &_, grants: &_| http.make(definition, grants));
+        let maker = Arc::new(move |definition: &_, grants: &_| http.build_tool(definition, grants));
         let catalogue = Arc::new(Catalogue::new(registry, store.clone(), world, maker));
         catalogue.refresh().await.unwrap();
         for row in rows(&base) {
@@ -149,7 +151,7 @@ impl InjectionTest {
         let parameters = json!({"type": "object", "properties": {"q": {"type": "string"}}});
         let browser = ToolSpec::new("browser", "Opens a page.", parameters, Effect::NonIdempotent);
         let request = StartRequest { client_tools: vec![browser], ..StartRequest::new(mei(), input) };
-        self.runtime.start(request).await.unwrap()
+        self.runtime.start_run(request).await.unwrap()
     }
 
     async fn questions(&self, run: RunId) -> Vec<Question> {
@@ -162,12 +164,12 @@ impl InjectionTest {
     }
 
     async fn answer(&self, question: &Question, answer: Answer) {
-        self.runtime.answer(Scope::Everyone, question.approval, answer, "mei".into()).await.unwrap();
+        self.runtime.answer_approval(Scope::Everyone, question.approval, answer, "mei".into()).await.unwrap();
     }
 
     /// Follows the run until it is over or waits.
     async fn settled(&self, run: RunId, after: u64) -> (&'static str, u64) {
-        let mut follower = self.runtime.follow(run, after);
+        let mut follower = self.runtime.follow_run(run, after);
         let mut last = after;
         while let Some(frame) = follower.next().await {
             let Frame::Event(recorded) = frame.unwrap() else { continue };
@@ -200,7 +202,7 @@ fn mei() -> UserId {
 async fn customers(data: &Path) -> Database {
     let dir = data.join("customers");
     std::fs::create_dir_all(&dir).unwrap();
-    let store = SqliteStore::open(DataDir::share(&dir).unwrap(), World::real().now()).unwrap();
+    let store = SqliteStore::open(DataDir::open_shared(&dir).unwrap(), World::real().now()).unwrap();
     drop(store);
     let url = SecretString::from(format!("sqlite:{}", dir.join("helve.db").display()));
     Database::new("customers", &url).unwrap()

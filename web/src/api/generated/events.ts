@@ -11,7 +11,7 @@ export type EventBody = (
       attempt: number;
       because: string;
       /**
-       * What was spent on it, as far as anybody knows.
+       * What was spent on it, as far as known.
        */
       spent?: Spent | null;
       step: number;
@@ -496,7 +496,7 @@ export type Answer =
  */
 export type Within = 'run' | 'conversation' | 'agent';
 /**
- * What a person says about a call whose outcome nobody recorded.
+ * What a person says about a call whose outcome was not recorded.
  */
 export type OutcomeAnswer = 'happened' | 'did_not_happen' | 'run_again';
 /**
@@ -582,7 +582,7 @@ export type Part =
     })
   | {
       /**
-       * Who stopped it, where somebody did.
+       * Who stopped it, if a person did.
        */
       by?: string | null;
       /**
@@ -918,7 +918,7 @@ export interface ToolPart {
   tool: string;
 }
 /**
- * A call of which nobody knows whether it took effect.
+ * A call of which it is unknown whether it took effect.
  */
 export interface CutOff {
   /**

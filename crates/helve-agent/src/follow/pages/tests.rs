@@ -26,8 +26,8 @@ async fn readers_of_the_same_part_share_one_page_and_it_goes_with_the_last_of_th
     let mei = mei();
     let run = run_of(&mei, 40, 1_000).await.run;
     let pages = LogPages::default();
-    let first = pages.read(&*mei.store, run, 0).await.unwrap();
-    let second = pages.read(&*mei.store, run, 0).await.unwrap();
+    let first = pages.read_page(&*mei.store, run, 0).await.unwrap();
+    let second = pages.read_page(&*mei.store, run, 0).await.unwrap();
     assert!(Arc::ptr_eq(&first.page, &second.page));
     let bytes: usize = first.page.events.iter().map(|recorded| recorded.json.len()).sum();
     assert!((PAGE_BYTES..PAGE_BYTES + 2_000).contains(&bytes), "{bytes}");
@@ -43,7 +43,7 @@ async fn all_pages_together_are_the_log() {
     let pages = LogPages::default();
     let mut read = vec![];
     loop {
-        let held = pages.read(&*mei.store, run, read.len() as u64).await.unwrap();
+        let held = pages.read_page(&*mei.store, run, read.len() as u64).await.unwrap();
         read.extend(held.page.events.iter().map(|recorded| recorded.event.seq));
         if held.page.is_last {
             break;
@@ -57,10 +57,10 @@ async fn the_end_of_a_run_that_goes_on_is_read_anew_and_that_of_one_that_is_over
     let mei = mei();
     let mut run = run_of(&mei, 1, 10).await;
     let pages = LogPages::default();
-    let before = pages.read(&*mei.store, run.run, 0).await.unwrap();
+    let before = pages.read_page(&*mei.store, run.run, 0).await.unwrap();
     mei.append(&mut run, vec![Fact::RunFinished { ending: Ending::Answered }]).await.unwrap();
-    let after = pages.read(&*mei.store, run.run, 0).await.unwrap();
+    let after = pages.read_page(&*mei.store, run.run, 0).await.unwrap();
     assert_eq!((before.page.events.len(), after.page.events.len()), (2, 3));
-    let again = pages.read(&*mei.store, run.run, 0).await.unwrap();
+    let again = pages.read_page(&*mei.store, run.run, 0).await.unwrap();
     assert!(Arc::ptr_eq(&after.page, &again.page));
 }

@@ -7,8 +7,10 @@ use helve_types::{
 
 use super::*;
 use crate::compact::{Goal, Keeper, Past};
-use crate::run::{CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step, pre_search_requested};
-use helve_model::fleet::tokens::{Ratio, of_turn};
+use crate::run::{
+    CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step, pre_search_requested_fact,
+};
+use helve_model::fleet::tokens::{Ratio, estimate_turn_tokens};
 
 const FACTS_MAX: usize = 120;
 
@@ -65,22 +67,22 @@ impl<'a> World<'a> {
             self.write([Fact::RunResumed { resume: 1 }])?;
         }
         if self.chance.of(40) == 1 {
-            return self.write(self.run.cancel_facts("mei"));
+            return self.write(self.run.cancellation_facts("mei"));
         }
         match self.run.next_step() {
             Step::AskModel { .. } => {
                 self.compact()?;
                 let message = self.model_message();
-                self.write(self.run.record_message(message))
+                self.write(self.run.facts_of_message(message))
             }
-            Step::PreSearch(search) => self.write([pre_search_requested(search)]),
+            Step::PreSearch(search) => self.write([pre_search_requested_fact(search)]),
             Step::CallTools(actions) => {
                 // Side by side: in any order, and not all of them at once.
                 let at = usize::from(self.chance.of(actions.len().min(255) as u8));
                 let facts = self.seen_to(&actions[at]);
                 self.write(facts)
             }
-            Step::Wait(_) => self.write(self.run.cancel_facts("mei")),
+            Step::Wait(_) => self.write(self.run.cancellation_facts("mei")),
             Step::Finish(ending) => self.write([Fact::RunFinished { ending }]),
             Step::Fail { code, message } => self.write([Fact::RunFailed { code: code.into(), message }]),
             Step::Over => {
@@ -124,7 +126,7 @@ impl<'a> World<'a> {
     }
 
     fn seen_to(&mut self, action: &CallAction) -> Vec<Fact> {
-        let (call, trail) = (action.call().clone(), Trail::default());
+        let (call, trail) = (action.call_id().clone(), Trail::default());
         let unknown = |then| Fact::ToolUnknown {
             call: call.clone(),
             sent_at: Timestamp(0),
@@ -210,11 +212,13 @@ impl<'a> World<'a> {
     /// Makes the past shorter if it is longer than a few hundred tokens.
     fn compact(&mut self) -> Result<(), String> {
         let turns = place_turns(&self.history, &self.run, M);
-        let whole = turns.iter().map(|placed| of_turn(&placed.turn)).sum();
+        let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum();
         let limit = 150 + 100 * u64::from(self.chance.of(10));
         let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
         let whose = Keeper::Server(self.history.len());
-        let Some(plan) = Past::new(&turns, whole, whose, Ratio::default()).plan(&goal) else { return Ok(()) };
+        let Some(plan) = Past::new(&turns, whole, whose, Ratio::default()).plan_compaction(&goal) else {
+            return Ok(());
+        };
         let step = self.run.message().steps.last().map_or(1, |record| record.step + 1);
         let summary = plan.cut.map(|cut| Summary {
             text: "S".into(),
@@ -235,7 +239,7 @@ impl<'a> World<'a> {
         });
         self.write([fact])?;
         self.compacted += 1;
-        let after: u64 = transcript(&self.history, &self.run, M).iter().map(of_turn).sum();
+        let after: u64 = transcript(&self.history, &self.run, M).iter().map(estimate_turn_tokens).sum();
         // Calls whose outcome is unknown are told besides, whatever a summary says.
         let told = 60 * self.unknown() as u64;
         if after < whole + told { Ok(()) } else { Err(format!("{whole} became {after}")) }

@@ -80,7 +80,7 @@ impl ChannelBody {
         step
     }
 
-    /// What was read up to a sign is what somebody says, and the sign may mean something there.
+    /// What was read up to a sign is prose, and the sign may mean something there.
     fn end_as_prose(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         chunk.hold_text(report);
         let back = self.mark_scanner.last_sign(self.grammar.signs).len();
@@ -97,16 +97,16 @@ impl ChannelBody {
             return BodyStep::NotACall(Unclaimed::from_position(chunk.pos));
         };
         if let Some(name) = &route.name {
-            report.name(name);
+            report.set_name(name);
         }
         BodyStep::Turn(Unclaimed::from_position(chunk.pos), route.turn)
     }
 
-    /// A head without a message says nothing, unless it was about to call somebody. Behind a mark that is ordinary text,
+    /// A head without a message says nothing, unless it was about to call a tool. Behind a mark that is ordinary text,
     /// it may be none.
     pub(crate) fn finish(&self, report: &CallReport<'_, '_>) -> BodyEnding {
         let is_head = || (self.grammar.route)(&self.head, "", report.tools).is_some();
-        match recipient(&self.head) {
+        match find_recipient(&self.head) {
             Some(_) => BodyEnding::Cut,
             None if self.unmarked || is_prose(&self.head) || !is_head() => BodyEnding::NotACall,
             None => BodyEnding::Done,
@@ -115,14 +115,14 @@ impl ChannelBody {
 }
 
 /// Who a head is addressed to: a tool, if not one of those that take part in the conversation.
-pub(super) fn recipient(head: &str) -> Option<&str> {
+pub(super) fn find_recipient(head: &str) -> Option<&str> {
     let name = head.rsplit_once("to=")?.1;
     let end = name.find(|c: char| c.is_whitespace() || c == '<').unwrap_or(name.len());
     let name = name[..end].trim_matches(['"', '\'', '?', ',', ';']);
     (!matches!(name, "" | "assistant" | "user" | "all" | "self" | "commentary" | "final")).then_some(name)
 }
 
-/// What heads say that are addressed to nobody.
+/// The words of heads without a recipient.
 const WORDS: &[&str] = &[
     "assistant",
     "analysis",
@@ -138,7 +138,7 @@ const WORDS: &[&str] = &[
     "to=",
 ];
 
-/// Whether what stands behind a mark, and no message, is rather what somebody says about the mark: other words, or one that
+/// Whether what stands behind a mark, and no message, is rather prose about the mark: other words, or one that
 /// stands apart from it, or what goes on with a sentence.
 fn is_prose(head: &str) -> bool {
     let known = |word: &str| word.starts_with("to=") || WORDS.iter().any(|known| known.starts_with(word));

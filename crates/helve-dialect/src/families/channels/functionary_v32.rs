@@ -6,18 +6,18 @@
 
 use super::{ChannelGrammar, HeadRoute, HeadSign};
 use crate::body::{ChannelScope, ChannelTurn, Evidence};
-use crate::dialect::{Grammar, Lookahead, Mark, Opener, is_name};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener, is_name_char};
 use crate::families::framed::{FramedGrammar, FramedSign, TextGrammar};
 use crate::{Dialect, Tools};
 
-static HEAD: ChannelGrammar = ChannelGrammar { signs: &[("\n", HeadSign::Message(""))], route };
+static HEAD: ChannelGrammar = ChannelGrammar { signs: &[("\n", HeadSign::Message(""))], route: route_head };
 
 /// The first head, whose mark the prompt holds.
 static FIRST: ChannelGrammar = ChannelGrammar {
     signs: &[("\n", HeadSign::Message(""))],
     route: |head, kind, tools| {
         let head = head.trim_start();
-        route(head.strip_prefix(">>>").unwrap_or(head), kind, tools)
+        route_head(head.strip_prefix(">>>").unwrap_or(head), kind, tools)
     },
 };
 
@@ -57,19 +57,19 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn route(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
+fn route_head(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
     match head.trim_end() {
-        "all" => HeadRoute::to(ChannelTurn::Answer(SCOPE)),
-        "python" => HeadRoute::call("python", Grammar::Framed(&CODE)),
-        name if is_recipient(name, tools) => HeadRoute::call(name, Grammar::Framed(&ARGUMENTS)),
+        "all" => HeadRoute::to_turn(ChannelTurn::Answer(SCOPE)),
+        "python" => HeadRoute::to_call("python", Grammar::Framed(&CODE)),
+        name if is_recipient(name, tools) => HeadRoute::to_call(name, Grammar::Framed(&ARGUMENTS)),
         _ => None,
     }
 }
 
-/// Whether a message may be for somebody of this name.
+/// Whether this may be the name of a recipient.
 fn is_recipient(name: &str, tools: &Tools) -> bool {
     matches!(name, "all" | "python")
-        || !name.is_empty() && name.chars().all(is_name) && Evidence::Alone.admits(name, tools)
+        || !name.is_empty() && name.chars().all(is_name_char) && Evidence::Alone.accepts_name(name, tools)
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 //! have deleted all marks: `analysis…assistantcommentary to=functions.f json{…}`. What is left are words, so it is read so
 //! only where the dialect is given.
 
-use super::body::recipient;
+use super::body::find_recipient;
 use super::{ChannelGrammar, HeadRoute, HeadSign};
 use crate::body::{ChannelScope, ChannelTurn};
-use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener, is_name};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener, is_name_char};
 use crate::families::framed::{FramedGrammar, FramedSign, TextGrammar};
 use crate::{Dialect, Tools};
 
@@ -20,7 +20,7 @@ static HEAD: ChannelGrammar = ChannelGrammar {
         ("<|call|>", HeadSign::Over),
         ("<|return|>", HeadSign::Over),
     ],
-    route,
+    route: route_head,
 };
 
 static ARGUMENTS: FramedGrammar = FramedGrammar {
@@ -50,7 +50,8 @@ const fn opener(mark: Mark, then: Lookahead) -> Opener {
 }
 
 /// A head without its marks that says who is called. The bracket of the arguments ends it.
-static BARE_CALL: ChannelGrammar = ChannelGrammar { signs: &[("{", HeadSign::Body(""))], route: bare_call };
+static BARE_CALL: ChannelGrammar =
+    ChannelGrammar { signs: &[("{", HeadSign::Body(""))], route: route_bare_call };
 
 /// A channel without its marks: its name, glued to the message.
 static BARE: ChannelGrammar = ChannelGrammar {
@@ -63,7 +64,7 @@ static BARE: ChannelGrammar = ChannelGrammar {
         ("final", HeadSign::Message("")),
     ],
     route: |_, kind, _| {
-        HeadRoute::to(if kind.is_empty() {
+        HeadRoute::to_turn(if kind.is_empty() {
             ChannelTurn::Answer(BARE_SCOPE)
         } else {
             ChannelTurn::Reasoning(BARE_SCOPE)
@@ -78,19 +79,23 @@ const BARE_SCOPE: &ChannelScope = &ChannelScope {
     closes: &[],
 };
 
-const fn bare(mark: Mark, then: Lookahead, grammar: &'static ChannelGrammar) -> Opener {
+const fn bare_opener(mark: Mark, then: Lookahead, grammar: &'static ChannelGrammar) -> Opener {
     Opener { mark, then, grammar: Grammar::Channel(grammar) }
 }
 
 const BARE_OPENERS: &[Opener] = &[
-    bare(Mark::Tag("assistant to=functions."), Lookahead::Anything, &BARE_CALL),
-    bare(Mark::Tag("assistantanalysis"), Lookahead::Words(&["to="]), &BARE_CALL),
-    bare(Mark::Tag("assistantanalysis"), Lookahead::Anything, &BARE),
-    bare(Mark::Tag("assistantcommentary"), Lookahead::Words(&["to="]), &BARE_CALL),
-    bare(Mark::Tag("assistantcommentary"), Lookahead::Anything, &BARE),
-    bare(Mark::Tag("assistantfinal"), Lookahead::Anything, &BARE),
-    bare(Mark::Start, Lookahead::Words(&["analysisto=", "commentaryto=", "to=functions."]), &BARE_CALL),
-    bare(Mark::Start, Lookahead::Glued(&["analysis", "commentary", "final"]), &BARE),
+    bare_opener(Mark::Tag("assistant to=functions."), Lookahead::Anything, &BARE_CALL),
+    bare_opener(Mark::Tag("assistantanalysis"), Lookahead::Words(&["to="]), &BARE_CALL),
+    bare_opener(Mark::Tag("assistantanalysis"), Lookahead::Anything, &BARE),
+    bare_opener(Mark::Tag("assistantcommentary"), Lookahead::Words(&["to="]), &BARE_CALL),
+    bare_opener(Mark::Tag("assistantcommentary"), Lookahead::Anything, &BARE),
+    bare_opener(Mark::Tag("assistantfinal"), Lookahead::Anything, &BARE),
+    bare_opener(
+        Mark::Start,
+        Lookahead::Words(&["analysisto=", "commentaryto=", "to=functions."]),
+        &BARE_CALL,
+    ),
+    bare_opener(Mark::Start, Lookahead::Glued(&["analysis", "commentary", "final"]), &BARE),
 ];
 
 pub(crate) static DIALECT: Dialect = Dialect {
@@ -109,15 +114,15 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn route(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
-    if let Some(name) = recipient(head) {
+fn route_head(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
+    if let Some(name) = find_recipient(head) {
         let name = name.strip_prefix("functions.").unwrap_or(name);
         let name = find_glued_name(name, tools).unwrap_or(name);
         let body = if name == "python" { &CODE } else { &ARGUMENTS };
-        return HeadRoute::call(name, Grammar::Framed(body));
+        return HeadRoute::to_call(name, Grammar::Framed(body));
     }
     let channel = head.rsplit("<|channel|>").find(|part| !part.trim().is_empty()).unwrap_or(head).trim();
-    HeadRoute::to(if channel.starts_with("analysis") {
+    HeadRoute::to_turn(if channel.starts_with("analysis") {
         ChannelTurn::Reasoning(SCOPE)
     } else {
         ChannelTurn::Answer(SCOPE)
@@ -125,18 +130,18 @@ fn route(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
 }
 
 /// The name behind `to=`, and nothing after it but words. What followed it may have been glued to it.
-fn bare_call(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
+fn route_bare_call(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
     let recipient = head.rsplit_once("to=").map_or(head, |(_, recipient)| recipient);
     let mut words = recipient.split_whitespace();
     let written = words.next()?;
     let written = written.strip_prefix("functions.").unwrap_or(written);
-    if !written.chars().all(is_name) || !words.all(|word| word.chars().all(char::is_alphabetic)) {
+    if !written.chars().all(is_name_char) || !words.all(|word| word.chars().all(char::is_alphabetic)) {
         return None;
     }
     // Without tools to go by, only a channel's name is surely none of the tool's.
     let channel = || ["commentary", "analysis"].iter().find_map(|word| written.strip_suffix(word));
     let name = find_glued_name(written, tools).or_else(channel).unwrap_or(written);
-    HeadRoute::call(name, Grammar::Framed(&BARE_ARGUMENTS)).filter(|_| !name.is_empty())
+    HeadRoute::to_call(name, Grammar::Framed(&BARE_ARGUMENTS)).filter(|_| !name.is_empty())
 }
 
 /// The declared tool to whose name such words were glued.

@@ -18,7 +18,7 @@ static HEAD: ChannelGrammar = ChannelGrammar {
         ("<|content_invoke_tool_json|>", HeadSign::Message("call")),
     ],
     route: |_, kind, _| {
-        HeadRoute::to(match kind {
+        HeadRoute::to_turn(match kind {
             "thinking" => ChannelTurn::Reasoning(SCOPE),
             "call" => ChannelTurn::Call(Grammar::Json(&CALL)),
             _ => ChannelTurn::Answer(SCOPE),
@@ -29,13 +29,13 @@ static HEAD: ChannelGrammar = ChannelGrammar {
 /// A message whose block has no type.
 static UNTYPED: ChannelGrammar = ChannelGrammar {
     signs: &[(MESSAGE, HeadSign::Message(""))],
-    route: |_, _, _| HeadRoute::to(ChannelTurn::Answer(SCOPE)),
+    route: |_, _, _| HeadRoute::to_turn(ChannelTurn::Answer(SCOPE)),
 };
 
-/// The same in the middle of a line, where a blank behind the mark shows that somebody talks about it.
+/// The same in the middle of a line, where a blank behind the mark shows that the text is about the mark.
 static INLINE: ChannelGrammar = ChannelGrammar {
     signs: &[(MESSAGE, HeadSign::Message(""))],
-    route: |head, _, _| HeadRoute::to(ChannelTurn::Answer(SCOPE)).filter(|_| head.is_empty()),
+    route: |head, _, _| HeadRoute::to_turn(ChannelTurn::Answer(SCOPE)).filter(|_| head.is_empty()),
 };
 
 static CALL: JsonGrammar =

@@ -23,7 +23,7 @@ pub(crate) static GRAMMAR: TagGrammar = TagGrammar {
         ("think", Element::Channel),
         ("response", Element::Channel),
     ],
-    name: called_name,
+    name: tool_name,
     ..TagGrammar::PLAIN
 };
 
@@ -34,7 +34,7 @@ static OPEN: ChannelGrammar = ChannelGrammar {
         ("<|end_of_msg|>", HeadSign::Over),
     ],
     route: |head, _, _| {
-        HeadRoute::to(match head.trim() {
+        HeadRoute::to_turn(match head.trim() {
             "think" => ChannelTurn::Reasoning(SCOPE),
             "response" => ChannelTurn::Answer(SCOPE),
             name if name.contains(is_blank) && !name.contains('=') => return None,
@@ -47,7 +47,7 @@ static CLOSE: ChannelGrammar = ChannelGrammar {
     signs: &[("<|sep|>", HeadSign::Message("")), ("<|end_of_msg|>", HeadSign::Over)],
     // Only these two hold text. The end of the message settles nothing: what was called in them counts.
     route: |head, _, _| {
-        HeadRoute::to(match head.trim() {
+        HeadRoute::to_turn(match head.trim() {
             "think" | "response" => ChannelTurn::Over,
             "tools" | "call" | "argument" | "json" | "message" => ChannelTurn::On,
             _ => return None,
@@ -77,7 +77,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 };
 
 /// The prefix of Kimi K2 is left out where only the name behind it is declared.
-fn called_name<'n>(name: &'n str, tools: &Tools) -> &'n str {
+fn tool_name<'n>(name: &'n str, tools: &Tools) -> &'n str {
     match name.strip_prefix("functions.") {
         Some(bare) if tools.resolve(name).is_none() && tools.resolve(bare).is_some() => bare,
         _ => name,

@@ -45,11 +45,11 @@ pub(crate) struct HeadRoute {
 }
 
 impl HeadRoute {
-    pub(crate) fn to(turn: ChannelTurn) -> Option<Self> {
+    pub(crate) fn to_turn(turn: ChannelTurn) -> Option<Self> {
         Some(Self { turn, name: None })
     }
 
-    pub(crate) fn call(name: &str, grammar: Grammar) -> Option<Self> {
+    pub(crate) fn to_call(name: &str, grammar: Grammar) -> Option<Self> {
         Some(Self { turn: ChannelTurn::Call(grammar), name: Some(name.to_owned()) })
     }
 }

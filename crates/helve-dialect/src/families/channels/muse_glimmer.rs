@@ -3,7 +3,7 @@
 //! Odd here: the recipient is the channel: `self` reasons, `user` answers, anyone else is called. The prompt holds the
 //! first `<|start|>assistant`. A call quoted in another channel stays text, its head included. Names come doubled.
 
-use super::body::recipient;
+use super::body::find_recipient;
 use super::{ChannelGrammar, HeadRoute, HeadSign};
 use crate::body::{ChannelScope, ChannelTurn};
 use crate::dialect::{Grammar, Lookahead, Mark, Opener};
@@ -23,7 +23,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
     ],
     one_line_in: "rfl:",
     headed: true,
-    name: called_name,
+    name: tool_name,
     ..TagGrammar::PLAIN
 };
 
@@ -33,7 +33,7 @@ static HEAD: ChannelGrammar = ChannelGrammar {
         ("<|eom|>", HeadSign::Over),
         ("<|eot|>", HeadSign::Over),
     ],
-    route,
+    route: route_head,
 };
 
 const SCOPE: &ChannelScope = &ChannelScope { opens: &[], closes: &["<|eom|>", "<|eot|>"] };
@@ -66,16 +66,16 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn route(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
-    match recipient(head) {
-        Some(name) => HeadRoute::call((GRAMMAR.name)(name, tools), Grammar::Tags(&GRAMMAR)),
-        None if head.contains("to=self") => HeadRoute::to(ChannelTurn::Reasoning(SCOPE)),
-        None => HeadRoute::to(ChannelTurn::Answer(SCOPE)),
+fn route_head(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
+    match find_recipient(head) {
+        Some(name) => HeadRoute::to_call((GRAMMAR.name)(name, tools), Grammar::Tags(&GRAMMAR)),
+        None if head.contains("to=self") => HeadRoute::to_turn(ChannelTurn::Reasoning(SCOPE)),
+        None => HeadRoute::to_turn(ChannelTurn::Answer(SCOPE)),
     }
 }
 
 /// A doubled name, `f.f`, where only `f` is declared.
-fn called_name<'n>(name: &'n str, tools: &Tools) -> &'n str {
+fn tool_name<'n>(name: &'n str, tools: &Tools) -> &'n str {
     match name.split_once('.') {
         Some((first, second)) if first == second && tools.resolve(first).is_some() => first,
         _ => name,

@@ -10,7 +10,7 @@ use super::{FramedGrammar, FramedSign, HeadMeaning};
 use crate::arguments::ArgumentReader;
 use crate::body::{BodyEnding, BodyStep, Bypass, Evidence, TextChunk, Trailing, Unclaimed};
 use crate::calls::CallReport;
-use crate::dialect::is_name;
+use crate::dialect::is_name_char;
 use crate::mark_scanner::MarkScanner;
 use crate::{Dropped, End, Tools};
 use helve_json::string_bytes::PLAIN;
@@ -117,7 +117,7 @@ impl FramedBody {
                     None
                 }
                 FramedState::Text => self.read_text(&mut chunk, report),
-                FramedState::Beyond(sign) => self.read_beyond(sign, &mut chunk, report),
+                FramedState::Beyond(sign) => self.read_possible_head(sign, &mut chunk, report),
                 _ => self.read_outside_arguments(&mut chunk, report),
             };
             if let Some(step) = step {
@@ -160,32 +160,32 @@ impl FramedBody {
         let head = self.head.trim();
         let may_name = |name: &str| tools.is_unknown() || tools.resolve(name).is_some();
         head.is_empty()
-            || matches!((self.grammar.name)(head, tools), HeadMeaning::Tool { name, .. } if may_name(&name))
+            || matches!((self.grammar.read_name)(head, tools), HeadMeaning::Tool { name, .. } if may_name(&name))
     }
 
     /// Whether the head is all of a call.
-    fn is_all_head(&self, tools: &Tools) -> bool {
-        (self.grammar.is_all)(&self.head)
-            && matches!((self.grammar.name)(&self.head, tools), HeadMeaning::Tool { name, .. } if is_plausible_tool(&name, tools))
+    fn is_call_by_head_alone(&self, tools: &Tools) -> bool {
+        (self.grammar.is_call_by_head_alone)(&self.head)
+            && matches!((self.grammar.read_name)(&self.head, tools), HeadMeaning::Tool { name, .. } if is_plausible_tool(&name, tools))
     }
 
-    /// Reads the head; false where it calls nobody.
+    /// Reads the head; false where it calls no tool.
     fn read_name(&mut self, report: &mut CallReport<'_, '_>) -> bool {
         self.unnamed = false;
-        let id = match (self.grammar.name)(&self.head, report.tools) {
+        let id = match (self.grammar.read_name)(&self.head, report.tools) {
             HeadMeaning::Tool { name, id } => {
-                report.name(&name);
+                report.set_name(&name);
                 id
             }
             HeadMeaning::Unnamed { id } if !report.tools.is_unknown() => {
                 self.unnamed = true;
                 id
             }
-            HeadMeaning::Unnamed { .. } | HeadMeaning::NoTool | HeadMeaning::Nobody => return false,
+            HeadMeaning::Unnamed { .. } | HeadMeaning::NoTool | HeadMeaning::NotACall => return false,
         };
         let written = self.id.trim();
         if let Some(id) = id.or_else(|| (!written.is_empty()).then(|| written.to_owned())) {
-            report.id(id);
+            report.set_id(id);
         }
         true
     }
@@ -199,7 +199,7 @@ impl FramedBody {
     fn finish_with_words(&self, end: usize, report: &mut CallReport<'_, '_>) {
         let words = report.held[self.trailing_at..end].trim_end().len();
         report.finish_call();
-        report.note_words(self.trailing_at..self.trailing_at + words);
+        report.record_words(self.trailing_at..self.trailing_at + words);
     }
 
     fn begin_next_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
@@ -219,7 +219,7 @@ impl FramedBody {
         self.state = FramedState::Between;
     }
 
-    /// What began like a call is none: what somebody says, or a broken one, up to the sign that ends it.
+    /// What began like a call is none: prose, or a broken one, up to the sign that ends it.
     fn reject_call(
         &mut self,
         chunk: &mut TextChunk<'_>,
@@ -228,16 +228,16 @@ impl FramedBody {
         if self.is_mention(report) {
             return Some(BodyStep::NotACall(Unclaimed::from_position(chunk.pos)));
         }
-        match self.has_end() {
+        match self.has_end_sign() {
             true => self.state = FramedState::Broken,
             false => self.drop_draft(chunk, report),
         }
         None
     }
 
-    /// Whether a head that calls nobody is what somebody says about the marks. In a section that has held calls nobody does.
+    /// Whether a head that calls no tool is prose about the marks. In a section that has held calls it is not.
     fn is_mention(&self, report: &CallReport<'_, '_>) -> bool {
-        self.calls == 0 && !report.calls.has_started() && (self.grammar.is_said)(&self.head)
+        self.calls == 0 && !report.calls.has_started() && (self.grammar.is_prose_about_marks)(&self.head)
     }
 
     /// Something follows the last call that does not belong to it, and ends with these bytes.
@@ -262,19 +262,19 @@ impl FramedBody {
         let rest = report.held.get(self.trailing_at..).unwrap_or("").trim();
         if end == End::Normal && rest.chars().count() == 1 {
             let mut behind = Trailing::default();
-            behind.note_at(self.trailing_at, 0);
+            behind.record_position(self.trailing_at, 0);
             behind.emit_text(Evidence::Marked, end, report);
         }
     }
 
     pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
         if let FramedState::Beyond(sign) = self.state {
-            self.no_head(sign);
+            self.reject_possible_head(sign);
         }
         if self.state == FramedState::Text && end == End::Normal && !self.grammar.text.closed {
-            self.end_of_text();
+            self.finish_partial_sign();
             if self.is_text_whole(report)
-                && let Some(arguments) = self.text_arguments(report)
+                && let Some(arguments) = self.arguments_from_text(report)
             {
                 report.push_arguments(&arguments);
                 self.state = FramedState::Ready;
@@ -302,7 +302,7 @@ impl FramedBody {
             FramedState::Head if self.grammar.wordy && end == End::Normal && !self.may_call(report.tools) => {
                 BodyEnding::NotACall
             }
-            FramedState::Between if end == End::Normal && !self.mark_scanner.in_sign() => {
+            FramedState::Between if end == End::Normal && !self.mark_scanner.is_in_sign() => {
                 BodyEnding::NotACall
             }
             _ => BodyEnding::Cut,
@@ -314,7 +314,7 @@ impl FramedBody {
 /// tools are known.
 fn is_plausible_tool(name: &str, tools: &Tools) -> bool {
     match tools.is_unknown() {
-        true => name.chars().all(is_name),
+        true => name.chars().all(is_name_char),
         false => tools.resolve(name).is_some(),
     }
 }

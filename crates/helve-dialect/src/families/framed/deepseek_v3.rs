@@ -3,17 +3,17 @@
 //!
 //! Odd here: full-width bars and a special blank in the marks, which small distills misspell; a fence around the JSON.
 
-use super::{FramedGrammar, FramedSign, HeadMeaning, goes_on_as_prose};
-use crate::dialect::{Grammar, Lookahead, Mark, Opener, is_name};
+use super::{FramedGrammar, FramedSign, HeadMeaning, continues_as_prose};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener, is_name_char};
 use crate::{Dialect, Tools};
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
     signs: SIGNS,
     closers: &["<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"],
     bracket_ends_head: true,
-    name,
-    is_said,
-    is_all,
+    read_name,
+    is_prose_about_marks,
+    is_call_by_head_alone,
     ..FramedGrammar::PLAIN
 };
 
@@ -82,34 +82,34 @@ pub(crate) static DIALECT: Dialect = Dialect {
 
 /// The name stands behind the type and the separator, or before it where nothing but a fence does. A type that no model was
 /// taught needs a name that is one: declared, or right behind the separator where no tools are known.
-fn name(head: &str, tools: &Tools) -> HeadMeaning {
+fn read_name(head: &str, tools: &Tools) -> HeadMeaning {
     let declared = |name: &str| match tools.is_unknown() {
-        true => !goes_on_with_prose(head),
+        true => !continues_with_prose(head),
         false => tools.resolve(name).is_some(),
     };
-    let name = match unfenced(head).and_then(split_head) {
+    let name = match strip_fences(head).and_then(split_head) {
         Some((name, "") | ("" | "function", name)) => name,
-        Some((kind, name)) if kind.chars().all(is_name) && declared(name) => name,
+        Some((kind, name)) if kind.chars().all(is_name_char) && declared(name) => name,
         _ => "",
     };
-    match !name.is_empty() && name.chars().all(is_name) {
+    match !name.is_empty() && name.chars().all(is_name_char) {
         true => HeadMeaning::Tool { name: name.to_owned(), id: None },
-        false => HeadMeaning::Nobody,
+        false => HeadMeaning::NotACall,
     }
 }
 
 /// Whether nothing stands in the place of the arguments but an empty fence, perhaps. A type that no model writes is a
 /// word for one, as in prose about the form.
-fn is_all(head: &str) -> bool {
+fn is_call_by_head_alone(head: &str) -> bool {
     let is_typed = |(before, behind): (&str, &str)| before == "function" || behind.is_empty();
-    unfenced(head).and_then(split_head).is_some_and(is_typed)
+    strip_fences(head).and_then(split_head).is_some_and(is_typed)
 }
 
-/// Without a separator somebody speaks of the mark; with one, of the form, or of both marks in a sentence.
-fn is_said(head: &str) -> bool {
+/// Without a separator the text is about the mark; with one, about the form, or of both marks in a sentence.
+fn is_prose_about_marks(head: &str) -> bool {
     let Some((_, behind)) = split_head(head) else { return true };
-    let is_form = behind.chars().all(is_name);
-    is_form || !head.contains("```") && (goes_on_with_prose(head) || is_sentence(behind))
+    let is_form = behind.chars().all(is_name_char);
+    is_form || !head.contains("```") && (continues_with_prose(head) || is_sentence(behind))
 }
 
 /// More words than a name that went wrong has, and none in quotes, as those of arguments are.
@@ -117,21 +117,21 @@ fn is_sentence(text: &str) -> bool {
     text.trim_end_matches('{').split_whitespace().nth(2).is_some() && !text.contains('"')
 }
 
-fn goes_on_with_prose(head: &str) -> bool {
+fn continues_with_prose(head: &str) -> bool {
     let Some((_, behind)) = split_at_separator(head) else { return false };
     let (blanks, text) = behind.split_at(behind.len() - behind.trim_start().len());
-    goes_on_as_prose(blanks, text)
+    continues_as_prose(blanks, text)
 }
 
 /// The head without the fence around the arguments, or around none. One that is doubled says no more than one.
-fn unfenced(head: &str) -> Option<&str> {
+fn strip_fences(head: &str) -> Option<&str> {
     let mut fences = head.split("```");
     let head = fences.next()?;
-    fences.all(is_language).then_some(head)
+    fences.all(is_fence_language).then_some(head)
 }
 
 /// Whether nothing stands behind a fence but a word on its line, perhaps.
-fn is_language(behind: &str) -> bool {
+fn is_fence_language(behind: &str) -> bool {
     let (line, below) = behind.split_once('\n').unwrap_or((behind, ""));
     !line.trim().contains(char::is_whitespace) && below.trim().is_empty()
 }

@@ -24,7 +24,7 @@ pub(super) static GRAMMAR: FramedGrammar = FramedGrammar {
         "<|tool_calls_section_end|>",
         "<|tool_call_section_end|>",
     ],
-    name,
+    read_name,
     ..FramedGrammar::PLAIN
 };
 
@@ -57,10 +57,10 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn name(head: &str, tools: &Tools) -> HeadMeaning {
+fn read_name(head: &str, tools: &Tools) -> HeadMeaning {
     let id = head.trim();
     if id.is_empty() || id.contains(char::is_whitespace) {
-        return HeadMeaning::Nobody;
+        return HeadMeaning::NotACall;
     }
     let (name, index) = id.rsplit_once(':').unwrap_or((id, ""));
     let name = name.strip_prefix("functions.").unwrap_or(name);
@@ -73,22 +73,22 @@ fn name(head: &str, tools: &Tools) -> HeadMeaning {
             HeadMeaning::Tool { name: name.to_owned(), id }
         };
     }
-    match restore_names(name).find_map(|name| tools.resolve(name)) {
+    match possible_names(name).find_map(|name| tools.resolve(name)) {
         Some(name) => HeadMeaning::Tool { name: name.to_owned(), id },
-        None if is_made_up(name) => HeadMeaning::Unnamed { id },
+        None if is_invented_id(name) => HeadMeaning::Unnamed { id },
         None => HeadMeaning::Tool { name: name.to_owned(), id },
     }
 }
 
 /// What the name may have been before its separators were lost.
-fn restore_names(name: &str) -> impl Iterator<Item = &str> {
+fn possible_names(name: &str) -> impl Iterator<Item = &str> {
     let bare = name.strip_prefix("functions").unwrap_or(name).trim_start_matches(['.', '_', ':', '-']);
     let counted = bare.trim_end_matches(|c: char| c.is_ascii_digit());
     [bare, counted.trim_end_matches(['.', '_', ':', '-']), counted].into_iter()
 }
 
 /// An id that names no tool: `call_abc`, `call00003`, `0`.
-fn is_made_up(name: &str) -> bool {
+fn is_invented_id(name: &str) -> bool {
     name.starts_with("call") || name.bytes().all(|b| b.is_ascii_digit())
 }
 

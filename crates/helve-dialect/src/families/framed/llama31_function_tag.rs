@@ -3,7 +3,7 @@
 //! Odd here: the tag is that of Qwen3-Coder; the bracket behind it makes the difference. Code follows a
 //! `<|python_tag|>`, and counts where an interpreter is declared.
 
-use super::{FramedGrammar, FramedSign, plain_name};
+use super::{FramedGrammar, FramedSign, read_plain_name};
 use crate::Dialect;
 use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::families::json_tags::llama3_json;
@@ -15,7 +15,7 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
         ("</function>", FramedSign::End),
     ],
     closers: &["</function>"],
-    name: plain_name,
+    read_name: read_plain_name,
     ..FramedGrammar::PLAIN
 };
 

@@ -4,7 +4,7 @@
 //! own `[TOOL_CALLS]`, which the next may lack; in between there were an id (`[CALL_ID]`) and no `[ARGS]` at all.
 //! Ids have nine characters.
 
-use super::{FramedGrammar, FramedSign, plain_name};
+use super::{FramedGrammar, FramedSign, read_plain_name};
 use crate::Dialect;
 use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::families::json_tags::JsonGrammar;
@@ -23,7 +23,7 @@ static NAMED: FramedGrammar = FramedGrammar {
     closers: &["[TOOL_CALLS]", "[/TOOL_CALLS]"],
     bracket_ends_head: true,
     chained: true,
-    name: plain_name,
+    read_name: read_plain_name,
     ..FramedGrammar::PLAIN
 };
 

@@ -12,7 +12,7 @@ pub(crate) mod mistral;
 pub(crate) mod react;
 
 pub(crate) use body::FramedBody;
-pub(crate) use body::text::interpreter;
+pub(crate) use body::text::find_interpreter;
 
 use crate::Tools;
 use helve_json::is_blank;
@@ -28,15 +28,15 @@ pub(crate) struct FramedGrammar {
     pub(crate) chained: bool,
     /// How arguments are written that are plain text.
     pub(crate) text: TextGrammar,
-    /// The signs are ordinary words, so that a head of more than one word is what somebody says.
+    /// The signs are ordinary words, so that a head of more than one word is prose.
     pub(crate) wordy: bool,
     /// Who is called, by the head.
-    pub(crate) name: fn(&str, &Tools) -> HeadMeaning,
-    /// Whether a head that calls nobody is what somebody says about the marks. Behind it stands the bracket of arguments, if
+    pub(crate) read_name: fn(&str, &Tools) -> HeadMeaning,
+    /// Whether a head that calls no tool is prose about the marks. Behind it stands the bracket of arguments, if
     /// one does. Any other is that of a broken call.
-    pub(crate) is_said: fn(&str) -> bool,
+    pub(crate) is_prose_about_marks: fn(&str) -> bool,
     /// Whether the head may be all of a call, which then has no arguments.
-    pub(crate) is_all: fn(&str) -> bool,
+    pub(crate) is_call_by_head_alone: fn(&str) -> bool,
 }
 
 impl FramedGrammar {
@@ -48,9 +48,9 @@ impl FramedGrammar {
         chained: false,
         text: TextGrammar::NONE,
         wordy: false,
-        name: |_, _| HeadMeaning::Nobody,
-        is_said: |_| true,
-        is_all: |_| false,
+        read_name: |_, _| HeadMeaning::NotACall,
+        is_prose_about_marks: |_| true,
+        is_call_by_head_alone: |_| false,
     };
 }
 
@@ -83,7 +83,7 @@ pub(crate) enum FramedSign {
     End,
     /// The fence around its arguments begins, or ends right behind them.
     Fence,
-    /// Nobody is called, and the answer follows.
+    /// No tool is called, and the answer follows.
     Answer,
     /// The section is over.
     Close,
@@ -101,16 +101,16 @@ pub(crate) enum HeadMeaning {
     Unnamed {
         id: Option<String>,
     },
-    /// The head says that nobody is.
+    /// The head names no tool.
     NoTool,
-    Nobody,
+    NotACall,
 }
 
 /// No head is longer.
 const HEAD_MAX: usize = 512;
 
 /// Whether what stands where something else was awaited is the middle of a sentence.
-fn goes_on_as_prose(before: &str, text: &str) -> bool {
+fn continues_as_prose(before: &str, text: &str) -> bool {
     match text.chars().next() {
         Some(c) if c.is_alphabetic() => before.ends_with(is_blank),
         Some(c) => matches!(c, ',' | '.' | ';' | ':' | '!' | '?' | ')'),
@@ -119,10 +119,10 @@ fn goes_on_as_prose(before: &str, text: &str) -> bool {
 }
 
 /// A head that is nothing but a name, perhaps in quotes.
-fn plain_name(head: &str, _: &Tools) -> HeadMeaning {
+fn read_plain_name(head: &str, _: &Tools) -> HeadMeaning {
     let name = head.trim().trim_matches(['"', '\'']);
     match name.is_empty() || name.contains(char::is_whitespace) {
-        true => HeadMeaning::Nobody,
+        true => HeadMeaning::NotACall,
         false => HeadMeaning::Tool { name: name.to_owned(), id: None },
     }
 }

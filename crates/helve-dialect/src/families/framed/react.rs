@@ -1,7 +1,7 @@
 //! `Thought: …⏎Action: f⏎Action Input: {…}⏎Observation:`: ReAct, and `✿FUNCTION✿: f⏎✿ARGS✿: {…}`: Qwen 1.
 //!
 //! Odd here: plain words are the marks, so they are not looked for unasked, and what follows them shows whether they are
-//! only said: an action is one word, and its input follows. The action `None` calls nobody.
+//! only said: an action is one word, and its input follows. The action `None` calls no tool.
 //!
 //! The model is to stop at `Observation:`; what it writes behind it is made up, and dropped. An input that is no object is the value of the tool's only
 //! required parameter. LangChain's agents write both in a fence, `{"action": "f", "action_input": {…}}`; the action
@@ -41,7 +41,7 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
         ..TextGrammar::NONE
     },
     wordy: true,
-    name,
+    read_name,
     ..FramedGrammar::PLAIN
 };
 
@@ -72,12 +72,12 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn name(head: &str, _: &Tools) -> HeadMeaning {
+fn read_name(head: &str, _: &Tools) -> HeadMeaning {
     let name = head.trim().trim_matches(['`', '"', '*']);
     match name {
-        "" => HeadMeaning::Nobody,
+        "" => HeadMeaning::NotACall,
         "None" | "none" | "N/A" => HeadMeaning::NoTool,
-        _ if name.contains(char::is_whitespace) => HeadMeaning::Nobody,
+        _ if name.contains(char::is_whitespace) => HeadMeaning::NotACall,
         _ => HeadMeaning::Tool { name: name.to_owned(), id: None },
     }
 }

@@ -16,7 +16,7 @@ use super::{Element, Spelling, TagGrammar};
 use crate::arguments::{ArgumentFlow, ArgumentReader};
 use crate::body::{BodyEnding, BodyStep, TextChunk, Unclaimed};
 use crate::calls::CallReport;
-use crate::dialect::is_name;
+use crate::dialect::is_name_char;
 use crate::{Dropped, End};
 use call::TagCall;
 use helve_json::byte_search::find_byte;
@@ -148,12 +148,12 @@ impl TagBody {
         };
         if self.state == TagState::Value {
             chunk.pos += text.len();
-            self.value_text(text, report);
+            self.push_value_text(text, report);
             return None;
         }
         match self.state {
             TagState::Between | TagState::Call
-                if skip_blanks(text).is_empty() && !self.call.words.may_come() =>
+                if skip_blanks(text).is_empty() && !self.call.words.is_possible() =>
             {
                 chunk.pos += text.len();
                 None
@@ -163,7 +163,7 @@ impl TagBody {
                 self.end_before_trailing(0, chunk, report)
             }
             TagState::Call | TagState::AfterJson => {
-                self.call_text(text, 0, chunk, report);
+                self.handle_text_in_call(text, 0, chunk, report);
                 None
             }
             _ => {
@@ -206,7 +206,7 @@ impl TagBody {
                 let mut ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
                 let fits = ends.find(|end| *end > room).unwrap_or(text.len());
                 chunk.pos -= text.len() - fits;
-                return self.not_a_call(chunk, report);
+                return self.reject_call(chunk, report);
             }
             TagState::Word => self.word.push_str(text),
             TagState::Kind => {
@@ -230,8 +230,8 @@ impl TagBody {
 
     fn name_call(&mut self, name: &str, report: &mut CallReport<'_, '_>) {
         let name = (self.grammar.name)(name, report.tools);
-        match is_callable(name) {
-            true => report.name(name),
+        match is_callable_name(name) {
+            true => report.set_name(name),
             false => self.call.bad = true,
         }
     }
@@ -242,7 +242,7 @@ impl TagBody {
     }
 
     /// Whether nothing vouches for the call that is open: no wrapper, no argument and no declared tool.
-    fn is_mere_form(&self, report: &CallReport<'_, '_>) -> bool {
+    fn lacks_any_evidence(&self, report: &CallReport<'_, '_>) -> bool {
         let unheard_of = |name| !report.tools.is_unknown() && report.tools.resolve(name).is_none();
         !self.enclosed
             && !self.grammar.headed
@@ -258,7 +258,7 @@ impl TagBody {
         if std::mem::take(&mut self.call.bad) || self.call.has_key || report.call_name().is_none() {
             self.call.words.clear();
             if self.calls > 0 || report.calls.has_started() {
-                self.break_call_at(behind, chunk, report);
+                self.drop_broken_call_before(behind, chunk, report);
             } else {
                 self.nameless = true;
                 report.restart();
@@ -272,16 +272,16 @@ impl TagBody {
         }
         self.calls += 1;
         report.finish_call();
-        self.call.words.tell(chunk, report);
+        self.call.words.emit(chunk, report);
         chunk.release_read_text(report);
         self.over_at = chunk.held_position(report);
         if !behind.is_empty() {
-            self.hold_back(behind, report);
+            self.hold_back_tag(behind, report);
         }
     }
 
     /// The tag behind the call is the first thing that is not told.
-    fn hold_back(&mut self, tag: &str, report: &mut CallReport<'_, '_>) {
+    fn hold_back_tag(&mut self, tag: &str, report: &mut CallReport<'_, '_>) {
         if !report.held.ends_with(tag) {
             report.held.push_str(tag);
         }
@@ -290,7 +290,12 @@ impl TagBody {
     }
 
     /// What was read up to this tag is a call that cannot be one.
-    fn break_call_at(&mut self, behind: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    fn drop_broken_call_before(
+        &mut self,
+        behind: &str,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) {
         self.calls += 1;
         chunk.hold_text(report);
         report.held.truncate(report.held.len() - behind.len());
@@ -322,7 +327,11 @@ impl TagBody {
     }
 
     /// What began like a call is none. Behind calls of the section, that ends it.
-    fn not_a_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
+    fn reject_call(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         match self.calls {
             0 => Some(BodyStep::NotACall(Unclaimed::from_position(chunk.pos))),
             _ => self.end_before_trailing(0, chunk, report),
@@ -354,27 +363,27 @@ impl TagBody {
         let mut nothing = TextChunk::new("", 0);
         if end == End::Normal && self.beginning.is_empty() {
             if self.state == TagState::Value && self.closing_element().is_some() {
-                self.split_off(report);
+                self.accept_split(report);
                 self.end_value(report);
             }
             // Every value was closed: only the outer tags are missing.
             let whole = matches!(self.state, TagState::Call | TagState::AfterJson) && self.has_arguments();
             if whole && !self.call.has_key && !self.lacks_argument(report) {
-                self.words_end(report.held.len());
+                self.finish_words(report.held.len());
                 self.end_call("", &mut nothing, report);
             }
         }
         match self.state {
             TagState::Between | TagState::Kind if self.calls > 0 => {
-                if !tag::may_begin(self.grammar, &self.beginning) {
-                    report.text_from(self.over_at);
+                if !tag::may_begin_tag(self.grammar, &self.beginning) {
+                    report.release_text_from(self.over_at);
                 }
                 BodyEnding::Done
             }
             TagState::Between if self.in_mark && self.beginning.starts_with("</") => {
-                if tags::has_called(report) { BodyEnding::Done } else { BodyEnding::NotACall }
+                if tags::has_earlier_call(report) { BodyEnding::Done } else { BodyEnding::NotACall }
             }
-            TagState::Word if end == End::Normal && self.calls == 0 && self.is_no_name() => {
+            TagState::Word if end == End::Normal && self.calls == 0 && self.is_text_in_place_of_name() => {
                 BodyEnding::NotACall
             }
             TagState::Between if end == End::Normal && self.is_prose() => BodyEnding::NotACall,
@@ -385,14 +394,14 @@ impl TagBody {
     /// Whether the tool must be given an argument that is not there: then more of the call was to come.
     fn lacks_argument(&self, report: &CallReport<'_, '_>) -> bool {
         let given_one_by_one = self.state == TagState::Call && self.call.wrapped.is_none();
-        let mut required = report.tools.required(report.call_name().unwrap_or(""));
+        let mut required = report.tools.required_parameters(report.call_name().unwrap_or(""));
         given_one_by_one && required.any(|name| !self.call.keys.contains(name))
     }
 
     /// Whether text stands where a name should.
-    fn is_no_name(&self) -> bool {
+    fn is_text_in_place_of_name(&self) -> bool {
         let word = self.word.trim();
-        !word.is_empty() && !is_callable(word)
+        !word.is_empty() && !is_callable_name(word)
     }
 
     /// Whether a word stands behind a mark that is only the beginning of a tag, and that prose may hold too.
@@ -406,9 +415,9 @@ impl TagBody {
 }
 
 /// Whether a tool may be called so.
-fn is_callable(name: &str) -> bool {
+fn is_callable_name(name: &str) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    !name.is_empty() && (plain || name.chars().all(|c| is_name(c) || c == '&'))
+    !name.is_empty() && (plain || name.chars().all(|c| is_name_char(c) || c == '&'))
 }
 
 const CDATA: &str = "<![CDATA[";

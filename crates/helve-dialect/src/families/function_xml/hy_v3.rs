@@ -38,16 +38,16 @@ pub(super) const OPENERS: &[Opener] = &[
         then: Lookahead::Name(&["<tool_sep>", "<arg_key>", "</tool_call>"]),
         grammar: Grammar::Tags(&GRAMMAR),
     },
-    stray("</arg_key:"),
-    stray("</arg_value:"),
-    stray("</tool_call:"),
-    stray("</tool_calls:"),
+    stray_opener("</arg_key:"),
+    stray_opener("</arg_value:"),
+    stray_opener("</tool_call:"),
+    stray_opener("</tool_calls:"),
     think_hy::OPEN,
     think_hy::CLOSE,
 ];
 
 /// A closing tag with a suffix that closes nothing.
-const fn stray(mark: &'static str) -> Opener {
+const fn stray_opener(mark: &'static str) -> Opener {
     Opener { mark: Mark::Tag(mark), then: Lookahead::Anything, grammar: Grammar::Tags(&GRAMMAR) }
 }
 

@@ -9,7 +9,7 @@ use super::{CALL, GemmaGrammar, GemmaSign, NAME_MAX, json_of_text, json_of_word}
 use crate::ascii;
 use crate::body::{BodyEnding, BodyStep, Bypass, TextChunk, Unclaimed};
 use crate::calls::{CallReport, Calls};
-use crate::dialect::is_name;
+use crate::dialect::is_name_char;
 use crate::{Dropped, End, Tools};
 use helve_json::byte_search::find_byte;
 use helve_json::coerce;
@@ -83,7 +83,7 @@ impl GemmaBody {
             self.state = GemmaState::Name;
         }
         let over = loop {
-            if let Some(over) = self.read(&mut chunk, report) {
+            if let Some(over) = self.read_next(&mut chunk, report) {
                 break over;
             }
         };
@@ -94,7 +94,7 @@ impl GemmaBody {
             GemmaEnd::Done => BodyStep::Done(Unclaimed::from_position(chunk.pos)),
             GemmaEnd::NotACall => BodyStep::NotACall(Unclaimed::from_position(chunk.pos)),
             GemmaEnd::BrokenAt(at) => {
-                BodyStep::Done(Unclaimed { back: broken_at(at, report), pos: chunk.pos })
+                BodyStep::Done(Unclaimed { back: drop_broken_call_at(at, report), pos: chunk.pos })
             }
         }
     }
@@ -103,48 +103,52 @@ impl GemmaBody {
     pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
             GemmaState::Text if !self.grammar.decodes => Bypass::Arguments(&UNTAGGED),
-            state => Bypass::Deferred(state.idle()),
+            state => Bypass::Deferred(state.idle_bytes()),
         }
     }
 
     /// Reads up to the next character that means something, and what it means.
-    fn read(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<GemmaEnd> {
-        self.pass(chunk, report);
+    fn read_next(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<GemmaEnd> {
+        self.skip_idle_bytes(chunk, report);
         match chunk.byte() {
             None => Some(GemmaEnd::More),
-            Some(b'<') if self.state == GemmaState::Text => self.sign_in_text(chunk, report),
-            Some(b'<') => self.sign(chunk, report),
-            Some(byte) => self.byte(byte, chunk, report),
+            Some(b'<') if self.state == GemmaState::Text => self.handle_mark_in_text(chunk, report),
+            Some(b'<') => self.handle_mark(chunk, report),
+            Some(byte) => self.handle_byte(byte, chunk, report),
         }
     }
 
     /// A mark in text: the one behind it, or another, which does not end it unless it was left open. Anything else is text,
     /// the closing mark of the call too.
-    fn sign_in_text(
+    fn handle_mark_in_text(
         &mut self,
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<GemmaEnd> {
-        match (self.grammar.sign(chunk.rest()), self.quoted.over_at()) {
-            (GemmaSign::Quote, _) => return self.quote(chunk, report),
+        match (self.grammar.find_sign(chunk.rest()), self.quoted.over_at()) {
+            (GemmaSign::Quote, _) => return self.handle_quote_mark(chunk, report),
             (GemmaSign::Cut(_), _) => return Some(GemmaEnd::Unread),
             (GemmaSign::Open | GemmaSign::Over, Some(at)) => return Some(GemmaEnd::BrokenAt(at)),
-            (GemmaSign::Open, None) => self.quoted.opened(),
+            (GemmaSign::Open, None) => self.quoted.count_opened(),
             (GemmaSign::Close, _) => {
                 let before = chunk.text[..chunk.pos].bytes().next_back();
                 if before.or_else(|| report.held.bytes().next_back()) == Some(b'}') {
-                    self.quoted.closed(chunk.held_position(report) + self.grammar.close.len());
+                    self.quoted.count_closed(chunk.held_position(report) + self.grammar.close.len());
                 }
             }
             _ => {}
         }
-        self.byte(b'<', chunk, report)
+        self.handle_byte(b'<', chunk, report)
     }
 
-    fn sign(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<GemmaEnd> {
-        match self.grammar.sign(chunk.rest()) {
-            GemmaSign::Quote => self.quote(chunk, report),
-            GemmaSign::Close => Some(self.closing_mark(chunk, report)),
+    fn handle_mark(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<GemmaEnd> {
+        match self.grammar.find_sign(chunk.rest()) {
+            GemmaSign::Quote => self.handle_quote_mark(chunk, report),
+            GemmaSign::Close => Some(self.handle_closing_mark(chunk, report)),
             // What follows a whole call is not awaited: it is no longer the call's.
             GemmaSign::Cut(mark) if self.state != GemmaState::Ready || !self.grammar.next.contains(&mark) => {
                 Some(GemmaEnd::Unread)
@@ -155,14 +159,14 @@ impl GemmaBody {
                 Some(GemmaEnd::BrokenAt(chunk.held_position(report)))
             }
             GemmaSign::Open if self.state == GemmaState::Name => Some(GemmaEnd::NotACall),
-            _ => self.byte(b'<', chunk, report),
+            _ => self.handle_byte(b'<', chunk, report),
         }
     }
 
     /// Takes what means nothing but itself.
-    fn pass(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    fn skip_idle_bytes(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         let rest = chunk.rest();
-        let idle = self.state.idle();
+        let idle = self.state.idle_bytes();
         let run = match self.state {
             GemmaState::Text => find_byte(rest.as_bytes(), b'<'),
             _ => rest.bytes().position(|byte| !idle[byte as usize]),
@@ -184,14 +188,20 @@ impl GemmaBody {
     }
 
     /// The mark around text stands at the position.
-    fn quote(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<GemmaEnd> {
+    fn handle_quote_mark(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<GemmaEnd> {
         let at = chunk.held_position(report);
         match self.state {
-            GemmaState::Key => match key_of(chunk.text_between(self.word_at, at, report.held)).is_empty() {
-                true => self.state = GemmaState::QuotedKey,
-                false => self.state = GemmaState::Broken,
-            },
-            GemmaState::QuotedKey => self.key_read(at, chunk, report),
+            GemmaState::Key => {
+                match clean_key(chunk.text_between(self.word_at, at, report.held)).is_empty() {
+                    true => self.state = GemmaState::QuotedKey,
+                    false => self.state = GemmaState::Broken,
+                }
+            }
+            GemmaState::QuotedKey => self.finish_key(at, chunk, report),
             GemmaState::Value => {
                 let comma = std::mem::take(&mut self.comma);
                 let arguments = report.calls.arguments_mut();
@@ -203,7 +213,7 @@ impl GemmaBody {
             GemmaState::Text => {
                 self.state = GemmaState::AfterValue;
                 match self.grammar.decodes {
-                    true => self.tell_word(at, json_of_text, chunk, report),
+                    true => self.emit_word(at, json_of_text, chunk, report),
                     false => report.push_arguments("\""),
                 }
             }
@@ -217,7 +227,11 @@ impl GemmaBody {
     }
 
     /// The closing mark stands at the position.
-    fn closing_mark(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> GemmaEnd {
+    fn handle_closing_mark(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> GemmaEnd {
         chunk.pos += self.grammar.close.len();
         if self.state == GemmaState::Ready {
             report.finish_call();
@@ -232,7 +246,7 @@ impl GemmaBody {
     }
 
     /// Tells the value that ends at this place of the held text, as JSON.
-    fn tell_word(
+    fn emit_word(
         &mut self,
         at: usize,
         read: fn(&str, &str, Option<&str>, &Tools) -> String,
@@ -240,7 +254,7 @@ impl GemmaBody {
         report: &mut CallReport<'_, '_>,
     ) {
         let word = chunk.text_between(self.word_at, at, report.held);
-        let json = read(word, report.calls.call_name().unwrap_or(""), self.parameter(), report.tools);
+        let json = read(word, report.calls.call_name().unwrap_or(""), self.current_parameter(), report.tools);
         match inspect::fits_inside(&json, self.objects.len() + 1) {
             true => report.calls.arguments_mut().push_str(&json),
             false => report.calls.arguments_mut().push_str(&coerce::quote_text(word)),
@@ -248,12 +262,12 @@ impl GemmaBody {
     }
 
     /// The parameter whose value is being read; none inside a container.
-    fn parameter(&self) -> Option<&str> {
+    fn current_parameter(&self) -> Option<&str> {
         self.objects.is_empty().then_some(self.key.as_str())
     }
 
     /// A character that is no mark stands at the position, and begins with this byte.
-    fn byte(
+    fn handle_byte(
         &mut self,
         byte: u8,
         chunk: &mut TextChunk<'_>,
@@ -263,27 +277,27 @@ impl GemmaBody {
         let pos = chunk.pos;
         chunk.pos += if byte.is_ascii() { 1 } else { chunk.char()?.len_utf8() };
         match (self.state, byte) {
-            (GemmaState::Name, b'{' | b'(') => return self.name_read(at, chunk, report),
+            (GemmaState::Name, b'{' | b'(') => return self.finish_name(at, chunk, report),
             (GemmaState::Name, _) if at > self.word_at + NAME_MAX => {
                 return Some(GemmaEnd::NotACall);
             }
-            (GemmaState::Key, b':') => self.key_read(at, chunk, report),
+            (GemmaState::Key, b':') => self.finish_key(at, chunk, report),
             (GemmaState::Key, b'}' | b')' | b',') => {
-                match key_of(chunk.text_between(self.word_at, at, report.held)).is_empty() {
+                match clean_key(chunk.text_between(self.word_at, at, report.held)).is_empty() {
                     // A comma too many.
                     true if byte == b',' => self.word_at = at + 1,
-                    true => self.close(byte, report),
-                    // No key holds a bracket; and a comma before it ended no value, so nobody knows where that ended.
+                    true => self.close_container(byte, report),
+                    // No key holds a bracket; and a comma before it ended no value, so it is unknown where that ended.
                     false => self.state = GemmaState::Broken,
                 }
             }
-            (GemmaState::Key, b'{') => self.second_bracket(at, chunk, report),
+            (GemmaState::Key, b'{') => self.handle_second_bracket(at, chunk, report),
             (GemmaState::Colon, b':') => self.state = GemmaState::Value,
             (GemmaState::Colon, _) => self.state = GemmaState::Broken,
-            (GemmaState::Value, _) => self.value(byte, at, report),
+            (GemmaState::Value, _) => self.begin_value(byte, at, report),
             (GemmaState::Word, b',' | b'}' | b']' | b')') => {
-                self.tell_word(at, json_of_word, chunk, report);
-                self.after(byte, at, report);
+                self.emit_word(at, json_of_word, chunk, report);
+                self.handle_byte_after_value(byte, at, report);
             }
             (GemmaState::Text, _) if !self.grammar.decodes => report.push_arguments("<"),
             (GemmaState::Quoted(quote), byte) if byte == quote => {
@@ -299,7 +313,7 @@ impl GemmaBody {
                 self.state = GemmaState::Ready;
             }
             (GemmaState::Doubled, _) => self.state = GemmaState::Broken,
-            (GemmaState::AfterValue, _) => self.after(byte, at, report),
+            (GemmaState::AfterValue, _) => self.handle_byte_after_value(byte, at, report),
             (GemmaState::Ready, _) if !chunk.text[pos..chunk.pos].trim().is_empty() => {
                 // Text behind a whole call: the closing mark is missing.
                 chunk.pos = pos;
@@ -312,7 +326,7 @@ impl GemmaBody {
     }
 
     /// The name ends at this place of the held text, with a bracket.
-    fn name_read(
+    fn finish_name(
         &mut self,
         at: usize,
         chunk: &mut TextChunk<'_>,
@@ -321,10 +335,10 @@ impl GemmaBody {
         let word = ascii::trim(chunk.text_between(self.word_at, at, report.held));
         let name = word.strip_prefix(CALL).or_else(|| word.strip_prefix(':')).unwrap_or(word);
         let name = ascii::trim(name);
-        if name.is_empty() || !name.chars().all(is_name) {
+        if name.is_empty() || !name.chars().all(is_name_char) {
             return Some(GemmaEnd::NotACall);
         }
-        report.calls.name(name, report.out);
+        report.calls.set_name(name, report.out);
         report.push_arguments("{");
         self.begin_members(at);
         None
@@ -338,7 +352,12 @@ impl GemmaBody {
     }
 
     /// A bracket stands where a key does, at this place of the held text. Only the first of all may be doubled.
-    fn second_bracket(&mut self, at: usize, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    fn handle_second_bracket(
+        &mut self,
+        at: usize,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) {
         let empty = chunk.text_between(self.word_at, at, report.held).trim().is_empty();
         if empty && self.first && self.objects.is_empty() && !self.doubled {
             self.doubled = true;
@@ -349,11 +368,11 @@ impl GemmaBody {
     }
 
     /// The key ends at this place of the held text.
-    fn key_read(&mut self, at: usize, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    fn finish_key(&mut self, at: usize, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         let word = chunk.text_between(self.word_at, at, report.held);
         let key = match self.state {
             GemmaState::QuotedKey => ascii::trim(word).into(),
-            _ => key_of(word),
+            _ => clean_key(word),
         };
         self.begin_member(&key, report.calls);
         self.state = if self.state == GemmaState::QuotedKey { GemmaState::Colon } else { GemmaState::Value };
@@ -373,25 +392,25 @@ impl GemmaBody {
     }
 
     /// Tells the comma before an item of a list, now that there is one: models also write it behind the last.
-    fn separate(&mut self, report: &mut CallReport<'_, '_>) {
+    fn emit_pending_comma(&mut self, report: &mut CallReport<'_, '_>) {
         if std::mem::take(&mut self.comma) {
             report.push_arguments(", ");
         }
     }
 
-    fn value(&mut self, byte: u8, at: usize, report: &mut CallReport<'_, '_>) {
+    fn begin_value(&mut self, byte: u8, at: usize, report: &mut CallReport<'_, '_>) {
         match byte {
             b'{' | b'[' if self.objects.len() < DEPTH_MAX => {
-                self.separate(report);
+                self.emit_pending_comma(report);
                 self.objects.push(byte == b'{');
                 report.push_arguments(if byte == b'{' { "{" } else { "[" });
                 self.begin_members(at);
                 self.state = if byte == b'{' { GemmaState::Key } else { GemmaState::Value };
             }
-            b']' => self.close(byte, report),
+            b']' => self.close_container(byte, report),
             b',' | b'}' | b')' => self.state = GemmaState::Broken,
             _ => {
-                self.separate(report);
+                self.emit_pending_comma(report);
                 self.word_at = at;
                 self.state =
                     if matches!(byte, b'"' | b'\'') { GemmaState::Quoted(byte) } else { GemmaState::Word };
@@ -399,7 +418,7 @@ impl GemmaBody {
         }
     }
 
-    fn after(&mut self, byte: u8, at: usize, report: &mut CallReport<'_, '_>) {
+    fn handle_byte_after_value(&mut self, byte: u8, at: usize, report: &mut CallReport<'_, '_>) {
         match byte {
             b',' => {
                 let in_list = self.objects.last() == Some(&false);
@@ -408,12 +427,12 @@ impl GemmaBody {
                 self.word_at = at + 1;
                 self.state = if in_list { GemmaState::Value } else { GemmaState::Key };
             }
-            b'}' | b']' | b')' => self.close(byte, report),
+            b'}' | b']' | b')' => self.close_container(byte, report),
             _ => self.state = GemmaState::Broken,
         }
     }
 
-    fn close(&mut self, byte: u8, report: &mut CallReport<'_, '_>) {
+    fn close_container(&mut self, byte: u8, report: &mut CallReport<'_, '_>) {
         self.comma = false;
         self.state = match (self.objects.pop(), byte) {
             (Some(true), b'}') => {
@@ -436,7 +455,9 @@ impl GemmaBody {
 
     pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
         match (self.state, self.quoted.over_at()) {
-            (GemmaState::Text, Some(at)) if end == End::Normal => give_back(broken_at(at, report), report),
+            (GemmaState::Text, Some(at)) if end == End::Normal => {
+                release_text(drop_broken_call_at(at, report), report)
+            }
             (GemmaState::Ready, _) if end == End::Normal => {
                 report.finish_call();
                 BodyEnding::Done
@@ -452,7 +473,7 @@ impl GemmaBody {
 }
 
 /// Gives up the call, which was over at this place of the held text. Says how much of that is not its own.
-fn broken_at(at: usize, report: &mut CallReport<'_, '_>) -> usize {
+fn drop_broken_call_at(at: usize, report: &mut CallReport<'_, '_>) -> usize {
     let behind = report.held.split_off(at);
     report.drop_draft(Dropped::Broken);
     report.held.push_str(&behind);
@@ -460,7 +481,7 @@ fn broken_at(at: usize, report: &mut CallReport<'_, '_>) -> usize {
 }
 
 /// The message is over, and so much of the held text is what was said behind the call.
-fn give_back(back: usize, report: &mut CallReport<'_, '_>) -> BodyEnding {
+fn release_text(back: usize, report: &mut CallReport<'_, '_>) -> BodyEnding {
     let from = report.held.len() - back;
     if report.held[from..].trim().is_empty() {
         return BodyEnding::Done;
@@ -477,13 +498,13 @@ fn json_of_quoted(word: &str) -> String {
     let inside = word.get(1..word.len() - 1).unwrap_or("");
     let word = match word.starts_with('"') {
         true => Cow::Borrowed(word),
-        false => Cow::Owned(double_quoted(inside)),
+        false => Cow::Owned(to_double_quotes(inside)),
     };
-    inspect::unquoted(&word).map_or_else(|| coerce::quote_text(inside), |text| coerce::quote_text(&text))
+    inspect::decode_string(&word).map_or_else(|| coerce::quote_text(inside), |text| coerce::quote_text(&text))
 }
 
 /// The same text as it would stand between double quotes.
-fn double_quoted(inside: &str) -> String {
+fn to_double_quotes(inside: &str) -> String {
     let mut text = String::from("\"");
     let mut escaped = false;
     for c in inside.chars() {
@@ -500,7 +521,7 @@ fn double_quoted(inside: &str) -> String {
 }
 
 /// A key as it is meant: blanks around it and ordinary quotes are no part of it.
-fn key_of(word: &str) -> Cow<'_, str> {
+fn clean_key(word: &str) -> Cow<'_, str> {
     match word.bytes().any(|byte| byte == b'"') {
         true => Cow::Owned(word.replace('"', "").trim().to_owned()),
         false => Cow::Borrowed(ascii::trim(word)),

@@ -20,11 +20,11 @@ pub(super) static GRAMMAR: GemmaGrammar = GemmaGrammar {
 const LABEL: Grammar = Grammar::Channel(&ChannelGrammar {
     signs: &[("\n", HeadSign::Message("label")), (" ", HeadSign::Body("")), ("<", HeadSign::Body(""))],
     route: |head, kind, _| {
-        HeadRoute::to(ChannelTurn::On).filter(|_| kind == "label" && head.trim() == "thought")
+        HeadRoute::to_turn(ChannelTurn::On).filter(|_| kind == "label" && head.trim() == "thought")
     },
 });
 
-const fn channel(open: &'static str) -> Reasoning {
+const fn reasoning_channel(open: &'static str) -> Reasoning {
     Reasoning { open, close: "<channel|>" }
 }
 
@@ -42,10 +42,10 @@ pub(crate) static DIALECT: Dialect = Dialect {
         ..GivenMarks::NOTHING
     },
     reasoning: &[
-        channel("<|channel>thought"),
-        channel("<|channel>analysis"),
-        channel("<|channel>thinking"),
-        channel("<|channel>reasoning"),
+        reasoning_channel("<|channel>thought"),
+        reasoning_channel("<|channel>analysis"),
+        reasoning_channel("<|channel>thinking"),
+        reasoning_channel("<|channel>reasoning"),
     ],
     silent: &["<turn|>", "<|tool_response>", "<eos>"],
     strays: &["<|\"|>", "<tool_call|>"],

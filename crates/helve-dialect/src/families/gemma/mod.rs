@@ -29,7 +29,7 @@ pub(crate) struct GemmaGrammar {
 impl GemmaGrammar {
     /// The mark that stands at the beginning of the text.
     #[inline]
-    fn sign(&'static self, text: &str) -> GemmaSign {
+    fn find_sign(&'static self, text: &str) -> GemmaSign {
         let bytes = text.as_bytes();
         if begins(bytes, self.quote) {
             return GemmaSign::Quote;
@@ -81,7 +81,7 @@ fn json_of_text(text: &str, tool: &str, parameter: Option<&str>, tools: &Tools) 
 fn json_of_word(word: &str, tool: &str, parameter: Option<&str>, tools: &Tools) -> String {
     let word = word.trim();
     match (parameter, word) {
-        (Some(parameter), "null" | "None") if tools.is_text(tool, parameter) != Some(true) => {
+        (Some(parameter), "null" | "None") if tools.is_text_parameter(tool, parameter) != Some(true) => {
             "null".to_owned()
         }
         (Some(parameter), _) => tools.type_value(tool, parameter, word),

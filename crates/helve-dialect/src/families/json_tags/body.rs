@@ -62,7 +62,7 @@ enum JsonState {
 
 impl JsonState {
     /// Where a section begins.
-    fn first(grammar: &JsonGrammar) -> Self {
+    fn initial(grammar: &JsonGrammar) -> Self {
         if grammar.led { Self::Lead } else { Self::Between }
     }
 }
@@ -72,8 +72,8 @@ impl JsonBody {
         Self {
             grammar,
             standing,
-            state: JsonState::first(grammar),
-            envelope: Envelope::new(grammar.rules(standing)),
+            state: JsonState::initial(grammar),
+            envelope: Envelope::new(grammar.envelope_rules(standing)),
             loose: LooseScanner::new(0),
             closer: MarkMatcher::default(),
             object_at: 0,
@@ -88,12 +88,12 @@ impl JsonBody {
 
     /// Begins a new section, with the buffers it has.
     pub(crate) fn restart(&mut self, grammar: &'static JsonGrammar, standing: Evidence) {
-        if self.grammar.rules(self.standing) != grammar.rules(standing) {
+        if self.grammar.envelope_rules(self.standing) != grammar.envelope_rules(standing) {
             *self = Self::new(grammar, standing);
             return;
         }
         self.grammar = grammar;
-        self.state = JsonState::first(grammar);
+        self.state = JsonState::initial(grammar);
         self.closer = MarkMatcher::default();
         self.lists = 0;
         self.calls = 0;
@@ -106,14 +106,14 @@ impl JsonBody {
         let mut chunk = TextChunk::new(text, from);
         loop {
             let step = match self.state {
-                JsonState::Lead => self.lead(&mut chunk),
+                JsonState::Lead => self.skip_lead(&mut chunk),
                 JsonState::Between | JsonState::Ready { .. } | JsonState::Closing => {
-                    self.between(&mut chunk, report)
+                    self.read_between_objects(&mut chunk, report)
                 }
-                JsonState::Object => self.object(&mut chunk, report),
-                JsonState::BareKey { ended } => self.bare_key(ended, &mut chunk, report),
-                JsonState::PythonKey { from } => self.python_key(from, &mut chunk, report),
-                JsonState::Loose | JsonState::Refused => self.loose(&mut chunk, report),
+                JsonState::Object => self.read_object(&mut chunk, report),
+                JsonState::BareKey { ended } => self.read_bare_key(ended, &mut chunk, report),
+                JsonState::PythonKey { from } => self.read_python_key(from, &mut chunk, report),
+                JsonState::Loose | JsonState::Refused => self.continue_loose_reading(&mut chunk, report),
             };
             if let Some(step) = step {
                 chunk.hold_text(report);
@@ -130,7 +130,7 @@ impl JsonBody {
         }
     }
 
-    fn lead(&mut self, chunk: &mut TextChunk<'_>) -> Option<BodyStep> {
+    fn skip_lead(&mut self, chunk: &mut TextChunk<'_>) -> Option<BodyStep> {
         let Some(bracket) = chunk.rest().find(['{', '[']) else {
             chunk.pos = chunk.text.len();
             return Some(BodyStep::More);
@@ -140,7 +140,11 @@ impl JsonBody {
         None
     }
 
-    fn between(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
+    fn read_between_objects(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let Some(byte) = chunk.byte() else {
             return Some(BodyStep::More);
         };
@@ -149,11 +153,11 @@ impl JsonBody {
             return None;
         }
         if let JsonState::Ready { in_wrapper } = self.state {
-            if in_wrapper && self.is_torn(byte, report) {
+            if in_wrapper && self.lost_its_brace(byte, report) {
                 self.state = JsonState::Object;
                 return None;
             }
-            self.count(report);
+            self.count_call(report);
             if in_wrapper {
                 self.state = JsonState::Object;
                 report.calls.reported_to = chunk.held_position(report);
@@ -167,11 +171,11 @@ impl JsonBody {
             let marked = self.standing == Evidence::Marked;
             match byte {
                 b'{' => {
-                    self.begin(chunk.held_position(report));
+                    self.begin_object(chunk.held_position(report));
                     return None;
                 }
                 b'[' if self.lists == 0 && !self.may_close_with(byte) => {
-                    self.doubt(chunk.held_position(report));
+                    self.note_possible_end(chunk.held_position(report));
                     self.lists += 1;
                 }
                 b']' if self.lists > 0 => {
@@ -179,27 +183,27 @@ impl JsonBody {
                     self.empty = self.calls == 0;
                     self.behind.close_bracket(self.lists);
                 }
-                b',' | b';' if self.calls > 0 => self.doubt(chunk.held_position(report)),
+                b',' | b';' if self.calls > 0 => self.note_possible_end(chunk.held_position(report)),
                 // Surplus brackets before the closing tag.
                 b'}' | b']' if marked && self.calls > 0 => {}
-                _ => return self.close(chunk, report),
+                _ => return self.read_closing_tag(chunk, report),
             }
             chunk.pos += 1;
             return None;
         }
-        self.close(chunk, report)
+        self.read_closing_tag(chunk, report)
     }
 
     /// Whether what seems to be the arguments of a tool is only the name of one, whose object has lost its brace: a string
     /// with this behind it. What follows shows that it is not JSON.
-    fn is_torn(&self, next: u8, report: &CallReport<'_, '_>) -> bool {
+    fn lost_its_brace(&self, next: u8, report: &CallReport<'_, '_>) -> bool {
         self.grammar.keyed && next == b':' && !report.arguments_so_far().starts_with('{')
     }
 
     /// What stands at this place of the held text, a separator or another list, may not be the section's.
-    fn doubt(&mut self, at: usize) {
+    fn note_possible_end(&mut self, at: usize) {
         if self.calls > 0 {
-            self.behind.note_at(at, self.lists);
+            self.behind.record_position(at, self.lists);
         }
     }
 
@@ -209,18 +213,22 @@ impl JsonBody {
     }
 
     /// A closing tag, or else the end of the section before it.
-    fn close(&mut self, chunk: &mut TextChunk<'_>, report: &CallReport<'_, '_>) -> Option<BodyStep> {
+    fn read_closing_tag(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let carried = self.closer.matched_bytes();
         let begin = chunk.pos;
         if carried == 0 {
             let rest = chunk.rest();
             if let Some(tag) = self.grammar.close.iter().find(|tag| rest.starts_with(**tag)) {
                 chunk.pos += tag.len();
-                return Some(self.over(Unclaimed::from_position(chunk.pos), true));
+                return Some(self.end_section(Unclaimed::from_position(chunk.pos), true));
             }
             if !self.grammar.close.iter().any(|tag| tag.starts_with(rest)) {
                 let at = chunk.held_position(report);
-                return Some(self.over(self.behind.rest_from(at, chunk, report), false));
+                return Some(self.end_section(self.behind.unclaimed_from(at, chunk, report), false));
             }
         }
         while let Some(byte) = chunk.byte() {
@@ -228,13 +236,13 @@ impl JsonBody {
             let whole = self.closer.push_byte(self.grammar.close, byte);
             if whole.is_some() {
                 chunk.pos += 1;
-                return Some(self.over(Unclaimed::from_position(chunk.pos), true));
+                return Some(self.end_section(Unclaimed::from_position(chunk.pos), true));
             }
             if self.closer.matched_bytes() != seen + 1 {
                 let back = if carried > 0 { seen } else { 0 };
                 chunk.pos = if carried > 0 { chunk.pos } else { begin };
                 let at = chunk.held_position(report) - back;
-                return Some(self.over(self.behind.rest_from(at, chunk, report), false));
+                return Some(self.end_section(self.behind.unclaimed_from(at, chunk, report), false));
             }
             chunk.pos += 1;
         }
@@ -243,7 +251,7 @@ impl JsonBody {
     }
 
     /// A section without a call is none, unless nothing or an empty list stands in tags; an unmarked list must be whole.
-    fn over(&self, rest: Unclaimed, closed: bool) -> BodyStep {
+    fn end_section(&self, rest: Unclaimed, closed: bool) -> BodyStep {
         if self.standing == Evidence::Marked && closed && (self.empty || self.lists == 0) {
             return BodyStep::Done(rest);
         }
@@ -254,7 +262,7 @@ impl JsonBody {
         BodyStep::Done(rest)
     }
 
-    fn begin(&mut self, at: usize) {
+    fn begin_object(&mut self, at: usize) {
         self.object_at = at;
         self.of_object = 0;
         self.doubled = false;
@@ -262,20 +270,24 @@ impl JsonBody {
         self.state = JsonState::Object;
     }
 
-    fn count(&mut self, report: &mut CallReport<'_, '_>) {
+    fn count_call(&mut self, report: &mut CallReport<'_, '_>) {
         self.calls += 1;
         self.behind = Trailing::default();
         self.of_object += 1;
         if self.doubled {
-            report.repaired(vec![Repair::Closers]);
+            report.add_repairs(vec![Repair::Closers]);
         }
-        match report.call_name().is_some_and(|name| self.grammar.nobody.contains(&name)) {
+        match report.call_name().is_some_and(|name| self.grammar.names_of_no_tool.contains(&name)) {
             true => report.drop_silently(),
             false => report.finish_call(),
         }
     }
 
-    fn object(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
+    fn read_object(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let flow = self.envelope.feed(chunk.text, chunk.pos, report);
         let faulty = self.envelope.string_faults().any();
         match flow {
@@ -289,7 +301,7 @@ impl JsonBody {
             }
             EnvelopeFlow::Call(pos) => {
                 chunk.pos = pos;
-                self.read_loosely(JsonState::Loose);
+                self.begin_loose_reading(JsonState::Loose);
             }
             EnvelopeFlow::Done(pos) => {
                 chunk.pos = pos;
@@ -309,18 +321,18 @@ impl JsonBody {
             EnvelopeFlow::Refused(pos) => {
                 chunk.pos = pos;
                 if self.standing == Evidence::Alone {
-                    return Some(self.no_object(chunk, report));
+                    return Some(self.reject_object(chunk, report));
                 }
                 if self.envelope.depth() == 0 {
                     chunk.hold_text(report);
                     self.drop_draft(report);
                 } else {
-                    self.read_loosely(JsonState::Refused);
+                    self.begin_loose_reading(JsonState::Refused);
                 }
             }
             EnvelopeFlow::Bad(pos) => {
                 chunk.pos = pos;
-                return self.not_json(chunk, report);
+                return self.handle_malformed_object(chunk, report);
             }
         }
         None
@@ -333,7 +345,7 @@ impl JsonBody {
             // A member that is a call counts with its object.
             JsonState::Ready { in_wrapper: true } if self.grammar.keyed => BodyEnding::Cut,
             JsonState::Ready { .. } if end == End::Normal => {
-                self.count(report);
+                self.count_call(report);
                 BodyEnding::Done
             }
             JsonState::Between if self.calls > 0 => {
@@ -341,7 +353,7 @@ impl JsonBody {
                 BodyEnding::Done
             }
             JsonState::Closing if self.calls > 0 => {
-                self.unclosed(end, report);
+                self.finish_partial_tag(end, report);
                 BodyEnding::Done
             }
             _ if self.standing == Evidence::Marked || started => BodyEnding::Cut,
@@ -350,9 +362,9 @@ impl JsonBody {
     }
 
     /// The message is over with the beginning of a closing tag, of which one character says nothing yet.
-    fn unclosed(&mut self, end: End, report: &mut CallReport<'_, '_>) {
+    fn finish_partial_tag(&mut self, end: End, report: &mut CallReport<'_, '_>) {
         if end == End::Normal && self.closer.matched_bytes() == 1 {
-            self.doubt(report.held.len() - 1);
+            self.note_possible_end(report.held.len() - 1);
             self.behind.emit_text(self.standing, end, report);
         }
     }

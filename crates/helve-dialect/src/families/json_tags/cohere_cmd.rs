@@ -14,7 +14,7 @@ static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|END_ACTION|>"], ..JsonGr
 
 static CITATION: ChannelGrammar = ChannelGrammar {
     signs: &[(">", HeadSign::Message(""))],
-    route: |_, _, _| HeadRoute::to(ChannelTurn::On),
+    route: |_, _, _| HeadRoute::to_turn(ChannelTurn::On),
 };
 
 pub(crate) static DIALECT: Dialect = Dialect {

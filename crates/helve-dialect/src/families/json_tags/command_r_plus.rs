@@ -8,12 +8,13 @@ use crate::Dialect;
 use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::families::framed::react::FENCES;
 
-static GRAMMAR: JsonGrammar = JsonGrammar { nobody: NOBODY, ..JsonGrammar::PLAIN };
+static GRAMMAR: JsonGrammar = JsonGrammar { names_of_no_tool: NAMES_OF_NO_TOOL, ..JsonGrammar::PLAIN };
 
 /// The fence is part of the mark.
-static MARKED: JsonGrammar = JsonGrammar { led: true, close: &["```"], nobody: NOBODY, ..JsonGrammar::PLAIN };
+static MARKED: JsonGrammar =
+    JsonGrammar { led: true, close: &["```"], names_of_no_tool: NAMES_OF_NO_TOOL, ..JsonGrammar::PLAIN };
 
-const NOBODY: &[&str] = &["directly_answer", "directly-answer"];
+const NAMES_OF_NO_TOOL: &[&str] = &["directly_answer", "directly-answer"];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "command_r_plus",

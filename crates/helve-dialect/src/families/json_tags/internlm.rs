@@ -18,8 +18,8 @@ static CODE: FramedGrammar = FramedGrammar {
         closed: true,
         ..TextGrammar::NONE
     },
-    name: |_, tools| {
-        let name = framed::interpreter(tools).unwrap_or("python").to_owned();
+    read_name: |_, tools| {
+        let name = framed::find_interpreter(tools).unwrap_or("python").to_owned();
         HeadMeaning::Tool { name, id: None }
     },
     ..FramedGrammar::PLAIN

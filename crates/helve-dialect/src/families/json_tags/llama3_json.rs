@@ -23,9 +23,9 @@ static CODE: FramedGrammar = FramedGrammar {
         code: true,
         ..TextGrammar::NONE
     },
-    name: |_, tools| match framed::interpreter(tools) {
+    read_name: |_, tools| match framed::find_interpreter(tools) {
         Some(name) => HeadMeaning::Tool { name: name.to_owned(), id: None },
-        None => HeadMeaning::Nobody,
+        None => HeadMeaning::NotACall,
     },
     ..FramedGrammar::PLAIN
 };

@@ -43,7 +43,7 @@ pub(crate) struct JsonGrammar {
     /// Arguments must be there, and be an object.
     pub(crate) strict: bool,
     /// Tools that mean that none is called.
-    pub(crate) nobody: &'static [&'static str],
+    pub(crate) names_of_no_tool: &'static [&'static str],
     /// Tools that are none: what calls them is the answer, and stays text as it is written.
     pub(crate) answers: &'static [&'static str],
     /// Objects are written as Python's. Elsewhere, without a mark, they are calls only if the tools are known.
@@ -57,12 +57,12 @@ impl JsonGrammar {
         led: false,
         keyed: false,
         strict: false,
-        nobody: &[],
+        names_of_no_tool: &[],
         answers: &[],
         python: false,
     };
 
-    fn rules(&self, standing: Evidence) -> EnvelopeRules {
+    fn envelope_rules(&self, standing: Evidence) -> EnvelopeRules {
         EnvelopeRules { gated: standing == Evidence::Alone, keyed: self.keyed, strict: self.strict }
     }
 }

@@ -8,7 +8,7 @@ use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { python: true, ..JsonGrammar::PLAIN };
 
-/// The list alone. Whoever else is known to write calls without a mark may write it so.
+/// The list alone. Other models that write calls without a mark may write it so.
 pub(super) const ALONE: Opener = Opener {
     mark: Mark::Alone,
     then: Lookahead::Words(&["[{'name':'", "[{'arguments':{"]),

@@ -81,7 +81,7 @@ impl NestedBody {
         let first = self.grammar.namespace.as_bytes()[0];
         let step = loop {
             let waits =
-                self.mark_scanner.in_sign() || self.verbatim.as_ref().is_some_and(Verbatim::is_waiting);
+                self.mark_scanner.is_in_sign() || self.verbatim.as_ref().is_some_and(Verbatim::is_waiting);
             if let (None, Some(node), false) = (&self.tag, self.open.last_mut(), waits) {
                 // Nothing but the token's first byte means anything here.
                 let rest = chunk.rest();
@@ -91,19 +91,19 @@ impl NestedBody {
             }
             let Some(c) = chunk.char() else { break BodyStep::More };
             let step = match &mut self.tag {
-                Some(tag) if self.verbatim.is_some() && !verbatim::may_go_on(tag, c) => {
-                    self.no_tag();
+                Some(tag) if self.verbatim.is_some() && !verbatim::may_continue_tag(tag, c) => {
+                    self.reject_tag();
                     None
                 }
-                Some(tag) if self.verbatim.is_none() && !may_go_on(tag, c) => {
-                    Some(self.broken(&mut chunk, report))
+                Some(tag) if self.verbatim.is_none() && !may_continue_tag(tag, c) => {
+                    Some(self.drop_broken_call(&mut chunk, report))
                 }
                 Some(tag) => {
                     chunk.pos += c.len_utf8();
                     tag.push(c);
-                    if c == '>' { self.tag(&mut chunk, report) } else { None }
+                    if c == '>' { self.read_tag(&mut chunk, report) } else { None }
                 }
-                None => self.text(&mut chunk, report),
+                None => self.read_text(&mut chunk, report),
             };
             if let Some(step) = step {
                 break step;
@@ -113,7 +113,7 @@ impl NestedBody {
         step
     }
 
-    fn text(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
+    fn read_text(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let rest = chunk.rest();
         let (taken, found) = self.mark_scanner.step(&[(self.grammar.namespace, ())], rest);
         chunk.pos += taken;
@@ -123,13 +123,13 @@ impl NestedBody {
                 self.tag = Some(String::new());
                 None
             }
-            FoundSign::Char => self.passed(&rest[..taken], chunk, report),
-            FoundSign::Beginning(text) => self.passed(text, chunk, report),
+            FoundSign::Char => self.handle_text(&rest[..taken], chunk, report),
+            FoundSign::Beginning(text) => self.handle_text(text, chunk, report),
         }
     }
 
     /// Text that is no tag has passed.
-    fn passed(
+    fn handle_text(
         &mut self,
         text: &str,
         chunk: &mut TextChunk<'_>,
@@ -137,39 +137,39 @@ impl NestedBody {
     ) -> Option<BodyStep> {
         if let Some(node) = self.open.last_mut() {
             match &mut self.verbatim {
-                Some(verbatim) => verbatim.text(text, &mut node.text),
+                Some(verbatim) => verbatim.push_text(text, &mut node.text),
                 None => node.text.push_str(text),
             }
         } else if text.trim().is_empty() {
             return None;
         } else if self.in_call {
-            if !self.words.may_come() {
+            if !self.words.is_possible() {
                 self.words.begin_before(text.len(), chunk, report);
             }
-            self.words.come();
+            self.words.set_has_words();
             // What may be an object of arguments must not be missing.
             self.bad |= text.contains('{');
         } else {
-            return Some(self.over(chunk, report));
+            return Some(self.end_after_calls(chunk, report));
         }
         None
     }
 
     /// Something follows the last call that does not belong to it.
-    fn over(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
+    fn end_after_calls(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         chunk.hold_text(report);
         let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
-        self.done(Unclaimed { back, pos: chunk.pos })
+        self.section_result(Unclaimed { back, pos: chunk.pos })
     }
 
-    fn tag(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
+    fn read_tag(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let raw = self.tag.take().unwrap_or_default();
-        if self.words.may_come() {
-            self.words.end(chunk.held_position(report) - raw.len() - self.grammar.namespace.len());
+        if self.words.is_possible() {
+            self.words.finish(chunk.held_position(report) - raw.len() - self.grammar.namespace.len());
         }
         let tag = tag::parse(&TAGS, raw.trim());
         if self.verbatim.is_some() {
-            match self.ended_before(&raw, &tag)? {
+            match self.verbatim_end_before(&raw, &tag)? {
                 VerbatimEnd::Element => self.close_node(report),
                 VerbatimEnd::Call => self.close_call(chunk, report),
             }
@@ -180,17 +180,17 @@ impl NestedBody {
                 if self.in_call {
                     self.end_call(chunk, report);
                 }
-                return Some(self.done(Unclaimed::from_position(chunk.pos)));
+                return Some(self.section_result(Unclaimed::from_position(chunk.pos)));
             }
             (Some(Element::Call), false) if !self.in_call => match tag.label.as_deref() {
                 Some(name) => {
-                    report.name(name);
+                    report.set_name(name);
                     report.push_arguments("{");
                     self.arguments = 0;
                     self.in_call = true;
                     self.bad = false;
                 }
-                None => return Some(self.broken(chunk, report)),
+                None => return Some(self.drop_broken_call(chunk, report)),
             },
             (Some(Element::Wrapper), false) if !self.in_call => {
                 if self.calls > 0 {
@@ -209,7 +209,7 @@ impl NestedBody {
                 }
                 self.close_node(report);
             }
-            _ => return Some(self.broken(chunk, report)),
+            _ => return Some(self.drop_broken_call(chunk, report)),
         }
         None
     }
@@ -218,9 +218,9 @@ impl NestedBody {
     fn is_text(&self, report: &CallReport<'_, '_>) -> bool {
         let Some(root) = report.call_name().and_then(|tool| report.tools.schema(tool)) else { return false };
         let mut path = self.open.iter().map(|node| node.name.as_str());
-        let first = path.next().and_then(|name| coerce::parameter(root, name));
-        let schema = path.try_fold(first, |schema, name| Some(inner(schema?, root, name)));
-        schema.flatten().is_some_and(|schema| coerce::is_text(schema, root) == Some(true))
+        let first = path.next().and_then(|name| coerce::find_parameter(root, name));
+        let schema = path.try_fold(first, |schema, name| Some(find_element_schema(schema?, root, name)));
+        schema.flatten().is_some_and(|schema| coerce::is_text_only(schema, root) == Some(true))
     }
 
     fn close_node(&mut self, report: &mut CallReport<'_, '_>) {
@@ -234,8 +234,8 @@ impl NestedBody {
         push_quoted(&node.name, &mut member);
         member.push(':');
         let root = report.call_name().and_then(|tool| report.tools.schema(tool)).unwrap_or(&Json::Null);
-        self.bad |= node.is_torn();
-        node.write(coerce::parameter(root, &node.name), root, 1, &mut member);
+        self.bad |= node.has_text_between_items();
+        node.write_json(coerce::find_parameter(root, &node.name), root, 1, &mut member);
         report.push_arguments(&member);
         self.arguments += 1;
     }
@@ -261,22 +261,22 @@ impl NestedBody {
         } else {
             report.push_arguments("}");
             report.finish_call();
-            self.words.tell(chunk, report);
+            self.words.emit(chunk, report);
             chunk.release_read_text(report);
         }
         self.over_at = chunk.held_position(report);
     }
 
-    fn broken(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
+    fn drop_broken_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         if !report.calls.has_started() {
-            return self.over(chunk, report);
+            return self.end_after_calls(chunk, report);
         }
         chunk.hold_text(report);
         report.drop_draft(Dropped::Broken);
         BodyStep::Done(Unclaimed::from_position(chunk.pos))
     }
 
-    fn done(&self, rest: Unclaimed) -> BodyStep {
+    fn section_result(&self, rest: Unclaimed) -> BodyStep {
         if self.calls == 0 { BodyStep::NotACall(rest) } else { BodyStep::Done(rest) }
     }
 
@@ -284,15 +284,15 @@ impl NestedBody {
         if self.in_call || self.calls == 0 {
             return BodyEnding::Cut;
         }
-        if self.tag.as_ref().is_some_and(|tag| !tag::may_begin(&TAGS, tag.trim_start())) {
-            report.text_from(self.over_at);
+        if self.tag.as_ref().is_some_and(|tag| !tag::may_begin_tag(&TAGS, tag.trim_start())) {
+            report.release_text_from(self.over_at);
         }
         BodyEnding::Done
     }
 }
 
 /// Whether the character may belong to the tag.
-fn may_go_on(tag: &str, c: char) -> bool {
+fn may_continue_tag(tag: &str, c: char) -> bool {
     match tag.as_bytes().first() {
         Some(b'<') => c != '<' && tag.len() <= TAG_MAX,
         _ if tag.trim_start().is_empty() => c == '<' || c.is_whitespace(),
@@ -302,9 +302,9 @@ fn may_go_on(tag: &str, c: char) -> bool {
 
 impl ElementNode {
     /// Writes it as JSON, inside so many containers.
-    fn write(&self, schema: Option<&Json>, root: &Json, depth: usize, out: &mut String) {
+    fn write_json(&self, schema: Option<&Json>, root: &Json, depth: usize, out: &mut String) {
         if self.children.is_empty() {
-            let json = self.leaf(schema, root);
+            let json = self.leaf_json(schema, root);
             match inspect::fits_inside(&json, depth) {
                 true => out.push_str(&json),
                 false => push_quoted(&self.text, out),
@@ -324,16 +324,16 @@ impl ElementNode {
     }
 
     /// Whether text stands between the elements of a list, where it has no place.
-    fn is_torn(&self) -> bool {
+    fn has_text_between_items(&self) -> bool {
         let list = !self.children.is_empty() && self.children.iter().all(|child| child.name == ITEM);
-        list && !self.text.trim().is_empty() || self.children.iter().any(Self::is_torn)
+        list && !self.text.trim().is_empty() || self.children.iter().any(Self::has_text_between_items)
     }
 
-    fn leaf(&self, schema: Option<&Json>, root: &Json) -> String {
+    fn leaf_json(&self, schema: Option<&Json>, root: &Json) -> String {
         if self.text.trim().is_empty() {
             // An element left empty is an empty container where only that would fit.
             for empty in ["[]", "{}"] {
-                if coerce::by_schema(empty, schema, root) == empty {
+                if coerce::coerce_by_schema(empty, schema, root) == empty {
                     return empty.to_owned();
                 }
             }
@@ -349,7 +349,7 @@ impl ElementNode {
             if index > 0 {
                 out.push(',');
             }
-            child.write(items, root, depth, out);
+            child.write_json(items, root, depth, out);
         }
         out.push(']');
     }
@@ -363,7 +363,7 @@ impl ElementNode {
             }
             push_quoted(&child.name, out);
             out.push(':');
-            child.write(properties.and_then(|p| p.get(&child.name)), root, depth, out);
+            child.write_json(properties.and_then(|p| p.get(&child.name)), root, depth, out);
         }
         if !self.text.trim().is_empty() {
             out.push_str(",\"$text\":");
@@ -374,7 +374,7 @@ impl ElementNode {
 }
 
 /// The schema of an element inside another.
-fn inner<'s>(schema: &'s Json, root: &'s Json, name: &str) -> Option<&'s Json> {
+fn find_element_schema<'s>(schema: &'s Json, root: &'s Json, name: &str) -> Option<&'s Json> {
     let member = coerce::find_keyword(schema, root, "properties").and_then(|properties| properties.get(name));
     let item = || coerce::find_keyword(schema, root, "items").filter(|_| name == ITEM);
     member.or_else(item)
@@ -385,6 +385,6 @@ const ITEM: &str = "item";
 
 fn push_quoted(text: &str, out: &mut String) {
     out.push('"');
-    text.chars().for_each(|c| strings::push(c, out));
+    text.chars().for_each(|c| strings::push_char(c, out));
     out.push('"');
 }

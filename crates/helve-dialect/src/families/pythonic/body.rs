@@ -83,12 +83,12 @@ impl PythonBody {
         let step = loop {
             let Some(c) = chunk.char() else { break BodyStep::More };
             if self.state == PythonState::Value {
-                match self.value(&mut chunk, report) {
+                match self.read_value(&mut chunk, report) {
                     Some(step) => break step,
                     None => continue,
                 }
             }
-            match self.step(c, chunk.held_position(report), report) {
+            match self.handle_char(c, chunk.held_position(report), report) {
                 PythonStep::Take => chunk.pos += c.len_utf8(),
                 PythonStep::Again => {}
                 PythonStep::Finish => {
@@ -96,13 +96,13 @@ impl PythonBody {
                     self.behind = Trailing::default();
                     self.commented = 0;
                 }
-                PythonStep::Close => break self.close(&mut chunk, report),
+                PythonStep::Close => break self.read_closing_tag(&mut chunk, report),
                 PythonStep::Over => {
                     chunk.pos += c.len_utf8();
                     chunk.hold_text(report);
-                    break self.over(chunk.pos, report);
+                    break self.end_section(chunk.pos, report);
                 }
-                PythonStep::Refuse => break self.refuse(&mut chunk, report),
+                PythonStep::Refuse => break self.reject_section(&mut chunk, report),
             }
         };
         chunk.hold_text(report);
@@ -119,108 +119,108 @@ impl PythonBody {
     }
 
     /// What follows is no call. After calls it is the text behind them; an unmarked list of calls must be whole.
-    fn refuse(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
+    fn reject_section(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         let torn = self.standing == Evidence::Alone && self.behind.open_around_calls(self.around) > 0;
         if self.calls == 0 || torn || report.calls.has_started() {
             return BodyStep::NotACall(Unclaimed::from_position(chunk.pos));
         }
-        BodyStep::Done(self.behind.rest_from(chunk.held_position(report), chunk, report))
+        BodyStep::Done(self.behind.unclaimed_from(chunk.held_position(report), chunk, report))
     }
 
     /// Judges a character, which stands at this place of the held text.
-    fn step(&mut self, c: char, at: usize, report: &mut CallReport<'_, '_>) -> PythonStep {
+    fn handle_char(&mut self, c: char, at: usize, report: &mut CallReport<'_, '_>) -> PythonStep {
         match self.state {
-            PythonState::Between => self.between(c, at),
-            PythonState::Comment => self.comment(c),
+            PythonState::Between => self.handle_char_between_calls(c, at),
+            PythonState::Comment => self.handle_char_in_comment(c),
             PythonState::Name => match c {
-                _ if is_name(c) || matches!(c, '.' | '-') => self.collect(c),
-                _ => self.go(PythonState::AfterName),
+                _ if is_python_name_char(c) || matches!(c, '.' | '-') => self.take_into_token(c),
+                _ => self.switch_to(PythonState::AfterName),
             },
             PythonState::AfterName => match c {
-                '(' => self.open(report),
+                '(' => self.begin_call(report),
                 // `result = f(…)`: what the result is called does not matter.
-                '=' => self.go_taking(PythonState::Between),
+                '=' => self.take_and_switch_to(PythonState::Between),
                 _ if is_blank(c) => PythonStep::Take,
-                _ => self.broken(report),
+                _ => self.break_call(report),
             },
             PythonState::Argument => match c {
                 ')' => self.end_call(report),
                 _ if is_blank(c) => PythonStep::Take,
                 _ if c.is_alphabetic() || c == '_' => {
                     self.token.clear();
-                    self.go(PythonState::Key)
+                    self.switch_to(PythonState::Key)
                 }
-                _ => self.unnamed(report),
+                _ => self.begin_unnamed_argument(report),
             },
             PythonState::Key => match c {
-                _ if is_name(c) => self.collect(c),
+                _ if is_python_name_char(c) => self.take_into_token(c),
                 // Markdown escapes an underscore.
                 '\\' => PythonStep::Take,
-                _ => self.go(PythonState::AfterKey),
+                _ => self.switch_to(PythonState::AfterKey),
             },
             PythonState::AfterKey => match c {
-                '=' if self.has_place(&self.token, report) => self.broken(report),
+                '=' if self.is_given_by_position(&self.token, report) => self.break_call(report),
                 '=' => {
                     let key = std::mem::take(&mut self.token);
                     self.begin_value(&key, report);
                     PythonStep::Take
                 }
                 _ if is_blank(c) => PythonStep::Take,
-                _ => self.unnamed(report),
+                _ => self.begin_unnamed_argument(report),
             },
             PythonState::AfterValue => match c {
-                ',' => self.go_taking(PythonState::Argument),
+                ',' => self.take_and_switch_to(PythonState::Argument),
                 ')' => self.end_call(report),
                 _ if is_blank(c) => PythonStep::Take,
-                _ => self.broken(report),
+                _ => self.break_call(report),
             },
-            PythonState::Ready => self.ready(c, report),
+            PythonState::Ready => self.handle_char_after_call(c, report),
             PythonState::Value | PythonState::Closing | PythonState::Broken => PythonStep::Close,
         }
     }
 
     /// A call counts if it is a statement, or an item of a list: what else stands behind it makes it a part of a program.
-    fn ready(&mut self, c: char, report: &mut CallReport<'_, '_>) -> PythonStep {
+    fn handle_char_after_call(&mut self, c: char, report: &mut CallReport<'_, '_>) -> PythonStep {
         match c {
             // Of a `print(`: the statement goes on.
             ')' if self.around > 0 => {
                 self.around -= 1;
                 PythonStep::Take
             }
-            '\n' if self.around == 0 => self.count(report),
+            '\n' if self.around == 0 => self.count_call(report),
             // Tags and backticks are no Python.
-            ',' | ';' | '#' | ')' | ']' | '<' | '`' => self.count(report),
+            ',' | ';' | '#' | ')' | ']' | '<' | '`' => self.count_call(report),
             _ if is_blank(c) => PythonStep::Take,
-            _ => self.broken(report),
+            _ => self.break_call(report),
         }
     }
 
-    fn count(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
+    fn count_call(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
         self.calls += 1;
         report.finish_call();
         self.state = PythonState::Between;
         PythonStep::Finish
     }
 
-    fn between(&mut self, c: char, at: usize) -> PythonStep {
+    fn handle_char_between_calls(&mut self, c: char, at: usize) -> PythonStep {
         // Behind a list stands nothing but another one.
         let after_list = self.listed && self.around == 0 && self.calls > 0;
         match c {
             _ if is_blank(c) => PythonStep::Take,
             '[' => {
-                self.note_at(at);
+                self.record_position(at);
                 self.around += 1;
                 self.listed = true;
                 PythonStep::Take
             }
             ',' | ';' if self.calls > 0 => {
-                self.doubt(at);
+                self.note_possible_end(at);
                 PythonStep::Take
             }
             _ if after_list => PythonStep::Close,
             '#' => {
-                self.doubt(at);
-                self.go_taking(PythonState::Comment)
+                self.note_possible_end(at);
+                self.take_and_switch_to(PythonState::Comment)
             }
             ']' | ')' if self.is_program() => PythonStep::Refuse,
             ']' | ')' if self.around > 0 => {
@@ -229,35 +229,35 @@ impl PythonBody {
                 PythonStep::Take
             }
             _ if c.is_alphabetic() || c == '_' => {
-                self.note_at(at);
+                self.record_position(at);
                 self.token.clear();
-                self.go(PythonState::Name)
+                self.switch_to(PythonState::Name)
             }
             _ => PythonStep::Close,
         }
     }
 
     /// What stands at this place of the held text, a separator or a comment, may not be the section's. In a fence it is.
-    fn doubt(&mut self, at: usize) {
+    fn note_possible_end(&mut self, at: usize) {
         if !self.grammar.fenced {
-            self.note_at(at);
+            self.record_position(at);
         }
     }
 
     /// What stands at this place of the held text is the section's only if a call follows.
-    fn note_at(&mut self, at: usize) {
+    fn record_position(&mut self, at: usize) {
         if self.calls > 0 || self.grammar.fenced {
-            self.behind.note_at(at, self.around);
+            self.behind.record_position(at, self.around);
         }
     }
 
     /// All of a fence is code: a bracket or a word that no call follows makes it a program, and no call in it counts.
     fn is_program(&self) -> bool {
-        self.grammar.fenced && self.behind.is_open()
+        self.grammar.fenced && self.behind.has_open_position()
     }
 
     /// Nothing ends a comment but its line and the closing tag.
-    fn comment(&mut self, c: char) -> PythonStep {
+    fn handle_char_in_comment(&mut self, c: char) -> PythonStep {
         self.commented += c.len_utf8();
         let long = self.commented > COMMENT_MAX && !self.grammar.fenced;
         if long && self.standing == Evidence::Alone && self.calls > 0 && self.around == 0 {
@@ -280,27 +280,27 @@ impl PythonBody {
         PythonStep::Take
     }
 
-    fn open(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
+    fn begin_call(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
         if self.token == "print" {
             self.around += 1;
-            return self.go_taking(PythonState::Between);
+            return self.take_and_switch_to(PythonState::Between);
         }
         let prefix = self.grammar.prefixes.iter().find_map(|p| self.token.strip_prefix(p));
         let name = prefix.unwrap_or(&self.token);
         // Built-in tools are written as objects with one method: `brave_search.call(query="…")`.
         let name = name.strip_suffix(".call").unwrap_or(name);
-        if !self.standing.admits(name, report.tools) {
+        if !self.standing.accepts_name(name, report.tools) {
             return PythonStep::Refuse;
         }
-        report.name(name);
+        report.set_name(name);
         self.token.clear();
         self.arguments = 0;
         self.unnamed = 0;
-        self.go_taking(PythonState::Argument)
+        self.take_and_switch_to(PythonState::Argument)
     }
 
     /// A closing tag, or else the end of the section before it.
-    fn close(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
+    fn read_closing_tag(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         let carried = self.closer.matched_bytes();
         let from = chunk.pos;
         while let Some(byte) = chunk.byte() {
@@ -308,14 +308,14 @@ impl PythonBody {
             if self.closer.push_byte(self.grammar.close, byte).is_some() {
                 chunk.pos += 1;
                 chunk.hold_text(report);
-                return self.over(chunk.pos, report);
+                return self.end_section(chunk.pos, report);
             }
             if self.state != PythonState::Broken && self.closer.matched_bytes() != seen + 1 {
                 if carried == 0 {
                     chunk.pos = from;
                 }
                 let back = if carried > 0 { seen } else { 0 };
-                let rest = self.behind.rest_from(chunk.held_position(report) - back, chunk, report);
+                let rest = self.behind.unclaimed_from(chunk.held_position(report) - back, chunk, report);
                 return if self.calls == 0 { BodyStep::NotACall(rest) } else { BodyStep::Done(rest) };
             }
             chunk.pos += 1;
@@ -326,7 +326,7 @@ impl PythonBody {
         BodyStep::More
     }
 
-    fn over(&mut self, pos: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+    fn end_section(&mut self, pos: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
         if self.state == PythonState::Broken {
             report.drop_draft(Dropped::Broken);
         } else if self.calls == 0 {
@@ -348,12 +348,12 @@ impl PythonBody {
                 BodyEnding::NotACall
             }
             PythonState::Between | PythonState::Comment | PythonState::Closing if self.calls > 0 => {
-                self.over_at_end(end, report);
+                self.finish_after_calls(end, report);
                 BodyEnding::Done
             }
             // A word behind the tag and a blank is prose about the tag, unless the stream was cut there.
             _ if self.standing == Evidence::Marked && (started || end == End::Cut) => BodyEnding::Cut,
-            PythonState::Name if self.standing == Evidence::Marked && !self.is_apart(report) => {
+            PythonState::Name if self.standing == Evidence::Marked && !self.follows_blank(report) => {
                 BodyEnding::Cut
             }
             _ if started && !report.tools.is_unknown() => BodyEnding::Cut,
@@ -363,42 +363,42 @@ impl PythonBody {
 
     /// The message is over behind the calls. Of the beginning of a closing tag one character says nothing yet, and a
     /// comment is code where markup says so.
-    fn over_at_end(&mut self, end: End, report: &mut CallReport<'_, '_>) {
+    fn finish_after_calls(&mut self, end: End, report: &mut CallReport<'_, '_>) {
         match self.state {
             _ if self.commented > 0 && self.standing == Evidence::Marked => return,
             PythonState::Closing if end == End::Cut || self.closer.matched_bytes() > 1 => return,
-            PythonState::Closing => self.doubt(report.held.len() - 1),
+            PythonState::Closing => self.note_possible_end(report.held.len() - 1),
             _ => {}
         }
         self.behind.emit_text(self.standing, end, report);
     }
 
     /// Whether a blank stands before the name that is being read.
-    fn is_apart(&self, report: &CallReport<'_, '_>) -> bool {
+    fn follows_blank(&self, report: &CallReport<'_, '_>) -> bool {
         report.held.strip_suffix(&self.token).is_some_and(|before| before.ends_with(' '))
     }
 
-    fn collect(&mut self, c: char) -> PythonStep {
+    fn take_into_token(&mut self, c: char) -> PythonStep {
         self.token.push(c);
         PythonStep::Take
     }
 
-    fn go(&mut self, state: PythonState) -> PythonStep {
+    fn switch_to(&mut self, state: PythonState) -> PythonStep {
         self.state = state;
         PythonStep::Again
     }
 
-    fn go_taking(&mut self, state: PythonState) -> PythonStep {
+    fn take_and_switch_to(&mut self, state: PythonState) -> PythonStep {
         self.state = state;
         PythonStep::Take
     }
 
     /// Before a call has named its tool, what is no call is text.
-    fn broken(&mut self, report: &CallReport<'_, '_>) -> PythonStep {
+    fn break_call(&mut self, report: &CallReport<'_, '_>) -> PythonStep {
         if self.standing == Evidence::Alone || report.call_name().is_none() {
             return PythonStep::Refuse;
         }
-        self.go(PythonState::Broken)
+        self.switch_to(PythonState::Broken)
     }
 }
 
@@ -409,7 +409,7 @@ static PLAIN: [bool; 256] = {
     plain
 };
 
-fn is_name(c: char) -> bool {
+fn is_python_name_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 

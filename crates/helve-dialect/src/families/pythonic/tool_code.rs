@@ -8,7 +8,7 @@ use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::families::json_tags::JsonGrammar;
 
 const TAG: Mark = Mark::Tag("<tool_code>");
-/// What stands behind a fence of calls; nobody writes examples of code so.
+/// What stands behind a fence of calls; examples of code are not written so.
 pub(crate) const WORD: &str = "tool_code";
 const FENCE: Mark = Mark::Fence(&[WORD]);
 

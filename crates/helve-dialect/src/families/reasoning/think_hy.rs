@@ -7,12 +7,12 @@ use crate::families::channels::{ChannelGrammar, HeadRoute, HeadSign};
 
 static HEAD: ChannelGrammar = ChannelGrammar {
     signs: &[(">", HeadSign::Message(""))],
-    route: |_, _, _| HeadRoute::to(ChannelTurn::Reasoning(SCOPE)),
+    route: |_, _, _| HeadRoute::to_turn(ChannelTurn::Reasoning(SCOPE)),
 };
 
 static FOOT: ChannelGrammar = ChannelGrammar {
     signs: &[(">", HeadSign::Message(""))],
-    route: |_, _, _| HeadRoute::to(ChannelTurn::Over),
+    route: |_, _, _| HeadRoute::to_turn(ChannelTurn::Over),
 };
 
 const SCOPE: &ChannelScope =

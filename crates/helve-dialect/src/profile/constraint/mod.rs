@@ -40,42 +40,42 @@ const GRAMMAR_BYTES_MAX: usize = 96 * 1024;
 
 /// The form of an answer under this choice: only calls where there must be one, and else calls or words. `None`
 /// where there is nothing to hold the model to, or the profile's template cannot be understood.
-pub(super) fn form(profile: &Profile, tools: &[&ToolSpec], choice: &ToolChoice) -> Option<AnswerForm> {
+pub(super) fn build_form(profile: &Profile, tools: &[&ToolSpec], choice: &ToolChoice) -> Option<AnswerForm> {
     let named: Vec<&ToolSpec> = match choice {
         ToolChoice::None => return None,
         ToolChoice::Auto | ToolChoice::Required => tools.to_vec(),
         ToolChoice::Named(name) => tools.iter().filter(|tool| tool.name == *name).copied().collect(),
     };
     let shape = profile.shape.as_ref()?;
-    if named.is_empty() || named.iter().any(|tool| !plain(&tool.name)) {
+    if named.is_empty() || named.iter().any(|tool| !is_plain_name(&tool.name)) {
         return None;
     }
     let must_call = *choice != ToolChoice::Auto;
     let mut rules = Rules::new(shape.body.notation());
-    let calls = calls(shape, &named, matches!(choice, ToolChoice::Named(_)), &mut rules);
+    let calls = calls_rule(shape, &named, matches!(choice, ToolChoice::Named(_)), &mut rules);
     let root = if must_call {
         format!("{} {calls}", literal(&shape.head))
     } else {
-        words::or_calls(shape, &named, &calls, &mut rules)
+        words::words_or_calls_rule(shape, &named, &calls, &mut rules)
     };
-    let grammar = rules.finish(&root);
-    let schema = must_call.then(|| profile.constraint(&named).or_else(|| bare_call(profile, &named)));
+    let grammar = rules.to_grammar(&root);
+    let schema = must_call.then(|| profile.constraint(&named).or_else(|| bare_call_schema(profile, &named)));
     let schema = schema.flatten();
     (grammar.len() <= GRAMMAR_BYTES_MAX).then_some(AnswerForm { grammar, schema })
 }
 
 /// A rule for everything behind the head: calls of these tools.
-fn calls(shape: &Shape, tools: &[&ToolSpec], only_one: bool, rules: &mut Rules) -> String {
-    let each = tools.iter().map(|tool| call(shape, tool, rules)).collect::<Vec<_>>();
-    let call = rules.add("call", &each.join(" | "));
+fn calls_rule(shape: &Shape, tools: &[&ToolSpec], only_one: bool, rules: &mut Rules) -> String {
+    let each = tools.iter().map(|tool| call_rule(shape, tool, rules)).collect::<Vec<_>>();
+    let call = rules.add_rule("call", &each.join(" | "));
     let more = match only_one {
         true => String::new(),
         false => format!("( {} {call} ){{0,{}}} ", literal(&shape.between), CALLS_MAX - 1),
     };
-    rules.add("calls", &format!("{call} {more}{}", literal(&shape.tail)))
+    rules.add_rule("calls", &format!("{call} {more}{}", literal(&shape.tail)))
 }
 
-fn call(shape: &Shape, tool: &ToolSpec, rules: &mut Rules) -> String {
+fn call_rule(shape: &Shape, tool: &ToolSpec, rules: &mut Rules) -> String {
     let lead = |upto: usize| {
         let slots = shape.lead.iter().enumerate().map(|(at, (slot, text))| {
             let text = if at < upto { text } else { "" };
@@ -89,23 +89,24 @@ fn call(shape: &Shape, tool: &ToolSpec, rules: &mut Rules) -> String {
     let (filled, last) = (shape.lead.len(), shape.lead.len() - 1);
     let body = match &shape.body {
         Body::Whole(_) => {
-            let object = Arguments::of(&tool.parameters).object(rules);
+            let object = Arguments::from_schema(&tool.parameters).object_rule(rules);
             format!("{} {object} {}", lead(filled), literal(&shape.close))
         }
         Body::Members { assign, next, empty, .. } => {
-            let members = Arguments::of(&tool.parameters).members(assign, next, &shape.close, rules);
+            let members =
+                Arguments::from_schema(&tool.parameters).member_rules(assign, next, &shape.close, rules);
             let some = members.some.map(|some| format!("{} {some} {}", lead(filled), literal(&shape.close)));
             let none = members.none.then(|| format!("{} {}", lead(last), literal(empty)));
             [some, none].into_iter().flatten().collect::<Vec<_>>().join(" | ")
         }
     };
-    rules.add("tool", &body)
+    rules.add_rule("tool", &body)
 }
 
 /// A call as a bare object, which is read wherever calls are looked for. Servers write members in the order of the
 /// schema, which is that of the alphabet here: `parameters` stand behind the name, and `arguments` would come before it, so
 /// that the model had to fill them in before it has chosen a tool.
-fn bare_call(profile: &Profile, tools: &[&ToolSpec]) -> Option<Value> {
+fn bare_call_schema(profile: &Profile, tools: &[&ToolSpec]) -> Option<Value> {
     let call = |tool: &&ToolSpec| {
         json!({
             "type": "object",
@@ -118,11 +119,11 @@ fn bare_call(profile: &Profile, tools: &[&ToolSpec]) -> Option<Value> {
         [tool] => call(tool),
         several => json!({"anyOf": several.iter().map(call).collect::<Vec<_>>()}),
     };
-    profile.dialect.is_found().then_some(calls)
+    profile.dialect.is_found_by_marks().then_some(calls)
 }
 
 /// Whether a name stands for itself in every form of writing.
-fn plain(name: &str) -> bool {
+fn is_plain_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte);
     !name.is_empty() && name.bytes().all(fits)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::super::views::python;
+use super::super::views::to_python;
 use helve_json::coerce::quote_text;
 
 /// How values are spelled.
@@ -37,19 +37,19 @@ impl Rules {
     }
 
     /// Adds a rule and says what it is called.
-    pub(super) fn add(&mut self, about: &str, body: &str) -> String {
-        let name = self.reserve(about);
-        self.define(&name, body);
+    pub(super) fn add_rule(&mut self, about: &str, body: &str) -> String {
+        let name = self.reserve_name(about);
+        self.define_rule(&name, body);
         name
     }
 
     /// A name for a rule that uses itself.
-    pub(super) fn reserve(&mut self, about: &str) -> String {
+    pub(super) fn reserve_name(&mut self, about: &str) -> String {
         self.count += 1;
         format!("{about}-{}", self.count)
     }
 
-    pub(super) fn define(&mut self, name: &str, body: &str) {
+    pub(super) fn define_rule(&mut self, name: &str, body: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{name} ::= {body}");
     }
@@ -58,18 +58,18 @@ impl Rules {
         Mark { text: self.text.len() }
     }
 
-    pub(super) fn back_to(&mut self, mark: &Mark) {
+    pub(super) fn roll_back_to(&mut self, mark: &Mark) {
         self.text.truncate(mark.text);
     }
 
-    pub(super) fn finish(self, root: &str) -> String {
-        format!("root ::= {root}\n{}{}", self.text, self.notation.values())
+    pub(super) fn to_grammar(self, root: &str) -> String {
+        format!("root ::= {root}\n{}{}", self.text, self.notation.value_rules())
     }
 }
 
 impl Notation {
     /// The rules of any value: JSON's, but for its constants and how a string is written.
-    fn values(self) -> String {
+    fn value_rules(self) -> String {
         let constants = match self {
             Self::Json | Self::Text | Self::Quoted => r#""true" | "false" | "null""#,
             Self::Python => r#""True" | "False" | "None""#,
@@ -93,7 +93,7 @@ s ::= " "?
     }
 
     /// The quotes around a string, as a literal.
-    pub(super) fn quote(self) -> &'static str {
+    pub(super) fn quote_literal(self) -> &'static str {
         match self {
             Self::Json | Self::Python | Self::Text => r#""\"""#,
             Self::Quoted => r#""\\\"""#,
@@ -101,10 +101,10 @@ s ::= " "?
     }
 
     /// Exactly this value, as a literal.
-    pub(super) fn exactly(self, value: &Value) -> String {
+    pub(super) fn value_literal(self, value: &Value) -> String {
         match self {
             Self::Json | Self::Text => literal(&value.to_string()),
-            Self::Python => literal(&python(value)),
+            Self::Python => literal(&to_python(value)),
             Self::Quoted => {
                 let text = quote_text(&value.to_string());
                 literal(text.get(1..text.len() - 1).unwrap_or_default())
@@ -138,7 +138,7 @@ pub(super) fn literal(text: &str) -> String {
 }
 
 /// Any character but these.
-pub(super) fn none_of(chars: impl IntoIterator<Item = char>) -> String {
+pub(super) fn any_char_except(chars: impl IntoIterator<Item = char>) -> String {
     let mut written = "[^".to_owned();
     for c in chars {
         if c.is_ascii_alphanumeric() || !c.is_ascii() {

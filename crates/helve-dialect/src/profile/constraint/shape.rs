@@ -88,7 +88,7 @@ struct Ends<'a> {
 
 impl Shape {
     /// `None` where the template writes something that has no place here; such a profile is used without a form.
-    pub(in crate::profile) fn learn(profile: &Profile) -> Option<Self> {
+    pub(in crate::profile) fn from_profile(profile: &Profile) -> Option<Self> {
         let written = |calls: usize, arguments: &str| {
             let views = IDS.iter().zip(NAMES).take(calls);
             let views: Vec<_> = views.map(|(id, name)| CallView { id, name, arguments }).collect();
@@ -107,15 +107,21 @@ impl Shape {
                 // One stand-in for the object, so that it can be told from its members.
                 const OBJECT: &str = "object_70717";
                 let (one, two) = (one.replace(&object, OBJECT), two.replace(&object, OBJECT));
-                Self::cut(&one, &two, &[OBJECT], Body::Whole(notation))
+                Self::from_calls(&one, &two, &[OBJECT], Body::Whole(notation))
             }
-            None => Self::one_by_one(&one, &two, &written(1, NONE)?, &written(2, NONE)?, &written(1, TRUTH)?),
+            None => Self::from_member_calls(
+                &one,
+                &two,
+                &written(1, NONE)?,
+                &written(2, NONE)?,
+                &written(1, TRUTH)?,
+            ),
         };
-        shape.map(|shape| Self { mark: mark_of(profile, &shape.head), ..shape })
+        shape.map(|shape| Self { mark: find_call_mark(profile, &shape.head), ..shape })
     }
 
     /// From what one and two calls look like, whose arguments are these words.
-    fn cut(one: &str, two: &str, arguments: &[&'static str], body: Body) -> Option<Self> {
+    fn from_calls(one: &str, two: &str, arguments: &[&'static str], body: Body) -> Option<Self> {
         let known: Vec<&'static str> =
             IDS.into_iter().chain(NAMES).chain(arguments.iter().copied()).collect();
         let (one, two) = (Cut::new(one, &known), Cut::new(two, &known));
@@ -128,7 +134,7 @@ impl Shape {
         if !repeated || one.words[lead..] != *arguments || !one.words[..lead].contains(&NAMES[0]) {
             return None;
         }
-        let ends = Ends::of(two.texts[slots], one.texts[slots]);
+        let ends = Ends::split_common(two.texts[slots], one.texts[slots]);
         let slot = |at: usize| {
             let slot = if one.words[at] == IDS[0] { Slot::Id } else { Slot::Name };
             (slot, one.texts[at + 1].to_owned())
@@ -144,7 +150,7 @@ impl Shape {
         })
     }
 
-    fn one_by_one(one: &str, two: &str, bare: &str, bare_two: &str, truth: &str) -> Option<Self> {
+    fn from_member_calls(one: &str, two: &str, bare: &str, bare_two: &str, truth: &str) -> Option<Self> {
         const TEXT: [&str; 4] = ["key_70717", "value_70717", "key_70718", "value_70718"];
         const STRING: [&str; 4] = ["key_70717", "\"value_70717\"", "key_70718", "\"value_70718\""];
         let words = if one.contains(STRING[1]) { STRING } else { TEXT };
@@ -158,11 +164,11 @@ impl Shape {
         if assign != again || members.words != words {
             return None;
         }
-        let empty = Self::cut(bare, bare_two, &[], Body::Whole(notation))?;
+        let empty = Self::from_calls(bare, bare_two, &[], Body::Whole(notation))?;
         let (assign, next) = (assign.to_owned(), next.to_owned());
         let (_, fewer) = empty.lead.split_last()?;
         let body = Body::Members { assign, next, empty: empty.close.clone(), notation };
-        let shape = Self::cut(one, two, &words, body)?;
+        let shape = Self::from_calls(one, two, &words, body)?;
         // Calls with and without arguments must differ in nothing but the arguments.
         let same = (&shape.head, &shape.between, &shape.tail) == (&empty.head, &empty.between, &empty.tail)
             && shape.lead.len() == empty.lead.len()
@@ -176,7 +182,7 @@ const MARK_MIN: usize = 3;
 
 /// What a call begins with and nothing else does: a tag or a word. Where results begin alike it is what they have in
 /// common, since a model must not write those either.
-fn mark_of(profile: &Profile, head: &str) -> String {
+fn find_call_mark(profile: &Profile, head: &str) -> String {
     let opening = |text: &str| {
         let end = text.find(['{', '"', '\n']).unwrap_or(text.len());
         text[..end].trim_end().to_owned()
@@ -184,20 +190,20 @@ fn mark_of(profile: &Profile, head: &str) -> String {
     let mark = opening(head);
     let result = ResultView { id: IDS[0], name: NAMES[0], text: "text_70717", is_error: false };
     let result = profile.try_result(&[result], Language::English).unwrap_or_default();
-    let both = &mark[..common(&mark, &opening(&result))];
+    let both = &mark[..common_prefix_len(&mark, &opening(&result))];
     let mark = if both.len() >= MARK_MIN { both } else { &mark };
     if mark.len() >= MARK_MIN { mark.to_owned() } else { String::new() }
 }
 
 /// How many bytes two texts have in common at their beginning.
-pub(super) fn common(one: &str, other: &str) -> usize {
+pub(super) fn common_prefix_len(one: &str, other: &str) -> usize {
     let same = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
     same.last().map_or(0, |((at, c), _)| at + c.len_utf8())
 }
 
 impl<'a> Ends<'a> {
-    fn of(between: &'a str, tail: &'a str) -> Self {
-        let at = common(between, tail);
+    fn split_common(between: &'a str, tail: &'a str) -> Self {
+        let at = common_prefix_len(between, tail);
         Self { close: &between[..at], between: &between[at..], tail: &tail[at..] }
     }
 }

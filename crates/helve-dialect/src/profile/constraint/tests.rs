@@ -50,7 +50,7 @@ fn every_shipped_profile_is_understood() {
     for name in Profile::names() {
         assert!(profile(name).shape.is_some(), "{name}");
     }
-    let shape = |name| format!("{:?}", Shape::learn(profile(name)).expect("is understood"));
+    let shape = |name| format!("{:?}", Shape::from_profile(profile(name)).expect("is understood"));
     expect![[r#"Shape { head: "{\"tool_calls\": [{\"id\": \"", mark: "", lead: [(Id, "\", \"type\": \"function\", \"function\": {\"name\": \""), (Name, "\", \"arguments\": \"")], body: Whole(Quoted), close: "\"}}", between: ", {\"id\": \"", tail: "]}" }"#]]
     .assert_eq(&shape("json_strict"));
     expect![[r#"Shape { head: "<tool_call>\n<function=", mark: "<tool_", lead: [(Name, ">\n<parameter=")], body: Members { assign: ">\n", next: "\n</parameter>\n<parameter=", empty: ">\n</function>\n</tool_call>", notation: Text }, close: "\n</parameter>\n</function>\n</tool_call>", between: "\n<tool_call>\n<function=", tail: "" }"#]]

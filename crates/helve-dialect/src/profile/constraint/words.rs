@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use helve_types::ToolSpec;
 
-use super::rules::{Rules, literal, none_of};
+use super::rules::{Rules, any_char_except, literal};
 use super::shape::{Shape, Slot};
 
 const ANYTHING: &str = "[^\\x00]*";
@@ -14,9 +14,14 @@ const NAMES_MAX: usize = 16;
 
 /// The root where the model may call or speak. Where calls begin with a mark of their own, words may come before
 /// them; where a call begins like ordinary JSON or Python, it is the whole message.
-pub(super) fn or_calls(shape: &Shape, tools: &[&ToolSpec], calls: &str, rules: &mut Rules) -> String {
+pub(super) fn words_or_calls_rule(
+    shape: &Shape,
+    tools: &[&ToolSpec],
+    calls: &str,
+    rules: &mut Rules,
+) -> String {
     if let Some(rest) = shape.head.strip_prefix(&shape.mark).filter(|_| !shape.mark.is_empty()) {
-        return until(&shape.mark, Some(&format!("{} {calls}", literal(rest))), rules);
+        return text_until_rule(&shape.mark, Some(&format!("{} {calls}", literal(rest))), rules);
     }
     let named = shape.head.len() < 3 && tools.len() <= NAMES_MAX;
     let beginnings: Vec<Vec<char>> = match shape.lead.first() {
@@ -25,27 +30,27 @@ pub(super) fn or_calls(shape: &Shape, tools: &[&ToolSpec], calls: &str, rules: &
         }
         _ => vec![shape.head.chars().collect()],
     };
-    let words = unlike(&beginnings, true, rules);
+    let words = text_beginning_unlike_rule(&beginnings, true, rules);
     format!("{} {calls} | {words}", literal(&shape.head))
 }
 
 /// Text without `mark` in it; with `then`, the mark and what follows it may come at any place. Written as the
 /// machine that looks for the mark, a rule for each of its states: how much of the mark has just been read.
-pub(super) fn until(mark: &str, then: Option<&str>, rules: &mut Rules) -> String {
+pub(super) fn text_until_rule(mark: &str, then: Option<&str>, rules: &mut Rules) -> String {
     let mark: Vec<char> = mark.chars().collect();
-    let states: Vec<String> = mark.iter().map(|_| rules.reserve("text")).collect();
+    let states: Vec<String> = mark.iter().map(|_| rules.reserve_name("text")).collect();
     let mut first = String::new();
     for (state, expected) in mark.iter().enumerate() {
         // Characters of the mark after which more than nothing of it has been read.
         let mut noted: BTreeMap<char, usize> = BTreeMap::new();
         for &c in &mark[..state] {
             if c != *expected
-                && let Some(next) = after(&mark, state, c)
+                && let Some(next) = next_mark_state(&mark, state, c)
             {
                 noted.insert(c, next);
             }
         }
-        let others = none_of(noted.keys().copied().chain([*expected]));
+        let others = any_char_except(noted.keys().copied().chain([*expected]));
         let mut ways = vec![format!("{others} {}", states[0])];
         ways.extend(noted.iter().map(|(c, next)| format!("{} {}", literal(&c.to_string()), states[*next])));
         let expected = literal(&expected.to_string());
@@ -55,7 +60,7 @@ pub(super) fn until(mark: &str, then: Option<&str>, rules: &mut Rules) -> String
             (None, None) => {}
         }
         let ways = ways.join(" | ");
-        rules.define(&states[state], &format!("( {ways} )?"));
+        rules.define_rule(&states[state], &format!("( {ways} )?"));
         if state == 0 {
             first = ways;
         }
@@ -68,13 +73,13 @@ pub(super) fn until(mark: &str, then: Option<&str>, rules: &mut Rules) -> String
 }
 
 /// How much of the mark has been read after `c` came instead of what was expected; `None` for nothing.
-fn after(mark: &[char], state: usize, c: char) -> Option<usize> {
+fn next_mark_state(mark: &[char], state: usize, c: char) -> Option<usize> {
     let read = |length: usize| mark[..length - 1] == mark[state + 1 - length..state] && mark[length - 1] == c;
     (1..=state).rev().find(|length| read(*length))
 }
 
 /// Text that does not begin in any of these ways.
-fn unlike(beginnings: &[Vec<char>], at_start: bool, rules: &mut Rules) -> String {
+fn text_beginning_unlike_rule(beginnings: &[Vec<char>], at_start: bool, rules: &mut Rules) -> String {
     let mut further: BTreeMap<char, Vec<Vec<char>>> = BTreeMap::new();
     for beginning in beginnings {
         if let Some((first, rest)) = beginning.split_first() {
@@ -84,12 +89,16 @@ fn unlike(beginnings: &[Vec<char>], at_start: bool, rules: &mut Rules) -> String
     // Space before a call would make words of it.
     let blank: &[char] = if at_start { &[' ', '\n', '\t', '\r'] } else { &[] };
     let mut ways =
-        vec![format!("{} {ANYTHING}", none_of(further.keys().copied().chain(blank.iter().copied())))];
+        vec![format!("{} {ANYTHING}", any_char_except(further.keys().copied().chain(blank.iter().copied())))];
     for (c, rests) in &further {
         if !rests.iter().any(Vec::is_empty) {
-            ways.push(format!("{} {}", literal(&c.to_string()), unlike(rests, false, rules)));
+            ways.push(format!(
+                "{} {}",
+                literal(&c.to_string()),
+                text_beginning_unlike_rule(rests, false, rules)
+            ));
         }
     }
     let ways = ways.join(" | ");
-    rules.add("words", &if at_start { ways } else { format!("( {ways} )?") })
+    rules.add_rule("words", &if at_start { ways } else { format!("( {ways} )?") })
 }

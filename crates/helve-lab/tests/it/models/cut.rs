@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use futures_util::{StreamExt, stream};
 use helve_lab::mock::{Mock, PROTOCOLS, Protocol, Script};
 use helve_model::ToolMode;
-use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
+use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, build_client_with};
 use helve_runtime::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_store::{Log, MemoryStore};
 use helve_tool::{Action, CallContext, Guards, Registry, Request, Rule, Tool, ToolFuture};
@@ -24,7 +24,7 @@ const BYTES_MAX: usize = 8_000;
 /// So many cuts behind the end must all find the message complete.
 const BEYOND: usize = 64;
 
-static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client_with(&Timeouts::default()).unwrap());
+static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| build_client_with(&Timeouts::default()).unwrap());
 
 /// Sends something, once for each time it is called, and cannot take it back.
 struct Send {
@@ -89,7 +89,7 @@ impl Office {
         let text = format!("please [[tools=send,lead=1,text=1,cut={bytes},round=0,args={ARGUMENTS}]]");
         let input = StartInput::Message { conversation: None, text };
         let request = StartRequest { stream, ..StartRequest::new(UserId("mei".into()), input) };
-        let mut started = self.runtime.start(request).await.unwrap();
+        let mut started = self.runtime.start_run(request).await.unwrap();
         while started.follower.next().await.is_some() {}
         let log = self.store.events(started.run, 0, 99).await.unwrap();
         let facts = || log.iter().map(|recorded| &recorded.event.fact);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use helve_lab::mock::{Mock, Protocol, Script, first_words};
 use helve_model::ToolMode;
-use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, client_with};
+use helve_model_http::{HttpModel, HttpModelSettings, Timeouts, build_client_with};
 use helve_runtime::{Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_store::MemoryStore;
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolFuture};
@@ -99,8 +99,9 @@ const HASTY: Timeouts = Timeouts {
     total: Duration::from_millis(4_000),
 };
 
-static CALM_CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client_with(&Timeouts::default()).unwrap());
-static HASTY_CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| client_with(&HASTY).unwrap());
+static CALM_CLIENT: LazyLock<reqwest::Client> =
+    LazyLock::new(|| build_client_with(&Timeouts::default()).unwrap());
+static HASTY_CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| build_client_with(&HASTY).unwrap());
 
 struct Look {
     spec: ToolSpec,
@@ -135,7 +136,7 @@ impl Trial {
         let runtime = self.runtime(&format!("{scheme}://{address}{}", self.protocol.base), &ran);
         let input = StartInput::Message { conversation: None, text: "find it".into() };
         let request = StartRequest { stream: self.stream, ..StartRequest::new(UserId("mei".into()), input) };
-        let mut started = runtime.start(request).await.unwrap();
+        let mut started = runtime.start_run(request).await.unwrap();
         let mut heard = ModelReply::default();
         while let Some(frame) = started.follower.next().await {
             heard.take(frame.unwrap())?;

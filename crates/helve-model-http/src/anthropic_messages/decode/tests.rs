@@ -170,7 +170,7 @@ fn every_stop_reason_has_a_meaning() {
         ("pause_turn", StopReason::Other),
         ("something_new", StopReason::Other),
     ] {
-        assert_eq!(stop_reason(word), reason, "{word}");
+        assert_eq!(parse_stop_reason(word), reason, "{word}");
     }
 }
 

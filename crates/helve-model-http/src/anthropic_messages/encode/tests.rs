@@ -4,10 +4,10 @@ use expect_test::{Expect, expect};
 use helve_types::{Effect, ModelParams};
 
 use super::*;
-use crate::vendors::vendor;
+use crate::vendors::find_vendor;
 
 fn body(request: &ModelRequest<'_>) -> Value {
-    let quirks = &vendor("anthropic").unwrap().quirks;
+    let quirks = &find_vendor("anthropic").unwrap().quirks;
     serde_json::from_slice(&encode(request, &Target { model: "claude-sonnet-4-5", quirks })).unwrap()
 }
 

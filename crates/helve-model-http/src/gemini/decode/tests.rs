@@ -180,7 +180,7 @@ fn every_finish_reason_has_a_meaning() {
         ("TOO_MANY_TOOL_CALLS", Err(ModelErrorKind::Refused)),
         ("MISSING_THOUGHT_SIGNATURE", Err(ModelErrorKind::Refused)),
     ] {
-        assert_eq!(stop_reason(word, None).map_err(|error| error.kind), reason, "{word}");
+        assert_eq!(parse_stop_reason(word, None).map_err(|error| error.kind), reason, "{word}");
     }
 }
 

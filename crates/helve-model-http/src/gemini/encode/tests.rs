@@ -4,10 +4,10 @@ use expect_test::{Expect, expect};
 use helve_types::{Effect, ModelParams};
 
 use super::*;
-use crate::vendors::vendor;
+use crate::vendors::find_vendor;
 
 fn body(request: &ModelRequest<'_>) -> Value {
-    let quirks = &vendor("gemini").unwrap().quirks;
+    let quirks = &find_vendor("gemini").unwrap().quirks;
     serde_json::from_slice(&encode(request, &Target { model: "gemini-3-pro-preview", quirks })).unwrap()
 }
 
@@ -320,7 +320,7 @@ fn calls_of_another_model_have_no_ids_and_the_signature_placeholder() {
         ("gemini-2.5-flash", false),
         ("models/gemini-1.5-pro", false),
     ] {
-        let quirks = &vendor("gemini").unwrap().quirks;
+        let quirks = &find_vendor("gemini").unwrap().quirks;
         let body = encode(&ask(turns(), &params), &Target { model, quirks });
         assert_eq!(String::from_utf8(body).unwrap().contains(SIGNATURE_PLACEHOLDER), signed, "{model}");
     }

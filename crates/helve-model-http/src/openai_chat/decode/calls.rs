@@ -64,11 +64,11 @@ fn arguments_are_cut(arguments: &str) -> bool {
 
 impl Calls {
     /// For an answer that is not streamed.
-    pub(super) fn of_complete_answer() -> Self {
+    pub(super) fn for_complete_answer() -> Self {
         Self { is_complete_answer: true, ..Self::default() }
     }
 
-    pub(super) fn any(&self) -> bool {
+    pub(super) fn has_calls(&self) -> bool {
         self.calls.iter().any(|call| call.started)
     }
 

@@ -5,7 +5,7 @@ use helve_types::{Effect, ModelParams};
 use serde_json::json;
 
 use super::*;
-use crate::vendors::{PLAIN, vendor};
+use crate::vendors::{PLAIN, find_vendor};
 
 fn check(request: &ModelRequest<'_>, quirks: &Quirks, expected: Expect) {
     expected.assert_eq(&serde_json::to_string_pretty(&written(request, quirks)).unwrap());
@@ -16,7 +16,7 @@ fn written(request: &ModelRequest<'_>, quirks: &Quirks) -> Value {
 }
 
 fn quirks(name: &str) -> &'static Quirks {
-    &vendor(name).unwrap().quirks
+    &find_vendor(name).unwrap().quirks
 }
 
 fn request<'a>(params: &'a ModelParams, tool_choice: &'a ToolChoice) -> ModelRequest<'a> {

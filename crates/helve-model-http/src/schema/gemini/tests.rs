@@ -50,7 +50,10 @@ pub(in crate::schema) fn assert_plain(node: &Value) {
             "nullable" => assert!(value.is_boolean(), "{node}"),
             "description" | "title" | "format" | "pattern" => assert!(value.is_string(), "{node}"),
             "required" => {
-                assert!(strings_in(Some(value)).all(|name| node["properties"].get(name).is_some()), "{node}")
+                assert!(
+                    list_strings(Some(value)).all(|name| node["properties"].get(name).is_some()),
+                    "{node}"
+                )
             }
             _ => assert!(value.is_number(), "{node}"),
         }

@@ -42,19 +42,19 @@ pub(super) struct AnswerCall {
 }
 
 /// The model's own parameters, with an answer that cannot grow dear.
-pub(super) fn params(model: &dyn Model) -> ModelParams {
+pub(super) fn probe_params(model: &dyn Model) -> ModelParams {
     let own = model.params().clone();
     let max_tokens = Some(own.max_tokens.map_or(TOKENS_MAX, |own| own.min(TOKENS_MAX)));
     ModelParams { max_tokens, ..own }
 }
 
-pub(super) async fn ask(model: &dyn Model, request: &ModelRequest<'_>) -> Reply {
+pub(super) async fn ask_with_retries(model: &dyn Model, request: &ModelRequest<'_>) -> Reply {
     let mut tries = 0;
     loop {
         tries += 1;
-        match once(model, request).await {
+        match ask_once(model, request).await {
             Ok(said) => return Reply::Answer(said),
-            Err(error) if tries < TRIES_MAX && is_passing(error.kind) => {
+            Err(error) if tries < TRIES_MAX && is_transient(error.kind) => {
                 tokio::time::sleep(error.retry_after.unwrap_or(PAUSE).min(PAUSE_MAX)).await;
             }
             Err(error) => return Reply::Refused(error),
@@ -62,11 +62,11 @@ pub(super) async fn ask(model: &dyn Model, request: &ModelRequest<'_>) -> Reply 
     }
 }
 
-fn is_passing(kind: ModelErrorKind) -> bool {
+fn is_transient(kind: ModelErrorKind) -> bool {
     matches!(kind, ModelErrorKind::Unavailable | ModelErrorKind::Broken)
 }
 
-async fn once(model: &dyn Model, request: &ModelRequest<'_>) -> Result<ProbeAnswer, ModelError> {
+async fn ask_once(model: &dyn Model, request: &ModelRequest<'_>) -> Result<ProbeAnswer, ModelError> {
     let mut said = ProbeAnswer::default();
     let mut events = model.ask(request);
     while let Some(event) = events.next().await {

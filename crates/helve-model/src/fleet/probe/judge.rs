@@ -1,4 +1,4 @@
-//! What an answer says about the model that gave it: pure, and nobody is asked.
+//! What an answer says about the model that gave it: pure, without a request.
 
 use crate::ModelErrorKind;
 use helve_dialect::{Profile, Reading, Tools, read};
@@ -15,9 +15,9 @@ pub(super) struct Native {
     pub(super) dialect: Option<&'static str>,
 }
 
-pub(super) fn native(said: &ProbeAnswer, clock: &ToolSpec) -> Native {
+pub(super) fn judge_native_call(said: &ProbeAnswer, clock: &ToolSpec) -> Native {
     if let Some(call) = said.calls.first() {
-        let sound = call.tool == clock.name && arguments(call).is_some();
+        let sound = call.tool == clock.name && valid_arguments(call).is_some();
         let shown = shorten(&format!("{} {}", call.tool, call.arguments));
         let finding = if sound {
             Finding::yes(format!("it called `{shown}`"))
@@ -26,17 +26,17 @@ pub(super) fn native(said: &ProbeAnswer, clock: &ToolSpec) -> Native {
         };
         return Native { finding, in_text: Finding::no("its call came as a call"), dialect: None };
     }
-    if let Some(dialect) = written(said, clock, None) {
+    if let Some(dialect) = dialect_of_written_call(said, clock, None) {
         let because = format!("it wrote its call into the text, as `{dialect}`");
         let (finding, in_text) = (Finding::no(because.clone()), Finding::yes(because));
         return Native { finding, in_text, dialect: Some(dialect) };
     }
     let in_text = Finding::unknown("it made no call");
-    Native { finding: no_call(said), in_text, dialect: None }
+    Native { finding: judge_missing_call(said), in_text, dialect: None }
 }
 
 /// The dialect of a sound call of the tool in the text, after the model was told to write as the profile shows.
-pub(super) fn written(
+pub(super) fn dialect_of_written_call(
     said: &ProbeAnswer,
     clock: &ToolSpec,
     profile: Option<&Profile>,
@@ -51,7 +51,7 @@ pub(super) fn written(
 }
 
 /// Whether it thinks, be it told by its server or left in the text.
-pub(super) fn reasons(said: &ProbeAnswer) -> Finding {
+pub(super) fn judge_reasoning(said: &ProbeAnswer) -> Finding {
     if !said.reasoning.is_empty() || said.echo.is_some() {
         return Finding::yes(format!("it thought: {}", shorten(&said.reasoning)));
     }
@@ -63,7 +63,7 @@ pub(super) fn reasons(said: &ProbeAnswer) -> Finding {
 }
 
 /// Whether the prompt has opened the reasoning, so that only its end is in the text.
-pub(super) fn reasoning_open(said: &ProbeAnswer) -> Finding {
+pub(super) fn judge_opened_reasoning(said: &ProbeAnswer) -> Finding {
     if begins_inside_reasoning(said) {
         Finding::yes("it closed reasoning that nothing in its answer had opened")
     } else if said.stop == Some(StopReason::Length) {
@@ -77,7 +77,7 @@ fn begins_inside_reasoning(said: &ProbeAnswer) -> bool {
     said.reasoning.is_empty() && read(&said.text, Reading::default(), None).reasoning_open
 }
 
-pub(super) fn streams_arguments(said: &ProbeAnswer) -> Finding {
+pub(super) fn judge_argument_streaming(said: &ProbeAnswer) -> Finding {
     let pieces = said.calls.iter().map(|call| call.pieces).max().unwrap_or_default();
     match pieces {
         0 => Finding::unknown("its call had no arguments"),
@@ -86,7 +86,7 @@ pub(super) fn streams_arguments(said: &ProbeAnswer) -> Finding {
     }
 }
 
-pub(super) fn names_its_end(said: &ProbeAnswer) -> Finding {
+pub(super) fn judge_stop_reason(said: &ProbeAnswer) -> Finding {
     match said.stop {
         Some(StopReason::ToolCalls) => Finding::yes("a message with a call ends with `tool_calls`"),
         Some(other) => Finding::no(format!("a message with a call ends with `{other:?}`")),
@@ -94,24 +94,24 @@ pub(super) fn names_its_end(said: &ProbeAnswer) -> Finding {
     }
 }
 
-pub(super) fn parallel(said: &ProbeAnswer) -> Finding {
-    match said.calls.iter().filter(|call| arguments(call).is_some()).count() {
+pub(super) fn judge_parallel_calls(said: &ProbeAnswer) -> Finding {
+    match said.calls.iter().filter(|call| valid_arguments(call).is_some()).count() {
         0 => Finding::unknown("it made no call"),
         1 => Finding::no("it made one call where two were wanted"),
         more => Finding::yes(format!("it made {more} calls in one message")),
     }
 }
 
-pub(super) fn required(said: &ProbeAnswer) -> Finding {
+pub(super) fn judge_required_choice(said: &ProbeAnswer) -> Finding {
     if said.calls.is_empty() {
-        no_call(said)
+        judge_missing_call(said)
     } else {
         Finding::yes("it called the tool although nothing was asked")
     }
 }
 
 /// `with` is what it said when its reasoning did come back, where it was asked at all.
-pub(super) fn wants_reasoning_back(without: &Reply, with: Option<&Reply>) -> Finding {
+pub(super) fn judge_reasoning_back(without: &Reply, with: Option<&Reply>) -> Finding {
     match (without, with) {
         (Reply::Answer(_), _) => Finding::no("the conversation went on without it"),
         (Reply::Refused(error), Some(Reply::Answer(_))) if error.kind == ModelErrorKind::Refused => {
@@ -122,14 +122,14 @@ pub(super) fn wants_reasoning_back(without: &Reply, with: Option<&Reply>) -> Fin
 }
 
 /// What it means that there was no call: one that was cut off in its thoughts might have made one.
-fn no_call(said: &ProbeAnswer) -> Finding {
+fn judge_missing_call(said: &ProbeAnswer) -> Finding {
     if said.stop == Some(StopReason::Length) {
         return Finding::unknown("its answer was cut before it came to a call");
     }
     Finding::no(format!("it said: {}", shorten(&said.text)))
 }
 
-fn arguments(call: &AnswerCall) -> Option<Value> {
+fn valid_arguments(call: &AnswerCall) -> Option<Value> {
     let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
     arguments["zone"].is_string().then_some(arguments)
 }

@@ -3,7 +3,7 @@
 use helve_types::{Effect, Example, ToolSpec};
 use serde_json::{Map, Value, json};
 
-pub(super) fn clock() -> ToolSpec {
+pub(super) fn clock_tool() -> ToolSpec {
     let parameters = json!({
         "type": "object",
         "properties": {"zone": {"type": "string", "description": "A time zone, such as Europe/Paris."}},
@@ -47,15 +47,15 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     Keyword { name: "$ref", property: || json!({"$ref": "#/$defs/word"}) },
 ];
 
-pub(super) fn with_all_keywords() -> ToolSpec {
-    remember(KEYWORDS)
+pub(super) fn tool_with_all_keywords() -> ToolSpec {
+    remember_tool(KEYWORDS)
 }
 
-pub(super) fn with_keyword(keyword: &Keyword) -> ToolSpec {
-    remember(std::slice::from_ref(keyword))
+pub(super) fn tool_with_keyword(keyword: &Keyword) -> ToolSpec {
+    remember_tool(std::slice::from_ref(keyword))
 }
 
-fn remember(keywords: &[Keyword]) -> ToolSpec {
+fn remember_tool(keywords: &[Keyword]) -> ToolSpec {
     let named = |(at, keyword): (usize, &Keyword)| (format!("value_{at}"), (keyword.property)());
     let properties: Map<String, Value> = keywords.iter().enumerate().map(named).collect();
     let mut parameters = json!({"type": "object", "properties": properties});

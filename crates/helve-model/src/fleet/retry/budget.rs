@@ -29,20 +29,20 @@ impl Default for Budget {
 
 impl Budget {
     /// A question that is no second try.
-    pub fn asked(&mut self, now: Instant) {
-        self.add(now, FOR_EACH_QUESTION);
+    pub fn earn_for_question(&mut self, now: Instant) {
+        self.earn(now, FOR_EACH_QUESTION);
     }
 
-    pub fn has_one(&mut self, now: Instant) -> bool {
-        self.add(now, 0);
+    pub fn allows_retry(&mut self, now: Instant) -> bool {
+        self.earn(now, 0);
         self.saved >= TRY
     }
 
-    pub fn spend(&mut self) {
+    pub fn spend_retry(&mut self) {
         self.saved = self.saved.saturating_sub(TRY);
     }
 
-    fn add(&mut self, now: Instant, more: u64) {
+    fn earn(&mut self, now: Instant, more: u64) {
         let since = *self.counted_to.get_or_insert(now);
         let passed = u64::try_from(now.saturating_duration_since(since).as_millis()).unwrap_or(u64::MAX);
         let by_time = passed.saturating_mul(FOR_EACH_MINUTE) / 60_000;
@@ -60,9 +60,9 @@ mod tests {
     use super::*;
 
     fn spend_if_any(budget: &mut Budget, now: Instant) -> bool {
-        let has = budget.has_one(now);
+        let has = budget.allows_retry(now);
         if has {
-            budget.spend();
+            budget.spend_retry();
         }
         has
     }
@@ -73,7 +73,7 @@ mod tests {
         let mut budget = Budget::default();
         let granted = (0..1_000)
             .filter(|_| {
-                budget.asked(start);
+                budget.earn_for_question(start);
                 spend_if_any(&mut budget, start)
             })
             .count();
@@ -107,7 +107,7 @@ mod tests {
                 now += Duration::from_millis(wait);
                 if question {
                     questions += 1;
-                    budget.asked(now);
+                    budget.earn_for_question(now);
                 } else {
                     granted += u64::from(spend_if_any(&mut budget, now));
                 }
@@ -121,16 +121,16 @@ mod tests {
             let start = Instant::now();
             let (mut often, mut once) = (Budget::default(), Budget::default());
             for budget in [&mut often, &mut once] {
-                while budget.has_one(start) {
-                    budget.spend();
+                while budget.allows_retry(start) {
+                    budget.spend_retry();
                 }
             }
             let mut now = start;
             for wait in looks {
                 now += Duration::from_millis(wait);
-                often.has_one(now);
+                often.allows_retry(now);
             }
-            once.has_one(now);
+            once.allows_retry(now);
             prop_assert_eq!(often.saved, once.saved);
         }
     }

@@ -35,16 +35,16 @@ impl Health {
 
     /// Its server asked for a pause.
     pub fn record_pause(&mut self, now: Instant, pause: Duration) {
-        self.rest(now + pause.min(REST_MAX));
+        self.cool_down_until(now + pause.min(REST_MAX));
     }
 
     /// A step went on without it, or failed. Several that fail at the same time count as one.
-    pub fn record_given_up(&mut self, now: Instant) {
+    pub fn record_failure(&mut self, now: Instant) {
         if !self.is_cooling_down(now) {
             self.given_up_in_row = self.given_up_in_row.saturating_add(1);
         }
         let doubled = REST_FIRST * 2u32.saturating_pow(self.given_up_in_row.saturating_sub(1).min(8));
-        self.rest(now + doubled.min(REST_MAX));
+        self.cool_down_until(now + doubled.min(REST_MAX));
     }
 
     /// Whether it is better asked last.
@@ -59,7 +59,7 @@ impl Health {
         sorted.get(sorted.len() / 2).copied()
     }
 
-    fn rest(&mut self, until: Instant) {
+    fn cool_down_until(&mut self, until: Instant) {
         self.rests_until = Some(self.rests_until.map_or(until, |already| already.max(until)));
     }
 }
@@ -91,17 +91,17 @@ mod tests {
         let mut now = Instant::now();
         let mut health = Health::default();
         for expected in [15, 30, 60, 120, 240, 300, 300] {
-            health.record_given_up(now);
+            health.record_failure(now);
             // Another run that noticed the same.
-            health.record_given_up(now);
+            health.record_failure(now);
             assert!(health.is_cooling_down(now + s(expected - 1)), "{expected}");
             now += s(expected);
             assert!(!health.is_cooling_down(now), "{expected}");
         }
-        health.record_given_up(now);
+        health.record_failure(now);
         health.record_answer(s(1));
         assert!(!health.is_cooling_down(now));
-        health.record_given_up(now);
+        health.record_failure(now);
         assert!(!health.is_cooling_down(now + s(15)));
     }
 

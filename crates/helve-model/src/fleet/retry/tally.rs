@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Tally(Vec<(String, u32)>);
 
 impl Tally {
-    pub fn count(&mut self, model: &str) {
+    pub fn count_try(&mut self, model: &str) {
         match self.0.last_mut() {
             Some((last, tries)) if last == model => *tries += 1,
             _ => self.0.push((model.to_owned(), 1)),
@@ -49,7 +49,7 @@ mod tests {
     fn a_failure_says_whom_it_asked_and_how_often() {
         let told = |models: &[&str]| {
             let mut tally = Tally::default();
-            models.iter().for_each(|model| tally.count(model));
+            models.iter().for_each(|model| tally.count_try(model));
             tally.describe_failure("connection refused")
         };
         assert_eq!(told(&["a"]), "connection refused");

@@ -23,50 +23,50 @@ const DRAFT_VERSION: &str = "The version of the draft, for `If-Match`.";
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/agents/{agent}/draft", Right::Admin, "Look at the draft of an agent")
                 .gives::<DraftView>()
-                .answer_header("ETag", DRAFT_VERSION),
+                .with_answer_header("ETag", DRAFT_VERSION),
             get_draft,
         )
-        .add(
+        .add_route(
             Operation::put(
                 "/api/agents/{agent}/draft",
                 Right::Admin,
                 "Say what an agent is to become; runs with `X-Agent-Draft: true` try it, others do not see it",
             )
-            .header("If-Match", IF_MATCH)
-            .example(example_definition())
+            .with_header("If-Match", IF_MATCH)
+            .with_example(example_definition())
             .gives::<DraftView>()
-            .answer_header("ETag", DRAFT_VERSION),
+            .with_answer_header("ETag", DRAFT_VERSION),
             replace_draft,
         )
-        .add(
+        .add_route(
             Operation::patch(
                 "/api/agents/{agent}/draft",
                 Right::Admin,
                 "Change some of the draft of an agent (a JSON merge patch); begins one with what the agent is",
             )
-            .header("If-Match", IF_MATCH)
-            .example(json!({"system_prompt": "You tell people the weather, in one sentence."}))
+            .with_header("If-Match", IF_MATCH)
+            .with_example(json!({"system_prompt": "You tell people the weather, in one sentence."}))
             .gives::<DraftView>()
-            .answer_header("ETag", DRAFT_VERSION),
+            .with_answer_header("ETag", DRAFT_VERSION),
             change_draft,
         )
-        .add(
+        .add_route(
             Operation::delete("/api/agents/{agent}/draft", Right::Admin, "Discard the draft of an agent")
-                .status(204),
+                .with_status(204),
             discard_draft,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/agents/{agent}/draft/publish",
                 Right::Admin,
                 "Make an agent what its draft says, as its next version; the draft ends",
             )
-            .header("If-Match", IF_MATCH)
+            .with_header("If-Match", IF_MATCH)
             .gives::<AgentView>()
-            .answer_header("ETag", VERSION),
+            .with_answer_header("ETag", VERSION),
             publish_draft,
         )
 }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use helve_runtime::{AgentChange, ListedAgent};
-use helve_types::{AgentTool, AgentToolConfig, AgentToolLink};
+use helve_types::{AgentTool, AgentToolConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,55 +19,55 @@ use crate::routes::{Operation, Routes};
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/agents/{agent}/tools", Right::Chat, "List the tools of an agent")
                 .gives::<LinkList>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             list_agent_tools,
         )
-        .add(
+        .add_route(
             Operation::post("/api/agents/{agent}/tools", Right::Admin, "Give an agent a tool")
-                .header("If-Match", IF_MATCH)
-                .example(json!({"name": "calculator", "config": {"permission": "ask"}}))
+                .with_header("If-Match", IF_MATCH)
+                .with_example(json!({"name": "calculator", "config": {"permission": "ask"}}))
                 .gives::<LinkView>()
-                .status(201)
-                .answer_header("ETag", VERSION),
+                .with_status(201)
+                .with_answer_header("ETag", VERSION),
             add_agent_tool,
         )
-        .add(
+        .add_route(
             Operation::get("/api/agents/{agent}/tools/{tool}", Right::Chat, "Look at a tool of an agent")
                 .gives::<LinkView>()
-                .answer_header("ETag", VERSION),
+                .with_answer_header("ETag", VERSION),
             get_agent_tool,
         )
-        .add(
+        .add_route(
             Operation::put(
                 "/api/agents/{agent}/tools/{tool}",
                 Right::Admin,
                 "Say what holds for a tool of an agent; adds the tool if the agent does not have it",
             )
-            .header("If-Match", IF_MATCH)
-            .example(json!({"enabled": false}))
+            .with_header("If-Match", IF_MATCH)
+            .with_example(json!({"enabled": false}))
             .gives::<LinkView>()
-            .answer_header("ETag", VERSION),
+            .with_answer_header("ETag", VERSION),
             set_agent_tool,
         )
-        .add(
+        .add_route(
             Operation::patch(
                 "/api/agents/{agent}/tools/{tool}",
                 Right::Admin,
                 "Change some of what holds for a tool of an agent (a JSON merge patch)",
             )
-            .header("If-Match", IF_MATCH)
-            .example(json!({"config": {"arguments": {"max_results": 3}}}))
+            .with_header("If-Match", IF_MATCH)
+            .with_example(json!({"config": {"arguments": {"max_results": 3}}}))
             .gives::<LinkView>()
-            .answer_header("ETag", VERSION),
+            .with_answer_header("ETag", VERSION),
             change_agent_tool,
         )
-        .add(
+        .add_route(
             Operation::delete("/api/agents/{agent}/tools/{tool}", Right::Admin, "Take a tool from an agent")
-                .header("If-Match", IF_MATCH)
-                .status(204),
+                .with_header("If-Match", IF_MATCH)
+                .with_status(204),
             remove_agent_tool,
         )
 }
@@ -92,17 +92,40 @@ struct LinkView {
     problem: Option<String>,
 }
 
+/// A tool that an agent gets, also as a row of `agent_tools` of the system that Helve replaces.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewLinkBody {
+    /// The tool's name or id; `tool_id` is the same.
+    #[serde(alias = "tool_id")]
+    name: String,
+    #[serde(default = "default_true")]
+    enabled: bool,
+    #[serde(default)]
+    config: Option<AgentToolConfig>,
+    /// Of the row; a link has no id of its own here.
+    #[serde(default, rename = "id")]
+    _id: Option<String>,
+    /// Of the row; the address says which agent is meant.
+    #[serde(default, rename = "agent_id")]
+    _agent: Option<String>,
+    #[serde(default, rename = "created_at")]
+    _created_at: Option<Value>,
+    #[serde(default, rename = "updated_at")]
+    _updated_at: Option<Value>,
+}
+
 /// What holds for a tool of an agent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LinkBody {
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     enabled: bool,
     #[serde(default)]
     config: Option<AgentToolConfig>,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -150,7 +173,11 @@ async fn get_agent_tool(
     principal: Principal,
     Path((address, tool)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    link_response(&app, &find_agent(&app, &principal, &address)?, &app.runtime.catalogue().name_of(&tool))
+    link_response(
+        &app,
+        &find_agent(&app, &principal, &address)?,
+        &app.runtime.catalogue().resolve_name(&tool),
+    )
 }
 
 async fn add_agent_tool(
@@ -158,10 +185,11 @@ async fn add_agent_tool(
     principal: Principal,
     Path(address): Path<String>,
     headers: HeaderMap,
-    body: Json<AgentToolLink>,
+    body: Json<NewLinkBody>,
 ) -> Result<Response, Problem> {
-    let name = app.runtime.catalogue().name_of(&body.value.name);
-    let tool = AgentTool { name: name.clone(), ..body.value.into() };
+    let name = app.runtime.catalogue().resolve_name(&body.value.name);
+    let NewLinkBody { enabled, config, .. } = body.value;
+    let tool = AgentTool { name: name.clone(), enabled, config: config.unwrap_or_default() };
     let (by, expected) = (&principal.user.0, expected_version(&headers)?);
     let agent = app.runtime.update_agent(&address, AgentChange::AddTool(tool), expected, by).await?;
     Ok((StatusCode::CREATED, link_response(&app, &agent, &name)?).into_response())
@@ -174,7 +202,7 @@ async fn set_agent_tool(
     headers: HeaderMap,
     body: Json<LinkBody>,
 ) -> Result<Response, Problem> {
-    let name = app.runtime.catalogue().name_of(&tool);
+    let name = app.runtime.catalogue().resolve_name(&tool);
     let LinkBody { enabled, config } = body.value;
     let link = AgentTool { name: name.clone(), enabled, config: config.unwrap_or_default() };
     let (by, expected) = (&principal.user.0, expected_version(&headers)?);
@@ -189,7 +217,7 @@ async fn change_agent_tool(
     headers: HeaderMap,
     body: Json<Value>,
 ) -> Result<Response, Problem> {
-    let name = app.runtime.catalogue().name_of(&tool);
+    let name = app.runtime.catalogue().resolve_name(&tool);
     let change = AgentChange::PatchTool { name: name.clone(), patch: patch_body(body)? };
     let (by, expected) = (&principal.user.0, expected_version(&headers)?);
     let agent = app.runtime.update_agent(&address, change, expected, by).await?;
@@ -202,7 +230,7 @@ async fn remove_agent_tool(
     Path((address, tool)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    let change = AgentChange::RemoveTool(app.runtime.catalogue().name_of(&tool));
+    let change = AgentChange::RemoveTool(app.runtime.catalogue().resolve_name(&tool));
     let (by, expected) = (&principal.user.0, expected_version(&headers)?);
     app.runtime.update_agent(&address, change, expected, by).await?;
     Ok(StatusCode::NO_CONTENT)

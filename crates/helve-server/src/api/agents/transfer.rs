@@ -20,7 +20,7 @@ const IMPORT_MAX: usize = 1_000;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get(
                 "/api/agents/export",
                 Right::Admin,
@@ -29,13 +29,13 @@ pub(super) fn routes(routes: Routes) -> Routes {
             .gives::<AgentFile>(),
             export_agents,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/agents/import",
                 Right::Admin,
                 "Make agents of a file: all of them, or none if one cannot be made",
             )
-            .example(json!({"agents": [example_definition()]}))
+            .with_example(json!({"agents": [example_definition()]}))
             .gives::<ImportView>(),
             import_agents,
         )
@@ -95,7 +95,7 @@ async fn export_agents(
 ) -> Result<Answer<AgentFile>, Problem> {
     let agents = match query.agent {
         Some(address) => vec![app.runtime.agents().get(&address).ok_or_else(|| Problem::not_found("agent"))?],
-        None => app.runtime.agents().all(),
+        None => app.runtime.agents().list(),
     };
     let agents = agents.iter().filter_map(|agent| Some(agent.row.as_ref()?.definition.clone())).collect();
     Ok(Answer(AgentFile { agents }))

@@ -5,14 +5,16 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use helve_runtime::{ComparedVersion, VersionPair, agent_differences};
+use helve_types::AgentDefinition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::view::{AgentView, VersionList, VersionView};
+use super::view::AgentView;
 use super::{IF_MATCH, VERSION, agent_response, expected_version};
 use crate::access::{Principal, Right};
 use crate::api::import::ChangedField;
+use crate::api::versions::{VersionList, VersionView};
 use crate::app::App;
 use crate::input::{Json, Path, Query};
 use crate::problem::Problem;
@@ -20,21 +22,21 @@ use crate::routes::{Operation, Routes};
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/agents/{agent}/versions", Right::Admin, "Everything that an agent ever was")
-                .gives::<VersionList>(),
+                .gives::<VersionList<AgentDefinition>>(),
             list_agent_versions,
         )
-        .add(
+        .add_route(
             Operation::get(
                 "/api/agents/{agent}/versions/{version}",
                 Right::Admin,
                 "Look at an agent as it was at a version",
             )
-            .gives::<VersionView>(),
+            .gives::<VersionView<AgentDefinition>>(),
             get_agent_version,
         )
-        .add(
+        .add_route(
             Operation::get(
                 "/api/agents/{agent}/diff",
                 Right::Admin,
@@ -43,16 +45,16 @@ pub(super) fn routes(routes: Routes) -> Routes {
             .gives::<DiffView>(),
             compare_agent_versions,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/agents/{agent}/rollback",
                 Right::Admin,
                 "Make an agent again what it was at a version, as its next version",
             )
-            .header("If-Match", IF_MATCH)
-            .example(json!({"version": 1}))
+            .with_header("If-Match", IF_MATCH)
+            .with_example(json!({"version": 1}))
             .gives::<AgentView>()
-            .answer_header("ETag", VERSION),
+            .with_answer_header("ETag", VERSION),
             roll_agent_back,
         )
 }
@@ -85,16 +87,16 @@ struct RollbackBody {
 async fn list_agent_versions(
     State(app): State<App>,
     Path(address): Path<String>,
-) -> Result<Answer<VersionList>, Problem> {
-    let versions = app.runtime.agents().versions(&address).await?;
-    Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
+) -> Result<Answer<VersionList<AgentDefinition>>, Problem> {
+    let versions = app.runtime.agents().list_versions(&address).await?;
+    Ok(Answer(VersionList::from_rows(versions)))
 }
 
 async fn get_agent_version(
     State(app): State<App>,
     Path((address, version)): Path<(String, u32)>,
-) -> Result<Answer<VersionView>, Problem> {
-    Ok(Answer(app.runtime.agents().version(&address, version).await?.into()))
+) -> Result<Answer<VersionView<AgentDefinition>>, Problem> {
+    Ok(Answer(VersionView::from_row(app.runtime.agents().version(&address, version).await?)))
 }
 
 async fn compare_agent_versions(

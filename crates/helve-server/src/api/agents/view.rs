@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use helve_runtime::{AgentRow, ListedAgent};
-use helve_types::{AgentBudget, AgentDefinition, AgentPermission, AgentTexts, AgentTool, ModelParams};
+use helve_types::{AgentBudget, AgentPermission, AgentTexts, AgentTool, ModelParams};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -181,30 +181,4 @@ impl AgentView {
 fn missing<'a>(app: &App, names: impl Iterator<Item = &'a String>) -> Vec<String> {
     let registry = app.runtime.registry();
     names.filter(|name| *name != "*" && registry.get(name).is_none()).cloned().collect()
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct VersionList {
-    pub(super) versions: Vec<VersionView>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct VersionView {
-    version: u32,
-    hash: String,
-    id: String,
-    updated_at: i64,
-    definition: AgentDefinition,
-}
-
-impl From<AgentRow> for VersionView {
-    fn from(row: AgentRow) -> Self {
-        Self {
-            version: row.version,
-            hash: row.hash,
-            id: row.id.to_string(),
-            updated_at: row.updated_at.0,
-            definition: row.definition,
-        }
-    }
 }

@@ -12,21 +12,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{call_for, only_in_a_run, origin_of};
+use super::{call_origin, call_tool_for_user, only_in_run_problem};
 use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::ForeignJson;
 use crate::problem::Problem;
-use crate::request_id::request_id as http_request_id;
+use crate::request_id::request_id_of as http_request_id;
 use crate::routes::{Operation, Routes};
 use crate::start_run::{self, RunHeaders};
 
 pub(super) fn routes(routes: Routes) -> Routes {
-    routes.add(
+    routes.add_route(
         Operation::post("/api/tools/execute", Right::Chat, "Call a tool as clients of another system do")
             .starts_run()
             .for_user()
-            .example(json!({"toolName": "calculator", "params": {"expression": "3480 * 0.125"}, "context": {"userId": "mei"}}))
+            .with_example(json!({"toolName": "calculator", "params": {"expression": "3480 * 0.125"}, "context": {"userId": "mei"}}))
             .gives::<ExecuteResult>()
             .gives_bytes("text/plain"),
         execute_tool,
@@ -84,24 +84,24 @@ pub(crate) async fn execute_tool(
     mut body: ForeignJson<ExecuteBody>,
 ) -> Result<Response, Problem> {
     let (world, route) = (app.runtime.world(), "POST /api/tools/execute");
-    let key = start_run::idempotency_key(&headers, route, None, &body.bytes, world)?;
+    let key = start_run::read_idempotency_key(&headers, route, None, &body.bytes, world)?;
     let ToolCall { tool, arguments, user, form, ignored } = read_call(&app, body.value)?;
     body.ignored.0.extend(ignored);
-    let tool = app.runtime.catalogue().name_of(&tool);
-    let principal = principal.acting_as(user.as_deref())?;
+    let tool = app.runtime.catalogue().resolve_name(&tool);
+    let principal = principal.acting_as_user(user.as_deref())?;
     let options = CallOptions {
-        origin: origin_of(&principal),
+        origin: call_origin(&principal),
         key,
         request_id: http_request_id(&headers),
         ..CallOptions::default()
     };
-    let called = call_for(&app, principal.user, &tool, arguments, options).await?;
+    let called = call_tool_for_user(&app, principal.user, &tool, arguments, options).await?;
     let names = RunHeaders::from_called(&called);
     let result = output_or_error(called)?;
     let answer = match form {
-        Form::New { request_id } => new_json(result, request_id),
-        Form::Old if wants_json(&headers) => old_json(result),
-        Form::Old => old_text(result),
+        Form::New { request_id } => new_json_response(result, request_id),
+        Form::Old if wants_json(&headers) => old_json_response(result),
+        Form::Old => old_text_response(result),
     };
     Ok(body.ignored.add_header_to(names.add_to(answer)))
 }
@@ -111,17 +111,17 @@ fn output_or_error(called: Called) -> Result<Result<ToolOutput, String>, Problem
         Outcome::Finished(output) => Ok(output),
         Outcome::Failed(failure) | Outcome::Refused(failure) => Err(failure.message),
         Outcome::Unknown(Unknown { because, .. }) => {
-            Err(format!("nobody can say whether it happened: {because}; check before you repeat it"))
+            Err(format!("it is unknown whether it happened: {because}; check before you repeat it"))
         }
-        Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),
+        Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_run_problem()),
     })
 }
 
 fn read_call(app: &App, body: ExecuteBody) -> Result<ToolCall, Problem> {
     match body {
         ExecuteBody { tool: Some(tool), rest: mut arguments } => {
-            let name = app.runtime.catalogue().name_of(&tool);
-            let user = named_user(app, &name, &mut arguments)?;
+            let name = app.runtime.catalogue().resolve_name(&tool);
+            let user = take_named_user(app, &name, &mut arguments)?;
             Ok(ToolCall { tool, arguments, user, form: Form::Old, ignored: vec![] })
         }
         ExecuteBody { tool: None, rest } => read_new_form(rest),
@@ -161,7 +161,11 @@ fn read_new_form(mut body: Map<String, Value>) -> Result<ToolCall, Problem> {
 const IGNORED_MAX: usize = 20;
 
 /// The user that the body names, taken out of the arguments unless the tool has such an argument itself.
-fn named_user(app: &App, tool: &str, arguments: &mut Map<String, Value>) -> Result<Option<String>, Problem> {
+fn take_named_user(
+    app: &App,
+    tool: &str,
+    arguments: &mut Map<String, Value>,
+) -> Result<Option<String>, Problem> {
     let known = app.runtime.registry().get(tool);
     let is_argument =
         known.is_some_and(|tool| tool.spec().parameters.pointer("/properties/userId").is_some());
@@ -183,7 +187,7 @@ fn wants_json(headers: &HeaderMap) -> bool {
     accept.is_some_and(|accept| accept.contains("application/json"))
 }
 
-fn old_json(result: Result<ToolOutput, String>) -> Response {
+fn old_json_response(result: Result<ToolOutput, String>) -> Response {
     axum::Json(match result {
         Ok(output) => ExecuteResult { success: true, result: Some(output.text), ..ExecuteResult::default() },
         Err(error) => ExecuteResult { error: Some(error), ..ExecuteResult::default() },
@@ -191,7 +195,7 @@ fn old_json(result: Result<ToolOutput, String>) -> Response {
     .into_response()
 }
 
-fn new_json(result: Result<ToolOutput, String>, request_id: Option<Value>) -> Response {
+fn new_json_response(result: Result<ToolOutput, String>, request_id: Option<Value>) -> Response {
     axum::Json(match result {
         Ok(ToolOutput { text, data, .. }) => ExecuteResult {
             success: true,
@@ -205,7 +209,7 @@ fn new_json(result: Result<ToolOutput, String>, request_id: Option<Value>) -> Re
     .into_response()
 }
 
-fn old_text(result: Result<ToolOutput, String>) -> Response {
+fn old_text_response(result: Result<ToolOutput, String>) -> Response {
     let text = result.map_or_else(|error| format!("Error: {error}"), |output| output.text);
     ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
 }

@@ -58,33 +58,33 @@ impl Words {
     }
 
     /// The sentence of a notice, or the server's own words where there is none.
-    pub(super) fn say(&self, notices: &[Notice], or: &str) -> String {
+    pub(super) fn format_notices(&self, notices: &[Notice], or: &str) -> String {
         let sentences: Option<Vec<_>> = notices.iter().map(|notice| notice.sentence(self.language)).collect();
         let between = if self.language == Language::Chinese { "" } else { " " };
         sentences.filter(|all| !all.is_empty()).map_or_else(|| or.to_owned(), |all| all.join(between))
     }
 
     /// Tools that come with Helve have a title in each language; others go by their names.
-    pub(super) fn tool(&self, name: &str) -> String {
+    pub(super) fn tool_title(&self, name: &str) -> String {
         match TOOL_WORDS.names.get(name) {
-            Some(title) => format!("{} ({name})", title.text(self.language)),
+            Some(title) => format!("{} ({name})", title.text_in(self.language)),
             None => name.to_owned(),
         }
     }
 
     /// What a tool that comes with Helve does.
-    pub(super) fn deed(&self, tool: &str) -> Option<&'static str> {
-        TOOL_WORDS.deeds.get(tool).map(|deed| deed.text(self.language))
+    pub(super) fn tool_sentence(&self, tool: &str) -> Option<&'static str> {
+        TOOL_WORDS.deeds.get(tool).map(|deed| deed.text_in(self.language))
     }
 
     /// An argument by a name that people would use: from the list, or made of its own name.
-    pub(super) fn argument(&self, tool: &str, name: &str) -> String {
+    pub(super) fn argument_label(&self, tool: &str, name: &str) -> String {
         let fields = &TOOL_WORDS.fields;
         let known = fields.get(&format!("{tool}.{name}")).or_else(|| fields.get(name));
-        known.map_or_else(|| label(name), |field| field.text(self.language).to_owned())
+        known.map_or_else(|| label_from_name(name), |field| field.text_in(self.language).to_owned())
     }
 
-    pub(super) fn title(&self, kind: ApprovalKind) -> &'static str {
+    pub(super) fn question_title(&self, kind: ApprovalKind) -> &'static str {
         match kind {
             ApprovalKind::Permission => self.permission,
             ApprovalKind::Outcome => self.outcome,
@@ -92,7 +92,7 @@ impl Words {
         }
     }
 
-    pub(super) fn effect(&self, effect: Effect) -> &'static str {
+    pub(super) fn effect_label(&self, effect: Effect) -> &'static str {
         self.effects[match effect {
             Effect::Read => 0,
             Effect::Idempotent => 1,
@@ -100,11 +100,11 @@ impl Words {
         }]
     }
 
-    pub(super) fn decision(&self, name: &str) -> &'static str {
+    pub(super) fn decision_label(&self, name: &str) -> &'static str {
         self.decisions.iter().find(|(known, _)| *known == name).map_or("", |(_, word)| word)
     }
 
-    pub(super) fn answer(&self, answer: &Answer) -> &'static str {
+    pub(super) fn answer_label(&self, answer: &Answer) -> &'static str {
         self.answers[match answer {
             Answer::Approve { .. } => 0,
             Answer::Reject { .. } => 1,
@@ -133,7 +133,7 @@ struct Texts {
 }
 
 impl Texts {
-    fn text(&self, language: Language) -> &str {
+    fn text_in(&self, language: Language) -> &str {
         match language {
             Language::English => &self.en,
             Language::Chinese => &self.zh,
@@ -147,7 +147,7 @@ static TOOL_WORDS: LazyLock<ToolWords> = LazyLock::new(|| {
 });
 
 /// A name that was written for programs, as people would write it: `reply_to` and `replyTo` are `Reply to`.
-fn label(name: &str) -> String {
+fn label_from_name(name: &str) -> String {
     let mut words = String::new();
     let mut is_behind_lower = false;
     for char in name.chars() {
@@ -203,7 +203,7 @@ const EN: Words = Words {
     unavailable: "Helve cannot answer at the moment. Nothing was changed; try again in a minute.",
     not_from_here: "This answer did not come from the page of the link, so it does not count. Open the link and answer there.",
     not_understood: "This answer does not fit the question. Open the link and answer there.",
-    withdrawn: "The run ended before anybody answered. There is nothing left to decide.",
+    withdrawn: "The run ended before it was answered. There is nothing left to decide.",
     answered: "This question is settled",
     by: "by ",
     answers: [
@@ -213,7 +213,7 @@ const EN: Words = Words {
         "it took effect",
         "it did not take effect",
         "it is run again",
-        "nobody answered in time",
+        "no answer came in time",
     ],
 };
 
@@ -262,17 +262,17 @@ mod tests {
 
     #[test]
     fn tools_and_arguments_have_the_words_of_the_web_page_in_both_languages() {
-        assert_eq!(EN.tool("save_note"), "Save a note (save_note)");
-        assert_eq!(ZH.tool("get_plan"), "查看计划 (get_plan)");
-        assert_eq!(ZH.tool("send_mail"), "send_mail");
-        assert!(ZH.deed("save_note").unwrap().starts_with("在服务器上保存"));
-        assert_eq!(EN.deed("send_mail"), None);
+        assert_eq!(EN.tool_title("save_note"), "Save a note (save_note)");
+        assert_eq!(ZH.tool_title("get_plan"), "查看计划 (get_plan)");
+        assert_eq!(ZH.tool_title("send_mail"), "send_mail");
+        assert!(ZH.tool_sentence("save_note").unwrap().starts_with("在服务器上保存"));
+        assert_eq!(EN.tool_sentence("send_mail"), None);
         assert_eq!(
-            (EN.argument("save_note", "text"), ZH.argument("save_note", "text")),
+            (EN.argument_label("save_note", "text"), ZH.argument_label("save_note", "text")),
             ("Text".into(), "内容".into())
         );
-        assert_eq!(ZH.argument("time", "to"), "目标时区");
-        assert_eq!(ZH.argument("send_mail", "to"), "收件人");
+        assert_eq!(ZH.argument_label("time", "to"), "目标时区");
+        assert_eq!(ZH.argument_label("send_mail", "to"), "收件人");
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
         for (name, label) in
             [("reply_to", "Reply to"), ("replyTo", "Reply to"), ("_", "_"), ("", ""), ("天气", "天气")]
         {
-            assert_eq!(EN.argument("send_mail", name), label);
+            assert_eq!(EN.argument_label("send_mail", name), label);
         }
     }
 }

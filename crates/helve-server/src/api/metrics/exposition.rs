@@ -22,7 +22,7 @@ pub(super) struct Exposition {
 type Labels<'a> = [(&'a str, &'a str)];
 
 impl Exposition {
-    pub(super) fn family(&mut self, name: &'static str, kind: Kind, help: &str) {
+    pub(super) fn begin_family(&mut self, name: &'static str, kind: Kind, help: &str) {
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
@@ -32,30 +32,30 @@ impl Exposition {
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
-    pub(super) fn sample(&mut self, labels: &Labels<'_>, value: f64) {
-        self.line("", labels, None, value);
+    pub(super) fn add_sample(&mut self, labels: &Labels<'_>, value: f64) {
+        self.write_line("", labels, None, value);
     }
 
     /// A histogram, whose buckets each hold all that is below their bound.
-    pub(super) fn distribution(&mut self, labels: &Labels<'_>, held: &Distribution) {
+    pub(super) fn add_distribution(&mut self, labels: &Labels<'_>, held: &Distribution) {
         let mut below = 0;
         for (count, bound) in held.buckets.iter().zip(BOUNDS_US) {
             below += count;
-            self.line("_bucket", labels, Some(&to_seconds(bound).to_string()), below as f64);
+            self.write_line("_bucket", labels, Some(&to_seconds(bound).to_string()), below as f64);
         }
         let count = held.count();
-        self.line("_bucket", labels, Some("+Inf"), count as f64);
-        self.line("_sum", labels, None, to_seconds(held.total_us));
-        self.line("_count", labels, None, count as f64);
+        self.write_line("_bucket", labels, Some("+Inf"), count as f64);
+        self.write_line("_sum", labels, None, to_seconds(held.total_us));
+        self.write_line("_count", labels, None, count as f64);
     }
 
-    fn line(&mut self, suffix: &str, labels: &Labels<'_>, le: Option<&str>, value: f64) {
+    fn write_line(&mut self, suffix: &str, labels: &Labels<'_>, le: Option<&str>, value: f64) {
         let family = self.family;
         self.write(format_args!("{family}{suffix}"));
         let labels = labels.iter().copied().chain(le.map(|bound| ("le", bound)));
         let mut before = '{';
         for (name, text) in labels {
-            self.write(format_args!("{before}{name}=\"{}\"", escape(text)));
+            self.write(format_args!("{before}{name}=\"{}\"", escape_label(text)));
             before = ',';
         }
         if before == ',' {
@@ -78,7 +78,7 @@ fn to_seconds(us: u64) -> f64 {
     us as f64 / 1e6
 }
 
-fn escape(text: &str) -> String {
+fn escape_label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
@@ -94,11 +94,11 @@ mod tests {
     #[test]
     fn samples_stand_under_their_family_with_their_labels() {
         let mut page = Exposition::default();
-        page.family("calls_total", Kind::Counter, "Calls.");
-        page.sample(&[("tool", "look"), ("outcome", "failed")], 3.0);
-        page.family("up", Kind::Gauge, "Up.");
-        page.sample(&[], 0.5);
-        page.sample(&[("odd", "a\"b\\c\nd")], 1.0);
+        page.begin_family("calls_total", Kind::Counter, "Calls.");
+        page.add_sample(&[("tool", "look"), ("outcome", "failed")], 3.0);
+        page.begin_family("up", Kind::Gauge, "Up.");
+        page.add_sample(&[], 0.5);
+        page.add_sample(&[("odd", "a\"b\\c\nd")], 1.0);
         expect![[r#"
             # HELP calls_total Calls.
             # TYPE calls_total counter
@@ -118,8 +118,8 @@ mod tests {
             histogram.record(Duration::from_millis(ms));
         }
         let mut page = Exposition::default();
-        page.family("took_seconds", Kind::Histogram, "Time.");
-        page.distribution(&[("tool", "look")], &histogram.read());
+        page.begin_family("took_seconds", Kind::Histogram, "Time.");
+        page.add_distribution(&[("tool", "look")], &histogram.snapshot());
         let page = page.finish();
         for line in [
             "took_seconds_bucket{tool=\"look\",le=\"0.0005\"} 0",

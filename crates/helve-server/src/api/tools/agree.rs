@@ -17,17 +17,17 @@ use super::view::ToolView;
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::post(
                 "/api/tools/{tool}/agree",
                 Right::Admin,
                 "Agree to what a tool in quarantine has become",
             )
-            .example(json!({"hash": "ae9d3a79591f6bffb3428d38ea36f6e1"}))
+            .with_example(json!({"hash": "ae9d3a79591f6bffb3428d38ea36f6e1"}))
             .gives::<ToolView>(),
             agree_to_offer,
         )
-        .add(
+        .add_route(
             Operation::post(
                 "/api/tools/{tool}/reject",
                 Right::Admin,
@@ -55,7 +55,7 @@ async fn agree_to_offer(
 ) -> Result<Response, Problem> {
     let hash = body.value.hash.as_deref();
     let catalogue = app.runtime.catalogue();
-    Ok(tool_response(&catalogue.accept_offer(&catalogue.name_of(&name), hash, &principal.user.0).await?))
+    Ok(tool_response(&catalogue.accept_offer(&catalogue.resolve_name(&name), hash, &principal.user.0).await?))
 }
 
 async fn reject_offer(
@@ -64,5 +64,5 @@ async fn reject_offer(
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
     let catalogue = app.runtime.catalogue();
-    Ok(tool_response(&catalogue.reject_offer(&catalogue.name_of(&name), &principal.user.0).await?))
+    Ok(tool_response(&catalogue.reject_offer(&catalogue.resolve_name(&name), &principal.user.0).await?))
 }

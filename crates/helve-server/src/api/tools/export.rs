@@ -26,8 +26,8 @@ pub(super) async fn export_tools(
 ) -> Result<Answer<Value>, Problem> {
     let registry = app.runtime.registry();
     let tools = match &query.tag {
-        Some(tag) => registry.with_tag(tag),
-        None => registry.all(),
+        Some(tag) => registry.list_with_tag(tag),
+        None => registry.list(),
     };
     let specs: Vec<_> = tools.iter().filter(|tool| tool.is_usable()).map(|tool| &**tool.spec()).collect();
     let declared = app.declare.as_ref().and_then(|declare| declare(&query.format, &specs)).ok_or_else(|| {

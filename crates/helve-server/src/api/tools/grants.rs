@@ -15,12 +15,12 @@ use crate::routes::{Operation, Routes};
 
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
-        .add(
+        .add_route(
             Operation::get("/api/tools/{tool}/grants", Right::Admin, "What the operator allowed a tool")
                 .gives::<GrantList>(),
             list_grants,
         )
-        .add(
+        .add_route(
             Operation::delete(
                 "/api/tools/{tool}/grants",
                 Right::Admin,
@@ -65,8 +65,8 @@ async fn list_grants(
     Path(address): Path<String>,
 ) -> Result<Answer<GrantList>, Problem> {
     let catalogue = app.runtime.catalogue();
-    let tool = catalogue.get(&catalogue.name_of(&address)).ok_or_else(|| Problem::not_found("tool"))?;
-    Ok(GrantList::from_rows(catalogue.grants(tool.name())))
+    let tool = catalogue.get(&catalogue.resolve_name(&address)).ok_or_else(|| Problem::not_found("tool"))?;
+    Ok(GrantList::from_rows(catalogue.list_grants(tool.name())))
 }
 
 async fn revoke_grants(
@@ -76,7 +76,7 @@ async fn revoke_grants(
     Query(query): Query<RevokeQuery>,
 ) -> Result<Answer<GrantList>, Problem> {
     let catalogue = app.runtime.catalogue();
-    let tool = catalogue.get(&catalogue.name_of(&address)).ok_or_else(|| Problem::not_found("tool"))?;
-    catalogue.revoke(tool.name(), query.host.as_deref(), &principal.user.0).await?;
-    Ok(GrantList::from_rows(catalogue.grants(tool.name())))
+    let tool = catalogue.get(&catalogue.resolve_name(&address)).ok_or_else(|| Problem::not_found("tool"))?;
+    catalogue.revoke_grants(tool.name(), query.host.as_deref(), &principal.user.0).await?;
+    Ok(GrantList::from_rows(catalogue.list_grants(tool.name())))
 }

@@ -6,14 +6,14 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Answer};
-use helve_tool::{CatalogueError, DefinitionError, ImportOptions, ImportOutcome, ImportedRow, rows_in};
+use helve_tool::{CatalogueError, DefinitionError, ImportOptions, ImportOutcome, ImportedRow, split_rows};
 use helve_types::ToolDefinition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::view::{CheckedView, ToolView};
-use super::{take_consent, with_etag};
+use super::{take_host_consent, with_etag};
 use crate::access::{Principal, Visitor};
 use crate::app::App;
 use crate::input::{Query, Rows};
@@ -112,22 +112,22 @@ pub(super) async fn make_tools(
     let rows = match body {
         Rows::Lines(rows) => rows,
         Rows::Document(mut document) => {
-            options.allow_host |= take_consent(&mut document)?;
+            options.allow_host |= take_host_consent(&mut document)?;
             let is_list =
                 document.is_array() || document.get("name").is_none() && document.get("tools").is_some();
             if !is_list {
-                may_consent(visitor, options.allow_host)?;
+                check_may_consent(visitor, options.allow_host)?;
                 return make_one(&app, &principal, document, options).await;
             }
-            rows_in(document).map_err(CatalogueError::from)?.into_iter().map(Ok).collect()
+            split_rows(document).map_err(CatalogueError::from)?.into_iter().map(Ok).collect()
         }
     };
-    may_consent(visitor, options.allow_host)?;
+    check_may_consent(visitor, options.allow_host)?;
     make_many(&app, &principal, rows, options).await
 }
 
 /// Only requests from this machine can allow tools to reach it.
-pub(super) fn may_consent(visitor: Visitor, allow_host: bool) -> Result<(), Problem> {
+pub(super) fn check_may_consent(visitor: Visitor, allow_host: bool) -> Result<(), Problem> {
     if !allow_host || visitor.address.to_canonical().is_loopback() && !visitor.through_proxy {
         return Ok(());
     }
@@ -147,7 +147,7 @@ async fn make_one(
     let Some(tool) = listed else {
         return Ok(Answer(CheckedView { hash: definition.hash(), warnings, mapped }).into_response());
     };
-    let view = with_etag(&tool, ToolView::whole(&tool).with_mapped_fields(mapped));
+    let view = with_etag(&tool, ToolView::full_view(&tool).with_mapped_fields(mapped));
     if outcome != ImportOutcome::Created {
         return Ok(view);
     }

@@ -1,6 +1,6 @@
 //! Tools as people and programs see them.
 
-use helve_tool::{Listed, ToolRow, ToolSource};
+use helve_tool::{Listed, ToolSource};
 use helve_types::{Auth, Effect, Flow, Method, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -137,28 +137,13 @@ pub(super) struct CheckedView {
     pub(super) mapped: Vec<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct VersionList {
-    /// Oldest first.
-    pub(super) versions: Vec<VersionView>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct VersionView {
-    version: u32,
-    hash: String,
-    id: String,
-    updated_at: i64,
-    definition: ToolDefinition,
-}
-
 impl ToolView {
     /// As everybody may see it: a problem may name secrets, and an address may be one.
-    pub(super) fn for_everybody(tool: &Listed) -> Self {
+    pub(super) fn public_view(tool: &Listed) -> Self {
         let definition = tool.row.as_ref().map(|row| &row.definition);
         Self {
             endpoint: definition
-                .map(|tool| EndpointView::with_url(tool, place_of(&tool.endpoint.url_template))),
+                .map(|tool| EndpointView::with_url(tool, scheme_and_host(&tool.endpoint.url_template))),
             problem: tool.problem.as_ref().map(|_| "it cannot be used now".into()),
             offer: None,
             ..Self::from_tool(tool)
@@ -217,7 +202,7 @@ impl ToolView {
     }
 
     /// With its definition.
-    pub(super) fn whole(tool: &Listed) -> Self {
+    pub(super) fn full_view(tool: &Listed) -> Self {
         let definition = tool.row.as_ref().map(|row| row.definition.clone());
         Self { definition, ..Self::from_tool(tool) }
     }
@@ -292,30 +277,18 @@ impl EndpointView {
 }
 
 /// The scheme and the host of an address.
-fn place_of(url: &str) -> String {
+fn scheme_and_host(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
     let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}")
 }
 
-impl From<ToolRow> for VersionView {
-    fn from(row: ToolRow) -> Self {
-        Self {
-            version: row.version,
-            hash: row.hash,
-            id: row.id.to_string(),
-            updated_at: row.updated_at.0,
-            definition: row.definition,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use helve_tool::{DefinitionError, read_definition};
+    use helve_tool::{DefinitionError, ToolRow, read_definition};
     use helve_types::World;
     use serde_json::json;
 
@@ -339,7 +312,7 @@ mod tests {
             offer: None,
             offer_warnings: vec![],
         };
-        let plain = json!(ToolView::for_everybody(&listed));
+        let plain = json!(ToolView::public_view(&listed));
         assert_eq!(plain["problem"], "it cannot be used now");
         assert_eq!(plain["endpoint"]["url"], "https://hooks.example.com");
         assert!(!plain.to_string().contains("payroll") && !plain.to_string().contains("canary"), "{plain}");
@@ -358,7 +331,7 @@ mod tests {
             ("internal://dice", "internal://dice"),
             ("hush", ""),
         ] {
-            assert_eq!(place_of(url), expected, "{url}");
+            assert_eq!(scheme_and_host(url), expected, "{url}");
         }
     }
 }

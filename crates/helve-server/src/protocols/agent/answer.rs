@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::problem::Problem;
-use crate::protocols::call_words::answer_word;
+use crate::protocols::call_words::word_in_answer;
 use crate::protocols::tool_failure::ToolFailure;
 
 /// The whole answer.
@@ -72,7 +72,7 @@ pub(super) async fn read_answer(app: &App, started: Started) -> Result<AgentAnsw
             Fact::ToolRequested { call, tool, .. } => whole.tools.push(AgentToolView {
                 call: Some(call.clone()),
                 name: tool.clone(),
-                state: answer_word(CallState::Requested),
+                state: word_in_answer(CallState::Requested),
                 failure: None,
             }),
             Fact::ToolFinished { call, .. } => whole.end_call(call, CallState::Finished, None),
@@ -132,7 +132,7 @@ impl AgentAnswer {
 
     fn end_call(&mut self, call: &CallId, state: CallState, failure: Option<ToolFailure>) {
         if let Some(tool) = self.tools.iter_mut().find(|tool| tool.call.as_ref() == Some(call)) {
-            tool.state = answer_word(state);
+            tool.state = word_in_answer(state);
             tool.failure = failure;
         }
     }

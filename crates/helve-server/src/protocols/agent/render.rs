@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::problem::Problem;
 use crate::protocols::accumulated_text::AccumulatedText;
-use crate::protocols::call_words::stream_word;
+use crate::protocols::call_words::word_in_stream;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
-use crate::sse::{Render, ending_sentence, run_question, server_stopping, write_value};
+use crate::sse::{Render, ending_sentence, question_event, server_stopping_event, write_value};
 
 /// Writes pieces of the answer as they come.
 #[derive(Default)]
@@ -27,83 +27,85 @@ pub(super) struct AgentRender {
 }
 
 impl AgentRender {
-    fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
+    fn render_fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
         match fact {
-            Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
+            Fact::TextFinished { part, text, .. } => self.text.finish_part(part, text),
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ApprovalAsked(question) => {
-                let Some(call) = question.call() else { return self.send(run_question(question), out) };
+                let Some(call) = question.call() else {
+                    return self.write_event(question_event(question), out);
+                };
                 let input: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
                 let tool = json!({
                     "id": call.id,
                     "name": call.tool,
-                    "state": stream_word(CallState::Asked),
+                    "state": word_in_stream(CallState::Asked),
                     "for": "approval",
                     "approvalId": question.approval,
                     "input": input
                 });
-                self.send(json!({"tool": tool}), out);
+                self.write_event(json!({"tool": tool}), out);
             }
             Fact::ToolRequested { call, tool, .. } => self.calls.push((call.clone(), tool.clone())),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                self.failed_call(call, json!(ToolFailure::from(failure)), out);
+                self.render_failed_call(call, json!(ToolFailure::from(failure)), out);
             }
             Fact::ToolUnknown { call, because, .. } => {
                 let mut failure = json!(ToolFailure::unknown(because));
                 failure["outcome"] = json!("unknown");
-                self.failed_call(call, failure, out);
+                self.render_failed_call(call, failure, out);
             }
             Fact::RunFinished { ending } => {
                 if let Some(message) = ending_sentence(*ending) {
                     let message = self.because.as_deref().unwrap_or(message);
-                    self.send(json!({"ending": ending, "message": message}), out);
+                    self.write_event(json!({"ending": ending, "message": message}), out);
                 }
             }
-            Fact::RunFailed { code, message } => self.error(code, message, out),
-            Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
+            Fact::RunFailed { code, message } => self.render_error_event(code, message, out),
+            Fact::RunCancelled(_) => self.render_error_event("cancelled", "the run was stopped", out),
             _ => {}
         }
     }
 
-    fn failed_call(&mut self, call: &CallId, mut tool: Value, out: &mut Vec<u8>) {
+    fn render_failed_call(&mut self, call: &CallId, mut tool: Value, out: &mut Vec<u8>) {
         let name = self.calls.iter().find(|(id, _)| id == call).map(|(_, name)| name);
         tool["id"] = json!(call);
         tool["name"] = json!(name);
-        tool["state"] = json!(stream_word(CallState::Failed));
-        self.send(json!({"tool": tool}), out);
+        tool["state"] = json!(word_in_stream(CallState::Failed));
+        self.write_event(json!({"tool": tool}), out);
     }
 
-    fn error(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
-        self.send(json!({"error": {"code": code, "message": message}}), out);
+    fn render_error_event(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
+        self.write_event(json!({"error": {"code": code, "message": message}}), out);
     }
 
-    fn send(&mut self, event: Value, out: &mut Vec<u8>) {
-        self.flush(out);
+    fn write_event(&mut self, event: Value, out: &mut Vec<u8>) {
+        self.render_flush(out);
         write_value(out, &event);
     }
 }
 
 impl Render for AgentRender {
-    fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
+    fn render_frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
         if let Frame::Live(live) = frame {
-            self.progress.take(live);
+            self.progress.apply_live(live);
         }
         match frame {
-            Frame::Event(recorded) => self.fact(&recorded.event.fact, out),
+            Frame::Event(recorded) => self.render_fact(&recorded.event.fact, out),
             Frame::Live(Live::PartStarted { part, kind: PartKind::Text, text, .. }) => {
-                self.text.set(part, text);
+                self.text.set_part(part, text);
             }
-            Frame::Live(Live::PartDelta { part, text }) => _ = self.text.push(part, text),
+            Frame::Live(Live::PartDelta { part, text }) => _ = self.text.push_to_part(part, text),
             Frame::Live(Live::ServerDraining) => {
-                self.flush(out);
-                write_value(out, &server_stopping());
+                self.render_flush(out);
+                write_value(out, &server_stopping_event());
             }
             Frame::Live(_) => {}
         }
     }
 
-    fn flush(&mut self, out: &mut Vec<u8>) {
+    fn render_flush(&mut self, out: &mut Vec<u8>) {
         for tool in self.progress.take_unsent() {
             write_value(out, &json!({"tool": tool}));
         }
@@ -125,7 +127,7 @@ impl Render for AgentRender {
         out.extend_from_slice(DONE);
     }
 
-    fn end(&mut self, out: &mut Vec<u8>) {
+    fn render_end(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(DONE);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct AgentBody {
     #[serde(default)]
     pub(super) params: RequestParams,
     /// `false` for one answer in one piece.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub(super) stream: bool,
     /// `false` withholds all tools. Or names of tools, each with `false` if this run does without it.
     #[serde(default)]
@@ -38,7 +38,7 @@ pub(crate) struct AgentBody {
     pub(super) tool_choice: Option<Value>,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

@@ -18,7 +18,7 @@ const RUNS_MAX: usize = 64;
 const PAGE_BYTES: usize = 64 << 10;
 const LOG_BYTES_MAX: usize = 4 << 20;
 /// What the model is told of a call that has no output on record.
-const NO_OUTCOME: &str = "Error: nobody knows what became of this call; check before you repeat it";
+const NO_OUTCOME: &str = "Error: the outcome of this call is unknown; check before you repeat it";
 
 /// A call as it is on record.
 struct RecordedCall {
@@ -41,9 +41,9 @@ pub(super) async fn complete_history(
     let mut said: BTreeSet<String> =
         history.iter().flat_map(|message| &message.calls).map(|call| call.id.clone()).collect();
     let mut looked_up: Vec<(RunId, Vec<RecordedCall>)> = vec![];
-    for run in history.iter().flat_map(runs_of) {
+    for run in history.iter().flat_map(list_runs) {
         if looked_up.len() < RUNS_MAX && looked_up.iter().all(|(known, _)| *known != run) {
-            looked_up.push((run, calls_of(store, user, run).await?));
+            looked_up.push((run, load_calls(store, user, run).await?));
         }
     }
     looked_up.retain(|(_, calls)| !calls.is_empty());
@@ -54,11 +54,11 @@ pub(super) async fn complete_history(
     let mut settled: BTreeSet<String> = BTreeSet::new();
     let next_runs: Vec<Vec<RunId>> = (0..history.len())
         .map(|at| {
-            let own = runs_of(&history[at]);
+            let own = list_runs(&history[at]);
             let next = history.get(at + 1).filter(|next| next.role != ChatRole::Assistant);
             // A call that stands in the text of an answer is known by the result that follows it.
             if own.is_empty() && history[at].role == ChatRole::Assistant {
-                next.map(runs_of).unwrap_or_default()
+                next.map(list_runs).unwrap_or_default()
             } else {
                 own
             }
@@ -76,7 +76,8 @@ pub(super) async fn complete_history(
         }
         let mut results = vec![];
         for (_, calls) in looked_up.iter().filter(|(run, _)| runs.contains(run)) {
-            let here = message.calls.iter().filter_map(|call| calls.iter().find(|known| known.is(call)));
+            let here =
+                message.calls.iter().filter_map(|call| calls.iter().find(|known| known.is_recorded_as(call)));
             let step = here.map(|known| known.step).min();
             let last = calls.iter().map(|known| known.step).max().unwrap_or_default();
             let step = step.unwrap_or(last);
@@ -91,18 +92,20 @@ pub(super) async fn complete_history(
                 let left_out: Vec<&RecordedCall> =
                     calls.iter().filter(missing).filter(|known| known.step == of).collect();
                 whole.push(ChatMessage {
-                    calls: left_out.iter().map(|known| known.call()).collect(),
-                    ..message_of(ChatRole::Assistant, "")
+                    calls: left_out.iter().map(|known| known.to_chat_call()).collect(),
+                    ..chat_message(ChatRole::Assistant, "")
                 });
-                whole.extend(left_out.iter().map(|known| known.result()));
+                whole.extend(left_out.iter().map(|known| known.to_chat_message()));
             }
             // Calls that this message leaves out, where it has another of its step.
             for known in calls.iter().filter(missing).filter(|known| has_calls && known.step == step) {
-                message.calls.push(known.call());
+                message.calls.push(known.to_chat_call());
             }
             for call in &message.calls {
-                if let Some(known) = calls.iter().find(|known| known.is(call) && !known.is_clients) {
-                    results.push(known.result());
+                if let Some(known) =
+                    calls.iter().find(|known| known.is_recorded_as(call) && !known.is_clients)
+                {
+                    results.push(known.to_chat_message());
                     settled.insert(call.id.clone());
                 }
             }
@@ -115,7 +118,7 @@ pub(super) async fn complete_history(
 }
 
 /// The runs that a message's calls or results are of, by the ids that it gives them.
-fn runs_of(message: &ChatMessage) -> Vec<RunId> {
+fn list_runs(message: &ChatMessage) -> Vec<RunId> {
     let of = |id: &str| id.parse::<CallId>().ok().map(|call| call.run);
     match message.role {
         ChatRole::Assistant => message.calls.iter().filter_map(|call| of(&call.id)).collect(),
@@ -129,7 +132,7 @@ fn runs_of(message: &ChatMessage) -> Vec<RunId> {
 }
 
 /// The calls of a run that this user started with a history of its own; none of any other.
-async fn calls_of(store: &dyn Store, user: &UserId, run: RunId) -> Result<Vec<RecordedCall>, StoreError> {
+async fn load_calls(store: &dyn Store, user: &UserId, run: RunId) -> Result<Vec<RecordedCall>, StoreError> {
     match store.run(Scope::User(user.clone()), run).await {
         Ok(record) if matches!(record.setup.input, RunInput::Client { .. }) => {}
         Ok(_) | Err(StoreError::NotFound(_)) => return Ok(vec![]),
@@ -142,13 +145,13 @@ async fn calls_of(store: &dyn Store, user: &UserId, run: RunId) -> Result<Vec<Re
         after = last.event.seq;
         for recorded in page {
             bytes += recorded.json.len();
-            note_fact(&mut calls, recorded.event.fact);
+            apply_fact(&mut calls, recorded.event.fact);
         }
     }
     Ok(calls)
 }
 
-fn note_fact(calls: &mut Vec<RecordedCall>, fact: Fact) {
+fn apply_fact(calls: &mut Vec<RecordedCall>, fact: Fact) {
     let (call, told) = match fact {
         Fact::ToolRequested { step, call, tool, arguments, .. } => {
             calls.push(RecordedCall { id: call, step, tool, arguments, is_clients: false, told: None });
@@ -175,23 +178,23 @@ fn note_fact(calls: &mut Vec<RecordedCall>, fact: Fact) {
 
 impl RecordedCall {
     /// Whether a call of a history is this one: by its id, its name and its arguments.
-    fn is(&self, call: &ChatCall) -> bool {
+    fn is_recorded_as(&self, call: &ChatCall) -> bool {
         let read = |text: &str| serde_json::from_str::<Value>(text).ok();
         let same = self.arguments == call.arguments
             || read(&self.arguments).is_some_and(|own| Some(own) == read(&call.arguments));
         call.id == self.id.to_string() && call.name == self.tool && same
     }
 
-    fn call(&self) -> ChatCall {
+    fn to_chat_call(&self) -> ChatCall {
         ChatCall { id: self.id.to_string(), name: self.tool.clone(), arguments: self.arguments.clone() }
     }
 
-    fn result(&self) -> ChatMessage {
+    fn to_chat_message(&self) -> ChatMessage {
         let told = self.told.as_deref().unwrap_or(NO_OUTCOME);
-        ChatMessage { call_id: Some(self.id.to_string()), ..message_of(ChatRole::Tool, told) }
+        ChatMessage { call_id: Some(self.id.to_string()), ..chat_message(ChatRole::Tool, told) }
     }
 }
 
-fn message_of(role: ChatRole, content: &str) -> ChatMessage {
+fn chat_message(role: ChatRole, content: &str) -> ChatMessage {
     ChatMessage { role, content: content.into(), reasoning: String::new(), calls: vec![], call_id: None }
 }

@@ -15,14 +15,14 @@ pub(super) struct NewMessages {
 }
 
 impl NewMessages {
-    pub(super) fn take(&mut self, fact: &Fact) {
+    pub(super) fn apply_fact(&mut self, fact: &Fact) {
         match fact {
             Fact::TextFinished { text, .. } => {
-                self.close();
+                self.close_assistant_message();
                 self.text.push_str(text);
             }
             Fact::ToolRequested { call, tool, arguments, .. } => {
-                self.close();
+                self.close_assistant_message();
                 let function = json!({"name": tool, "arguments": arguments});
                 self.calls
                     .push((call.clone(), json!({"id": call, "type": "function", "function": function})));
@@ -33,12 +33,12 @@ impl NewMessages {
                 }
             }
             Fact::ToolFinished { call, output: ToolOutput { text, .. }, .. } => {
-                self.result(call, text.clone())
+                self.add_result(call, text.clone())
             }
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                self.result(call, format!("Error: {}", failure.message));
+                self.add_result(call, format!("Error: {}", failure.message));
             }
-            Fact::ToolUnknown { call, because, .. } => self.result(call, format!("Error: {because}")),
+            Fact::ToolUnknown { call, because, .. } => self.add_result(call, format!("Error: {because}")),
             // What it had said is void.
             Fact::StepRestarted { .. } if self.results.is_empty() => {
                 self.text.clear();
@@ -48,12 +48,12 @@ impl NewMessages {
         }
     }
 
-    fn result(&mut self, call: &CallId, text: String) {
+    fn add_result(&mut self, call: &CallId, text: String) {
         self.results.push((call.clone(), text));
     }
 
     /// A step is over where the next one begins: when all its calls have results and the model speaks again.
-    fn close(&mut self) {
+    fn close_assistant_message(&mut self) {
         if !self.results.is_empty() {
             self.flush();
         }

@@ -12,10 +12,10 @@ use super::messages::NewMessages;
 use super::request::CallFormat;
 use crate::problem::Problem;
 use crate::protocols::accumulated_text::AccumulatedText;
-use crate::protocols::call_words::stream_word;
+use crate::protocols::call_words::word_in_stream;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
-use crate::sse::{Render, ending_sentence, run_question, server_stopping, write_value};
+use crate::sse::{Render, ending_sentence, question_event, server_stopping_event, write_value};
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -56,7 +56,7 @@ impl ChatRender {
     }
 
     /// An event with the members that all of them have.
-    fn send(&self, members: Value, out: &mut Vec<u8>) {
+    fn write_event(&self, members: Value, out: &mut Vec<u8>) {
         let mut event = Map::new();
         event.insert("runId".into(), self.run.to_string().into());
         if let Some(conversation) = self.conversation {
@@ -68,21 +68,21 @@ impl ChatRender {
         write_value(out, &event);
     }
 
-    fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
+    fn render_fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
         let keeps_history = self.conversation.is_none();
         if keeps_history {
-            self.new_messages.take(fact);
+            self.new_messages.apply_fact(fact);
         }
         if keeps_history && fact.is_last() {
-            self.flush(out);
+            self.render_flush(out);
             let messages = self.new_messages.finish();
             if !messages.is_empty() {
-                self.send(json!({"messages": messages}), out);
+                self.write_event(json!({"messages": messages}), out);
             }
         }
         match fact {
-            Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
-            Fact::ReasoningFinished { part, text, .. } => self.thinking.finish(part, text),
+            Fact::TextFinished { part, text, .. } => self.text.finish_part(part, text),
+            Fact::ReasoningFinished { part, text, .. } => self.thinking.finish_part(part, text),
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } => {
                 self.text.end_step();
                 self.thinking.end_step();
@@ -93,7 +93,7 @@ impl ChatRender {
                 arguments: arguments.clone(),
                 delegated: false,
             }),
-            Fact::ToolStarted { call, .. } => self.tool(call, CallState::Running, json!({}), out),
+            Fact::ToolStarted { call, .. } => self.render_tool(call, CallState::Running, json!({}), out),
             Fact::ToolDelegated { call, arguments, .. } => {
                 if let Some(held) = self.calls.iter_mut().find(|held| held.id == *call) {
                     held.delegated = true;
@@ -102,18 +102,18 @@ impl ChatRender {
                         held.arguments.clone_from(given);
                     }
                 }
-                self.tool(call, CallState::Delegated, json!({"for": "client"}), out);
+                self.render_tool(call, CallState::Delegated, json!({"for": "client"}), out);
             }
             Fact::ApprovalAsked(question) => {
                 let more = json!({"for": "approval", "approvalId": question.approval});
                 match question.call_id() {
-                    Some(call) => self.tool(call, CallState::Asked, more, out),
-                    None => self.send(run_question(question), out),
+                    Some(call) => self.render_tool(call, CallState::Asked, more, out),
+                    None => self.write_event(question_event(question), out),
                 }
             }
             Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ToolFinished { call, output, .. } => {
-                self.tool(call, CallState::Finished, output_members(output), out)
+                self.render_tool(call, CallState::Finished, output_members(output), out)
             }
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
                 let mut more = json!(ToolFailure::from(failure));
@@ -124,35 +124,35 @@ impl ChatRender {
                     more["name"] = json!("invalid");
                     more["input"] = json!({"tool": held.tool, "error": failure.message});
                 }
-                self.tool(call, CallState::Failed, more, out);
+                self.render_tool(call, CallState::Failed, more, out);
             }
             Fact::ToolUnknown { call, because, .. } => {
                 let mut more = json!(ToolFailure::unknown(because));
                 more["outcome"] = json!("unknown");
-                self.tool(call, CallState::Unknown, more, out);
+                self.render_tool(call, CallState::Unknown, more, out);
             }
-            Fact::RunFailed { code, message } => self.error(code, message, out),
-            Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
+            Fact::RunFailed { code, message } => self.render_error_event(code, message, out),
+            Fact::RunCancelled(_) => self.render_error_event("cancelled", "the run was stopped", out),
             Fact::RunFinished { ending } => self.render_ending(*ending, out),
             _ => {}
         }
     }
 
-    fn tool(&mut self, call: &CallId, state: CallState, more: Value, out: &mut Vec<u8>) {
-        self.flush(out);
-        let Some(state) = stream_word(state) else { return };
+    fn render_tool(&mut self, call: &CallId, state: CallState, more: Value, out: &mut Vec<u8>) {
+        self.render_flush(out);
+        let Some(state) = word_in_stream(state) else { return };
         let Some(held) = self.calls.iter().find(|held| held.id == *call) else { return };
         let input: Value = serde_json::from_str(&held.arguments).unwrap_or_default();
         let mut tool = json!({"id": held.id, "name": held.tool, "state": state, "input": input});
         if let (Value::Object(tool), Value::Object(more)) = (&mut tool, more) {
             tool.extend(more);
         }
-        self.send(json!({"tool": tool}), out);
+        self.write_event(json!({"tool": tool}), out);
     }
 
     /// An answer needs no more words; any other ending says why there is no more.
     fn render_ending(&mut self, ending: Ending, out: &mut Vec<u8>) {
-        self.flush(out);
+        self.render_flush(out);
         if ending == Ending::ClientTools {
             let calls = self.client_calls();
             if self.calls_in == CallFormat::Content {
@@ -160,12 +160,12 @@ impl ChatRender {
                 let texts = [self.text.text(), &calls];
                 let content =
                     texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-                self.send(json!({"content": content, "thinking": self.thinking.text()}), out);
+                self.write_event(json!({"content": content, "thinking": self.thinking.text()}), out);
             }
-            self.send(json!({"tool_calls": calls, "ending": ending}), out);
+            self.write_event(json!({"tool_calls": calls, "ending": ending}), out);
         } else if let Some(message) = ending_sentence(ending) {
             let message = self.because.as_deref().unwrap_or(message);
-            self.send(json!({"ending": ending, "message": message}), out);
+            self.write_event(json!({"ending": ending, "message": message}), out);
         }
     }
 
@@ -180,19 +180,21 @@ impl ChatRender {
         self.calls.iter().filter(|held| held.delegated).map(call).collect()
     }
 
-    fn error(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
-        self.flush(out);
-        self.send(json!({"error": {"code": code, "message": message}}), out);
+    fn render_error_event(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
+        self.render_flush(out);
+        self.write_event(json!({"error": {"code": code, "message": message}}), out);
     }
 
-    fn live(&mut self, live: &Live) {
-        self.progress.take(live);
+    fn render_live(&mut self, live: &Live) {
+        self.progress.apply_live(live);
         match live {
-            Live::PartStarted { part, kind: PartKind::Text, text, .. } => self.text.set(part, text),
-            Live::PartStarted { part, kind: PartKind::Reasoning, text, .. } => self.thinking.set(part, text),
+            Live::PartStarted { part, kind: PartKind::Text, text, .. } => self.text.set_part(part, text),
+            Live::PartStarted { part, kind: PartKind::Reasoning, text, .. } => {
+                self.thinking.set_part(part, text)
+            }
             Live::PartDelta { part, text } => {
                 // It goes to whichever has the part, if any.
-                _ = self.text.push(part, text) || self.thinking.push(part, text);
+                _ = self.text.push_to_part(part, text) || self.thinking.push_to_part(part, text);
             }
             Live::PartStarted { .. } | Live::StepStarted { .. } | Live::ServerDraining => {}
         }
@@ -214,37 +216,37 @@ fn output_members(output: &ToolOutput) -> Value {
 }
 
 impl Render for ChatRender {
-    fn begin(&mut self, out: &mut Vec<u8>) {
-        self.send(json!({}), out);
+    fn render_begin(&mut self, out: &mut Vec<u8>) {
+        self.write_event(json!({}), out);
     }
 
-    fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
+    fn render_frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
         match frame {
-            Frame::Event(recorded) => self.fact(&recorded.event.fact, out),
+            Frame::Event(recorded) => self.render_fact(&recorded.event.fact, out),
             Frame::Live(Live::ServerDraining) => {
-                self.flush(out);
-                self.send(server_stopping(), out);
+                self.render_flush(out);
+                self.write_event(server_stopping_event(), out);
             }
-            Frame::Live(live) => self.live(live),
+            Frame::Live(live) => self.render_live(live),
         }
     }
 
-    fn flush(&mut self, out: &mut Vec<u8>) {
+    fn render_flush(&mut self, out: &mut Vec<u8>) {
         let changes = [self.text.take_change(), self.thinking.take_change()];
         if changes.iter().any(Option::is_some) {
-            self.send(json!({"content": self.text.text(), "thinking": self.thinking.text()}), out);
+            self.write_event(json!({"content": self.text.text(), "thinking": self.thinking.text()}), out);
         }
         for tool in self.progress.take_unsent() {
-            self.send(json!({"tool": tool}), out);
+            self.write_event(json!({"tool": tool}), out);
         }
     }
 
     fn render_error(&mut self, error: StoreError, out: &mut Vec<u8>) {
-        self.send(json!({"error": Problem::from(error).to_json()}), out);
+        self.write_event(json!({"error": Problem::from(error).to_json()}), out);
         out.extend_from_slice(DONE);
     }
 
-    fn end(&mut self, out: &mut Vec<u8>) {
+    fn render_end(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(DONE);
     }
 }

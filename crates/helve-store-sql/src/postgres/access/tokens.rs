@@ -4,7 +4,9 @@ use helve_store::{ActFor, AuditEntry, ENDED_SESSIONS_MAX, StoreError, Token, Tok
 use helve_types::{Timestamp, UserId};
 use tokio_postgres::Row;
 
-use crate::postgres::columns::{Db, clean, column, damaged, int, json_column, to_json, word_column};
+use crate::postgres::columns::{
+    Db, column, damaged, json_column, replace_nul, to_bigint, to_json, word_column,
+};
 
 pub(super) async fn create(db: &Db<'_>, token: &Token) -> Result<(), StoreError> {
     db.execute(
@@ -15,7 +17,7 @@ pub(super) async fn create(db: &Db<'_>, token: &Token) -> Result<(), StoreError>
             &&token.secret_hash[..],
             &token.user.0,
             &token.rights.as_str(),
-            &clean(&token.note),
+            &replace_nul(&token.note),
             &token.created_at.0,
             &token.revoked_at.map(|at| at.0),
             &token.act_for.to_string(),
@@ -45,7 +47,7 @@ fn read(row: &Row) -> Result<Token, StoreError> {
 
 pub(super) async fn revoke(db: &Db<'_>, id: &str, at: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1";
-    match db.execute(sql, &[&clean(id), &at.0]).await? {
+    match db.execute(sql, &[&replace_nul(id), &at.0]).await? {
         0 => Err(StoreError::NotFound("token")),
         _ => Ok(()),
     }
@@ -61,7 +63,7 @@ pub(super) async fn end_session(db: &Db<'_>, token: &str, issued_at: Timestamp) 
     db.execute(
         "DELETE FROM ended_sessions WHERE token = $1 AND issued_at NOT IN
              (SELECT issued_at FROM ended_sessions WHERE token = $1 ORDER BY issued_at DESC LIMIT $2)",
-        &[&token, &int(ENDED_SESSIONS_MAX)],
+        &[&token, &to_bigint(ENDED_SESSIONS_MAX)],
     )
     .await
     .map(drop)
@@ -76,7 +78,7 @@ pub(super) async fn ended_sessions(db: &Db<'_>) -> Result<Vec<(String, Timestamp
 pub(in crate::postgres) async fn audit(db: &Db<'_>, entry: &AuditEntry) -> Result<(), StoreError> {
     db.execute(
         "INSERT INTO audit (at, by, action, detail) VALUES ($1, $2, $3, $4)",
-        &[&entry.at.0, &clean(&entry.by), &entry.action, &clean(&entry.detail)],
+        &[&entry.at.0, &replace_nul(&entry.by), &entry.action, &replace_nul(&entry.detail)],
     )
     .await
     .map(drop)

@@ -1,17 +1,18 @@
 //! The rows beside the log: what a fact changes in calls, questions and sums.
 
 use helve_store::{
-    CallChange, CallResult, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, sent_to,
+    CallChange, CallResult, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count,
+    tool_sent_to,
 };
 use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp, Trail};
 
-use crate::postgres::columns::{Db, clean, int, to_json};
+use crate::postgres::columns::{Db, replace_nul, to_bigint, to_json};
 use crate::postgres::views::days::add_used;
 use crate::postgres::views::spent::add_spent;
 use crate::postgres::views::{allowances, runs};
 
 /// Brings the rows beside the log up to date with one event.
-pub(super) async fn derive(db: &Db<'_>, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
+pub(super) async fn apply_fact(db: &Db<'_>, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
     let at = recorded.event.at;
     let fact = &recorded.event.fact;
     if resets_crash_count(fact) {
@@ -30,10 +31,10 @@ pub(super) async fn derive(db: &Db<'_>, run: RunId, recorded: &Recorded) -> Resu
             db.execute(
                 "UPDATE approvals SET state = 'answered', answer = $2, answered_by = $3, answered_at = $4
                  WHERE id = $1 AND state = 'pending'",
-                &[&approval.0, &to_json(answer)?, &clean(by), &at.0],
+                &[&approval.0, &to_json(answer)?, &replace_nul(by), &at.0],
             )
             .await?;
-            allowances::keep(db, *approval, answer, by, at).await?;
+            allowances::save_from_answer(db, *approval, answer, by, at).await?;
         }
         _ => {}
     }
@@ -41,7 +42,7 @@ pub(super) async fn derive(db: &Db<'_>, run: RunId, recorded: &Recorded) -> Resu
         add_spent(db, run, &spent).await?;
     }
     add_used(db, run, recorded).await?;
-    if let Some(tool) = sent_to(fact) {
+    if let Some(tool) = tool_sent_to(fact) {
         keep_send(db, run, tool, recorded).await?;
     }
     match (fact.call(), call_change(fact)) {
@@ -52,11 +53,11 @@ pub(super) async fn derive(db: &Db<'_>, run: RunId, recorded: &Recorded) -> Resu
 
 /// Notes when the tool was sent to, and forgets what no window reaches back to.
 async fn keep_send(db: &Db<'_>, run: RunId, tool: &str, recorded: &Recorded) -> Result<(), StoreError> {
-    let (at, tool) = (recorded.event.at.0, clean(tool));
+    let (at, tool) = (recorded.event.at.0, replace_nul(tool));
     db.execute(
         "INSERT INTO tool_sends (tool, at, run, seq, user_id)
          SELECT $1, $2, id, $4, user_id FROM runs WHERE id = $3",
-        &[&tool, &at, &run.0, &int(recorded.event.seq)],
+        &[&tool, &at, &run.0, &to_bigint(recorded.event.seq)],
     )
     .await?;
     db.execute(
@@ -84,10 +85,10 @@ async fn change_call(
                 &[
                     run,
                     &call,
-                    &int(*step),
-                    &provider_id.map(clean),
-                    &clean(tool),
-                    &clean(arguments),
+                    &to_bigint(*step),
+                    &provider_id.map(replace_nul),
+                    &replace_nul(tool),
+                    &replace_nul(arguments),
                     &at.0,
                 ],
             )
@@ -101,12 +102,12 @@ async fn change_call(
                 &[
                     run,
                     &call,
-                    &clean(version),
-                    &runs::effect_word(*effect),
-                    &int(*attempt),
-                    &arguments.map(clean),
+                    &replace_nul(version),
+                    &runs::effect_as_str(*effect),
+                    &to_bigint(*attempt),
+                    &arguments.map(replace_nul),
                     &at.0,
-                    &clean(tool),
+                    &replace_nul(tool),
                 ],
             )
             .await
@@ -122,7 +123,7 @@ async fn change_call(
             db.execute(
                 "UPDATE tool_calls SET state = $3, arguments = coalesce($4, arguments), started_at = $5
                  WHERE run = $1 AND id = $2",
-                &[run, &call, &state.as_str(), &arguments.map(clean), &at.0],
+                &[run, &call, &state.as_str(), &arguments.map(replace_nul), &at.0],
             )
             .await
         }
@@ -131,7 +132,7 @@ async fn change_call(
                 "UPDATE tool_calls SET state = 'unknown', ended_at = $3, trail = $4, bad_end = $5, failure = NULL,
                      problem = $6
                  WHERE run = $1 AND id = $2",
-                &[run, &call, &at.0, &to_json(trail)?, &CallState::Unknown.as_str(), &clean(because)],
+                &[run, &call, &at.0, &to_json(trail)?, &CallState::Unknown.as_str(), &replace_nul(because)],
             )
             .await
         }
@@ -150,10 +151,10 @@ async fn end_call(
     trail: &Trail,
     result: CallResult<'_>,
 ) -> Result<(), StoreError> {
-    // A call that nobody knew about may turn out well.
+    // A call whose outcome was unknown may turn out well.
     let (bad_end, failure, problem) = match result.failure() {
         Some(Failure { kind, message, .. }) => {
-            (Some(state.as_str()), Some(FailureKind::as_str(*kind)), Some(clean(message)))
+            (Some(state.as_str()), Some(FailureKind::as_str(*kind)), Some(replace_nul(message)))
         }
         None => (None, None, None),
     };
@@ -166,7 +167,7 @@ async fn end_call(
             &call,
             &state.as_str(),
             &to_json(trail)?,
-            &result.output_bytes().map(int),
+            &result.output_bytes().map(to_bigint),
             &at.0,
             &bad_end,
             &failure,

@@ -9,10 +9,10 @@ use helve_store::{FullOutput, IdempotencyKey, KeptFile, NewRun, Place, Recorded,
 use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp, UserId};
 use uuid::Uuid;
 
-use super::derived::derive;
+use super::derived::apply_fact;
 use super::setups;
 use crate::opened_row::OpenedRow;
-use crate::postgres::columns::{Db, clean, column, int, number, to_json};
+use crate::postgres::columns::{Db, column, number, replace_nul, to_bigint, to_json};
 use crate::postgres::views::{files, shares};
 
 /// The same of a run that was claimed.
@@ -42,7 +42,7 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
         }
     }
     let before = match &new.place {
-        Place::Conversation(id) => free_conversation(db, &new.user, *id).await?,
+        Place::Conversation(id) => lock_idle_conversation(db, &new.user, *id).await?,
         Place::NewConversation { .. } | Place::Nowhere => 0,
     };
 
@@ -56,25 +56,28 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
         db.execute(
             "INSERT INTO conversations (id, user_id, title, messages, created_at, updated_at)
              VALUES ($1, $2, $3, 0, $4, $4)",
-            &[&id.0, user, &clean(title), &at.0],
+            &[&id.0, user, &replace_nul(title), &at.0],
         )
         .await?;
     }
     let conversation = new.place.conversation();
-    let setup = setups::keep(db, &new.setup).await?;
+    let setup = setups::find_or_insert(db, &new.setup).await?;
+    let bytes = shares::count_opening(new)?;
     db.execute(
         "INSERT INTO runs
-             (id, user_id, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent)
-         VALUES ($1, $2, $3, $4, 'running', 1, $5, 0, $6, $7, $8)",
+             (id, user_id, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent,
+              bytes)
+         VALUES ($1, $2, $3, $4, 'running', 1, $5, 0, $6, $7, $8, $9)",
         &[
             &new.run.0,
             user,
             &conversation.map(|id| id.0),
-            &int(before),
+            &to_bigint(before),
             &new.owner,
             &setup,
             &at.0,
             &new.setup.agent,
+            &bytes,
         ],
     )
     .await?;
@@ -82,7 +85,7 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
         db.execute("UPDATE conversations SET active_run = $2 WHERE id = $1", &[&conversation.0, &new.run.0])
             .await?;
     }
-    shares::begin(db, new).await?;
+    shares::add_to_user(db, &new.user, bytes).await?;
     if let (Some(conversation), Some(message)) = (conversation, &new.message) {
         keep_message(db, conversation, message, at).await?;
     }
@@ -99,7 +102,7 @@ pub(super) async fn open_run(db: &Db<'_>, new: &NewRun) -> Result<OpenedRow, Sto
              VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (user_id, route, key) DO UPDATE
                  SET fingerprint = excluded.fingerprint, run = excluded.run, expires_at = excluded.expires_at",
-            &[user, &key.route, &clean(&key.key), &key.fingerprint, &new.run.0, &key.expires_at.0],
+            &[user, &key.route, &replace_nul(&key.key), &key.fingerprint, &new.run.0, &key.expires_at.0],
         )
         .await?;
     }
@@ -117,7 +120,7 @@ pub(super) async fn run_of_key(
             "SELECT fingerprint, run FROM idempotency_keys
              WHERE user_id = $1 AND route = $2 AND key = $3
                AND (expires_at > $4 OR run IN (SELECT id FROM runs WHERE ended_at IS NULL))",
-            &[&user.0, &key.route, &clean(&key.key), &now.0],
+            &[&user.0, &key.route, &replace_nul(&key.key), &now.0],
         )
         .await?;
     let Some(row) = known else { return Ok(None) };
@@ -128,7 +131,7 @@ pub(super) async fn run_of_key(
 }
 
 /// How many messages a conversation has that is the user's and has no open run. No other process opens one meanwhile.
-async fn free_conversation(db: &Db<'_>, user: &UserId, id: ConversationId) -> Result<u64, StoreError> {
+async fn lock_idle_conversation(db: &Db<'_>, user: &UserId, id: ConversationId) -> Result<u64, StoreError> {
     let sql = "SELECT messages, active_run FROM conversations WHERE id = $1 AND user_id = $2 FOR UPDATE";
     let row = db.first(sql, &[&id.0, &user.0]).await?.ok_or(StoreError::NotFound("conversation"))?;
     match column::<Option<Uuid>>(&row, "active_run")? {
@@ -143,7 +146,7 @@ pub(super) async fn append(db: &Db<'_>, batch: &Batch) -> Result<(), StoreError>
     // The commit of an earlier try may have gone through although we were told that it failed.
     let known = batch.events.partition_point(|recorded| recorded.event.seq <= last_seq);
     let (known, new) = batch.events.split_at(known);
-    if !are_kept(db, batch.run, known).await? {
+    if !are_recorded(db, batch.run, known).await? {
         return Err(fenced());
     }
     let Some(first_new) = new.first() else {
@@ -161,7 +164,7 @@ pub(super) async fn append(db: &Db<'_>, batch: &Batch) -> Result<(), StoreError>
 
     keep_events(db, batch.run, new).await?;
     for recorded in new {
-        derive(db, batch.run, recorded).await?;
+        apply_fact(db, batch.run, recorded).await?;
     }
     for output in &batch.full_outputs {
         db.execute(
@@ -171,32 +174,36 @@ pub(super) async fn append(db: &Db<'_>, batch: &Batch) -> Result<(), StoreError>
         )
         .await?;
     }
-    shares::grow(db, batch, new.iter().map(|recorded| recorded.json.len()).sum()).await?;
+    shares::add_batch(db, batch, new.iter().map(|recorded| recorded.json.len()).sum()).await?;
     let at = batch.events.last().map_or(Timestamp(0), |last| last.event.at);
-    files::keep(db, batch, at).await?;
+    files::save_files(db, batch, at).await?;
     if let (Some(conversation), Some(message)) = (conversation, &batch.message) {
         keep_message(db, conversation, message, at).await?;
     }
     if let Some(state) = batch.state {
         enter_state(db, batch.run, state, at).await?;
         if let Some(conversation) = conversation.filter(|_| state.is_final()) {
-            free(db, conversation, batch.run).await?;
+            release_conversation(db, conversation, batch.run).await?;
         }
     }
     Ok(())
 }
 
 /// The conversation may have another run.
-async fn free(db: &Db<'_>, conversation: ConversationId, run: RunId) -> Result<(), StoreError> {
+async fn release_conversation(
+    db: &Db<'_>,
+    conversation: ConversationId,
+    run: RunId,
+) -> Result<(), StoreError> {
     let sql = "UPDATE conversations SET active_run = NULL WHERE id = $1 AND active_run = $2";
     db.execute(sql, &[&conversation.0, &run.0]).await.map(drop)
 }
 
-/// The run's conversation and last sequence number, if the batch's writer still owns it. Nobody else claims it before
+/// The run's conversation and last sequence number, if the batch's writer still owns it. No other process claims it before
 /// the transaction ends.
 async fn owned_run(db: &Db<'_>, batch: &Batch) -> Result<Option<(Option<ConversationId>, u64)>, StoreError> {
     let sql = "SELECT conversation FROM runs WHERE id = $1 AND epoch = $2 FOR UPDATE";
-    let Some(row) = db.first(sql, &[&batch.run.0, &int(batch.epoch)]).await? else { return Ok(None) };
+    let Some(row) = db.first(sql, &[&batch.run.0, &to_bigint(batch.epoch)]).await? else { return Ok(None) };
     let conversation = column::<Option<Uuid>>(&row, "conversation")?.map(ConversationId);
     // Only now: while the lock was waited for, its owner may have written.
     let sql = "SELECT coalesce(max(seq), 0)::bigint AS last_seq FROM run_events WHERE run = $1";
@@ -206,11 +213,11 @@ async fn owned_run(db: &Db<'_>, batch: &Batch) -> Result<Option<(Option<Conversa
 }
 
 /// Whether the log holds just these events at their places.
-async fn are_kept(db: &Db<'_>, run: RunId, events: &[Arc<Recorded>]) -> Result<bool, StoreError> {
+async fn are_recorded(db: &Db<'_>, run: RunId, events: &[Arc<Recorded>]) -> Result<bool, StoreError> {
     if events.is_empty() {
         return Ok(true);
     }
-    let numbers: Vec<i64> = events.iter().map(|recorded| int(recorded.event.seq)).collect();
+    let numbers: Vec<i64> = events.iter().map(|recorded| to_bigint(recorded.event.seq)).collect();
     let sql = "SELECT body FROM run_events WHERE run = $1 AND seq = ANY($2) ORDER BY seq";
     let rows = db.all(sql, &[&run.0, &numbers]).await?;
     if rows.len() != events.len() {
@@ -225,7 +232,7 @@ async fn are_kept(db: &Db<'_>, run: RunId, events: &[Arc<Recorded>]) -> Result<b
 }
 
 async fn keep_events(db: &Db<'_>, run: RunId, events: &[Arc<Recorded>]) -> Result<(), StoreError> {
-    let numbers: Vec<i64> = events.iter().map(|recorded| int(recorded.event.seq)).collect();
+    let numbers: Vec<i64> = events.iter().map(|recorded| to_bigint(recorded.event.seq)).collect();
     let kinds: Vec<&str> = events.iter().map(|recorded| recorded.event.fact.kind()).collect();
     let bodies: Vec<&str> = events.iter().map(|recorded| &*recorded.json).collect();
     db.execute(

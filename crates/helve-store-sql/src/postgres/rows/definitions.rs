@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 
 use super::{grants, offers};
 use crate::postgres::access::tokens::audit;
-use crate::postgres::columns::{Db, clean, column, number};
+use crate::postgres::columns::{Db, column, number, replace_nul};
 
 const CURRENT: &str = "SELECT v.* FROM definitions d
     JOIN definition_versions v ON v.kind = d.kind AND v.name = d.name AND v.version = d.version
@@ -24,13 +24,13 @@ pub(super) async fn list(db: &Db<'_>, kind: RowKind) -> Result<Vec<RowRecord>, S
 
 pub(super) async fn find(db: &Db<'_>, kind: RowKind, name: &str) -> Result<RowRecord, StoreError> {
     let sql = format!("{CURRENT} AND d.name = $2");
-    let row = db.first(&sql, &[&kind.as_str(), &clean(name)]).await?;
+    let row = db.first(&sql, &[&kind.as_str(), &replace_nul(name)]).await?;
     read(&row.ok_or(StoreError::NotFound(kind.as_str()))?, kind)
 }
 
 pub(super) async fn versions(db: &Db<'_>, kind: RowKind, name: &str) -> Result<Vec<RowRecord>, StoreError> {
     let sql = "SELECT * FROM definition_versions WHERE kind = $1 AND name = $2 ORDER BY version";
-    db.all(sql, &[&kind.as_str(), &clean(name)]).await?.iter().map(|row| read(row, kind)).collect()
+    db.all(sql, &[&kind.as_str(), &replace_nul(name)]).await?.iter().map(|row| read(row, kind)).collect()
 }
 
 pub(super) async fn lock(db: &Db<'_>, kind: RowKind) -> Result<(), StoreError> {
@@ -44,7 +44,7 @@ pub(super) async fn save_all(db: &Db<'_>, changes: &[RowChange]) -> Result<Vec<R
         if *offer == OfferUse::Accepted {
             offers::check(db, row.kind, &row.name).await?;
         }
-        let now = current(db, row.kind, &row.name).await?.unwrap_or(0);
+        let now = current_version(db, row.kind, &row.name).await?.unwrap_or(0);
         if now != *expected || !names.insert(&row.name) {
             return Err(StoreError::Changed(now));
         }
@@ -63,7 +63,7 @@ pub(super) async fn save(db: &Db<'_>, change: &RowChange) -> Result<RowRecord, S
     if *offer == OfferUse::Accepted {
         offers::check(db, row.kind, &row.name).await?;
     }
-    let now = current(db, row.kind, &row.name).await?.unwrap_or(0);
+    let now = current_version(db, row.kind, &row.name).await?.unwrap_or(0);
     if now != *expected {
         return Err(StoreError::Changed(now));
     }
@@ -88,7 +88,7 @@ pub(super) async fn save(db: &Db<'_>, change: &RowChange) -> Result<RowRecord, S
             &saved.id.0,
             &saved.hash,
             &saved.enabled,
-            &clean(&saved.body),
+            &replace_nul(&saved.body),
             &saved.created_at.0,
             &saved.updated_at.0,
         ],
@@ -119,12 +119,12 @@ pub(super) async fn delete(
     line: &AuditEntry,
 ) -> Result<(), StoreError> {
     lock(db, kind).await?;
-    let now = current(db, kind, name).await?.ok_or(StoreError::NotFound(kind.as_str()))?;
+    let now = current_version(db, kind, name).await?.ok_or(StoreError::NotFound(kind.as_str()))?;
     if expected.is_some_and(|expected| expected != now) {
         return Err(StoreError::Changed(now));
     }
     let sql = "DELETE FROM definitions WHERE kind = $1 AND name = $2";
-    db.execute(sql, &[&kind.as_str(), &clean(name)]).await?;
+    db.execute(sql, &[&kind.as_str(), &replace_nul(name)]).await?;
     offers::forget(db, kind, name).await?;
     grants::forget(db, kind, name).await?;
     audit(db, line).await?;
@@ -142,7 +142,7 @@ pub(super) async fn save_switch(
     db.execute(
         "INSERT INTO definition_switches (kind, name, enabled) VALUES ($1, $2, $3)
          ON CONFLICT (kind, name) DO UPDATE SET enabled = excluded.enabled",
-        &[&kind.as_str(), &clean(name), &enabled],
+        &[&kind.as_str(), &replace_nul(name), &enabled],
     )
     .await?;
     audit(db, line).await?;
@@ -170,9 +170,9 @@ pub(super) async fn count_change(db: &Db<'_>, kind: RowKind) -> Result<(), Store
     .map(drop)
 }
 
-async fn current(db: &Db<'_>, kind: RowKind, name: &str) -> Result<Option<u32>, StoreError> {
+async fn current_version(db: &Db<'_>, kind: RowKind, name: &str) -> Result<Option<u32>, StoreError> {
     let sql = "SELECT version FROM definitions WHERE kind = $1 AND name = $2";
-    let row = db.first(sql, &[&kind.as_str(), &clean(name)]).await?;
+    let row = db.first(sql, &[&kind.as_str(), &replace_nul(name)]).await?;
     row.map(|row| number(&row, "version")).transpose()
 }
 

@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use super::definitions::{count_change, lock};
 use crate::postgres::access::tokens::audit;
-use crate::postgres::columns::{Db, clean, column};
+use crate::postgres::columns::{Db, column, replace_nul};
 
 pub(super) async fn list(db: &Db<'_>, kind: RowKind) -> Result<Vec<RowGrant>, StoreError> {
     let sql = "SELECT * FROM definition_grants WHERE kind = $1 ORDER BY name, grant_json";
@@ -24,7 +24,13 @@ pub(super) async fn insert(db: &Db<'_>, grant: &RowGrant, line: &AuditEntry) -> 
     db.execute(
         "INSERT INTO definition_grants (kind, name, grant_json, by, at) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (kind, name, grant_json) DO UPDATE SET by = excluded.by, at = excluded.at",
-        &[&grant.kind.as_str(), &grant.name, &clean(&grant.grant), &clean(&grant.by), &grant.at.0],
+        &[
+            &grant.kind.as_str(),
+            &grant.name,
+            &replace_nul(&grant.grant),
+            &replace_nul(&grant.by),
+            &grant.at.0,
+        ],
     )
     .await?;
     audit(db, line).await
@@ -39,7 +45,7 @@ pub(super) async fn delete(
 ) -> Result<(), StoreError> {
     lock(db, kind).await?;
     let sql = "DELETE FROM definition_grants WHERE kind = $1 AND name = $2 AND grant_json = $3";
-    if db.execute(sql, &[&kind.as_str(), &clean(name), &clean(grant)]).await? == 0 {
+    if db.execute(sql, &[&kind.as_str(), &replace_nul(name), &replace_nul(grant)]).await? == 0 {
         return Err(StoreError::NotFound("grant"));
     }
     audit(db, line).await?;
@@ -48,7 +54,7 @@ pub(super) async fn delete(
 
 pub(super) async fn forget(db: &Db<'_>, kind: RowKind, name: &str) -> Result<(), StoreError> {
     let sql = "DELETE FROM definition_grants WHERE kind = $1 AND name = $2";
-    db.execute(sql, &[&kind.as_str(), &clean(name)]).await.map(drop)
+    db.execute(sql, &[&kind.as_str(), &replace_nul(name)]).await.map(drop)
 }
 
 fn read(row: &Row, kind: RowKind) -> Result<RowGrant, StoreError> {

@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use super::definitions::{count_change, lock};
 use crate::postgres::access::tokens::audit;
-use crate::postgres::columns::{Db, clean, column};
+use crate::postgres::columns::{Db, column, replace_nul};
 
 pub(super) async fn list(db: &Db<'_>, kind: RowKind) -> Result<Vec<RowOffer>, StoreError> {
     let sql = "SELECT * FROM definition_offers WHERE kind = $1 ORDER BY name";
@@ -23,8 +23,8 @@ pub(super) async fn save(db: &Db<'_>, offer: &RowOffer, line: &AuditEntry) -> Re
         &[
             &offer.kind.as_str(),
             &offer.name,
-            &clean(&offer.origin),
-            &clean(&offer.body),
+            &replace_nul(&offer.origin),
+            &replace_nul(&offer.body),
             &offer.over,
             &offer.at.0,
         ],
@@ -50,13 +50,13 @@ pub(super) async fn delete(
 /// Fails unless there is an offer.
 pub(super) async fn check(db: &Db<'_>, kind: RowKind, name: &str) -> Result<(), StoreError> {
     let sql = "SELECT name FROM definition_offers WHERE kind = $1 AND name = $2";
-    let row = db.first(sql, &[&kind.as_str(), &clean(name)]).await?;
+    let row = db.first(sql, &[&kind.as_str(), &replace_nul(name)]).await?;
     row.map(drop).ok_or(StoreError::NotFound("offer"))
 }
 
 pub(super) async fn forget(db: &Db<'_>, kind: RowKind, name: &str) -> Result<(), StoreError> {
     let sql = "DELETE FROM definition_offers WHERE kind = $1 AND name = $2";
-    db.execute(sql, &[&kind.as_str(), &clean(name)]).await.map(drop)
+    db.execute(sql, &[&kind.as_str(), &replace_nul(name)]).await.map(drop)
 }
 
 fn read(row: &Row, kind: RowKind) -> Result<RowOffer, StoreError> {

@@ -3,13 +3,13 @@
 use helve_store::StoreError;
 use helve_types::ModelProfile;
 
-use crate::postgres::columns::{Db, clean, column, json_column, to_json};
+use crate::postgres::columns::{Db, column, json_column, replace_nul, to_json};
 
 pub(super) async fn save(db: &Db<'_>, model: &str, profile: &ModelProfile) -> Result<(), StoreError> {
     db.execute(
         "INSERT INTO model_profiles (model, at, body) VALUES ($1, $2, $3)
          ON CONFLICT (model) DO UPDATE SET at = excluded.at, body = excluded.body",
-        &[&clean(model), &profile.at.0, &to_json(profile)?],
+        &[&replace_nul(model), &profile.at.0, &to_json(profile)?],
     )
     .await
     .map(drop)

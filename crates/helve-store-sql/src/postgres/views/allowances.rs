@@ -7,14 +7,14 @@ use helve_types::{Answer, ApprovalId, ConversationId, Question, RunId, Timestamp
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::runs::{add_scope, limits};
+use super::runs::{add_scope, limit_and_offset};
 use crate::postgres::access::tokens;
-use crate::postgres::columns::{Conditions, Db, clean, column, json_column, to_json, word_column};
+use crate::postgres::columns::{Conditions, Db, column, json_column, replace_nul, to_json, word_column};
 
 const SELECT: &str = "SELECT * FROM allowances";
 
 /// Keeps what an answer says beyond its own call.
-pub(in crate::postgres) async fn keep(
+pub(in crate::postgres) async fn save_from_answer(
     db: &Db<'_>,
     approval: ApprovalId,
     answer: &Answer,
@@ -28,7 +28,7 @@ pub(in crate::postgres) async fn keep(
     let sql = "SELECT a.question, r.id AS run, r.user_id, r.conversation, r.agent
                FROM approvals a JOIN runs r ON r.id = a.run WHERE a.id = $1";
     let Some(row) = db.first(sql, &[&approval.0]).await? else { return Ok(()) };
-    let Some(said) = said(&row, answer, by, at)? else { return Ok(()) };
+    let Some(said) = allowance_from_answer(&row, answer, by, at)? else { return Ok(()) };
     db.execute(
         "INSERT INTO allowances (id, user_id, agent, tool, version, within, run, conversation, arguments, by,
              created_at, expires_at)
@@ -37,13 +37,13 @@ pub(in crate::postgres) async fn keep(
             &said.id.0,
             &said.user.0,
             &said.agent,
-            &clean(&said.tool),
+            &replace_nul(&said.tool),
             &said.version,
             &said.within.as_str(),
             &said.run.0,
             &said.conversation.map(|id| id.0),
             &to_json(&said.arguments)?,
-            &clean(&said.by),
+            &replace_nul(&said.by),
             &said.created_at.0,
             &said.expires_at.0,
         ],
@@ -52,7 +52,12 @@ pub(in crate::postgres) async fn keep(
     tokens::audit(db, &said.audit_entry()).await
 }
 
-fn said(row: &Row, answer: &Answer, by: &str, at: Timestamp) -> Result<Option<Allowance>, StoreError> {
+fn allowance_from_answer(
+    row: &Row,
+    answer: &Answer,
+    by: &str,
+    at: Timestamp,
+) -> Result<Option<Allowance>, StoreError> {
     let question: Question = json_column(row, "question")?;
     let of = Circumstances {
         run: RunId(column(row, "run")?),
@@ -69,18 +74,18 @@ pub(super) async fn list(
     filter: AllowanceFilter,
     page: Page,
 ) -> Result<Vec<Allowance>, StoreError> {
-    let (limit, offset) = limits(page);
+    let (limit, offset) = limit_and_offset(page);
     let mut conditions = Conditions::default();
     add_scope(&mut conditions, scope, "user_id");
     if let AllowanceFilter::InForce(now) = &filter {
-        conditions.add(
+        conditions.add_condition(
             "revoked_at IS NULL AND expires_at > {} AND (within <> 'run'
                  OR EXISTS (SELECT 1 FROM runs WHERE id = allowances.run AND ended_at IS NULL))",
             &[&now.0],
         );
     }
-    conditions.push(" ORDER BY created_at DESC, id DESC LIMIT {} OFFSET {}", &[&limit, &offset]);
-    db.all(&conditions.after(SELECT), conditions.values()).await?.iter().map(read).collect()
+    conditions.push_clause(" ORDER BY created_at DESC, id DESC LIMIT {} OFFSET {}", &[&limit, &offset]);
+    db.all(&conditions.append_to(SELECT), conditions.values()).await?.iter().map(read).collect()
 }
 
 pub(super) async fn list_in_force(
@@ -92,7 +97,7 @@ pub(super) async fn list_in_force(
                WHERE user_id = $1 AND agent = $2 AND tool = $3 AND version = $4 AND revoked_at IS NULL
                    AND expires_at > $5
                ORDER BY id";
-    let tool = clean(&key.tool);
+    let tool = replace_nul(&key.tool);
     let rows = db.all(sql, &[&key.user.0, &key.agent, &tool, &key.version, &now.0]).await?;
     rows.iter().map(read).collect()
 }
@@ -104,10 +109,10 @@ pub(in crate::postgres) async fn revoke(
     audit: &AuditEntry,
 ) -> Result<Allowance, StoreError> {
     let mut conditions = Conditions::default();
-    conditions.add("id = {}", &[&id.0]);
+    conditions.add_condition("id = {}", &[&id.0]);
     add_scope(&mut conditions, scope, "user_id");
-    conditions.push(" FOR UPDATE", &[]);
-    let row = db.first(&conditions.after(SELECT), conditions.values()).await?;
+    conditions.push_clause(" FOR UPDATE", &[]);
+    let row = db.first(&conditions.append_to(SELECT), conditions.values()).await?;
     let held = read(&row.ok_or(StoreError::NotFound("allowance"))?)?;
     if held.revoked_at.is_some() {
         return Ok(held);

@@ -4,8 +4,8 @@ use helve_store::{Approval, ApprovalFilter, ApprovalState, EXPIRED_MAX, Scope, S
 use helve_types::{ApprovalId, RunId, Timestamp, UserId};
 use tokio_postgres::Row;
 
-use super::runs::{add_scope, limits};
-use crate::postgres::columns::{Conditions, Db, column, int, json_column};
+use super::runs::{add_scope, limit_and_offset};
+use crate::postgres::columns::{Conditions, Db, column, json_column, to_bigint};
 
 const SELECT: &str = "SELECT * FROM approvals";
 
@@ -15,9 +15,9 @@ pub(super) async fn approval(
     approval: ApprovalId,
 ) -> Result<Approval, StoreError> {
     let mut conditions = Conditions::default();
-    conditions.add("id = {}", &[&approval.0]);
+    conditions.add_condition("id = {}", &[&approval.0]);
     add_scope(&mut conditions, scope, "user_id");
-    let row = db.first(&conditions.after(SELECT), conditions.values()).await?;
+    let row = db.first(&conditions.append_to(SELECT), conditions.values()).await?;
     read(&row.ok_or(StoreError::NotFound("approval"))?)
 }
 
@@ -31,27 +31,27 @@ pub(super) async fn approvals(
         ApprovalFilter::PendingOf(run) => (Some(run.0), None, true),
         ApprovalFilter::All(page) => (None, Some(page), false),
     };
-    let (limit, offset) = page.map(limits).unzip();
+    let (limit, offset) = page.map(limit_and_offset).unzip();
     let mut conditions = Conditions::default();
     if is_pending {
-        conditions.add("state = 'pending'", &[]);
+        conditions.add_condition("state = 'pending'", &[]);
     }
     if let Some(run) = &run {
-        conditions.add("run = {}", &[run]);
+        conditions.add_condition("run = {}", &[run]);
     }
     add_scope(&mut conditions, scope, "user_id");
     let order = if is_pending { " ORDER BY asked_at, id" } else { " ORDER BY asked_at DESC, id DESC" };
-    conditions.push(order, &[]);
+    conditions.push_clause(order, &[]);
     if let (Some(limit), Some(offset)) = (&limit, &offset) {
-        conditions.push(" LIMIT {} OFFSET {}", &[limit, offset]);
+        conditions.push_clause(" LIMIT {} OFFSET {}", &[limit, offset]);
     }
-    db.all(&conditions.after(SELECT), conditions.values()).await?.iter().map(read).collect()
+    db.all(&conditions.append_to(SELECT), conditions.values()).await?.iter().map(read).collect()
 }
 
 pub(super) async fn expired(db: &Db<'_>, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
     let sql =
         "SELECT * FROM approvals WHERE state = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2";
-    db.all(sql, &[&now.0, &int(EXPIRED_MAX)]).await?.iter().map(read).collect()
+    db.all(sql, &[&now.0, &to_bigint(EXPIRED_MAX)]).await?.iter().map(read).collect()
 }
 
 fn read(row: &Row) -> Result<Approval, StoreError> {

@@ -5,10 +5,10 @@ use helve_types::{ConversationId, Message, RunId, Timestamp, UserId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::runs::{add_scope, limits};
+use super::runs::{add_scope, limit_and_offset};
 use super::shares;
-use super::spent::spent_columns;
-use crate::postgres::columns::{Conditions, Db, clean, column, int, json_column, number};
+use super::spent::read_spent;
+use crate::postgres::columns::{Conditions, Db, column, json_column, number, replace_nul, to_bigint};
 use crate::postgres::log::setups;
 
 const COLUMNS: &str = "SELECT id, user_id, title, messages, created_at, updated_at,
@@ -20,11 +20,11 @@ pub(super) async fn conversations(
     scope: &Scope,
     page: Page,
 ) -> Result<Vec<Conversation>, StoreError> {
-    let (limit, offset) = limits(page);
+    let (limit, offset) = limit_and_offset(page);
     let mut conditions = Conditions::default();
     add_scope(&mut conditions, scope, "user_id");
-    conditions.push(" ORDER BY updated_at DESC, id DESC LIMIT {} OFFSET {}", &[&limit, &offset]);
-    db.all(&conditions.after(COLUMNS), conditions.values()).await?.iter().map(read).collect()
+    conditions.push_clause(" ORDER BY updated_at DESC, id DESC LIMIT {} OFFSET {}", &[&limit, &offset]);
+    db.all(&conditions.append_to(COLUMNS), conditions.values()).await?.iter().map(read).collect()
 }
 
 pub(super) async fn conversation(
@@ -42,10 +42,10 @@ async fn find(
     lock: &str,
 ) -> Result<Conversation, StoreError> {
     let mut conditions = Conditions::default();
-    conditions.add("id = {}", &[&id.0]);
+    conditions.add_condition("id = {}", &[&id.0]);
     add_scope(&mut conditions, scope, "user_id");
-    conditions.push(lock, &[]);
-    let row = db.first(&conditions.after(COLUMNS), conditions.values()).await?;
+    conditions.push_clause(lock, &[]);
+    let row = db.first(&conditions.append_to(COLUMNS), conditions.values()).await?;
     read(&row.ok_or(StoreError::NotFound("conversation"))?)
 }
 
@@ -55,7 +55,7 @@ fn read(row: &Row) -> Result<Conversation, StoreError> {
         user: UserId(column(row, "user_id")?),
         title: column(row, "title")?,
         messages: number(row, "messages")?,
-        spent: spent_columns(row)?,
+        spent: read_spent(row)?,
         created_at: Timestamp(column(row, "created_at")?),
         updated_at: Timestamp(column(row, "updated_at")?),
         active_run: column::<Option<Uuid>>(row, "active_run")?.map(RunId),
@@ -78,7 +78,7 @@ pub(in crate::postgres) async fn history(
     count: u64,
 ) -> Result<Vec<Message>, StoreError> {
     let sql = "SELECT body FROM messages WHERE conversation = $1 AND ordinal <= $2 ORDER BY ordinal";
-    db.all(sql, &[&id.0, &int(count)]).await?.iter().map(|row| json_column(row, "body")).collect()
+    db.all(sql, &[&id.0, &to_bigint(count)]).await?.iter().map(|row| json_column(row, "body")).collect()
 }
 
 pub(in crate::postgres) async fn rename(
@@ -87,13 +87,13 @@ pub(in crate::postgres) async fn rename(
     id: ConversationId,
     title: &str,
 ) -> Result<(), StoreError> {
-    let title = clean(title);
+    let title = replace_nul(title);
     let mut conditions = Conditions::default();
-    conditions.push("UPDATE conversations SET title = {} WHERE id = {}", &[&title, &id.0]);
+    conditions.push_clause("UPDATE conversations SET title = {} WHERE id = {}", &[&title, &id.0]);
     if let Scope::User(user) = scope {
-        conditions.push(" AND user_id = {}", &[&user.0]);
+        conditions.push_clause(" AND user_id = {}", &[&user.0]);
     }
-    match db.execute(&conditions.after(""), conditions.values()).await? {
+    match db.execute(&conditions.append_to(""), conditions.values()).await? {
         0 => Err(StoreError::NotFound("conversation")),
         _ => Ok(()),
     }
@@ -114,8 +114,8 @@ pub(in crate::postgres) async fn delete(
     }
     let its_allowances = format!("DELETE FROM allowances WHERE within <> 'agent' AND run {of_its_runs}");
     db.execute(&its_allowances, &[&id.0]).await?;
-    shares::give_back(db, id).await?;
-    setups::forget(db, id).await?;
+    shares::subtract_conversation(db, id).await?;
+    setups::delete_unused(db, id).await?;
     db.execute("DELETE FROM runs WHERE conversation = $1", &[&id.0]).await?;
     db.execute("DELETE FROM messages WHERE conversation = $1", &[&id.0]).await?;
     db.execute("DELETE FROM conversations WHERE id = $1", &[&id.0]).await?;

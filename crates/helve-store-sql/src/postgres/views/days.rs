@@ -3,7 +3,7 @@
 use helve_store::{DayUsed, Recorded, StoreError};
 use helve_types::{RunId, Spent, Used, UserId};
 
-use crate::postgres::columns::{Db, int, number};
+use crate::postgres::columns::{Db, number, to_bigint};
 
 /// Adds what an event used up to the sums of its day.
 pub(in crate::postgres) async fn add_used(
@@ -27,35 +27,35 @@ pub(in crate::postgres) async fn add_used(
         &[
             &run.0,
             &recorded.event.at.day(),
-            &int(used.cost_nanos),
-            &int(used.tokens),
-            &int(used.calls),
-            &int(used.active_ms),
-            &int(Spent::MAX),
+            &to_bigint(used.cost_nanos),
+            &to_bigint(used.tokens),
+            &to_bigint(used.calls),
+            &to_bigint(used.active_ms),
+            &to_bigint(Spent::MAX),
         ],
     )
     .await
     .map(drop)
 }
 
-pub(super) async fn used_on(
+pub(super) async fn usage_of_day(
     db: &Db<'_>,
     day: i64,
     user: &UserId,
     agent: &str,
 ) -> Result<DayUsed, StoreError> {
     Ok(DayUsed {
-        user: sum(db, "user_id = $2", day, &user.0).await?,
-        agent: sum(db, "agent = $2", day, agent).await?,
-        all: sum(db, "$2::text IS NOT NULL", day, "").await?,
+        user: sum_used(db, "user_id = $2", day, &user.0).await?,
+        agent: sum_used(db, "agent = $2", day, agent).await?,
+        all: sum_used(db, "$2::text IS NOT NULL", day, "").await?,
     })
 }
 
-async fn sum(db: &Db<'_>, condition: &str, day: i64, name: &str) -> Result<Used, StoreError> {
+async fn sum_used(db: &Db<'_>, condition: &str, day: i64, name: &str) -> Result<Used, StoreError> {
     let bounded = ["cost_nanos", "tokens", "calls", "active_ms"]
         .map(|column| format!("least(coalesce(sum({column}), 0), $3::bigint)::bigint AS {column}"));
     let sql = format!("SELECT {} FROM day_used WHERE day = $1 AND {condition}", bounded.join(", "));
-    let Some(row) = db.first(&sql, &[&day, &name, &int(Spent::MAX)]).await? else {
+    let Some(row) = db.first(&sql, &[&day, &name, &to_bigint(Spent::MAX)]).await? else {
         return Ok(Used::default());
     };
     Ok(Used {

@@ -4,11 +4,15 @@ use helve_store::{KeptFile, Scope, StoreError};
 use helve_types::{RunId, Timestamp};
 
 use super::runs::add_scope;
-use crate::postgres::columns::{Conditions, Db, clean, column, text_id_column};
+use crate::postgres::columns::{Conditions, Db, column, replace_nul, text_id_column};
 use crate::postgres::log::journal::Batch;
 
 /// Keeps the files of a batch, in the transaction that keeps its events.
-pub(in crate::postgres) async fn keep(db: &Db<'_>, batch: &Batch, at: Timestamp) -> Result<(), StoreError> {
+pub(in crate::postgres) async fn save_files(
+    db: &Db<'_>,
+    batch: &Batch,
+    at: Timestamp,
+) -> Result<(), StoreError> {
     for file in &batch.files {
         db.execute(
             "INSERT INTO files (run, id, call, name, media_type, bytes, at)
@@ -17,8 +21,8 @@ pub(in crate::postgres) async fn keep(db: &Db<'_>, batch: &Batch, at: Timestamp)
                 &batch.run.0,
                 &file.id,
                 &file.call.to_string(),
-                &clean(&file.name),
-                &clean(&file.media_type),
+                &replace_nul(&file.name),
+                &replace_nul(&file.media_type),
                 &&*file.bytes,
                 &at.0,
             ],
@@ -28,12 +32,17 @@ pub(in crate::postgres) async fn keep(db: &Db<'_>, batch: &Batch, at: Timestamp)
     Ok(())
 }
 
-pub(super) async fn file(db: &Db<'_>, scope: &Scope, run: RunId, id: &str) -> Result<KeptFile, StoreError> {
-    let id = clean(id);
+pub(super) async fn find_file(
+    db: &Db<'_>,
+    scope: &Scope,
+    run: RunId,
+    id: &str,
+) -> Result<KeptFile, StoreError> {
+    let id = replace_nul(id);
     let mut conditions = Conditions::default();
-    conditions.add("files.run = {} AND files.id = {}", &[&run.0, &id]);
+    conditions.add_condition("files.run = {} AND files.id = {}", &[&run.0, &id]);
     add_scope(&mut conditions, scope, "runs.user_id");
-    let sql = conditions.after("SELECT files.* FROM files JOIN runs ON runs.id = files.run");
+    let sql = conditions.append_to("SELECT files.* FROM files JOIN runs ON runs.id = files.run");
     let row = db.first(&sql, conditions.values()).await?.ok_or(StoreError::NotFound("file"))?;
     Ok(KeptFile {
         id: column(&row, "id")?,

@@ -7,9 +7,10 @@ use helve_types::{
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::spent::spent_columns;
+use super::spent::read_spent;
 use crate::postgres::columns::{
-    Conditions, Db, column, damaged, int, json_column, number, optional_number, text_id_column, word_column,
+    Conditions, Db, column, damaged, json_column, number, optional_number, text_id_column, to_bigint,
+    word_column,
 };
 
 const COLUMNS: &str = "SELECT id, user_id, conversation, state, resumes, created_at, ended_at,
@@ -20,22 +21,22 @@ const COLUMNS: &str = "SELECT id, user_id, conversation, state, resumes, created
 /// How many events of a page are fetched at a time.
 const EVENTS_AT_ONCE: usize = 64;
 
-pub(in crate::postgres) fn limits(page: Page) -> (i64, i64) {
-    (int(page.limit), int(page.offset))
+pub(in crate::postgres) fn limit_and_offset(page: Page) -> (i64, i64) {
+    (to_bigint(page.limit), to_bigint(page.offset))
 }
 
 /// Limits a statement to what the scope sees.
 pub(super) fn add_scope<'a>(conditions: &mut Conditions<'a>, scope: &'a Scope, column: &str) {
     if let Scope::User(user) = scope {
-        conditions.add(&format!("{column} = {{}}"), &[&user.0]);
+        conditions.add_condition(&format!("{column} = {{}}"), &[&user.0]);
     }
 }
 
 pub(super) async fn run(db: &Db<'_>, scope: &Scope, run: RunId) -> Result<RunRecord, StoreError> {
     let mut conditions = Conditions::default();
-    conditions.add("id = {}", &[&run.0]);
+    conditions.add_condition("id = {}", &[&run.0]);
     add_scope(&mut conditions, scope, "user_id");
-    let row = db.first(&conditions.after(COLUMNS), conditions.values()).await?;
+    let row = db.first(&conditions.append_to(COLUMNS), conditions.values()).await?;
     read_run(&row.ok_or(StoreError::NotFound("run"))?)
 }
 
@@ -45,18 +46,18 @@ pub(super) async fn runs(
     filter: &RunFilter,
     page: Page,
 ) -> Result<Vec<RunRecord>, StoreError> {
-    let (limit, offset) = limits(page);
+    let (limit, offset) = limit_and_offset(page);
     let state = filter.state.map(RunState::as_str);
     let mut conditions = Conditions::default();
     add_scope(&mut conditions, scope, "user_id");
     if let Some(state) = &state {
-        conditions.add("state = {}", &[state]);
+        conditions.add_condition("state = {}", &[state]);
     }
-    conditions.push(" ORDER BY id DESC LIMIT {} OFFSET {}", &[&limit, &offset]);
-    db.all(&conditions.after(COLUMNS), conditions.values()).await?.iter().map(read_run).collect()
+    conditions.push_clause(" ORDER BY id DESC LIMIT {} OFFSET {}", &[&limit, &offset]);
+    db.all(&conditions.append_to(COLUMNS), conditions.values()).await?.iter().map(read_run).collect()
 }
 
-pub(super) async fn running(db: &Db<'_>) -> Result<Vec<RunRecord>, StoreError> {
+pub(super) async fn list_running(db: &Db<'_>) -> Result<Vec<RunRecord>, StoreError> {
     // The first half is what the index is over.
     let sql = format!("{COLUMNS} WHERE ended_at IS NULL AND state = 'running' ORDER BY id");
     db.all(&sql, &[]).await?.iter().map(read_run).collect()
@@ -78,7 +79,7 @@ fn read_run(row: &Row) -> Result<RunRecord, StoreError> {
         setup: json_column(row, "setup")?,
         last_seq: number(row, "last_seq")?,
         resumes: number(row, "resumes")?,
-        spent: spent_columns(row)?,
+        spent: read_spent(row)?,
         created_at: Timestamp(column(row, "created_at")?),
         ended_at: column::<Option<i64>>(row, "ended_at")?.map(Timestamp),
     })
@@ -91,7 +92,7 @@ pub(in crate::postgres) async fn events(
     limit: usize,
 ) -> Result<Vec<Recorded>, StoreError> {
     let sql = "SELECT seq, body FROM run_events WHERE run = $1 AND seq > $2 ORDER BY seq LIMIT $3";
-    let rows = db.all(sql, &[&run.0, &int(after), &int(limit)]).await?;
+    let rows = db.all(sql, &[&run.0, &to_bigint(after), &to_bigint(limit)]).await?;
     rows.iter().map(|row| Recorded::parse(number(row, "seq")?, column(row, "body")?)).collect()
 }
 
@@ -140,7 +141,7 @@ pub(super) fn read_call(row: &Row) -> Result<CallRecord, StoreError> {
         step: number(row, "step")?,
         state: word_column(row, "state", CallState::parse)?,
         attempt: number(row, "attempt")?,
-        effect: column::<Option<&str>>(row, "effect")?.and_then(effect_of_word),
+        effect: column::<Option<&str>>(row, "effect")?.and_then(parse_effect),
         version: column(row, "version")?,
         trail: json_column(row, "trail")?,
         failure: column::<Option<&str>>(row, "failure")?.and_then(FailureKind::parse),
@@ -152,7 +153,7 @@ pub(super) fn read_call(row: &Row) -> Result<CallRecord, StoreError> {
     })
 }
 
-pub(in crate::postgres) fn effect_word(effect: Effect) -> &'static str {
+pub(in crate::postgres) fn effect_as_str(effect: Effect) -> &'static str {
     match effect {
         Effect::Read => "read",
         Effect::Idempotent => "idempotent",
@@ -160,10 +161,10 @@ pub(in crate::postgres) fn effect_word(effect: Effect) -> &'static str {
     }
 }
 
-fn effect_of_word(word: &str) -> Option<Effect> {
+fn parse_effect(word: &str) -> Option<Effect> {
     [Effect::Read, Effect::Idempotent, Effect::NonIdempotent]
         .into_iter()
-        .find(|effect| effect_word(*effect) == word)
+        .find(|effect| effect_as_str(*effect) == word)
 }
 
 pub(super) async fn whole_output(db: &Db<'_>, call: &CallId) -> Result<String, StoreError> {

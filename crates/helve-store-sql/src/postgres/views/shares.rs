@@ -1,39 +1,56 @@
-//! What each user keeps. A run's bytes are written with what they count, so the sum survives whatever the rows survive.
+//! What each user keeps. Bytes are counted in the transaction that writes them, so the count survives what the rows
+//! survive.
 
 use helve_store::{NewRun, Share, StoreError};
 use helve_types::{ConversationId, UserId};
 
-use crate::postgres::columns::{Db, int, number, to_json};
+use crate::postgres::columns::{Db, number, to_bigint, to_json};
 use crate::postgres::log::journal::Batch;
 
 pub(super) async fn read_share(db: &Db<'_>, user: &UserId) -> Result<Share, StoreError> {
-    let sql = "SELECT (SELECT least(coalesce(sum(bytes), 0), 9223372036854775807)::bigint
-                       FROM run_bytes WHERE user_id = $1) AS bytes,
+    let sql = "SELECT coalesce((SELECT bytes FROM user_bytes WHERE user_id = $1), 0) AS bytes,
                       (SELECT count(*) FROM runs
                        WHERE user_id = $1 AND ended_at IS NULL AND state <> 'running') AS waiting";
     let Some(row) = db.first(sql, &[&user.0]).await? else { return Ok(Share::default()) };
     Ok(Share { bytes: number(&row, "bytes")?, waiting_runs: number(&row, "waiting")? })
 }
 
-pub(in crate::postgres) async fn begin(db: &Db<'_>, new: &NewRun) -> Result<(), StoreError> {
+/// The bytes that a run takes up when it is opened.
+pub(in crate::postgres) fn count_opening(new: &NewRun) -> Result<i64, StoreError> {
     let message = new.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
-    let bytes = to_json(&new.setup)?.len() + new.started.json.len() + message;
-    let sql = "INSERT INTO run_bytes (user_id, run, bytes) VALUES ($1, $2, $3)";
-    db.execute(sql, &[&new.user.0, &new.run.0, &int(bytes)]).await.map(drop)
+    Ok(to_bigint(to_json(&new.setup)?.len() + new.started.json.len() + message))
+}
+
+/// Adds to what a user keeps.
+pub(in crate::postgres) async fn add_to_user(
+    db: &Db<'_>,
+    user: &UserId,
+    bytes: i64,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO user_bytes (user_id, bytes) VALUES ($1, $2)
+               ON CONFLICT (user_id) DO UPDATE SET bytes = user_bytes.bytes + excluded.bytes";
+    db.execute(sql, &[&user.0, &bytes]).await.map(drop)
 }
 
 /// Counts what is kept of a batch; `events` are its new ones alone.
-pub(in crate::postgres) async fn grow(db: &Db<'_>, batch: &Batch, events: usize) -> Result<(), StoreError> {
+pub(in crate::postgres) async fn add_batch(
+    db: &Db<'_>,
+    batch: &Batch,
+    events: usize,
+) -> Result<(), StoreError> {
     let full_outputs: usize = batch.full_outputs.iter().map(|output| output.text.len()).sum();
     let files: usize = batch.files.iter().map(|file| file.bytes.len()).sum();
     let message = batch.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
-    let sql = "UPDATE run_bytes SET bytes = bytes + $2
-               WHERE user_id = (SELECT user_id FROM runs WHERE id = $1) AND run = $1";
-    db.execute(sql, &[&batch.run.0, &int(events + full_outputs + files + message)]).await.map(drop)
+    let sql = "WITH grown AS (UPDATE runs SET bytes = bytes + $2 WHERE id = $1 RETURNING user_id)
+               UPDATE user_bytes SET bytes = user_bytes.bytes + $2
+               FROM grown WHERE user_bytes.user_id = grown.user_id";
+    db.execute(sql, &[&batch.run.0, &to_bigint(events + full_outputs + files + message)]).await.map(drop)
 }
 
 /// Gives back what the runs of a conversation took up.
-pub(super) async fn give_back(db: &Db<'_>, id: ConversationId) -> Result<(), StoreError> {
-    let sql = "DELETE FROM run_bytes WHERE (user_id, run) IN (SELECT user_id, id FROM runs WHERE conversation = $1)";
+pub(super) async fn subtract_conversation(db: &Db<'_>, id: ConversationId) -> Result<(), StoreError> {
+    let sql = "UPDATE user_bytes
+               SET bytes = bytes - (SELECT coalesce(sum(bytes), 0)::bigint FROM runs WHERE conversation = $1)
+               WHERE user_id = (SELECT user_id FROM conversations WHERE id = $1)";
     db.execute(sql, &[&id.0]).await.map(drop)
 }

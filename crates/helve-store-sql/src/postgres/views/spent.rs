@@ -4,7 +4,7 @@ use helve_store::StoreError;
 use helve_types::{RunId, Spent, Usage};
 use tokio_postgres::Row;
 
-use crate::postgres::columns::{Db, int, number, optional_number};
+use crate::postgres::columns::{Db, number, optional_number, to_bigint};
 
 /// Adds to the sums of a run and of its conversation.
 pub(in crate::postgres) async fn add_spent(db: &Db<'_>, run: RunId, spent: &Spent) -> Result<(), StoreError> {
@@ -28,13 +28,13 @@ pub(in crate::postgres) async fn add_spent(db: &Db<'_>, run: RunId, spent: &Spen
             &sql,
             &[
                 &run.0,
-                &int(usage.input_tokens),
-                &int(usage.output_tokens),
-                &int(usage.cached_tokens),
-                &int(usage.cache_write_tokens),
-                &int(usage.reasoning_tokens),
-                &spent.cost_nanos.map(int),
-                &int(Spent::MAX),
+                &to_bigint(usage.input_tokens),
+                &to_bigint(usage.output_tokens),
+                &to_bigint(usage.cached_tokens),
+                &to_bigint(usage.cache_write_tokens),
+                &to_bigint(usage.reasoning_tokens),
+                &spent.cost_nanos.map(to_bigint),
+                &to_bigint(Spent::MAX),
             ],
         )
         .await?;
@@ -42,7 +42,7 @@ pub(in crate::postgres) async fn add_spent(db: &Db<'_>, run: RunId, spent: &Spen
     Ok(())
 }
 
-pub(super) fn spent_columns(row: &Row) -> Result<Spent, StoreError> {
+pub(super) fn read_spent(row: &Row) -> Result<Spent, StoreError> {
     Ok(Spent {
         usage: Usage {
             input_tokens: number(row, "input_tokens")?,

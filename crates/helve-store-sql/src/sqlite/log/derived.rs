@@ -1,7 +1,7 @@
 //! The rows beside the log: what a fact changes in calls, questions and sums.
 
 use helve_store::{
-    CallChange, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, sent_to,
+    CallChange, Recorded, SENDS_KEPT_MS, StoreError, call_change, resets_crash_count, tool_sent_to,
 };
 use helve_types::{CallId, CallState, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
 use rusqlite::{Connection, params};
@@ -18,7 +18,7 @@ fn forget_resumes(connection: &Connection, run: RunId) -> Result<(), StoreError>
 }
 
 /// Brings the rows beside the log up to date with one event.
-pub(crate) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
+pub(crate) fn apply_fact(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
     let at = recorded.event.at;
     let fact = &recorded.event.fact;
     if resets_crash_count(fact) {
@@ -46,7 +46,7 @@ pub(crate) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -
                  WHERE id = ?1 AND state = 'pending'",
                 params![approval.0.as_bytes(), to_json(answer)?, by, at.0],
             )?;
-            allowances::keep(connection, *approval, answer, by, at)?;
+            allowances::save_from_answer(connection, *approval, answer, by, at)?;
         }
         _ => {}
     }
@@ -54,7 +54,7 @@ pub(crate) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -
         add_spent(connection, run, &spent)?;
     }
     add_used(connection, run, recorded)?;
-    if let Some(tool) = sent_to(fact) {
+    if let Some(tool) = tool_sent_to(fact) {
         keep_send(connection, run, tool, recorded)?;
     }
     match (fact.call(), call_change(fact)) {
@@ -107,7 +107,7 @@ fn change_call(
                 "UPDATE tool_calls SET state = 'running', version = ?3, effect = ?4, attempt = ?5,
                      arguments = coalesce(?6, arguments), started_at = ?7
                  WHERE run = ?1 AND id = ?2",
-                params![run, call, version, runs::effect_word(*effect), attempt, arguments, at.0],
+                params![run, call, version, runs::effect_as_str(*effect), attempt, arguments, at.0],
             )
         }
         CallChange::Move(state) => execute(
@@ -127,7 +127,7 @@ fn change_call(
                 "UPDATE tool_calls SET state = 'unknown', ended_at = ?3, trail = ?4 WHERE run = ?1 AND id = ?2",
                 params![run, call, at.0, to_json(trail)?],
             )?;
-            end_badly(connection, run, call, CallState::Unknown, None, because)
+            end_call_without_result(connection, run, call, CallState::Unknown, None, because)
         }
         CallChange::End { state, trail, result } => {
             execute(
@@ -138,7 +138,7 @@ fn change_call(
             )?;
             match result.failure() {
                 Some(Failure { kind, message, .. }) => {
-                    end_badly(connection, run, call, *state, Some(*kind), message)
+                    end_call_without_result(connection, run, call, *state, Some(*kind), message)
                 }
                 // A call whose outcome was unknown may turn out well.
                 None => execute(
@@ -154,7 +154,7 @@ fn change_call(
 }
 
 /// Notes why a call gave no output, in columns that calls which succeed do not touch.
-fn end_badly(
+fn end_call_without_result(
     connection: &Connection,
     run: &[u8; 16],
     call: &str,

@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 
 use crate::opened_row::OpenedRow;
 use crate::sqlite::columns::{column, execute, first, id_column, to_json};
-use crate::sqlite::log::derived::derive;
+use crate::sqlite::log::derived::apply_fact;
 use crate::sqlite::log::setups;
 use crate::sqlite::views::conversations;
 use crate::sqlite::views::files;
@@ -30,7 +30,7 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
         return Ok(OpenedRow::Replayed { run });
     }
     let before = match &new.place {
-        Place::Conversation(id) => free_conversation(connection, new, *id)?,
+        Place::Conversation(id) => check_idle_conversation(connection, new, *id)?,
         Place::NewConversation { .. } | Place::Nowhere => 0,
     };
 
@@ -47,20 +47,23 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             params![id.0.as_bytes(), new.user.0, title, at.0],
         )?;
     }
+    let bytes = shares::count_opening(new)?;
     execute(
         connection,
         "INSERT INTO runs
-             (id, user, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent)
-         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8)",
+             (id, user, conversation, history, state, epoch, owner, resumes, setup_id, created_at, agent,
+              bytes)
+         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8, ?9)",
         params![
             new.run.0.as_bytes(),
             new.user.0,
             new.place.conversation().as_ref().map(|id| id.0.as_bytes()),
             before,
             new.owner,
-            setups::keep(connection, &new.setup)?,
+            setups::find_or_insert(connection, &new.setup)?,
             at.0,
             new.setup.agent,
+            bytes,
         ],
     )?;
     if let Some(conversation) = new.place.conversation() {
@@ -70,7 +73,7 @@ pub(crate) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             params![conversation.0.as_bytes(), new.run.0.as_bytes()],
         )?;
     }
-    shares::begin(connection, new)?;
+    shares::add_to_user(connection, &new.user, bytes)?;
     if let (Some(conversation), Some(message)) = (new.place.conversation(), &new.message) {
         keep_message(connection, conversation, message, at)?;
     }
@@ -114,7 +117,11 @@ pub(crate) fn run_of_key(
 }
 
 /// How many messages a conversation has that is the user's and has no open run.
-fn free_conversation(connection: &Connection, new: &NewRun, id: ConversationId) -> Result<u64, StoreError> {
+fn check_idle_conversation(
+    connection: &Connection,
+    new: &NewRun,
+    id: ConversationId,
+) -> Result<u64, StoreError> {
     let row = conversations::conversation(connection, &Scope::User(new.user.clone()), id)?;
     match row.active_run {
         Some(active) => Err(StoreError::Busy(active)),
@@ -128,7 +135,7 @@ pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
     // The commit of an earlier try may have gone through although we were told that it failed.
     let known = batch.events.partition_point(|recorded| recorded.event.seq <= last_seq);
     let (known, new) = batch.events.split_at(known);
-    if !are_kept(connection, batch.writer.run, known)? {
+    if !are_recorded(connection, batch.writer.run, known)? {
         return Err(fenced());
     }
     let Some(first_new) = new.first() else {
@@ -147,7 +154,7 @@ pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
 
     for recorded in new {
         keep_event(connection, batch.writer.run, recorded)?;
-        derive(connection, batch.writer.run, recorded)?;
+        apply_fact(connection, batch.writer.run, recorded)?;
     }
     for output in &batch.full_outputs {
         execute(
@@ -156,9 +163,9 @@ pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
             params![batch.writer.run.0.as_bytes(), output.call.to_string(), output.text],
         )?;
     }
-    shares::grow(connection, batch, new.iter().map(|recorded| recorded.json.len()).sum())?;
+    shares::add_batch(connection, batch, new.iter().map(|recorded| recorded.json.len()).sum())?;
     let at = batch.events.last().map_or(Timestamp(0), |last| last.event.at);
-    files::keep(connection, batch, at)?;
+    files::save_files(connection, batch, at)?;
     if let (Some(conversation), Some(message)) = (conversation, &batch.message) {
         keep_message(connection, conversation, message, at)?;
     }
@@ -166,7 +173,7 @@ pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
         Some(state) => {
             enter_state(connection, batch.writer.run, state, at)?;
             match conversation.filter(|_| state.is_final()) {
-                Some(conversation) => free(connection, conversation, batch.writer.run),
+                Some(conversation) => release_conversation(connection, conversation, batch.writer.run),
                 None => Ok(()),
             }
         }
@@ -175,7 +182,11 @@ pub(crate) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
 }
 
 /// The conversation may have another run.
-fn free(connection: &Connection, conversation: ConversationId, run: RunId) -> Result<(), StoreError> {
+fn release_conversation(
+    connection: &Connection,
+    conversation: ConversationId,
+    run: RunId,
+) -> Result<(), StoreError> {
     execute(
         connection,
         "UPDATE conversations SET active_run = NULL WHERE id = ?1 AND active_run = ?2",
@@ -203,7 +214,7 @@ fn owned_run(
 }
 
 /// Whether the log holds just these events at their places.
-fn are_kept(connection: &Connection, run: RunId, events: &[Arc<Recorded>]) -> Result<bool, StoreError> {
+fn are_recorded(connection: &Connection, run: RunId, events: &[Arc<Recorded>]) -> Result<bool, StoreError> {
     for recorded in events {
         let body: Option<String> = first(
             connection,

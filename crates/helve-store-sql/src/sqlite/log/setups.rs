@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::sqlite::columns::{column, execute, first, to_json};
 
 /// The number of the setup, which is kept if it is new. One with a history of its own in it is of one run only.
-pub(crate) fn keep(connection: &Connection, setup: &RunSetup) -> Result<i64, StoreError> {
+pub(crate) fn find_or_insert(connection: &Connection, setup: &RunSetup) -> Result<i64, StoreError> {
     let body = to_json(setup)?;
     let is_shared = matches!(setup.input, RunInput::Conversation | RunInput::Call);
     let hash = is_shared.then(|| Sha256::digest(&body).to_vec());
@@ -23,7 +23,7 @@ pub(crate) fn keep(connection: &Connection, setup: &RunSetup) -> Result<i64, Sto
 }
 
 /// Forgets what only runs of this conversation were started with. They are deleted next.
-pub(crate) fn forget(connection: &Connection, conversation: ConversationId) -> Result<(), StoreError> {
+pub(crate) fn delete_unused(connection: &Connection, conversation: ConversationId) -> Result<(), StoreError> {
     execute(
         connection,
         "DELETE FROM setups WHERE id IN (SELECT setup_id FROM runs WHERE conversation = ?1)

@@ -42,7 +42,7 @@ pub(crate) fn save(connection: &Connection, change: &RowChange) -> Result<RowRec
     if *offer == OfferUse::Accepted {
         offers::check(connection, row.kind, &row.name)?;
     }
-    let now = current(connection, row.kind, &row.name)?.unwrap_or(0);
+    let now = current_version(connection, row.kind, &row.name)?.unwrap_or(0);
     if now != *expected {
         return Err(StoreError::Changed(now));
     }
@@ -90,7 +90,7 @@ pub(crate) fn save_all(connection: &Connection, changes: &[RowChange]) -> Result
         if *offer == OfferUse::Accepted {
             offers::check(connection, row.kind, &row.name)?;
         }
-        let now = current(connection, row.kind, &row.name)?.unwrap_or(0);
+        let now = current_version(connection, row.kind, &row.name)?.unwrap_or(0);
         if now != *expected || !names.insert(&row.name) {
             return Err(StoreError::Changed(now));
         }
@@ -105,7 +105,7 @@ pub(crate) fn delete(
     expected: Option<u32>,
     line: &AuditEntry,
 ) -> Result<(), StoreError> {
-    let now = current(connection, kind, name)?.ok_or(StoreError::NotFound(kind.as_str()))?;
+    let now = current_version(connection, kind, name)?.ok_or(StoreError::NotFound(kind.as_str()))?;
     if expected.is_some_and(|expected| expected != now) {
         return Err(StoreError::Changed(now));
     }
@@ -153,7 +153,7 @@ pub(crate) fn count_change(connection: &Connection, kind: RowKind) -> Result<(),
     Ok(())
 }
 
-fn current(connection: &Connection, kind: RowKind, name: &str) -> Result<Option<u32>, StoreError> {
+fn current_version(connection: &Connection, kind: RowKind, name: &str) -> Result<Option<u32>, StoreError> {
     let sql = "SELECT version FROM definitions WHERE kind = ?1 AND name = ?2";
     first(connection, sql, [kind.as_str(), name], |row| column(row, "version"))
 }

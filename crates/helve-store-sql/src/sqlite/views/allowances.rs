@@ -10,10 +10,10 @@ use crate::sqlite::access::tokens;
 use crate::sqlite::columns::{
     all, column, execute, first, id_column, json_column, optional_id_column, to_json, word_column,
 };
-use crate::sqlite::views::runs::{limits, only_user};
+use crate::sqlite::views::runs::{limit_and_offset, user_of_scope};
 
 /// Keeps what an answer says beyond its own call.
-pub(crate) fn keep(
+pub(crate) fn save_from_answer(
     connection: &Connection,
     approval: ApprovalId,
     answer: &Answer,
@@ -71,7 +71,7 @@ pub(crate) fn list(
     filter: AllowanceFilter,
     page: Page,
 ) -> Result<Vec<Allowance>, StoreError> {
-    let (limit, offset) = limits(page);
+    let (limit, offset) = limit_and_offset(page);
     let now = match filter {
         AllowanceFilter::InForce(now) => Some(now.0),
         AllowanceFilter::All => None,
@@ -82,7 +82,7 @@ pub(crate) fn list(
          WHERE (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR (revoked_at IS NULL AND expires_at > ?2
              AND (within <> 'run' OR EXISTS (SELECT 1 FROM runs WHERE id = allowances.run AND ended_at IS NULL))))
          ORDER BY created_at DESC, id DESC LIMIT ?3 OFFSET ?4",
-        params![only_user(scope), now, limit, offset],
+        params![user_of_scope(scope), now, limit, offset],
         read,
     )
 }
@@ -109,7 +109,7 @@ pub(crate) fn revoke(
     audit: &AuditEntry,
 ) -> Result<Allowance, StoreError> {
     let sql = "SELECT * FROM allowances WHERE id = ?1 AND (?2 IS NULL OR user = ?2)";
-    let held = first(connection, sql, params![id.0.as_bytes(), only_user(scope)], read)?;
+    let held = first(connection, sql, params![id.0.as_bytes(), user_of_scope(scope)], read)?;
     let held = held.ok_or(StoreError::NotFound("allowance"))?;
     if held.revoked_at.is_some() {
         return Ok(held);

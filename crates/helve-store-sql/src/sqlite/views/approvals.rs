@@ -5,7 +5,7 @@ use helve_types::{ApprovalId, RunId, Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
 use crate::sqlite::columns::{all, column, first, id_column, json_column};
-use crate::sqlite::views::runs::{limits, only_user};
+use crate::sqlite::views::runs::{limit_and_offset, user_of_scope};
 
 pub(crate) fn approval(
     connection: &Connection,
@@ -15,7 +15,7 @@ pub(crate) fn approval(
     first(
         connection,
         "SELECT * FROM approvals WHERE id = ?1 AND (?2 IS NULL OR user = ?2)",
-        params![approval.0.as_bytes(), only_user(scope)],
+        params![approval.0.as_bytes(), user_of_scope(scope)],
         read,
     )?
     .ok_or(StoreError::NotFound("approval"))
@@ -34,8 +34,8 @@ pub(crate) fn approvals(
 ) -> Result<Vec<Approval>, StoreError> {
     match filter {
         ApprovalFilter::Pending(page) => {
-            let (limit, offset) = limits(page);
-            match only_user(scope) {
+            let (limit, offset) = limit_and_offset(page);
+            match user_of_scope(scope) {
                 Some(user) => all(connection, WAITING_OF_USER, params![user, limit, offset], read),
                 None => all(connection, WAITING, params![limit, offset], read),
             }
@@ -44,16 +44,16 @@ pub(crate) fn approvals(
             connection,
             "SELECT * FROM approvals WHERE run = ?1 AND state = 'pending' AND (?2 IS NULL OR user = ?2)
              ORDER BY asked_at, id",
-            params![run.0.as_bytes(), only_user(scope)],
+            params![run.0.as_bytes(), user_of_scope(scope)],
             read,
         ),
         ApprovalFilter::All(page) => {
-            let (limit, offset) = limits(page);
+            let (limit, offset) = limit_and_offset(page);
             all(
                 connection,
                 "SELECT * FROM approvals WHERE ?1 IS NULL OR user = ?1
                  ORDER BY asked_at DESC, id DESC LIMIT ?2 OFFSET ?3",
-                params![only_user(scope), limit, offset],
+                params![user_of_scope(scope), limit, offset],
                 read,
             )
         }

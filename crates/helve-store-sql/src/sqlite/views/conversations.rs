@@ -6,9 +6,9 @@ use rusqlite::{Connection, Row, params};
 
 use crate::sqlite::columns::{all, column, execute, first, id_column, json_column, optional_id_column};
 use crate::sqlite::log::setups;
-use crate::sqlite::views::runs::{limits, only_user};
+use crate::sqlite::views::runs::{limit_and_offset, user_of_scope};
 use crate::sqlite::views::shares;
-use crate::sqlite::views::spent::spent_columns;
+use crate::sqlite::views::spent::read_spent;
 
 const COLUMNS: &str = "SELECT id, user, title, messages, created_at, updated_at,
     input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos, active_run
@@ -22,8 +22,8 @@ pub(crate) fn conversations(
     let sql = format!(
         "{COLUMNS} WHERE ?1 IS NULL OR user = ?1 ORDER BY updated_at DESC, id DESC LIMIT ?2 OFFSET ?3"
     );
-    let (limit, offset) = limits(page);
-    all(connection, &sql, params![only_user(scope), limit, offset], read)
+    let (limit, offset) = limit_and_offset(page);
+    all(connection, &sql, params![user_of_scope(scope), limit, offset], read)
 }
 
 pub(crate) fn conversation(
@@ -32,7 +32,7 @@ pub(crate) fn conversation(
     id: ConversationId,
 ) -> Result<Conversation, StoreError> {
     let sql = format!("{COLUMNS} WHERE id = ?1 AND (?2 IS NULL OR user = ?2)");
-    first(connection, &sql, params![id.0.as_bytes(), only_user(scope)], read)?
+    first(connection, &sql, params![id.0.as_bytes(), user_of_scope(scope)], read)?
         .ok_or(StoreError::NotFound("conversation"))
 }
 
@@ -42,7 +42,7 @@ fn read(row: &Row<'_>) -> Result<Conversation, StoreError> {
         user: UserId(column(row, "user")?),
         title: column(row, "title")?,
         messages: column(row, "messages")?,
-        spent: spent_columns(row)?,
+        spent: read_spent(row)?,
         created_at: Timestamp(column(row, "created_at")?),
         updated_at: Timestamp(column(row, "updated_at")?),
         active_run: optional_id_column(row, "active_run", RunId)?,
@@ -81,7 +81,7 @@ pub(crate) fn rename(
     let changed = execute(
         connection,
         "UPDATE conversations SET title = ?3 WHERE id = ?1 AND (?2 IS NULL OR user = ?2)",
-        params![id.0.as_bytes(), only_user(scope), title],
+        params![id.0.as_bytes(), user_of_scope(scope), title],
     )?;
     if changed == 0 { Err(StoreError::NotFound("conversation")) } else { Ok(()) }
 }
@@ -96,8 +96,8 @@ pub(crate) fn delete(connection: &Connection, scope: &Scope, id: ConversationId)
     }
     let its_allowances = format!("DELETE FROM allowances WHERE within <> 'agent' AND run {of_its_runs}");
     execute(connection, &its_allowances, [id.0.as_bytes()])?;
-    shares::give_back(connection, id)?;
-    setups::forget(connection, id)?;
+    shares::subtract_conversation(connection, id)?;
+    setups::delete_unused(connection, id)?;
     execute(connection, "DELETE FROM runs WHERE conversation = ?1", [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM messages WHERE conversation = ?1", [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM conversations WHERE id = ?1", [id.0.as_bytes()])?;

@@ -35,7 +35,7 @@ pub(crate) fn add_used(connection: &Connection, run: RunId, recorded: &Recorded)
     Ok(())
 }
 
-pub(crate) fn used_on(
+pub(crate) fn usage_of_day(
     connection: &Connection,
     day: i64,
     user: &UserId,

@@ -9,7 +9,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::sqlite::columns::{all, column, first};
-use crate::sqlite::views::runs::{limits, only_user, read_call};
+use crate::sqlite::views::runs::{limit_and_offset, read_call, user_of_scope};
 
 const SELECT: &str = "SELECT tool_calls.*, runs.agent";
 
@@ -19,7 +19,7 @@ pub(crate) fn executions(
     filter: &ExecutionFilter,
     page: &ExecutionPage,
 ) -> Result<Vec<Execution>, StoreError> {
-    let (sql, values) = query(scope, filter, page);
+    let (sql, values) = build_query(scope, filter, page);
     all(connection, &sql, params_from_iter(values), read)
 }
 
@@ -33,11 +33,11 @@ pub(crate) fn execution(
         "{SELECT} FROM tool_calls JOIN runs ON runs.id = tool_calls.run
          WHERE tool_calls.run = ?1 AND tool_calls.id = ?2 AND (?3 IS NULL OR tool_calls.user = ?3)"
     );
-    first(connection, &sql, params![call.run.0.as_bytes(), call.to_string(), only_user(scope)], read)?
+    first(connection, &sql, params![call.run.0.as_bytes(), call.to_string(), user_of_scope(scope)], read)?
         .ok_or(missing)
 }
 
-pub(crate) fn sends(
+pub(crate) fn send_times(
     connection: &Connection,
     tool: &str,
     user: Option<&UserId>,
@@ -62,7 +62,7 @@ fn read(row: &Row<'_>) -> Result<Execution, StoreError> {
 }
 
 /// The statement, and what is bound to it.
-fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (String, Vec<Value>) {
+fn build_query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (String, Vec<Value>) {
     let ExecutionFilter { tool, user, state, from, to, run } = filter;
     let is_open = state.is_some_and(CallState::is_open);
     let mut clauses = Clauses::default();
@@ -70,7 +70,7 @@ fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (Stri
     let hide = |hidden: bool| if hidden { "+" } else { "" };
     let by_run = run.is_some();
     let by_open = !by_run && is_open;
-    let by_bad_end = !by_run && state.is_some_and(is_bad_end);
+    let by_bad_end = !by_run && state.is_some_and(is_failure);
     let by_user = !by_run && !by_open && (user.is_some() || *scope != Scope::Everyone);
     if let Some(RunId(run)) = run {
         clauses.add("tool_calls.run = ?", [Value::Blob(run.as_bytes().to_vec())]);
@@ -114,7 +114,7 @@ fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (Stri
     // CROSS JOIN keeps the order of the tables.
     let tables = "tool_calls CROSS JOIN runs ON runs.id = tool_calls.run";
     let Clauses { text, mut values } = clauses;
-    values.push(Value::Integer(limits(helve_store::Page::first(page.limit)).0));
+    values.push(Value::Integer(limit_and_offset(helve_store::Page::first(page.limit)).0));
     let sql = format!(
         "{SELECT} FROM {tables}{text}
          ORDER BY requested_at DESC, tool_calls.run DESC, tool_calls.id DESC LIMIT ?"
@@ -122,7 +122,7 @@ fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (Stri
     (sql, values)
 }
 
-fn is_bad_end(state: CallState) -> bool {
+fn is_failure(state: CallState) -> bool {
     !state.is_open() && state != CallState::Finished
 }
 
@@ -148,10 +148,10 @@ mod tests {
     fn plan(scope: &Scope, filter: &ExecutionFilter) -> String {
         let mut connection = Connection::open_in_memory().unwrap();
         crate::migrate::migrate(&mut connection, 1).unwrap();
-        crate::sqlite::open::keep_plans(&connection).unwrap();
+        crate::sqlite::open::enable_stable_plans(&connection).unwrap();
         let call = CallId::new(RunId(uuid::Uuid::from_u128(7)), 1, 0);
         let before = Some(helve_store::Mark { requested_at: Timestamp(5), call });
-        let (sql, values) = query(scope, filter, &ExecutionPage { before, limit: 50 });
+        let (sql, values) = build_query(scope, filter, &ExecutionPage { before, limit: 50 });
         let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps =
             explain.query_map(params_from_iter(values), |row| row.get::<_, String>("detail")).unwrap();

@@ -5,10 +5,10 @@ use helve_types::{RunId, Timestamp};
 use rusqlite::{Connection, params};
 
 use crate::sqlite::columns::{column, execute, first, text_id_column};
-use crate::sqlite::views::runs::only_user;
+use crate::sqlite::views::runs::user_of_scope;
 
 /// Keeps the files of a batch, in the transaction that keeps its events.
-pub(crate) fn keep(connection: &Connection, batch: &Append, at: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn save_files(connection: &Connection, batch: &Append, at: Timestamp) -> Result<(), StoreError> {
     for file in &batch.files {
         execute(
             connection,
@@ -28,7 +28,7 @@ pub(crate) fn keep(connection: &Connection, batch: &Append, at: Timestamp) -> Re
     Ok(())
 }
 
-pub(crate) fn file(
+pub(crate) fn find_file(
     connection: &Connection,
     scope: &Scope,
     run: RunId,
@@ -38,7 +38,7 @@ pub(crate) fn file(
         connection,
         "SELECT files.* FROM files JOIN runs ON runs.id = files.run
          WHERE files.run = ?1 AND files.id = ?2 AND (?3 IS NULL OR runs.user = ?3)",
-        params![run.0.as_bytes(), id, only_user(scope)],
+        params![run.0.as_bytes(), id, user_of_scope(scope)],
         |row| {
             Ok(KeptFile {
                 id: column(row, "id")?,

@@ -10,7 +10,7 @@ use crate::sqlite::columns::{
     all, column, first, id_column, json_column, optional_id_column, prepare, text_id_column, word_column,
 };
 use crate::sqlite::unavailable;
-use crate::sqlite::views::spent::spent_columns;
+use crate::sqlite::views::spent::read_spent;
 
 const COLUMNS: &str = "SELECT id, user, conversation, state, resumes, created_at, ended_at,
     input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos,
@@ -18,21 +18,21 @@ const COLUMNS: &str = "SELECT id, user, conversation, state, resumes, created_at
     (SELECT max(seq) FROM run_events WHERE run = runs.id) AS last_seq FROM runs";
 
 /// The user that a scope is limited to, for `(?1 IS NULL OR user = ?1)`.
-pub(crate) fn only_user(scope: &Scope) -> Option<&str> {
+pub(crate) fn user_of_scope(scope: &Scope) -> Option<&str> {
     match scope {
         Scope::User(user) => Some(&user.0),
         Scope::Everyone => None,
     }
 }
 
-pub(crate) fn limits(page: Page) -> (i64, i64) {
+pub(crate) fn limit_and_offset(page: Page) -> (i64, i64) {
     let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
     (number(page.limit), number(page.offset))
 }
 
 pub(crate) fn run(connection: &Connection, scope: &Scope, run: RunId) -> Result<RunRecord, StoreError> {
     let sql = format!("{COLUMNS} WHERE id = ?1 AND (?2 IS NULL OR user = ?2)");
-    first(connection, &sql, params![run.0.as_bytes(), only_user(scope)], read_run)?
+    first(connection, &sql, params![run.0.as_bytes(), user_of_scope(scope)], read_run)?
         .ok_or(StoreError::NotFound("run"))
 }
 
@@ -46,12 +46,12 @@ pub(crate) fn runs(
         "{COLUMNS} WHERE (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR state = ?2)
          ORDER BY id DESC LIMIT ?3 OFFSET ?4"
     );
-    let (limit, offset) = limits(page);
+    let (limit, offset) = limit_and_offset(page);
     let state = filter.state.map(RunState::as_str);
-    all(connection, &sql, params![only_user(scope), state, limit, offset], read_run)
+    all(connection, &sql, params![user_of_scope(scope), state, limit, offset], read_run)
 }
 
-pub(crate) fn running(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {
+pub(crate) fn list_running(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {
     // The first half is what the index is over.
     let sql = format!("{COLUMNS} WHERE ended_at IS NULL AND state = 'running' ORDER BY id");
     all(connection, &sql, [], read_run)
@@ -66,7 +66,7 @@ fn read_run(row: &Row<'_>) -> Result<RunRecord, StoreError> {
         setup: json_column(row, "setup")?,
         last_seq: column(row, "last_seq")?,
         resumes: column(row, "resumes")?,
-        spent: spent_columns(row)?,
+        spent: read_spent(row)?,
         created_at: Timestamp(column(row, "created_at")?),
         ended_at: column::<Option<i64>>(row, "ended_at")?.map(Timestamp),
     })
@@ -81,7 +81,11 @@ pub(crate) fn events(
     all(
         connection,
         "SELECT seq, body FROM run_events WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
-        params![run.0.as_bytes(), i64::try_from(after).unwrap_or(i64::MAX), limits(Page::first(limit)).0],
+        params![
+            run.0.as_bytes(),
+            i64::try_from(after).unwrap_or(i64::MAX),
+            limit_and_offset(Page::first(limit)).0
+        ],
         |row| Recorded::parse(column(row, "seq")?, &column::<String>(row, "body")?),
     )
 }
@@ -132,7 +136,7 @@ pub(crate) fn read_call(row: &Row<'_>) -> Result<CallRecord, StoreError> {
         step: column(row, "step")?,
         state: word_column(row, "state", CallState::parse)?,
         attempt: column(row, "attempt")?,
-        effect: effect.as_deref().and_then(effect_of_word),
+        effect: effect.as_deref().and_then(parse_effect),
         version: column(row, "version")?,
         trail: json_column(row, "trail")?,
         failure: column::<Option<String>>(row, "failure")?.as_deref().and_then(FailureKind::parse),
@@ -144,7 +148,7 @@ pub(crate) fn read_call(row: &Row<'_>) -> Result<CallRecord, StoreError> {
     })
 }
 
-pub(crate) fn effect_word(effect: Effect) -> &'static str {
+pub(crate) fn effect_as_str(effect: Effect) -> &'static str {
     match effect {
         Effect::Read => "read",
         Effect::Idempotent => "idempotent",
@@ -152,10 +156,10 @@ pub(crate) fn effect_word(effect: Effect) -> &'static str {
     }
 }
 
-fn effect_of_word(word: &str) -> Option<Effect> {
+fn parse_effect(word: &str) -> Option<Effect> {
     [Effect::Read, Effect::Idempotent, Effect::NonIdempotent]
         .into_iter()
-        .find(|effect| effect_word(*effect) == word)
+        .find(|effect| effect_as_str(*effect) == word)
 }
 
 pub(crate) fn whole_output(connection: &Connection, call: &CallId) -> Result<String, StoreError> {

@@ -1,4 +1,5 @@
-//! What each user keeps. A run's bytes are written with what they count, so the sum survives whatever the rows survive.
+//! What each user keeps. Bytes are counted in the transaction that writes them, so the count survives what the rows
+//! survive.
 
 use helve_store::{Append, NewRun, Share, StoreError};
 use helve_types::{ConversationId, UserId};
@@ -6,51 +7,92 @@ use rusqlite::{Connection, params};
 
 use crate::sqlite::columns::{column, execute, first, to_json};
 
+const READ_SHARE: &str = "\
+    SELECT coalesce((SELECT bytes FROM user_bytes WHERE user = ?1), 0) AS bytes,
+           (SELECT count(*) FROM runs WHERE user = ?1 AND ended_at IS NULL AND state <> 'running') AS waiting";
+
 pub(crate) fn read_share(connection: &Connection, user: &UserId) -> Result<Share, StoreError> {
-    let share = first(
-        connection,
-        "SELECT (SELECT coalesce(sum(bytes), 0) FROM run_bytes WHERE user = ?1) AS bytes,
-                (SELECT count(*) FROM runs WHERE user = ?1 AND ended_at IS NULL AND state <> 'running') AS waiting",
-        params![user.0],
-        |row| Ok(Share { bytes: column(row, "bytes")?, waiting_runs: column(row, "waiting")? }),
-    )?;
+    let share = first(connection, READ_SHARE, params![user.0], |row| {
+        Ok(Share { bytes: column(row, "bytes")?, waiting_runs: column(row, "waiting")? })
+    })?;
     Ok(share.unwrap_or_default())
 }
 
-pub(crate) fn begin(connection: &Connection, new: &NewRun) -> Result<(), StoreError> {
+/// The bytes that a run takes up when it is opened.
+pub(crate) fn count_opening(new: &NewRun) -> Result<i64, StoreError> {
     let message = new.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
-    let bytes = to_json(&new.setup)?.len() + new.started.json.len() + message;
+    Ok(to_bigint(to_json(&new.setup)?.len() + new.started.json.len() + message))
+}
+
+/// Adds to what a user keeps.
+pub(crate) fn add_to_user(connection: &Connection, user: &UserId, bytes: i64) -> Result<(), StoreError> {
     execute(
         connection,
-        "INSERT INTO run_bytes (user, run, bytes) VALUES (?1, ?2, ?3)",
-        params![new.user.0, new.run.0.as_bytes(), counted(bytes)],
+        "INSERT INTO user_bytes (user, bytes) VALUES (?1, ?2)
+         ON CONFLICT (user) DO UPDATE SET bytes = bytes + excluded.bytes",
+        params![user.0, bytes],
     )?;
     Ok(())
 }
 
 /// Counts what is kept of a batch; `events` are its new ones alone.
-pub(crate) fn grow(connection: &Connection, batch: &Append, events: usize) -> Result<(), StoreError> {
+pub(crate) fn add_batch(connection: &Connection, batch: &Append, events: usize) -> Result<(), StoreError> {
     let full_outputs: usize = batch.full_outputs.iter().map(|output| output.text.len()).sum();
     let files: usize = batch.files.iter().map(|file| file.bytes.len()).sum();
     let message = batch.message.as_ref().map(to_json).transpose()?.map_or(0, |message| message.len());
+    let (run, bytes) = (batch.writer.run.0, to_bigint(events + full_outputs + files + message));
+    execute(connection, "UPDATE runs SET bytes = bytes + ?2 WHERE id = ?1", params![run.as_bytes(), bytes])?;
     execute(
         connection,
-        "UPDATE run_bytes SET bytes = bytes + ?2 WHERE user = (SELECT user FROM runs WHERE id = ?1) AND run = ?1",
-        params![batch.writer.run.0.as_bytes(), counted(events + full_outputs + files + message)],
+        "UPDATE user_bytes SET bytes = bytes + ?2 WHERE user = (SELECT user FROM runs WHERE id = ?1)",
+        params![run.as_bytes(), bytes],
     )?;
     Ok(())
 }
 
 /// Gives back what the runs of a conversation took up.
-pub(crate) fn give_back(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
+pub(crate) fn subtract_conversation(connection: &Connection, id: ConversationId) -> Result<(), StoreError> {
     execute(
         connection,
-        "DELETE FROM run_bytes WHERE (user, run) IN (SELECT user, id FROM runs WHERE conversation = ?1)",
+        "UPDATE user_bytes
+         SET bytes = bytes - (SELECT coalesce(sum(bytes), 0) FROM runs WHERE conversation = ?1)
+         WHERE user = (SELECT user FROM conversations WHERE id = ?1)",
         [id.0.as_bytes()],
     )?;
     Ok(())
 }
 
-fn counted(bytes: usize) -> i64 {
+fn to_bigint(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+    use crate::migrate::SQLITE;
+
+    #[test]
+    fn the_share_of_a_user_with_a_thousand_ended_runs_takes_as_many_steps_as_with_one() {
+        let connection = Connection::open_in_memory().unwrap();
+        SQLITE.iter().for_each(|known| connection.execute_batch(known.sql).unwrap());
+        let mei = UserId("mei".into());
+        connection.execute("INSERT INTO users VALUES ('mei', 1)", []).unwrap();
+        let add_run = |number: i64| {
+            let sql = "INSERT INTO runs (id, user, history, state, epoch, owner, resumes, created_at, ended_at, bytes)
+                       VALUES (?1, 'mei', 0, 'completed', 1, 'o', 0, 1, 2, 10)";
+            connection.execute(sql, [number.to_be_bytes()]).unwrap();
+            add_to_user(&connection, &mei, 10).unwrap();
+        };
+        let steps = || {
+            read_share(&connection, &mei).unwrap();
+            connection.prepare_cached(READ_SHARE).unwrap().reset_status(StatementStatus::VmStep)
+        };
+        add_run(1);
+        let with_one = steps();
+        (2..=1_000).for_each(add_run);
+        assert_eq!(steps(), with_one);
+        assert_eq!(read_share(&connection, &mei).unwrap().bytes, 10_000);
+    }
 }

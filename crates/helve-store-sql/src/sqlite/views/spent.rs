@@ -38,7 +38,7 @@ pub(crate) fn add_spent(connection: &Connection, run: RunId, spent: &Spent) -> R
     Ok(())
 }
 
-pub(crate) fn spent_columns(row: &Row<'_>) -> Result<Spent, StoreError> {
+pub(crate) fn read_spent(row: &Row<'_>) -> Result<Spent, StoreError> {
     Ok(Spent {
         usage: Usage {
             input_tokens: column(row, "input_tokens")?,

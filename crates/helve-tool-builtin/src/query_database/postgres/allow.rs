@@ -92,7 +92,7 @@ const CATALOG_TYPES: [&str; 11] = [
 ];
 
 /// Names of functions that a statement must not call: those called that are not on the list ($1), those behind a dot
-/// ($2), where they need something to be applied to, and those on the list ($3) that somebody has added a function of
+/// ($2), where they need something to be applied to, and those on the list ($3) that a user of the database has added a function of
 /// the same name to that may do more than compute.
 pub(super) const UNLISTED: &str = "SELECT DISTINCT p.proname::text FROM pg_catalog.pg_proc p
     WHERE p.proname = ANY ($1::name[])
@@ -111,7 +111,8 @@ pub(super) struct UnlistedNames {
 
 /// The doubts about a statement, or why it is refused without a question.
 pub(super) fn find_unlisted(sql: &str) -> Result<UnlistedNames, String> {
-    let names = statement::names(sql).map_err(|what| format!("`sql` has what is not read here: {what}"))?;
+    let names =
+        statement::list_names(sql).map_err(|what| format!("`sql` has what is not read here: {what}"))?;
     let mut doubts = UnlistedNames::default();
     for name in names {
         if let Some(problem) = name_problem(&name) {

@@ -27,8 +27,8 @@ enum Token {
 }
 
 /// All names of a statement, keywords among them, or what cannot be read.
-pub(super) fn names(sql: &str) -> Result<Vec<Name>, String> {
-    let tokens = Scanner { sql, rest: sql.char_indices().peekable() }.tokens()?;
+pub(super) fn list_names(sql: &str) -> Result<Vec<Name>, String> {
+    let tokens = Scanner { sql, rest: sql.char_indices().peekable() }.read_tokens()?;
     let mut names = vec![];
     for (place, token) in tokens.iter().enumerate() {
         let Token::Name(text) = token else { continue };
@@ -55,17 +55,17 @@ fn goes_on_in_a_name(c: char) -> bool {
 }
 
 impl Scanner<'_> {
-    fn tokens(mut self) -> Result<Vec<Token>, String> {
+    fn read_tokens(mut self) -> Result<Vec<Token>, String> {
         let mut tokens = vec![];
         // A text that follows one with backslashes, on a line of its own, is read with backslashes too.
         let mut is_behind_backslashes = false;
         while let Some(&(start, c)) = self.rest.peek() {
             if c.is_ascii_whitespace() {
                 self.rest.next();
-            } else if self.begins("--") {
-                self.line_comment();
-            } else if self.begins("/*") {
-                self.comment()?;
+            } else if self.skip_if_begins("--") {
+                self.skip_line_comment();
+            } else if self.skip_if_begins("/*") {
+                self.skip_comment()?;
             } else if c == '\'' {
                 if is_behind_backslashes {
                     return Err("a text that goes on behind one with backslashes; write it in one".into());
@@ -75,13 +75,13 @@ impl Scanner<'_> {
             } else {
                 is_behind_backslashes = false;
                 tokens.push(match c {
-                    '"' => self.quoted_name()?,
-                    '$' => self.dollar()?,
-                    '(' => self.one(Token::Open),
-                    '.' => self.one(Token::Dot),
-                    _ if c.is_ascii_digit() => self.number(),
+                    '"' => self.read_quoted_name()?,
+                    '$' => self.read_dollar()?,
+                    '(' => self.read_one(Token::Open),
+                    '.' => self.read_one(Token::Dot),
+                    _ if c.is_ascii_digit() => self.read_number(),
                     _ if begins_a_name(c) => {
-                        let word = self.word(start);
+                        let word = self.read_word(start);
                         let next = self.rest.peek().map(|(_, c)| *c);
                         match (word.as_str(), next) {
                             ("e", Some('\'')) => {
@@ -89,39 +89,39 @@ impl Scanner<'_> {
                                 is_behind_backslashes = true;
                                 Token::Other
                             }
-                            ("u", Some('&')) if self.begins("&'") || self.begins("&\"") => {
+                            ("u", Some('&')) if self.skip_if_begins("&'") || self.skip_if_begins("&\"") => {
                                 return Err("`U&` texts and names; write the characters themselves".into());
                             }
                             _ => Token::Name(cut_name(word)),
                         }
                     }
-                    _ => self.one(Token::Other),
+                    _ => self.read_one(Token::Other),
                 });
             }
         }
         Ok(tokens)
     }
 
-    fn one(&mut self, token: Token) -> Token {
+    fn read_one(&mut self, token: Token) -> Token {
         self.rest.next();
         token
     }
 
-    fn begins(&mut self, with: &str) -> bool {
+    fn skip_if_begins(&mut self, with: &str) -> bool {
         self.rest.peek().is_some_and(|(start, _)| self.sql[*start..].starts_with(with))
     }
 
-    fn line_comment(&mut self) {
+    fn skip_line_comment(&mut self) {
         while self.rest.next_if(|(_, c)| !matches!(c, '\n' | '\r')).is_some() {}
     }
 
-    fn comment(&mut self) -> Result<(), String> {
+    fn skip_comment(&mut self) -> Result<(), String> {
         let mut depth = 0_usize;
         loop {
-            if self.begins("/*") {
+            if self.skip_if_begins("/*") {
                 depth += 1;
                 self.rest.next();
-            } else if self.begins("*/") {
+            } else if self.skip_if_begins("*/") {
                 depth -= 1;
                 self.rest.next();
             }
@@ -151,16 +151,16 @@ impl Scanner<'_> {
         Err(format!("a {quote} without its end"))
     }
 
-    fn quoted_name(&mut self) -> Result<Token, String> {
+    fn read_quoted_name(&mut self) -> Result<Token, String> {
         let name = self.read_quoted('"', false)?;
         if name.is_empty() { Err("a name without letters".into()) } else { Ok(Token::Name(cut_name(name))) }
     }
 
     /// A placeholder, or text between two of the same `$tag$`.
-    fn dollar(&mut self) -> Result<Token, String> {
+    fn read_dollar(&mut self) -> Result<Token, String> {
         let Some((start, _)) = self.rest.next() else { return Ok(Token::Other) };
         if self.rest.peek().is_some_and(|(_, c)| c.is_ascii_digit()) {
-            return Ok(self.number());
+            return Ok(self.read_number());
         }
         while self.rest.next_if(|(_, c)| *c != '$' && goes_on_in_a_name(*c)).is_some() {}
         let Some((end, '$')) = self.rest.next() else { return Err("a `$` that begins nothing".into()) };
@@ -171,12 +171,12 @@ impl Scanner<'_> {
         Ok(Token::Other)
     }
 
-    fn number(&mut self) -> Token {
+    fn read_number(&mut self) -> Token {
         while self.rest.next_if(|(_, c)| c.is_ascii_digit() || *c == '.').is_some() {}
         Token::Other
     }
 
-    fn word(&mut self, start: usize) -> String {
+    fn read_word(&mut self, start: usize) -> String {
         while self.rest.next_if(|(_, c)| goes_on_in_a_name(*c)).is_some() {}
         let end = self.rest.peek().map_or(self.sql.len(), |(at, _)| *at);
         self.sql[start..end].to_ascii_lowercase()
@@ -199,7 +199,7 @@ mod tests {
             let dot = if name.is_behind_a_dot { "." } else { "" };
             format!("{dot}{}{}", name.text, if name.is_called { "(" } else { "" })
         };
-        match names(sql) {
+        match list_names(sql) {
             Ok(names) => names.iter().map(shown).collect::<Vec<_>>().join(" "),
             Err(problem) => format!("no: {problem}"),
         }
@@ -263,7 +263,7 @@ mod tests {
             for second in odd {
                 for third in odd {
                     for fourth in odd {
-                        _ = names(&format!("{first}{second}{third}{fourth}"));
+                        _ = list_names(&format!("{first}{second}{third}{fourth}"));
                     }
                 }
             }

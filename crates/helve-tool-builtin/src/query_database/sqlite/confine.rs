@@ -24,14 +24,14 @@ const FILE_BYTES: u64 = 4 << 20;
 pub(super) fn confine_process() -> io::Result<()> {
     #[cfg(unix)]
     {
-        limit(Resource::Core, 0)?;
-        limit(Resource::Fsize, FILE_BYTES)?;
-        limit(Resource::Nofile, FILES)?;
+        lower_limit(Resource::Core, 0)?;
+        lower_limit(Resource::Fsize, FILE_BYTES)?;
+        lower_limit(Resource::Nofile, FILES)?;
     }
     #[cfg(target_os = "linux")]
     {
-        limit(Resource::As, memory_in_use()?.saturating_add(MEMORY_BYTES))?;
-        limit(Resource::Nproc, 0)?;
+        lower_limit(Resource::As, memory_in_use()?.saturating_add(MEMORY_BYTES))?;
+        lower_limit(Resource::Nproc, 0)?;
         rustix::thread::set_no_new_privs(true)?;
         // A handler of core dumps may disregard the limit.
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
@@ -46,7 +46,7 @@ pub(super) fn limit_time(timeout: Duration) -> io::Result<()> {
     {
         let seconds = timeout.as_secs().saturating_add(1);
         // First the signal that says so, which `process` tells from others, then the one that nothing survives.
-        limits(Resource::Cpu, seconds, seconds.saturating_add(1))?;
+        set_limits(Resource::Cpu, seconds, seconds.saturating_add(1))?;
     }
     #[cfg(not(unix))]
     let _ = timeout;
@@ -54,22 +54,22 @@ pub(super) fn limit_time(timeout: Duration) -> io::Result<()> {
 }
 
 /// When the database is open: what is open stays open, and nothing else is.
-pub(super) fn once_it_is_open() -> io::Result<()> {
+pub(super) fn confine_after_open() -> io::Result<()> {
     #[cfg(unix)]
     {
-        limit(Resource::Fsize, 0)?;
-        limit(Resource::Nofile, 0)?;
+        lower_limit(Resource::Fsize, 0)?;
+        lower_limit(Resource::Nofile, 0)?;
     }
     Ok(())
 }
 
 #[cfg(unix)]
-fn limit(resource: Resource, most: u64) -> io::Result<()> {
-    limits(resource, most, most)
+fn lower_limit(resource: Resource, most: u64) -> io::Result<()> {
+    set_limits(resource, most, most)
 }
 
 #[cfg(unix)]
-fn limits(resource: Resource, soft: u64, hard: u64) -> io::Result<()> {
+fn set_limits(resource: Resource, soft: u64, hard: u64) -> io::Result<()> {
     // What was set already from outside may be less, and cannot be raised.
     let held = rustix::process::getrlimit(resource).maximum;
     let hard = held.map_or(hard, |held| held.min(hard));

@@ -71,7 +71,7 @@ impl QueryWorker {
     }
 
     /// What a process answers to an order.
-    pub(super) async fn ask(
+    pub(super) async fn run_worker(
         &self,
         order: &[u8],
         bytes_max: usize,

@@ -32,7 +32,7 @@ const TABLES_MAX: usize = 200;
 
 /// What `helve query-worker` does. What it says on standard error is for the operator.
 pub fn run_query_worker() -> ExitCode {
-    match work() {
+    match handle_request() {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
             eprintln!("{problem}");
@@ -41,7 +41,7 @@ pub fn run_query_worker() -> ExitCode {
     }
 }
 
-fn work() -> Result<(), String> {
+fn handle_request() -> Result<(), String> {
     let limited = |error: io::Error| format!("the limits of the process cannot be set: {error}");
     confine::confine_process().map_err(limited)?;
     let mut order = vec![];
@@ -50,10 +50,10 @@ fn work() -> Result<(), String> {
     let order: WorkerRequest =
         serde_json::from_slice(&order).map_err(|error| format!("the order cannot be read: {error}"))?;
     confine::limit_time(Duration::from_millis(order.timeout_ms)).map_err(limited)?;
-    let answer = match open(&order.path, Duration::from_millis(order.timeout_ms)) {
+    let answer = match open_database(&order.path, Duration::from_millis(order.timeout_ms)) {
         Ok(mut connection) => {
-            confine::once_it_is_open().map_err(limited)?;
-            answer(&mut connection, &order)
+            confine::confine_after_open().map_err(limited)?;
+            answer_request(&mut connection, &order)
         }
         Err(error) => WorkerAnswer::NotOpened(error.to_string()),
     };
@@ -63,11 +63,11 @@ fn work() -> Result<(), String> {
     output
         .write_all(&answer)
         .and_then(|()| output.flush())
-        .map_err(|error| format!("nobody takes the answer: {error}"))
+        .map_err(|error| format!("the answer cannot be written: {error}"))
 }
 
 /// The database, with a read transaction in which it has been read.
-fn open(path: &Path, timeout: Duration) -> Result<Connection, Error> {
+fn open_database(path: &Path, timeout: Duration) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     let until = Instant::now() + timeout;
@@ -115,7 +115,7 @@ fn open(path: &Path, timeout: Duration) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-fn answer(connection: &mut Connection, order: &WorkerRequest) -> WorkerAnswer {
+fn answer_request(connection: &mut Connection, order: &WorkerRequest) -> WorkerAnswer {
     let done = match &order.question {
         DatabaseRequest::Describe => {
             describe_tables(connection, order.tables.as_deref()).map(WorkerAnswer::Described)
@@ -162,11 +162,12 @@ fn run_query(
             "the query gives {columns} columns; ask for 1 to {COLUMNS_MAX}"
         )));
     }
-    bind(&mut statement, parameters)?;
+    bind_parameters(&mut statement, parameters)?;
     let mut table = Table::new(statement.column_names());
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
-        let values = (0..columns).map(|column| row.get_ref(column).map(value)).collect::<Result<_, _>>();
+        let values =
+            (0..columns).map(|column| row.get_ref(column).map(to_json_value)).collect::<Result<_, _>>();
         if !table.push_row(values?, order.rows_max) {
             break;
         }
@@ -174,7 +175,7 @@ fn run_query(
     Ok(table)
 }
 
-fn bind(statement: &mut Statement<'_>, parameters: &[Value]) -> Result<(), NoTable> {
+fn bind_parameters(statement: &mut Statement<'_>, parameters: &[Value]) -> Result<(), NoTable> {
     let wanted = statement.parameter_count();
     if wanted != parameters.len() {
         return Err(NoTable::Declined(format!(
@@ -199,13 +200,13 @@ fn bind(statement: &mut Statement<'_>, parameters: &[Value]) -> Result<(), NoTab
     Ok(())
 }
 
-fn value(held: ValueRef<'_>) -> Value {
+fn to_json_value(held: ValueRef<'_>) -> Value {
     match held {
         ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => table::integer(number),
+        ValueRef::Integer(number) => table::integer_value(number),
         ValueRef::Real(number) => table::float_value(number),
         ValueRef::Text(text) => table::text_value(&String::from_utf8_lossy(text)),
-        ValueRef::Blob(bytes) => table::bytes(bytes),
+        ValueRef::Blob(bytes) => table::bytes_value(bytes),
     }
 }
 

@@ -54,7 +54,7 @@ impl Line {
 
     /// How it ended, in the words of the file.
     fn end(&self, came: Result<ToolOutput, ToolError>) -> String {
-        let came = match came.map_err(ToolError::plain) {
+        let came = match came.map_err(ToolError::without_notice) {
             Ok(output) => {
                 let bytes = output.text.len() + output.data.unwrap().to_string().len();
                 assert!(bytes < 2 << 20, "{bytes} bytes came of {}", self.sql);

@@ -286,7 +286,7 @@ async fn what_a_role_could_do_beyond_reading_is_told() {
     .unwrap();
     let of = async |url: &str| {
         let database = Database::new("shop", &SecretString::from(url.to_owned())).unwrap();
-        look_at(&database, &worker()).await.unwrap()
+        describe_database(&database, &worker()).await.unwrap()
     };
     assert_eq!(of(&lab.url).await, ["its role is a superuser"]);
     let reader = lab.url.replace("postgres@", "helve_reader@");

@@ -53,7 +53,7 @@ async fn the_same_members_are_data_in_an_answer_of_another_type_or_for_a_transfo
 #[tokio::test]
 async fn a_document_that_cannot_be_read_is_a_failure_only_if_nothing_was_done() {
     for document in [json!({"txt": "x"}), json!([1]), json!({"metadata": "x".repeat(17 << 10)})] {
-        let error = called(&document, json!({})).await.unwrap_err().plain();
+        let error = called(&document, json!({})).await.unwrap_err().without_notice();
         let ToolError::Ailing(told) = &error else { panic!("{error:?}") };
         assert!(told.starts_with("the answer cannot be used as a result document: "), "{told}");
         let output = called(&document, json!({"endpoint": {"method": "POST"}})).await.unwrap();

@@ -18,10 +18,10 @@ async fn check(server: &TestHttpServer, path: &str, changes: Value, calls: u32, 
     let journal = RunJournal::new(store, world.clone(), started.run, started.epoch, 1, Arc::new(|_| {}));
     let mut definition = definition(changes);
     definition.endpoint.url_template = format!("{}{path}", server.url);
-    let (tool, guards) = tools().make(&definition, &Arc::default()).unwrap();
+    let (tool, guards) = tools().build_tool(&definition, &Arc::default()).unwrap();
     let registry = Registry::new();
     registry.register(tool, guards, &world).unwrap();
-    let toolbox = Arc::new(Toolbox::new(registry.all()));
+    let toolbox = Arc::new(Toolbox::new(registry.list()));
     let rules: Vec<Rule> = vec![serde_json::from_value(json!({"action": Action::Allow})).unwrap()];
     let pipeline = Pipeline::new(Rules::new().with_layer("operator", rules));
     let mut told = String::new();
@@ -52,7 +52,7 @@ async fn check(server: &TestHttpServer, path: &str, changes: Value, calls: u32, 
             world: world.clone(),
             ..context()
         };
-        told.push_str(&match pipeline.execute(&call, &cx).await.unwrap() {
+        told.push_str(&match pipeline.execute_call(&call, &cx).await.unwrap() {
             Outcome::Finished(output) => format!("finished: {}\n", output.text),
             Outcome::Failed(failure) => format!("failed: {}\n", failure.message),
             Outcome::Refused(failure) => format!("refused: {:?}\n", failure.kind),

@@ -7,7 +7,7 @@ async fn shown_and_heard(changes: Value, arguments: Value) -> (String, String) {
     let server = TestHttpServer::json(json!({})).await;
     let mut definition = definition(changes);
     definition.endpoint.url_template = format!("{}{}", server.url, "/v1/{city}?fixed=1");
-    let (tool, _) = tools().make(&definition, &Arc::default()).unwrap();
+    let (tool, _) = tools().build_tool(&definition, &Arc::default()).unwrap();
     let (cx, request) = (context(), Request { arguments: &arguments });
     let shown = tool.preview(request, &cx).unwrap();
     tool.call(request, &cx).await.unwrap();
@@ -68,7 +68,7 @@ async fn the_request_that_is_shown_is_the_one_that_is_sent_to_the_last_byte() {
 
 #[tokio::test]
 async fn a_secret_that_a_model_has_somehow_learnt_is_not_shown_either() {
-    let (tool, _) = tools().make(&definition(json!({})), &Arc::default()).unwrap();
+    let (tool, _) = tools().build_tool(&definition(json!({})), &Arc::default()).unwrap();
     let arguments = json!({"city": "Oslo", "units": SECRET});
     let shown = tool.preview(Request { arguments: &arguments }, &context()).unwrap();
     assert!(!shown.contains(SECRET) && shown.contains("[secret]"), "{shown}");
@@ -76,6 +76,6 @@ async fn a_secret_that_a_model_has_somehow_learnt_is_not_shown_either() {
 
 #[tokio::test]
 async fn what_cannot_be_sent_is_not_shown() {
-    let (tool, _) = tools().make(&definition(json!({})), &Arc::default()).unwrap();
+    let (tool, _) = tools().build_tool(&definition(json!({})), &Arc::default()).unwrap();
     assert_eq!(tool.preview(Request { arguments: &json!({"city": ".."}) }, &context()), None);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Fields of an object that are written one by one; nobody has more.
+/// Fields of an object that are written one by one; real ones have fewer.
 const FIELDS_MAX: usize = 60;
 
 /// The document's word for how lists and objects are written.
@@ -46,7 +46,7 @@ pub(in super::super) struct Field {
 
 impl Field {
     /// The only text that it can be.
-    pub(in super::super) fn only_value(&self) -> Option<String> {
+    pub(in super::super) fn single_value(&self) -> Option<String> {
         let values = self.schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
         let only = match values {
             Some([only]) => only,
@@ -65,7 +65,7 @@ impl Field {
 
     pub(in super::super) fn describe(&mut self, text: &str) {
         if let Some(schema) = self.schema.as_object_mut() {
-            let note = schema.get("description").and_then(Value::as_str).and_then(joined_note);
+            let note = schema.get("description").and_then(Value::as_str).and_then(separator_note);
             let text = note.map_or(text.to_owned(), |note| format!("{text} {note}"));
             schema.insert("description".into(), text.into());
         }
@@ -73,17 +73,17 @@ impl Field {
 }
 
 /// The texts that a value of this schema is written as; or why it cannot be.
-pub(in super::super) fn fields_of(
+pub(in super::super) fn split_into_fields(
     name: &str,
     style: Style,
     schema: &Value,
     needed: bool,
 ) -> Result<Vec<Field>, String> {
     if style == Style::Deep || style == Style::Repeated {
-        let object = branches(schema).into_iter().find(|branch| schema_type(branch) == Some("object"));
+        let object = list_branches(schema).into_iter().find(|branch| schema_type(branch) == Some("object"));
         let plain = style == Style::Repeated && narrow_schema(schema, style).is_some();
         if let (Some(object), false) = (object, plain) {
-            return spread(name, style, object, needed);
+            return spread_object(name, style, object, needed);
         }
     }
     let schema = narrow_schema(schema, style)
@@ -92,7 +92,7 @@ pub(in super::super) fn fields_of(
 }
 
 /// An object, field by field.
-fn spread(name: &str, style: Style, object: &Value, needed: bool) -> Result<Vec<Field>, String> {
+fn spread_object(name: &str, style: Style, object: &Value, needed: bool) -> Result<Vec<Field>, String> {
     let fields = object.get("properties").and_then(Value::as_object).filter(|fields| !fields.is_empty());
     let fields = fields.ok_or("an object of any fields cannot be written there")?;
     let wanted = object.get("required").and_then(Value::as_array);
@@ -116,7 +116,7 @@ fn spread(name: &str, style: Style, object: &Value, needed: bool) -> Result<Vec<
 /// The part of a schema that can be written: plain values, and lists of them in a style that has a way to write them.
 fn narrow_schema(schema: &Value, style: Style) -> Option<Value> {
     let mut fitting: Vec<Value> =
-        branches(schema).into_iter().filter_map(|branch| plain(branch, style)).collect();
+        list_branches(schema).into_iter().filter_map(|branch| plain_schema(branch, style)).collect();
     let mut whole = match fitting.len() {
         0 => return None,
         1 => fitting.pop()?,
@@ -128,14 +128,14 @@ fn narrow_schema(schema: &Value, style: Style) -> Option<Value> {
     Some(whole)
 }
 
-fn branches(schema: &Value) -> Vec<&Value> {
+fn list_branches(schema: &Value) -> Vec<&Value> {
     match schema.get("anyOf").and_then(Value::as_array) {
         Some(branches) => branches.iter().filter(|branch| schema_type(branch) != Some("null")).collect(),
         None => vec![schema],
     }
 }
 
-fn plain(schema: &Value, style: Style) -> Option<Value> {
+fn plain_schema(schema: &Value, style: Style) -> Option<Value> {
     match schema_type(schema) {
         Some("object") | None if schema.get("properties").is_some() || schema.get("allOf").is_some() => None,
         Some("object" | "null") => None,
@@ -198,6 +198,6 @@ fn schema_type(schema: &Value) -> Option<&str> {
 }
 
 /// The sentence about what stands between items, which stays when the description is replaced.
-fn joined_note(text: &str) -> Option<&str> {
+fn separator_note(text: &str) -> Option<&str> {
     text.rfind("(One or more").map(|at| &text[at..]).filter(|note| note.ends_with("between them.)"))
 }

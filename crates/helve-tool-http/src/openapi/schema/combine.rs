@@ -23,23 +23,24 @@ impl<'a> SchemaTranslation<'a, '_> {
             let mut branches = vec![];
             let mut seen = HashSet::new();
             for branch in either {
-                let branch = self.any(branch, deeper)?;
+                let branch = self.translate_any(branch, deeper)?;
                 if seen.insert(branch.to_string()) {
                     branches.push(branch);
                 }
             }
-            merge::any_of(out, branches);
+            merge::set_any_of(out, branches);
         }
         if let Some(parts) = list("allOf") {
             let (mut hidden, mut left) = (place.hidden.clone(), LOOKED_AT_MAX);
             self.read_only_names(members, &mut hidden, &mut left);
             self.schemas.spend((LOOKED_AT_MAX - left) as u64 * LOOK)?;
             let deeper = SchemaPosition { hidden: &hidden, ..deeper };
-            let parts: Result<Vec<_>, _> = parts.iter().map(|part| self.any(part, deeper)).collect();
+            let parts: Result<Vec<_>, _> =
+                parts.iter().map(|part| self.translate_any(part, deeper)).collect();
             if let Some(needed) = out.get_mut("required").and_then(Value::as_array_mut) {
                 needed.retain(|name| name.as_str().is_none_or(|name| !hidden.contains(name)));
             }
-            *out = merge::all_of(std::mem::take(out), parts?);
+            *out = merge::merge_all_of(std::mem::take(out), parts?);
         }
         Ok(())
     }

@@ -45,11 +45,11 @@ pub(super) fn is_type(kind: &Value) -> bool {
 }
 
 pub(super) fn is_small(value: &Value) -> bool {
-    super::size(value) <= SMALL_BYTES
+    super::byte_size(value) <= SMALL_BYTES
 }
 
 /// Whether a keyword beside a pointer makes it narrower.
-pub(super) fn restricts(name: &str) -> bool {
+pub(super) fn is_restricting(name: &str) -> bool {
     NUMBERS.contains(&name)
         || COUNTS.contains(&name)
         || ONE_INSIDE.contains(&name)
@@ -59,11 +59,15 @@ pub(super) fn restricts(name: &str) -> bool {
         )
 }
 
-/// Takes over what can be taken over as it is or nearly so. What has the wrong type is a slip of whoever wrote the
+/// Takes over what can be taken over as it is or nearly so. What has the wrong type is a mistake in the
 /// document, and left out.
-pub(super) fn plain(members: &Map<String, Value>, edition: SchemaEdition, out: &mut Map<String, Value>) {
+pub(super) fn copy_plain_keywords(
+    members: &Map<String, Value>,
+    edition: SchemaEdition,
+    out: &mut Map<String, Value>,
+) {
     let mut keep = |name: &str, value: Value| out.insert(name.to_owned(), value);
-    if let Some(kind) = members.get("type").and_then(types) {
+    if let Some(kind) = members.get("type").and_then(normalize_types) {
         keep("type", kind);
     }
     let format = members.get("format").and_then(Value::as_str).filter(|format| FORMATS.contains(format));
@@ -96,16 +100,16 @@ pub(super) fn plain(members: &Map<String, Value>, edition: SchemaEdition, out: &
     if let Some(value) = members.get("default").filter(|value| is_small(value) && !value.is_null()) {
         keep("default", value.clone());
     }
-    if let Some(examples) = examples(members) {
+    if let Some(examples) = copy_examples(members) {
         keep("examples", examples);
     }
     if edition == SchemaEdition::V30 {
-        exclusive(members, out, "minimum", "exclusiveMinimum");
-        exclusive(members, out, "maximum", "exclusiveMaximum");
+        copy_exclusive_bound(members, out, "minimum", "exclusiveMinimum");
+        copy_exclusive_bound(members, out, "maximum", "exclusiveMaximum");
     }
 }
 
-fn types(kind: &Value) -> Option<Value> {
+fn normalize_types(kind: &Value) -> Option<Value> {
     match kind {
         Value::String(_) => is_type(kind).then(|| kind.clone()),
         Value::Array(kinds) => {
@@ -126,7 +130,7 @@ fn types(kind: &Value) -> Option<Value> {
 }
 
 /// In 3.0 `exclusiveMinimum` says how `minimum` is meant.
-fn exclusive(members: &Map<String, Value>, out: &mut Map<String, Value>, bound: &str, flag: &str) {
+fn copy_exclusive_bound(members: &Map<String, Value>, out: &mut Map<String, Value>, bound: &str, flag: &str) {
     if members.get(flag) == Some(&Value::Bool(true))
         && let Some(number) = out.remove(bound)
     {
@@ -136,7 +140,7 @@ fn exclusive(members: &Map<String, Value>, out: &mut Map<String, Value>, bound: 
 
 /// `example` of 3.0 and `examples` of 3.1, where they are short; the sample of a whole object teaches little that its
 /// fields do not.
-fn examples(members: &Map<String, Value>) -> Option<Value> {
+fn copy_examples(members: &Map<String, Value>) -> Option<Value> {
     let fits = |value: &&Value| !value.is_object() && !value.is_null() && is_small(value);
     let one = members.get("example").filter(fits);
     let many = members.get("examples").and_then(Value::as_array).into_iter().flatten();
@@ -145,7 +149,7 @@ fn examples(members: &Map<String, Value>) -> Option<Value> {
 }
 
 /// Says what a schema leaves to be guessed, and takes back what contradicts itself.
-pub(super) fn complete(out: &mut Map<String, Value>) {
+pub(super) fn add_missing_keywords(out: &mut Map<String, Value>) {
     if !out.contains_key("type") {
         if out.contains_key("properties") {
             out.insert("type".into(), "object".into());
@@ -159,13 +163,13 @@ pub(super) fn complete(out: &mut Map<String, Value>) {
     // `type: string` with the values 1, 2 and 3 fits nothing.
     let values = out.get("enum").and_then(Value::as_array);
     if let (Some(kind), Some(values)) = (out.get("type"), values)
-        && !values.iter().any(|value| is_of(value, kind))
+        && !values.iter().any(|value| is_of_type(value, kind))
     {
         out.remove("type");
     }
 }
 
-fn is_of(value: &Value, kind: &Value) -> bool {
+fn is_of_type(value: &Value, kind: &Value) -> bool {
     let fits = |kind: &str| match kind {
         "array" => value.is_array(),
         "boolean" => value.is_boolean(),

@@ -7,7 +7,7 @@ const PLAIN: &[&str] =
     &["type", "properties", "required", "description", "examples", "default", "deprecated"];
 
 /// The parts as one object where they are plain objects that agree, else beside `whole`.
-pub(super) fn all_of(mut whole: Map<String, Value>, parts: Vec<Value>) -> Map<String, Value> {
+pub(super) fn merge_all_of(mut whole: Map<String, Value>, parts: Vec<Value>) -> Map<String, Value> {
     // A part that says nothing restricts nothing.
     let parts: Vec<Value> =
         parts.into_iter().filter(|part| *part != json!({}) && *part != json!(true)).collect();
@@ -62,7 +62,7 @@ fn merge_schemas(whole: &Map<String, Value>, parts: &[Value]) -> Option<Map<Stri
 }
 
 /// Branches; a single one is none.
-pub(super) fn any_of(out: &mut Map<String, Value>, mut branches: Vec<Value>) {
+pub(super) fn set_any_of(out: &mut Map<String, Value>, mut branches: Vec<Value>) {
     if branches.len() == 1
         && out.keys().all(|name| name == "description" || name == "default")
         && let Some(Value::Object(mut only)) = branches.pop()

@@ -12,7 +12,7 @@ fn translated(edition: SchemaEdition, given: &Value) -> Value {
     let root: &'static Value = Box::leak(Box::new(root));
     let given: &'static Value = Box::leak(Box::new(given.clone()));
     let schemas = Schemas::new(Refs::new(root), edition);
-    schemas.walk(DETAILS[0]).schema(given).unwrap()
+    schemas.begin_translation(DETAILS[0]).translate(given).unwrap()
 }
 
 fn check(edition: SchemaEdition, table: &[(Value, Value)]) {
@@ -173,8 +173,8 @@ fn less_detail_leaves_a_word_about_what_is_missing() {
     });
     let root = json!({});
     let schemas = Schemas::new(Refs::new(&root), SchemaEdition::V31);
-    let mut walk = schemas.walk(SchemaDetail { depth: 1, words: 12, fields: 9, values: 2 });
-    let made = walk.schema(&given).unwrap();
+    let mut walk = schemas.begin_translation(SchemaDetail { depth: 1, words: 12, fields: 9, values: 2 });
+    let made = walk.translate(&given).unwrap();
     assert_eq!(
         made,
         json!({

@@ -14,9 +14,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use self::steps::{PathTracking, step};
+use self::steps::{PathTracking, take_element};
 use super::function::{self, Compiled};
-use super::operator::operate;
+use super::operator::apply_operator;
 use super::syntax::{Filter, JqOperator, PathStep};
 use super::value::{FilterStop, JqValue, StepBudget};
 
@@ -26,7 +26,7 @@ pub(super) struct Engine {
     patterns: RefCell<HashMap<String, Rc<Compiled>>>,
 }
 
-/// A value and, if anybody wants to know, the way to it.
+/// A value and, if paths are tracked, the path to it.
 #[derive(Debug, Clone)]
 pub(super) struct TrackedValue {
     pub(super) value: JqValue,
@@ -45,19 +45,19 @@ struct Variable<'a> {
 type EvalResult = Result<(), FilterStop>;
 
 impl TrackedValue {
-    fn plain(value: JqValue) -> Self {
+    fn untracked(value: JqValue) -> Self {
         Self { value, track: PathTracking::Off }
     }
 
-    /// The same value, and nobody asks for the way.
+    /// The same value without its path.
     fn without_path(&self) -> Self {
-        Self::plain(self.value.clone())
+        Self::untracked(self.value.clone())
     }
 
     /// A value that was made, not found: there is no way to it.
-    fn computed(&self, value: JqValue) -> Result<Self, FilterStop> {
+    fn with_computed(&self, value: JqValue) -> Result<Self, FilterStop> {
         match self.track {
-            PathTracking::Off => Ok(Self::plain(value)),
+            PathTracking::Off => Ok(Self::untracked(value)),
             PathTracking::On(_) => Err(FilterStop::error("this is no way to a place in the value")),
         }
     }
@@ -81,7 +81,7 @@ impl Engine {
 
     pub(super) fn run(&self, filter: &Filter, value: JqValue) -> Result<Vec<JqValue>, FilterStop> {
         let mut out = vec![];
-        self.eval(filter, &TrackedValue::plain(value), VariableScope(None), &mut out)?;
+        self.eval(filter, &TrackedValue::untracked(value), VariableScope(None), &mut out)?;
         Ok(out.into_iter().map(|at| at.value).collect())
     }
 
@@ -96,41 +96,46 @@ impl Engine {
         match filter {
             Filter::Identity => out.push(at.clone()),
             Filter::Descend => self.descend(at, out)?,
-            Filter::Null => out.push(at.computed(JqValue::Null)?),
-            Filter::Bool(bool) => out.push(at.computed(JqValue::Bool(*bool))?),
-            Filter::Number(number) => out.push(at.computed(JqValue::Number(number.clone()))?),
-            Filter::Variable(index) => out.push(at.computed(scope.get(*index))?),
+            Filter::Null => out.push(at.with_computed(JqValue::Null)?),
+            Filter::Bool(bool) => out.push(at.with_computed(JqValue::Bool(*bool))?),
+            Filter::Number(number) => out.push(at.with_computed(JqValue::Number(number.clone()))?),
+            Filter::Variable(index) => out.push(at.with_computed(scope.get(*index))?),
             Filter::Text(pieces) => self.interpolate(pieces, at, scope, out)?,
-            Filter::Steps(term, steps) => self.walk(term, steps, at, scope, out)?,
-            Filter::Pipe(parts) => self.pipe(parts, at, scope, out)?,
+            Filter::Steps(term, steps) => self.eval_path(term, steps, at, scope, out)?,
+            Filter::Pipe(parts) => self.eval_pipe(parts, at, scope, out)?,
             Filter::Comma(parts) => parts.iter().try_for_each(|part| self.eval(part, at, scope, out))?,
-            Filter::Negative(inner) => self.each(inner, at, scope, &mut |value| {
-                let negative = operate(JqOperator::Subtract, &JqValue::count(0), &value, &self.meter);
-                out.push(at.computed(negative?)?);
+            Filter::Negative(inner) => self.for_each_value(inner, at, scope, &mut |value| {
+                let negative = apply_operator(JqOperator::Subtract, &JqValue::count(0), &value, &self.meter);
+                out.push(at.with_computed(negative?)?);
                 Ok(())
             })?,
             Filter::Binary(operator, left, right) => {
                 // The right side is the outer loop, as in jq.
-                self.each(right, at, scope, &mut |right| {
-                    self.each(left, at, scope, &mut |left| {
-                        out.push(at.computed(operate(*operator, &left, &right, &self.meter)?)?);
+                self.for_each_value(right, at, scope, &mut |right| {
+                    self.for_each_value(left, at, scope, &mut |left| {
+                        out.push(at.with_computed(apply_operator(*operator, &left, &right, &self.meter)?)?);
                         Ok(())
                     })
                 })?;
             }
-            Filter::And(left, right) => self.both(left, right, true, at, scope, out)?,
-            Filter::Or(left, right) => self.both(left, right, false, at, scope, out)?,
-            Filter::Otherwise(left, right) => self.otherwise(left, right, at, scope, out)?,
-            Filter::Update(paths, by) => self.update(paths, by, at, scope, out)?,
-            Filter::Assign(paths, to) => self.assign(paths, to, at, scope, out)?,
-            Filter::Change(how, paths, by) => self.change(*how, paths, by, at, scope, out)?,
+            Filter::And(left, right) => self.eval_logical(left, right, true, at, scope, out)?,
+            Filter::Or(left, right) => self.eval_logical(left, right, false, at, scope, out)?,
+            Filter::Otherwise(left, right) => self.eval_alternative(left, right, at, scope, out)?,
+            Filter::Update(paths, by) => self.eval_update(paths, by, at, scope, out)?,
+            Filter::Assign(paths, to) => self.eval_assign(paths, to, at, scope, out)?,
+            Filter::Change(how, paths, by) => self.eval_arithmetic_update(*how, paths, by, at, scope, out)?,
             Filter::List(inner) => {
-                let items = inner.as_ref().map(|inner| self.values(inner, at, scope));
-                out.push(at.computed(JqValue::list(items.transpose()?.unwrap_or_default(), &self.meter)?)?);
+                let items = inner.as_ref().map(|inner| self.eval_values(inner, at, scope));
+                out.push(
+                    at.with_computed(JqValue::list(items.transpose()?.unwrap_or_default(), &self.meter)?)?,
+                );
             }
             Filter::Object(members) => self.build_object(members, at, scope, out)?,
             Filter::If { condition, then, otherwise } => {
-                self.each(condition, at, scope, &mut |condition| match (condition.is_true(), otherwise) {
+                self.for_each_value(condition, at, scope, &mut |condition| match (
+                    condition.is_true(),
+                    otherwise,
+                ) {
                     (true, _) => self.eval(then, at, scope, out),
                     (false, Some(otherwise)) => self.eval(otherwise, at, scope, out),
                     (false, None) => {
@@ -141,40 +146,42 @@ impl Engine {
             }
             Filter::Try(body, handler) => match (self.eval(body, at, scope, out), handler) {
                 (Err(FilterStop::Error(error)), Some(handler)) => {
-                    self.each(handler, &TrackedValue::plain(error), scope, &mut |value| {
-                        out.push(at.computed(value)?);
+                    self.for_each_value(handler, &TrackedValue::untracked(error), scope, &mut |value| {
+                        out.push(at.with_computed(value)?);
                         Ok(())
                     })?;
                 }
                 (Err(FilterStop::Error(_)) | Ok(()), _) => {}
                 (Err(stop), _) => return Err(stop),
             },
-            Filter::Bind { source, body } => self.each(source, at, scope, &mut |value| {
+            Filter::Bind { source, body } => self.for_each_value(source, at, scope, &mut |value| {
                 let variable = Variable { value, outer: scope };
                 self.eval(body, at, VariableScope(Some(&variable)), out)
             })?,
-            Filter::Reduce { source, start, update } => self.reduce(source, start, update, at, scope, out)?,
-            Filter::Foreach { source, start, update, extract } => {
-                self.foreach(source, start, (update, extract.as_deref()), at, scope, out)?;
+            Filter::Reduce { source, start, update } => {
+                self.eval_reduce(source, start, update, at, scope, out)?
             }
-            Filter::Call(function, arguments) => self.call(*function, arguments, at, scope, out)?,
+            Filter::Foreach { source, start, update, extract } => {
+                self.eval_foreach(source, start, (update, extract.as_deref()), at, scope, out)?;
+            }
+            Filter::Call(function, arguments) => self.eval_call(*function, arguments, at, scope, out)?,
         }
         Ok(())
     }
 
     /// A pattern, compiled once.
-    pub(super) fn pattern(&self, pattern: &str, flags: &str) -> Result<Rc<Compiled>, FilterStop> {
+    pub(super) fn compile_pattern(&self, pattern: &str, flags: &str) -> Result<Rc<Compiled>, FilterStop> {
         let key = format!("{flags}/{pattern}");
         if let Some(known) = self.patterns.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let compiled = Rc::new(function::compile(pattern, flags, &self.meter)?);
+        let compiled = Rc::new(function::compile_pattern(pattern, flags, &self.meter)?);
         self.patterns.borrow_mut().insert(key, compiled.clone());
         Ok(compiled)
     }
 
     /// All values, or the error that ends them.
-    fn values(
+    fn eval_values(
         &self,
         filter: &Filter,
         at: &TrackedValue,
@@ -186,7 +193,7 @@ impl Engine {
     }
 
     /// Does something with each value, then ends as the filter ended.
-    fn each(
+    fn for_each_value(
         &self,
         filter: &Filter,
         at: &TrackedValue,
@@ -200,7 +207,7 @@ impl Engine {
     }
 
     /// What comes out of one part goes into the next. An error waits behind the values that came before it.
-    fn pipe(
+    fn eval_pipe(
         &self,
         parts: &[Filter],
         at: &TrackedValue,
@@ -222,7 +229,7 @@ impl Engine {
         ended
     }
 
-    fn walk(
+    fn eval_path(
         &self,
         term: &Filter,
         steps: &[PathStep],
@@ -257,19 +264,19 @@ impl Engine {
     ) -> EvalResult {
         match one {
             PathStep::Each => self.iterate(value, out),
-            PathStep::Index(by) => self.each(by, at, scope, &mut |by| {
-                out.push(step(value, steps::PathElement::Key(by), &self.meter)?);
+            PathStep::Index(by) => self.for_each_value(by, at, scope, &mut |by| {
+                out.push(take_element(value, steps::PathElement::Key(by), &self.meter)?);
                 Ok(())
             }),
             PathStep::Slice(from, to) => {
                 let bound = |filter: &Option<Filter>| match filter {
-                    Some(filter) => self.values(filter, at, scope),
+                    Some(filter) => self.eval_values(filter, at, scope),
                     None => Ok(vec![JqValue::Null]),
                 };
                 let (froms, tos) = (bound(from)?, bound(to)?);
                 for from in &froms {
                     for to in &tos {
-                        out.push(step(value, steps::PathElement::slice(from, to)?, &self.meter)?);
+                        out.push(take_element(value, steps::PathElement::slice(from, to)?, &self.meter)?);
                     }
                 }
                 Ok(())
@@ -278,7 +285,7 @@ impl Engine {
     }
 
     /// `and`, `or`: the right side is asked only if the left one has not decided.
-    fn both(
+    fn eval_logical(
         &self,
         left: &Filter,
         right: &Filter,
@@ -287,13 +294,13 @@ impl Engine {
         scope: VariableScope<'_>,
         out: &mut Vec<TrackedValue>,
     ) -> EvalResult {
-        self.each(left, at, scope, &mut |left| {
+        self.for_each_value(left, at, scope, &mut |left| {
             if left.is_true() != decides {
-                out.push(at.computed(JqValue::Bool(!decides))?);
+                out.push(at.with_computed(JqValue::Bool(!decides))?);
                 return Ok(());
             }
-            self.each(right, at, scope, &mut |right| {
-                out.push(at.computed(JqValue::Bool(right.is_true()))?);
+            self.for_each_value(right, at, scope, &mut |right| {
+                out.push(at.with_computed(JqValue::Bool(right.is_true()))?);
                 Ok(())
             })
         })
@@ -301,7 +308,7 @@ impl Engine {
 
     /// Every value of the left that is neither null nor false; if there is none, the right. Errors of the left are
     /// no values.
-    fn otherwise(
+    fn eval_alternative(
         &self,
         left: &Filter,
         right: &Filter,

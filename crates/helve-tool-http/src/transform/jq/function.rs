@@ -9,9 +9,9 @@ use super::syntax::Function;
 use super::value::{FilterStop, JqValue, ObjectMembers, StepBudget};
 
 pub(super) use self::order::{order_items, sort_stable};
-pub(super) use self::text::{Compiled, compile};
+pub(super) use self::text::{Compiled, compile_pattern};
 
-pub(super) fn apply(
+pub(super) fn apply_function(
     function: Function,
     input: &JqValue,
     given: &[JqValue],
@@ -24,11 +24,11 @@ pub(super) fn apply(
         (F::Type, _) => Ok(JqValue::text(input.kind())),
         (F::Length, _) => length(input, meter),
         (F::Keys | F::KeysUnsorted, _) => keys(input, meter),
-        (F::Has, [key]) => has(input, key),
-        (F::In, [object]) => has(object, input),
+        (F::Has, [key]) => has_key(input, key),
+        (F::In, [object]) => has_key(object, input),
         (F::Contains, [part]) => Ok(JqValue::Bool(contains(input, part, meter)?)),
         (F::Inside, [whole]) => Ok(JqValue::Bool(contains(whole, input, meter)?)),
-        (F::Add, _) => add_all(&engine.items(input)?, meter),
+        (F::Add, _) => add_all(&engine.list_items(input)?, meter),
         (F::Flatten, _) => flatten(input, f64::INFINITY, meter),
         (F::FlattenTo, [depth]) => match depth.as_f64() {
             Some(depth) if depth >= 0.0 => flatten(input, depth, meter),
@@ -38,37 +38,37 @@ pub(super) fn apply(
         (F::Transpose, _) => transpose(input, engine),
         (F::ToEntries, _) => to_entries(input, meter),
         (F::FromEntries, _) => from_entries(input, engine),
-        (F::Abs | F::Abs2, _) => number(input, f64::abs),
-        (F::Ceil, _) => number(input, f64::ceil),
-        (F::Floor, _) => number(input, f64::floor),
-        (F::Round, _) => number(input, f64::round),
-        (F::Sqrt, _) => number(input, f64::sqrt),
+        (F::Abs | F::Abs2, _) => round_number(input, f64::abs),
+        (F::Ceil, _) => round_number(input, f64::ceil),
+        (F::Floor, _) => round_number(input, f64::floor),
+        (F::Round, _) => round_number(input, f64::round),
+        (F::Sqrt, _) => round_number(input, f64::sqrt),
         (F::Sort | F::Unique | F::Min | F::Max, _) => {
             let items = expect_list(input)?.iter();
             order_items(function, items.map(|item| (item.clone(), item.clone())).collect(), meter)
         }
-        (function, given) => text::apply(function, input, given, engine),
+        (function, given) => text::apply_text_function(function, input, given, engine),
     }
 }
 
 fn expect_list(value: &JqValue) -> Result<&[JqValue], FilterStop> {
     match value {
         JqValue::List(items) => Ok(items),
-        other => Err(FilterStop::error(format!("{} is no array", other.sketch()))),
+        other => Err(FilterStop::error(format!("{} is no array", other.short_form()))),
     }
 }
 
-fn number(input: &JqValue, round: fn(f64) -> f64) -> Result<JqValue, FilterStop> {
+fn round_number(input: &JqValue, round: fn(f64) -> f64) -> Result<JqValue, FilterStop> {
     let number =
-        input.as_f64().ok_or_else(|| FilterStop::error(format!("{} is no number", input.sketch())))?;
+        input.as_f64().ok_or_else(|| FilterStop::error(format!("{} is no number", input.short_form())))?;
     Ok(JqValue::number(round(number)))
 }
 
 fn length(input: &JqValue, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     match input {
         JqValue::Null => Ok(JqValue::count(0)),
-        JqValue::Bool(_) => Err(FilterStop::error(format!("{} has no length", input.sketch()))),
-        JqValue::Number(_) => number(input, f64::abs),
+        JqValue::Bool(_) => Err(FilterStop::error(format!("{} has no length", input.short_form()))),
+        JqValue::Number(_) => round_number(input, f64::abs),
         JqValue::Text(text) => {
             meter.spend_bytes(text.len())?;
             Ok(JqValue::count(text.chars().count()))
@@ -84,18 +84,18 @@ fn keys(input: &JqValue, meter: &StepBudget) -> Result<JqValue, FilterStop> {
         JqValue::Object(members) => {
             JqValue::list(members.keys().cloned().map(JqValue::Text).collect(), meter)
         }
-        other => Err(FilterStop::error(format!("{} has no keys", other.sketch()))),
+        other => Err(FilterStop::error(format!("{} has no keys", other.short_form()))),
     }
 }
 
-fn has(value: &JqValue, key: &JqValue) -> Result<JqValue, FilterStop> {
+fn has_key(value: &JqValue, key: &JqValue) -> Result<JqValue, FilterStop> {
     match (value, key) {
         (JqValue::Object(members), JqValue::Text(name)) => Ok(JqValue::Bool(members.contains_key(&**name))),
         (JqValue::List(items), JqValue::Number(_)) => {
             let index = key.as_f64().unwrap_or(-1.0);
             Ok(JqValue::Bool(index >= 0.0 && index < items.len() as f64))
         }
-        _ => Err(FilterStop::error(format!("{} cannot have {}", value.sketch(), key.sketch()))),
+        _ => Err(FilterStop::error(format!("{} cannot have {}", value.short_form(), key.short_form()))),
     }
 }
 
@@ -129,7 +129,7 @@ fn contains(whole: &JqValue, part: &JqValue, meter: &StepBudget) -> Result<bool,
             Ok(whole.contains(&**part))
         }
         (whole, part) if whole.kind() == part.kind() => whole.equals(part, meter),
-        _ => Err(FilterStop::error(format!("{} cannot contain {}", whole.sketch(), part.sketch()))),
+        _ => Err(FilterStop::error(format!("{} cannot contain {}", whole.short_form(), part.short_form()))),
     }
 }
 
@@ -198,7 +198,7 @@ fn transpose(input: &JqValue, engine: &Engine) -> Result<JqValue, FilterStop> {
 
 pub(super) fn to_entries(input: &JqValue, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     let JqValue::Object(members) = input else {
-        return Err(FilterStop::error(format!("{} has no members", input.sketch())));
+        return Err(FilterStop::error(format!("{} has no members", input.short_form())));
     };
     let entry = |(name, value): (&std::rc::Rc<str>, &JqValue)| {
         let entry: ObjectMembers =
@@ -210,9 +210,12 @@ pub(super) fn to_entries(input: &JqValue, meter: &StepBudget) -> Result<JqValue,
 
 pub(super) fn from_entries(input: &JqValue, engine: &Engine) -> Result<JqValue, FilterStop> {
     let mut made = ObjectMembers::new();
-    for entry in engine.items(input)? {
+    for entry in engine.list_items(input)? {
         let JqValue::Object(entry) = &entry else {
-            return Err(FilterStop::error(format!("{} is no entry with `key` and `value`", entry.sketch())));
+            return Err(FilterStop::error(format!(
+                "{} is no entry with `key` and `value`",
+                entry.short_form()
+            )));
         };
         let found = |names: &[&str], wanted: fn(&JqValue) -> bool| {
             names.iter().find_map(|name| entry.get(*name).filter(|value| wanted(value))).cloned()

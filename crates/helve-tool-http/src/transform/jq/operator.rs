@@ -9,7 +9,7 @@ use super::value::{FilterStop, JqValue, ObjectMembers, StepBudget};
 
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-pub(super) fn operate(
+pub(super) fn apply_operator(
     operator: JqOperator,
     a: &JqValue,
     b: &JqValue,
@@ -31,7 +31,7 @@ pub(super) fn operate(
 }
 
 fn type_error(a: &JqValue, b: &JqValue, verb: &str) -> FilterStop {
-    FilterStop::error(format!("{} and {} cannot be {verb}", a.sketch(), b.sketch()))
+    FilterStop::error(format!("{} and {} cannot be {verb}", a.short_form(), b.short_form()))
 }
 
 /// Whole numbers stay exact where they fit.
@@ -142,7 +142,7 @@ fn merge(a: &ObjectMembers, b: &ObjectMembers, meter: &StepBudget) -> Result<JqV
 fn divide(a: &JqValue, b: &JqValue, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     match (a, b) {
         (JqValue::Number(_), JqValue::Number(by)) if by.as_f64() == Some(0.0) => {
-            Err(FilterStop::error(format!("{} cannot be divided by zero", a.sketch())))
+            Err(FilterStop::error(format!("{} cannot be divided by zero", a.short_form())))
         }
         (JqValue::Number(a), JqValue::Number(b)) => Ok(calculate(a, b, |_, _| None, |a, b| a / b)),
         (JqValue::Text(text), JqValue::Text(by)) => split(text, by, meter),
@@ -165,7 +165,7 @@ fn remainder(a: &JqValue, b: &JqValue) -> Result<JqValue, FilterStop> {
     let (JqValue::Number(of), JqValue::Number(by)) = (a, b) else { return Err(type_error(a, b, "divided")) };
     let whole = |number: &Number| number.as_i64().unwrap_or(number.as_f64().unwrap_or(0.0) as i64);
     match whole(by) {
-        0 => Err(FilterStop::error(format!("{} cannot be divided by zero", a.sketch()))),
+        0 => Err(FilterStop::error(format!("{} cannot be divided by zero", a.short_form()))),
         by => Ok(JqValue::Number(Number::from(whole(of).wrapping_rem(by)))),
     }
 }

@@ -21,18 +21,18 @@ pub(super) fn parse(text: &str) -> Result<Filter, SyntaxError> {
         return Err(SyntaxError { at: 1, problem: format!("a filter has {BYTES_MAX} bytes at most") });
     }
     let mut parser = Parser { text, at: 0, nesting: 0, scope: vec![] };
-    let filter = parser.pipe()?;
+    let filter = parser.parse_whole_pipe()?;
     parser.skip_space();
     if parser.at < text.len() {
-        return Err(parser.wrong("nothing more was expected here"));
+        return Err(parser.syntax_error("nothing more was expected here"));
     }
     if depth(&filter) > DEPTH_MAX {
-        return Err(SyntaxError { at: 1, problem: too_deep() });
+        return Err(SyntaxError { at: 1, problem: too_deep_message() });
     }
     Ok(filter)
 }
 
-fn too_deep() -> String {
+fn too_deep_message() -> String {
     format!("the filter is nested deeper than {DEPTH_MAX} levels")
 }
 
@@ -86,7 +86,7 @@ impl InfixOperator {
     ];
 
     /// How tightly it binds.
-    fn strength(self) -> u8 {
+    fn precedence(self) -> u8 {
         match self {
             Self::Otherwise => 1,
             Self::Update | Self::Assign | Self::Change(_) => 2,
@@ -98,7 +98,7 @@ impl InfixOperator {
         }
     }
 
-    fn join(self, left: Filter, right: Filter) -> Filter {
+    fn join_operands(self, left: Filter, right: Filter) -> Filter {
         let (left, right) = (Box::new(left), Box::new(right));
         match self {
             Self::Otherwise => Filter::Otherwise(left, right),
@@ -113,57 +113,58 @@ impl InfixOperator {
 }
 
 impl Parser<'_> {
-    fn pipe(&mut self) -> Parsed {
-        self.parse_pipe(Self::comma)
+    fn parse_whole_pipe(&mut self) -> Parsed {
+        self.parse_pipe(Self::parse_comma)
     }
 
     /// A member's value ends at a comma.
-    fn pipe_without_comma(&mut self) -> Parsed {
+    fn parse_pipe_without_comma(&mut self) -> Parsed {
         self.parse_pipe(|parser| parser.parse_infix(0))
     }
 
     fn parse_pipe(&mut self, part: fn(&mut Self) -> Parsed) -> Parsed {
-        self.enter()?;
+        self.enter_level()?;
         let mut parts = vec![part(self)?];
         while self.peek_pipe() {
             self.at += 1;
             parts.push(part(self)?);
         }
         self.nesting -= 1;
-        Ok(one_or(parts, Filter::Pipe))
+        Ok(one_or_several(parts, Filter::Pipe))
     }
 
-    fn comma(&mut self) -> Parsed {
+    fn parse_comma(&mut self) -> Parsed {
         let mut parts = vec![self.parse_infix(0)?];
-        while self.take(",") {
+        while self.take_sign(",") {
             parts.push(self.parse_infix(0)?);
         }
-        Ok(one_or(parts, Filter::Comma))
+        Ok(one_or_several(parts, Filter::Comma))
     }
 
     /// Terms joined by what binds at least as tightly as `strength`.
     fn parse_infix(&mut self, strength: u8) -> Parsed {
-        self.enter()?;
-        let mut left = self.operand()?;
+        self.enter_level()?;
+        let mut left = self.parse_operand()?;
         let mut last = None;
-        while let Some((length, joint)) = self.peek_joint().filter(|(_, joint)| joint.strength() >= strength)
+        while let Some((length, joint)) =
+            self.peek_infix().filter(|(_, joint)| joint.precedence() >= strength)
         {
-            let binds = joint.strength();
+            let binds = joint.precedence();
             // Comparisons and assignments do not chain: `1 < 2 < 3` means nothing.
             if matches!(binds, 2 | 5) && last == Some(binds) {
-                return Err(self.wrong("put one of the two into brackets"));
+                return Err(self.syntax_error("put one of the two into brackets"));
             }
             last = Some(binds);
             self.at += length;
             // What `//` joins groups from the right, all else from the left.
             let right = self.parse_infix(if binds == 1 { 1 } else { binds + 1 })?;
-            left = joint.join(left, right);
+            left = joint.join_operands(left, right);
         }
         self.nesting -= 1;
         Ok(left)
     }
 
-    fn peek_joint(&mut self) -> Option<(usize, InfixOperator)> {
+    fn peek_infix(&mut self) -> Option<(usize, InfixOperator)> {
         self.skip_space();
         let rest = &self.text[self.at..];
         if rest.starts_with("?//") {
@@ -183,10 +184,10 @@ impl Parser<'_> {
         rest.starts_with('|') && !rest.starts_with("|=")
     }
 
-    fn enter(&mut self) -> Result<(), SyntaxError> {
+    fn enter_level(&mut self) -> Result<(), SyntaxError> {
         self.nesting += 1;
         // Brackets are counted here so that parsing them is safe; the tree is measured when it is whole.
-        if self.nesting > 4 * DEPTH_MAX { Err(self.wrong(&too_deep())) } else { Ok(()) }
+        if self.nesting > 4 * DEPTH_MAX { Err(self.syntax_error(&too_deep_message())) } else { Ok(()) }
     }
 
     /// Blanks and comments.
@@ -202,7 +203,7 @@ impl Parser<'_> {
         }
     }
 
-    fn take(&mut self, sign: &str) -> bool {
+    fn take_sign(&mut self, sign: &str) -> bool {
         self.skip_space();
         let found = self.text[self.at..].starts_with(sign);
         if found {
@@ -211,8 +212,12 @@ impl Parser<'_> {
         found
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), SyntaxError> {
-        if self.take(sign) { Ok(()) } else { Err(self.wrong(&format!("`{sign}` was expected here"))) }
+    fn expect_sign(&mut self, sign: &str) -> Result<(), SyntaxError> {
+        if self.take_sign(sign) {
+            Ok(())
+        } else {
+            Err(self.syntax_error(&format!("`{sign}` was expected here")))
+        }
     }
 
     /// The word at this place, which is left there.
@@ -235,21 +240,25 @@ impl Parser<'_> {
     }
 
     fn expect_word(&mut self, word: &str) -> Result<(), SyntaxError> {
-        if self.take_word(word) { Ok(()) } else { Err(self.wrong(&format!("`{word}` was expected here"))) }
+        if self.take_word(word) {
+            Ok(())
+        } else {
+            Err(self.syntax_error(&format!("`{word}` was expected here")))
+        }
     }
 
-    fn wrong(&self, problem: &str) -> SyntaxError {
-        self.wrong_at(self.at, problem)
+    fn syntax_error(&self, problem: &str) -> SyntaxError {
+        self.syntax_error_at(self.at, problem)
     }
 
-    fn wrong_at(&self, at: usize, problem: &str) -> SyntaxError {
+    fn syntax_error_at(&self, at: usize, problem: &str) -> SyntaxError {
         let rest: String = self.text[at..].chars().take(12).collect();
         let before = if rest.is_empty() { " (the end)".into() } else { format!(" (`{rest}`)") };
         SyntaxError { at: 1 + self.text[..at].chars().count(), problem: format!("{problem}{before}") }
     }
 }
 
-fn one_or(mut parts: Vec<Filter>, several: fn(Vec<Filter>) -> Filter) -> Filter {
+fn one_or_several(mut parts: Vec<Filter>, several: fn(Vec<Filter>) -> Filter) -> Filter {
     match (parts.len(), parts.pop()) {
         (1, Some(only)) => only,
         (_, last) => {

@@ -1,7 +1,7 @@
 //! Values while a filter works on them: cheap to copy, and bounded in depth.
 //!
-//! A container is shared until somebody changes it, so handing the whole answer to every part of a filter costs
-//! nothing. Whoever makes or walks one pays for it from the meter, also where sharing makes it look small.
+//! A container is shared until it is changed, so handing the whole answer to every part of a filter costs
+//! nothing. What makes or walks one pays for it from the meter, also where sharing makes it look small.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -118,13 +118,13 @@ impl JqValue {
 
     pub(super) fn list(items: Vec<Self>, meter: &StepBudget) -> Result<Self, FilterStop> {
         meter.spend(1 + items.len())?;
-        let depth = deeper(items.iter())?;
+        let depth = container_depth(items.iter())?;
         Ok(Self::List(Rc::new(List { items, depth })))
     }
 
     pub(super) fn object(members: ObjectMembers, meter: &StepBudget) -> Result<Self, FilterStop> {
         meter.spend(1 + members.len())?;
-        let depth = deeper(members.values())?;
+        let depth = container_depth(members.values())?;
         Ok(Self::Object(Rc::new(Object { members, depth })))
     }
 
@@ -242,7 +242,7 @@ impl JqValue {
                 }
                 Ordering::Equal
             }
-            _ => self.rank().cmp(&other.rank()),
+            _ => self.sort_rank().cmp(&other.sort_rank()),
         })
     }
 
@@ -250,7 +250,7 @@ impl JqValue {
         Ok(self.compare(other, meter)?.is_eq())
     }
 
-    fn rank(&self) -> u8 {
+    fn sort_rank(&self) -> u8 {
         match self {
             Self::Null => 0,
             Self::Bool(false) => 1,
@@ -263,7 +263,7 @@ impl JqValue {
     }
 
     /// A short form for error messages.
-    pub(super) fn sketch(&self) -> String {
+    pub(super) fn short_form(&self) -> String {
         const CHARS_MAX: usize = 40;
         let short = |text: &str| match text.char_indices().nth(CHARS_MAX) {
             Some((end, _)) => format!("{}…", &text[..end]),
@@ -283,7 +283,7 @@ impl JqValue {
     }
 }
 
-fn deeper<'a>(values: impl Iterator<Item = &'a JqValue>) -> Result<u16, FilterStop> {
+fn container_depth<'a>(values: impl Iterator<Item = &'a JqValue>) -> Result<u16, FilterStop> {
     let depth = 1 + values.map(JqValue::depth).max().unwrap_or(0);
     if depth > DEPTH_MAX {
         return Err(FilterStop::Exhausted(format!("its value is nested deeper than {DEPTH_MAX} levels")));

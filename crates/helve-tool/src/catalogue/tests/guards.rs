@@ -75,9 +75,9 @@ async fn a_limit_that_is_used_up_stays_so_when_the_tool_is_changed() {
 async fn a_breaker_that_is_open_and_what_was_counted_stay_when_the_tool_is_changed() {
     let catalogue = limited(&Arc::new(AtomicU32::new(9))).await;
     let first = tool(&catalogue);
-    _ = first.guarding.breaker.as_ref().unwrap().admit().unwrap().failed();
+    _ = first.guarding.breaker.as_ref().unwrap().admit().unwrap().report_failure();
     let done = Outcome::Finished(ToolOutput::text("sunny"));
-    first.counters.count(&done, &Trail::default(), Duration::from_millis(5));
+    first.counters.count_call(&done, &Trail::default(), Duration::from_millis(5));
     let second = describe(&catalogue, "The weather, in words.").await;
     assert_eq!(second.status().breaker.unwrap().circuit, Circuit::Open);
     assert_eq!(second.metrics(), first.metrics());

@@ -51,9 +51,9 @@ async fn an_id_addresses_one_tool_and_stays_with_it() {
     let catalogue = &shop.catalogue;
     let own = catalogue.get("weather").unwrap().row.unwrap().id.to_string();
     for address in ["weather", "w-1", own.as_str()] {
-        assert_eq!(catalogue.name_of(address), "weather", "{address}");
+        assert_eq!(catalogue.resolve_name(address), "weather", "{address}");
     }
-    assert_eq!(catalogue.name_of("nothing"), "nothing");
+    assert_eq!(catalogue.resolve_name("nothing"), "nothing");
 
     for taken in [named("w-1", "forecast"), named("time", "forecast"), named(&own, "forecast")] {
         let refused = import(&shop, taken.clone(), ImportOptions::default()).await;
@@ -73,13 +73,13 @@ async fn an_id_addresses_one_tool_and_stays_with_it() {
 
 #[test]
 fn one_row_a_list_and_lines_are_read_up_to_a_thousand() {
-    let count = |text: &str| rows_of_text(text).map(|rows| rows.len());
+    let count = |text: &str| parse_rows(text).map(|rows| rows.len());
     assert_eq!(count(&row().to_string()), Ok(1));
     assert_eq!(count(&json!([row(), row()]).to_string()), Ok(2));
     assert_eq!(count(&json!({"tools": [row()]}).to_string()), Ok(1));
-    let lines = rows_of_text("{\"name\": \"a\"}\n\n{broken\n{\"name\": \"b\", \"name\": \"c\"}\n").unwrap();
+    let lines = parse_rows("{\"name\": \"a\"}\n\n{broken\n{\"name\": \"b\", \"name\": \"c\"}\n").unwrap();
     assert_eq!(lines.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, false]);
-    assert!(rows_of_text(&serde_json::to_string_pretty(&row()).unwrap()).is_ok());
+    assert!(parse_rows(&serde_json::to_string_pretty(&row()).unwrap()).is_ok());
 
     let many = |count: usize| vec![json!({"name": "a"}); count];
     assert_eq!(count(&json!(many(IMPORT_ROWS_MAX)).to_string()), Ok(IMPORT_ROWS_MAX));
@@ -119,15 +119,16 @@ async fn a_tool_on_this_machine_is_made_with_the_consent_which_others_find_and_w
 
     one.create_granted(local(), true, "mei").await.unwrap();
     let host = ToolGrant::Host { place: "localhost:9000".into() };
-    assert!(matches!(&one.grants("weather")[..], [row] if row.grant == host));
+    assert!(matches!(&one.list_grants("weather")[..], [row] if row.grant == host));
     other.refresh().await.unwrap();
     assert!(other.get("weather").unwrap().problem.is_none());
-    let actions: Vec<_> = store.audited().into_iter().map(|entry| (entry.action, entry.detail)).collect();
+    let actions: Vec<_> =
+        store.audit_entries().into_iter().map(|entry| (entry.action, entry.detail)).collect();
     assert!(actions.contains(&("tool.granted".into(), "weather host localhost:9000".into())), "{actions:?}");
 
     let held = other.rows.grant_set("weather");
-    assert_eq!(one.revoke("weather", Some("localhost:1"), "mei").await.unwrap(), []);
-    assert_eq!(one.revoke("weather", None, "mei").await.unwrap(), [host]);
+    assert_eq!(one.revoke_grants("weather", Some("localhost:1"), "mei").await.unwrap(), []);
+    assert_eq!(one.revoke_grants("weather", None, "mei").await.unwrap(), [host]);
     other.refresh().await.unwrap();
     assert!(other.get("weather").unwrap().problem.is_some());
     assert!(held.is_revoked(), "what runs still hold is told");

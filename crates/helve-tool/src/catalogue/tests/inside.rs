@@ -157,7 +157,7 @@ fn what_a_rule_says_of_a_tool_holds_for_it_under_every_name() {
     {
         let deny = Rule { tool: Some(named.into()), ..Rule::new(Action::Deny) };
         let rules = Rules::new().with_layer("operator", vec![deny]);
-        assert_eq!(crate::gate::judge(&rules, &candidate, &cx).verdict, verdict, "{named}");
+        assert_eq!(crate::gate::judge_call(&rules, &candidate, &cx).verdict, verdict, "{named}");
     }
 }
 

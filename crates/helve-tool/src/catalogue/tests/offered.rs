@@ -40,7 +40,7 @@ fn is_agreed(catalogue: &Catalogue) -> bool {
 }
 
 fn audited(shop: &Shop) -> Vec<String> {
-    shop.store.audited().into_iter().map(|line| format!("{} by {}", line.action, line.by)).collect()
+    shop.store.audit_entries().into_iter().map(|line| format!("{} by {}", line.action, line.by)).collect()
 }
 
 #[tokio::test]
@@ -166,8 +166,9 @@ fn what_people_do_not_see_in_a_definition_is_told() {
     }))
     .unwrap();
     let long = ToolDefinition { description: "Says. ".repeat(400), ..weather("https://api.example.com") };
-    let told =
-        |definition: &ToolDefinition| super::super::check::warnings(definition, |_| None).join("\n") + "\n";
+    let told = |definition: &ToolDefinition| {
+        super::super::check::list_warnings(definition, |_| None).join("\n") + "\n"
+    };
     let expected = expect_test::expect![[r#"
         `description` has characters that people do not see, such as U+202E; models read them
         `examples.0.answer` has characters that people do not see, such as U+0007; models read them

@@ -35,7 +35,7 @@ fn toolbox(lab: &Lab, definition: &ToolDefinition) -> (Arc<Toolbox>, Arc<AtomicU
     let spec = ToolSpec::new(name, description, parameters, definition.effect());
     let calls = Arc::new(AtomicU32::new(0));
     let tool = FakeTool { spec, calls: calls.clone(), behaviour: says("sent") };
-    let parts = lab.registry.parts(&lab.world);
+    let parts = lab.registry.registry_parts(&lab.world);
     let registered =
         Registered::for_row(Arc::new(tool), definition.hash(), Guards::default(), &parts).unwrap();
     (Arc::new(Toolbox::new([Arc::new(registered)])), calls)
@@ -50,7 +50,7 @@ async fn outcome(
     let call = lab.call("letter", arguments);
     let (toolbox, calls) = toolbox(lab, definition);
     let cx = CallContext { grant, toolbox, ..lab.context(&call) };
-    let outcome = lab.pipeline().execute(&call, &cx).await.unwrap();
+    let outcome = lab.pipeline().execute_call(&call, &cx).await.unwrap();
     (outcome, calls.load(Ordering::Relaxed))
 }
 

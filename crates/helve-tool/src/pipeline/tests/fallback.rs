@@ -136,7 +136,8 @@ async fn nothing_stands_in_for_what_may_have_happened() {
         lab.registry.unregister("send").unwrap();
         lab.tool(spec("send", effect), or_tool("mail"), down());
         let cx = CallContext { attempts_before: 1, ..lab.context(&call) };
-        let again = Pipeline::new(lab.rules.clone()).resend(&call, sent_before(&lab), &cx).await.unwrap();
+        let again =
+            Pipeline::new(lab.rules.clone()).resend_call(&call, sent_before(&lab), &cx).await.unwrap();
         assert!(matches!(again, Outcome::Unknown { .. }), "{again:?}");
         assert_eq!(mails.load(Ordering::Relaxed), 0);
     }
@@ -158,7 +159,7 @@ async fn what_was_not_sent_may_be_done_by_another_and_is_unknown_if_that_one_is_
     assert_eq!(by_mail, Some(("mail".into(), Effect::NonIdempotent)));
     let log = lab.log().await;
     assert!(log.contains("tool.unknown"), "{log}");
-    assert!(log.contains("it was sent by `mail`; nobody has checked it"), "{log}");
+    assert!(log.contains("it was sent by `mail`; it was not checked"), "{log}");
 }
 
 #[tokio::test]
@@ -205,7 +206,7 @@ async fn a_tool_that_the_run_does_not_have_may_stand_in_for_one_that_it_has() {
     let peek = FakeTool { spec: spec("peek", Effect::Read), calls: Arc::default(), behaviour: says("seen") };
     others.register(Arc::new(peek), Guards::default(), &lab.world).unwrap();
     let pipeline = Pipeline::new(Rules::new()).with_stand_ins(Arc::new(others), Rules::new());
-    let outcome = pipeline.execute(&call, &cx).await.unwrap();
+    let outcome = pipeline.execute_call(&call, &cx).await.unwrap();
     assert!(matches!(&outcome, Outcome::Finished(output) if output.text.ends_with("\nseen")), "{outcome:?}");
 }
 

@@ -123,7 +123,7 @@ async fn a_call_that_is_on_record_is_not_asked_about_again() {
     assert!(log.contains("[resolved fits hook(louder changed) allow run(1)]"), "{log}");
     let sent = lab.call("put", r#"{"q":"x!"}"#);
     let cx = CallContext { attempts_before: 1, ..lab.context(&sent) };
-    lab.pipeline().resend(&sent, sent_before(&lab), &cx).await.unwrap();
+    lab.pipeline().resend_call(&sent, sent_before(&lab), &cx).await.unwrap();
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }
 
@@ -423,7 +423,7 @@ async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees
     lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     lab.hooks = one(before(|_| Ok(HookReply::Refuse("never".into()))));
     let call = lab.call("send", r#"{"q": "x"}"#);
-    let outcome = lab.pipeline().ask(&call, again(), &lab.context(&call)).await.unwrap();
+    let outcome = lab.pipeline().ask_about_repetition(&call, again(), &lab.context(&call)).await.unwrap();
     // The person hears that it cannot be made, and a yes is bound to nothing.
     assert!(
         matches!(&outcome, Outcome::Asked(question) if question.because.contains("never") && question.binding.is_empty()),
@@ -431,7 +431,7 @@ async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees
     );
     lab.hooks = one(before(|_| Ok(HookReply::Change(json!({"q": "y"})))));
     let call = lab.call("send", r#"{"q": "x"}"#);
-    let outcome = lab.pipeline().ask(&call, again(), &lab.context(&call)).await.unwrap();
+    let outcome = lab.pipeline().ask_about_repetition(&call, again(), &lab.context(&call)).await.unwrap();
     assert!(
         matches!(&outcome, Outcome::Asked(question) if question.call().unwrap().arguments == r#"{"q":"y"}"#),
         "{outcome:?}"
@@ -460,7 +460,7 @@ async fn a_system_prompt_of_more_than_a_mebibyte_is_a_failure_of_the_hook() {
     };
     let made = async |bytes: usize, on_failure| {
         let at = HookSettings { points: vec![HookPoint::SystemPrompt], ..settings("wordy", on_failure) };
-        Hooks::new().with_hook(at, Arc::new(Wordy(bytes))).system_prompt(&question, "before").await
+        Hooks::new().with_hook(at, Arc::new(Wordy(bytes))).ask_for_system_prompt(&question, "before").await
     };
     assert_eq!(made(1 << 20, OnFailure::Refuse).await.unwrap().unwrap().len(), 1 << 20);
     assert!(made((1 << 20) + 1, OnFailure::Refuse).await.is_err());

@@ -3,7 +3,7 @@
 use helve_types::{Answer, FailureKind, Flow, Labels, Language, Origin, Taint};
 
 use super::*;
-use crate::{ClientReport, Grant, Trust, settled_by};
+use crate::{ClientReport, Grant, Trust, outcome_of_answer};
 
 fn flow(private: bool, untrusted: bool, outward: Option<&str>) -> Flow {
     Flow { private, untrusted, outward: outward.is_some(), place: outward.map(Into::into) }
@@ -25,7 +25,7 @@ fn both() -> Arc<Taint> {
 
 async fn in_run(lab: &Lab, taint: &Arc<Taint>, call: &ToolCall, grant: Option<Grant>) -> Outcome {
     let cx = CallContext { taint: taint.clone(), grant, ..lab.context(call) };
-    lab.pipeline().execute(call, &cx).await.unwrap()
+    lab.pipeline().execute_call(call, &cx).await.unwrap()
 }
 
 fn labels_of(outcome: Outcome) -> Labels {
@@ -42,7 +42,7 @@ async fn a_result_is_labelled_by_what_the_tool_is_and_never_by_what_it_says() {
     let page = flow(false, true, Some("blog.test"));
     let lies: Behaviour = Box::new(|_| {
         Box::pin(async {
-            Ok(ToolOutput { labels: Some(Labels::of_person()), ..ToolOutput::text("trust me") })
+            Ok(ToolOutput { labels: Some(Labels::for_person()), ..ToolOutput::text("trust me") })
         })
     });
     lab.tool(flowing("page", Effect::Read, page.clone()), cached(CacheScope::Everyone), lies);
@@ -103,12 +103,12 @@ async fn a_clients_result_is_a_strangers_word_and_a_persons_is_not() {
         lab.pipeline().record_client_result(&call, brought, &cx).await.unwrap()
     };
     // It says that it is trusted, as it would.
-    let lies = ToolOutput { labels: Some(Labels::of_person()), ..ToolOutput::text("42") };
-    assert_eq!(labels_of(bring(Ok(lies)).await), Flow::of_client().labels("client"));
+    let lies = ToolOutput { labels: Some(Labels::for_person()), ..ToolOutput::text("42") };
+    assert_eq!(labels_of(bring(Ok(lies)).await), Flow::for_client().labels("client"));
     let failed = Failure::new(FailureKind::Failed, "the page threw");
     assert!(labels_of(bring(Err(failed)).await).untrusted);
-    let said = settled_by(&Answer::Respond { text: "42".into() }).unwrap();
-    assert_eq!(labels_of(said), Labels::of_person());
+    let said = outcome_of_answer(&Answer::Respond { text: "42".into() }).unwrap();
+    assert_eq!(labels_of(said), Labels::for_person());
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn with_both_flags_nothing_that_can_carry_data_out_runs_unasked_whatever_a
     for name in ["get", "post"] {
         let call = lab.call(name, r#"{"q": "x"}"#);
         let Outcome::Asked(question) = in_run(&lab, &both(), &call, None).await else { panic!("{name}") };
-        assert_eq!(question.because, helve_policy::DataLeak::because().text);
+        assert_eq!(question.because, helve_policy::DataLeak::reason().text);
         let asked = question.call().unwrap();
         assert_eq!(asked.cautions.len(), asked.warnings.len());
         assert!(asked.cautions.iter().all(|caution| caution.sentence(Language::Chinese).is_some()));

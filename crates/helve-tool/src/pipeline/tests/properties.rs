@@ -82,7 +82,7 @@ proptest! {
             let lab = Lab::new().await;
             let conversations = [None, Some(lab.world.conversation_id()), Some(lab.world.conversation_id())];
             // Both versions live on and share their guards, as they do while runs that began with the old one go on.
-            let parts = lab.registry.parts(&lab.world);
+            let parts = lab.registry.registry_parts(&lab.world);
             let made = |version| {
                 let tool = mirror(version);
                 let hash = tool.spec.version();
@@ -103,7 +103,7 @@ proptest! {
                     skip: crate::SkippedGuards { cache: ask.past_the_cache, limit: false },
                     ..lab.context(&call)
                 };
-                let outcome = Pipeline::new(Rules::new()).execute(&call, &cx).await.unwrap();
+                let outcome = Pipeline::new(Rules::new()).execute_call(&call, &cx).await.unwrap();
                 let Outcome::Finished(output) = outcome else { panic!("{outcome:?}") };
                 let said = output.text;
                 let has = |part: String| assert!(said.contains(&part), "{said} lacks {part}");

@@ -15,7 +15,7 @@ use crate::i18n::{tr, words};
 use crate::output::outln;
 
 pub(super) fn list(runtime: &Runtime, as_json: bool) -> anyhow::Result<ExitCode> {
-    let agents = runtime.agents().all();
+    let agents = runtime.agents().list();
     if as_json {
         let all: Vec<_> = agents.iter().map(described).collect();
         outln!("{}", serde_json::to_string_pretty(&all)?);
@@ -111,7 +111,7 @@ fn described(agent: &ListedAgent) -> Value {
 }
 
 pub(super) async fn versions(runtime: &Runtime, name: &str, as_json: bool) -> anyhow::Result<ExitCode> {
-    let versions = runtime.agents().versions(name).await?;
+    let versions = runtime.agents().list_versions(name).await?;
     if as_json {
         let shown = |row: &AgentRow| {
             let at = row.updated_at.0;
@@ -167,7 +167,7 @@ pub(super) fn export(runtime: &Runtime, name: Option<&str>) -> anyhow::Result<Ex
             }
             vec![agent]
         }
-        None => runtime.agents().all(),
+        None => runtime.agents().list(),
     };
     let agents: Vec<_> =
         agents.iter().filter_map(|agent| Some(json!(agent.row.as_ref()?.definition))).collect();
@@ -177,7 +177,7 @@ pub(super) fn export(runtime: &Runtime, name: Option<&str>) -> anyhow::Result<Ex
 
 fn find(runtime: &Runtime, name: &str) -> anyhow::Result<ListedAgent> {
     runtime.agents().get(name).with_context(|| {
-        let all = runtime.agents().all();
+        let all = runtime.agents().list();
         let near: Vec<String> =
             similar(name, all.iter().map(ListedAgent::name)).into_iter().map(line).collect();
         let what = tr!("there is no agent `{name}`", name = line(name));

@@ -104,7 +104,7 @@ pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
     )
 }
 
-/// How a question was settled, as somebody is told who comes second.
+/// How a question was settled, for a second answer.
 pub(crate) fn settled(approval: &Approval) -> String {
     let answer = approval.answer.as_ref().map(said).unwrap_or_else(|| tr!("unknown answer"));
     let by = approval.by.as_deref().map(|by| tr!(" by {who}", who = line(by))).unwrap_or_default();

@@ -26,7 +26,7 @@ pub(super) enum Left {
     Refused,
     /// It was left alone and asks nothing.
     Parked,
-    /// It waits for a person, and nobody is there.
+    /// It waits for a person, and none is at the terminal.
     Waiting,
     Quit,
     Interrupted,
@@ -208,7 +208,7 @@ impl Chat {
         self.screen.prompt(&questions.asking.prompt(question.into()));
     }
 
-    /// Where nobody can be asked: the question, and how it can be answered elsewhere.
+    /// Where no person can be asked: the question, and how it can be answered elsewhere.
     fn tell_how(&mut self, question: &Question) {
         let id = question.approval;
         let how = format!(

@@ -21,8 +21,10 @@ pub(super) fn chosen() -> Option<String> {
 pub(super) fn edit(editor: &str, arguments: &str) -> anyhow::Result<String> {
     let pretty =
         serde_json::from_str::<Value>(arguments).and_then(|value| serde_json::to_string_pretty(&value));
-    let name =
-        format!("helve-arguments-{:x}.json", u64::from_be_bytes(World::real().secret()[..8].try_into()?));
+    let name = format!(
+        "helve-arguments-{:x}.json",
+        u64::from_be_bytes(World::real().random_secret()[..8].try_into()?)
+    );
     let path = std::env::temp_dir().join(name);
     write_private(&path, &pretty.unwrap_or_else(|_| arguments.to_owned()))
         .with_context(|| tr!("`{path}` cannot be written", path = path.display()))?;
@@ -50,7 +52,7 @@ fn run(editor: &str, path: &Path) -> anyhow::Result<String> {
     Ok(std::fs::read_to_string(path)?)
 }
 
-/// What a model wants to send is nobody else's business.
+/// What a model wants to send is private.
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

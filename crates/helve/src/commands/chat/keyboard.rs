@@ -95,7 +95,7 @@ impl Keyboard {
         }
     }
 
-    /// Whether the line editor has the screen, so that nobody else may write to it.
+    /// Whether the line editor has the screen, so that nothing else may write to it.
     pub(super) fn is_editing(&self) -> bool {
         match self {
             Self::Piped(_) => false,

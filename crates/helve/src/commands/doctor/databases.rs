@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use helve_tool_builtin::{Database, DatabasePlace, QUERY_WORKER, QueryWorker, look_at};
+use helve_tool_builtin::{Database, DatabasePlace, QUERY_WORKER, QueryWorker, describe_database};
 
 use helve_server::Finding;
 
@@ -39,7 +39,7 @@ pub(super) async fn asked(config: &Config) -> Vec<Finding> {
     let mut findings = vec![];
     for database in &config.databases {
         let name = database.name();
-        match look_at(database, &worker).await {
+        match describe_database(database, &worker).await {
             Ok(powers) if powers.is_empty() => {
                 findings.push(Finding::good(tr!("database `{name}`: it can be asked", name = name)));
             }

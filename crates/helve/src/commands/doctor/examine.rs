@@ -109,14 +109,14 @@ impl Examined {
         let warnings = check_names(config, catalogue).await;
         let mut findings: Vec<Finding> = warnings.into_iter().map(Finding::note).collect();
         let usable =
-            catalogue.all().iter().filter(|tool| tool.problem.is_none() && tool.is_enabled()).count();
+            catalogue.list().iter().filter(|tool| tool.problem.is_none() && tool.is_enabled()).count();
         let folder = config.tools_dir.display();
         findings.push(Finding::good(tr!(
             "tools: {usable} can be called; scripts in {folder} become more",
             usable = usable,
             folder = folder
         )));
-        for tool in catalogue.all() {
+        for tool in catalogue.list() {
             if let Some(problem) = &tool.problem {
                 let name = tool.name();
                 let finding = Finding::note(tr!(
@@ -188,7 +188,7 @@ fn configuration(config: &Config) -> Finding {
     }
 }
 
-/// A variable of the system that Helve replaces, which somebody may rely on.
+/// A variable of the system that Helve replaces, which the operator may rely on.
 fn other_database(environment: &Environment) -> Option<Finding> {
     environment.text("MONGODB_URI")?;
     let note = tr!("MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)");

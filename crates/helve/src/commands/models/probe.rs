@@ -11,7 +11,7 @@ use crate::output::{errln, out, outln, padded};
 
 pub(super) async fn probe(assembly: &Assembly, name: &str, as_json: bool) -> anyhow::Result<()> {
     let mut progress = |question: &str| errln!("{question}");
-    let asked = assembly.runtime.probe(name, &mut progress).await;
+    let asked = assembly.runtime.probe_model(name, &mut progress).await;
     let profile = asked.with_context(|| tr!("the model `{name}` cannot be probed", name = name))?;
     print(&profile, as_json)
 }

@@ -19,7 +19,7 @@ use crate::commands::notice::failure_words;
 use crate::i18n::{Language, language, tr};
 use crate::output::outln;
 
-/// The user whose call it is where nobody says.
+/// The user whose call it is where none is named.
 const USER: &str = "local";
 
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ struct CallView {
     outcome: String,
     #[serde(default)]
     output: Option<ToolOutput>,
-    /// Why nobody knows whether it happened.
+    /// Why it is unknown whether it happened.
     #[serde(default)]
     because: String,
     #[serde(default)]
@@ -94,8 +94,8 @@ async fn unknown_there(client: &Client, name: &str) -> String {
 pub(super) async fn call_here(assembly: &Assembly, given: CallArgs) -> anyhow::Result<ExitCode> {
     // A model's slip in a name is repaired; a person is asked to write the name of the tool that is meant.
     let catalogue = assembly.runtime.catalogue();
-    let name = catalogue.name_of(&given.name);
-    let all = catalogue.all();
+    let name = catalogue.resolve_name(&given.name);
+    let all = catalogue.list();
     ensure!(catalogue.get(&name).is_some(), unknown_tool(&name, all.iter().map(|tool| tool.name())));
     let arguments = read(&given.arguments)?;
     let user = UserId::parse(given.user.as_deref().unwrap_or(USER))?;
@@ -128,10 +128,10 @@ fn unknown_outcome(because: &str) -> String {
     // The reason is written in English only.
     match language() {
         Language::English => tr!(
-            "nobody can say whether it happened: {because}; check before you repeat it",
+            "it is unknown whether it happened: {because}; check before you repeat it",
             because = line(because)
         ),
-        Language::Chinese => tr!("nobody can say whether it happened; check before you repeat it"),
+        Language::Chinese => tr!("it is unknown whether it happened; check before you repeat it"),
     }
 }
 

@@ -59,7 +59,7 @@ fn from_toml(text: &str) -> anyhow::Result<Value> {
     toml::from_str(text).with_context(|| tr!("it is not TOML"))
 }
 
-/// Nobody says which it is, so whatever it can be read as.
+/// The file does not say which it is, so whatever it can be read as.
 fn either(text: &str) -> anyhow::Result<Value> {
     let json = from_json(text);
     json.or_else(|not_json| match from_toml(text) {

@@ -23,7 +23,7 @@ pub(super) async fn bind(
     let row = row.with_context(|| {
         tr!("no tool that is a row is called `{name}`; `helve tools list` shows them", name = name)
     })?;
-    let Some(need) = catalogue.secret_need(&row.definition) else {
+    let Some(need) = catalogue.find_secret_need(&row.definition) else {
         bail!(tr!("`{name}` waits for no secret, so there is nothing to bind", name = name));
     };
     let env = env.unwrap_or(need.env);
@@ -59,7 +59,7 @@ pub(super) async fn bind(
         }
     }
     let grant = ToolGrant::Secret { secret: need.secret, env: env.clone(), place: need.place.clone() };
-    told(&catalogue.bind(name, grant, BY).await.map_err(with_hint)?);
+    told(&catalogue.grant_secret(name, grant, BY).await.map_err(with_hint)?);
     if std::env::var_os(&env).is_none() {
         errln!(
             "{}",
@@ -75,13 +75,13 @@ pub(super) async fn bind(
 
 fn check_variable(env: &str) -> anyhow::Result<()> {
     if env.to_ascii_uppercase().starts_with("HELVE_") {
-        bail!(tr!("{env} configures Helve itself and is sent to nobody; choose another variable", env = env));
+        bail!(tr!("{env} configures Helve itself and is never sent; choose another variable", env = env));
     }
     Ok(())
 }
 
 pub(super) fn list(catalogue: &Catalogue, name: Option<&str>) -> anyhow::Result<ExitCode> {
-    for row in name.map_or_else(|| catalogue.all_grants(), |name| catalogue.grants(name)) {
+    for row in name.map_or_else(|| catalogue.list_all_grants(), |name| catalogue.list_grants(name)) {
         let at = jiff::Timestamp::from_millisecond(row.at.0).map(|at| at.to_string());
         outln!(
             "{}",
@@ -102,7 +102,7 @@ pub(super) async fn revoke(
     name: &str,
     place: Option<&str>,
 ) -> anyhow::Result<ExitCode> {
-    let revoked = catalogue.revoke(name, place, BY).await?;
+    let revoked = catalogue.revoke_grants(name, place, BY).await?;
     if revoked.is_empty() {
         bail!(tr!(
             "`{name}` is allowed nothing of the kind; `helve tools grants` lists what tools are allowed",

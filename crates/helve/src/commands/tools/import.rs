@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use helve_tool::{
-    Catalogue, CatalogueError, DefinitionError, ImportOptions, ImportOutcome, ImportedRow, rows_of_text,
+    Catalogue, CatalogueError, DefinitionError, ImportOptions, ImportOutcome, ImportedRow, parse_rows,
 };
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(super) async fn import(
     text: &str,
     options: ImportOptions,
 ) -> anyhow::Result<ExitCode> {
-    let rows = rows_of_text(text)?;
+    let rows = parse_rows(text)?;
     let (count, mut wrong) = (rows.len(), 0);
     let mut consents = Consents::new(options.allow_host);
     for (number, row) in (1..).zip(rows) {

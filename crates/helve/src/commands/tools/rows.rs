@@ -93,7 +93,7 @@ pub(super) async fn reject(catalogue: &Catalogue, name: &str) -> anyhow::Result<
 }
 
 pub(super) async fn versions(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
-    for row in catalogue.versions(name).await.map_err(with_hint)? {
+    for row in catalogue.list_versions(name).await.map_err(with_hint)? {
         let at = jiff::Timestamp::from_millisecond(row.updated_at.0).map(|at| at.to_string());
         let method = json!(row.definition.endpoint.method);
         outln!(

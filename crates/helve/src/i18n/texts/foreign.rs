@@ -184,7 +184,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ),
     ("either `vendor` or `protocol` is needed", "`vendor` 和 `protocol` 至少要有一个"),
     (
-        "nobody answers at {}; start the server there, or change its address",
+        "no server answers at {}; start the server there, or change its address",
         "{} 没有应答；请在那里启动服务器，或者修改地址",
     ),
     (
@@ -345,7 +345,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "`{}` 的变更或工具本身又有改动；请重新查看，或者重新导入",
     ),
     (
-        "`{}` looks like `{}`, which is there already; choose a name that nobody takes for it",
+        "`{}` looks like `{}`, which is there already; choose a name that cannot be taken for it",
         "`{}` 与已有的 `{}` 太像；请换一个不会混淆的名字",
     ),
     (

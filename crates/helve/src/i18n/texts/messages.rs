@@ -126,7 +126,7 @@ pub(super) const TEXTS: Texts = &[
     ("it expired at {when} and can no longer be answered", "它已于 {when} 过期，不能再回答"),
     ("this was the answer before, too", "之前的回答与此相同"),
     ("answered: {answer}", "已回答：{answer}"),
-    ("its run ended before anybody answered", "在有人回答之前，这次运行已经结束"),
+    ("its run ended before it was answered", "在有人回答之前，这次运行已经结束"),
     ("run {run} is {state}", "运行 {run}：{state}"),
     ("open", "待处理"),
     ("withdrawn: its run ended first", "已撤回：运行先结束了"),

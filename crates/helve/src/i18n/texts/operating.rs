@@ -130,7 +130,7 @@ pub(super) const TEXTS: Texts = &[
         "没有格式 `{format}`；请用 openai、anthropic、gemini 或 ollama",
     ),
     (
-        "nobody can say whether it happened: {because}; check before you repeat it",
+        "it is unknown whether it happened: {because}; check before you repeat it",
         "不知道是否已经生效：{because}；重复之前请先确认",
     ),
     ("this call cannot be made from the command line", "这个调用不能在命令行里进行"),
@@ -166,7 +166,7 @@ pub(super) const TEXTS: Texts = &[
         "{name}：这里没有设置变量 {env}；服务器发送的是它启动时的值",
     ),
     (
-        "{env} configures Helve itself and is sent to nobody; choose another variable",
+        "{env} configures Helve itself and is never sent; choose another variable",
         "{env} 是 Helve 自己的配置，不会发送给任何人；请换一个变量",
     ),
     ("{tool}  {grant}  {at} by {by}", "{tool}  {grant}  {at}，由 {by}"),
@@ -280,11 +280,11 @@ pub(super) const TEXTS: Texts = &[
         "没有创建任何工具。这份文档会产生：{counts}{wrong}。用 `--expect {document_hash}` 确保仍是这份文档。\n",
     ),
     (
-        "It has changed, and no new run gets it until somebody agrees: `helve tools agree {name}`, or `reject`.\n",
+        "It has changed, and no new run gets it until it is agreed to: `helve tools agree {name}`, or `reject`.\n",
         "它已有变动，接受之前新的运行不能使用它：`helve tools agree {name}`，或者 `reject`。\n",
     ),
     (
-        "{count} have changed, and no new run gets them until somebody agrees: `helve tools agree {name}` and so on, or `reject`; `--agree` agrees to all.\n",
+        "{count} have changed, and no new run gets them until they are agreed to: `helve tools agree {name}` and so on, or `reject`; `--agree` agrees to all.\n",
         "{count} 个工具已有变动，接受之前新的运行不能使用它们：逐个用 `helve tools agree {name}` 接受，或者 `reject`；`--agree` 全部接受。\n",
     ),
     ("the tools `{path}` cannot be read", "无法读取工具 `{path}`"),
@@ -316,10 +316,7 @@ pub(super) const TEXTS: Texts = &[
         "default model: no server lists `{name}`; see which there are, or get it",
         "默认模型：没有服务器列出 `{name}`；请查看有哪些模型，或者获取它",
     ),
-    (
-        "nobody can say whether it happened; check before you repeat it",
-        "不知道是否已经生效；重复之前请先确认",
-    ),
+    ("it is unknown whether it happened; check before you repeat it", "不知道是否已经生效；重复之前请先确认"),
     ("the call ended as `{outcome}`", "调用的结果是 `{outcome}`"),
     ("the server asks the model; this may take minutes", "服务器正在向模型提问，可能需要几分钟"),
     (

@@ -12,7 +12,7 @@ impl FramedBody {
     }
 
     /// Begins arguments whose beginning was taken for something else.
-    pub(super) fn begin_with(
+    pub(super) fn begin_arguments_with(
         &mut self,
         beginning: &str,
         chunk: &mut TextChunk<'_>,
@@ -50,7 +50,7 @@ impl FramedBody {
                 self.drop_draft(chunk, report);
                 return None;
             };
-            report.name(&name);
+            report.set_name(&name);
         }
         self.state = FramedState::Ready;
         if let ArgumentFlow::Tag(tag) = flow {
@@ -66,7 +66,7 @@ impl FramedBody {
     }
 
     /// Whether the call that is open has said enough without arguments; then it counts.
-    pub(super) fn counts_without_arguments(
+    pub(super) fn finish_call_without_arguments(
         &mut self,
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
@@ -83,7 +83,7 @@ impl FramedBody {
 
     /// Whether the arguments are whole, whatever follows them. A string with more behind it may be a member whose object
     /// lost its brace.
-    pub(super) fn is_value(&self, report: &CallReport<'_, '_>) -> bool {
+    pub(super) fn are_arguments_whole(&self, report: &CallReport<'_, '_>) -> bool {
         report.arguments_so_far().starts_with(['{', '['])
     }
 }

@@ -1,10 +1,10 @@
 //! Text outside the arguments: heads, ids, and what stands between calls.
 
-use super::super::{HEAD_MAX, goes_on_as_prose};
+use super::super::{HEAD_MAX, continues_as_prose};
 use super::{FramedBody, FramedState};
 use crate::body::{BodyStep, TextChunk, Unclaimed};
 use crate::calls::CallReport;
-use crate::dialect::is_name;
+use crate::dialect::is_name_char;
 use crate::mark_scanner::{FoundSign, MarkScanner};
 use helve_json::is_blank;
 
@@ -17,13 +17,13 @@ impl FramedBody {
     ) -> Option<BodyStep> {
         let Some(c) = chunk.char() else { return Some(BodyStep::More) };
         let waits = matches!(self.state, FramedState::BeforeArguments | FramedState::Ready);
-        if waits && is_blank(c) && !self.mark_scanner.in_sign() {
+        if waits && is_blank(c) && !self.mark_scanner.is_in_sign() {
             chunk.pos += 1;
             return None;
         }
         if self.state == FramedState::Ready {
-            let is_value = self.is_value(report);
-            if is_value && !self.is_fenced() || self.may_be_sign(c) {
+            let is_value = self.are_arguments_whole(report);
+            if is_value && !self.is_fenced() || self.may_begin_sign(c) {
                 self.finish_call(chunk, report);
                 return None;
             }
@@ -36,12 +36,12 @@ impl FramedBody {
             return self.reject_arguments(c.len_utf8(), chunk, report);
         }
         let before_arguments = match self.state {
-            FramedState::BeforeArguments if c == '[' => !self.may_be_sign('['),
+            FramedState::BeforeArguments if c == '[' => !self.may_begin_sign('['),
             FramedState::BeforeArguments => matches!(c, '{' | '"'),
             FramedState::Head => self.grammar.bracket_ends_head && c == '{',
             _ => false,
         };
-        if before_arguments && !self.mark_scanner.in_sign() {
+        if before_arguments && !self.mark_scanner.is_in_sign() {
             let encoded = self.state == FramedState::Head && self.ends_with_open_quote();
             if encoded {
                 self.head.pop();
@@ -51,7 +51,7 @@ impl FramedBody {
                 return self.reject_call(chunk, report);
             }
             match encoded {
-                true => self.begin_with("\"", chunk, report),
+                true => self.begin_arguments_with("\"", chunk, report),
                 false => self.begin_arguments(chunk, report),
             }
             return None;
@@ -59,7 +59,7 @@ impl FramedBody {
         if self.state == FramedState::Answer && !is_blank(c) {
             return Some(BodyStep::Done(Unclaimed::from_position(chunk.pos)));
         }
-        if matches!(self.state, FramedState::Head | FramedState::Id) && !self.mark_scanner.in_sign() {
+        if matches!(self.state, FramedState::Head | FramedState::Id) && !self.mark_scanner.is_in_sign() {
             let run = self.read_word_run(chunk);
             if run > 0 {
                 return self.reject_head(run, chunk, report);
@@ -132,7 +132,9 @@ impl FramedBody {
                     return self.reject_call(chunk, report);
                 }
             }
-            FramedState::Between if self.grammar.chained && self.calls > 0 && text.chars().all(is_name) => {
+            FramedState::Between
+                if self.grammar.chained && self.calls > 0 && text.chars().all(is_name_char) =>
+            {
                 self.head.clear();
                 self.head.push_str(text);
                 self.id.clear();
@@ -141,13 +143,15 @@ impl FramedBody {
             FramedState::Between if !text.trim().is_empty() => {
                 return self.end_before_trailing(text.len(), chunk, report);
             }
-            FramedState::Chained if text.chars().all(is_name) && self.head.len() < HEAD_MAX => {
+            FramedState::Chained if text.chars().all(is_name_char) && self.head.len() < HEAD_MAX => {
                 self.head.push_str(text);
             }
             FramedState::Chained => return self.end_before_trailing(0, chunk, report),
-            // More arguments: nobody knows which are meant.
+            // More arguments: it is unknown which are meant.
             FramedState::Words if text.contains('{') => self.state = FramedState::Broken,
-            FramedState::BeforeArguments if text.starts_with('[') => self.begin_with(text, chunk, report),
+            FramedState::BeforeArguments if text.starts_with('[') => {
+                self.begin_arguments_with(text, chunk, report)
+            }
             FramedState::BeforeArguments if !text.trim().is_empty() => {
                 return self.reject_arguments(text.len(), chunk, report);
             }
@@ -157,7 +161,7 @@ impl FramedBody {
     }
 
     /// What stands in the place of the arguments is no value, or not with these last bytes. Behind the first name it may be
-    /// what somebody says about the marks; else the call is broken, and what follows it is its own only up to a sign that
+    /// prose about the marks; else the call is broken, and what follows it is its own only up to a sign that
     /// ends it.
     pub(super) fn reject_arguments(
         &mut self,
@@ -168,8 +172,8 @@ impl FramedBody {
         chunk.hold_text(report);
         let (before, text) = report.held.split_at(report.held.len() - last);
         let alone = self.state == FramedState::BeforeArguments && self.calls == 0 && !self.head.is_empty();
-        let prose = alone && goes_on_as_prose(before, text);
-        let ends = self.head.is_empty() || self.has_end();
+        let prose = alone && continues_as_prose(before, text);
+        let ends = self.head.is_empty() || self.has_end_sign();
         if ends && !prose {
             self.state = FramedState::Broken;
             return None;

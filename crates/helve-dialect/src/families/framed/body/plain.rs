@@ -4,7 +4,7 @@ use super::super::HEAD_MAX;
 use super::{FramedBody, FramedSign, FramedState, text};
 use crate::body::{BodyStep, TextChunk};
 use crate::calls::CallReport;
-use crate::dialect::{HTML_END_TOKEN, is_name};
+use crate::dialect::{HTML_END_TOKEN, is_name_char};
 use crate::mark_scanner::FoundSign;
 
 impl FramedBody {
@@ -15,7 +15,7 @@ impl FramedBody {
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
         let Some(c) = chunk.char() else { return Some(BodyStep::More) };
-        if c == '{' && !self.mark_scanner.in_sign() && !self.has_nonblank {
+        if c == '{' && !self.mark_scanner.is_in_sign() && !self.has_nonblank {
             self.begin_arguments(chunk, report);
             return None;
         }
@@ -29,12 +29,12 @@ impl FramedBody {
             FoundSign::Sign(FramedSign::Beyond) => {
                 let sign = self.mark_scanner.last_sign(self.grammar.text.signs);
                 if self.grammar.text.heads.is_none() {
-                    return self.end_text(sign.len(), chunk, report);
+                    return self.finish_text_before(sign.len(), chunk, report);
                 }
                 self.head.clear();
                 self.state = FramedState::Beyond(sign);
             }
-            FoundSign::Sign(_) => return self.end_text(0, chunk, report),
+            FoundSign::Sign(_) => return self.finish_text_before(0, chunk, report),
         }
         None
     }
@@ -45,7 +45,7 @@ impl FramedBody {
     }
 
     /// Takes one character behind a sign that ends the text before a head, and is part of it elsewhere.
-    pub(super) fn read_beyond(
+    pub(super) fn read_possible_head(
         &mut self,
         sign: &'static str,
         chunk: &mut TextChunk<'_>,
@@ -53,32 +53,32 @@ impl FramedBody {
     ) -> Option<BodyStep> {
         let Some(c) = chunk.char() else { return Some(BodyStep::More) };
         if c == '\n' && self.grammar.text.heads.is_some_and(|fits| fits(&self.head, report.tools)) {
-            return self.end_text(sign.len() + self.head.len(), chunk, report);
+            return self.finish_text_before(sign.len() + self.head.len(), chunk, report);
         }
-        if is_name(c) && self.head.len() < HEAD_MAX {
+        if is_name_char(c) && self.head.len() < HEAD_MAX {
             self.head.push(c);
             chunk.pos += c.len_utf8();
         } else {
-            self.no_head(sign);
+            self.reject_possible_head(sign);
         }
         None
     }
 
     /// What stands behind the sign is no head, so both are text.
-    pub(super) fn no_head(&mut self, sign: &str) {
+    pub(super) fn reject_possible_head(&mut self, sign: &str) {
         self.push_text(sign);
         self.text.push_str(&self.head);
         self.state = FramedState::Text;
     }
 
     /// The text is over, and so many bytes behind it are not the section's own.
-    fn end_text(
+    fn finish_text_before(
         &mut self,
         back: usize,
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
-        self.end_before(back, chunk, report, |body, chunk, report| match body.text_arguments(report) {
+        self.end_before(back, chunk, report, |body, chunk, report| match body.arguments_from_text(report) {
             Some(arguments) => {
                 report.push_arguments(&arguments);
                 body.finish_call(chunk, report);
@@ -88,7 +88,7 @@ impl FramedBody {
     }
 
     /// No more text follows. What seemed to begin a sign is text, unless it is the beginning of a line, and of a label there.
-    pub(super) fn end_of_text(&mut self) {
+    pub(super) fn finish_partial_sign(&mut self) {
         let begun = self.mark_scanner.partial_sign(self.grammar.text.signs);
         let is_label = begun.starts_with('\n') || self.text.ends_with('\n');
         if self.grammar.text.code || !is_label {
@@ -102,11 +102,11 @@ impl FramedBody {
     /// Whether nothing shows that the end of the message cut the text off.
     pub(super) fn is_text_whole(&self, report: &CallReport<'_, '_>) -> bool {
         let tool = report.call_name().unwrap_or("");
-        self.grammar.text.code || text::is_whole(&self.text, tool, report.tools)
+        self.grammar.text.code || text::is_text_whole(&self.text, tool, report.tools)
     }
 
-    pub(super) fn text_arguments(&self, report: &CallReport<'_, '_>) -> Option<String> {
-        let read = if self.grammar.text.code { text::code } else { text::text_arguments };
+    pub(super) fn arguments_from_text(&self, report: &CallReport<'_, '_>) -> Option<String> {
+        let read = if self.grammar.text.code { text::arguments_from_code } else { text::arguments_from_text };
         read(&self.text, report.call_name()?, report.tools)
     }
 }

@@ -34,7 +34,7 @@ impl FramedBody {
             FramedState::BeforeArguments if sign == FramedSign::Beyond && !self.head.is_empty() => {
                 let back = self.mark_scanner.last_sign(self.grammar.signs).len();
                 self.end_before(back, chunk, report, |body, chunk, report| {
-                    if !body.counts_without_arguments(chunk, report) && body.calls > 0 {
+                    if !body.finish_call_without_arguments(chunk, report) && body.calls > 0 {
                         body.drop_draft(chunk, report);
                     }
                 })
@@ -68,7 +68,7 @@ impl FramedBody {
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
-        if !self.counts_without_arguments(chunk, report) {
+        if !self.finish_call_without_arguments(chunk, report) {
             if self.calls == 0 {
                 let again = match sign {
                     FramedSign::Call => self.mark_scanner.last_sign(self.grammar.signs),
@@ -101,7 +101,9 @@ impl FramedBody {
                 self.id.clear();
                 self.state = FramedState::Id;
             }
-            FramedSign::End if in_head && self.is_all_head(report.tools) && self.read_name(report) => {
+            FramedSign::End
+                if in_head && self.is_call_by_head_alone(report.tools) && self.read_name(report) =>
+            {
                 report.push_arguments("{}");
                 self.finish_call(chunk, report);
             }
@@ -132,7 +134,7 @@ impl FramedBody {
 
     /// Whether the head says that no tool is called.
     pub(super) fn names_no_tool(&self, tools: &Tools) -> bool {
-        matches!((self.grammar.name)(&self.head, tools), HeadMeaning::NoTool)
+        matches!((self.grammar.read_name)(&self.head, tools), HeadMeaning::NoTool)
     }
 
     /// Between calls, or where the sign means the same in every state.
@@ -174,12 +176,12 @@ impl FramedBody {
     }
 
     /// Whether some sign begins with this character.
-    pub(super) fn may_be_sign(&self, c: char) -> bool {
+    pub(super) fn may_begin_sign(&self, c: char) -> bool {
         self.grammar.signs.iter().any(|(sign, _)| sign.starts_with(c))
     }
 
     /// Whether a sign ends each call.
-    pub(super) fn has_end(&self) -> bool {
+    pub(super) fn has_end_sign(&self) -> bool {
         self.grammar.signs.iter().any(|(_, sign)| *sign == FramedSign::End)
     }
 }

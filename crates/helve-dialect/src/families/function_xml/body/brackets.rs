@@ -18,7 +18,7 @@ impl TagBody {
         let may_quote = self.grammar.cdata && self.state == TagState::Value && rest.starts_with("<!");
         let run = match self.grammar.spelling {
             Spelling::Angles if !may_quote => {
-                let named = 1 + self.namespace(&rest[1..]);
+                let named = 1 + self.namespace_length(&rest[1..]);
                 named + tag::undecided_length(named, &rest[named..])
             }
             _ => 1,
@@ -35,7 +35,7 @@ impl TagBody {
     }
 
     /// How much of the text may stand before an element's name; no character of it decides anything.
-    fn namespace(&self, text: &str) -> usize {
+    fn namespace_length(&self, text: &str) -> usize {
         if self.grammar.namespaces.is_empty() {
             return 0;
         }
@@ -50,7 +50,7 @@ impl TagBody {
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
-        if self.is_plain() {
+        if self.is_decided_by_brackets() {
             let rest = chunk.rest();
             let run = tag::undecided_length(self.beginning.len(), rest);
             let ends = rest.as_bytes().get(run) == Some(&b'>');
@@ -62,7 +62,7 @@ impl TagBody {
             }
         }
         let Some(c) = chunk.char() else { return Some(BodyStep::More) };
-        let grows = tag::grows(self.grammar, &self.beginning, c);
+        let grows = tag::judge_next_char(self.grammar, &self.beginning, c);
         if matches!(grows, Grows::On | Grows::Whole) {
             self.beginning.push(c);
             chunk.pos += c.len_utf8();
@@ -71,7 +71,7 @@ impl TagBody {
             return self.finish_bracket(grows, chunk, report);
         }
         if self.grammar.cdata && self.state == TagState::Value && self.beginning == CDATA {
-            self.split_off(report);
+            self.accept_split(report);
             self.value.begin_cdata(report);
             self.beginning.clear();
         }
@@ -89,9 +89,9 @@ impl TagBody {
         let step = match grows {
             Grows::Whole | Grows::Before => self.handle_tag(&beginning, chunk, report),
             _ if self.grammar.spelling == Spelling::Tokens => {
-                return self.not_a_tag_so_far(beginning, chunk, report);
+                return self.reject_tokens_of_tag(beginning, chunk, report);
             }
-            _ => self.not_a_tag(&beginning, chunk, report),
+            _ => self.reject_tag(&beginning, chunk, report),
         };
         self.in_mark = false;
         beginning.clear();
@@ -101,14 +101,14 @@ impl TagBody {
 
     /// What seemed to be a tag in tokens is none, but its last token may begin another.
     #[cold]
-    fn not_a_tag_so_far(
+    fn reject_tokens_of_tag(
         &mut self,
         mut beginning: String,
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
         let last = beginning.rfind('<').filter(|at| *at > 0).unwrap_or(beginning.len());
-        let mut step = self.not_a_tag(&beginning[..last], chunk, report);
+        let mut step = self.reject_tag(&beginning[..last], chunk, report);
         self.in_mark = false;
         if let Some(BodyStep::NotACall(rest)) = &mut step {
             rest.back += beginning.len() - last;
@@ -120,7 +120,7 @@ impl TagBody {
         step
     }
 
-    fn not_a_tag(
+    fn reject_tag(
         &mut self,
         raw: &str,
         chunk: &mut TextChunk<'_>,
@@ -129,16 +129,16 @@ impl TagBody {
         match self.state {
             // A line break at its end may frame the value, as in any text.
             TagState::Value => {
-                self.value_text(raw, report);
+                self.push_value_text(raw, report);
                 return None;
             }
             // No name holds a bracket.
-            TagState::Word => return self.not_a_call(chunk, report),
+            TagState::Word => return self.reject_call(chunk, report),
             TagState::Between => return self.end_before_trailing(raw.len(), chunk, report),
             TagState::Call | TagState::AfterJson => {
                 // An argument whose tag went wrong must not be missing unnoticed.
-                self.call.bad |= tag::is_trace(self.grammar, raw);
-                self.call_text(raw, raw.len(), chunk, report);
+                self.call.bad |= tag::was_meant_as_tag(self.grammar, raw);
+                self.handle_text_in_call(raw, raw.len(), chunk, report);
                 return None;
             }
             _ => {}
@@ -147,11 +147,11 @@ impl TagBody {
     }
 
     /// Whether only brackets and bars decide what becomes of the beginning of a tag.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(super) fn is_decided_by_brackets(&self) -> bool {
         let may_quote = self.grammar.cdata
             && self.state == TagState::Value
             && (self.value.in_cdata || CDATA.starts_with(&self.beginning));
-        let at_bar = self.grammar.barred && tag::is_at_bar(&self.beginning);
+        let at_bar = self.grammar.barred && tag::ends_with_bar(&self.beginning);
         self.grammar.spelling == Spelling::Angles && !may_quote && !at_bar
     }
 }

@@ -10,7 +10,7 @@ impl TagBody {
     pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
             TagState::Value if self.value.in_cdata => Bypass::Nothing,
-            _ if !self.beginning.is_empty() => match self.is_plain() {
+            _ if !self.beginning.is_empty() => match self.is_decided_by_brackets() {
                 // What seemed to be a tag is none where another begins.
                 true => Bypass::Deferred(&TAG),
                 false => Bypass::Nothing,
@@ -20,7 +20,7 @@ impl TagBody {
                 None => Bypass::Deferred(&TAGGED),
             },
             TagState::Value if self.value.is_plain_text() => Bypass::Arguments(&string_bytes::UNTAGGED),
-            TagState::Value if self.value.grows() => Bypass::Deferred(&TAGGED),
+            TagState::Value if self.value.is_growing() => Bypass::Deferred(&TAGGED),
             TagState::Word => Bypass::Deferred(&LINE),
             TagState::Call if self.call.in_json => Bypass::Nothing,
             TagState::Call => Bypass::Deferred(&CALL),

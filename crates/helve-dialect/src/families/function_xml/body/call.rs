@@ -29,7 +29,7 @@ pub(super) struct TagCall {
     pub(super) bad: bool,
 }
 
-/// What models put around parameters, or around a body in JSON, although nobody asked for it.
+/// What models put around parameters, or around a body in JSON, although the prompt does not ask for it.
 const ENCLOSERS: &[&str] = &["parameters", "arguments", "params", "args", "input"];
 
 /// The element of that name which may stand around all arguments.

@@ -12,46 +12,46 @@ use helve_json::literal::strings;
 impl TagBody {
     /// Whether the tag shows that the value before it is over. Otherwise it belongs to the value.
     pub(super) fn ends_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) -> bool {
-        if self.split.is_some() && self.is_in_key(raw, tag, report) {
+        if self.split.is_some() && self.take_key_tag(raw, tag, report) {
             return false;
         }
-        if self.closes_loosely(tag) {
+        if self.closes_without_suffix(tag) {
             // Two tags that forgot the suffix prove less than one that has it: what follows them must fit as well.
-            self.value.closes_more(raw, Element::NamedByText);
+            self.value.extend_possible_close(raw, Element::NamedByText);
             return false;
         }
         if self.closing_element().is_some() && END_TOKENS.contains(&raw) {
             // Whatever the message ends with, the value was over before.
-            self.wait_with(raw);
+            self.extend_possible_close(raw);
             return false;
         }
         if self.is_structural(tag, report) {
-            self.split_off(report);
+            self.accept_split(report);
             self.end_value(report);
             return true;
         }
-        match self.value.is_foreign(tag) {
-            false => self.inside_value(raw, tag, report),
-            true if self.split.is_some() => self.value_data(raw, report),
+        match self.value.lacks_suffix(tag) {
+            false => self.handle_tag_inside_value(raw, tag, report),
+            true if self.split.is_some() => self.push_tag_as_value(raw, report),
             true => self.value.push_foreign_tag(raw, tag, report),
         }
         false
     }
 
     /// Whether a tag that forgot its suffix closes the call behind a value that one has closed.
-    fn closes_loosely(&self, tag: &Tag<'_>) -> bool {
+    fn closes_without_suffix(&self, tag: &Tag<'_>) -> bool {
         let closes = (self.closing_element(), tag.kind, tag.closes)
             == (Some(Element::Parameter), Some(Element::NamedByText), true);
-        let foreign = self.split.is_none() && self.value.is_foreign(tag);
-        closes && foreign && self.value.loosely && !self.value.is_prefixed_otherwise(tag)
+        let foreign = self.split.is_none() && self.value.lacks_suffix(tag);
+        closes && foreign && self.value.loosely && !self.value.lacks_prefix(tag)
     }
 
     /// Whether the tag is one that stands behind a value which the tag before it may have closed.
     fn is_structural(&self, tag: &Tag<'_>, report: &CallReport<'_, '_>) -> bool {
-        let foreign = self.value.is_foreign(tag);
+        let foreign = self.value.lacks_suffix(tag);
         match (self.closing_element(), tag.kind, tag.closes) {
             (None, ..) => false,
-            _ if self.value.is_prefixed_otherwise(tag) => false,
+            _ if self.value.lacks_prefix(tag) => false,
             _ if foreign && self.split.is_some() => false,
             (Some(_), Some(Element::Wrapper), false) if self.value.loosely => false,
             (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
@@ -73,14 +73,14 @@ impl TagBody {
     }
 
     /// A tag that belongs to the value, or may close it, or may begin the next parameter.
-    fn inside_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
+    fn handle_tag_inside_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
         match (tag.kind, tag.closes) {
-            (Some(Element::Wrapper | Element::Call), _) if self.value.is_prefixed_otherwise(tag) => {}
+            (Some(Element::Wrapper | Element::Call), _) if self.value.lacks_prefix(tag) => {}
             (Some(Element::Parameter), false) if tag.label.is_some() => {
                 if self.value.is_quoting(Element::Call) {
                     self.value.open_quoted(Element::Parameter);
                 } else if self.parameter_may_begin(tag, report) {
-                    self.split_at(raw, tag, report);
+                    self.begin_split(raw, tag, report);
                     return;
                 } else if self.split.is_none() && self.value.is_closed_alike(tag) {
                     self.value.inside += 1;
@@ -91,7 +91,7 @@ impl TagBody {
             }
             (Some(Element::Call), false) if tag.label.is_some() => self.value.open_quoted(Element::Call),
             (Some(Element::Key), false) if !self.value.is_quoting(Element::NamedByText) => {
-                self.split_at(raw, tag, report);
+                self.begin_split(raw, tag, report);
                 return;
             }
             // The value of a call that is written out stands behind its key.
@@ -104,22 +104,22 @@ impl TagBody {
             (Some(element @ (Element::Parameter | Element::Value)), true)
                 if self.value.element.is_empty() && !self.value.close_quoted(element) =>
             {
-                self.parameter_may_close(raw, tag, report);
+                self.note_possible_parameter_close(raw, tag, report);
                 return;
             }
             (None, true) if !self.value.element.is_empty() && self.value.element == tag.element => {
-                self.value.may_close(raw, Element::Parameter, report);
+                self.value.note_possible_close(raw, Element::Parameter, report);
                 return;
             }
             (Some(element @ (Element::Call | Element::NamedByText | Element::Wrapper)), true)
                 if !self.value.close_quoted(element) && !tag.empty =>
             {
-                self.may_close(raw, element, report);
+                self.note_possible_close(raw, element, report);
                 return;
             }
             _ => {}
         }
-        self.value_data(raw, report);
+        self.push_tag_as_value(raw, report);
     }
 
     /// Whether a parameter may begin inside a value that nothing has surely closed. Elsewhere its tag is data.
@@ -139,7 +139,7 @@ impl TagBody {
     }
 
     pub(super) fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
-        self.tell_wrapped(report);
+        self.emit_wrapped(report);
         // A body in JSON holds all arguments there are, and what is quoted may have some of its own.
         self.call.bad |= self.state == TagState::AfterJson || self.call.quotes;
         self.call.has_key = false;
@@ -148,9 +148,9 @@ impl TagBody {
         self.state = TagState::Value;
         self.value.begin(key, tag, self.grammar, report);
         if self.call.arguments == 0 && self.may_wrap_text(key, report) {
-            self.value.hold_back();
+            self.value.stop_streaming();
         }
-        if self.value.streams() {
+        if self.value.is_streaming() {
             self.open_member(key, "\": \"", report);
         }
         if tag.empty {
@@ -160,11 +160,11 @@ impl TagBody {
 
     pub(super) fn end_value(&mut self, report: &mut CallReport<'_, '_>) {
         self.state = TagState::Call;
-        if self.value.streams() {
+        if self.value.is_streaming() {
             report.push_arguments("\"");
             return;
         }
-        let json = self.value.json(self.grammar, report);
+        let json = self.value.to_json(self.grammar, report);
         let key = std::mem::take(&mut self.value.key);
         let written = self.value.written_text();
         if self.call.arguments == 0 && self.may_wrap(&key, report) && inspect::is_object(&json) {
@@ -193,7 +193,7 @@ impl TagBody {
     }
 
     /// What seemed to wrap the arguments is one of them.
-    fn tell_wrapped(&mut self, report: &mut CallReport<'_, '_>) {
+    fn emit_wrapped(&mut self, report: &mut CallReport<'_, '_>) {
         if let Some(wrapped) = self.call.wrapped.take() {
             let json = wrapped.one.unwrap_or(wrapped.all);
             let key = std::mem::take(&mut self.value.key);

@@ -65,34 +65,39 @@ impl TagBody {
     pub(super) fn is_at_line_start(&self) -> bool {
         match &self.split {
             Some(split) => split.raw.ends_with('\n'),
-            None => self.value.at_line_start(),
+            None => self.value.is_at_line_start(),
         }
     }
 
     /// Text inside the value.
-    pub(super) fn value_text(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
+    pub(super) fn push_value_text(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         match &mut self.split {
             None => self.value.push_text(text, report),
             Some(split) => {
                 if !split.push_text(text) {
-                    self.split_is_data(report);
+                    self.reject_split(report);
                 }
             }
         }
     }
 
     /// A tag that is part of the value.
-    pub(super) fn value_data(&mut self, raw: &str, report: &mut CallReport<'_, '_>) {
+    pub(super) fn push_tag_as_value(&mut self, raw: &str, report: &mut CallReport<'_, '_>) {
         match &self.split {
             None => self.value.push_tag_as_data(raw, report),
-            Some(_) => self.value_text(raw, report),
+            Some(_) => self.push_value_text(raw, report),
         }
     }
 
     /// A closing tag that counts if something structural follows.
-    pub(super) fn may_close(&mut self, raw: &str, element: Element, report: &mut CallReport<'_, '_>) {
+    pub(super) fn note_possible_close(
+        &mut self,
+        raw: &str,
+        element: Element,
+        report: &mut CallReport<'_, '_>,
+    ) {
         match &mut self.split {
-            None => self.value.may_close(raw, element, report),
+            None => self.value.note_possible_close(raw, element, report),
             Some(split) => {
                 split.closing = Some((element, split.raw.len()));
                 split.gap = ValueGap::default();
@@ -102,31 +107,36 @@ impl TagBody {
     }
 
     /// Something stands behind that closing tag which decides nothing.
-    pub(super) fn wait_with(&mut self, raw: &str) {
+    pub(super) fn extend_possible_close(&mut self, raw: &str) {
         match (&mut self.split, self.value.closing) {
             (Some(split), _) => split.raw.push_str(raw),
-            (None, Some(element)) => self.value.closes_more(raw, element),
+            (None, Some(element)) => self.value.extend_possible_close(raw, element),
             (None, None) => {}
         }
     }
 
     /// The same for the closing tag of a parameter.
-    pub(super) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
+    pub(super) fn note_possible_parameter_close(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) {
         if self.closing_element() == Some(Element::Parameter) {
             // The one before it closed what stands inside the value.
-            self.split_is_data(report);
+            self.reject_split(report);
         }
         match &self.split {
-            None => self.value.parameter_may_close(raw, tag, report),
-            Some(_) => self.may_close(raw, Element::Parameter, report),
+            None => self.value.note_possible_parameter_close(raw, tag, report),
+            Some(_) => self.note_possible_close(raw, Element::Parameter, report),
         }
     }
 
     /// A parameter may begin with this tag, or with this key.
-    pub(super) fn split_at(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
+    pub(super) fn begin_split(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
         // Where a third one begins, the second has no closing tag either.
-        self.split_off(report);
-        self.value.closer_is_data(report);
+        self.accept_split(report);
+        self.value.push_closer_as_data(report);
         let (part, key) = match &tag.label {
             Some(label) if tag.kind == Some(Element::Parameter) => {
                 (SplitPart::Value, label.clone().into_owned())
@@ -139,7 +149,7 @@ impl TagBody {
     }
 
     /// Whether the tag belongs to the key of what may be a parameter.
-    pub(super) fn is_in_key(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) -> bool {
+    pub(super) fn take_key_tag(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) -> bool {
         let Some(mut split) = self.split.take() else { return false };
         let belongs = match (split.part, tag.kind, tag.closes) {
             (SplitPart::Key, Some(Element::Key), true) => {
@@ -147,7 +157,7 @@ impl TagBody {
                 split.part = SplitPart::Gap;
                 !split.key.is_empty() && self.is_awaited(&split.key, report)
             }
-            (SplitPart::Gap, Some(Element::Value), false) if !self.value.is_foreign(tag) => {
+            (SplitPart::Gap, Some(Element::Value), false) if !self.value.lacks_suffix(tag) => {
                 split.part = SplitPart::Value;
                 split.tag_at = split.raw.len();
                 split.value_at = split.raw.len() + raw.len();
@@ -159,28 +169,28 @@ impl TagBody {
             }
             _ => {
                 self.split = Some(split);
-                self.split_is_data(report);
+                self.reject_split(report);
                 return false;
             }
         };
         split.raw.push_str(raw);
         self.split = Some(split);
         if !belongs {
-            self.split_is_data(report);
+            self.reject_split(report);
         }
         true
     }
 
     /// It is a parameter: the value before it is over, and it is the value now.
-    pub(super) fn split_off(&mut self, report: &mut CallReport<'_, '_>) {
+    pub(super) fn accept_split(&mut self, report: &mut CallReport<'_, '_>) {
         let Some(split) = self.split.take() else { return };
         if split.part != SplitPart::Value {
             self.split = Some(split);
-            self.split_is_data(report);
+            self.reject_split(report);
             return;
         }
         count_bytes(split.raw.len());
-        // Words stand between the two, or the first one's value holds its own closing tag: nobody knows which.
+        // Words stand between the two, or the first one's value holds its own closing tag: it is unknown which.
         self.call.bad |= self.value.torn;
         self.end_value(report);
         let tag = tag::parse(self.grammar, &split.raw[split.tag_at..split.value_at]);
@@ -192,7 +202,7 @@ impl TagBody {
     }
 
     /// It is part of the value.
-    fn split_is_data(&mut self, report: &mut CallReport<'_, '_>) {
+    fn reject_split(&mut self, report: &mut CallReport<'_, '_>) {
         let Some(split) = self.split.take() else { return };
         count_bytes(split.raw.len());
         let first = match split.part {

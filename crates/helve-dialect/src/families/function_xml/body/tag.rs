@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::value::is_residue;
+use super::value::is_tokenizer_residue;
 use super::{Element, Spelling, TagGrammar};
 use crate::ascii;
 use helve_json::byte_search::{ByteSet, all_but};
@@ -110,7 +110,7 @@ fn parse_element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, 
             return (Some(*kind), &inner[..name.len()], rest);
         }
     }
-    let end = ascii::find(inner, |c| c == '=' || is_gap(c)).unwrap_or(inner.len());
+    let end = ascii::find_char(inner, |c| c == '=' || is_separator(c)).unwrap_or(inner.len());
     let (element, attributes) = inner.split_at(end);
     let bare = match grammar.suffixed {
         true => element.split(':').next().unwrap_or(element),
@@ -122,7 +122,7 @@ fn parse_element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, 
 
 impl<'t> Tag<'t> {
     /// Whether a parameter's element is spelt out.
-    pub(crate) fn is_long(&self) -> bool {
+    pub(crate) fn is_spelt_out(&self) -> bool {
         self.element == "parameter"
     }
 
@@ -133,12 +133,12 @@ impl<'t> Tag<'t> {
 
     /// Takes what the attributes say: a name, and what the value is.
     fn read_attributes(&mut self, attributes: &'t str, spelling: Spelling) {
-        let known = Attributes::read(attributes);
+        let known = Attributes::read_all(attributes);
         let assigned = ascii::trim_start(attributes).strip_prefix("=");
         self.assigned = assigned.is_some();
         let label = match assigned {
-            Some(value) => Some(Cow::Borrowed(unquoted(ascii::trim(value)))),
-            None => known.label().map(|label| match spelling {
+            Some(value) => Some(Cow::Borrowed(strip_quotes(ascii::trim(value)))),
+            None => known.label_attribute().map(|label| match spelling {
                 Spelling::Angles => Cow::Borrowed(label),
                 Spelling::Tokens => Cow::Owned(label.replace("&quot;", "\"").replace("&amp;", "&")),
             }),
@@ -160,8 +160,8 @@ impl<'t> Tag<'t> {
 }
 
 /// Whether the character parts attributes.
-fn is_gap(c: char) -> bool {
-    c.is_whitespace() || is_residue(c)
+fn is_separator(c: char) -> bool {
+    c.is_whitespace() || is_tokenizer_residue(c)
 }
 
 /// The attributes that mean something.
@@ -175,10 +175,10 @@ struct Attributes<'t> {
 }
 
 impl<'t> Attributes<'t> {
-    fn read(text: &'t str) -> Self {
+    fn read_all(text: &'t str) -> Self {
         let mut read = Self::default();
         let mut rest = text;
-        while let Some((key, value, after)) = attribute(rest) {
+        while let Some((key, value, after)) = split_attribute(rest) {
             let slot = match key {
                 "name" => &mut read.name,
                 "tool" => &mut read.tool,
@@ -193,27 +193,27 @@ impl<'t> Attributes<'t> {
         read
     }
 
-    fn label(&self) -> Option<&'t str> {
+    fn label_attribute(&self) -> Option<&'t str> {
         self.name.or(self.tool).or(self.key)
     }
 }
 
 /// The first attribute, its value, and what follows.
-fn attribute(text: &str) -> Option<(&str, &str, &str)> {
-    let rest = &text[ascii::find(text, |c| !is_gap(c))?..];
+fn split_attribute(text: &str) -> Option<(&str, &str, &str)> {
+    let rest = &text[ascii::find_char(text, |c| !is_separator(c))?..];
     let (key, value) = ascii::split_once(rest, b'=')?;
     let value = ascii::trim_start(value);
     let (value, after) = match value.chars().next()? {
         quote @ ('"' | '\'') => ascii::split_once(&value[1..], quote as u8).unwrap_or((&value[1..], "")),
         _ => {
-            let end = ascii::find(value, char::is_whitespace).unwrap_or(value.len());
+            let end = ascii::find_char(value, char::is_whitespace).unwrap_or(value.len());
             value.split_at(end)
         }
     };
     Some((ascii::trim(key), value, after))
 }
 
-fn unquoted(text: &str) -> &str {
+fn strip_quotes(text: &str) -> &str {
     ["\"", "'"].iter().find_map(|q| text.strip_prefix(*q)?.strip_suffix(*q)).unwrap_or(text)
 }
 
@@ -236,12 +236,12 @@ pub(crate) const TAG_MAX: usize = 256;
 const BARS: [char; 2] = ['|', '｜'];
 
 /// Whether the text ends with a bar.
-pub(crate) fn is_at_bar(text: &str) -> bool {
+pub(crate) fn ends_with_bar(text: &str) -> bool {
     matches!(text.as_bytes(), [.., b'|'] | [.., WIDE_BAR, 0xBD, 0x9C])
 }
 
 /// Whether the beginning ends with a bar behind its element, outside quotes.
-fn is_barred(grammar: &TagGrammar, beginning: &str) -> bool {
+fn ends_with_bar_after_element(grammar: &TagGrammar, beginning: &str) -> bool {
     let Some(inner) = beginning.strip_suffix(BARS).and_then(|rest| rest.strip_prefix('<')) else {
         return false;
     };
@@ -265,11 +265,11 @@ pub(crate) fn undecided_length(beginning: usize, text: &str) -> usize {
 }
 
 /// Judges a beginning with one more character.
-pub(crate) fn grows(grammar: &TagGrammar, beginning: &str, c: char) -> Grows {
+pub(crate) fn judge_next_char(grammar: &TagGrammar, beginning: &str, c: char) -> Grows {
     match grammar.spelling {
         Spelling::Angles => match c {
             '>' => Grows::Whole,
-            _ if grammar.barred && is_barred(grammar, beginning) => Grows::Before,
+            _ if grammar.barred && ends_with_bar_after_element(grammar, beginning) => Grows::Before,
             '<' => Grows::Never,
             _ if beginning.len() >= TAG_MAX => Grows::Never,
             _ => Grows::On,
@@ -280,7 +280,7 @@ pub(crate) fn grows(grammar: &TagGrammar, beginning: &str, c: char) -> Grows {
                 Some(at) => (&beginning[at..], &beginning[..at]),
             };
             let fits = |mark: &str| mark.strip_prefix(last).is_some_and(|rest| rest.starts_with(c));
-            if before.is_empty() && !last.ends_with("|>") && !has_mark(last) {
+            if before.is_empty() && !last.ends_with("|>") && !begins_with_token(last) {
                 return if fits(Spelling::OPEN) || fits(Spelling::CLOSE) { Grows::On } else { Grows::Never };
             }
             if before.is_empty() {
@@ -296,9 +296,9 @@ pub(crate) fn grows(grammar: &TagGrammar, beginning: &str, c: char) -> Grows {
 }
 
 /// Whether what is no tag was meant as one: it begins with a name as a tag does.
-pub(crate) fn is_trace(grammar: &TagGrammar, raw: &str) -> bool {
+pub(crate) fn was_meant_as_tag(grammar: &TagGrammar, raw: &str) -> bool {
     match grammar.spelling {
-        Spelling::Tokens => has_mark(raw),
+        Spelling::Tokens => begins_with_token(raw),
         Spelling::Angles => {
             let name = raw.strip_prefix('<').unwrap_or(raw);
             let name = name.strip_prefix('/').unwrap_or(name);
@@ -312,7 +312,7 @@ pub(crate) fn is_trace(grammar: &TagGrammar, raw: &str) -> bool {
 
 /// Whether a beginning at which the message ends may be that of a tag of the grammar.
 #[cold]
-pub(crate) fn may_begin(grammar: &TagGrammar, beginning: &str) -> bool {
+pub(crate) fn may_begin_tag(grammar: &TagGrammar, beginning: &str) -> bool {
     let names = |inner: &str| {
         let inner = inner.split('<').next().unwrap_or("").trim_start();
         let inner = if grammar.barred { inner.trim_end_matches(BARS) } else { inner };
@@ -332,7 +332,7 @@ pub(crate) fn may_begin(grammar: &TagGrammar, beginning: &str) -> bool {
     marks.iter().any(begins)
 }
 
-fn has_mark(text: &str) -> bool {
+fn begins_with_token(text: &str) -> bool {
     text.starts_with(Spelling::OPEN) || text.starts_with(Spelling::CLOSE)
 }
 

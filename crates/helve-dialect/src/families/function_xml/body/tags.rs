@@ -28,14 +28,16 @@ impl TagBody {
                 }
                 self.handle_tag_in_call(raw, &tag, chunk, report)
             }
-            TagState::Word => match self.word_names(chunk.held_position(report) - raw.len(), report) {
-                true => self.handle_tag_in_call(raw, &tag, chunk, report),
-                false => {
-                    self.state = TagState::Between;
-                    self.call.bad = false;
-                    self.not_a_call(chunk, report)
+            TagState::Word => {
+                match self.begin_call_named_by_text(chunk.held_position(report) - raw.len(), report) {
+                    true => self.handle_tag_in_call(raw, &tag, chunk, report),
+                    false => {
+                        self.state = TagState::Between;
+                        self.call.bad = false;
+                        self.reject_call(chunk, report)
+                    }
                 }
-            },
+            }
             TagState::Kind if matches!(self.word.trim(), "" | KIND) => {
                 self.state = TagState::Between;
                 self.handle_tag_between_calls(raw, &tag, chunk, report)
@@ -58,8 +60,8 @@ impl TagBody {
             }
             TagState::Between => self.handle_tag_between_calls(raw, &tag, chunk, report),
             _ => {
-                if self.call.words.may_come() {
-                    self.words_end(chunk.held_position(report) - raw.len());
+                if self.call.words.is_possible() {
+                    self.finish_words(chunk.held_position(report) - raw.len());
                 }
                 self.handle_tag_in_call(raw, &tag, chunk, report)
             }
@@ -68,12 +70,12 @@ impl TagBody {
 
     /// Begins the call that the text up to this place names with its first line; says whether it does. What else it holds
     /// are words.
-    fn word_names(&mut self, end: usize, report: &mut CallReport<'_, '_>) -> bool {
+    fn begin_call_named_by_text(&mut self, end: usize, report: &mut CallReport<'_, '_>) -> bool {
         let word = std::mem::take(&mut self.word);
         let (name, rest) = word.split_at(word.find(['\n', '\\']).unwrap_or(word.len()));
         self.begin_call(Some(name.trim()), report);
         let named = !self.call.bad;
-        self.words_behind_name(rest, end);
+        self.record_words_after_name(rest, end);
         self.word = word;
         named
     }
@@ -89,14 +91,14 @@ impl TagBody {
             // The section began with it: behind a call it is a stray, and before any it is text.
             (Some(_), true) if self.in_mark => {
                 let rest = Unclaimed::from_position(chunk.pos);
-                return Some(if has_called(report) {
+                return Some(if has_earlier_call(report) {
                     BodyStep::Done(rest)
                 } else {
                     BodyStep::NotACall(rest)
                 });
             }
             // The head has said all there is to say.
-            (Some(Element::End), _) if self.calls == 0 && self.is_headed(report) => {
+            (Some(Element::End), _) if self.calls == 0 && self.is_named_by_head(report) => {
                 self.begin_call(None, report);
                 self.end_call("", chunk, report);
                 return Some(self.section_result(Unclaimed::from_position(chunk.pos)));
@@ -104,7 +106,7 @@ impl TagBody {
             (Some(Element::Wrapper), true) | (Some(Element::End), _) => {
                 return Some(self.section_result(Unclaimed::from_position(chunk.pos)));
             }
-            (Some(Element::Parameter), false) if self.is_headed(report) => {
+            (Some(Element::Parameter), false) if self.is_named_by_head(report) => {
                 self.begin_call(None, report);
                 return self.handle_tag_in_call(raw, tag, chunk, report);
             }
@@ -118,7 +120,7 @@ impl TagBody {
                 self.state = TagState::Kind;
             }
             (Some(Element::Call), false) => {
-                self.report_nameless(raw, chunk, report);
+                self.drop_nameless_calls(raw, chunk, report);
                 self.begin_call(tag.label.as_deref(), report);
                 if tag.empty {
                     return self.close_call("", chunk, report);
@@ -135,14 +137,14 @@ impl TagBody {
     }
 
     /// Another call begins with this tag: those that had no name were meant as such.
-    fn report_nameless(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    fn drop_nameless_calls(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         if std::mem::take(&mut self.nameless) {
-            self.break_call_at(raw, chunk, report);
+            self.drop_broken_call_before(raw, chunk, report);
         }
     }
 
     /// Whether the head of the message has named the call, and nothing else is said of it.
-    fn is_headed(&self, report: &CallReport<'_, '_>) -> bool {
+    fn is_named_by_head(&self, report: &CallReport<'_, '_>) -> bool {
         self.grammar.headed && report.calls.has_started()
     }
 
@@ -166,13 +168,13 @@ impl TagBody {
             }
             (Some(Element::Wrapper | Element::Call), false)
                 if !self.grammar.reopens
-                    && self.call.words.end_at(chunk.held_position(report) - raw.len()) =>
+                    && self.call.words.ends_at(chunk.held_position(report) - raw.len()) =>
             {
-                self.call.words.go_on();
+                self.call.words.reopen_last();
                 self.call.quotes = true;
             }
             // Said once more before any argument, it opens nothing.
-            (Some(Element::Wrapper), false) if !self.has_arguments() && !self.is_mere_form(report) => {
+            (Some(Element::Wrapper), false) if !self.has_arguments() && !self.lacks_any_evidence(report) => {
                 self.call.stray = true;
             }
             (
@@ -193,9 +195,9 @@ impl TagBody {
                 self.begin_value(tag.element, tag, report);
                 self.value.element.push_str(tag.element);
             }
-            (None, _) if self.is_aside(raw, tag, chunk, report) => {}
+            (None, _) if self.skip_unknown_tag(raw, tag, chunk, report) => {}
             // It closes what nothing has opened, and there is nothing that it could have closed.
-            (Some(_), true) if !self.call.words.end_at(chunk.held_position(report) - raw.len()) => {
+            (Some(_), true) if !self.call.words.ends_at(chunk.held_position(report) - raw.len()) => {
                 self.call.stray = true;
             }
             _ => self.break_call(),
@@ -244,7 +246,7 @@ impl TagBody {
     fn leave_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let step = self.close_call("", chunk, report);
         step.or_else(|| {
-            self.is_over(report).then(|| self.section_result(Unclaimed::from_position(chunk.pos)))
+            self.ends_with_its_call(report).then(|| self.section_result(Unclaimed::from_position(chunk.pos)))
         })
     }
 
@@ -257,7 +259,7 @@ impl TagBody {
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
         let step = self.close_call(raw, chunk, report);
-        if step.is_none() && self.is_over(report) && !report.calls.is_waiting() {
+        if step.is_none() && self.ends_with_its_call(report) && !report.calls.is_waiting() {
             return Some(self.section_result(Unclaimed { back: raw.len(), pos: chunk.pos }));
         }
         step.or_else(|| self.handle_tag_between_calls(raw, tag, chunk, report))
@@ -265,7 +267,7 @@ impl TagBody {
 
     /// Takes a tag that no grammar knows and that can be no argument: one around all of them, a mark of reasoning, the token
     /// that ends the turn, or a comment. Says whether it is such.
-    fn is_aside(
+    fn skip_unknown_tag(
         &mut self,
         raw: &str,
         tag: &Tag<'_>,
@@ -279,7 +281,7 @@ impl TagBody {
             return true;
         }
         if raw.starts_with("<!") || raw.starts_with("<?") {
-            self.tag_is_words(raw, chunk, report);
+            self.push_tag_as_words(raw, chunk, report);
             return true;
         }
         let declares = |tool| report.tools.has_parameter(tool, tag.element);
@@ -295,16 +297,16 @@ impl TagBody {
     }
 
     /// A whole tag inside the call is words, or goes on with them.
-    fn tag_is_words(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
-        match self.call.words.end_at(chunk.held_position(report) - raw.len()) {
-            true => self.call.words.go_on(),
-            false => self.call_text(raw, raw.len(), chunk, report),
+    fn push_tag_as_words(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+        match self.call.words.ends_at(chunk.held_position(report) - raw.len()) {
+            true => self.call.words.reopen_last(),
+            false => self.handle_text_in_call(raw, raw.len(), chunk, report),
         }
     }
 
     /// Whether the section ends with its call. Without a wrapper, the next mark may be another dialect's. A call on trial is
     /// over at once, unless what stands in it shows that it may have swallowed the end of what it is quoted in.
-    fn is_over(&self, report: &CallReport<'_, '_>) -> bool {
+    fn ends_with_its_call(&self, report: &CallReport<'_, '_>) -> bool {
         let alone = !self.grammar.has(Element::Wrapper) && !self.grammar.has(Element::End);
         let ends = match report.calls.is_waiting() {
             true => self.calls == 1 && !self.call.stray,
@@ -320,7 +322,7 @@ impl TagBody {
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<BodyStep> {
-        if self.is_mere_form(report) {
+        if self.lacks_any_evidence(report) {
             if self.calls == 0 {
                 return Some(BodyStep::NotACall(Unclaimed { back: behind.len(), pos: chunk.pos }));
             }
@@ -332,6 +334,6 @@ impl TagBody {
 }
 
 /// Whether a call of this dialect came before.
-pub(super) fn has_called(report: &CallReport<'_, '_>) -> bool {
+pub(super) fn has_earlier_call(report: &CallReport<'_, '_>) -> bool {
     report.calls.has_call_of(report.calls.dialect) || report.calls.any_call_waits()
 }

@@ -13,15 +13,15 @@ use helve_json::coerce;
 use helve_json::literal::strings;
 
 /// What parts tags and attributes beside blanks: what the tokenizer of some models leaves of a blank and of a line break.
-pub(crate) fn is_residue(c: char) -> bool {
+pub(crate) fn is_tokenizer_residue(c: char) -> bool {
     matches!(c, 'Ġ' | 'Ċ')
 }
 
 /// The text behind the blanks that it begins with.
 pub(crate) fn skip_blanks(text: &str) -> &str {
     let text = ascii::trim_start(text);
-    match text.starts_with(is_residue) {
-        true => text.trim_start_matches(|c: char| c.is_whitespace() || is_residue(c)),
+    match text.starts_with(is_tokenizer_residue) {
+        true => text.trim_start_matches(|c: char| c.is_whitespace() || is_tokenizer_residue(c)),
         false => text,
     }
 }
@@ -47,7 +47,7 @@ impl ValueGap {
             }
             false => {
                 self.backslash = c == '\\';
-                !(self.backslash || c.is_whitespace() || is_residue(c))
+                !(self.backslash || c.is_whitespace() || is_tokenizer_residue(c))
             }
         };
         text.find(ends).map_or("", |at| &text[at..])
@@ -124,7 +124,7 @@ impl Value {
         self.suffix = (!tag.suffix.is_empty()).then(|| tag.suffix.into());
         self.prefix = tag.prefix();
         self.assigned = tag.assigned;
-        self.is_long = tag.is_long();
+        self.is_long = tag.is_spelt_out();
         self.quotation = if grammar.cdata { Quotation::Ahead } else { Quotation::None };
         self.inside = 0;
         self.is_weak = false;
@@ -141,8 +141,8 @@ impl Value {
         self.one_line =
             grammar.framing == Framing::OneLine || !namespace.is_empty() && namespace == grammar.one_line_in;
         let is_text = |tool| {
-            let by_value = grammar.entities && admits("", key, tool, report).is_some();
-            report.tools.is_text(tool, key).unwrap_or(grammar.untyped == Untyped::Text) && !by_value
+            let by_value = grammar.entities && may_be_text("", key, tool, report).is_some();
+            report.tools.is_text_parameter(tool, key).unwrap_or(grammar.untyped == Untyped::Text) && !by_value
         };
         let by_schema = || report.call_name().is_some_and(is_text).then_some(Typing::Text);
         self.typing = tag.typing.or_else(by_schema);
@@ -150,7 +150,7 @@ impl Value {
     }
 
     /// It may be more than it says, so that it goes out when it is whole.
-    pub(crate) fn hold_back(&mut self) {
+    pub(crate) fn stop_streaming(&mut self) {
         self.is_streamed = false;
     }
 
@@ -159,7 +159,7 @@ impl Value {
         &self.raw
     }
 
-    pub(crate) fn streams(&self) -> bool {
+    pub(crate) fn is_streaming(&self) -> bool {
         self.is_streamed
     }
 
@@ -169,7 +169,7 @@ impl Value {
     }
 
     /// Whether plain text only makes it longer.
-    pub(crate) fn grows(&self) -> bool {
+    pub(crate) fn is_growing(&self) -> bool {
         !self.is_streamed && self.is_open()
     }
 
@@ -184,14 +184,14 @@ impl Value {
                 self.tail.push_str(text);
                 return;
             }
-            self.closer_is_data(report);
+            self.push_closer_as_data(report);
         }
         if self.quotation != Quotation::None {
             if ascii::is_blank(text) {
                 self.tail.push_str(text);
                 return;
             }
-            self.unquoted(report);
+            self.release_quotation_blanks(report);
         }
         if !self.one_line {
             self.commit(text, report);
@@ -212,7 +212,7 @@ impl Value {
     }
 
     pub(crate) fn begin_cdata(&mut self, report: &mut CallReport<'_, '_>) {
-        self.closer_is_data(report);
+        self.push_closer_as_data(report);
         if self.quotation != Quotation::None {
             self.tail.clear();
         }
@@ -226,14 +226,14 @@ impl Value {
     }
 
     /// The blanks that waited beside a quotation belong to the value.
-    fn unquoted(&mut self, report: &mut CallReport<'_, '_>) {
+    fn release_quotation_blanks(&mut self, report: &mut CallReport<'_, '_>) {
         self.quotation = Quotation::None;
         self.commit_tail(report);
     }
 
     /// A tag, or what only looked like one, that is part of the value.
     pub(crate) fn push_tag_as_data(&mut self, raw: &str, report: &mut CallReport<'_, '_>) {
-        self.closer_is_data(report);
+        self.push_closer_as_data(report);
         self.quotation = Quotation::None;
         self.begun = true;
         self.commit_tail(report);
@@ -241,26 +241,36 @@ impl Value {
     }
 
     /// A closing tag that counts if something structural follows. One that waited before it was data.
-    pub(crate) fn may_close(&mut self, raw: &str, element: Element, report: &mut CallReport<'_, '_>) {
-        self.closer_is_data(report);
+    pub(crate) fn note_possible_close(
+        &mut self,
+        raw: &str,
+        element: Element,
+        report: &mut CallReport<'_, '_>,
+    ) {
+        self.push_closer_as_data(report);
         if self.quotation == Quotation::Ahead {
-            self.unquoted(report);
+            self.release_quotation_blanks(report);
         }
-        self.closes_more(raw, element);
+        self.extend_possible_close(raw, element);
         self.is_weak = false;
     }
 
     /// A closing tag that counts together with the one that waits.
-    pub(crate) fn closes_more(&mut self, raw: &str, element: Element) {
+    pub(crate) fn extend_possible_close(&mut self, raw: &str, element: Element) {
         self.gap = ValueGap::default();
         self.tail.push_str(raw);
         self.closing = Some(element);
     }
 
     /// The same for the closing tag of a parameter, which may close one that was opened inside the value.
-    pub(crate) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
-        self.may_close(raw, Element::Parameter, report);
-        let own = self.is_long == tag.is_long() && !self.is_prefixed_otherwise(tag);
+    pub(crate) fn note_possible_parameter_close(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) {
+        self.note_possible_close(raw, Element::Parameter, report);
+        let own = self.is_long == tag.is_spelt_out() && !self.lacks_prefix(tag);
         self.is_weak = self.inside > 0 || !own;
         self.inside = self.inside.saturating_sub(own as u32);
     }
@@ -270,7 +280,7 @@ impl Value {
         let bare = tag.suffix.is_empty();
         self.quotes_others |= bare && tag.kind.is_some() && !tag.closes;
         if bare && tag.closes && tag.kind == Some(Element::Value) && !self.quotes_others {
-            self.may_close(raw, Element::Parameter, report);
+            self.note_possible_close(raw, Element::Parameter, report);
             self.loosely = true;
         } else {
             self.push_tag_as_data(raw, report);
@@ -278,7 +288,7 @@ impl Value {
     }
 
     /// The closing tag that waited is part of the value.
-    pub(crate) fn closer_is_data(&mut self, report: &mut CallReport<'_, '_>) {
+    pub(crate) fn push_closer_as_data(&mut self, report: &mut CallReport<'_, '_>) {
         self.loosely = false;
         if let Some(element) = self.closing.take() {
             self.torn |= matches!(element, Element::Parameter | Element::Value) && !self.is_weak;
@@ -291,12 +301,12 @@ impl Value {
     }
 
     /// Whether the tag has not the suffix that all tags here have.
-    pub(crate) fn is_foreign(&self, tag: &Tag<'_>) -> bool {
+    pub(crate) fn lacks_suffix(&self, tag: &Tag<'_>) -> bool {
         self.suffix.as_deref().is_some_and(|suffix| suffix != tag.suffix)
     }
 
     /// Whether the tag is of an element that has a prefix in this section, and it has not.
-    pub(crate) fn is_prefixed_otherwise(&self, tag: &Tag<'_>) -> bool {
+    pub(crate) fn lacks_prefix(&self, tag: &Tag<'_>) -> bool {
         let prefixed = matches!(tag.kind, Some(Element::Parameter | Element::Call | Element::Wrapper));
         prefixed && !self.prefix.is_empty() && self.prefix != tag.prefix()
     }
@@ -308,7 +318,7 @@ impl Value {
 
     /// Whether what the tag opens has the closing tag that this value has.
     pub(crate) fn is_closed_alike(&self, tag: &Tag<'_>) -> bool {
-        self.is_long == tag.is_long() && self.prefix == tag.prefix()
+        self.is_long == tag.is_spelt_out() && self.prefix == tag.prefix()
     }
 
     pub(crate) fn open_quoted(&mut self, element: Element) {
@@ -326,7 +336,7 @@ impl Value {
     }
 
     /// On a new line of the value.
-    pub(crate) fn at_line_start(&self) -> bool {
+    pub(crate) fn is_at_line_start(&self) -> bool {
         self.tail.ends_with('\n') || self.raw.ends_with('\n') || !self.begun
     }
 
@@ -340,14 +350,14 @@ impl Value {
     fn commit(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         self.begun |= !text.is_empty();
         if self.is_streamed {
-            escape(text, report);
+            push_escaped(text, report);
         } else {
             self.raw.push_str(text);
         }
     }
 
     /// The JSON of a value that did not stream.
-    pub(crate) fn json(&self, grammar: &TagGrammar, report: &CallReport<'_, '_>) -> String {
+    pub(crate) fn to_json(&self, grammar: &TagGrammar, report: &CallReport<'_, '_>) -> String {
         let written = match grammar.framing {
             Framing::Trimmed => self.raw.trim(),
             _ => &self.raw,
@@ -359,7 +369,7 @@ impl Value {
                 let tool = report.call_name().unwrap_or("");
                 let json = report.tools.type_value(tool, &self.key, written);
                 match grammar.entities && json.starts_with('"') && written.contains('&') {
-                    true => decoded(written, &self.key, tool, report).unwrap_or(json),
+                    true => decode_entities(written, &self.key, tool, report).unwrap_or(json),
                     false => json,
                 }
             }
@@ -404,23 +414,23 @@ impl QuotedElements {
 }
 
 /// A value with entities in it that fits its type only without them.
-fn decoded(written: &str, key: &str, tool: &str, report: &CallReport<'_, '_>) -> Option<String> {
+fn decode_entities(written: &str, key: &str, tool: &str, report: &CallReport<'_, '_>) -> Option<String> {
     let text = written.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
     let text = text.replace("&apos;", "'").replace("&amp;", "&");
     let json = report.tools.type_value(tool, key, &text);
     let fits = || serde_json::from_str::<Json>(&json).is_ok_and(|value| !value.is_string());
-    let only_so =
-        admits(written, key, tool, report) == Some(false) && admits(&text, key, tool, report) == Some(true);
+    let only_so = may_be_text(written, key, tool, report) == Some(false)
+        && may_be_text(&text, key, tool, report) == Some(true);
     (only_so || fits()).then_some(json)
 }
 
 /// Whether the parameter may be this very text; `None` where that does not depend on it.
-fn admits(text: &str, key: &str, tool: &str, report: &CallReport<'_, '_>) -> Option<bool> {
+fn may_be_text(text: &str, key: &str, tool: &str, report: &CallReport<'_, '_>) -> Option<bool> {
     let root = report.tools.schema(tool)?;
-    coerce::admits_text(text, coerce::parameter(root, key)?, root)
+    coerce::may_be_text(text, coerce::find_parameter(root, key)?, root)
 }
 
 /// Text on its way into a JSON string.
-fn escape(text: &str, report: &mut CallReport<'_, '_>) {
+fn push_escaped(text: &str, report: &mut CallReport<'_, '_>) {
     report.write_arguments(|arguments| strings::push_text(text, arguments));
 }

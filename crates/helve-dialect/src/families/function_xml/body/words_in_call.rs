@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::value::is_residue;
+use super::value::is_tokenizer_residue;
 use crate::body::TextChunk;
 use crate::calls::CallReport;
 
@@ -26,12 +26,12 @@ impl WordsInCall {
 
     /// Whether something has come behind the last tag that is more than blanks.
     #[inline]
-    pub(crate) fn may_come(&self) -> bool {
+    pub(crate) fn is_possible(&self) -> bool {
         self.from.is_some()
     }
 
-    pub(crate) fn any(&self) -> bool {
-        self.may_come() && self.any
+    pub(crate) fn has_words(&self) -> bool {
+        self.is_possible() && self.any
     }
 
     /// Some may begin here.
@@ -43,7 +43,7 @@ impl WordsInCall {
     /// Some may begin so many bytes before the position, and with the blanks before that.
     pub(crate) fn begin_before(&mut self, back: usize, chunk: &TextChunk<'_>, report: &CallReport<'_, '_>) {
         let at = chunk.held_position(report) - back;
-        let blank = |c: char| c.is_whitespace() || is_residue(c);
+        let blank = |c: char| c.is_whitespace() || is_tokenizer_residue(c);
         let (held, read) = chunk.text_before(at, report);
         let nonblank = read.trim_end_matches(blank);
         self.begin(match nonblank.is_empty() {
@@ -52,17 +52,17 @@ impl WordsInCall {
         });
     }
 
-    pub(crate) fn come(&mut self) {
+    pub(crate) fn set_has_words(&mut self) {
         self.any = true;
     }
 
     /// There were none.
-    pub(crate) fn never_came(&mut self) {
+    pub(crate) fn discard_begun(&mut self) {
         self.from = None;
     }
 
     /// The next tag begins here, or the message is over.
-    pub(crate) fn end(&mut self, at: usize) {
+    pub(crate) fn finish(&mut self, at: usize) {
         if let Some(from) = self.from.take()
             && self.any
         {
@@ -71,24 +71,24 @@ impl WordsInCall {
     }
 
     /// Whether some end here.
-    pub(crate) fn end_at(&self, at: usize) -> bool {
+    pub(crate) fn ends_at(&self, at: usize) -> bool {
         self.runs.last().is_some_and(|last| last.end == at)
     }
 
     /// The tag that ended the last of them is one of them.
-    pub(crate) fn go_on(&mut self) {
+    pub(crate) fn reopen_last(&mut self) {
         if let Some(last) = self.runs.pop() {
             self.begin(last.start);
-            self.come();
+            self.set_has_words();
         }
     }
 
     /// The call counts, and is told.
     #[inline]
-    pub(crate) fn tell(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    pub(crate) fn emit(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         if !self.runs.is_empty() {
             chunk.hold_text(report);
-            self.runs.drain(..).for_each(|run| report.note_words(run));
+            self.runs.drain(..).for_each(|run| report.record_words(run));
         }
     }
 }

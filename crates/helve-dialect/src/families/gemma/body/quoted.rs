@@ -14,12 +14,12 @@ pub(super) struct QuotedCalls {
 }
 
 impl QuotedCalls {
-    pub(super) fn opened(&mut self) {
+    pub(super) fn count_opened(&mut self) {
         self.open += 1;
     }
 
     /// A call ends at this place of the held text.
-    pub(super) fn closed(&mut self, at: usize) {
+    pub(super) fn count_closed(&mut self, at: usize) {
         match self.open.checked_sub(1) {
             Some(left) => self.open = left,
             None => _ = self.over_at.get_or_insert(at),

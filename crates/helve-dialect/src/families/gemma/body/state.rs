@@ -29,7 +29,7 @@ pub(super) enum GemmaState {
 
 impl GemmaState {
     /// The bytes of which it makes nothing.
-    pub(super) fn idle(self) -> &'static ByteSet {
+    pub(super) fn idle_bytes(self) -> &'static ByteSet {
         match self {
             Self::Begin | Self::Name => &NAME,
             Self::Key => &KEY,

@@ -14,7 +14,7 @@ use helve_json::work;
 use helve_json::{Repair, Repaired};
 
 impl JsonBody {
-    pub(super) fn not_json(
+    pub(super) fn handle_malformed_object(
         &mut self,
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
@@ -24,46 +24,48 @@ impl JsonBody {
             // What nothing marks as a call is read loosely only once it has named a declared tool.
             Evidence::Alone => report.call_name().is_some_and(|name| report.tools.resolve(name).is_some()),
             Evidence::Marked if self.envelope.is_recognised() => true,
-            Evidence::Marked => Quote::opening(next).is_some() || matches!(next, '\\' | '：' | '，'),
+            Evidence::Marked => {
+                Quote::from_opening_char(next).is_some() || matches!(next, '\\' | '：' | '，')
+            }
         };
         let expected = self.grammar.python || !report.tools.is_unknown();
         let may_be_python = expected && !self.envelope.is_recognised();
-        if self.standing == Evidence::Marked && next == '{' && self.is_doubled(chunk, report) {
+        if self.standing == Evidence::Marked && next == '{' && self.has_doubled_brace(chunk, report) {
             // Templates in which braces are written twice teach models to write them so.
-            self.doubt(self.object_at);
-            self.begin(chunk.held_position(report));
+            self.note_possible_end(self.object_at);
+            self.begin_object(chunk.held_position(report));
             self.doubled = true;
         } else if readable {
-            self.read_loosely(JsonState::Loose);
+            self.begin_loose_reading(JsonState::Loose);
         } else if self.standing == Evidence::Alone && next == '\'' && may_be_python {
             chunk.pos += 1;
             self.state = JsonState::PythonKey { from: chunk.held_position(report) };
         } else if self.standing == Evidence::Marked && (next.is_alphabetic() || next == '_') {
             self.state = JsonState::BareKey { ended: false };
         } else {
-            return Some(self.no_object(chunk, report));
+            return Some(self.reject_object(chunk, report));
         }
         None
     }
 
     /// Whether nothing stands between the brace of the object and another.
-    fn is_doubled(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> bool {
+    fn has_doubled_brace(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> bool {
         let to = chunk.held_position(report);
         !self.doubled && chunk.text_between(self.object_at + 1, to, report.held).chars().all(is_blank)
     }
 
     /// What seemed to be an object is text. Behind a call that ends the section.
-    pub(super) fn no_object(&self, chunk: &TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
+    pub(super) fn reject_object(&self, chunk: &TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         // An object without markup that holds calls would be read as a section again, with the same end.
         let alone = self.standing == Evidence::Alone;
         if self.calls == 0 || alone && (self.lists > 0 || self.of_object > 0) {
             return BodyStep::NotACall(Unclaimed::from_position(chunk.pos));
         }
         report.drop_silently();
-        BodyStep::Done(self.behind.rest_from(self.object_at, chunk, report))
+        BodyStep::Done(self.behind.unclaimed_from(self.object_at, chunk, report))
     }
 
-    pub(super) fn bare_key(
+    pub(super) fn read_bare_key(
         &mut self,
         ended: bool,
         chunk: &mut TextChunk<'_>,
@@ -74,19 +76,19 @@ impl JsonBody {
         };
         match c {
             ':' => {
-                self.read_loosely(JsonState::Loose);
+                self.begin_loose_reading(JsonState::Loose);
                 return None;
             }
             c if is_blank(c) => self.state = JsonState::BareKey { ended: true },
             c if !ended && (c.is_alphanumeric() || c == '_') => {}
-            _ => return Some(self.no_object(chunk, report)),
+            _ => return Some(self.reject_object(chunk, report)),
         }
         chunk.pos += c.len_utf8();
         None
     }
 
     /// An object that is none of ours need not be read to its end.
-    pub(super) fn python_key(
+    pub(super) fn read_python_key(
         &mut self,
         from: usize,
         chunk: &mut TextChunk<'_>,
@@ -98,19 +100,19 @@ impl JsonBody {
         chunk.pos += c.len_utf8();
         let to = chunk.held_position(report);
         match may_begin_with(chunk.text_between(from, to, report.held), '\'') {
-            Fit::Yes => self.read_loosely(JsonState::Loose),
-            Fit::No => return Some(self.no_object(chunk, report)),
+            Fit::Yes => self.begin_loose_reading(JsonState::Loose),
+            Fit::No => return Some(self.reject_object(chunk, report)),
             Fit::Unsure => {}
         }
         None
     }
 
-    pub(super) fn read_loosely(&mut self, state: JsonState) {
+    pub(super) fn begin_loose_reading(&mut self, state: JsonState) {
         self.loose = LooseScanner::new(self.envelope.depth());
         self.state = state;
     }
 
-    pub(super) fn loose(
+    pub(super) fn continue_loose_reading(
         &mut self,
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
@@ -130,9 +132,9 @@ impl JsonBody {
                 chunk.hold_text(report);
                 let step = self.repair_object(Closing::ByTag, tag.len(), pos, report);
                 if let JsonState::Ready { .. } = self.state {
-                    self.count(report);
+                    self.count_call(report);
                 }
-                Some(step.unwrap_or_else(|| self.over(Unclaimed::from_position(pos), true)))
+                Some(step.unwrap_or_else(|| self.end_section(Unclaimed::from_position(pos), true)))
             }
         }
     }
@@ -163,7 +165,7 @@ impl JsonBody {
     /// Reads the repaired object. The calls that were reported before it had to be repaired are not reported again. Says whether
     /// the object is one or more calls to its end.
     fn read_repaired(&mut self, repaired: &Repaired, report: &mut CallReport<'_, '_>) -> bool {
-        let mut envelope = Envelope::new(self.grammar.rules(self.standing));
+        let mut envelope = Envelope::new(self.grammar.envelope_rules(self.standing));
         let (mut from, mut passed) = (0, 0);
         work::count_bytes(repaired.text.len());
         report.restart();
@@ -179,8 +181,8 @@ impl JsonBody {
                     from = next;
                     passed += 1;
                     if passed > self.of_object {
-                        report.repaired(repaired.changes.clone());
-                        self.count(report);
+                        report.add_repairs(repaired.changes.clone());
+                        self.count_call(report);
                     } else {
                         report.restart();
                     }
@@ -191,7 +193,7 @@ impl JsonBody {
                     return true;
                 }
                 EnvelopeFlow::Done(_) => {
-                    report.repaired(repaired.changes.clone());
+                    report.add_repairs(repaired.changes.clone());
                     self.state = JsonState::Ready { in_wrapper: false };
                     return true;
                 }

@@ -23,7 +23,7 @@ pub(super) enum VerbatimEnd {
 }
 
 /// Whether the character may belong to the tag. The token of the next one begins with a bracket.
-pub(super) fn may_go_on(tag: &str, c: char) -> bool {
+pub(super) fn may_continue_tag(tag: &str, c: char) -> bool {
     if tag.is_empty() { c == '<' } else { !matches!(c, '<' | ']' | '[') && tag.len() < super::TAG_MAX }
 }
 
@@ -32,17 +32,17 @@ impl Verbatim {
         self.ending.is_some()
     }
 
-    pub(super) fn text(&mut self, text: &str, out: &mut String) {
+    pub(super) fn push_text(&mut self, text: &str, out: &mut String) {
         if self.is_waiting() && text.trim().is_empty() {
             self.waiting.push_str(text);
             return;
         }
-        self.data(out);
+        self.release_waiting(out);
         out.push_str(text);
     }
 
     /// What waited is part of the text.
-    fn data(&mut self, out: &mut String) {
+    fn release_waiting(&mut self, out: &mut String) {
         self.ending = None;
         out.push_str(&self.waiting);
         self.waiting.clear();
@@ -51,17 +51,17 @@ impl Verbatim {
 
 impl NestedBody {
     /// What followed the token is no tag.
-    pub(super) fn no_tag(&mut self) {
+    pub(super) fn reject_tag(&mut self) {
         let tag = self.tag.take().unwrap_or_default();
         if let (Some(verbatim), Some(node)) = (&mut self.verbatim, self.open.last_mut()) {
-            verbatim.data(&mut node.text);
+            verbatim.release_waiting(&mut node.text);
             node.text.push_str(self.grammar.namespace);
             node.text.push_str(&tag);
         }
     }
 
     /// What ended the text before this tag. If nothing did, the tag is part of the text, or may be.
-    pub(super) fn ended_before(&mut self, raw: &str, tag: &Tag<'_>) -> Option<VerbatimEnd> {
+    pub(super) fn verbatim_end_before(&mut self, raw: &str, tag: &Tag<'_>) -> Option<VerbatimEnd> {
         let around = self.open.len().saturating_sub(1);
         let encloses = self.open[..around].iter().any(|node| node.name == tag.element);
         let (verbatim, node) = (self.verbatim.as_mut()?, self.open.last_mut()?);
@@ -75,7 +75,7 @@ impl NestedBody {
         if over {
             return verbatim.ending;
         }
-        verbatim.data(&mut node.text);
+        verbatim.release_waiting(&mut node.text);
         let same = node.name == tag.element;
         let ending = match (tag.kind, tag.closes) {
             (None, true) if same && verbatim.same == 0 => Some(VerbatimEnd::Element),

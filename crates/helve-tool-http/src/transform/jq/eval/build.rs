@@ -25,15 +25,16 @@ impl Engine {
             match piece {
                 StringPart::Text(text) => put(text, &texts)?,
                 StringPart::Filter(filter) => {
-                    let done =
-                        self.each(filter, at, scope, &mut |value| put(&self.display_value(&value)?, &texts));
+                    let done = self.for_each_value(filter, at, scope, &mut |value| {
+                        put(&self.display_value(&value)?, &texts)
+                    });
                     ended = ended.and(done);
                 }
             }
             texts = next;
         }
         for text in texts {
-            out.push(at.computed(JqValue::text(&text))?);
+            out.push(at.with_computed(JqValue::text(&text))?);
         }
         ended
     }
@@ -57,11 +58,14 @@ impl Engine {
         for (name, value) in members {
             let mut next = vec![];
             for before in made {
-                self.each(name, at, scope, &mut |name| {
+                self.for_each_value(name, at, scope, &mut |name| {
                     let name = name.as_text().cloned().ok_or_else(|| {
-                        FilterStop::error(format!("a member's name must be a string, not {}", name.sketch()))
+                        FilterStop::error(format!(
+                            "a member's name must be a string, not {}",
+                            name.short_form()
+                        ))
                     })?;
-                    self.each(value, at, scope, &mut |value| {
+                    self.for_each_value(value, at, scope, &mut |value| {
                         self.meter.spend(1 + before.len())?;
                         let mut members = before.clone();
                         members.insert(name.clone(), value);
@@ -73,12 +77,12 @@ impl Engine {
             made = next;
         }
         for members in made {
-            out.push(at.computed(JqValue::object(members, &self.meter)?)?);
+            out.push(at.with_computed(JqValue::object(members, &self.meter)?)?);
         }
         Ok(())
     }
 
-    pub(super) fn reduce(
+    pub(super) fn eval_reduce(
         &self,
         source: &Filter,
         start: &Filter,
@@ -87,21 +91,23 @@ impl Engine {
         scope: VariableScope<'_>,
         out: &mut Vec<TrackedValue>,
     ) -> EvalResult {
-        for mut state in self.values(start, at, scope)? {
-            self.each(source, at, scope, &mut |value| {
+        for mut state in self.eval_values(start, at, scope)? {
+            self.for_each_value(source, at, scope, &mut |value| {
                 let variable = Variable { value, outer: scope };
-                let now = TrackedValue::plain(std::mem::replace(&mut state, JqValue::Null));
+                let now = TrackedValue::untracked(std::mem::replace(&mut state, JqValue::Null));
                 // The last one counts; none leaves null.
-                state =
-                    self.values(update, &now, VariableScope(Some(&variable)))?.pop().unwrap_or(JqValue::Null);
+                state = self
+                    .eval_values(update, &now, VariableScope(Some(&variable)))?
+                    .pop()
+                    .unwrap_or(JqValue::Null);
                 Ok(())
             })?;
-            out.push(at.computed(state)?);
+            out.push(at.with_computed(state)?);
         }
         Ok(())
     }
 
-    pub(super) fn foreach(
+    pub(super) fn eval_foreach(
         &self,
         source: &Filter,
         start: &Filter,
@@ -110,17 +116,19 @@ impl Engine {
         scope: VariableScope<'_>,
         out: &mut Vec<TrackedValue>,
     ) -> EvalResult {
-        for mut state in self.values(start, at, scope)? {
-            self.each(source, at, scope, &mut |value| {
+        for mut state in self.eval_values(start, at, scope)? {
+            self.for_each_value(source, at, scope, &mut |value| {
                 let variable = Variable { value, outer: scope };
                 let scope = VariableScope(Some(&variable));
-                for next in self.values(update, &TrackedValue::plain(state.clone()), scope)? {
+                for next in self.eval_values(update, &TrackedValue::untracked(state.clone()), scope)? {
                     state = next;
                     match extract {
-                        None => out.push(at.computed(state.clone())?),
+                        None => out.push(at.with_computed(state.clone())?),
                         Some(extract) => {
-                            for shown in self.values(extract, &TrackedValue::plain(state.clone()), scope)? {
-                                out.push(at.computed(shown)?);
+                            for shown in
+                                self.eval_values(extract, &TrackedValue::untracked(state.clone()), scope)?
+                            {
+                                out.push(at.with_computed(shown)?);
                             }
                         }
                     }

@@ -1,13 +1,13 @@
 //! Functions that ask their arguments something: choosing, folding, places. The others are in `function`.
 
-use super::steps::{PathElement, PathTracking, step};
+use super::steps::{PathElement, PathTracking, take_element};
 use super::{Engine, EvalResult, TrackedValue, VariableScope};
 use crate::transform::jq::function;
 use crate::transform::jq::syntax::{Filter, Function};
 use crate::transform::jq::value::{FilterStop, JqValue};
 
 impl Engine {
-    pub(super) fn call(
+    pub(super) fn eval_call(
         &self,
         function: Function,
         arguments: &[Filter],
@@ -20,50 +20,52 @@ impl Engine {
             (F::Empty, _) => Ok(()),
             (F::Error, _) => Err(FilterStop::Error(at.value.clone())),
             (F::ErrorOf, [message]) => {
-                self.each(message, at, scope, &mut |message| Err(FilterStop::Error(message)))
+                self.for_each_value(message, at, scope, &mut |message| Err(FilterStop::Error(message)))
             }
             (F::Recurse, _) => self.descend(at, out),
-            (F::Select, [condition]) => self.each(condition, at, scope, &mut |condition| {
+            (F::Select, [condition]) => self.for_each_value(condition, at, scope, &mut |condition| {
                 if condition.is_true() {
                     out.push(at.clone());
                 }
                 Ok(())
             }),
-            (F::First, _) => self.one_step(at, JqValue::count(0), out),
-            (F::Last, _) => self.one_step(at, JqValue::number(-1.0), out),
-            (F::Nth, [index]) => self.each(index, at, scope, &mut |index| self.one_step(at, index, out)),
-            (F::FirstOf, [source]) => self.some(source, 0, 1, at, scope, out),
+            (F::First, _) => self.push_member(at, JqValue::count(0), out),
+            (F::Last, _) => self.push_member(at, JqValue::number(-1.0), out),
+            (F::Nth, [index]) => {
+                self.for_each_value(index, at, scope, &mut |index| self.push_member(at, index, out))
+            }
+            (F::FirstOf, [source]) => self.eval_limited(source, 0, 1, at, scope, out),
             (F::LastOf, [source]) => {
                 let mut found = vec![];
                 self.eval(source, at, scope, &mut found)?;
                 out.extend(found.pop());
                 Ok(())
             }
-            (F::Limit, [count, source]) => self.each(count, at, scope, &mut |count| {
-                self.some(source, 0, expect_integer(&count)?, at, scope, out)
+            (F::Limit, [count, source]) => self.for_each_value(count, at, scope, &mut |count| {
+                self.eval_limited(source, 0, expect_integer(&count)?, at, scope, out)
             }),
-            (F::NthOf, [index, source]) => self.each(index, at, scope, &mut |index| {
-                self.some(source, expect_integer(&index)?, 1, at, scope, out)
+            (F::NthOf, [index, source]) => self.for_each_value(index, at, scope, &mut |index| {
+                self.eval_limited(source, expect_integer(&index)?, 1, at, scope, out)
             }),
-            (F::GetPath, [path]) => self.each(path, at, scope, &mut |path| {
+            (F::GetPath, [path]) => self.for_each_value(path, at, scope, &mut |path| {
                 let mut found = at.clone();
-                for way in ways(&path)? {
-                    found = step(&found, way, &self.meter)?;
+                for way in parse_path(&path)? {
+                    found = take_element(&found, way, &self.meter)?;
                 }
                 out.push(found);
                 Ok(())
             }),
-            (function, _) if kind_wanted(function).is_some() => {
-                if kind_wanted(function).is_some_and(|kinds| kinds.contains(&at.value.kind())) {
+            (function, _) if kinds_selected(function).is_some() => {
+                if kinds_selected(function).is_some_and(|kinds| kinds.contains(&at.value.kind())) {
                     out.push(at.clone());
                 }
                 Ok(())
             }
             (function, arguments) => {
                 let mut made = vec![];
-                let ended = self.make(function, arguments, at, scope, &mut made);
+                let ended = self.eval_function(function, arguments, at, scope, &mut made);
                 for value in made {
-                    out.push(at.computed(value)?);
+                    out.push(at.with_computed(value)?);
                 }
                 ended
             }
@@ -71,7 +73,7 @@ impl Engine {
     }
 
     /// Functions that make values instead of finding them.
-    fn make(
+    fn eval_function(
         &self,
         function: Function,
         arguments: &[Filter],
@@ -84,12 +86,12 @@ impl Engine {
             (F::Map, [by]) => made.push(JqValue::list(self.map_items(by, at, scope)?, &self.meter)?),
             (F::MapValues, [by]) => made.push(self.map_values(by, at, scope)?),
             (F::WithEntries, [by]) => {
-                let entries = TrackedValue::plain(function::to_entries(&at.value, &self.meter)?);
+                let entries = TrackedValue::untracked(function::to_entries(&at.value, &self.meter)?);
                 let entries = JqValue::list(self.map_items(by, &entries, scope)?, &self.meter)?;
                 made.push(function::from_entries(&entries, self)?);
             }
             (F::AddOf, [source]) => {
-                made.push(function::add_all(&self.values(source, at, scope)?, &self.meter)?)
+                made.push(function::add_all(&self.eval_values(source, at, scope)?, &self.meter)?)
             }
             (F::IsEmpty, [source]) => {
                 let mut found = vec![];
@@ -100,7 +102,7 @@ impl Engine {
                 made.push(JqValue::Bool(found.is_empty()));
             }
             (F::Any | F::All, _) => {
-                let items = self.items(&at.value)?;
+                let items = self.list_items(&at.value)?;
                 let decides = function == F::Any;
                 made.push(JqValue::Bool(items.iter().any(|item| item.is_true() == decides) == decides));
             }
@@ -113,60 +115,78 @@ impl Engine {
                 made.push(self.check_condition(false, Some(source), condition, at, scope)?);
             }
             (F::RangeTo, [to]) => {
-                self.each(to, at, scope, &mut |to| {
-                    self.range(&JqValue::count(0), &to, &JqValue::count(1), made)
+                self.for_each_value(to, at, scope, &mut |to| {
+                    self.push_range(&JqValue::count(0), &to, &JqValue::count(1), made)
                 })?;
             }
-            (F::Range, [from, to]) => self.each(from, at, scope, &mut |from| {
-                self.each(to, at, scope, &mut |to| self.range(&from, &to, &JqValue::count(1), made))
+            (F::Range, [from, to]) => self.for_each_value(from, at, scope, &mut |from| {
+                self.for_each_value(to, at, scope, &mut |to| {
+                    self.push_range(&from, &to, &JqValue::count(1), made)
+                })
             })?,
-            (F::RangeBy, [from, to, by]) => self.each(from, at, scope, &mut |from| {
-                self.each(to, at, scope, &mut |to| {
-                    self.each(by, at, scope, &mut |by| self.range(&from, &to, &by, made))
+            (F::RangeBy, [from, to, by]) => self.for_each_value(from, at, scope, &mut |from| {
+                self.for_each_value(to, at, scope, &mut |to| {
+                    self.for_each_value(by, at, scope, &mut |by| self.push_range(&from, &to, &by, made))
                 })
             })?,
             (F::SortBy | F::GroupBy | F::UniqueBy | F::MinBy | F::MaxBy, [by]) => {
                 let mut keyed = vec![];
-                for item in self.items(&at.value)? {
-                    let key = self.values(by, &TrackedValue::plain(item.clone()), scope)?;
+                for item in self.list_items(&at.value)? {
+                    let key = self.eval_values(by, &TrackedValue::untracked(item.clone()), scope)?;
                     keyed.push((JqValue::list(key, &self.meter)?, item));
                 }
                 made.push(function::order_items(function, keyed, &self.meter)?);
             }
+            (function, arguments) => self.eval_path_function(function, arguments, at, scope, made)?,
+        }
+        Ok(())
+    }
+
+    /// Functions about the paths to places in a value.
+    fn eval_path_function(
+        &self,
+        function: Function,
+        arguments: &[Filter],
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        made: &mut Vec<JqValue>,
+    ) -> EvalResult {
+        use Function as F;
+        match (function, arguments) {
             (F::Del, [paths]) => {
-                made.push(self.remove(at.value.clone(), self.ways(paths, at, scope)?)?);
+                made.push(self.delete_paths(at.value.clone(), self.find_paths(paths, at, scope)?)?);
             }
-            (F::DelPaths, [paths]) => self.each(paths, at, scope, &mut |paths| {
-                let paths = self.items(&paths)?.iter().map(ways).collect::<Result<_, _>>()?;
-                made.push(self.remove(at.value.clone(), paths)?);
+            (F::DelPaths, [paths]) => self.for_each_value(paths, at, scope, &mut |paths| {
+                let paths = self.list_items(&paths)?.iter().map(parse_path).collect::<Result<_, _>>()?;
+                made.push(self.delete_paths(at.value.clone(), paths)?);
                 Ok(())
             })?,
-            (F::SetPath, [path, to]) => self.each(path, at, scope, &mut |path| {
-                self.each(to, at, scope, &mut |to| {
-                    made.push(self.set_path(&at.value, &ways(&path)?, to)?);
+            (F::SetPath, [path, to]) => self.for_each_value(path, at, scope, &mut |path| {
+                self.for_each_value(to, at, scope, &mut |to| {
+                    made.push(self.set_path(&at.value, &parse_path(&path)?, to)?);
                     Ok(())
                 })
             })?,
             (F::PathOf, [paths]) => {
-                for ways in self.ways(paths, at, scope)? {
-                    made.push(self.shown_ways(&ways)?);
+                for ways in self.find_paths(paths, at, scope)? {
+                    made.push(self.path_to_value(&ways)?);
                 }
             }
-            (F::Paths | F::PathsWhere, condition) => self.paths(condition.first(), at, scope, made)?,
+            (F::Paths | F::PathsWhere, condition) => self.push_paths(condition.first(), at, scope, made)?,
             (F::Pick, [paths]) => {
                 let mut picked = JqValue::Null;
-                for ways in self.ways(paths, at, scope)? {
+                for ways in self.find_paths(paths, at, scope)? {
                     picked = self.set_path(&picked, &ways, self.get_path(&at.value, &ways)?)?;
                 }
                 made.push(picked);
             }
-            (function, arguments) => self.apply(function, arguments, &[], at, scope, made)?,
+            (function, arguments) => self.apply_function(function, arguments, &[], at, scope, made)?,
         }
         Ok(())
     }
 
     /// A plain function, for every combination of its arguments' values. None has more than two.
-    fn apply(
+    fn apply_function(
         &self,
         function: Function,
         arguments: &[Filter],
@@ -177,22 +197,22 @@ impl Engine {
     ) -> EvalResult {
         match arguments.split_first() {
             None => {
-                made.push(function::apply(function, &at.value, given, self)?);
+                made.push(function::apply_function(function, &at.value, given, self)?);
                 Ok(())
             }
-            Some((first, rest)) => self.each(first, at, scope, &mut |value| {
-                self.apply(function, rest, &[given, &[value]].concat(), at, scope, made)
+            Some((first, rest)) => self.for_each_value(first, at, scope, &mut |value| {
+                self.apply_function(function, rest, &[given, &[value]].concat(), at, scope, made)
             }),
         }
     }
 
-    fn one_step(&self, at: &TrackedValue, index: JqValue, out: &mut Vec<TrackedValue>) -> EvalResult {
-        out.push(step(at, PathElement::Key(index), &self.meter)?);
+    fn push_member(&self, at: &TrackedValue, index: JqValue, out: &mut Vec<TrackedValue>) -> EvalResult {
+        out.push(take_element(at, PathElement::Key(index), &self.meter)?);
         Ok(())
     }
 
     /// Some of what a filter gives. What comes behind, an error too, does not matter then.
-    fn some(
+    fn eval_limited(
         &self,
         source: &Filter,
         skip: usize,
@@ -214,9 +234,9 @@ impl Engine {
         }
     }
 
-    pub(in super::super) fn items(&self, value: &JqValue) -> Result<Vec<JqValue>, FilterStop> {
+    pub(in super::super) fn list_items(&self, value: &JqValue) -> Result<Vec<JqValue>, FilterStop> {
         let mut items = vec![];
-        self.iterate(&TrackedValue::plain(value.clone()), &mut items)?;
+        self.iterate(&TrackedValue::untracked(value.clone()), &mut items)?;
         Ok(items.into_iter().map(|at| at.value).collect())
     }
 
@@ -227,8 +247,8 @@ impl Engine {
         scope: VariableScope<'_>,
     ) -> Result<Vec<JqValue>, FilterStop> {
         let mut mapped = vec![];
-        for item in self.items(&at.value)? {
-            mapped.extend(self.values(by, &TrackedValue::plain(item), scope)?);
+        for item in self.list_items(&at.value)? {
+            mapped.extend(self.eval_values(by, &TrackedValue::untracked(item), scope)?);
         }
         Ok(mapped)
     }
@@ -242,7 +262,7 @@ impl Engine {
     ) -> Result<JqValue, FilterStop> {
         let first = |item: &JqValue| -> Result<Option<JqValue>, FilterStop> {
             let mut found = vec![];
-            let ended = self.eval(by, &TrackedValue::plain(item.clone()), scope, &mut found);
+            let ended = self.eval(by, &TrackedValue::untracked(item.clone()), scope, &mut found);
             let first = found.into_iter().next();
             if first.is_none() {
                 ended?;
@@ -259,7 +279,7 @@ impl Engine {
                 )
             }
             other => {
-                let items = self.items(other)?;
+                let items = self.list_items(other)?;
                 let mapped = items.iter().map(first).filter_map(Result::transpose);
                 JqValue::list(mapped.collect::<Result<_, FilterStop>>()?, &self.meter)
             }
@@ -292,7 +312,7 @@ impl Engine {
         Ok(JqValue::Bool(!decides))
     }
 
-    fn range(&self, from: &JqValue, to: &JqValue, by: &JqValue, made: &mut Vec<JqValue>) -> EvalResult {
+    fn push_range(&self, from: &JqValue, to: &JqValue, by: &JqValue, made: &mut Vec<JqValue>) -> EvalResult {
         let bounds = (from.as_f64(), to.as_f64(), by.as_f64());
         let (Some(from), Some(to), Some(by)) = bounds else {
             return Err(FilterStop::error("the bounds of `range` are numbers"));
@@ -310,7 +330,7 @@ impl Engine {
     }
 
     /// The ways to everything inside, or to what a condition holds for.
-    fn paths(
+    fn push_paths(
         &self,
         condition: Option<&Filter>,
         at: &TrackedValue,
@@ -321,17 +341,19 @@ impl Engine {
         self.descend(&TrackedValue { value: at.value.clone(), track: PathTracking::On(None) }, &mut all)?;
         for at in all.iter().skip(1) {
             let wanted = match condition {
-                Some(condition) => self.values(condition, at, scope)?.iter().filter(|v| v.is_true()).count(),
+                Some(condition) => {
+                    self.eval_values(condition, at, scope)?.iter().filter(|v| v.is_true()).count()
+                }
                 None => 1,
             };
             for _ in 0..wanted {
-                made.push(self.shown_ways(&at.track.ways())?);
+                made.push(self.path_to_value(&at.track.elements())?);
             }
         }
         Ok(())
     }
 
-    fn shown_ways(&self, ways: &[PathElement]) -> Result<JqValue, FilterStop> {
+    fn path_to_value(&self, ways: &[PathElement]) -> Result<JqValue, FilterStop> {
         let shown = ways.iter().map(|way| way.to_value(&self.meter)).collect::<Result<_, _>>()?;
         JqValue::list(shown, &self.meter)
     }
@@ -339,19 +361,19 @@ impl Engine {
 
 fn expect_integer(value: &JqValue) -> Result<usize, FilterStop> {
     let number =
-        value.as_f64().ok_or_else(|| FilterStop::error(format!("{} is no count", value.sketch())))?;
+        value.as_f64().ok_or_else(|| FilterStop::error(format!("{} is no count", value.short_form())))?;
     Ok(number.ceil().max(0.0) as usize)
 }
 
-fn ways(path: &JqValue) -> Result<Vec<PathElement>, FilterStop> {
+fn parse_path(path: &JqValue) -> Result<Vec<PathElement>, FilterStop> {
     match path {
-        JqValue::List(keys) => keys.iter().map(PathElement::read).collect(),
-        other => Err(FilterStop::error(format!("a path is an array, not {}", other.sketch()))),
+        JqValue::List(keys) => keys.iter().map(PathElement::from_value).collect(),
+        other => Err(FilterStop::error(format!("a path is an array, not {}", other.short_form()))),
     }
 }
 
 /// The kinds of value that `strings` and its relatives let through.
-fn kind_wanted(function: Function) -> Option<&'static [&'static str]> {
+fn kinds_selected(function: Function) -> Option<&'static [&'static str]> {
     Some(match function {
         Function::Arrays => &["array"],
         Function::Booleans => &["boolean"],

@@ -1,9 +1,9 @@
 //! Values with something changed at a place, or without it.
 
-use super::steps::{PathElement, PathTracking, bounds, list_index, step};
+use super::steps::{PathElement, PathTracking, list_index, slice_bounds, take_element};
 use super::{Engine, EvalResult, TrackedValue, VariableScope};
 use crate::transform::jq::function;
-use crate::transform::jq::operator::operate;
+use crate::transform::jq::operator::apply_operator;
 use crate::transform::jq::syntax::{Filter, JqOperator};
 use crate::transform::jq::value::{FilterStop, JqValue};
 
@@ -12,7 +12,7 @@ const PLACE_MAX: usize = 100_000;
 
 impl Engine {
     /// The ways to all that a filter finds.
-    pub(super) fn ways(
+    pub(super) fn find_paths(
         &self,
         filter: &Filter,
         at: &TrackedValue,
@@ -21,13 +21,13 @@ impl Engine {
         let start = TrackedValue { value: at.value.clone(), track: PathTracking::On(None) };
         let mut found = vec![];
         self.eval(filter, &start, scope, &mut found)?;
-        let ways: Vec<Vec<PathElement>> = found.iter().map(|at| at.track.ways()).collect();
+        let ways: Vec<Vec<PathElement>> = found.iter().map(|at| at.track.elements()).collect();
         self.meter.spend(ways.iter().map(Vec::len).sum())?;
         Ok(ways)
     }
 
     /// `paths |= by`: by its first value; a place for which there is none goes away.
-    pub(super) fn update(
+    pub(super) fn eval_update(
         &self,
         paths: &Filter,
         by: &Filter,
@@ -36,10 +36,10 @@ impl Engine {
         out: &mut Vec<TrackedValue>,
     ) -> EvalResult {
         let (mut value, mut gone) = (at.value.clone(), vec![]);
-        for way in self.ways(paths, at, scope)? {
+        for way in self.find_paths(paths, at, scope)? {
             let old = self.get_path(&value, &way)?;
             let mut new = vec![];
-            let ended = self.eval(by, &TrackedValue::plain(old), scope, &mut new);
+            let ended = self.eval(by, &TrackedValue::untracked(old), scope, &mut new);
             match new.into_iter().next() {
                 Some(new) => value = self.set_path(&value, &way, new.value)?,
                 None => {
@@ -48,12 +48,12 @@ impl Engine {
                 }
             }
         }
-        out.push(at.computed(self.remove(value, gone)?)?);
+        out.push(at.with_computed(self.delete_paths(value, gone)?)?);
         Ok(())
     }
 
     /// `paths = to`: what it becomes is asked of the whole value, not of the place.
-    pub(super) fn assign(
+    pub(super) fn eval_assign(
         &self,
         paths: &Filter,
         to: &Filter,
@@ -61,18 +61,18 @@ impl Engine {
         scope: VariableScope<'_>,
         out: &mut Vec<TrackedValue>,
     ) -> EvalResult {
-        self.each(to, at, scope, &mut |new| {
+        self.for_each_value(to, at, scope, &mut |new| {
             let mut value = at.value.clone();
-            for way in self.ways(paths, at, scope)? {
+            for way in self.find_paths(paths, at, scope)? {
                 value = self.set_path(&value, &way, new.clone())?;
             }
-            out.push(at.computed(value)?);
+            out.push(at.with_computed(value)?);
             Ok(())
         })
     }
 
     /// `paths += by` and the like; without an operator it is `//=`.
-    pub(super) fn change(
+    pub(super) fn eval_arithmetic_update(
         &self,
         operator: Option<JqOperator>,
         paths: &Filter,
@@ -81,27 +81,27 @@ impl Engine {
         scope: VariableScope<'_>,
         out: &mut Vec<TrackedValue>,
     ) -> EvalResult {
-        self.each(by, at, scope, &mut |by| {
+        self.for_each_value(by, at, scope, &mut |by| {
             let mut value = at.value.clone();
-            for way in self.ways(paths, at, scope)? {
+            for way in self.find_paths(paths, at, scope)? {
                 let old = self.get_path(&value, &way)?;
                 let new = match operator {
-                    Some(operator) => operate(operator, &old, &by, &self.meter)?,
+                    Some(operator) => apply_operator(operator, &old, &by, &self.meter)?,
                     None if old.is_true() => old,
                     None => by.clone(),
                 };
                 value = self.set_path(&value, &way, new)?;
             }
-            out.push(at.computed(value)?);
+            out.push(at.with_computed(value)?);
             Ok(())
         })
     }
 
     pub(super) fn get_path(&self, value: &JqValue, ways: &[PathElement]) -> Result<JqValue, FilterStop> {
-        let mut at = TrackedValue::plain(value.clone());
+        let mut at = TrackedValue::untracked(value.clone());
         for way in ways {
             self.meter.spend(1)?;
-            at = step(&at, way.clone(), &self.meter)?;
+            at = take_element(&at, way.clone(), &self.meter)?;
         }
         Ok(at.value)
     }
@@ -117,7 +117,7 @@ impl Engine {
         let PathElement::Key(key) = way else {
             return Err(FilterStop::error("a slice cannot be changed here; use its items"));
         };
-        let inner = step(&TrackedValue::plain(value.clone()), way.clone(), &self.meter)?.value;
+        let inner = take_element(&TrackedValue::untracked(value.clone()), way.clone(), &self.meter)?.value;
         let new = self.set_path(&inner, rest, new)?;
         match (value, key) {
             (JqValue::Object(_) | JqValue::Null, JqValue::Text(name)) => {
@@ -134,8 +134,8 @@ impl Engine {
                     _ => vec![],
                 };
                 let index = list_index(key, items.len()).filter(|index| *index < PLACE_MAX);
-                let index =
-                    index.ok_or_else(|| FilterStop::error(format!("{} is out of range", key.sketch())))?;
+                let index = index
+                    .ok_or_else(|| FilterStop::error(format!("{} is out of range", key.short_form())))?;
                 if items.len() <= index {
                     self.meter.spend(index - items.len())?;
                     items.resize(index + 1, JqValue::Null);
@@ -144,13 +144,13 @@ impl Engine {
                 JqValue::list(items, &self.meter)
             }
             (value, key) => {
-                Err(FilterStop::error(format!("{} has no place {}", value.sketch(), key.sketch())))
+                Err(FilterStop::error(format!("{} has no place {}", value.short_form(), key.short_form())))
             }
         }
     }
 
     /// The value without these places. The last ones go first, so that those before keep their numbers.
-    pub(super) fn remove(
+    pub(super) fn delete_paths(
         &self,
         mut value: JqValue,
         ways: Vec<Vec<PathElement>>,
@@ -173,7 +173,8 @@ impl Engine {
             return Ok(JqValue::Null);
         }
         if !rest.is_empty() {
-            let inner = step(&TrackedValue::plain(value.clone()), way.clone(), &self.meter)?.value;
+            let inner =
+                take_element(&TrackedValue::untracked(value.clone()), way.clone(), &self.meter)?.value;
             if matches!(inner, JqValue::Null) {
                 return Ok(value.clone());
             }
@@ -192,11 +193,11 @@ impl Engine {
                 JqValue::list(kept.map(|(_, item)| item.clone()).collect(), &self.meter)
             }
             (JqValue::List(items), PathElement::Slice(from, to)) => {
-                let (from, to) = bounds(*from, *to, items.len());
+                let (from, to) = slice_bounds(*from, *to, items.len());
                 JqValue::list([&items[..from], &items[to..]].concat(), &self.meter)
             }
             (value, _) => {
-                Err(FilterStop::error(format!("nothing can be removed there from {}", value.sketch())))
+                Err(FilterStop::error(format!("nothing can be removed there from {}", value.short_form())))
             }
         }
     }

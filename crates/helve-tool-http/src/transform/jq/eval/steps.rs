@@ -34,9 +34,10 @@ impl PathElement {
         let bound = |value: &JqValue| match value {
             JqValue::Null => Ok(None),
             JqValue::Number(number) => Ok(number.as_f64()),
-            other => {
-                Err(FilterStop::error(format!("the bounds of a slice are numbers, not {}", other.sketch())))
-            }
+            other => Err(FilterStop::error(format!(
+                "the bounds of a slice are numbers, not {}",
+                other.short_form()
+            ))),
         };
         Ok(Self::Slice(bound(from)?, bound(to)?))
     }
@@ -55,7 +56,7 @@ impl PathElement {
     }
 
     /// As `getpath`, `setpath` and `delpaths` are told it.
-    pub(super) fn read(value: &JqValue) -> Result<Self, FilterStop> {
+    pub(super) fn from_value(value: &JqValue) -> Result<Self, FilterStop> {
         match value {
             JqValue::Object(bounds) => {
                 let bound = |name: &str| bounds.get(name).cloned().unwrap_or(JqValue::Null);
@@ -76,7 +77,7 @@ impl PathTracking {
         Ok(Self::On(Some(Rc::new(PathLink { before: before.clone(), way: way.clone(), length }))))
     }
 
-    pub(super) fn ways(&self) -> Vec<PathElement> {
+    pub(super) fn elements(&self) -> Vec<PathElement> {
         let mut ways = vec![];
         let mut link = match self {
             Self::On(link) => link.as_ref(),
@@ -92,19 +93,19 @@ impl PathTracking {
 }
 
 /// The value that a step leads to.
-pub(super) fn step(
+pub(super) fn take_element(
     at: &TrackedValue,
     way: PathElement,
     meter: &StepBudget,
 ) -> Result<TrackedValue, FilterStop> {
     let value = match &way {
-        PathElement::Key(key) => member(&at.value, key)?,
+        PathElement::Key(key) => get_member(&at.value, key)?,
         PathElement::Slice(from, to) => slice(&at.value, *from, *to, meter)?,
     };
     Ok(TrackedValue { value, track: at.track.append(&way)? })
 }
 
-fn member(value: &JqValue, key: &JqValue) -> Result<JqValue, FilterStop> {
+fn get_member(value: &JqValue, key: &JqValue) -> Result<JqValue, FilterStop> {
     match (value, key) {
         (JqValue::Object(members), JqValue::Text(name)) => {
             Ok(members.get(&**name).cloned().unwrap_or(JqValue::Null))
@@ -115,9 +116,11 @@ fn member(value: &JqValue, key: &JqValue) -> Result<JqValue, FilterStop> {
         }
         (JqValue::Null, JqValue::Text(_) | JqValue::Number(_) | JqValue::Null) => Ok(JqValue::Null),
         (value, JqValue::Text(name)) => {
-            Err(FilterStop::error(format!("{} has no member `{name}`", value.sketch())))
+            Err(FilterStop::error(format!("{} has no member `{name}`", value.short_form())))
         }
-        (value, key) => Err(FilterStop::error(format!("{} has no place {}", value.sketch(), key.sketch()))),
+        (value, key) => {
+            Err(FilterStop::error(format!("{} has no place {}", value.short_form(), key.short_form())))
+        }
     }
 }
 
@@ -129,7 +132,7 @@ pub(super) fn list_index(key: &JqValue, length: usize) -> Option<usize> {
 }
 
 /// The bounds that a slice means in something of this length.
-pub(super) fn bounds(from: Option<f64>, to: Option<f64>, length: usize) -> (usize, usize) {
+pub(super) fn slice_bounds(from: Option<f64>, to: Option<f64>, length: usize) -> (usize, usize) {
     let length = length as f64;
     let within = |bound: f64| (if bound < 0.0 { bound + length } else { bound }).clamp(0.0, length);
     let from = within(from.unwrap_or(0.0)).floor() as usize;
@@ -146,16 +149,16 @@ fn slice(
     match value {
         JqValue::Null => Ok(JqValue::Null),
         JqValue::List(items) => {
-            let (from, to) = bounds(from, to, items.len());
+            let (from, to) = slice_bounds(from, to, items.len());
             JqValue::list(items[from..to].to_vec(), meter)
         }
         JqValue::Text(text) => {
             meter.spend_bytes(text.len())?;
-            let (from, to) = bounds(from, to, text.chars().count());
+            let (from, to) = slice_bounds(from, to, text.chars().count());
             let part: String = text.chars().skip(from).take(to - from).collect();
             Ok(JqValue::text(&part))
         }
-        other => Err(FilterStop::error(format!("{} has no slices", other.sketch()))),
+        other => Err(FilterStop::error(format!("{} has no slices", other.short_form()))),
     }
 }
 
@@ -178,7 +181,7 @@ impl Engine {
                 }
                 Ok(())
             }
-            other => Err(FilterStop::error(format!("{} has no items", other.sketch()))),
+            other => Err(FilterStop::error(format!("{} has no items", other.short_form()))),
         }
     }
 

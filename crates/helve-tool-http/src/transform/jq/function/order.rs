@@ -12,9 +12,9 @@ pub(in super::super) fn order_items(
     meter: &StepBudget,
 ) -> Result<JqValue, FilterStop> {
     match function {
-        Function::Min | Function::MinBy => return extreme(keyed, Ordering::is_lt, meter),
+        Function::Min | Function::MinBy => return find_extreme(keyed, Ordering::is_lt, meter),
         // Of several largest the last one, as in jq.
-        Function::Max | Function::MaxBy => return extreme(keyed, Ordering::is_ge, meter),
+        Function::Max | Function::MaxBy => return find_extreme(keyed, Ordering::is_ge, meter),
         _ => {}
     }
     keyed = sort_stable(keyed, |(a, _), (b, _)| a.compare(b, meter))?;
@@ -36,7 +36,7 @@ pub(in super::super) fn order_items(
 }
 
 /// The item whose key beats those before it.
-fn extreme(
+fn find_extreme(
     keyed: Vec<(JqValue, JqValue)>,
     beats: fn(Ordering) -> bool,
     meter: &StepBudget,

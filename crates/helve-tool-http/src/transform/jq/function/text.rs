@@ -18,7 +18,7 @@ const PATTERN_STEPS: usize = 5_000;
 /// Units of a pattern that count as one more for each character that is looked at.
 const UNITS_OF_A_STEP: u64 = 64;
 
-pub(super) fn apply(
+pub(super) fn apply_text_function(
     function: Function,
     input: &JqValue,
     given: &[JqValue],
@@ -35,24 +35,30 @@ pub(super) fn apply(
             json::parse(written.as_bytes()).map(|value| JqValue::from_json(&value)).map_err(FilterStop::error)
         }
         (F::ToNumber, _) => to_number(input, meter),
-        (F::AsciiDowncase, _) => Ok(JqValue::text(&paid(input, meter)?.to_ascii_lowercase())),
-        (F::AsciiUpcase, _) => Ok(JqValue::text(&paid(input, meter)?.to_ascii_uppercase())),
+        (F::AsciiDowncase, _) => Ok(JqValue::text(&expect_text_at_cost(input, meter)?.to_ascii_lowercase())),
+        (F::AsciiUpcase, _) => Ok(JqValue::text(&expect_text_at_cost(input, meter)?.to_ascii_uppercase())),
         (F::Utf8Length, _) => Ok(JqValue::count(expect_text(input)?.len())),
-        (F::Trim, _) => Ok(JqValue::text(paid(input, meter)?.trim())),
-        (F::LTrim, _) => Ok(JqValue::text(paid(input, meter)?.trim_start())),
-        (F::RTrim, _) => Ok(JqValue::text(paid(input, meter)?.trim_end())),
-        (F::StartsWith, [part]) => Ok(JqValue::Bool(expect_text(input)?.starts_with(paid(part, meter)?))),
-        (F::EndsWith, [part]) => Ok(JqValue::Bool(expect_text(input)?.ends_with(paid(part, meter)?))),
+        (F::Trim, _) => Ok(JqValue::text(expect_text_at_cost(input, meter)?.trim())),
+        (F::LTrim, _) => Ok(JqValue::text(expect_text_at_cost(input, meter)?.trim_start())),
+        (F::RTrim, _) => Ok(JqValue::text(expect_text_at_cost(input, meter)?.trim_end())),
+        (F::StartsWith, [part]) => {
+            Ok(JqValue::Bool(expect_text(input)?.starts_with(expect_text_at_cost(part, meter)?)))
+        }
+        (F::EndsWith, [part]) => {
+            Ok(JqValue::Bool(expect_text(input)?.ends_with(expect_text_at_cost(part, meter)?)))
+        }
         (F::LTrimStr, [part]) => trim_affix(input, part, meter, |text, part| text.strip_prefix(part)),
         (F::RTrimStr, [part]) => trim_affix(input, part, meter, |text, part| text.strip_suffix(part)),
         (F::Split, [by]) => split(expect_text(input)?, expect_text(by)?, meter),
         (F::Join, [by]) => join(input, expect_text(by)?, meter),
-        (F::Index, [part]) => Ok(places(input, part, meter)?.first().cloned().unwrap_or(JqValue::Null)),
-        (F::RIndex, [part]) => Ok(places(input, part, meter)?.pop().unwrap_or(JqValue::Null)),
-        (F::Indices, [part]) => JqValue::list(places(input, part, meter)?, meter),
-        (F::Test, [pattern]) => test(input, pattern, "", engine),
-        (F::TestWith, [pattern, JqValue::Null]) => test(input, pattern, "", engine),
-        (F::TestWith, [pattern, flags]) => test(input, pattern, expect_text(flags)?, engine),
+        (F::Index, [part]) => {
+            Ok(find_positions(input, part, meter)?.first().cloned().unwrap_or(JqValue::Null))
+        }
+        (F::RIndex, [part]) => Ok(find_positions(input, part, meter)?.pop().unwrap_or(JqValue::Null)),
+        (F::Indices, [part]) => JqValue::list(find_positions(input, part, meter)?, meter),
+        (F::Test, [pattern]) => matches_pattern(input, pattern, "", engine),
+        (F::TestWith, [pattern, JqValue::Null]) => matches_pattern(input, pattern, "", engine),
+        (F::TestWith, [pattern, flags]) => matches_pattern(input, pattern, expect_text(flags)?, engine),
         (function, _) => Err(FilterStop::error(format!("{function:?} cannot be called like this"))),
     }
 }
@@ -61,11 +67,11 @@ fn expect_text(value: &JqValue) -> Result<&str, FilterStop> {
     value
         .as_text()
         .map(|text| &**text)
-        .ok_or_else(|| FilterStop::error(format!("{} is no string", value.sketch())))
+        .ok_or_else(|| FilterStop::error(format!("{} is no string", value.short_form())))
 }
 
 /// The text, where every byte of it is looked at or copied.
-fn paid<'v>(value: &'v JqValue, meter: &StepBudget) -> Result<&'v str, FilterStop> {
+fn expect_text_at_cost<'v>(value: &'v JqValue, meter: &StepBudget) -> Result<&'v str, FilterStop> {
     let text = expect_text(value)?;
     meter.spend_bytes(text.len())?;
     Ok(text)
@@ -74,9 +80,9 @@ fn paid<'v>(value: &'v JqValue, meter: &StepBudget) -> Result<&'v str, FilterSto
 fn to_number(input: &JqValue, meter: &StepBudget) -> Result<JqValue, FilterStop> {
     match input {
         JqValue::Number(_) => Ok(input.clone()),
-        input => serde_json::from_str(paid(input, meter)?)
+        input => serde_json::from_str(expect_text_at_cost(input, meter)?)
             .map(JqValue::Number)
-            .map_err(|_| FilterStop::error(format!("{} is no number", input.sketch()))),
+            .map_err(|_| FilterStop::error(format!("{} is no number", input.short_form()))),
     }
 }
 
@@ -101,7 +107,7 @@ fn join(input: &JqValue, by: &str, meter: &StepBudget) -> Result<JqValue, Filter
             JqValue::Text(text) => text.clone(),
             JqValue::Number(number) => number.to_string().into(),
             JqValue::Bool(bool) => bool.to_string().into(),
-            other => return Err(FilterStop::error(format!("{} cannot be joined", other.sketch()))),
+            other => return Err(FilterStop::error(format!("{} cannot be joined", other.short_form()))),
         });
     }
     let mut all: Vec<&str> = vec![];
@@ -116,7 +122,7 @@ fn join(input: &JqValue, by: &str, meter: &StepBudget) -> Result<JqValue, Filter
 }
 
 /// Where a part begins: in a text counted in characters, in an array by item or by run of items.
-fn places(input: &JqValue, part: &JqValue, meter: &StepBudget) -> Result<Vec<JqValue>, FilterStop> {
+fn find_positions(input: &JqValue, part: &JqValue, meter: &StepBudget) -> Result<Vec<JqValue>, FilterStop> {
     let mut found = vec![];
     match (input, part) {
         (JqValue::Null, _) => {}
@@ -158,17 +164,22 @@ fn places(input: &JqValue, part: &JqValue, meter: &StepBudget) -> Result<Vec<JqV
         (input, part) => {
             return Err(FilterStop::error(format!(
                 "{} cannot be looked for in {}",
-                part.sketch(),
-                input.sketch()
+                part.short_form(),
+                input.short_form()
             )));
         }
     }
     Ok(found)
 }
 
-fn test(input: &JqValue, pattern: &JqValue, flags: &str, engine: &Engine) -> Result<JqValue, FilterStop> {
+fn matches_pattern(
+    input: &JqValue,
+    pattern: &JqValue,
+    flags: &str,
+    engine: &Engine,
+) -> Result<JqValue, FilterStop> {
     let subject = expect_text(input)?;
-    let pattern = engine.pattern(expect_text(pattern)?, flags)?;
+    let pattern = engine.compile_pattern(expect_text(pattern)?, flags)?;
     // Matching takes linear time, but a large pattern may look at each byte once for each of its parts.
     let each = usize::try_from(1 + pattern.units / UNITS_OF_A_STEP).unwrap_or(usize::MAX);
     engine.meter.spend((1 + subject.len() / 8).saturating_mul(each))?;
@@ -182,7 +193,7 @@ pub(in super::super) struct Compiled {
 }
 
 /// A pattern in the syntax of the `regex` crate: without look-around and back-references, and so without surprises.
-pub(in super::super) fn compile(
+pub(in super::super) fn compile_pattern(
     pattern: &str,
     flags: &str,
     meter: &StepBudget,

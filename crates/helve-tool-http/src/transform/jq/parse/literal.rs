@@ -13,7 +13,7 @@ impl Filter {
 }
 
 impl Parser<'_> {
-    pub(super) fn number(&mut self) -> Parsed {
+    pub(super) fn parse_number(&mut self) -> Parsed {
         let rest = &self.text[self.at..];
         let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
         let mut end = digits(rest);
@@ -33,19 +33,19 @@ impl Parser<'_> {
             JqValue::Number(number) => Some(number),
             _ => None,
         });
-        let number = number.ok_or_else(|| self.wrong("this is no number"))?;
+        let number = number.ok_or_else(|| self.syntax_error("this is no number"))?;
         self.at += end;
         Ok(Filter::Number(number))
     }
 
     /// A string, with `\( … )` in it.
-    pub(super) fn string(&mut self) -> Parsed {
+    pub(super) fn parse_string(&mut self) -> Parsed {
         let start = self.at;
         self.at += 1;
         let (mut pieces, mut text) = (vec![], String::new());
         loop {
             let Some(c) = self.text[self.at..].chars().next() else {
-                return Err(self.wrong_at(start, "the string does not end"));
+                return Err(self.syntax_error_at(start, "the string does not end"));
             };
             self.at += c.len_utf8();
             match c {
@@ -53,10 +53,10 @@ impl Parser<'_> {
                 '\\' if self.text[self.at..].starts_with('(') => {
                     self.at += 1;
                     pieces.push(StringPart::Text(std::mem::take(&mut text)));
-                    pieces.push(StringPart::Filter(self.pipe()?));
-                    self.expect(")")?;
+                    pieces.push(StringPart::Filter(self.parse_whole_pipe()?));
+                    self.expect_sign(")")?;
                 }
-                '\\' => text.push(self.escape()?),
+                '\\' => text.push(self.parse_escape()?),
                 c => text.push(c),
             }
         }
@@ -66,7 +66,7 @@ impl Parser<'_> {
     }
 
     /// Behind a backslash.
-    fn escape(&mut self) -> Result<char, SyntaxError> {
+    fn parse_escape(&mut self) -> Result<char, SyntaxError> {
         let rest = &self.text[self.at..];
         let c = match rest.chars().next() {
             Some(c @ ('"' | '\\' | '/')) => c,
@@ -75,17 +75,18 @@ impl Parser<'_> {
             Some('n') => '\n',
             Some('r') => '\r',
             Some('t') => '\t',
-            Some('u') => return self.unicode(),
-            _ => return Err(self.wrong("there is no such escape in a string")),
+            Some('u') => return self.parse_unicode_escape(),
+            _ => return Err(self.syntax_error("there is no such escape in a string")),
         };
         self.at += 1;
         Ok(c)
     }
 
     /// `uXXXX`, or two of them for what is beyond the first plane.
-    fn unicode(&mut self) -> Result<char, SyntaxError> {
+    fn parse_unicode_escape(&mut self) -> Result<char, SyntaxError> {
         let start = self.at;
-        let wrong = |parser: &Self| parser.wrong_at(start, "four digits of a character were expected here");
+        let wrong =
+            |parser: &Self| parser.syntax_error_at(start, "four digits of a character were expected here");
         let unit = |text: &str| {
             let digits = text.strip_prefix('u')?.get(..4)?;
             u16::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
@@ -101,52 +102,52 @@ impl Parser<'_> {
         pair.ok_or_else(|| wrong(self))
     }
 
-    pub(super) fn object(&mut self) -> Parsed {
-        self.expect("{")?;
+    pub(super) fn parse_object(&mut self) -> Parsed {
+        self.expect_sign("{")?;
         let mut members = vec![];
-        if self.take("}") {
+        if self.take_sign("}") {
             return Ok(Filter::Object(members));
         }
         loop {
-            members.push(self.member()?);
-            if self.take("}") {
+            members.push(self.parse_member()?);
+            if self.take_sign("}") {
                 return Ok(Filter::Object(members));
             }
-            if !self.take(",") {
-                return Err(self.wrong("`,` or `}` was expected here"));
+            if !self.take_sign(",") {
+                return Err(self.syntax_error("`,` or `}` was expected here"));
             }
         }
     }
 
     /// `name: value`, or a name alone, which means the member of that name.
-    fn member(&mut self) -> Result<(Filter, Filter), SyntaxError> {
+    fn parse_member(&mut self) -> Result<(Filter, Filter), SyntaxError> {
         self.skip_space();
         let rest = &self.text[self.at..];
         if rest.starts_with('(') {
             self.at += 1;
-            let name = self.pipe()?;
-            self.expect(")")?;
-            self.expect(":")?;
-            return Ok((name, self.pipe_without_comma()?));
+            let name = self.parse_whole_pipe()?;
+            self.expect_sign(")")?;
+            self.expect_sign(":")?;
+            return Ok((name, self.parse_pipe_without_comma()?));
         }
         if let Some(name) = rest.strip_prefix('$') {
             let name = name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next();
             let name = Filter::text(name.unwrap_or_default());
-            return Ok((name, self.variable()?));
+            return Ok((name, self.parse_variable()?));
         }
         let name = match rest.chars().next() {
-            Some('"') => self.string()?,
+            Some('"') => self.parse_string()?,
             _ => {
                 let word = self.peek_word().to_owned();
                 if word.is_empty() {
-                    return Err(self.wrong("a member's name was expected here"));
+                    return Err(self.syntax_error("a member's name was expected here"));
                 }
                 self.at += word.len();
                 Filter::text(&word)
             }
         };
-        if self.take(":") {
-            return Ok((name, self.pipe_without_comma()?));
+        if self.take_sign(":") {
+            return Ok((name, self.parse_pipe_without_comma()?));
         }
         let same = Filter::Steps(Box::new(Filter::Identity), vec![PathStep::Index(name.clone())]);
         Ok((name, same))

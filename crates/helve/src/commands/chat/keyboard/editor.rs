@@ -70,7 +70,7 @@ fn serve(
                 }
                 input(read, purpose, &keys)
             }
-            // Without the history, and without what was typed ahead for somebody else.
+            // Without the history, and without what was typed ahead for another question.
             Purpose::Answer(_) => match open(Names::default()) {
                 Ok(mut answers) => {
                     let keys = keys(&answers);
