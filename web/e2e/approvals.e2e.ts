@@ -295,7 +295,7 @@ describe('odd questions', () => {
       body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
     });
     await press(question(page).first().getByRole('button', { name: 'Allow', exact: true }));
-    const late = page.getByText(/^Somebody else answered first\. Rejected by/);
+    const late = page.getByText(/^Another answer came first\. Rejected by/);
     await shows(late);
     // The connection is tried again and again; each time the server is found up, the catalog is read anew.
     await page.waitForResponse(/\/api\/tools$/);

@@ -51,7 +51,7 @@ describe('a run at work', () => {
     await finished(page);
     await shows(page.getByText('A budget is used up'));
     await shows(
-      page.getByText(/^Nobody allowed more of the budget of this run: \d+ tokens of 1,000 tokens are used\.$/),
+      page.getByText(/^More of the budget of this run was not allowed: \d+ tokens of 1,000 tokens are used\.$/),
     );
   });
 });

@@ -2,7 +2,7 @@
 
 mod links;
 mod log_lines;
-mod security_page;
+mod named_files;
 mod sizes;
 mod translations;
 mod type_names;

@@ -40,7 +40,7 @@ pub struct AgentSettings {
     /// Whether the web is searched before the model is first asked, where the request does not say so.
     pub pre_search: Option<bool>,
     pub permissions: Vec<Rule>,
-    /// Whether a run ends when a person refuses one of its calls; otherwise the model hears of it and goes on.
+    /// Whether a run ends when a person refuses one of its calls; otherwise the model is told and the run continues.
     pub end_when_refused: bool,
     /// What each of its runs may use up, where that is not what all runs may.
     pub budget: Limits,

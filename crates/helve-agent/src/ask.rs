@@ -58,7 +58,7 @@ impl<'a> RequestBuilder<'a> {
         };
         let demand = self.build_call_demand(&specs);
         self.add_call_reminder(&specs, &mut turns);
-        let header = stable_header_bytes(&setup.system, self.system);
+        let header = unchanged_prompt_bytes(&setup.system, self.system);
         match self.profile {
             None => ModelRequest {
                 system: match demand {
@@ -107,7 +107,7 @@ impl<'a> RequestBuilder<'a> {
     }
 
     /// Whether the model's text is read for calls. Where it calls natively, its text is text.
-    pub(crate) fn reads_calls(&self) -> bool {
+    pub(crate) fn reads_calls_in_text(&self) -> bool {
         self.profile.is_some() || self.calls_in_text
     }
 
@@ -118,7 +118,7 @@ impl<'a> RequestBuilder<'a> {
             Tools::Withheld => helve_dialect::Tools::new([]),
             Tools::Offered => self.run_tools.words.clone(),
         };
-        if !self.reads_calls() {
+        if !self.reads_calls_in_text() {
             return Reading::without_calls(tools).reasoning_open(self.reasoning_open);
         }
         let turns = transcript(self.history, self.run, self.reader);
@@ -132,7 +132,7 @@ impl<'a> RequestBuilder<'a> {
     }
 
     /// What a model begins a result with that it makes up.
-    pub(crate) fn made_up_result_marks(&self) -> Vec<String> {
+    pub(crate) fn invented_result_beginnings(&self) -> Vec<String> {
         let own = self.profile.map_or(&[][..], Profile::stops);
         let marks = helve_dialect::RESULT_MARKS.into_iter().chain([helve_dialect::SEARCH_RESULTS_MARK]);
         own.iter().cloned().chain(marks.map(str::to_owned)).collect()
@@ -201,7 +201,7 @@ fn escape_special_tokens(turns: &mut [Turn<'_>], native: bool) {
 
 /// How many bytes of what hooks have made of the system prompt stay the same: the agent's own prompt, where it stands
 /// before what they add, and else its lines up to the first that they changed.
-fn stable_header_bytes(own: &str, hooked: &str) -> usize {
+fn unchanged_prompt_bytes(own: &str, hooked: &str) -> usize {
     if hooked.starts_with(own) {
         return own.len();
     }

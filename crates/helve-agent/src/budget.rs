@@ -66,6 +66,7 @@ pub struct Budgets {
     pub currency: String,
 }
 
+/// Without a configuration only single runs are limited, not days.
 impl Default for Budgets {
     fn default() -> Self {
         let none = Limits::default();
@@ -82,7 +83,7 @@ impl Budgets {
 
 /// Whose budget it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum BudgetOwner {
     Run,
     UserDay,
     AgentDay,
@@ -92,7 +93,7 @@ pub enum Whose {
 /// One budget and what has been drawn on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Account {
-    pub whose: Whose,
+    pub whose: BudgetOwner,
     pub limits: Limits,
     pub used: Used,
 }
@@ -130,7 +131,7 @@ impl Kind {
 
 /// What is about to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum BudgetCheck {
     /// Asking the model: it may answer with what it has, also where nothing more can be called.
     Asking,
     Calling,
@@ -161,13 +162,14 @@ pub(crate) enum Consent {
 /// What the budgets say about going on.
 pub(crate) fn decide_by_budget(
     accounts: &[Account],
-    before: Before,
+    before: BudgetCheck,
     currency: &str,
     consent: impl Fn(&str) -> Consent,
 ) -> Verdict {
     let mut ask = None;
     for Account { whose, limits, used } in accounts {
-        for kind in Kind::ALL.into_iter().filter(|kind| (*kind, before) != (Kind::Calls, Before::Asking)) {
+        for kind in Kind::ALL.into_iter().filter(|kind| (*kind, before) != (Kind::Calls, BudgetCheck::Asking))
+        {
             let (Some(limit), used) = (kind.get_limit(limits), kind.get_used(used)) else { continue };
             let told = || words::format_usage(*whose, kind, used, limit, currency);
             let (who, what) =
@@ -212,7 +214,7 @@ pub(crate) fn min_calls_left(accounts: &[Account]) -> Option<u64> {
 
 /// The first budget of a day that leaves nothing to begin with, in words.
 pub fn find_exhausted_budget(accounts: &[Account], currency: &str) -> Option<Reason> {
-    match decide_by_budget(accounts, Before::Calling, currency, |_| Consent::Given) {
+    match decide_by_budget(accounts, BudgetCheck::Calling, currency, |_| Consent::Given) {
         Verdict::Stop { because } => Some(because),
         Verdict::GoOn | Verdict::Ask { .. } => None,
     }

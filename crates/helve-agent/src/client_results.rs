@@ -20,7 +20,7 @@ pub struct ClientClaim {
     pub tool: String,
     /// JSON text.
     pub arguments: String,
-    /// A client that is not heard for this long has lost the call.
+    /// A client that is silent for this long has lost the call.
     pub lease: Duration,
 }
 

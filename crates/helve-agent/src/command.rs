@@ -27,7 +27,7 @@ pub enum Command {
         delivered: Box<ClientResult>,
         reply: Reply,
     },
-    /// A message for the model, to be heard at its next step.
+    /// A message for the model, for its next step.
     Say {
         message: MessageId,
         text: String,
@@ -144,7 +144,7 @@ impl Command {
     }
 
     /// What becomes of it when the run is over: a message that was taken before is taken.
-    pub(crate) fn result_after_end(&self, run: &Run) -> Result<(), CommandError> {
+    pub(crate) fn reply_after_run_ended(&self, run: &Run) -> Result<(), CommandError> {
         match self {
             Self::Say { message, text, .. } => match run.check_new_message(*message, text) {
                 Enqueue::Known => Ok(()),

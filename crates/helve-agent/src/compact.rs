@@ -11,10 +11,10 @@ mod tests;
 
 use helve_model::Turn;
 use helve_model::fleet::Window;
-use helve_model::fleet::tokens::{Ratio, estimate_turn_tokens};
+use helve_model::fleet::tokens::{EstimateRatio, estimate_turn_tokens};
 use helve_types::CallId;
 
-use crate::transcript::{LEFT_OUT_TOKENS, Output, Placed};
+use crate::transcript::{LEFT_OUT_TOKENS, Output, PlacedTurn};
 
 /// What the operator says about long conversations.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,7 @@ impl Default for CompactionSettings {
 
 /// How short the past is to become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Goal {
+pub(crate) struct CompactionGoal {
     /// More than this is too much.
     pub(crate) limit: u64,
     /// Where there is something to do at all, it is done down to here.
@@ -45,7 +45,7 @@ pub(crate) struct Goal {
     pub(crate) keep_recent: u64,
 }
 
-impl Goal {
+impl CompactionGoal {
     /// For a model of which it is known what it can read.
     pub(crate) fn from_window(window: Window, settings: &CompactionSettings) -> Self {
         let limit = (window.question_tokens_max() as f64 * settings.at.clamp(0.1, 1.0)) as u64;
@@ -70,18 +70,18 @@ impl Goal {
 }
 
 /// A question that may be too long, taken to pieces.
-pub(crate) struct Past<'a> {
-    turns: &'a [Placed<'a>],
+pub(crate) struct TurnHistory<'a> {
+    turns: &'a [PlacedTurn<'a>],
     /// Of each turn.
     tokens: Vec<u64>,
     /// What is asked besides: the system prompt and the tools.
     fixed: u64,
-    keeper: Keeper,
+    keeper: HistoryOwner,
 }
 
 /// Who keeps the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keeper {
+pub(crate) enum HistoryOwner {
     /// So many messages came before the run.
     Server(usize),
     /// It tells it anew with each of its questions: a summary would have to be written anew as often, so
@@ -91,18 +91,18 @@ pub(crate) enum Keeper {
 
 /// What is to be done about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Plan {
+pub(crate) struct ShorteningPlan {
     pub(crate) pruned: Vec<CallId>,
     pub(crate) client_messages: u32,
     /// How long the question is without these outputs.
     pub(crate) tokens_pruned: u64,
     /// Where a summary is to end, if one is needed.
-    pub(crate) cut: Option<Cut>,
+    pub(crate) cut: Option<SummaryCut>,
 }
 
 /// Everything before a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct SummaryCut {
     /// The turns that are summed up, from the first.
     pub(crate) turns: usize,
     /// The first message that is shown; the messages before it are summed up.
@@ -120,9 +120,14 @@ pub(crate) fn saves_enough(before: u64, after: u64) -> bool {
     after <= before / 10 * 9
 }
 
-impl<'a> Past<'a> {
+impl<'a> TurnHistory<'a> {
     /// `whole` is the estimate of the whole question.
-    pub(crate) fn new(turns: &'a [Placed<'a>], whole: u64, keeper: Keeper, ratio: Ratio) -> Self {
+    pub(crate) fn new(
+        turns: &'a [PlacedTurn<'a>],
+        whole: u64,
+        keeper: HistoryOwner,
+        ratio: EstimateRatio,
+    ) -> Self {
         let tokens: Vec<u64> =
             turns.iter().map(|placed| ratio.correct_estimate(estimate_turn_tokens(&placed.turn))).collect();
         let fixed = ratio.correct_estimate(whole).saturating_sub(tokens.iter().sum());
@@ -134,7 +139,7 @@ impl<'a> Past<'a> {
     }
 
     /// What to do so that it fits, or nothing if it does, or if nothing would help.
-    pub(crate) fn plan_compaction(&self, goal: &Goal) -> Option<Plan> {
+    pub(crate) fn plan_compaction(&self, goal: &CompactionGoal) -> Option<ShorteningPlan> {
         let whole = self.total_tokens();
         if whole <= goal.limit {
             return None;
@@ -142,17 +147,17 @@ impl<'a> Past<'a> {
         let mut left = self.tokens.clone();
         let mut plan = self.plan_pruning(goal, &mut left);
         if plan.tokens_pruned > goal.limit || !saves_enough(whole, plan.tokens_pruned) {
-            plan.cut = self.choose_cut(goal, &left);
+            plan.cut = self.choose_summary_end(goal, &left);
         }
         // What is too little to be made alone is made with a summary, or not at all.
         (plan.cut.is_some() || saves_enough(whole, plan.tokens_pruned)).then_some(plan)
     }
 
     /// Leaves outputs out, oldest first, until there is room, and says how long what is left of each turn is.
-    fn plan_pruning(&self, goal: &Goal, left: &mut [u64]) -> Plan {
-        let mut plan = Plan { tokens_pruned: self.total_tokens(), ..Plan::default() };
+    fn plan_pruning(&self, goal: &CompactionGoal, left: &mut [u64]) -> ShorteningPlan {
+        let mut plan = ShorteningPlan { tokens_pruned: self.total_tokens(), ..ShorteningPlan::default() };
         let settled = self.turns.iter().zip(&mut *left).take(self.first_recent_turn(goal.keep_recent));
-        for (Placed { place, .. }, left) in settled {
+        for (PlacedTurn { place, .. }, left) in settled {
             if plan.tokens_pruned <= goal.low {
                 break;
             }
@@ -170,8 +175,8 @@ impl<'a> Past<'a> {
     }
 
     /// A client's results are left out by whole messages.
-    fn prune_rest_of_messages(&self, plan: &mut Plan, left: &mut [u64]) {
-        for (Placed { place, .. }, left) in self.turns.iter().zip(left) {
+    fn prune_rest_of_messages(&self, plan: &mut ShorteningPlan, left: &mut [u64]) {
+        for (PlacedTurn { place, .. }, left) in self.turns.iter().zip(left) {
             let out = place.output == Output::OfClient && place.message < plan.client_messages as usize;
             if out && *left > LEFT_OUT_TOKENS {
                 plan.tokens_pruned -= *left - LEFT_OUT_TOKENS;
@@ -187,25 +192,26 @@ impl<'a> Past<'a> {
             recent += tokens;
             recent > keep_recent
         });
-        let is_said = |placed: &Placed<'_>| matches!(placed.turn, Turn::Assistant { .. });
+        let is_said = |placed: &PlacedTurn<'_>| matches!(placed.turn, Turn::Assistant { .. });
         let last = self.turns.iter().rposition(is_said).unwrap_or(0);
         newest.map_or(0, |newest| newest + 1).min(last)
     }
 
     /// Where a summary would have to end: as early as it makes enough room, or else as late as it can.
-    fn choose_cut(&self, goal: &Goal, left: &[u64]) -> Option<Cut> {
+    fn choose_summary_end(&self, goal: &CompactionGoal, left: &[u64]) -> Option<SummaryCut> {
         let whole = self.total_tokens();
-        let cuts: Vec<Cut> = (1..self.turns.len()).filter_map(|at| self.make_cut_before(at, left)).collect();
-        let with_summary = |cut: &Cut| cut.tokens_left + estimate_summary_tokens(cut.tokens);
+        let cuts: Vec<SummaryCut> =
+            (1..self.turns.len()).filter_map(|at| self.make_cut_before(at, left)).collect();
+        let with_summary = |cut: &SummaryCut| cut.tokens_left + estimate_summary_tokens(cut.tokens);
         let cut = cuts.iter().find(|cut| with_summary(cut) <= goal.low).or(cuts.last()).copied();
         cut.filter(|cut| saves_enough(whole, with_summary(cut)))
     }
 
     /// The cut before a turn, if that is a place where nothing is torn: what a person said at the beginning of a run,
     /// or what the model said in this one.
-    fn make_cut_before(&self, at: usize, left: &[u64]) -> Option<Cut> {
-        let Keeper::Server(own) = self.keeper else { return None };
-        let Placed { turn, place } = &self.turns[at];
+    fn make_cut_before(&self, at: usize, left: &[u64]) -> Option<SummaryCut> {
+        let HistoryOwner::Server(own) = self.keeper else { return None };
+        let PlacedTurn { turn, place } = &self.turns[at];
         let (message, through_step, kept) = match turn {
             Turn::User(_) if place.step == 0 => (place.message, 0, 0),
             Turn::Assistant { .. } if place.message == own => {
@@ -218,7 +224,7 @@ impl<'a> Past<'a> {
         };
         let tokens: u64 = self.tokens[..at].iter().sum();
         let rest: u64 = left[at..].iter().sum();
-        Some(Cut { turns: at, message, through_step, tokens, tokens_left: self.fixed + kept + rest })
+        Some(SummaryCut { turns: at, message, through_step, tokens, tokens_left: self.fixed + kept + rest })
     }
 }
 

@@ -57,7 +57,7 @@ impl DriverContext {
             Command::Cancel { reply, .. } => _ = reply.send(Ok(())),
             Command::Overdue { call } => self.leases.end_lease(&call),
             other => {
-                let late = other.result_after_end(run);
+                let late = other.reply_after_run_ended(run);
                 other.send_reply(late);
             }
         }
@@ -69,7 +69,7 @@ impl DriverContext {
         journal: &RunJournal,
         delivered: &ClientResult,
     ) -> Result<(), CommandError> {
-        match judge_client_result(run, self.env.seal().await?, delivered) {
+        match judge_client_result(run, self.env.load_seal().await?, delivered) {
             Delivery::Same => Ok(()),
             Delivery::Counts | Delivery::Late => {
                 record_late_result(journal, delivered).await?;

@@ -1,8 +1,8 @@
-//! Gives a run its hands: asks the model, sees to the calls, listens to people.
+//! Drives a run: asks the model, runs the calls, handles commands.
 //!
 //! The machine decides (`run.next_step`), the driver acts, and whatever happens becomes a fact before it counts.
 //! One driver owns a run at a time; it ends when the run is over, or when the run waits for a person or a client,
-//! and another takes the run up from its log. `driven` is the run, `step` asks the model, `calls` sees to calls.
+//! and another resumes the run from its log. `driven` is the run, `step` asks the model, `calls` runs calls.
 
 mod commands;
 mod hooks;
@@ -18,18 +18,18 @@ use tokio::sync::mpsc;
 use tracing::{Instrument, error_span};
 
 use crate::agents::RunTools;
-use crate::budget::Before;
+use crate::budget::BudgetCheck;
 use crate::calls::Calls;
 use crate::command::Command;
 use crate::context::DriverContext;
 use crate::driven::{Allowed, DrivenRun, RunOrigin, StopRequest};
 pub use crate::driven::{DirectCall, StepHold};
-use crate::run::{CallAction, Run, Step, pre_search_requested_fact};
+use crate::run::{CallAction, Run, Step};
 use crate::step::{ModelStep, UnrecordedCost};
 
 /// Why a driver leaves its run.
 #[derive(Debug, PartialEq)]
-pub enum Left {
+pub enum DriveOutcome {
     Over,
     /// The run waits for a person or a client.
     Waiting,
@@ -113,7 +113,7 @@ impl Driver {
     }
 
     /// Does what the machine says, until the run is over or nothing can go on.
-    pub async fn drive_until_idle(&mut self) -> Result<Left, DriveError> {
+    pub async fn drive_until_waiting_or_over(&mut self) -> Result<DriveOutcome, DriveError> {
         loop {
             self.driven.apply_written_facts();
             // Queued commands are handled before a new step begins.
@@ -121,15 +121,15 @@ impl Driver {
                 Box::pin(self.handle_command(command)).await?;
             }
             if let Some(by) = self.driven.stop.by.clone() {
-                self.calls.finish_in_flight(&mut self.driven).await?;
+                self.calls.wait_for_calls_in_flight(&mut self.driven).await?;
                 let cancelled = self.driven.run.cancellation_facts(&by);
-                return Box::pin(self.record_end(cancelled, RunState::Cancelled)).await;
+                return Box::pin(self.end_run(cancelled, RunState::Cancelled)).await;
             }
             if self.needs_turn() {
                 self.wait_for_turn().await?;
                 continue;
             }
-            if let Some(left) = self.take_step(self.driven.run.next_step()).await? {
+            if let Some(left) = self.carry_out_step(self.driven.run.next_step()).await? {
                 return Ok(left);
             }
         }
@@ -137,20 +137,22 @@ impl Driver {
 
     /// Does one step; says why the driver leaves, if it does. What is not waited for while a model writes is boxed, so
     /// that an open stream holds no room for it.
-    async fn take_step(&mut self, step: Step) -> Result<Option<Left>, DriveError> {
+    async fn carry_out_step(&mut self, step: Step) -> Result<Option<DriveOutcome>, DriveError> {
         match step {
-            Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. } if self.must_close_step() => {
-                Box::pin(self.close_step()).await?;
+            Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. }
+                if self.must_ask_after_step_hooks() =>
+            {
+                Box::pin(self.ask_after_step_hooks()).await?;
             }
             Step::AskModel { .. }
-                if self.driven.check_budgets(Before::Asking).await? == Allowed::LookAgain => {}
-            Step::AskModel { step, .. } if self.driven.show_pending_messages(step).await? => {}
+                if self.driven.enforce_budgets(BudgetCheck::Asking).await? == Allowed::LookAgain => {}
+            Step::AskModel { step, .. } if self.driven.take_pending_messages(step).await? => {}
             Step::AskModel { step, attempt, tools } => {
                 ModelStep::run_step(self, step, attempt, tools).instrument(error_span!("step", step)).await?;
             }
             // From here on it is a call like any other.
-            Step::PreSearch(search) => self.driven.journal.record(pre_search_requested_fact(search)).await?,
-            Step::CallTools(actions) => Box::pin(self.run_calls(actions)).await?,
+            Step::PreSearch(search) => self.driven.journal.record(Fact::tool_requested(search)).await?,
+            Step::CallTools(actions) => Box::pin(self.start_affordable_calls_and_wait(actions)).await?,
             Step::Wait(_) if !self.calls.is_idle() => Box::pin(self.await_call_or_command()).await?,
             Step::Wait(_) if self.calls.has_early_reads() => {
                 self.calls.discard_early_reads(&mut self.driven).await?
@@ -158,35 +160,37 @@ impl Driver {
             // A command changed nothing.
             Step::Wait(state) if self.driven.run.has_recorded_wait(state) => {
                 self.driven.journal.flush().await?;
-                return Ok(Some(Left::Waiting));
+                return Ok(Some(DriveOutcome::Waiting));
             }
             Step::Wait(state) => {
                 let waiting = NewFacts { state: Some(state), ..Fact::RunWaiting { state }.into() };
                 self.driven.journal.commit(waiting).await?;
-                return Ok(Some(Left::Waiting));
+                return Ok(Some(DriveOutcome::Waiting));
             }
             Step::Finish(ending) => {
                 let finished = vec![Fact::RunFinished { ending }];
-                return Box::pin(self.record_end(finished, RunState::Completed)).await.map(Some);
+                return Box::pin(self.end_run(finished, RunState::Completed)).await.map(Some);
             }
             Step::Fail { code, message } => {
                 let facts = self.driven.run.failure_facts(code, message);
-                return Box::pin(self.record_end(facts, RunState::Failed)).await.map(Some);
+                return Box::pin(self.end_run(facts, RunState::Failed)).await.map(Some);
             }
-            Step::Over => return Ok(Some(Left::Over)),
+            Step::Over => return Ok(Some(DriveOutcome::Over)),
         }
         Ok(None)
     }
 
     /// Begins calls as far as the budgets allow, and waits until something happens.
-    async fn run_calls(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
-        if !self.calls.has_unsent(&actions) {
-            self.calls.start_actions(&self.driven, actions);
+    async fn start_affordable_calls_and_wait(&mut self, actions: Vec<CallAction>) -> Result<(), DriveError> {
+        if !self.calls.has_unsent_calls(&actions) {
+            self.calls.start_actions_within_limit(&self.driven, actions);
             return self.await_call_or_command().await;
         }
-        let Allowed::Calls(left) = self.driven.check_budgets(Before::Calling).await? else { return Ok(()) };
+        let Allowed::Calls(left) = self.driven.enforce_budgets(BudgetCheck::Calling).await? else {
+            return Ok(());
+        };
         let affordable = self.calls.limit_new_calls(&self.driven, actions, left);
-        self.calls.start_actions(&self.driven, affordable);
+        self.calls.start_actions_within_limit(&self.driven, affordable);
         self.await_call_or_command().await
     }
 
@@ -202,7 +206,11 @@ impl Driver {
     }
 
     /// Writes the last facts together with the finished message.
-    pub(crate) async fn record_end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
+    pub(crate) async fn end_run(
+        &mut self,
+        facts: Vec<Fact>,
+        state: RunState,
+    ) -> Result<DriveOutcome, DriveError> {
         let world = self.driven.shared.env.world.clone();
         let discarded = self.calls.discard_reads_where(|_| true);
         let facts = discarded.into_iter().chain(self.memory.cost.take_fact()).chain(facts).collect();
@@ -215,7 +223,7 @@ impl Driver {
         self.driven.shared.leases.end_leases_of_run(self.driven.run.id());
         world.failpoint("run.after_end");
         self.answer_remaining_commands().await;
-        Ok(Left::Over)
+        Ok(DriveOutcome::Over)
     }
 
     /// Answers commands for a run that is over.

@@ -8,7 +8,7 @@ use helve_types::{Fact, RunId, Seal, UserId, World};
 use tokio::sync::OnceCell;
 
 use crate::agents::AgentCatalogue;
-use crate::budget::{Account, Whose};
+use crate::budget::{Account, BudgetOwner};
 use crate::feed::{Feed, Feeds};
 use crate::metrics::{BudgetCounters, RunCounters};
 use crate::settings::RuntimeSettings;
@@ -72,7 +72,7 @@ impl Environment {
     }
 
     /// The installation's seal, whose key is read once.
-    pub async fn seal(&self) -> Result<&Seal, StoreError> {
+    pub async fn load_seal(&self) -> Result<&Seal, StoreError> {
         let read = || async { Ok(Seal::new(self.store.signing_key(self.world.random_secret()).await?)) };
         self.seal.get_or_try_init(read).await
     }
@@ -85,9 +85,9 @@ impl Environment {
         }
         let used = self.store.usage_of_day(self.world.now().day(), user.clone(), agent.into()).await?;
         Ok(vec![
-            Account { whose: Whose::UserDay, limits: budgets.user_day, used: used.user },
-            Account { whose: Whose::AgentDay, limits: budgets.agent_day, used: used.agent },
-            Account { whose: Whose::Day, limits: budgets.day, used: used.all },
+            Account { whose: BudgetOwner::UserDay, limits: budgets.user_day, used: used.user },
+            Account { whose: BudgetOwner::AgentDay, limits: budgets.agent_day, used: used.agent },
+            Account { whose: BudgetOwner::Day, limits: budgets.day, used: used.all },
         ])
     }
 }

@@ -207,7 +207,7 @@ impl Feed {
     pub fn publish(&self, events: &[Arc<Recorded>]) {
         self.update_and_wake(|state| {
             for recorded in events {
-                state.close_parts(&recorded.event.fact);
+                state.close_parts_ended_by(&recorded.event.fact);
                 // A gap can only mean that the reader must look at the log anyway.
                 if state.tail.back().is_some_and(|last| last.event.seq + 1 != recorded.event.seq) {
                     state.tail.clear();
@@ -235,7 +235,7 @@ impl FeedState {
         }
     }
 
-    fn close_parts(&mut self, fact: &Fact) {
+    fn close_parts_ended_by(&mut self, fact: &Fact) {
         match fact {
             Fact::TextFinished { part, .. } | Fact::ReasoningFinished { part, .. } => {
                 self.open.retain(|open| open.id != *part);
@@ -273,7 +273,7 @@ pub enum Frame {
 }
 
 /// What a reader finds when it looks.
-pub(crate) enum Look {
+pub(crate) enum FeedPoll {
     Frame(Frame),
     /// The log has events that the feed no longer holds.
     Lagged,
@@ -308,19 +308,19 @@ impl Cursor {
 
 impl Feed {
     /// The next thing after the cursor, or a promise to wake the reader when there is one.
-    pub(crate) fn poll(&self, cursor: &mut Cursor, cx: &mut Context<'_>) -> Poll<Look> {
+    pub(crate) fn poll(&self, cursor: &mut Cursor, cx: &mut Context<'_>) -> Poll<FeedPoll> {
         let mut state = self.lock_state();
         match state.next_event(cursor.seq) {
             Some(Ok(event)) => {
                 cursor.seq = event.event.seq;
-                return Poll::Ready(Look::Frame(Frame::Event(event)));
+                return Poll::Ready(FeedPoll::Frame(Frame::Event(event)));
             }
-            Some(Err(Lagged)) => return Poll::Ready(Look::Lagged),
-            None if state.ended || cursor.told_draining => return Poll::Ready(Look::Over),
+            Some(Err(Lagged)) => return Poll::Ready(FeedPoll::Lagged),
+            None if state.ended || cursor.told_draining => return Poll::Ready(FeedPoll::Over),
             None => {}
         }
         if let Some(live) = state.next_live(cursor) {
-            return Poll::Ready(Look::Frame(Frame::Live(live)));
+            return Poll::Ready(FeedPoll::Frame(Frame::Live(live)));
         }
         if !state.wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
             state.wakers.push(cx.waker().clone());

@@ -15,7 +15,7 @@ use helve_types::RunId;
 
 use self::pages::HeldPage;
 pub(crate) use self::pages::LogPages;
-use crate::feed::{Cursor, Feed, Frame, Look};
+use crate::feed::{Cursor, Feed, FeedPoll, Frame};
 
 type Loading = Pin<Box<dyn Future<Output = Result<HeldPage, StoreError>> + Send>>;
 
@@ -111,9 +111,9 @@ impl Stream for Follower {
                 continue;
             }
             match ready!(this.feed.poll(&mut this.cursor, cx)) {
-                Look::Frame(frame) => return Poll::Ready(Some(Ok(frame))),
-                Look::Lagged => this.caught_up = false,
-                Look::Over => this.over = true,
+                FeedPoll::Frame(frame) => return Poll::Ready(Some(Ok(frame))),
+                FeedPoll::Lagged => this.caught_up = false,
+                FeedPoll::Over => this.over = true,
             }
         }
     }

@@ -50,7 +50,7 @@ impl Leases {
         self.lock_leases().insert(call.clone(), lease);
     }
 
-    /// The client that has the call is heard again: what it was given, if it has it.
+    /// The client that has the call has sent a sign of life: what it was given, if it has it.
     pub fn renew_lease(&self, call: &CallId, client: &str, by: &str) -> Option<ClientClaim> {
         let mut held = self.lock_leases();
         let lease = held.get_mut(call).filter(|lease| !lease.told)?;
@@ -59,7 +59,7 @@ impl Leases {
         Some(holder.given.clone())
     }
 
-    /// A claim that this process may not have heard of.
+    /// A claim that this process may not know of.
     pub fn begin_lease_if_missing(&self, run: RunId, call: &CallId) {
         let fresh = || Lease { run, until: Instant::now() + LEASE, since: None, told: false, holder: None };
         self.lock_leases().entry(call.clone()).or_insert_with(fresh);
@@ -79,13 +79,13 @@ impl Leases {
         self.lock_leases().retain(|_, lease| lease.run != run);
     }
 
-    /// Whether the client was silent for too long. One that we never heard of was not.
+    /// Whether the client was silent for too long. One that is unknown to this process was not.
     pub(crate) fn is_expired(&self, call: &CallId) -> bool {
         self.lock_leases().get(call).is_some_and(|lease| lease.until <= Instant::now())
     }
 
     /// Every call whose client was silent for too long.
-    pub fn list_expired(&self) -> Vec<(RunId, CallId)> {
+    pub fn take_expired(&self) -> Vec<(RunId, CallId)> {
         let now = Instant::now();
         let mut held = self.lock_leases();
         let over = held.iter_mut().filter(|(_, lease)| lease.until <= now);
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(leases.held_duration(&call(1)), Some(LEASE / 2), "however often it is heard");
         leases.wait_for_expiry().await;
         assert!(leases.is_expired(&call(0)));
-        assert_eq!(leases.list_expired(), [(run(), call(0))]);
+        assert_eq!(leases.take_expired(), [(run(), call(0))]);
         assert!(!leases.is_expired(&call(1)));
     }
 
@@ -172,7 +172,7 @@ mod tests {
         advance(Duration::from_millis(1)).await;
         assert!(leases.is_expired(&call(0)), "to be seen once more does not renew it");
         leases.end_lease(&call(0));
-        assert_eq!(leases.list_expired(), []);
+        assert_eq!(leases.take_expired(), []);
     }
 
     #[tokio::test(start_paused = true)]
@@ -180,9 +180,9 @@ mod tests {
         let leases = Leases::default();
         begin(&leases, 0);
         leases.wait_for_expiry().await;
-        assert_eq!(leases.list_expired().len(), 1);
+        assert_eq!(leases.take_expired().len(), 1);
         let again = tokio::time::timeout(LEASE * 10, leases.wait_for_expiry()).await;
         assert!(again.is_err());
-        assert_eq!(leases.list_expired().len(), 1, "but a run that did not act is told again");
+        assert_eq!(leases.take_expired().len(), 1, "but a run that did not act is told again");
     }
 }

@@ -31,13 +31,13 @@ pub use agents::{
     AgentImportError, AgentRow, AgentRowKind, AgentSettings, ComparedVersion, ListedAgent, RunTools,
     VersionPair, agent_differences, read_agent,
 };
-pub use budget::{Account, Budgets, Limits, Whose, find_exhausted_budget};
+pub use budget::{Account, BudgetOwner, Budgets, Limits, find_exhausted_budget};
 pub use calls::call_span;
 pub use client_results::{ClientClaim, ClientResult};
 pub use command::{BY_TIME, Command, CommandError, Reply};
 pub use compact::CompactionSettings;
 pub use context::{DriverContext, Shutdown};
-pub use drive::{DirectCall, DriveError, Driver, DriverParts, Left, StepHold, ending_facts};
+pub use drive::{DirectCall, DriveError, DriveOutcome, Driver, DriverParts, StepHold, ending_facts};
 pub use environment::Environment;
 pub use feed::{Feed, Feeds, Frame};
 pub use follow::Follower;

@@ -36,7 +36,7 @@ impl DriverContext {
             let mut unwatched = |_: &str| {};
             tokio::select! {
                 () = shared.shutdown.closing.cancelled() => {}
-                found = shared.probe(&model, &mut unwatched) => match found {
+                found = shared.probe_model(&model, &mut unwatched) => match found {
                     Ok(profile) => tracing::info!(
                         model,
                         native = ?profile.native.is,
@@ -51,7 +51,7 @@ impl DriverContext {
     }
 
     /// A caller that comes during a probe waits for its result.
-    pub async fn probe(
+    pub async fn probe_model(
         &self,
         model: &str,
         progress: &mut (dyn FnMut(&str) + Send),

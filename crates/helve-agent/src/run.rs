@@ -34,8 +34,8 @@ pub(crate) use self::claims::{Claim, Delivery};
 pub(crate) use self::loops::LoopDetector;
 use self::loops::LoopVerdict;
 pub use self::model_message::{Flaw, ModelMessage, ModelMessageCall, ModelMessagePart};
+pub(crate) use self::pre_search::PRE_SEARCH_STEP;
 use self::pre_search::pre_search_to_make;
-pub(crate) use self::pre_search::{PRE_SEARCH_STEP, pre_search_requested_fact};
 pub(crate) use self::speech::Enqueue;
 pub use self::speech::SAID_BYTES_MAX;
 pub use self::step::{CallAction, Step, Tools};
@@ -62,7 +62,7 @@ pub struct Run {
     calls: Vec<Call>,
     usage: Usage,
     loops: LoopDetector,
-    /// A person ended a circle: nothing more is called.
+    /// A person ended a loop: nothing more is called.
     stopped_for_loop: bool,
     /// A person refused a call, and this run's agent ends there.
     #[serde(default)]
@@ -73,7 +73,7 @@ pub struct Run {
     claims: Claims,
     /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
-    /// It was taken up again after its driver was gone.
+    /// It was resumed after its driver was gone.
     #[serde(default)]
     resumed: bool,
     /// It ended the server too often: nothing is begun before a person resumes it.
@@ -292,7 +292,8 @@ impl Run {
                 {
                     self.stopped_by_refusal |=
                         self.setup.end_when_refused && held.is_rejection_by_person(fact);
-                    self.stopped_for_loop |= held.report_to_loop_detector(fact, &mut self.loops);
+                    self.stopped_for_loop |= held.is_no_to_repetition(fact);
+                    held.report_to_loop_detector(fact, &mut self.loops);
                     held.apply(at, fact);
                     if let (Fact::ToolClaimed { .. }, CallData::Claimed { assignment, client, by, .. }) =
                         (fact, &held.data)
@@ -304,7 +305,7 @@ impl Run {
         }
     }
 
-    /// What to do now. Errands for calls that are already being seen to are the driver's to leave out.
+    /// What to do now. The driver leaves out actions for calls that are already in flight.
     pub fn next_step(&self) -> Step {
         if self.over {
             return Step::Over;
@@ -387,7 +388,7 @@ impl Run {
         }
     }
 
-    /// Whether a call may be made, as far as circles go. A call that was begun goes on.
+    /// Whether the loop detector lets a call be made. A call that was begun goes on.
     fn loop_verdict(&self, held: &Call) -> LoopVerdict {
         if held.data != CallData::Requested {
             return LoopVerdict::Continue;
@@ -409,7 +410,7 @@ impl Run {
         self.calls.iter().filter_map(Call::outcome_at_stop).chain([end]).collect()
     }
 
-    /// The call that a client or a person speaks of, if it is one of those that wait.
+    /// The call with this id, if it is one of the last message's.
     pub(crate) fn find_call(&self, id: &CallId) -> Option<&Call> {
         self.calls.iter().find(|held| held.call.id == *id)
     }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use self::client::add_client_turns;
 pub(crate) use self::client::has_written_results;
-use self::shown::Shown;
+use self::shown::ShownHistory;
 pub(crate) use self::shown::{LEFT_OUT_BYTES_MIN, LEFT_OUT_TOKENS, format_summary};
 use crate::run::{LoopDetector, PRE_SEARCH_STEP, Run};
 
@@ -49,7 +49,7 @@ pub fn transcript<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) 
 
 /// A turn, and what of the past it comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Placed<'a> {
+pub(crate) struct PlacedTurn<'a> {
     pub(crate) turn: Turn<'a>,
     pub(crate) place: TurnPlace<'a>,
 }
@@ -73,8 +73,12 @@ pub(crate) enum Output<'a> {
 }
 
 /// The same with the place of each turn.
-pub(crate) fn place_turns<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Placed<'a>> {
-    let shown = Shown::from_history(history, run);
+pub(crate) fn place_turns<'a>(
+    history: &'a [Message],
+    run: &'a Run,
+    reader: Reader<'_>,
+) -> Vec<PlacedTurn<'a>> {
+    let shown = ShownHistory::from_history(history, run);
     let language = run.language();
     let mut turns = vec![];
     let own = match &run.setup().input {
@@ -88,7 +92,7 @@ pub(crate) fn place_turns<'a>(history: &'a [Message], run: &'a Run, reader: Read
                 turns.extend(message.parts.iter().filter_map(|part| unread_user_message(part, at)));
             }
             let place = TurnPlace { message: history.len(), step: 0, output: Output::Stays };
-            turns.push(Placed { turn: Turn::User(Cow::Borrowed(run.input_text())), place });
+            turns.push(PlacedTurn { turn: Turn::User(Cow::Borrowed(run.input_text())), place });
             history.len()
         }
     };
@@ -100,12 +104,12 @@ pub(crate) fn place_turns<'a>(history: &'a [Message], run: &'a Run, reader: Read
 fn add_message_turns<'a>(
     (at, message): (usize, &'a Message),
     (reader, language): (Reader<'_>, Language),
-    shown: &Shown<'_>,
-    turns: &mut Vec<Placed<'a>>,
+    shown: &ShownHistory<'_>,
+    turns: &mut Vec<PlacedTurn<'a>>,
 ) {
     if message.role == Role::User {
         let place = TurnPlace { message: at, step: 0, output: Output::Stays };
-        turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
+        turns.push(PlacedTurn { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
     let context = ResultContext { shown, hints: LoopDetector::collect_hints(message) };
@@ -117,11 +121,11 @@ fn add_message_turns<'a>(
                 turns.push(user_turn(text, at, after.max(1)));
             }
         }
-        let Some(step) = step_of(first) else {
+        let Some(step) = step_of_part(first) else {
             rest = &rest[1..];
             continue;
         };
-        let end = rest.iter().position(|part| step_of(part) != Some(step)).unwrap_or(rest.len());
+        let end = rest.iter().position(|part| step_of_part(part) != Some(step)).unwrap_or(rest.len());
         let (parts, more) = rest.split_at(end);
         rest = more;
         if shown.is_summarized(at, step) {
@@ -135,9 +139,9 @@ fn add_message_turns<'a>(
         let author = record.map(|record| &*record.model).or(message.model.as_deref());
         let fingerprint = record.and_then(|record| record.fingerprint.as_ref());
         let own = if reader.is_author(author, fingerprint) {
-            Own::Yes { echo: record.and_then(|record| record.echo.as_ref()) }
+            Authorship::Yes { echo: record.and_then(|record| record.echo.as_ref()) }
         } else {
-            Own::No
+            Authorship::No
         };
         add_step_turns(parts, own, TurnPlace { message: at, step, output: Output::Stays }, &context, turns);
     }
@@ -145,7 +149,7 @@ fn add_message_turns<'a>(
 
 /// Puts what was found before the model was asked in front of the words that it was searched for. A search that failed is
 /// left out: the model may search by itself.
-fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut Vec<Placed<'_>>) {
+fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut Vec<PlacedTurn<'_>>) {
     let found = parts.iter().find_map(|part| match part {
         Part::Tool(tool) if tool.state == PartState::Completed => tool.output.as_ref(),
         _ => None,
@@ -153,16 +157,18 @@ fn add_reference(parts: &[Part], message: usize, language: Language, turns: &mut
     let Some(found) = found else { return };
     let reference = search_reference(&found.text, language);
     match turns.last_mut() {
-        Some(Placed { turn: Turn::User(text), .. }) => *text = Cow::Owned(format!("{reference}\n\n{text}")),
+        Some(PlacedTurn { turn: Turn::User(text), .. }) => {
+            *text = Cow::Owned(format!("{reference}\n\n{text}"))
+        }
         _ => {
             let place = TurnPlace { message, step: 0, output: Output::Stays };
-            turns.push(Placed { turn: Turn::User(Cow::Owned(reference)), place });
+            turns.push(PlacedTurn { turn: Turn::User(Cow::Owned(reference)), place });
         }
     }
 }
 
-/// What a person said too late for its run: the next one's model hears it.
-fn unread_user_message(part: &Part, message: usize) -> Option<Placed<'_>> {
+/// A user message that came too late for its run: the next run's model reads it.
+fn unread_user_message(part: &Part, message: usize) -> Option<PlacedTurn<'_>> {
     match part {
         Part::Said { step: None, text, .. } => Some(user_turn(text, message, 1)),
         _ => None,
@@ -170,14 +176,14 @@ fn unread_user_message(part: &Part, message: usize) -> Option<Placed<'_>> {
 }
 
 /// What a person said during a run, which belongs to the step before it: no summary ends between the two.
-fn user_turn(text: &str, message: usize, after_step: u32) -> Placed<'_> {
+fn user_turn(text: &str, message: usize, after_step: u32) -> PlacedTurn<'_> {
     let place = TurnPlace { message, step: after_step, output: Output::Stays };
-    Placed { turn: Turn::User(Cow::Borrowed(text)), place }
+    PlacedTurn { turn: Turn::User(Cow::Borrowed(text)), place }
 }
 
 /// The message of the model that a part belongs to. A notice is for people; models do not see it, and a compaction not
 /// as a part.
-fn step_of(part: &Part) -> Option<u32> {
+fn step_of_part(part: &Part) -> Option<u32> {
     match part {
         Part::Text { step, .. } | Part::Reasoning { step, .. } => Some(*step),
         Part::Tool(tool) => Some(tool.step),
@@ -187,13 +193,13 @@ fn step_of(part: &Part) -> Option<u32> {
 
 /// What the text of a tool result depends on besides the result.
 struct ResultContext<'s> {
-    shown: &'s Shown<'s>,
+    shown: &'s ShownHistory<'s>,
     /// Hints for the model, by call.
     hints: HashMap<&'s CallId, String>,
 }
 
 /// Whether the model that is asked now wrote a message itself.
-enum Own<'a> {
+enum Authorship<'a> {
     Yes { echo: Option<&'a Value> },
     No,
 }
@@ -201,10 +207,10 @@ enum Own<'a> {
 /// One message of the model, and the results of its calls.
 fn add_step_turns<'a>(
     parts: &'a [Part],
-    own: Own<'a>,
+    own: Authorship<'a>,
     place: TurnPlace<'a>,
     context: &ResultContext<'_>,
-    turns: &mut Vec<Placed<'a>>,
+    turns: &mut Vec<PlacedTurn<'a>>,
 ) {
     let mut text = Cow::Borrowed("");
     let mut reasoning = Cow::Borrowed("");
@@ -222,10 +228,10 @@ fn add_step_turns<'a>(
     }
     let calls = tools.iter().map(|tool| turn_call(tool)).collect();
     let (reasoning, echo) = match own {
-        Own::Yes { echo } => (reasoning, echo),
-        Own::No => (Cow::Borrowed(""), None),
+        Authorship::Yes { echo } => (reasoning, echo),
+        Authorship::No => (Cow::Borrowed(""), None),
     };
-    turns.push(Placed { turn: Turn::Assistant { text, reasoning, echo, calls }, place });
+    turns.push(PlacedTurn { turn: Turn::Assistant { text, reasoning, echo, calls }, place });
     turns.extend(tools.into_iter().map(|tool| result_turn(tool, place, context)));
 }
 
@@ -247,7 +253,7 @@ fn turn_call(tool: &ToolPart) -> TurnCall<'_> {
     }
 }
 
-fn result_turn<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultContext<'_>) -> Placed<'a> {
+fn result_turn<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultContext<'_>) -> PlacedTurn<'a> {
     let mut output = Output::Stays;
     let (mut text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
         (Some(said), _) => match context.shown.replacement_text(tool, said) {
@@ -274,7 +280,7 @@ fn result_turn<'a>(tool: &'a ToolPart, place: TurnPlace<'a>, context: &ResultCon
         ));
     }
     let (id, name) = (call_name(tool), sanitized_tool_name(tool));
-    Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: TurnPlace { output, ..place } }
+    PlacedTurn { turn: Turn::Result { id, tool: name, text, is_error }, place: TurnPlace { output, ..place } }
 }
 
 /// What vendors take.

@@ -27,6 +27,13 @@ pub enum ModelErrorKind {
     Refused,
 }
 
+impl ModelErrorKind {
+    /// Whether the same request may succeed a moment later.
+    pub fn is_transient(self) -> bool {
+        matches!(self, Self::Unavailable | Self::Broken)
+    }
+}
+
 impl ModelError {
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None }

@@ -91,8 +91,8 @@ impl Runtime {
 /// So many open questions are looked at; others are answered by a person, or never asked again.
 const COVERED_MAX: usize = 200;
 
-/// Whether a question is about a call that the consent covers. Who is warned, or asked because a run goes round in
-/// circles, decides about that call alone.
+/// Whether a question is about a call that the consent covers. A warning, or a question because a run repeats
+/// itself, is about that call alone.
 fn is_question_covered(said: &Approval, other: &Approval, always: &Always) -> bool {
     let (Some(mine), About::Permission { call: its, repeats: false }) =
         (said.question.call(), &other.question.about)

@@ -1,6 +1,6 @@
 //! The budgets that runs share.
 
-use helve_agent::{Account, Limits, Whose};
+use helve_agent::{Account, BudgetOwner, Limits};
 use helve_store::StoreError;
 use helve_types::{Timestamp, Used, UserId};
 
@@ -30,13 +30,13 @@ pub(crate) async fn load_budget_report(shared: &Shared, user: &UserId) -> Result
         let name = agent.settings.name.clone();
         let used = shared.env().store.usage_of_day(now.day(), user.clone(), name.clone()).await?;
         (own, all) = (used.user, used.all);
-        let account = Account { whose: Whose::AgentDay, limits: budgets.agent_day, used: used.agent };
+        let account = Account { whose: BudgetOwner::AgentDay, limits: budgets.agent_day, used: used.agent };
         agents.push((name, account));
     }
     Ok(BudgetReport {
         run: budgets.run,
-        user: Account { whose: Whose::UserDay, limits: budgets.user_day, used: own },
-        all: Account { whose: Whose::Day, limits: budgets.day, used: all },
+        user: Account { whose: BudgetOwner::UserDay, limits: budgets.user_day, used: own },
+        all: Account { whose: BudgetOwner::Day, limits: budgets.day, used: all },
         agents,
         currency: budgets.currency.clone(),
         renews_at: now.next_day(),

@@ -33,7 +33,7 @@ pub struct CallOptions {
 
 /// A call that was made, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Called {
+pub struct ToolCallOutcome {
     pub run: RunId,
     pub call: CallId,
     pub outcome: Outcome,
@@ -52,7 +52,7 @@ impl Runtime {
         arguments: &str,
         options: CallOptions,
         progress: Progress,
-    ) -> Result<Called, StartError> {
+    ) -> Result<ToolCallOutcome, StartError> {
         let shared = self.shared.clone();
         if let Some(run) = shared.find_run_of_key(&user, options.key.as_ref()).await? {
             return shared.load_earlier_call(run).await;
@@ -87,7 +87,7 @@ impl Runtime {
             let span = error_span!("run", %run);
             let tools = shared.tools_for_direct_call(options.origin, &user, &call);
             let journal = env.open_journal(run, epoch, 1);
-            journal.record(requested_fact(call)).await?;
+            journal.record(Fact::tool_requested(call)).await?;
             let parts = DriverParts {
                 run: machine,
                 user,
@@ -134,40 +134,29 @@ impl Shared {
     }
 
     /// What came of a call that was made before, once it is over.
-    async fn load_earlier_call(&self, run: RunId) -> Result<Called, StartError> {
+    async fn load_earlier_call(&self, run: RunId) -> Result<ToolCallOutcome, StartError> {
         let follower = Follower::new(self.env().store.clone(), self.env().feed_of_run(run), run, 0);
         let called = self.read_outcome(run, follower).await?;
-        Ok(Called { replayed: true, ..called })
+        Ok(ToolCallOutcome { replayed: true, ..called })
     }
 
     /// What came of the call of a run, as its log tells it.
-    async fn read_outcome(&self, run: RunId, mut follower: Follower) -> Result<Called, StartError> {
+    async fn read_outcome(&self, run: RunId, mut follower: Follower) -> Result<ToolCallOutcome, StartError> {
         let mut came = None;
         while let Some(frame) = follower.next().await {
             let Frame::Event(recorded) = frame? else { continue };
             came = outcome_in_fact(&recorded.event.fact).or(came);
         }
         match came {
-            Some((call, outcome, trail)) => Ok(Called { run, call, outcome, trail, replayed: false }),
+            Some((call, outcome, trail)) => {
+                Ok(ToolCallOutcome { run, call, outcome, trail, replayed: false })
+            }
             None if self.context.shutdown.closing.is_cancelled() => Err(StartError::Closing),
             None => {
                 let problem = format!("the call of run {run} has no outcome on record");
                 Err(StoreError::Unavailable(problem).into())
             }
         }
-    }
-}
-
-fn requested_fact(call: ToolCall) -> Fact {
-    Fact::ToolRequested {
-        step: call.id.step,
-        call: call.id,
-        provider_id: None,
-        tool: call.name,
-        arguments: call.arguments,
-        part: None,
-        replaces: None,
-        repairs: vec![],
     }
 }
 

@@ -33,8 +33,8 @@ pub(crate) async fn sweep_client_calls(shared: &Arc<Shared>) -> Result<(), Store
         .map(|found| found.record)
         .filter(|record| record.started_at.is_some_and(|since| since <= long_ago))
         .map(|record| (record.run, record.call.id));
-    for (run, call) in shared.context.leases.list_expired().into_iter().chain(untaken) {
-        shared.send_to_driver(run, Command::Overdue { call });
+    for (run, call) in shared.context.leases.take_expired().into_iter().chain(untaken) {
+        shared.send_to_driver_or_resume(run, Command::Overdue { call });
     }
     Ok(())
 }

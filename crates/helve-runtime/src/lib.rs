@@ -12,22 +12,22 @@ mod client;
 mod origin;
 mod probe;
 mod recover;
+mod resume_locks;
 mod slots;
 mod start;
-mod trials;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use helve_agent::{
     Account, AdmissionSettings, AgentCatalogue, AgentChange, AgentDraftRow, AgentError, AgentImport,
-    AgentImportError, AgentRow, AgentSettings, BudgetCounters, BudgetMetrics, Budgets, ChooseError,
-    ClientClaim, ClientResult, CommandError, CompactionSettings, ComparedVersion, Follower, Frame, Limits,
-    ListedAgent, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion,
-    Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings,
-    Step, Tools, VersionPair, Whose, agent_differences, read_agent, transcript,
+    AgentImportError, AgentRow, AgentSettings, BudgetCounters, BudgetMetrics, BudgetOwner, Budgets,
+    ChooseError, ClientClaim, ClientResult, CommandError, CompactionSettings, ComparedVersion, Follower,
+    Frame, Limits, ListedAgent, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin,
+    PerMillion, Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings,
+    ShareSettings, Step, Tools, VersionPair, agent_differences, read_agent, transcript,
 };
-use helve_agent::{Command, DriveError, Driver, DriverContext, Environment, Left, SAID_BYTES_MAX};
+use helve_agent::{Command, DriveError, DriveOutcome, Driver, DriverContext, Environment, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;
 pub use helve_rows::BatchOutcome;
 use helve_store::{Disk, Scope, Store, StoreError};
@@ -37,12 +37,12 @@ use tokio::sync::oneshot;
 use tracing::{Instrument, error_span};
 
 pub use self::budget::BudgetReport;
-pub use self::call::{CallOptions, Called};
+pub use self::call::{CallOptions, ToolCallOutcome};
 use self::client::is_valid_client_name;
 pub use self::origin::CallOrigin;
 use self::recover::Recovery;
 use self::slots::{DriverSlot, DriverSlots};
-pub use self::start::{StartError, StartInput, StartRequest, Started};
+pub use self::start::{StartError, StartInput, StartRequest, StartedRun};
 
 /// The runs of this process. Clones share them.
 #[derive(Clone)]
@@ -152,7 +152,7 @@ impl Runtime {
         Follower::new(self.shared.env().store.clone(), feed, run, after)
     }
 
-    /// Says something to the model of a run, which hears it at its next step, and returns the message's id once it is
+    /// Sends a message to the model of a run, which reads it at its next step, and returns the message's id once it is
     /// kept. The same id with the same text is one message.
     pub async fn send_message(
         &self,
@@ -226,7 +226,7 @@ impl Runtime {
         model: &str,
         progress: &mut (dyn FnMut(&str) + Send),
     ) -> Result<ModelProfile, ProbeError> {
-        self.shared.context.probe(model, progress).await
+        self.shared.context.probe_model(model, progress).await
     }
 
     /// Reads what is known of the models from earlier, and from other processes.
@@ -257,7 +257,7 @@ impl Runtime {
         command: impl FnOnce(oneshot::Sender<Result<T, CommandError>>) -> Command,
     ) -> Result<T, CommandError> {
         let (reply, answer) = oneshot::channel();
-        self.shared.send_to_driver(run, command(reply));
+        self.shared.send_to_driver_or_resume(run, command(reply));
         answer.await.unwrap_or(Err(CommandError::Busy))
     }
 
@@ -281,7 +281,7 @@ impl Shared {
     }
 
     /// To the driver if there is one; otherwise one is made for it, unless the server goes down.
-    fn send_to_driver(self: &Arc<Self>, run: RunId, command: Command) {
+    fn send_to_driver_or_resume(self: &Arc<Self>, run: RunId, command: Command) {
         if let Some((slot, mut commands)) = self.slots.send_or_take_slot(run, command) {
             if self.context.shutdown.closing.is_cancelled() {
                 while let Ok(command) = commands.try_recv() {
@@ -308,7 +308,7 @@ impl Shared {
     /// Lets the driver work on its own task until it leaves the run. What it logs is under the request that called
     /// for it, which it outlives.
     fn spawn_driver(self: &Arc<Self>, slot: DriverSlot, mut driver: Driver) {
-        let run = slot.run();
+        let run = slot.run_id();
         let driving = async move {
             match Self::drive_run(slot, &mut driver).await {
                 Ok(_) | Err(DriveError::Halted) => {}
@@ -324,20 +324,20 @@ impl Shared {
     }
 
     /// Drives the run until it is over or waits for a person or a client.
-    async fn drive_run(slot: DriverSlot, driver: &mut Driver) -> Result<Left, DriveError> {
+    async fn drive_run(slot: DriverSlot, driver: &mut Driver) -> Result<DriveOutcome, DriveError> {
         loop {
-            match driver.drive_until_idle().await? {
-                Left::Waiting if slot.release_unless_commanded(driver.commands()) => {
-                    return Ok(Left::Waiting);
+            match driver.drive_until_waiting_or_over().await? {
+                DriveOutcome::Waiting if slot.release_unless_commanded(driver.commands()) => {
+                    return Ok(DriveOutcome::Waiting);
                 }
                 // A command came in the last moment.
-                Left::Waiting => {}
-                Left::Over => {
+                DriveOutcome::Waiting => {}
+                DriveOutcome::Over => {
                     // No command of the last moment is left without an answer.
                     while !slot.release_unless_commanded(driver.commands()) {
                         driver.answer_remaining_commands().await;
                     }
-                    return Ok(Left::Over);
+                    return Ok(DriveOutcome::Over);
                 }
             }
         }

@@ -118,7 +118,7 @@ fn own_permissions(agent: &AgentSettings) -> Vec<Rule> {
 /// has answered with the order; a user has not, and is told who can. Where no rule speaks, the caller is the person who
 /// would be asked.
 fn rules_of_caller(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin) -> Rules {
-    let decided = |rules: &[Rule]| rules.iter().map(|rule| decide_rule(rule, origin)).collect();
+    let decided = |rules: &[Rule]| rules.iter().map(|rule| resolve_ask_rule(rule, origin)).collect();
     let allow = Rule { because: "ordered by a person".into(), ..Rule::new(Action::Allow) };
     let rules = Rules::new().with_layer("operator", decided(operator)).with_layer("order", vec![allow]);
     match agent {
@@ -127,7 +127,7 @@ fn rules_of_caller(operator: &[Rule], agent: Option<&[Rule]>, origin: CallOrigin
     }
 }
 
-fn decide_rule(rule: &Rule, origin: CallOrigin) -> Rule {
+fn resolve_ask_rule(rule: &Rule, origin: CallOrigin) -> Rule {
     match (rule.action, origin) {
         (Action::Ask, CallOrigin::CommandLine | CallOrigin::Admin) => {
             Rule { action: Action::Allow, ..rule.clone() }

@@ -29,7 +29,7 @@ pub(crate) async fn load_user_model_choices(shared: &Shared) -> Result<(), Store
             agent.settings.name == run.setup.agent && agent.settings.model.as_ref() == Some(&run.setup.model)
         };
         if !agents.iter().any(of_agent) {
-            shared.context.models.record_user_choice(&run.user, &run.setup.model, run.setup.model_is_chosen);
+            shared.context.models.record_last_model(&run.user, &run.setup.model, run.setup.model_is_chosen);
         }
     }
     Ok(())

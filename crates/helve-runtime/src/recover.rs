@@ -19,11 +19,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::client::sweep_client_calls;
+use crate::resume_locks::{CRASHES_MAX, ResumeLock, ResumeLocks};
 use crate::slots::DriverSlot;
-use crate::trials::{CRASHES_MAX, Trial, Trials};
 use crate::{CallOrigin, Runtime, Shared};
 
-/// Runs that are taken up at the same time.
+/// Runs that are resumed at the same time.
 const AT_ONCE: usize = 8;
 /// They are spread a little, so that a server that starts does not fall upon its models.
 const SPREAD: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ const SWEEP: Duration = Duration::from_secs(30);
 /// How long the watch rests after a failure. What is due stays due, and would be looked at again at once.
 const REST: Duration = Duration::from_secs(1);
 
-/// Why a run is taken up.
+/// Why a run is resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResumeReason {
     /// There is a command for it.
@@ -44,14 +44,14 @@ pub(super) enum ResumeReason {
     Requested,
 }
 
-/// What a run needs that is taken up without being asked for: its turn, and whether it goes on beside others or alone.
+/// What a run needs that is resumed by recovery: its turn, and whether it goes on beside others or alone.
 #[derive(Default)]
 pub(super) struct ResumePermits {
     pass: Option<AdmissionPermit>,
-    trial: Option<Trial>,
+    resume_lock: Option<ResumeLock>,
 }
 
-/// What is recorded when a run is taken up.
+/// What is recorded when a run is resumed.
 struct ResumePlan {
     facts: NewFacts,
     /// Why it does not go on, if it does not.
@@ -62,10 +62,10 @@ struct ResumePlan {
 const LEFT_ALONE: &str = "the server ended three times while the run was in the same step, and it needs attention: look at \
                           its last calls, then resume it with `helve runs resume` or stop it with `helve runs cancel`";
 
-/// The runs that are to be taken up, each when its turn comes.
+/// The runs that are to be resumed, each when its turn comes.
 pub(crate) struct Recovery {
     coming: Mutex<HashSet<RunId>>,
-    trials: Trials,
+    resume_locks: ResumeLocks,
     /// Runs have been looked for since the server started.
     begun: AtomicBool,
     slots: Semaphore,
@@ -75,7 +75,7 @@ impl Default for Recovery {
     fn default() -> Self {
         Self {
             coming: Mutex::default(),
-            trials: Trials::default(),
+            resume_locks: ResumeLocks::default(),
             begun: AtomicBool::new(false),
             slots: Semaphore::new(AT_ONCE),
         }
@@ -83,8 +83,8 @@ impl Default for Recovery {
 }
 
 impl Recovery {
-    /// Whether this run is not being taken up yet; from now on it is.
-    fn begin_recovery(&self, run: RunId) -> bool {
+    /// Whether this run is not being resumed yet; from now on it is.
+    fn try_begin_recovery(&self, run: RunId) -> bool {
         self.coming.lock().unwrap_or_else(PoisonError::into_inner).insert(run)
     }
 
@@ -94,9 +94,9 @@ impl Recovery {
 }
 
 impl Runtime {
-    /// Sees to every run that was running when its driver ended, and returns how many there are. Each is taken up when
+    /// Resumes every run that was running when its driver ended, and returns how many there are. Each is resumed when
     /// its turn comes.
-    pub async fn recover_runs(&self) -> Result<usize, StoreError> {
+    pub async fn resume_interrupted_runs(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
         let running = shared.env().store.running_runs().await?;
         let at_work_elsewhere =
@@ -104,7 +104,7 @@ impl Runtime {
         let mut left_behind: Vec<RunRecord> = running
             .into_iter()
             .filter(|record| !at_work_elsewhere(record) && !shared.slots.is_taken(record.run))
-            .filter(|record| shared.recovery.begin_recovery(record.run))
+            .filter(|record| shared.recovery.try_begin_recovery(record.run))
             .collect();
         let is_first = !shared.recovery.begun.swap(true, Ordering::Relaxed);
         let reason = if is_first && shared.env().settings.stopped_cleanly {
@@ -125,7 +125,7 @@ impl Runtime {
         Ok(count)
     }
 
-    /// Takes up a run that was left alone, or that was running and has no driver. How often it ended the server before
+    /// Resumes a run that was left alone, or that was running and has no driver. How often it ended the server before
     /// is forgotten, and a run that is being driven stays as it is.
     pub async fn resume_run(&self, scope: Scope, run: RunId) -> Result<(), CommandError> {
         let store = &self.shared.env().store;
@@ -179,7 +179,7 @@ impl Runtime {
     pub async fn sweep_once(&self) -> Result<(), StoreError> {
         let expired = self.expire_approvals().await;
         let silent = sweep_client_calls(&self.shared).await;
-        let left_behind = self.recover_runs().await;
+        let left_behind = self.resume_interrupted_runs().await;
         expired.and(silent).and(left_behind.map(drop))
     }
 
@@ -188,8 +188,10 @@ impl Runtime {
             let (reply, _answer) = oneshot::channel();
             let approval = held.id();
             let by = BY_TIME.to_owned();
-            self.shared
-                .send_to_driver(held.run, Command::Answer { approval, answer: Answer::Expire, by, reply });
+            self.shared.send_to_driver_or_resume(
+                held.run,
+                Command::Answer { approval, answer: Answer::Expire, by, reply },
+            );
         }
         Ok(())
     }
@@ -203,13 +205,13 @@ impl Shared {
         let crashes = resumes.saturating_add(u32::from(reason == ResumeReason::Interrupted));
         let turn = async {
             // Before its turn, which others can use while it waits to be alone.
-            let trial = self.recovery.trials.wait_to_resume(crashes).await;
+            let resume_lock = self.recovery.resume_locks.lock_for_resume(crashes).await;
             let pass = self.context.admission.enter_unbounded(&user.0).await;
             let slot = self.recovery.slots.acquire().await;
             tokio::time::sleep(SPREAD.mul_f64(self.env().world.random_fraction())).await;
-            (trial, pass, slot)
+            (resume_lock, pass, slot)
         };
-        let (trial, pass, _slot) = tokio::select! {
+        let (resume_lock, pass, _slot) = tokio::select! {
             turn = turn => turn,
             () = self.context.shutdown.closing.cancelled() => return,
         };
@@ -219,8 +221,13 @@ impl Shared {
             Ok(record) if record.state != RunState::Running => ResumeReason::Command,
             _ => reason,
         };
-        self.claim_and_drive(slot, commands, ResumePermits { pass: Some(pass), trial: Some(trial) }, reason)
-            .await;
+        self.claim_and_drive(
+            slot,
+            commands,
+            ResumePermits { pass: Some(pass), resume_lock: Some(resume_lock) },
+            reason,
+        )
+        .await;
     }
 
     /// Claims the run and puts a driver on it, if it can go on. Returns whether a driver took it.
@@ -232,14 +239,14 @@ impl Shared {
         reason: ResumeReason,
     ) -> bool {
         let counts_as_crash = reason == ResumeReason::Interrupted;
-        let claimed = match self.env().store.claim_run(slot.run(), self.owner.clone(), counts_as_crash).await
-        {
-            Ok(claimed) => claimed,
-            Err(error) => {
-                self.reject_commands(commands, &error);
-                return false;
-            }
-        };
+        let claimed =
+            match self.env().store.claim_run(slot.run_id(), self.owner.clone(), counts_as_crash).await {
+                Ok(claimed) => claimed,
+                Err(error) => {
+                    self.reject_commands(commands, &error);
+                    return false;
+                }
+            };
         self.env().world.failpoint("run.claimed");
         let is_direct_call = claimed.record.setup.input == RunInput::Call;
         let Some(driver) = self.build_driver(claimed, commands, permits, reason).await else { return false };
@@ -297,13 +304,13 @@ impl Shared {
             journal,
             commands,
             pass: permits.pass,
-            hold: permits.trial.map(|trial| Box::new(trial) as StepHold),
+            hold: permits.resume_lock.map(|resume_lock| Box::new(resume_lock) as StepHold),
             direct: DirectCall::default(),
         };
         Some(Driver::new(&self.context, parts))
     }
 
-    /// What is to be recorded about a run that is taken up, and whether it goes on.
+    /// What is to be recorded about a run that is resumed, and whether it goes on.
     fn plan_resume(
         &self,
         run: &Run,
@@ -331,13 +338,16 @@ impl Shared {
             }
             // For readers of the log it is the first try: none is for a person.
             ResumeReason::Interrupted | ResumeReason::Stopped => {
-                resume_facts(run.clone(), record.resumes.max(1), now)
+                resumed_and_restarted_facts(run.clone(), record.resumes.max(1), now)
             }
-            ResumeReason::Requested => {
-                NewFacts { state: Some(RunState::Running), ..resume_facts(run.clone(), 0, now) }
-            }
+            ResumeReason::Requested => NewFacts {
+                state: Some(RunState::Running),
+                ..resumed_and_restarted_facts(run.clone(), 0, now)
+            },
             // The caller of a direct call is gone with its driver.
-            ResumeReason::Command if is_direct_call => resume_facts(run.clone(), record.resumes.max(1), now),
+            ResumeReason::Command if is_direct_call => {
+                resumed_and_restarted_facts(run.clone(), record.resumes.max(1), now)
+            }
             ResumeReason::Command => NewFacts::default(),
         };
         ResumePlan { facts, problem: None }
@@ -443,9 +453,9 @@ fn is_from_command_line(record: &RunRecord) -> bool {
     record.setup.input == RunInput::Call && CallOrigin::from_setup(&record.setup) == CallOrigin::CommandLine
 }
 
-/// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
+/// What is recorded when an interrupted run is resumed: that it was, and that a message that was being
 /// written is void.
-fn resume_facts(mut machine: Run, resumes: u32, now: Timestamp) -> NewFacts {
+fn resumed_and_restarted_facts(mut machine: Run, resumes: u32, now: Timestamp) -> NewFacts {
     let taken_up = Fact::RunResumed { resume: resumes };
     machine.apply(now, &taken_up);
     let mut facts = vec![taken_up];

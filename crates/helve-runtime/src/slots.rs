@@ -81,7 +81,7 @@ impl DriverSlots {
 }
 
 impl DriverSlot {
-    pub(crate) fn run(&self) -> RunId {
+    pub(crate) fn run_id(&self) -> RunId {
         self.run
     }
 

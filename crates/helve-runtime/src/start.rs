@@ -7,7 +7,7 @@ use helve_agent::{
     Agent, AgentError, AgentSettings, DirectCall, Driver, DriverParts, Follower, ListedAgent, Run, RunTools,
 };
 use helve_model::fleet::prompt_mode::{find_profile, join_prompts};
-use helve_model::fleet::{ChooseError, Chosen, choose_model, format_names};
+use helve_model::fleet::{ChooseError, ModelChoice, choose_model, format_names};
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
 use helve_types::{
@@ -81,7 +81,7 @@ pub enum StartInput {
     Client { messages: Vec<ChatMessage> },
 }
 
-pub struct Started {
+pub struct StartedRun {
     pub run: RunId,
     pub conversation: Option<ConversationId>,
     /// The same request had started this run before.
@@ -153,7 +153,7 @@ pub enum StartError {
 
 impl Runtime {
     /// Starts a run; it is recorded, and goes on with or without a follower.
-    pub async fn start_run(&self, mut request: StartRequest) -> Result<Started, StartError> {
+    pub async fn start_run(&self, mut request: StartRequest) -> Result<StartedRun, StartError> {
         let shared = &self.shared;
         if let Some(run) = shared.find_run_of_key(&request.user, request.key.as_ref()).await? {
             return self.open_replayed(run).await;
@@ -201,7 +201,7 @@ impl Runtime {
             direct: DirectCall::default(),
         };
         shared.spawn_driver(slot, Driver::new(&shared.context, parts));
-        Ok(Started { run, conversation, replayed: false, follower })
+        Ok(StartedRun { run, conversation, replayed: false, follower })
     }
 
     /// Which model is meant and what is said, if the request makes sense.
@@ -209,11 +209,11 @@ impl Runtime {
         &self,
         agent: &AgentSettings,
         request: &StartRequest,
-    ) -> Result<(Chosen, String), StartError> {
+    ) -> Result<(ModelChoice, String), StartError> {
         let chosen = self.choose_model_for_run(agent, request)?;
         let text = text_of_input(&request.input).ok_or(StartError::Empty)?;
         if request.model.is_some() {
-            self.shared.context.models.record_user_choice(&request.user, &chosen.model, true);
+            self.shared.context.models.record_last_model(&request.user, &chosen.model, true);
         }
         Ok((chosen, text))
     }
@@ -224,7 +224,7 @@ impl Runtime {
         agent: &Agent,
         tools: &RunTools,
         request: StartRequest,
-        (Chosen { model, variant }, text): (Chosen, String),
+        (ModelChoice { model, variant }, text): (ModelChoice, String),
     ) -> (NewRun, MessageId) {
         let world = &self.shared.env().world;
         let settings = &agent.settings;
@@ -293,10 +293,10 @@ impl Runtime {
         (new, reply)
     }
 
-    async fn open_replayed(&self, run: RunId) -> Result<Started, StartError> {
+    async fn open_replayed(&self, run: RunId) -> Result<StartedRun, StartError> {
         let record = self.shared.env().store.run(helve_store::Scope::Everyone, run).await?;
         let follower = self.follow_run(run, 0);
-        Ok(Started { run, conversation: record.conversation, replayed: true, follower })
+        Ok(StartedRun { run, conversation: record.conversation, replayed: true, follower })
     }
 
     /// The agent of the request, or the default one, if the user may use it. To others it does not exist.
@@ -341,13 +341,13 @@ impl Runtime {
         &self,
         agent: &AgentSettings,
         request: &StartRequest,
-    ) -> Result<Chosen, StartError> {
+    ) -> Result<ModelChoice, StartError> {
         let models = &self.shared.context.models;
         let variant = request.variant.as_deref();
         if let Some(name) = request.model.as_deref() {
             return Ok(choose_model(models, name, variant)?);
         }
-        let own = agent.model.clone().unwrap_or_else(|| models.default_for(&request.user));
+        let own = agent.model.clone().unwrap_or_else(|| models.default_for_user(&request.user));
         let own = choose_model(models, &own, None)?;
         if variant.is_some() { Ok(choose_model(models, &own.model, variant)?) } else { Ok(own) }
     }

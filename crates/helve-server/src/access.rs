@@ -171,13 +171,13 @@ impl From<AccessError> for Problem {
 pub(crate) struct Access {
     settings: AccessSettings,
     fixed: Option<Token>,
-    stored: RwLock<Stored>,
+    stored: RwLock<StoredAccess>,
     guesses: Guesses,
 }
 
 /// The tokens and ended sessions of the store.
 #[derive(Clone, Default)]
-struct Stored {
+struct StoredAccess {
     valid: Arc<[Token]>,
     /// A token exists or existed: requests without a token stay refused after the last one was revoked.
     any_ever: bool,
@@ -185,7 +185,7 @@ struct Stored {
     ended: Arc<HashMap<String, BTreeSet<Timestamp>>>,
 }
 
-impl Stored {
+impl StoredAccess {
     /// Whether a session has ended. Only the latest ended sessions are kept; older sessions count as ended too.
     fn has_ended(&self, token: &str, issued_at: Timestamp) -> bool {
         let Some(ended) = self.ended.get(token) else { return false };
@@ -220,12 +220,12 @@ impl Access {
         for (token, issued_at) in store.ended_sessions().await? {
             ended.entry(token).or_default().insert(issued_at);
         }
-        let stored = Stored { valid, any_ever, ended: Arc::new(ended) };
+        let stored = StoredAccess { valid, any_ever, ended: Arc::new(ended) };
         *self.stored.write().unwrap_or_else(PoisonError::into_inner) = stored;
         Ok(())
     }
 
-    fn read_stored(&self) -> Stored {
+    fn read_stored(&self) -> StoredAccess {
         self.stored.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

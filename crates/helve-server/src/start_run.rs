@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use helve_runtime::{Called, StartRequest, Started};
+use helve_runtime::{StartRequest, StartedRun, ToolCallOutcome};
 use helve_store::IdempotencyKey;
 use helve_types::{ConversationId, RunId, World, hex};
 use sha2::{Digest, Sha256};
@@ -22,7 +22,7 @@ const RUN_HEADER: HeaderName = HeaderName::from_static("x-helve-run");
 const CONVERSATION_HEADER: HeaderName = HeaderName::from_static("x-helve-conversation");
 const KEY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
-pub(crate) async fn start_run(app: &App, request: StartRequest) -> Result<Started, Problem> {
+pub(crate) async fn start_run(app: &App, request: StartRequest) -> Result<StartedRun, Problem> {
     check_ready(app)?;
     Ok(app.runtime.start_run(request).await?)
 }
@@ -50,7 +50,11 @@ pub(crate) fn check_ready(app: &App) -> Result<(), Problem> {
 }
 
 /// Streams the run from its beginning.
-pub(crate) fn stream_started_run(subscriber: Subscriber, started: Started, render: impl Render) -> Response {
+pub(crate) fn stream_started_run(
+    subscriber: Subscriber,
+    started: StartedRun,
+    render: impl Render,
+) -> Response {
     let names = RunHeaders::from_started(&started);
     names.add_to(subscriber.stream_response(started.follower, render))
 }
@@ -63,11 +67,11 @@ pub(crate) struct RunHeaders {
 }
 
 impl RunHeaders {
-    pub(crate) fn from_started(started: &Started) -> Self {
+    pub(crate) fn from_started(started: &StartedRun) -> Self {
         Self { run: started.run, conversation: started.conversation, replayed: started.replayed }
     }
 
-    pub(crate) fn from_called(called: &Called) -> Self {
+    pub(crate) fn from_called(called: &ToolCallOutcome) -> Self {
         Self { run: called.run, conversation: None, replayed: called.replayed }
     }
 

@@ -36,7 +36,7 @@ pub use self::import::{
     IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, parse_rows, split_rows,
 };
 pub use self::kind::{ToolGrantRow, ToolOffer, ToolRow, ToolRowKind};
-pub use self::listed::{Listed, ToolSource};
+pub use self::listed::{ListedTool, ToolSource};
 pub use self::mapped::{MappedRow, map_row};
 use self::placed::PlacedTools;
 use crate::repair::looks_alike;
@@ -203,7 +203,7 @@ impl Catalogue {
     }
 
     /// Makes a new tool.
-    pub async fn create(&self, definition: ToolDefinition, by: &str) -> Result<Listed, CatalogueError> {
+    pub async fn create(&self, definition: ToolDefinition, by: &str) -> Result<ListedTool, CatalogueError> {
         self.create_granted(definition, false, by).await
     }
 
@@ -213,7 +213,7 @@ impl Catalogue {
         definition: ToolDefinition,
         allow_host: bool,
         by: &str,
-    ) -> Result<Listed, CatalogueError> {
+    ) -> Result<ListedTool, CatalogueError> {
         Ok(self.list_row(&self.rows.create(self, definition, allow_host, by).await?))
     }
 
@@ -266,7 +266,7 @@ impl Catalogue {
         change: Change,
         expected: Option<u32>,
         by: &str,
-    ) -> Result<Listed, CatalogueError> {
+    ) -> Result<ListedTool, CatalogueError> {
         self.update_granted(name, change, expected, false, by).await
     }
 
@@ -278,7 +278,7 @@ impl Catalogue {
         expected: Option<u32>,
         allow_host: bool,
         by: &str,
-    ) -> Result<Listed, CatalogueError> {
+    ) -> Result<ListedTool, CatalogueError> {
         let next = |before: &ToolDefinition| self.apply_change(before, change);
         let updated = self.rows.update(self, name, expected, allow_host, by, next).await;
         Ok(self.list_row(&updated.map_err(|error| self.explain_missing_row(error))?))
@@ -318,7 +318,12 @@ impl Catalogue {
     }
 
     /// Switches any tool on or off, for good.
-    pub async fn set_enabled(&self, name: &str, enabled: bool, by: &str) -> Result<Listed, CatalogueError> {
+    pub async fn set_enabled(
+        &self,
+        name: &str,
+        enabled: bool,
+        by: &str,
+    ) -> Result<ListedTool, CatalogueError> {
         match self.registry.get(name).filter(|_| !self.rows.is_built(name)) {
             None => {
                 let patch = serde_json::json!({"enabled": enabled});

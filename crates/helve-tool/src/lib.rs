@@ -47,7 +47,7 @@ pub use bound::READ_OUTPUT;
 pub use breaker_alerts::{AlertReceiver, BreakerAlert, BreakerAlertKind};
 pub use catalogue::{
     BuiltTool, Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, FindNeed,
-    GuardOverrides, IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, Listed,
+    GuardOverrides, IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, ListedTool,
     MappedRow, OfferOutcome, RESERVED_NAMES, SecretNeed, ToolBuilder, ToolGrantRow, ToolGrants, ToolOffer,
     ToolRow, ToolRowKind, ToolSource, differences, map_row, merge_patch, parse_rows, read_definition,
     read_json, split_rows, value_differences,

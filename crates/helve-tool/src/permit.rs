@@ -57,7 +57,7 @@ impl Permit {
         Self { stands_in: Some(StandIn { called, attempts_before }), ..self }
     }
 
-    /// Runs the call, or hands it to the client.
+    /// Runs the call, or gives it to the client.
     pub(crate) async fn run(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         if self.tool.tool.is_none() {
             let (tool, arguments) = (self.tool.spec.name.clone(), self.arguments.canonical.clone());

@@ -301,7 +301,7 @@ impl ToolStatus {
     }
 }
 
-/// What a registered tool takes from its registry: the world, which seeds its breaker, and who hears of the breaker.
+/// What a registered tool takes from its registry: the world, which seeds its breaker, and the receiver of breaker alerts.
 pub(crate) struct RegistryParts {
     world: World,
     receiver: Option<AlertReceiver>,

@@ -256,7 +256,7 @@ pub enum FailureKind {
     Limited,
     /// The breaker is open.
     Unavailable,
-    /// The run went round in circles.
+    /// The run repeated itself.
     Repeating,
     TimedOut,
     Cancelled,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     Always, ApprovalId, ApprovalKind, CallId, CallState, Compaction, ConversationId, Effect, Failure,
     Fingerprint, Labels, MessageId, Mode, ModelParams, Notice, OnUnknown, OutcomeAnswer, PartId, Question,
-    RunState, Spent, StepSnapshot, Timestamp, ToolOutput, Trail,
+    RunState, Spent, StepSnapshot, Timestamp, ToolCall, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -177,7 +177,7 @@ pub enum Fact {
     #[serde(rename = "message.queued")]
     MessageQueued { message: MessageId, text: String, by: String },
 
-    /// The model hears what the person said before it writes this step's message.
+    /// The model reads the person's message before it writes this step's message.
     #[serde(rename = "message.taken")]
     MessageTaken { message: MessageId, step: u32 },
 
@@ -244,6 +244,20 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// A call that no message of a model asked for: a direct one, or the search before the first message.
+    pub fn tool_requested(call: ToolCall) -> Self {
+        Self::ToolRequested {
+            step: call.id.step,
+            call: call.id,
+            provider_id: call.provider_id,
+            tool: call.name,
+            arguments: call.arguments,
+            part: None,
+            replaces: None,
+            repairs: call.repairs,
+        }
+    }
+
     /// Whether nothing may follow but late results.
     pub fn is_last(&self) -> bool {
         matches!(self, Self::RunFinished { .. } | Self::RunFailed { .. } | Self::RunCancelled(_))
@@ -472,7 +486,7 @@ pub enum Ending {
     ClientTools,
     /// A call was required, and the model answered in words, also when it was asked once more.
     WithoutCall,
-    /// The run went round in circles and a person ended it; the last answer was given without tools.
+    /// The run repeated itself and a person ended it; the last answer was given without tools.
     Repeating,
     /// A budget was used up.
     BudgetSpent,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ChatMessage, ChatRole, Message, Part, Role};
 
-/// A language in which Helve speaks to models and people.
+/// A language of the texts for models and people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {

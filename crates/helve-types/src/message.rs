@@ -71,7 +71,7 @@ pub enum Part {
     Tool(Box<ToolPart>),
     /// A person said this while the run was at work.
     Said {
-        /// The step whose message was written with it in mind; none if the model has not heard it.
+        /// The step whose message was written with it in mind; none if the model has not read it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<u32>,
         message: MessageId,
@@ -345,12 +345,12 @@ impl Message {
         })
     }
 
-    /// Whether a person said something that the model has not heard.
+    /// Whether a person sent a message that the model has not read.
     pub fn has_unread_user_message(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Said { step: None, .. }))
     }
 
-    /// Puts what was said where the model hears it: after everything that it knew before.
+    /// Puts the message where the model reads it: after everything that it knew before.
     fn place_user_message(&mut self, id: MessageId, for_step: u32) {
         let waits = |part: &Part| matches!(part, Part::Said { step: None, message, .. } if *message == id);
         let Some(at) = self.parts.iter().position(waits) else { return };
@@ -387,7 +387,7 @@ fn is_same(written: &str, canonical: &str) -> bool {
     serde_json::from_str(written).is_ok_and(|written| canonical_json(&written) == canonical)
 }
 
-/// What the model hears when a person was asked what became of a call.
+/// What the model is told when a person was asked what became of a call.
 fn outcome_note_for_model(answer: &Answer) -> Option<&'static str> {
     match answer {
         Answer::Outcome { answer: OutcomeAnswer::Happened } => {

@@ -30,7 +30,7 @@ pub enum About {
     Permission {
         #[serde(flatten)]
         call: Box<AskedCall>,
-        /// The run goes round in circles with this call: a no ends that, and an always is for the run alone.
+        /// The run repeats this call: a no ends that, and an always is for the run alone.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         repeats: bool,
     },
@@ -109,7 +109,7 @@ impl Question {
         self.call().map(|call| &call.id)
     }
 
-    /// Whether it is asked because the run goes round in circles.
+    /// Whether it is asked because the run repeats itself.
     pub fn repeats(&self) -> bool {
         matches!(self.about, About::Permission { repeats: true, .. })
     }

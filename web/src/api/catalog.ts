@@ -5,7 +5,7 @@ import type { Notice } from './generated/events';
 
 export interface Model {
   name: string;
-  /** Whether it is asked where nobody chooses. */
+  /** Whether it is the default. */
   default?: boolean;
   vendor?: string | null;
   /** What its vendor calls it. */

@@ -31,7 +31,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody answered: the server is down, or the way to it is. */
+/** No answer came: the server is down, or the connection to it is. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
 

@@ -3,7 +3,7 @@
 import { send } from './client';
 import type { CallId, RunId } from './generated/events';
 
-/** The address of a file that is kept here. An address elsewhere would tell somebody that it was looked at. */
+/** The address of a file that is kept here. An address elsewhere would tell its server that it was looked at. */
 export function isKept(url: string): boolean {
   return /^\/api\/runs\/[^/?#]+\/files\/[^/?#]+$/.test(url);
 }

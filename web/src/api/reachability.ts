@@ -40,7 +40,7 @@ async function probe(): Promise<void> {
       await fetch('/healthz', { cache: 'no-store', headers: { 'X-Helve-Page': '1' } });
       noteAnswer();
     } catch {
-      // Still nobody there.
+      // The server still does not answer.
     }
   }
   probing = false;

@@ -51,7 +51,7 @@ export type ClientResult = { result: unknown } | { error: string };
 export interface Claim {
   /** The result counts only with it. */
   result_token: string;
-  /** Whoever is not heard for this long loses the call. */
+  /** A client that is silent for this long loses the call. */
   lease_ms: number;
   tool: string;
   /** JSON text. */

@@ -25,7 +25,7 @@ export function Button({ look, size, icon, children, ...rest }: Props) {
   );
 }
 
-/** A button that shows only a picture and tells its name to whoever asks. */
+/** A button that shows only a picture and has its name as a tooltip. */
 export function IconButton({
   look = 'quiet',
   size,

@@ -7,7 +7,7 @@ import { useHighlighter } from './use-highlighter';
 interface CodeProps {
   text: string;
   language: string;
-  /** Whether somebody decides by it, so that every character that does not show itself is named. */
+  /** Whether a person decides by it, so that every character that does not show itself is named. */
   exact?: boolean;
 }
 

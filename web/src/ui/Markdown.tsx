@@ -214,7 +214,7 @@ function wordsOf(nodes: Inline[]): string {
     .join('');
 }
 
-/** An image would tell its server that, when and what somebody reads; so it is only named. */
+/** An image would tell its server that, when and what the user reads; so it is only named. */
 function ImageChip({ href, alt }: { href: string | null; alt: string }) {
   const { t } = useI18n();
   const words = (

@@ -5,10 +5,10 @@ use expect_test::{Expect, expect};
 use super::*;
 
 fn run(limits: Limits, used: Used) -> Account {
-    Account { whose: Whose::Run, limits, used }
+    Account { whose: BudgetOwner::Run, limits, used }
 }
 
-fn check(accounts: &[Account], before: Before, said: &[(&str, Consent)], expected: Expect) {
+fn check(accounts: &[Account], before: BudgetCheck, said: &[(&str, Consent)], expected: Expect) {
     let said = |binding: &str| {
         said.iter().find(|(known, _)| *known == binding).map_or(Consent::NotAsked, |(_, said)| *said)
     };
@@ -31,15 +31,15 @@ const SOME: Used = Used { cost_nanos: 1_000_000_000, tokens: 10, calls: 1, activ
 
 #[test]
 fn below_every_limit_it_goes_on() {
-    check(&[], Before::Calling, &[], expect!["go on"]);
-    check(&[run(ALL, SOME)], Before::Calling, &[], expect!["go on"]);
+    check(&[], BudgetCheck::Calling, &[], expect!["go on"]);
+    check(&[run(ALL, SOME)], BudgetCheck::Calling, &[], expect!["go on"]);
     let huge = Used { cost_nanos: u64::MAX, tokens: u64::MAX, calls: u64::MAX, active_ms: u64::MAX };
-    check(&[run(Limits::default(), huge)], Before::Calling, &[], expect!["go on"]);
+    check(&[run(Limits::default(), huge)], BudgetCheck::Calling, &[], expect!["go on"]);
 }
 
 #[test]
 fn each_hard_limit_stops_and_says_so() {
-    let stop = |used, expected| check(&[run(ALL, used)], Before::Calling, &[], expected);
+    let stop = |used, expected| check(&[run(ALL, used)], BudgetCheck::Calling, &[], expected);
     stop(
         Used { cost_nanos: 2_010_000_000, ..SOME },
         expect!["stop: the budget is used up: this run has spent 2.01 of 2.00 USD"],
@@ -61,7 +61,7 @@ fn each_hard_limit_stops_and_says_so() {
 #[test]
 fn a_model_may_answer_when_no_more_calls_can_be_made() {
     let used = Used { calls: 10, ..SOME };
-    check(&[run(ALL, used)], Before::Asking, &[], expect!["go on"]);
+    check(&[run(ALL, used)], BudgetCheck::Asking, &[], expect!["go on"]);
 }
 
 #[test]
@@ -71,16 +71,16 @@ fn a_soft_limit_asks_until_it_is_answered() {
     const BINDING: &str = "budget:run:money:1600000000";
     check(
         &accounts,
-        Before::Asking,
+        BudgetCheck::Asking,
         &[],
         expect![
             "ask [budget:run:money:1600000000] this run has spent 1.63 of 2.00 USD; may it go on to the limit?"
         ],
     );
-    check(&accounts, Before::Asking, &[(BINDING, Consent::Given)], expect!["go on"]);
+    check(&accounts, BudgetCheck::Asking, &[(BINDING, Consent::Given)], expect!["go on"]);
     check(
         &accounts,
-        Before::Asking,
+        BudgetCheck::Asking,
         &[(BINDING, Consent::Withheld)],
         expect![
             "stop: the run was not allowed to use more of its budget: this run has spent 1.63 of 2.00 USD"
@@ -90,7 +90,7 @@ fn a_soft_limit_asks_until_it_is_answered() {
     let both = [run(ALL, Used { tokens: 900, ..used })];
     check(
         &both,
-        Before::Asking,
+        BudgetCheck::Asking,
         &[(BINDING, Consent::Given)],
         expect![
             "ask [budget:run:tokens:800] this run has used 900 of 1000 tokens; may it go on to the limit?"
@@ -99,7 +99,7 @@ fn a_soft_limit_asks_until_it_is_answered() {
     let over = [run(ALL, Used { cost_nanos: 2_000_000_000, ..used })];
     check(
         &over,
-        Before::Asking,
+        BudgetCheck::Asking,
         &[(BINDING, Consent::Given)],
         expect!["stop: the budget is used up: this run has spent 2.00 of 2.00 USD"],
     );
@@ -108,10 +108,10 @@ fn a_soft_limit_asks_until_it_is_answered() {
 #[test]
 fn the_hard_limit_of_one_goes_before_the_soft_limit_of_another() {
     let soft = run(ALL, Used { tokens: 900, ..SOME });
-    let hard = Account { whose: Whose::UserDay, limits: ALL, used: Used { calls: 10, ..SOME } };
+    let hard = Account { whose: BudgetOwner::UserDay, limits: ALL, used: Used { calls: 10, ..SOME } };
     check(
         &[soft, hard],
-        Before::Calling,
+        BudgetCheck::Calling,
         &[],
         expect!["stop: the budget is used up: your runs of today have made 10 of 10 calls"],
     );

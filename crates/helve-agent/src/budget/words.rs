@@ -1,16 +1,16 @@
-//! How budgets are spoken of.
+//! Texts about budgets.
 
 use helve_types::Notice;
 
-use super::{Kind, Whose};
+use super::{BudgetOwner, Kind};
 
 /// Such as `this run has used 1.63 of 2.00 USD`.
-pub(super) fn format_usage(whose: Whose, kind: Kind, used: u64, limit: u64, currency: &str) -> String {
+pub(super) fn format_usage(whose: BudgetOwner, kind: Kind, used: u64, limit: u64, currency: &str) -> String {
     let who = match whose {
-        Whose::Run => "this run has",
-        Whose::UserDay => "your runs of today have",
-        Whose::AgentDay => "today's runs of this agent have",
-        Whose::Day => "today's runs of all users have",
+        BudgetOwner::Run => "this run has",
+        BudgetOwner::UserDay => "your runs of today have",
+        BudgetOwner::AgentDay => "today's runs of this agent have",
+        BudgetOwner::Day => "today's runs of all users have",
     };
     let what = match kind {
         Kind::Money => format!("spent {} of {} {currency}", format_money(used), format_money(limit)),
@@ -22,12 +22,12 @@ pub(super) fn format_usage(whose: Whose, kind: Kind, used: u64, limit: u64, curr
 }
 
 /// Whose budget it is, for people.
-pub(super) fn account_notice(whose: Whose) -> Notice {
+pub(super) fn account_notice(whose: BudgetOwner) -> Notice {
     match whose {
-        Whose::Run => Notice::budget_of_run(),
-        Whose::UserDay => Notice::budget_of_user_day(),
-        Whose::AgentDay => Notice::budget_of_agent_day(),
-        Whose::Day => Notice::budget_of_day(),
+        BudgetOwner::Run => Notice::budget_of_run(),
+        BudgetOwner::UserDay => Notice::budget_of_user_day(),
+        BudgetOwner::AgentDay => Notice::budget_of_agent_day(),
+        BudgetOwner::Day => Notice::budget_of_day(),
     }
 }
 
@@ -42,12 +42,12 @@ pub(super) fn amount_notice(kind: Kind, units: u64, currency: &str) -> Notice {
 }
 
 /// What tells one soft limit from all others: asked once, it is not asked again.
-pub(super) fn soft_limit_key(whose: Whose, kind: Kind, soft: u64) -> String {
+pub(super) fn soft_limit_key(whose: BudgetOwner, kind: Kind, soft: u64) -> String {
     let whose = match whose {
-        Whose::Run => "run",
-        Whose::UserDay => "user_day",
-        Whose::AgentDay => "agent_day",
-        Whose::Day => "day",
+        BudgetOwner::Run => "run",
+        BudgetOwner::UserDay => "user_day",
+        BudgetOwner::AgentDay => "agent_day",
+        BudgetOwner::Day => "day",
     };
     let kind = match kind {
         Kind::Money => "money",

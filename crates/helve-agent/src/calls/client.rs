@@ -25,7 +25,7 @@ pub(crate) async fn record_claim(
     by: &UserId,
 ) -> Result<Result<ClientClaim, CommandError>, DriveError> {
     let Some(held) = driven.run.find_call(call) else {
-        return Ok(Err(claim_error(driven, call)));
+        return Ok(Err(why_not_claimable(driven, call)));
     };
     let tool = held.call.name.clone();
     let (given, is_new) = match &held.data {
@@ -36,11 +36,11 @@ pub(crate) async fn record_claim(
             }
             (assignment.arguments.clone(), false)
         }
-        _ => return Ok(Err(claim_error(driven, call))),
+        _ => return Ok(Err(why_not_claimable(driven, call))),
     };
     let given = ClientClaim {
         result_token: make_result_token(
-            driven.shared.env.seal().await?,
+            driven.shared.env.load_seal().await?,
             driven.run.id(),
             call,
             &by.0,
@@ -62,7 +62,7 @@ pub(crate) async fn record_claim(
     Ok(Ok(given))
 }
 
-fn claim_error(driven: &DrivenRun, call: &CallId) -> CommandError {
+fn why_not_claimable(driven: &DrivenRun, call: &CallId) -> CommandError {
     match driven.run.find_claim(call) {
         Some(claim) if claim.is_lost() => CommandError::ClaimLost,
         _ => CommandError::NotWaiting,
@@ -70,14 +70,14 @@ fn claim_error(driven: &DrivenRun, call: &CallId) -> CommandError {
 }
 
 impl Calls {
-    /// Takes what a client brings. Hooks may look at it for a while, so it is seen to like a call in flight.
-    pub(crate) async fn accept_client_result(
+    /// Accepts a client's result. Hooks may take a while, so it runs like a call in flight.
+    pub(crate) async fn handle_client_result(
         &mut self,
         driven: &DrivenRun,
         delivered: ClientResult,
         reply: Reply,
     ) -> Result<(), DriveError> {
-        let seal = driven.shared.env.seal().await?;
+        let seal = driven.shared.env.load_seal().await?;
         let answer = match judge_client_result(&driven.run, seal, &delivered) {
             // The first one is not on record yet.
             Delivery::Counts if self.in_flight_calls.contains(&delivered.call) => Err(CommandError::Busy),
@@ -131,7 +131,7 @@ impl Calls {
         }));
     }
 
-    /// Ends a call whose client went silent, or that no client claimed in time. A client heard meanwhile keeps it.
+    /// Ends a call whose client went silent, or that no client claimed in time. A client that answered meanwhile keeps it.
     pub(crate) async fn end_overdue_call(
         &mut self,
         driven: &DrivenRun,

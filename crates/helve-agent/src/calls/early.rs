@@ -28,7 +28,7 @@ pub(crate) struct BegunRead {
 
 impl Calls {
     /// Begins a call of the message that is being written in this attempt, if it only reads and the run lets it.
-    pub(crate) async fn start_early_read(
+    pub(crate) async fn start_early_read_if_allowed(
         &mut self,
         driven: &DrivenRun,
         (step, attempt): (u32, u32),
@@ -105,7 +105,7 @@ pub(super) struct UsableRead {
 
 impl UsableRead {
     /// Puts on record that the call was settled without it, if it was.
-    pub(super) async fn record_if_unused(self, journal: &RunJournal) -> Result<(), Fault> {
+    pub(super) async fn record_unused_read(self, journal: &RunJournal) -> Result<(), Fault> {
         let unused = self.early.take_unused();
         if let Some(discarded) = unused.and_then(|read| read.discard(self.step, self.attempt)) {
             journal.record(discarded).await?;

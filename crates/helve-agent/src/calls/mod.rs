@@ -27,10 +27,10 @@ pub fn call_span(call: &CallId, tool: &str) -> Span {
     error_span!("call", %call, tool)
 }
 
-/// A call that was seen to, and how that went.
+/// A call whose action finished, and its result.
 type SeenTo = BoxFuture<'static, (CallId, Result<(), Fault>)>;
 
-/// The calls of a run that are being seen to.
+/// The calls of a run that are in flight.
 #[derive(Default)]
 pub(crate) struct Calls {
     in_flight: FuturesUnordered<SeenTo>,
@@ -45,7 +45,7 @@ impl Calls {
     }
 
     /// Whether any of these would be sent anew.
-    pub(crate) fn has_unsent(&self, actions: &[CallAction]) -> bool {
+    pub(crate) fn has_unsent_calls(&self, actions: &[CallAction]) -> bool {
         actions.iter().any(|action| self.is_unsent(action))
     }
 
@@ -81,7 +81,7 @@ impl Calls {
     }
 
     /// Begins whatever is not begun yet, as far as the bound on parallel calls allows.
-    pub(crate) fn start_actions(&mut self, driven: &DrivenRun, actions: Vec<CallAction>) {
+    pub(crate) fn start_actions_within_limit(&mut self, driven: &DrivenRun, actions: Vec<CallAction>) {
         for action in actions {
             let call = action.call_id().clone();
             let full = self.in_flight.len() >= driven.shared.env.settings.parallel_calls_max;
@@ -100,7 +100,7 @@ impl Calls {
         }
     }
 
-    /// The next call that was seen to; none if none is in flight.
+    /// The next finished call; none if none is in flight.
     pub(crate) async fn next_finished(&mut self) -> Option<Result<(), Fault>> {
         let (call, result) = self.in_flight.next().await?;
         self.in_flight_calls.remove(&call);
@@ -108,7 +108,10 @@ impl Calls {
     }
 
     /// After a cancellation: every call that was begun comes to its recorded end.
-    pub(crate) async fn finish_in_flight(&mut self, driven: &mut DrivenRun) -> Result<(), DriveError> {
+    pub(crate) async fn wait_for_calls_in_flight(
+        &mut self,
+        driven: &mut DrivenRun,
+    ) -> Result<(), DriveError> {
         while let Some(result) = self.next_finished().await {
             result?;
         }
@@ -123,7 +126,7 @@ fn run_action_with_early_read(driven: &DrivenRun, action: CallAction, read: Usab
     let journal = driven.journal.clone();
     Box::pin(async move {
         let (id, result) = seen_to.await;
-        let discarded = read.record_if_unused(&journal).await;
+        let discarded = read.record_unused_read(&journal).await;
         (id, result.and(discarded))
     })
 }

@@ -6,7 +6,7 @@ use helve_dialect::Language;
 use helve_model::Turn;
 use helve_types::Effect;
 
-use crate::transcript::Placed;
+use crate::transcript::PlacedTurn;
 use helve_model::fleet::tokens::estimate_text_tokens;
 
 /// More of an output than this says little that a summary would keep.
@@ -15,7 +15,7 @@ const OUTPUT_BYTES_MAX: usize = 6_000;
 pub(crate) const PARTS_MAX: usize = 16;
 
 /// The turns as text, one by one.
-pub(crate) fn format_turns(turns: &[Placed<'_>], effect: impl Fn(&str) -> Option<Effect>) -> Vec<String> {
+pub(crate) fn format_turns(turns: &[PlacedTurn<'_>], effect: impl Fn(&str) -> Option<Effect>) -> Vec<String> {
     turns.iter().map(|placed| format_turn(&placed.turn, &effect)).collect()
 }
 
@@ -111,8 +111,8 @@ mod tests {
     use super::*;
     use crate::transcript::{Output, TurnPlace};
 
-    fn placed(turn: Turn<'_>) -> Placed<'_> {
-        Placed { turn, place: TurnPlace { message: 0, step: 0, output: Output::Stays } }
+    fn placed(turn: Turn<'_>) -> PlacedTurn<'_> {
+        PlacedTurn { turn, place: TurnPlace { message: 0, step: 0, output: Output::Stays } }
     }
 
     #[test]

@@ -28,17 +28,17 @@ impl Story {
         }
     }
 
-    fn turns(&self) -> Vec<Placed<'_>> {
+    fn turns(&self) -> Vec<PlacedTurn<'_>> {
         let mut turns = vec![];
         for (run, (calls, outputs)) in self.calls.iter().zip(&self.outputs).enumerate() {
             // Each run is two messages: what the person said, and the answer. The run itself has only its own.
             let is_own = run + 1 == self.calls.len();
             let place = |message, step| TurnPlace { message, step, output: Output::Stays };
-            turns.push(Placed { turn: Turn::User(words(20)), place: place(run * 2, 0) });
+            turns.push(PlacedTurn { turn: Turn::User(words(20)), place: place(run * 2, 0) });
             let answer = if is_own { run * 2 } else { run * 2 + 1 };
             for ((step, call), tokens) in (1..).zip(calls).zip(outputs) {
                 let asked = TurnCall { id: "c".into(), tool: "t".into(), arguments: "{}".into() };
-                turns.push(Placed {
+                turns.push(PlacedTurn {
                     turn: Turn::Assistant {
                         text: "".into(),
                         reasoning: "".into(),
@@ -48,7 +48,7 @@ impl Story {
                     place: place(answer, step),
                 });
                 let output = if *tokens * 4 >= 800 { Output::Of(call) } else { Output::Stays };
-                turns.push(Placed {
+                turns.push(PlacedTurn {
                     turn: Turn::Result {
                         id: "c".into(),
                         tool: "t".into(),
@@ -62,12 +62,12 @@ impl Story {
         turns
     }
 
-    fn plan(&self, limit: u64) -> Option<Plan> {
+    fn plan(&self, limit: u64) -> Option<ShorteningPlan> {
         let turns = self.turns();
         let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum::<u64>() + 100;
-        let own = Keeper::Server((self.calls.len() - 1) * 2);
-        let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
-        Past::new(&turns, whole, own, Ratio::default()).plan_compaction(&goal)
+        let own = HistoryOwner::Server((self.calls.len() - 1) * 2);
+        let goal = CompactionGoal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
+        TurnHistory::new(&turns, whole, own, EstimateRatio::default()).plan_compaction(&goal)
     }
 }
 
@@ -121,12 +121,12 @@ fn a_run_that_is_too_long_by_itself_is_summed_up_between_its_steps() {
 
 #[test]
 fn a_single_question_that_is_too_long_is_left_alone() {
-    let turns = [Placed {
+    let turns = [PlacedTurn {
         turn: Turn::User(words(10_000)),
         place: TurnPlace { message: 0, step: 0, output: Output::Stays },
     }];
-    let past = Past::new(&turns, 10_100, Keeper::Server(0), Ratio::default());
-    assert_eq!(past.plan_compaction(&Goal { limit: 1_000, low: 600, keep_recent: 250 }), None);
+    let past = TurnHistory::new(&turns, 10_100, HistoryOwner::Server(0), EstimateRatio::default());
+    assert_eq!(past.plan_compaction(&CompactionGoal { limit: 1_000, low: 600, keep_recent: 250 }), None);
 }
 
 #[test]
@@ -134,21 +134,21 @@ fn a_clients_history_loses_outputs_and_is_never_summed_up() {
     let place = |message, output| TurnPlace { message, step: 0, output };
     let mut turns = vec![];
     for message in 0..6 {
-        turns.push(Placed { turn: Turn::User(words(50)), place: place(message * 2, Output::Stays) });
+        turns.push(PlacedTurn { turn: Turn::User(words(50)), place: place(message * 2, Output::Stays) });
         let asked = TurnCall { id: "c".into(), tool: "t".into(), arguments: "{}".into() };
-        turns.push(Placed {
+        turns.push(PlacedTurn {
             turn: Turn::Assistant { text: "".into(), reasoning: "".into(), echo: None, calls: vec![asked] },
             place: place(message * 2 + 1, Output::Stays),
         });
-        turns.push(Placed {
+        turns.push(PlacedTurn {
             turn: Turn::Result { id: "c".into(), tool: "t".into(), text: words(500), is_error: false },
             place: place(message * 2 + 1, Output::OfClient),
         });
     }
     let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum();
     let plan = |limit: u64| {
-        let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
-        Past::new(&turns, whole, Keeper::Client, Ratio::default()).plan_compaction(&goal)
+        let goal = CompactionGoal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
+        TurnHistory::new(&turns, whole, HistoryOwner::Client, EstimateRatio::default()).plan_compaction(&goal)
     };
     let some = plan(3_000).unwrap();
     assert_eq!((some.cut, some.pruned.len()), (None, 0));
@@ -163,11 +163,11 @@ fn the_answer_has_its_room_and_an_absurd_wish_for_one_does_not_take_it_all() {
     assert_eq!(window(100_000, None), 87_500);
     assert_eq!(window(8_192, Some(8_192)), 6_144);
     let settings = CompactionSettings { at: 0.5, ..CompactionSettings::default() };
-    let goal = Goal::from_window(Window { tokens: 100_000, answer_max: Some(0) }, &settings);
+    let goal = CompactionGoal::from_window(Window { tokens: 100_000, answer_max: Some(0) }, &settings);
     assert_eq!((goal.limit, goal.low, goal.keep_recent), (50_000, 31_250, 12_500));
     // Too long is too long, whatever the operator believes that the model can read.
     let wrong = Some(Window { tokens: 1_000_000, answer_max: None });
-    assert_eq!(Goal::from_rejected_request(10_000, wrong, &settings).limit, 6_250);
+    assert_eq!(CompactionGoal::from_rejected_request(10_000, wrong, &settings).limit, 6_250);
 }
 
 proptest! {

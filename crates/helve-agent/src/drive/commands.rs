@@ -11,7 +11,7 @@ impl Driver {
         driven.apply_written_facts();
         match *command {
             Command::Answer { approval, answer, by, reply } => {
-                _ = reply.send(driven.record_answer_if_valid(approval, answer, by).await?);
+                _ = reply.send(driven.record_answer_or_expiry(approval, answer, by).await?);
             }
             Command::Claim { call, client, by, reply } => {
                 _ = reply.send(record_claim(driven, &call, &client, &by).await?);
@@ -21,7 +21,7 @@ impl Driver {
                 _ = reply.send(queued);
             }
             Command::Deliver { delivered, reply } => {
-                self.calls.accept_client_result(driven, *delivered, reply).await?
+                self.calls.handle_client_result(driven, *delivered, reply).await?
             }
             Command::Overdue { call } => self.calls.end_overdue_call(driven, &call).await?,
             Command::Cancel { by, reply } => {

@@ -8,14 +8,14 @@ use super::{DriveError, Driver};
 
 impl Driver {
     /// Whether the last complete step has `after_step` hooks that are still to be asked.
-    pub(super) fn must_close_step(&self) -> bool {
+    pub(super) fn must_ask_after_step_hooks(&self) -> bool {
         let agent = &self.driven.run.setup().agent;
         self.driven.run.unclosed_step().is_some_and(|step| step > self.memory.closed_step)
             && self.driven.shared.env.settings.hooks.has_step_hooks(StepEdge::After, agent)
     }
 
     /// Asks the `after_step` hooks about the last complete step.
-    pub(super) async fn close_step(&mut self) -> Result<(), DriveError> {
+    pub(super) async fn ask_after_step_hooks(&mut self) -> Result<(), DriveError> {
         let Some(step) = self.driven.run.unclosed_step() else { return Ok(()) };
         let model = self.driven.run.setup().model.clone();
         self.run_snapshot_hooks(StepEdge::After, step, &model).await?;

@@ -9,7 +9,7 @@ use crate::drive::DriveError;
 
 impl DrivenRun {
     /// Puts the answer on record, if it counts.
-    pub(crate) async fn record_answer_if_valid(
+    pub(crate) async fn record_answer_or_expiry(
         &mut self,
         approval: ApprovalId,
         answer: Answer,

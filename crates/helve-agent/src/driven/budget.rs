@@ -3,7 +3,7 @@
 use helve_types::{About, Fact, Question, Reason, RunInput};
 
 use super::DrivenRun;
-use crate::budget::{self, Account, Before, Verdict, Whose};
+use crate::budget::{self, Account, BudgetCheck, BudgetOwner, Verdict};
 use crate::drive::DriveError;
 
 /// How far a run may go now.
@@ -17,7 +17,7 @@ pub(crate) enum Allowed {
 
 impl DrivenRun {
     /// Asks the budgets, and does as they say.
-    pub(crate) async fn check_budgets(&self, before: Before) -> Result<Allowed, DriveError> {
+    pub(crate) async fn enforce_budgets(&self, before: BudgetCheck) -> Result<Allowed, DriveError> {
         let accounts = self.load_accounts().await?;
         let currency = &self.shared.env.settings.budgets.currency;
         let said = |binding: &str| self.run.consent_to_overspend(binding);
@@ -49,7 +49,8 @@ impl DrivenRun {
         let accounts = self.load_accounts().await?;
         let currency = &self.shared.env.settings.budgets.currency;
         let said = |binding: &str| self.run.consent_to_overspend(binding);
-        let goes_on = budget::decide_by_budget(&accounts, Before::Calling, currency, said) == Verdict::GoOn;
+        let goes_on =
+            budget::decide_by_budget(&accounts, BudgetCheck::Calling, currency, said) == Verdict::GoOn;
         Ok(goes_on && budget::min_calls_left(&accounts).is_none_or(|left| left > begun))
     }
 
@@ -62,7 +63,7 @@ impl DrivenRun {
             return Ok(vec![]);
         }
         let limits = self.tools.budget.or_defaults(budgets.run);
-        let run = Account { whose: Whose::Run, limits, used: self.run.used_by_run(self.journal.now()) };
+        let run = Account { whose: BudgetOwner::Run, limits, used: self.run.used_by_run(self.journal.now()) };
         let mut accounts = shared.env.load_day_accounts(&self.origin.user, &setup.agent).await?;
         accounts.insert(0, run);
         Ok(accounts)

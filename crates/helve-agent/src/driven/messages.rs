@@ -35,7 +35,7 @@ impl DrivenRun {
     }
 
     /// Records that the model is shown what was said, before it is asked; says whether there was anything.
-    pub(crate) async fn show_pending_messages(&mut self, step: u32) -> Result<bool, DriveError> {
+    pub(crate) async fn take_pending_messages(&mut self, step: u32) -> Result<bool, DriveError> {
         let shown = self.run.taken_message_facts(step);
         let any = !shown.is_empty();
         if any {

@@ -24,21 +24,21 @@ fn read(feed: &Feed, cursor: &mut Cursor) -> Vec<String> {
     let mut cx = Context::from_waker(Waker::noop());
     while let Poll::Ready(look) = feed.poll(cursor, &mut cx) {
         match look {
-            Look::Frame(Frame::Event(event)) => {
+            FeedPoll::Frame(Frame::Event(event)) => {
                 seen.push(format!("{} {}", event.event.seq, event.event.fact.kind()));
             }
-            Look::Frame(Frame::Live(Live::PartStarted { part, text, .. })) => {
+            FeedPoll::Frame(Frame::Live(Live::PartStarted { part, text, .. })) => {
                 seen.push(format!("{part} = {text}"));
             }
-            Look::Frame(Frame::Live(Live::PartDelta { part, text })) => {
+            FeedPoll::Frame(Frame::Live(Live::PartDelta { part, text })) => {
                 seen.push(format!("{part} + {text}"));
             }
-            Look::Frame(Frame::Live(live)) => seen.push(format!("{live:?}")),
-            Look::Lagged => {
+            FeedPoll::Frame(Frame::Live(live)) => seen.push(format!("{live:?}")),
+            FeedPoll::Lagged => {
                 seen.push("behind".into());
                 return seen;
             }
-            Look::Over => {
+            FeedPoll::Over => {
                 seen.push("over".into());
                 return seen;
             }

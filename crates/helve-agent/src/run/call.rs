@@ -178,9 +178,15 @@ impl Call {
         };
     }
 
-    /// Tells the guard against circles what came of the call and what a person said about it. Whether that ends the run's
-    /// calls: a no to going on in circles does.
-    pub(super) fn report_to_loop_detector(&self, fact: &Fact, loops: &mut LoopDetector) -> bool {
+    /// Whether this is a person's no to repeating the call, which ends the run's calls.
+    pub(super) fn is_no_to_repetition(&self, fact: &Fact) -> bool {
+        let Fact::ApprovalAnswered { answer, .. } = fact else { return false };
+        self.open_question().is_some_and(Question::repeats)
+            && matches!(answer, Answer::Reject { .. } | Answer::Expire)
+    }
+
+    /// Reports to the loop detector what came of the call and what a person said about it.
+    pub(super) fn report_to_loop_detector(&self, fact: &Fact, loops: &mut LoopDetector) {
         let called = (&*self.call.name, &*self.call.arguments);
         let result = match fact {
             Fact::ToolFinished { output, .. } => CallResult::from_output(&output.text),
@@ -197,12 +203,11 @@ impl Call {
                     Answer::Outcome { .. } => loops.resolve_unknown(called.0, called.1),
                     _ => {}
                 }
-                return repeats && matches!(answer, Answer::Reject { .. } | Answer::Expire);
+                return;
             }
-            _ => return false,
+            _ => return,
         };
         loops.record_result(self.step, called, result);
-        false
     }
 
     /// Whether this is a person's no to making the call.
@@ -240,7 +245,7 @@ impl Call {
                     before: None,
                 },
             }),
-            // Only a crash leaves a started call to the machine: the driver sees to those it started.
+            // Only a crash leaves a started call to the machine: the driver finishes those it started.
             CallData::Running { effect: Effect::NonIdempotent, at, arguments, .. } => {
                 Some(CallAction::RecordUnknown {
                     call: with(arguments.as_ref().unwrap_or(&self.call.arguments)),

@@ -13,7 +13,7 @@ use crate::command::CommandError;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Claims(BTreeMap<CallId, Claim>);
 
-/// A call in the hands of a client.
+/// A call that a client has claimed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Claim {
     /// As it calls itself.

@@ -1,4 +1,4 @@
-//! Notices when a run goes round in circles: the same calls with the same results, a tool that fails and fails, the same
+//! Detects when a run repeats itself: the same calls with the same results, a tool that fails and fails, the same
 //! words over and over, an effect that may have happened and is ordered again.
 //!
 //! It goes by whole messages of the model: the calls of one were written before any of them had a result, so none is
@@ -7,7 +7,7 @@
 //!
 //! The third message in a row that has the same call and no other is put before a person, whatever came of the first two.
 //! For other patterns there are steps. A message whose calls brought a result that was not known before is progress; only
-//! what is repeated while nothing new comes is a circle. It is first pointed out (`collect_hints`, which `transcript` shows), then
+//! what is repeated while nothing new comes is a loop. It is first pointed out (`collect_hints`, which `transcript` shows), then
 //! not done, then put before a person. A person's no ends it.
 
 #[cfg(test)]
@@ -35,7 +35,7 @@ const WORDS: usize = 4;
 /// Shorter words than these are a habit.
 const WORDS_MIN: usize = 40;
 
-/// What a run has done so far, as far as circles go.
+/// What a run has done so far, as far as loops go.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct LoopDetector {
     rounds: Vec<Round>,
@@ -49,13 +49,13 @@ pub(crate) struct LoopDetector {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Round {
     step: u32,
-    calls: Vec<Done>,
+    calls: Vec<SettledCall>,
     /// One of them had a result that no call like it had had before.
     is_new: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Done {
+struct SettledCall {
     tool: String,
     /// The tool with its arguments.
     mark: Fingerprint,
@@ -70,7 +70,7 @@ pub(crate) enum CallResult {
     Failure(Fingerprint),
     /// It was not made, for reasons that say nothing about the tool.
     Refusal(Fingerprint),
-    /// It was not made for going round in circles.
+    /// It was not made because it repeats itself.
     Held,
     /// It may have taken effect.
     Unknown,
@@ -114,7 +114,7 @@ pub(super) enum LoopVerdict {
     Ask(Reason),
 }
 
-/// How far a circle has come with a call, and in what it consists.
+/// How often a call was repeated, and in which way.
 struct Repetition {
     number: usize,
     because: Reason,
@@ -123,7 +123,7 @@ struct Repetition {
 impl LoopDetector {
     /// Takes in what came of a call of a message.
     pub(crate) fn record_result(&mut self, step: u32, (tool, arguments): (&str, &str), came: CallResult) {
-        let done = Done { tool: tool.to_owned(), mark: hash_call(tool, arguments), came };
+        let done = SettledCall { tool: tool.to_owned(), mark: hash_call(tool, arguments), came };
         if let (CallResult::Result(_), Some((_, times))) = (&done.came, &mut self.words)
             && self.rounds.iter().flat_map(|round| &round.calls).all(|known| known.came != done.came)
         {
@@ -154,7 +154,7 @@ impl LoopDetector {
         };
     }
 
-    /// A person has spoken: what comes now is not what came before, also where it looks the same.
+    /// A person has sent a message: what comes now is not what came before, also where it looks the same.
     pub(crate) fn reset(&mut self) {
         self.rounds.clear();
         self.words = None;
@@ -272,7 +272,7 @@ impl LoopDetector {
         &self.rounds[..self.rounds.partition_point(|round| round.step < step)]
     }
 
-    /// The furthest that any circle has come if a message has this call.
+    /// The longest repetition of any kind if a message has this call.
     fn longest_repetition(&self, step: u32, tool: &str, mark: &Fingerprint, words: usize) -> Repetition {
         let before = self.rounds_before(step);
         let failures = count_failures_in_row(before, tool);
@@ -312,8 +312,9 @@ fn count_repetitions(before: &[Round], tool: &str, mark: &Fingerprint) -> Repeti
     let mut newest_first = before.iter().rev().flat_map(|round| &round.calls);
     let last =
         newest_first.find(|done| done.mark == *mark && done.came != CallResult::Held).map(|done| &done.came);
-    let is_same =
-        |done: &Done| done.mark == *mark && (done.came == CallResult::Held || Some(&done.came) == last);
+    let is_same = |done: &SettledCall| {
+        done.mark == *mark && (done.came == CallResult::Held || Some(&done.came) == last)
+    };
     let has_it = |round: &&Round| round.calls.iter().any(is_same);
 
     let stale = before.iter().rev().take_while(|round| !round.is_new).count();

@@ -1,9 +1,9 @@
 //! The search before the first question to the model: a call like any other, made with the person's own words.
 //!
-//! It is on record under a step of its own, before the first, so a run that is taken up again knows whether it was made.
+//! It is on record under a step of its own, before the first, so a run that is resumed knows whether it was made.
 
 use helve_tool::SEARCH_WEB;
-use helve_types::{CallId, ChatRole, Fact, RunInput, ToolCall};
+use helve_types::{CallId, ChatRole, RunInput, ToolCall};
 use serde_json::json;
 
 use super::Run;
@@ -13,20 +13,6 @@ use crate::transcript::has_written_results;
 pub(crate) const PRE_SEARCH_STEP: u32 = 0;
 /// What the search takes.
 const QUERY_CHARS_MAX: usize = 400;
-
-/// What is put on record when the search is to be made.
-pub(crate) fn pre_search_requested_fact(search: ToolCall) -> Fact {
-    Fact::ToolRequested {
-        step: PRE_SEARCH_STEP,
-        call: search.id,
-        provider_id: None,
-        tool: search.name,
-        arguments: search.arguments,
-        part: None,
-        replaces: None,
-        repairs: vec![],
-    }
-}
 
 /// The search that is to be made now, if one is.
 pub(super) fn pre_search_to_make(run: &Run) -> Option<ToolCall> {

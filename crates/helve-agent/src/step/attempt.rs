@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::ModelStep;
 use super::collect::{BrokenAnswer, StreamCollector, WrittenCall};
-use super::cost::count_cost;
+use super::cost::compute_and_count_cost;
 use crate::ask::RequestBuilder;
 use crate::drive::DriveError;
 use crate::run::{ModelMessage, Tools};
@@ -60,7 +60,7 @@ impl ModelStep<'_> {
         if let (Mode::Prompt(name), None) = (mode, profile) {
             return Ok(Attempt::missing_profile(name));
         }
-        let params = self.params(model);
+        let params = self.request_params(model);
         let fingerprint = shared.models.fingerprint(model.name());
         let asking = self.request_builder(model, fingerprint.as_ref(), profile, &params);
         let feed = self.driven().feed.clone();
@@ -70,24 +70,24 @@ impl ModelStep<'_> {
             (self.terms.step, self.attempt),
             after_seq,
             asking.build_reading(),
-            asking.made_up_result_marks(),
+            asking.invented_result_beginnings(),
         );
         let asked = Instant::now();
         let request = asking.build_request();
         let estimated = shared.env.settings.compaction.enabled.then(|| estimate_request_tokens(&request));
         let stream = model.ask(&request);
         drop(request);
-        let ended = self.read_stream(&mut collector, stream).await?;
+        let ended = self.read_stream_and_commands(&mut collector, stream).await?;
         self.record_first_token_and_dialect(model, &collector, asked);
         if let Some(estimated) = estimated {
             self.record_token_ratio(model, &params, estimated, collector.usage());
         }
-        Box::pin(self.build_attempt(model, mode, collector, ended)).await
+        Box::pin(self.finish_attempt(model, mode, collector, ended)).await
     }
 
     /// Reads the stream, while calls that only read are begun early and people may speak. Then the stream is dropped,
     /// which stops the model.
-    async fn read_stream(
+    async fn read_stream_and_commands(
         &mut self,
         collector: &mut StreamCollector<'_>,
         mut stream: ModelStream,
@@ -98,7 +98,7 @@ impl ModelStep<'_> {
                 // The stream before people: tokens are the common case.
                 biased;
                 read = collector.read_until_call_or_end(&mut stream) => match read {
-                    Ok(Some(call)) => Box::pin(self.start_early_read(call)).await?,
+                    Ok(Some(call)) => Box::pin(self.start_early_read_if_allowed(call)).await?,
                     Ok(None) => return Ok(StreamEnd::Itself(Ok(()))),
                     Err(broken) => return Ok(StreamEnd::Itself(Err(broken))),
                 },
@@ -114,12 +114,12 @@ impl ModelStep<'_> {
         }
     }
 
-    async fn start_early_read(&mut self, call: WrittenCall) -> Result<(), DriveError> {
+    async fn start_early_read_if_allowed(&mut self, call: WrittenCall) -> Result<(), DriveError> {
         if self.terms.tools == Tools::Withheld {
             return Ok(());
         }
         let attempt = (self.terms.step, self.attempt);
-        self.driver.calls.start_early_read(&self.driver.driven, attempt, call).await
+        self.driver.calls.start_early_read_if_allowed(&self.driver.driven, attempt, call).await
     }
 
     /// Notes what the answer says about the model that gave it.
@@ -139,7 +139,7 @@ impl ModelStep<'_> {
     }
 
     /// Makes a message of what was collected, with its cost.
-    async fn build_attempt(
+    async fn finish_attempt(
         &mut self,
         model: &dyn Model,
         mode: &Mode,
@@ -155,7 +155,7 @@ impl ModelStep<'_> {
             StreamEnd::Itself(complete) => complete,
             StreamEnd::ByTime => {
                 let message = format!("the model `{}` did not answer in the time of the step", model.name());
-                collector.end_stream(ModelError::new(ModelErrorKind::Unavailable, message))
+                collector.broken_unless_finished(ModelError::new(ModelErrorKind::Unavailable, message))
             }
         };
         Ok(match complete {
@@ -181,18 +181,18 @@ impl ModelStep<'_> {
     /// The message with its cost and with what failed attempts took on the way to it.
     fn add_cost_to_message(&mut self, model: &dyn Model, message: ModelMessage) -> ModelMessage {
         let failed = self.driver.memory.cost.take_cost().unwrap_or_default();
-        let spent = count_cost(&self.driven().shared.models, model, message.usage);
+        let spent = compute_and_count_cost(&self.driven().shared.models, model, message.usage);
         let Spent { usage, cost_nanos } = failed.plus(spent);
         ModelMessage { usage, cost_nanos, ..message }
     }
 
     fn add_failed_cost(&mut self, model: &dyn Model, mode: &Mode, usage: Usage) {
-        let spent = count_cost(&self.driven().shared.models, model, usage);
+        let spent = compute_and_count_cost(&self.driven().shared.models, model, usage);
         self.driver.memory.cost.add_attempt_cost(mode, (self.terms.step, self.attempt), spent);
     }
 
     /// What the model is asked with for this step.
-    pub(super) fn params(&self, model: &dyn Model) -> ModelParams {
+    pub(super) fn request_params(&self, model: &dyn Model) -> ModelParams {
         let driven = self.driven();
         self.terms.hooked.apply_to_params(driven.shared.models.params(model, driven.run.setup()))
     }
@@ -216,7 +216,7 @@ impl ModelStep<'_> {
             run_tools: &driven.tools,
             tools: self.terms.tools,
             params,
-            needs: models.needs(model.name()),
+            needs: models.server_needs(model.name()),
             profile,
             choice,
             holds: model.form_support(),

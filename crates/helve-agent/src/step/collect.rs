@@ -52,7 +52,7 @@ pub(crate) struct StreamCollector<'a> {
     tools: helve_dialect::Tools,
     /// How the text is read if the server tells the reasoning by itself, as long as nothing has come.
     without_reasoning: Option<Reading>,
-    collected: Collected,
+    collected: CollectedParts,
     usage: Usage,
     /// When the first piece of the answer came.
     first_at: Option<Instant>,
@@ -64,7 +64,7 @@ pub(crate) struct StreamCollector<'a> {
 }
 
 /// What has been collected so far.
-struct Collected {
+struct CollectedParts {
     parts: u32,
     /// The part that text or reasoning goes to, by its kind and number in the feed.
     current: Option<(PartKind, u64)>,
@@ -120,7 +120,7 @@ impl<'a> StreamCollector<'a> {
             parser: Parser::new(reading.clone()),
             tools: reading.tools().clone(),
             without_reasoning: Some(reading.reasoning_open(false)),
-            collected: Collected {
+            collected: CollectedParts {
                 parts: 0,
                 current: None,
                 previewed: None,
@@ -165,12 +165,12 @@ impl<'a> StreamCollector<'a> {
                 let event = match stream.poll_next_unpin(cx) {
                     Poll::Ready(Some(Ok(event))) => event,
                     Poll::Ready(Some(Err(error))) => {
-                        return Poll::Ready(self.end_stream(error).map(|()| None));
+                        return Poll::Ready(self.broken_unless_finished(error).map(|()| None));
                     }
                     Poll::Ready(None) => {
                         let message = "the model's answer broke off before its end";
                         let error = ModelError::new(ModelErrorKind::Broken, message);
-                        return Poll::Ready(self.end_stream(error).map(|()| None));
+                        return Poll::Ready(self.broken_unless_finished(error).map(|()| None));
                     }
                     Poll::Pending => {
                         return match self.written_calls.pop_front() {
@@ -189,7 +189,7 @@ impl<'a> StreamCollector<'a> {
     }
 
     /// Nothing more will come. A message that was complete stays so, whatever happened to its stream afterwards.
-    pub(crate) fn end_stream(&self, error: ModelError) -> Result<(), BrokenAnswer> {
+    pub(crate) fn broken_unless_finished(&self, error: ModelError) -> Result<(), BrokenAnswer> {
         if self.stopped.is_some() {
             return Ok(());
         }
@@ -230,7 +230,7 @@ impl<'a> StreamCollector<'a> {
         }
         collected.show_preview(place, parser.waiting());
         for source in std::mem::take(&mut collected.completed) {
-            self.written_calls.extend(collected.written_call(source, tools));
+            self.written_calls.extend(collected.completed_call(source, tools));
         }
     }
 
@@ -303,7 +303,7 @@ struct Display<'a> {
     attempt: u32,
 }
 
-impl Collected {
+impl CollectedParts {
     fn handle_piece(&mut self, place: Display<'_>, piece: Piece<'_>) {
         match piece {
             // A quotation comes out as text; nothing was meant to run.
@@ -315,7 +315,7 @@ impl Collected {
                     self.discard_call(place, CallSource::Text(index));
                 }
             }
-            Piece::Text(text) if self.behind.is_some() => self.skip_text_after_calls(text),
+            Piece::Text(text) if self.behind.is_some() => self.drop_text_after_calls(text),
             Piece::Text(text) => self.write_text(place, PartKind::Text, text),
             Piece::Reasoning(text) => self.write_text(place, PartKind::Reasoning, text),
             Piece::CallStarted { index, name } => {
@@ -357,7 +357,7 @@ impl Collected {
 
     /// What the model writes behind its calls is a guess: it is neither shown nor kept. Where it makes up a result,
     /// its message is over, since what follows is based on that.
-    fn skip_text_after_calls(&mut self, text: &str) {
+    fn drop_text_after_calls(&mut self, text: &str) {
         let Some(behind) = &mut self.behind else { return };
         behind.extend(text.chars().filter(|c| !c.is_whitespace()));
         self.made_up = self.results.iter().any(|result| behind.contains(&**result));
@@ -385,7 +385,7 @@ impl Collected {
     }
 
     /// The call as it will be in the complete message, if nothing else becomes of it.
-    fn written_call(&self, source: CallSource, tools: &helve_dialect::Tools) -> Option<WrittenCall> {
+    fn completed_call(&self, source: CallSource, tools: &helve_dialect::Tools) -> Option<WrittenCall> {
         let (index, call) = (0..).zip(&self.calls).find(|(_, call)| call.source == source)?;
         // Where nothing has come, more may.
         let is_blank = call.arguments.trim().is_empty();

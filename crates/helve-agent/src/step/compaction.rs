@@ -10,14 +10,14 @@ use helve_dialect::Language;
 use helve_model::Model;
 use helve_model::fleet::Window;
 use helve_model::fleet::prompt_mode::find_profile;
-use helve_model::fleet::tokens::{Ratio, estimate_request_tokens, estimate_text_tokens};
+use helve_model::fleet::tokens::{EstimateRatio, estimate_request_tokens, estimate_text_tokens};
 use helve_types::{CallId, Compaction, Fact, Mode, ModelParams, RunInput, Summary, Usage};
 use tokio::time::Instant;
 
 use super::ModelStep;
 use super::summary::{SummaryResult, SummaryTask};
 use crate::ask::hide_agents_arguments;
-use crate::compact::{Cut, Goal, Keeper, Past, Plan, saves_enough};
+use crate::compact::{CompactionGoal, HistoryOwner, ShorteningPlan, SummaryCut, TurnHistory, saves_enough};
 use crate::drive::DriveError;
 use crate::transcript::{Output, format_summary, place_turns};
 
@@ -31,16 +31,16 @@ pub(super) struct CompactionState {
 
 /// Why the past is made shorter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum CompactionReason {
     Long,
     Refused,
 }
 
 /// A plan for a question, with everything that it takes to carry it out.
 struct CompactionPlan {
-    plan: Plan,
+    plan: ShorteningPlan,
     tokens: u64,
-    ratio: Ratio,
+    ratio: EstimateRatio,
     window: Option<Window>,
     /// Of the outputs that are left out, those that no summary stands for.
     pruned_after_cut: Vec<CallId>,
@@ -55,7 +55,7 @@ impl ModelStep<'_> {
         mode: &Mode,
     ) -> Result<(), DriveError> {
         if !self.compaction.was_done && !self.compaction.was_refused {
-            self.compaction.was_done = self.compact(model, mode, Why::Long).await?;
+            self.compaction.was_done = self.compact(model, mode, CompactionReason::Long).await?;
         }
         Ok(())
     }
@@ -67,23 +67,30 @@ impl ModelStep<'_> {
         mode: &Mode,
     ) -> Result<bool, DriveError> {
         self.compaction.was_refused = true;
-        self.compact(model, mode, Why::Refused).await
+        self.compact(model, mode, CompactionReason::Refused).await
     }
 
-    async fn compact(&mut self, model: &Arc<dyn Model>, mode: &Mode, why: Why) -> Result<bool, DriveError> {
+    async fn compact(
+        &mut self,
+        model: &Arc<dyn Model>,
+        mode: &Mode,
+        why: CompactionReason,
+    ) -> Result<bool, DriveError> {
         if !self.driven().shared.env.settings.compaction.enabled {
             return Ok(false);
         }
         let Some(plan) = self.plan_compaction(&**model, mode, why) else { return Ok(false) };
         let before = plan.tokens;
-        if why == Why::Refused {
+        if why == CompactionReason::Refused {
             self.driven().shared.models.learn_rejected_length(model.name(), before);
         }
         // What did not help will not help before much more was said.
-        if why == Why::Long && self.driver.memory.not_shortened_at.is_some_and(|at| before < at + at / 10) {
+        if why == CompactionReason::Long
+            && self.driver.memory.not_shortened_at.is_some_and(|at| before < at + at / 10)
+        {
             return Ok(false);
         }
-        let compaction = Box::pin(self.execute_compaction_plan(plan, model, mode)).await?;
+        let compaction = Box::pin(self.make_compaction(plan, model, mode)).await?;
         let (run, model) = (self.driven().run.id(), model.name());
         let Some(compaction) = compaction else {
             if !self.driven().is_stopped() {
@@ -104,37 +111,46 @@ impl ModelStep<'_> {
     }
 
     /// What there is to do about the question, if anything.
-    fn plan_compaction(&self, model: &dyn Model, mode: &Mode, why: Why) -> Option<CompactionPlan> {
+    fn plan_compaction(
+        &self,
+        model: &dyn Model,
+        mode: &Mode,
+        why: CompactionReason,
+    ) -> Option<CompactionPlan> {
         let (models, settings) =
             (&self.driven().shared.models, &self.driven().shared.env.settings.compaction);
-        let params = self.params(model);
+        let params = self.request_params(model);
         let window = models.window(model.name(), &params);
-        if why == Why::Long && window.is_none() {
+        if why == CompactionReason::Long && window.is_none() {
             return None;
         }
         let fingerprint = models.fingerprint(model.name());
         let profile = find_profile(mode, &self.driven().shared.env.settings.profiles);
         let asking = self.request_builder(model, fingerprint.as_ref(), profile, &params);
         let whole = estimate_request_tokens(&asking.build_request());
-        let mut ratio = models.ratio(model.name());
-        if let (Why::Refused, Some(window)) = (why, window) {
+        let mut ratio = models.token_ratio(model.name());
+        if let (CompactionReason::Refused, Some(window)) = (why, window) {
             // It was too long, so it was at least as long as it may be.
             if ratio.correct_estimate(whole) < window.question_tokens_max() {
-                ratio = Ratio::new(window.question_tokens_max(), whole);
+                ratio = EstimateRatio::new(window.question_tokens_max(), whole);
             }
         }
         let mut turns = place_turns(&self.driven().origin.history, &self.driven().run, asking.reader);
         hide_agents_arguments(turns.iter_mut().map(|placed| &mut placed.turn), &self.driven().tools.toolbox);
         let keeper = match self.driven().run.setup().input {
-            RunInput::Client { .. } => Keeper::Client,
-            RunInput::Conversation | RunInput::Call => Keeper::Server(self.driven().origin.history.len()),
+            RunInput::Client { .. } => HistoryOwner::Client,
+            RunInput::Conversation | RunInput::Call => {
+                HistoryOwner::Server(self.driven().origin.history.len())
+            }
         };
-        let past = Past::new(&turns, whole, keeper, ratio);
+        let past = TurnHistory::new(&turns, whole, keeper, ratio);
         let tokens = past.total_tokens();
         let goal = match (why, window) {
-            (Why::Long, Some(window)) => Goal::from_window(window, settings),
-            (Why::Long, None) => return None,
-            (Why::Refused, window) => Goal::from_rejected_request(tokens, window, settings),
+            (CompactionReason::Long, Some(window)) => CompactionGoal::from_window(window, settings),
+            (CompactionReason::Long, None) => return None,
+            (CompactionReason::Refused, window) => {
+                CompactionGoal::from_rejected_request(tokens, window, settings)
+            }
         };
         let plan = past.plan_compaction(&goal)?;
         let (mut pruned_after_cut, mut task) = (vec![], None);
@@ -150,7 +166,7 @@ impl ModelStep<'_> {
     }
 
     /// What is put on record, if it makes the question shorter.
-    async fn execute_compaction_plan(
+    async fn make_compaction(
         &mut self,
         planned: CompactionPlan,
         model: &Arc<dyn Model>,
@@ -229,7 +245,7 @@ impl ModelStep<'_> {
 
     fn build_summary(
         &self,
-        cut: &Cut,
+        cut: &SummaryCut,
         text: String,
         model: String,
         usage: Usage,
@@ -260,7 +276,7 @@ impl ModelStep<'_> {
         let window = models.window(model.name(), params);
         let is_full = window.is_some_and(|window| counted + window.tokens / 20 >= window.tokens);
         if counted > 0 && !is_full {
-            models.learn_ratio(model.name(), counted, estimated);
+            models.learn_token_ratio(model.name(), counted, estimated);
         }
     }
 }

@@ -48,7 +48,7 @@ impl UnrecordedCost {
 }
 
 /// What a request to a model took, counted with the model.
-pub(super) fn count_cost(models: &Models, model: &dyn Model, usage: Usage) -> Spent {
+pub(super) fn compute_and_count_cost(models: &Models, model: &dyn Model, usage: Usage) -> Spent {
     let options = models.options(model.name());
     let price = options.as_ref().and_then(|options| options.price.as_ref());
     // A vendor that reports nothing leaves the cost unknown, which is not the same as nothing.

@@ -128,9 +128,9 @@ impl<'a> ModelStep<'a> {
             if self.driven().is_stopped() {
                 return Ok(());
             }
-            let broken = match self.make_attempt(&*model, &mode).await? {
-                Attempt::Complete(message) if self.lacks_required_call(&message) => {
-                    Box::pin(self.require_call(message, &*model)).await?;
+            let broken = match self.request_and_record_health(&*model, &mode).await? {
+                Attempt::Complete(message) if self.must_ask_again_for_call(&message) => {
+                    Box::pin(self.prepare_call_reminder(message, &*model)).await?;
                     continue;
                 }
                 Attempt::Complete(message) | Attempt::Stopped(message) => {
@@ -151,7 +151,11 @@ impl<'a> ModelStep<'a> {
     }
 
     /// Asks once; how that went is noted with the model.
-    async fn make_attempt(&mut self, model: &dyn Model, mode: &Mode) -> Result<Attempt, DriveError> {
+    async fn request_and_record_health(
+        &mut self,
+        model: &dyn Model,
+        mode: &Mode,
+    ) -> Result<Attempt, DriveError> {
         let shared = self.driven().shared.clone();
         if self.attempts.tries == 0 {
             shared.models.with_health(model.name(), |health| health.budget.earn_for_question(Instant::now()));
@@ -177,7 +181,7 @@ impl<'a> ModelStep<'a> {
         broken: BrokenAnswer,
     ) -> Result<Option<Arc<dyn Model>>, DriveError> {
         let other = self.next_fallback();
-        let decision = self.decide_retry(&*model, mode, &broken, other);
+        let decision = self.decide_retry_and_record_health(&*model, mode, &broken, other);
         let BrokenAnswer { error, shown } = broken;
         self.attempts.restarts += u32::from(shown);
         let (run, name, tries) = (self.driven().run.id(), model.name(), self.attempts.tries);
@@ -191,7 +195,7 @@ impl<'a> ModelStep<'a> {
             }
             (RetryDecision::Compact, _) => {
                 self.discard_attempt(shown, error.message.clone()).await?;
-                self.retry_compacted(model, mode, error).await
+                self.compact_and_retry(model, mode, error).await
             }
             (RetryDecision::Retry(pause), _) => {
                 self.discard_attempt(shown, error.message).await?;
@@ -213,7 +217,7 @@ impl<'a> ModelStep<'a> {
     }
 
     /// Makes the past shorter after a question was refused for its length, and asks the same model again if that helps.
-    async fn retry_compacted(
+    async fn compact_and_retry(
         &mut self,
         model: Arc<dyn Model>,
         mode: &Mode,
@@ -236,7 +240,7 @@ impl<'a> ModelStep<'a> {
     }
 
     /// What to do about a failure; what that means for the model's health is noted at once.
-    fn decide_retry(
+    fn decide_retry_and_record_health(
         &self,
         model: &dyn Model,
         mode: &Mode,
@@ -246,7 +250,7 @@ impl<'a> ModelStep<'a> {
         let shared = &self.driven().shared;
         let (now, chance) = (Instant::now(), shared.env.world.random_fraction());
         let BrokenAnswer { error, shown } = broken;
-        let tries_max = retry::tries_max(&self.params(model));
+        let tries_max = retry::tries_max(&self.request_params(model));
         shared.models.with_health(model.name(), |health| {
             let failed = FailedAttempt {
                 error,
@@ -296,7 +300,7 @@ impl<'a> ModelStep<'a> {
     }
 
     /// Whether an answer is words where a call was required, and the model has not been reminded of it yet.
-    fn lacks_required_call(&self, message: &ModelMessage) -> bool {
+    fn must_ask_again_for_call(&self, message: &ModelMessage) -> bool {
         let driven = self.driven();
         let required =
             matches!(driven.run.current_tool_choice(), ToolChoice::Required | ToolChoice::Named(_));
@@ -306,7 +310,11 @@ impl<'a> ModelStep<'a> {
     }
 
     /// Asks once more, with the answer as a bad example.
-    async fn require_call(&mut self, message: ModelMessage, model: &dyn Model) -> Result<(), DriveError> {
+    async fn prepare_call_reminder(
+        &mut self,
+        message: ModelMessage,
+        model: &dyn Model,
+    ) -> Result<(), DriveError> {
         let (run, model) = (self.driven().run.id(), model.name());
         tracing::warn!(%run, model, "model wrote no required call: asked once more");
         self.attempts.words = Some(text_of_message(&message));
@@ -350,7 +358,7 @@ impl<'a> ModelStep<'a> {
     fn mode_for(&self, model: &dyn Model) -> Mode {
         let shared = &self.driven().shared;
         let default = &shared.env.settings.default_profile;
-        self.mode_in_request(model).unwrap_or_else(|| shared.models.mode(model, default))
+        self.mode_in_request(model).unwrap_or_else(|| shared.models.tool_mode(model, default))
     }
 
     /// A model of which nothing is known is probed before its first question, if that does not take too long: otherwise
@@ -378,13 +386,13 @@ impl<'a> ModelStep<'a> {
         let seen = std::mem::take(&mut self.attempts.cut_text).into_iter();
         let seen = seen.map(|(part, text)| Fact::TextCutOff { step, part, text });
         let failed = Fact::RunFailed { code: error.code().into(), message };
-        self.driver.record_end(seen.chain([failed]).collect(), RunState::Failed).await.map(drop)
+        self.driver.end_run(seen.chain([failed]).collect(), RunState::Failed).await.map(drop)
     }
 }
 
 async fn fail_run(driver: &mut Driver, code: &str, message: String) -> Result<(), DriveError> {
     let failed = Fact::RunFailed { code: code.into(), message };
-    driver.record_end(vec![failed], RunState::Failed).await.map(drop)
+    driver.end_run(vec![failed], RunState::Failed).await.map(drop)
 }
 
 /// What a message says, without its reasoning.

@@ -11,10 +11,10 @@ use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, N
 use helve_types::{ModelParams, Spent, StopReason, ToolChoice, Usage};
 
 use super::ModelStep;
-use super::cost::count_cost;
-use crate::compact::{Cut, estimate_summary_tokens, prompt};
+use super::cost::compute_and_count_cost;
+use crate::compact::{SummaryCut, estimate_summary_tokens, prompt};
 use crate::drive::DriveError;
-use crate::transcript::Placed;
+use crate::transcript::PlacedTurn;
 
 /// A question that was lost on the way is asked again, so often.
 const TRIES_MAX: u32 = 2;
@@ -49,8 +49,8 @@ impl ModelStep<'_> {
     pub(super) fn build_summary_task(
         &self,
         model: &dyn Model,
-        turns: &[Placed<'_>],
-        cut: &Cut,
+        turns: &[PlacedTurn<'_>],
+        cut: &SummaryCut,
         whole: u64,
     ) -> SummaryTask {
         // The writer's window may be smaller than that of the model that is asked.
@@ -61,10 +61,10 @@ impl ModelStep<'_> {
             // Estimates are off, and the summary of the parts before is asked with.
             Some(reads) => {
                 let besides = PROMPT_TOKENS + estimate_summary_tokens(cut.tokens).min(reads / 8);
-                models.ratio(writer).estimate_for_count(reads.saturating_sub(besides)) / 10 * 9
+                models.token_ratio(writer).estimate_from_counted(reads.saturating_sub(besides)) / 10 * 9
             }
             // Unknown; but a summary is shorter than what it sums up.
-            None => models.ratio(model.name()).estimate_for_count(whole),
+            None => models.token_ratio(model.name()).estimate_from_counted(whole),
         };
         let effect = |tool: &str| self.driven().tools.toolbox.find(tool).map(|tool| tool.spec().effect);
         SummaryTask {
@@ -89,7 +89,7 @@ impl ModelStep<'_> {
     ) -> Result<SummaryResult, DriveError> {
         let own = self.summary_model_name().and_then(|name| self.driven().shared.models.get(name));
         let writer = own.unwrap_or_else(|| model.clone());
-        let needs = self.driven().shared.models.needs(writer.name());
+        let needs = self.driven().shared.models.server_needs(writer.name());
         let params = summary_params(&*writer, &self.driven().run.setup().params, window);
         let (mut usage, mut text) = (Usage::default(), None);
         let writing = async {
@@ -99,7 +99,7 @@ impl ModelStep<'_> {
             }
         };
         self.driver.wait_unless_stopped(async { _ = tokio::time::timeout(patience, writing).await }).await?;
-        let spent = count_cost(&self.driven().shared.models, &*writer, usage);
+        let spent = compute_and_count_cost(&self.driven().shared.models, &*writer, usage);
         Ok(SummaryResult { text, model: writer.name().to_owned(), spent })
     }
 }
@@ -172,14 +172,10 @@ async fn ask_with_retries(
         let said = ask_once(writer, &request, &mut took).await;
         *usage = usage.plus(took);
         match said {
-            Err(error) if tries < TRIES_MAX && is_transient(error.kind) => tokio::time::sleep(PAUSE).await,
+            Err(error) if tries < TRIES_MAX && error.kind.is_transient() => tokio::time::sleep(PAUSE).await,
             said => return said,
         }
     }
-}
-
-fn is_transient(kind: ModelErrorKind) -> bool {
-    matches!(kind, ModelErrorKind::Unavailable | ModelErrorKind::Broken)
 }
 
 async fn ask_once(

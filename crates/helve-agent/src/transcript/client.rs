@@ -10,21 +10,21 @@ use helve_types::{ChatCall, ChatMessage, ChatRole};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::shown::{LEFT_OUT_BYTES_MIN, Shown, format_omitted_output};
-use super::{Output, Placed, TurnPlace, valid_arguments};
+use super::shown::{LEFT_OUT_BYTES_MIN, ShownHistory, format_omitted_output};
+use super::{Output, PlacedTurn, TurnPlace, valid_arguments};
 
 const MISSING: &str = "Error: the client sent no result for this call.";
 
 pub(super) fn add_client_turns<'a>(
     messages: &'a [ChatMessage],
-    shown: &Shown<'_>,
-    turns: &mut Vec<Placed<'a>>,
+    shown: &ShownHistory<'_>,
+    turns: &mut Vec<PlacedTurn<'a>>,
 ) {
     let mut rest = messages;
     while let Some((message, more)) = rest.split_first() {
         let at = messages.len() - rest.len();
         let place = TurnPlace { message: at, step: 0, output: Output::Stays };
-        let placed = |turn| Placed { turn, place };
+        let placed = |turn| PlacedTurn { turn, place };
         rest = more;
         match message.role {
             // A message of the client, whatever role it claims; a system prompt of its own is only a wish.
@@ -76,8 +76,8 @@ fn result_turn<'a>(
     call: &'a ChatCall,
     heard: &mut [MessageBetweenCalls<'a>],
     place: TurnPlace<'a>,
-    shown: &Shown<'_>,
-) -> Placed<'a> {
+    shown: &ShownHistory<'_>,
+) -> PlacedTurn<'a> {
     let found = heard.iter_mut().find_map(|heard| heard.take_result_of(&call.id));
     let (text, is_error) = found.unwrap_or((Cow::Borrowed(MISSING), true));
     let is_long = !is_error && text.len() >= LEFT_OUT_BYTES_MIN;
@@ -87,7 +87,7 @@ fn result_turn<'a>(
         (true, false) => (Cow::Owned(format_omitted_output(text.len(), None)), Output::Stays),
     };
     let (id, tool) = (Cow::Borrowed(&*call.id), Cow::Borrowed(&*call.name));
-    Placed { turn: Turn::Result { id, tool, text, is_error }, place: TurnPlace { output, ..place } }
+    PlacedTurn { turn: Turn::Result { id, tool, text, is_error }, place: TurnPlace { output, ..place } }
 }
 
 /// What was said between two messages of the model.
@@ -128,7 +128,7 @@ impl<'a> MessageBetweenCalls<'a> {
         }
     }
 
-    /// What is left of it for the model to hear.
+    /// What is left of it for the model to read.
     fn remaining_text(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(text) | Self::Results { all: text, is_used: false, .. } => Some(Cow::Borrowed(text)),
@@ -173,11 +173,11 @@ impl<'a> WrittenResult<'a> {
         Some(Self { id, result, error, whole })
     }
 
-    /// What the model hears, and whether it is an error.
+    /// What the model reads, and whether it is an error.
     fn into_text(self) -> (Cow<'a, str>, bool) {
         match (self.result, self.error) {
-            (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of(error))), true),
-            (Some(result), _) => (text_of(result), false),
+            (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of_json(error))), true),
+            (Some(result), _) => (text_of_json(result), false),
             // JavaScript leaves out what is undefined.
             (None, None) => (Cow::Borrowed("null"), false),
         }
@@ -185,7 +185,7 @@ impl<'a> WrittenResult<'a> {
 }
 
 /// Text as it is, anything else as it is written.
-fn text_of(value: &RawValue) -> Cow<'_, str> {
+fn text_of_json(value: &RawValue) -> Cow<'_, str> {
     let written = value.get();
     serde_json::from_str::<String>(written).map_or(Cow::Borrowed(written), Cow::Owned)
 }

@@ -7,7 +7,7 @@ use helve_model::Turn;
 use helve_tool::READ_OUTPUT;
 use helve_types::{CallId, CallState, Message, Part, Summary, ToolOutput, ToolPart};
 
-use super::{Output, Placed, TurnPlace, valid_arguments};
+use super::{Output, PlacedTurn, TurnPlace, valid_arguments};
 use crate::run::Run;
 
 /// An output that is shorter than this is worth hardly more than the line that would stand for it.
@@ -20,7 +20,7 @@ const UNKNOWN_INPUT_CHARS_MAX: usize = 200;
 
 /// A fold of the compactions in the history and in the run itself.
 #[derive(Debug, Default)]
-pub(super) struct Shown<'a> {
+pub(super) struct ShownHistory<'a> {
     pruned: HashSet<&'a CallId>,
     client_messages: usize,
     current: Option<CurrentSummary<'a>>,
@@ -37,7 +37,7 @@ struct CurrentSummary<'a> {
     written_in: usize,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownHistory<'a> {
     pub(super) fn from_history(history: &'a [Message], run: &'a Run) -> Self {
         let can_read_again = run.setup().tools.iter().any(|tool| tool.name == READ_OUTPUT);
         let mut shown = Self { can_read_again, ..Self::default() };
@@ -84,15 +84,17 @@ impl<'a> Shown<'a> {
 
     /// Puts the summary before what it does not stand for: into the words of the person that come first, since some
     /// vendors refuse two turns of one side.
-    pub(super) fn insert_summary<'t>(&self, history: &[Message], run: &Run, turns: &mut Vec<Placed<'t>>) {
+    pub(super) fn insert_summary<'t>(&self, history: &[Message], run: &Run, turns: &mut Vec<PlacedTurn<'t>>) {
         let Some(current) = self.current else { return };
         let told =
             format_summary(&current.summary.text, &self.unknown_calls_in_summary(current, history, run));
         match turns.first_mut() {
-            Some(Placed { turn: Turn::User(text), .. }) => *text = Cow::Owned(format!("{told}\n\n{text}")),
+            Some(PlacedTurn { turn: Turn::User(text), .. }) => {
+                *text = Cow::Owned(format!("{told}\n\n{text}"))
+            }
             _ => {
                 let place = TurnPlace { message: current.first_message, step: 0, output: Output::Stays };
-                turns.insert(0, Placed { turn: Turn::User(Cow::Owned(told)), place });
+                turns.insert(0, PlacedTurn { turn: Turn::User(Cow::Owned(told)), place });
             }
         }
     }

@@ -248,7 +248,7 @@ fn a_disguised_result_after_no_call_stays_what_the_user_said() {
         call_id: None,
     };
     let mut turns = vec![];
-    add_client_turns(std::slice::from_ref(&message), &Shown::default(), &mut turns);
+    add_client_turns(std::slice::from_ref(&message), &ShownHistory::default(), &mut turns);
     let turns: Vec<_> = turns.into_iter().map(|placed| placed.turn).collect();
     assert_eq!(turns, [Turn::User(Cow::Borrowed(&*message.content))]);
 }

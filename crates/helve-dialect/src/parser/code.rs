@@ -1,67 +1,11 @@
 //! Code in prose: lines, backticks, and fences that may hold a call.
 
-use super::{Opening, Parser, ParserPlace};
+use super::line::LineState;
+use super::opening::Opening;
+use super::trial::CallTrial;
+use super::{Parser, ParserPlace};
 use crate::calls::Out;
-use crate::marker::ROOT;
-use crate::parser::trial::CallTrial;
 use helve_json::is_blank;
-use helve_json::work;
-
-/// What the present line began with and what it ended with so far, blanks aside.
-#[derive(Default, Clone, Copy)]
-pub(super) struct LineState {
-    first: Option<u8>,
-    last: u8,
-    /// How many tildes it began with, as long as nothing else has come.
-    tildes: usize,
-}
-
-impl LineState {
-    /// Nothing but blanks so far.
-    pub(super) fn is_fresh(self) -> bool {
-        self.first.is_none()
-    }
-
-    /// A quotation, in Markdown.
-    pub(super) fn is_quoted(self) -> bool {
-        self.first == Some(b'>')
-    }
-
-    /// In the middle of something that brackets enclose.
-    pub(super) fn is_enclosed(self) -> bool {
-        matches!(self.last, b'{' | b'[' | b'(')
-    }
-
-    /// Takes more of the same line.
-    #[inline]
-    pub(super) fn observe(&mut self, bytes: &[u8]) {
-        if let Some(last) = bytes.iter().rev().copied().find(|b| !is_blank(*b as char)) {
-            self.last = last;
-        }
-        if !bytes.is_empty() {
-            self.tildes = 0;
-        }
-        if self.first.is_none() {
-            self.first = bytes.iter().copied().find(|b| !is_blank(*b as char));
-        }
-    }
-
-    /// Takes text that may hold several lines.
-    #[inline]
-    pub(super) fn observe_lines(&mut self, text: &str) {
-        let mut line = text.as_bytes();
-        let end = match line.len() {
-            0..8 => line.iter().rposition(|byte| *byte == b'\n'),
-            _ => memchr::memrchr(b'\n', line),
-        };
-        if let Some(end) = end {
-            *self = Self::default();
-            line = &line[end + 1..];
-        }
-        work::count_bytes(line.len());
-        self.observe(line);
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code {
@@ -104,32 +48,31 @@ enum FencePart {
 const WORD_MAX: usize = 24;
 
 /// So many backticks or tildes at the beginning of a line make a fence.
-const FENCE: usize = 3;
+pub(super) const FENCE: usize = 3;
 
 const TICKS: &str = "````````````````";
 
 impl Parser {
     /// A backtick at the position; `line` is up to date.
     pub(super) fn begin_ticks(&mut self) {
-        self.node = ROOT;
-        self.carried = 0;
-        let elsewhere = match self.trial {
+        self.prose.reset_marker();
+        let elsewhere = match self.trials.current {
             None => true,
             Some(CallTrial::Fence { closed, .. }) => closed,
             Some(_) => false,
         };
         // Backticks in a section enclose nothing: a mark of its own may stand right behind them.
-        let in_prose = !self.speech.in_reasoning() && self.unclosed.is_none();
-        let may_be_fence = self.code == Code::None && elsewhere && in_prose && self.live.calls;
+        let in_prose = !self.speech.in_reasoning() && self.section.unclosed.is_none();
+        let may_be_fence = self.prose.code == Code::None && elsewhere && in_prose && self.live.calls;
         if !may_be_fence {
             self.place = ParserPlace::Ticks(0);
             return;
         }
-        if self.trial.is_none() {
+        if self.trials.current.is_none() {
             self.held.clear();
             self.calls.reported_to = 0;
         }
-        let fresh = self.line.is_fresh();
+        let fresh = self.prose.line.is_fresh();
         self.place = ParserPlace::Fence(FenceHead { fresh, at: self.held.len(), ..FenceHead::default() });
     }
 
@@ -150,26 +93,26 @@ impl Parser {
     }
 
     pub(super) fn finish_ticks(&mut self, count: usize, out: &mut Out<'_>) {
-        let fresh = self.line.is_fresh();
+        let fresh = self.prose.line.is_fresh();
         self.release_fence_head(out);
-        self.line.observe(b"`");
-        if let Some(CallTrial::Fence { ticks, closed, firm }) = &mut self.trial
+        self.prose.line.observe(b"`");
+        if let Some(CallTrial::Fence { ticks, closed, firm }) = &mut self.trials.current
             && !*closed
             && count >= *ticks
         {
             *closed = true;
             let firm = *firm;
-            self.code = Code::None;
+            self.prose.code = Code::None;
             self.hold_ticks(count);
             if firm {
                 self.accept_trial(out);
             }
             return;
         }
-        if self.trial == Some(CallTrial::Inline(count)) {
+        if self.trials.current == Some(CallTrial::Inline(count)) {
             self.reject_trial(out);
         }
-        self.code = match self.code {
+        self.prose.code = match self.prose.code {
             Code::None if fresh && count >= FENCE => Code::Fence { ticks: count, headed: false },
             Code::None => Code::Inline(count),
             Code::Inline(open) if open == count => Code::None,
@@ -189,21 +132,6 @@ impl Parser {
             self.emit_text(&TICKS[..run], out);
             left -= run;
         }
-    }
-
-    /// A tilde, which is text itself; `line` is up to date. So many of them at the beginning of a line open or close code.
-    pub(super) fn handle_tilde(&mut self) {
-        let leads = self.line.is_fresh() || self.line.tildes > 0;
-        let tildes = if leads { self.line.tildes + 1 } else { 0 };
-        self.line.observe(b"~");
-        self.line.tildes = tildes;
-        self.code = match self.code {
-            Code::None if tildes == FENCE => Code::Tildes(tildes),
-            // The line that opens it goes on; one that closes it is over before it could.
-            Code::Tildes(open) if tildes == open + 1 => Code::Tildes(tildes),
-            Code::Tildes(open) if tildes == open => Code::None,
-            code => code,
-        };
     }
 
     fn hold_ticks(&mut self, count: usize) {
@@ -240,11 +168,11 @@ impl Parser {
                     return at;
                 }
                 FencePart::Blanks if !is_blank(c) => {
-                    self.code = Code::Fence { ticks: head.ticks, headed: true };
+                    self.prose.code = Code::Fence { ticks: head.ticks, headed: true };
                     self.speech.update_fast_path(true);
-                    self.section_at = self.held.len();
-                    self.leads = head.fresh;
-                    self.line = LineState::default();
+                    self.section.at = self.held.len();
+                    self.section.leads = head.fresh;
+                    self.prose.line = LineState::default();
                     self.place = ParserPlace::Prose;
                     if let Some(fence) = head.fence {
                         self.begin_lookahead(Opening::fence(fence, self.held.len()));
@@ -263,21 +191,21 @@ impl Parser {
     /// Not the beginning of a fence that could hold a call.
     pub(super) fn reject_fence(&mut self, head: FenceHead, out: &mut Out<'_>) {
         self.place = ParserPlace::Prose;
-        self.line.observe(b"`");
-        self.code = match head.ticks {
+        self.prose.line.observe(b"`");
+        self.prose.code = match head.ticks {
             ticks if ticks < FENCE || !head.fresh => Code::Inline(ticks),
             ticks => Code::Fence { ticks, headed: false },
         };
         let text = self.held.split_off(head.at);
-        self.line.observe_lines(&text);
+        self.prose.line.observe_lines(&text);
         self.emit_text(&text, out);
     }
 
     /// The fence holds something else: its first line is text.
     pub(super) fn release_fence_head(&mut self, out: &mut Out<'_>) {
-        if let Code::Fence { ticks, headed: true } = self.code {
-            self.code = Code::Fence { ticks, headed: false };
-            if self.trial.is_none() {
+        if let Code::Fence { ticks, headed: true } = self.prose.code {
+            self.prose.code = Code::Fence { ticks, headed: false };
+            if self.trials.current.is_none() {
                 self.release_held(out);
             }
         }
@@ -285,9 +213,9 @@ impl Parser {
 
     /// A line is over: code inside a line ends with it, and so does the doubt about a call beside it.
     pub(super) fn finish_line(&mut self, out: &mut Out<'_>) {
-        if let Code::Inline(_) = self.code {
-            self.code = Code::None;
-            if let Some(CallTrial::Inline(_)) = self.trial {
+        if let Code::Inline(_) = self.prose.code {
+            self.prose.code = Code::None;
+            if let Some(CallTrial::Inline(_)) = self.trials.current {
                 self.accept_trial(out);
             }
         }

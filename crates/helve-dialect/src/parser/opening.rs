@@ -1,11 +1,12 @@
 //! The look-ahead behind a mark: is it one, and of which dialect?
 
-use super::{Code, Parser, ParserPlace};
+use super::code::Code;
+use super::trial::CallTrial;
+use super::{Parser, ParserPlace};
 use crate::body::{Bypass, CallBody};
 use crate::calls::Out;
 use crate::dialect::{Fit, Grammar, Lookahead, is_name_char};
 use crate::lookahead::leading_name;
-use crate::parser::trial::CallTrial;
 use crate::registry::OpenerChoice;
 use crate::{Dropped, End};
 use helve_json::is_blank;
@@ -69,13 +70,13 @@ impl Opening {
 impl Parser {
     /// Begins the look-ahead behind a mark in prose.
     pub(super) fn begin_opening(&mut self, mut opening: Opening, mark: &'static str) {
-        if self.trial.is_none() && !self.is_headed() {
+        if self.trials.current.is_none() && !self.prose.is_headed() {
             self.held.clear();
         }
-        self.section_at = self.held.len();
-        self.leads = self.line.is_fresh();
-        self.mark = mark;
-        self.calls.reported_to = self.section_at;
+        self.section.at = self.held.len();
+        self.section.leads = self.prose.line.is_fresh();
+        self.section.mark = mark;
+        self.calls.reported_to = self.section.at;
         // Enough for blanks and what decides behind the mark; most marks need no more.
         self.held.reserve(mark.len() + AHEAD);
         self.held.push_str(mark);
@@ -159,9 +160,9 @@ impl Parser {
         let ahead = self.held.len() - opening.ahead_at;
         if ahead > at - from {
             // Some of it came in earlier chunks.
-            self.deferred.push_str(&self.held[opening.ahead_at..]);
+            self.section.deferred.push_str(&self.held[opening.ahead_at..]);
             self.held.truncate(opening.ahead_at);
-            let at = self.join_deferred(text, at);
+            let at = self.section.join_deferred(text, at);
             return self.continue_section(text, at, out);
         }
         self.held.truncate(opening.ahead_at);
@@ -192,7 +193,7 @@ impl Parser {
         fits: impl Fn(Lookahead) -> Fit,
     ) -> Result<OpenerChoice, Fit> {
         for choice in self.live.choices(opening.mark) {
-            if matches!(choice.then, Lookahead::Line) && !self.line.is_fresh() {
+            if matches!(choice.then, Lookahead::Line) && !self.prose.line.is_fresh() {
                 continue;
             }
             if opening.mark == MarkId::Start && self.names_no_tool(choice.then, text) {
@@ -227,29 +228,31 @@ impl Parser {
 
     /// A call begins; where it may be a quotation, it is put on trial.
     fn begin_section(&mut self, opening: Opening, choice: OpenerChoice) {
-        if self.trial.is_none() && !matches!(choice.grammar, Grammar::Channel(_)) {
-            self.trial = match (opening.mark, self.code) {
+        if self.trials.current.is_none() && !matches!(choice.grammar, Grammar::Channel(_)) {
+            self.trials.current = match (opening.mark, self.prose.code) {
                 (MarkId::Alone | MarkId::Start, _) => {
                     Some(CallTrial::Alone { firm: self.needs_no_trial(choice) })
                 }
                 (mark, Code::Fence { ticks, .. }) => {
                     let for_calls = matches!(mark, MarkId::Fence(fence) if self.live.is_for_calls(fence));
-                    let firm = for_calls && (self.strict.is_none() || self.leads);
+                    let firm = for_calls && (self.trials.strict.is_none() || self.section.leads);
                     Some(CallTrial::Fence { ticks, closed: false, firm })
                 }
                 _ if self.in_channel() => Some(CallTrial::Channel),
                 (_, Code::Inline(ticks)) => Some(CallTrial::Inline(ticks)),
-                (_, Code::None | Code::Tildes(_)) => self.strict.is_some().then_some(CallTrial::Marked),
+                (_, Code::None | Code::Tildes(_)) => {
+                    self.trials.strict.is_some().then_some(CallTrial::Marked)
+                }
             };
         }
-        if let Code::Fence { ticks, .. } = self.code {
-            self.code = Code::Fence { ticks, headed: false };
-            if let Some(CallTrial::Fence { closed, .. }) = &mut self.trial {
+        if let Code::Fence { ticks, .. } = self.prose.code {
+            self.prose.code = Code::Fence { ticks, headed: false };
+            if let Some(CallTrial::Fence { closed, .. }) = &mut self.trials.current {
                 *closed = false;
             }
         }
         // Behind another message of a channel a head begins one of its own.
-        self.leads |= matches!(choice.grammar, Grammar::Channel(_)) && self.in_channel();
+        self.section.leads |= matches!(choice.grammar, Grammar::Channel(_)) && self.in_channel();
         self.begin_waiting();
         self.calls.dialect = choice.dialect.name;
         let standing = Self::current_evidence(&opening);
@@ -258,12 +261,12 @@ impl Parser {
             _ => "",
         };
         if choice.dialect.opens_section(mark)
-            && matches!(self.trial, None | Some(CallTrial::Channel | CallTrial::Marked))
+            && matches!(self.trials.current, None | Some(CallTrial::Channel | CallTrial::Marked))
         {
-            self.unclosed = Some(choice.dialect);
+            self.section.unclosed = Some(choice.dialect);
         }
-        CallBody::begin_section(&mut self.body, choice.grammar, standing, mark);
-        self.bypass = self.body.as_ref().map_or(Bypass::Nothing, CallBody::bypass);
+        CallBody::begin_section(&mut self.section.body, choice.grammar, standing, mark);
+        self.section.bypass = self.section.body.as_ref().map_or(Bypass::Nothing, CallBody::bypass);
         self.place = ParserPlace::Section;
     }
 
@@ -271,7 +274,8 @@ impl Parser {
     /// elsewhere too, where the model is known to write them so.
     fn needs_no_trial(&self, choice: OpenerChoice) -> bool {
         let python = matches!(choice.grammar, Grammar::Python(_));
-        let known = self.speech.at_start() || self.given.is_some() && (self.strict.is_none() || self.leads);
+        let known = self.speech.at_start()
+            || self.given.is_some() && (self.trials.strict.is_none() || self.section.leads);
         python && !self.tools.is_unknown() && known
     }
 
@@ -289,16 +293,16 @@ impl Parser {
             MarkId::Alone => String::new(),
         };
         if let MarkId::Tag(marker) = opening.mark
-            && self.trial.is_none()
+            && self.trials.current.is_none()
             && self.is_stray_marker(marker)
         {
             self.discard_mark();
         }
-        self.line.observe_lines(&self.held[self.section_at..]);
-        if self.section_at == 0 && self.trial.is_none() {
+        self.prose.line.observe_lines(&self.held[self.section.at..]);
+        if self.section.at == 0 && self.trials.current.is_none() {
             self.release_held(out);
         } else {
-            let text = self.held.split_off(self.section_at);
+            let text = self.held.split_off(self.section.at);
             self.release_fence_head(out);
             self.emit_text(&text, out);
         }
@@ -313,7 +317,7 @@ impl Parser {
             // The head of a message that never came, unless what takes anything takes it for text.
             let mut choices = self.live.choices(opening.mark).iter();
             let ahead = self.held.split_off(opening.ahead_at);
-            let fresh = self.line.is_fresh();
+            let fresh = self.prose.line.is_fresh();
             let takes_anything = |choice: &&OpenerChoice| match choice.then {
                 Lookahead::Anything => true,
                 Lookahead::Line => fresh,
@@ -325,15 +329,15 @@ impl Parser {
                     self.reread_text(&ahead, out);
                     self.finish_place(end, out);
                 }
-                None => self.held.truncate(self.section_at),
+                None => self.held.truncate(self.section.at),
             }
             return;
         }
         if opening.is_tag() && !(end == End::Normal && self.is_prose_about(opening)) {
             self.held.truncate(self.held.trim_end().len());
             self.calls.drop_draft(Dropped::Cut, &self.held, out);
-            if self.trial.is_none() {
-                self.held.truncate(self.section_at);
+            if self.trials.current.is_none() {
+                self.held.truncate(self.section.at);
             }
             return;
         }
@@ -348,7 +352,7 @@ impl Parser {
     /// a word that is awaited does not.
     fn is_prose_about(&self, opening: Opening) -> bool {
         let awaited = |choice: &OpenerChoice| matches!(choice.then, Lookahead::Words(_));
-        let apart = self.held[self.section_at..opening.ahead_at].ends_with(' ');
+        let apart = self.held[self.section.at..opening.ahead_at].ends_with(' ');
         let wordy = !self.nonblank.is_empty() && self.nonblank.chars().all(is_name_char);
         apart && wordy && !self.live.choices(opening.mark).iter().all(awaited)
     }

@@ -4,8 +4,9 @@
 //! them is deferred, a little, and read together with what follows. That a body reads the same however the text is cut is
 //! what makes this safe.
 
-use super::code::LineState;
-use super::{CallTrial, Code, Parser, ParserPlace};
+use super::line::LineState;
+use super::trial::CallTrial;
+use super::{Parser, ParserPlace};
 use crate::body::{BodyEnding, BodyStep, Bypass, CallBody, ChannelTurn, Evidence};
 use crate::calls::{CallReport, Out};
 use crate::registry::MarkerRole;
@@ -16,17 +17,63 @@ use helve_json::work;
 /// No more is deferred than this.
 const DEFERRED_MAX: usize = 64;
 
+/// The present section of calls, and how far it is read.
+pub(super) struct SectionState {
+    /// Where it begins in the held text.
+    pub(super) at: usize,
+    /// Its mark; empty where it has none.
+    pub(super) mark: &'static str,
+    pub(super) body: Option<CallBody>,
+    /// Which text it need not see at once: it goes straight out, or is deferred.
+    pub(super) bypass: Bypass,
+    /// Text that told nothing by itself. The section reads it together with what follows.
+    pub(super) deferred: String,
+    /// It has not read the end of what it was given: it may be the beginning of a mark.
+    pub(super) unread: bool,
+    /// It begins a line.
+    pub(super) leads: bool,
+    /// How much waited when it began.
+    pub(super) waited: usize,
+    /// The dialect of a section that special tokens opened, and that is to be closed yet.
+    pub(super) unclosed: Option<&'static Dialect>,
+}
+
+impl SectionState {
+    pub(super) fn new() -> Self {
+        Self {
+            at: 0,
+            mark: "",
+            body: None,
+            bypass: Bypass::Nothing,
+            deferred: String::new(),
+            unread: false,
+            leads: true,
+            waited: 0,
+            unclosed: None,
+        }
+    }
+
+    /// Adds the beginning of the text to what was deferred; says where the rest begins. A long text is not worth copying,
+    /// but its beginning belongs to what was deferred.
+    #[inline]
+    pub(super) fn join_deferred(&mut self, text: &str, pos: usize) -> usize {
+        let end = text.floor_char_boundary(pos + DEFERRED_MAX);
+        self.deferred.push_str(&text[pos..end]);
+        end
+    }
+}
+
 impl Parser {
     /// Takes text of which the body makes nothing, or nothing yet; says whether it is such.
     #[inline]
     pub(super) fn bypass_section(&mut self, text: &str, out: &mut Out<'_>) -> bool {
-        match self.bypass {
+        match self.section.bypass {
             Bypass::Nothing => false,
             Bypass::Arguments(plain) if all_in(plain, text) => self.emit_arguments(text, out),
             Bypass::Deferred(idle)
-                if self.deferred.len() + text.len() <= DEFERRED_MAX && all_in(idle, text) =>
+                if self.section.deferred.len() + text.len() <= DEFERRED_MAX && all_in(idle, text) =>
             {
-                self.deferred.push_str(text);
+                self.section.deferred.push_str(text);
                 true
             }
             _ => false,
@@ -40,46 +87,37 @@ impl Parser {
         true
     }
 
-    /// Adds the beginning of the text to what was deferred; says where the rest begins. A long text is not worth copying,
-    /// but its beginning belongs to what was deferred.
-    #[inline]
-    pub(super) fn join_deferred(&mut self, text: &str, pos: usize) -> usize {
-        let end = text.floor_char_boundary(pos + DEFERRED_MAX);
-        self.deferred.push_str(&text[pos..end]);
-        end
-    }
-
     /// Reads on inside a call, together with what was deferred. Says where the text goes on that is not the call's. No text
     /// at all says that none will follow.
     pub(super) fn continue_section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        if self.deferred.is_empty() {
+        if self.section.deferred.is_empty() {
             let reach = self.read_section(text, pos, out);
-            if self.unread {
-                self.deferred.push_str(&text[reach..]);
+            if self.section.unread {
+                self.section.deferred.push_str(&text[reach..]);
                 return text.len();
             }
             return reach;
         }
-        let end = self.join_deferred(text, pos);
-        let mut joined = std::mem::take(&mut self.deferred);
+        let end = self.section.join_deferred(text, pos);
+        let mut joined = std::mem::take(&mut self.section.deferred);
         work::count_bytes(joined.len());
         let reach = self.read_section(&joined, 0, out);
         let left = joined.len() - reach;
         let mut goes_on = end;
-        if self.unread && text.is_empty() {
+        if self.section.unread && text.is_empty() {
             self.held.push_str(&joined[reach..]);
-        } else if self.unread && end == text.len() {
+        } else if self.section.unread && end == text.len() {
             joined.drain(..reach);
-            self.deferred = joined;
+            self.section.deferred = joined;
             return end;
         } else if left <= end - pos {
             goes_on -= left;
         } else {
             self.reread_text(&joined[reach..], out);
         }
-        if self.deferred.is_empty() {
+        if self.section.deferred.is_empty() {
             joined.clear();
-            self.deferred = joined;
+            self.section.deferred = joined;
         }
         goes_on
     }
@@ -87,8 +125,8 @@ impl Parser {
     /// Reads on from the position. Says where the text goes on that is not the call's, or that is unread.
     #[inline(always)]
     fn read_section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        self.unread = false;
-        let Some(body) = &mut self.body else {
+        self.section.unread = false;
+        let Some(body) = &mut self.section.body else {
             self.place = ParserPlace::Prose;
             return pos;
         };
@@ -98,13 +136,13 @@ impl Parser {
         report.calls.show_arguments(report.out);
         match step {
             BodyStep::More => {
-                self.bypass = body.bypass();
+                self.section.bypass = body.bypass();
                 text.len()
             }
             BodyStep::Unread(from) => {
                 // What follows is read together with it.
-                self.bypass = Bypass::Nothing;
-                self.unread = true;
+                self.section.bypass = Bypass::Nothing;
+                self.section.unread = true;
                 from
             }
             step => self.end_section(step, out),
@@ -117,7 +155,7 @@ impl Parser {
         let (BodyStep::Done(rest) | BodyStep::NotACall(rest) | BodyStep::Turn(rest, _)) = step else {
             return 0;
         };
-        self.bypass = Bypass::Nothing;
+        self.section.bypass = Bypass::Nothing;
         let back = match rest.back {
             0 => String::new(),
             back => self.held.split_off(self.held.len() - back),
@@ -137,18 +175,18 @@ impl Parser {
     /// What was read may be all of a section of several calls: up to its closing mark, or text.
     fn close_unclosed(&mut self, is_text: bool) {
         let over = |dialect: &&Dialect| {
-            dialect.closes_section(&self.held) || is_text && dialect.opens_section(self.mark)
+            dialect.closes_section(&self.held) || is_text && dialect.opens_section(self.section.mark)
         };
-        if self.unclosed.as_ref().is_some_and(over) {
-            self.unclosed = None;
+        if self.section.unclosed.as_ref().is_some_and(over) {
+            self.section.unclosed = None;
         }
     }
 
     /// Whether the marker belongs to the section that is to be closed yet. There it is no quotation, whatever stands before
     /// it: words and backticks between calls are noise.
     pub(super) fn belongs_to_unclosed_section(&self, marker: usize) -> bool {
-        let Some(dialect) = self.unclosed else { return false };
-        let on_trial = !matches!(self.trial, None | Some(CallTrial::Channel | CallTrial::Marked));
+        let Some(dialect) = self.section.unclosed else { return false };
+        let on_trial = !matches!(self.trials.current, None | Some(CallTrial::Channel | CallTrial::Marked));
         let means = match self.live.roles[marker] {
             MarkerRole::Call(_) => self.live.is_stray(marker, |of| of == dialect.name),
             MarkerRole::Stray => {
@@ -161,10 +199,9 @@ impl Parser {
 
     /// A mark of that section stands behind words in it.
     pub(super) fn resume_section(&mut self, mark: &str) {
-        self.line = LineState::default();
-        self.code = Code::None;
-        if self.unclosed.is_some_and(|dialect| dialect.closes_section(mark)) {
-            self.unclosed = None;
+        self.prose.reset_line();
+        if self.section.unclosed.is_some_and(|dialect| dialect.closes_section(mark)) {
+            self.section.unclosed = None;
         }
     }
 
@@ -177,11 +214,11 @@ impl Parser {
         self.place = ParserPlace::Prose;
         match turn {
             ChannelTurn::Call(grammar) => {
-                if self.strict.is_some() && self.trial.is_none() {
-                    self.trial = Some(CallTrial::Marked);
+                if self.trials.strict.is_some() && self.trials.current.is_none() {
+                    self.trials.current = Some(CallTrial::Marked);
                 }
                 self.begin_waiting();
-                CallBody::begin_section(&mut self.body, grammar, Evidence::Marked, "");
+                CallBody::begin_section(&mut self.section.body, grammar, Evidence::Marked, "");
                 self.place = ParserPlace::Section;
                 return;
             }
@@ -192,7 +229,7 @@ impl Parser {
             ChannelTurn::Answer(scope) => self.scope = Some(scope),
             ChannelTurn::Over | ChannelTurn::On => {}
         }
-        if self.trial.is_none() {
+        if self.trials.current.is_none() {
             self.held.clear();
         }
     }
@@ -200,8 +237,8 @@ impl Parser {
     /// The section ended well. An unmarked list that opens the message and names declared tools needs no other proof. Where
     /// a call went wrong because it swallowed the end of what it is quoted in, nothing of it was meant.
     fn finish_whole_section(&mut self, out: &mut Out<'_>) {
-        let torn =
-            self.trial == Some(CallTrial::Channel) && self.calls.has_dropped_call_from(self.section_at);
+        let torn = self.trials.current == Some(CallTrial::Channel)
+            && self.calls.has_dropped_call_from(self.section.at);
         if torn && self.channel_ends_in_section() {
             self.reread_as_quoted(out);
             return;
@@ -216,10 +253,10 @@ impl Parser {
 
     pub(super) fn leave_section(&mut self) {
         self.place = ParserPlace::Prose;
-        if self.strict.is_none() || self.leads {
-            self.line = LineState::default();
+        if self.trials.strict.is_none() || self.section.leads {
+            self.prose.line = LineState::default();
         }
-        if self.trial.is_none() {
+        if self.trials.current.is_none() {
             self.held.clear();
             self.calls.reported_to = 0;
             self.speech.begin_after_call();
@@ -230,21 +267,21 @@ impl Parser {
     fn reject_section(&mut self, out: &mut Out<'_>) {
         self.place = ParserPlace::Prose;
         self.calls.drop_silently(out);
-        if self.trial.is_none() && self.calls.has_call_of(self.calls.dialect) {
+        if self.trials.current.is_none() && self.calls.has_call_of(self.calls.dialect) {
             self.discard_mark();
         }
-        match self.trial {
+        match self.trials.current {
             Some(CallTrial::Channel) if self.channel_ends_in_section() => self.reread_as_quoted(out),
             Some(CallTrial::Inline(_) | CallTrial::Channel) if self.calls.any_call_waits() => {
                 // Calls of the same section are no part of it.
                 let text =
-                    self.held.split_off(self.calls.reported_to.clamp(self.section_at, self.held.len()));
-                self.line.observe_lines(&text);
+                    self.held.split_off(self.calls.reported_to.clamp(self.section.at, self.held.len()));
+                self.prose.line.observe_lines(&text);
                 self.emit_text(&text, out);
             }
             _ => {
-                self.line.observe_lines(&self.held);
-                match self.trial {
+                self.prose.line.observe_lines(&self.held);
+                match self.trials.current {
                     Some(_) => self.reject_trial(out),
                     None => self.release_held(out),
                 }
@@ -253,8 +290,8 @@ impl Parser {
     }
 
     pub(super) fn finish_section(&mut self, end: End, out: &mut Out<'_>) {
-        let Some(mut body) = self.body.take() else { return };
-        if self.trial == Some(CallTrial::Channel) && self.channel_ends_in_section() {
+        let Some(mut body) = self.section.body.take() else { return };
+        if self.trials.current == Some(CallTrial::Channel) && self.channel_ends_in_section() {
             self.reread_as_quoted(out);
             self.finish_place(end, out);
             return;
@@ -271,7 +308,7 @@ impl Parser {
                 self.leave_section();
                 self.judge_position(out);
             }
-            BodyEnding::Cut => match self.trial {
+            BodyEnding::Cut => match self.trials.current {
                 Some(CallTrial::Inline(_)) => self.reject_trial(out),
                 _ => {
                     self.calls.drop_draft(Dropped::Cut, &self.held, out);
@@ -290,15 +327,15 @@ impl Parser {
             let ends_reasoning = matches!(self.live.roles[marker], MarkerRole::CloseReasoning);
             ends_reasoning && self.speech.ends_with(text) || self.ends_result(text)
         };
-        self.trusting && self.live.markers.contains_any(&self.held[self.section_at..], ends_channel)
+        self.trials.trusting && self.live.markers.contains_any(&self.held[self.section.at..], ends_channel)
     }
 
     /// The call was a quotation that swallowed the end of the reasoning or of a result: reads the held text once more, this
     /// time believing no call inside either. Happens at most once, so the whole stays linear.
     fn reread_as_quoted(&mut self, out: &mut Out<'_>) {
-        self.trusting = false;
-        self.unclosed = None;
-        self.trial = None;
+        self.trials.trusting = false;
+        self.section.unclosed = None;
+        self.trials.current = None;
         self.drop_waiting(out);
         self.calls.drop_silently(out);
         let held = std::mem::take(&mut self.held);

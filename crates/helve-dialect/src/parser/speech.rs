@@ -3,7 +3,6 @@
 //! Blanks around reasoning, and blanks that stand alone between calls, belong to the markup. So a run of blanks is
 //! held back where it may be framing, and nowhere else.
 
-use super::{CallTrial, Parser};
 use crate::Piece;
 use crate::calls::Out;
 use helve_json::is_blank;
@@ -151,7 +150,7 @@ impl Speech {
         });
     }
 
-    fn emit_text(&mut self, text: &str, out: &mut Out<'_>) {
+    pub(super) fn emit_text(&mut self, text: &str, out: &mut Out<'_>) {
         let mut text = text;
         if self.gap != SpeechGap::None {
             let nonblank = text.trim_start_matches(is_blank);
@@ -188,43 +187,5 @@ impl Speech {
             self.emit_blanks(out);
         }
         self.blanks.clear();
-    }
-}
-
-impl Parser {
-    /// Gives text out, or keeps it while a trial is on.
-    #[inline]
-    pub(super) fn emit_text(&mut self, text: &str, out: &mut Out<'_>) {
-        if text.is_empty() {
-            return;
-        }
-        if self.speech.plain && !self.speech.in_reasoning() {
-            out(Piece::Text(text));
-            return;
-        }
-        self.emit_text_carefully(text, out);
-    }
-
-    fn emit_text_carefully(&mut self, text: &str, out: &mut Out<'_>) {
-        self.release_fence_head(out);
-        self.quote_calls_in_sentence(text, out);
-        match self.trial {
-            None => {}
-            Some(CallTrial::Alone { .. } | CallTrial::Fence { .. } | CallTrial::Marked) => {
-                if text.chars().all(is_blank) {
-                    self.held.push_str(text);
-                    return;
-                }
-                self.reject_trial(out);
-            }
-            Some(CallTrial::Inline(_) | CallTrial::Channel) => {
-                let from = self.held.len();
-                self.held.push_str(text);
-                self.calls.hold_text_back(from..self.held.len());
-                return;
-            }
-        }
-        self.speech.emit_text(text, out);
-        self.speech.update_fast_path(self.trial.is_some() || self.is_headed());
     }
 }

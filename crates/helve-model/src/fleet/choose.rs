@@ -17,13 +17,13 @@ pub enum ChooseError {
 
 /// A model with the variant that was asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ModelChoice {
     pub model: String,
     pub variant: Option<String>,
 }
 
 /// `name` means a model, or with `name:variant` a variant of it; names of models may have colons of their own.
-pub fn choose_model(models: &Models, name: &str, variant: Option<&str>) -> Result<Chosen, ChooseError> {
+pub fn choose_model(models: &Models, name: &str, variant: Option<&str>) -> Result<ModelChoice, ChooseError> {
     let (model, named) = match name.rsplit_once(':') {
         _ if models.get(name).is_some() => (name, None),
         Some((model, named)) if models.get(model).is_some() => (model, Some(named)),
@@ -53,7 +53,7 @@ pub fn choose_model(models: &Models, name: &str, variant: Option<&str>) -> Resul
             },
         });
     }
-    Ok(Chosen { model: model.into(), variant: variant.map(str::to_owned) })
+    Ok(ModelChoice { model: model.into(), variant: variant.map(str::to_owned) })
 }
 
 pub fn format_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -92,7 +92,7 @@ mod tests {
             ("qwen3", Some("8b"), "qwen3", Some("8b")),
         ];
         for (name, asked, model, variant) in cases {
-            let expected = Chosen { model: model.into(), variant: variant.map(str::to_owned) };
+            let expected = ModelChoice { model: model.into(), variant: variant.map(str::to_owned) };
             assert_eq!(choose_model(&models(), name, asked), Ok(expected), "{name} {asked:?}");
         }
     }

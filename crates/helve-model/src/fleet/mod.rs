@@ -23,14 +23,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice, UserId};
 use tokio::time::Instant;
 
-pub use self::choose::{ChooseError, Chosen, choose_model, format_names};
+pub use self::choose::{ChooseError, ModelChoice, choose_model, format_names};
 pub use self::forms::Forms;
 use self::last_used::LastUsed;
 pub use self::metrics::{ModelCounters, ModelMetrics, RequestOutcome};
 pub use self::price::{PerMillion, Price, PriceSource};
 pub use self::probe::Probe;
 use self::retry::Health;
-use self::tokens::Ratio;
+use self::tokens::EstimateRatio;
 pub use self::window::{Window, requested_num_ctx};
 use crate::{Model, Needs, ToolMode};
 
@@ -77,17 +77,17 @@ pub struct Origin {
 /// go; a run holds the model that it asks.
 #[derive(Default)]
 pub struct Models {
-    models: RwLock<BTreeMap<String, Entry>>,
+    models: RwLock<BTreeMap<String, FleetModel>>,
     default: RwLock<Option<String>>,
     /// The operator named the default, so no user's last choice counts.
     default_is_fixed: bool,
     last_used: LastUsed,
     currency: String,
-    learned: Mutex<HashMap<String, Learned>>,
+    learned: Mutex<HashMap<String, LearnedFacts>>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct FleetModel {
     model: Arc<dyn Model>,
     /// Of its subject, where that is known.
     fingerprint: Option<Fingerprint>,
@@ -99,11 +99,11 @@ struct Entry {
 
 /// What a model has shown of itself.
 #[derive(Default)]
-struct Learned {
+struct LearnedFacts {
     /// Its server said that it cannot do native calls; what was found out since then counts again.
     no_native_tools: Option<Timestamp>,
     /// How far off the last estimate of a question's tokens was.
-    ratio: Ratio,
+    ratio: EstimateRatio,
     /// A question of so many tokens was too long for it.
     too_long: Option<u64>,
     /// The last dialect it wrote a call in.
@@ -138,7 +138,13 @@ impl Models {
         let counters = models.get(&name).map(|before| before.counters.clone()).unwrap_or_default();
         models.insert(
             name,
-            Entry { model, fingerprint, options: Arc::new(options), counters, ready: Arc::new(true.into()) },
+            FleetModel {
+                model,
+                fingerprint,
+                options: Arc::new(options),
+                counters,
+                ready: Arc::new(true.into()),
+            },
         );
     }
 
@@ -162,7 +168,7 @@ impl Models {
     }
 
     /// The default of a user: the model they chose last, if it can be used.
-    pub fn default_for(&self, user: &UserId) -> String {
+    pub fn default_for_user(&self, user: &UserId) -> String {
         let last = || {
             let name = self.last_used.model_of_user(user)?;
             let is_ready = self.read_entries().get(&name)?.ready.load(Ordering::Relaxed);
@@ -174,7 +180,7 @@ impl Models {
 
     /// Keeps which model a user asked last. One inside the program answers where there is no other, so it counts only if
     /// the user named it.
-    pub fn record_user_choice(&self, user: &UserId, name: &str, is_named: bool) {
+    pub fn record_last_model(&self, user: &UserId, name: &str, is_named: bool) {
         if is_named || self.options(name).is_none_or(|options| options.origin.is_some()) {
             self.last_used.set_model_of_user(user, name);
         }
@@ -238,12 +244,12 @@ impl Models {
     }
 
     /// How the model is asked to call tools now.
-    pub fn mode(&self, model: &dyn Model, default_profile: &str) -> Mode {
+    pub fn tool_mode(&self, model: &dyn Model, default_profile: &str) -> Mode {
         match model.tool_mode() {
             ToolMode::Fixed(mode) => mode,
             ToolMode::Auto => {
                 let learned = self.lock_learned();
-                learned.get(model.name()).map_or(Mode::Native, |learned| learned.mode(default_profile))
+                learned.get(model.name()).map_or(Mode::Native, |learned| learned.tool_mode(default_profile))
             }
         }
     }
@@ -254,7 +260,7 @@ impl Models {
     }
 
     /// What the model's server was found to need.
-    pub fn needs(&self, name: &str) -> Needs {
+    pub fn server_needs(&self, name: &str) -> Needs {
         self.profile(name).map_or_else(Needs::default, |profile| Needs {
             reasoning_back: profile.wants_reasoning_back.is_yes(),
             plain_schemas: profile.rich_schemas.is_no(),
@@ -319,8 +325,7 @@ impl Models {
         let fallbacks = names.iter().filter(|other| *other != name).filter_map(|name| self.get(name));
         let mut route: Vec<_> = std::iter::once(own.model).chain(fallbacks).collect();
         // Stable: the order of the configuration holds within both groups.
-        route
-            .sort_by_cached_key(|model| self.with_health(model.name(), |health| health.is_cooling_down(now)));
+        route.sort_by_cached_key(|model| self.with_health(model.name(), |health| health.is_asked_last(now)));
         route
     }
 
@@ -349,13 +354,14 @@ impl Models {
     }
 
     /// How far off estimates of this model's tokens are.
-    pub fn ratio(&self, name: &str) -> Ratio {
-        self.lock_learned().get(name).map_or_else(Ratio::default, |learned| learned.ratio)
+    pub fn token_ratio(&self, name: &str) -> EstimateRatio {
+        self.lock_learned().get(name).map_or_else(EstimateRatio::default, |learned| learned.ratio)
     }
 
     /// Takes in what the vendor counted where so much was estimated.
-    pub fn learn_ratio(&self, name: &str, counted: u64, estimated: u64) {
-        self.lock_learned().entry(name.to_owned()).or_default().ratio = Ratio::new(counted, estimated);
+    pub fn learn_token_ratio(&self, name: &str, counted: u64, estimated: u64) {
+        self.lock_learned().entry(name.to_owned()).or_default().ratio =
+            EstimateRatio::new(counted, estimated);
     }
 
     /// Takes in that a question of so many tokens was too long.
@@ -365,18 +371,18 @@ impl Models {
         *known = Some(known.unwrap_or(u64::MAX).min(tokens));
     }
 
-    fn read_entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+    fn read_entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, FleetModel>> {
         self.models.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_learned(&self) -> MutexGuard<'_, HashMap<String, Learned>> {
+    fn lock_learned(&self) -> MutexGuard<'_, HashMap<String, LearnedFacts>> {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Learned {
+impl LearnedFacts {
     /// How it is asked to call tools, where that is not configured.
-    fn mode(&self, default_profile: &str) -> Mode {
+    fn tool_mode(&self, default_profile: &str) -> Mode {
         let profile = self.profile.as_deref();
         let native = self.no_native_tools.is_none() && !profile.is_some_and(|profile| profile.native.is_no());
         let written = profile.and_then(|profile| profile.prompt.as_deref());
@@ -401,7 +407,7 @@ mod tests {
         let mut models = Models::new();
         let model = Arc::new(ScriptedModel::new([]).in_mode(ToolMode::Auto));
         models.add(model.clone(), ModelOptions { subject: "m at here".into(), ..ModelOptions::default() });
-        let mode = || models.mode(&*model, "json_strict").to_string();
+        let mode = || models.tool_mode(&*model, "json_strict").to_string();
         let found = |subject, native, prompt: Option<&str>| ModelProfile {
             native,
             prompt: prompt.map(str::to_owned),

@@ -81,7 +81,7 @@ impl<'a> Probe<'a> {
                     self.profile.calls_in_text = heard.in_text;
                     self.profile.dialect = heard.dialect.map(str::to_owned).or(self.profile.dialect.take());
                     self.profile.reasons = judge::judge_reasoning(&said);
-                    self.profile.reasoning_open = judge::judge_opened_reasoning(&said);
+                    self.profile.reasoning_open = judge::judge_reasoning_opened_by_prompt(&said);
                     if self.profile.native.is_unknown() {
                         return Ok(None);
                     }
@@ -148,11 +148,11 @@ impl<'a> Probe<'a> {
             return;
         }
         (self.progress)("does it want its reasoning back?");
-        let without = self.ask_question(question_after_call(clock, said, Back::Nothing)).await;
+        let without = self.ask_question(question_after_call(clock, said, ReturnedReasoning::Nothing)).await;
         let with = match &without {
             Reply::Answer(_) => None,
             Reply::Refused(_) => {
-                Some(self.ask_question(question_after_call(clock, said, Back::Reasoning)).await)
+                Some(self.ask_question(question_after_call(clock, said, ReturnedReasoning::Reasoning)).await)
             }
         };
         self.profile.wants_reasoning_back = judge::judge_reasoning_back(&without, with.as_ref());
@@ -252,16 +252,20 @@ fn user_turn(words: &str) -> Turn<'_> {
 }
 
 /// What goes back with the message that made the call.
-enum Back {
+enum ReturnedReasoning {
     Nothing,
     Reasoning,
 }
 
 /// The same conversation one step later: the call was made, here is the result.
-fn question_after_call<'a>(clock: &'a ToolSpec, said: &'a ProbeAnswer, back: Back) -> Question<'a> {
+fn question_after_call<'a>(
+    clock: &'a ToolSpec,
+    said: &'a ProbeAnswer,
+    back: ReturnedReasoning,
+) -> Question<'a> {
     let (reasoning, echo) = match &back {
-        Back::Nothing => ("", None),
-        Back::Reasoning => (&*said.reasoning, said.echo.as_ref()),
+        ReturnedReasoning::Nothing => ("", None),
+        ReturnedReasoning::Reasoning => (&*said.reasoning, said.echo.as_ref()),
     };
     let id = |at: usize, call: &ask::AnswerCall| call.id.clone().unwrap_or_else(|| format!("call_{at}"));
     let calls = said.calls.iter().enumerate().map(|(at, call)| TurnCall {
@@ -282,7 +286,7 @@ fn question_after_call<'a>(clock: &'a ToolSpec, said: &'a ProbeAnswer, back: Bac
         is_error: false,
     });
     let turns = [user_turn(NATIVE), asked].into_iter().chain(results).collect();
-    let needs = Needs { reasoning_back: matches!(back, Back::Reasoning), ..Needs::default() };
+    let needs = Needs { reasoning_back: matches!(back, ReturnedReasoning::Reasoning), ..Needs::default() };
     Question { needs, ..Question::new(turns, vec![clock]) }
 }
 

@@ -173,7 +173,7 @@ mod tests {
             },
         ];
         let profile = Profile::named(profile).expect("is shipped");
-        match turns_as_text(turns, profile, &[], "", Language::English).pop() {
+        match turns_as_text(turns, profile, &[], "", Language::English, None).pop() {
             Some(Turn::User(text)) => text.into_owned(),
             _ => panic!("the result is the last turn"),
         }

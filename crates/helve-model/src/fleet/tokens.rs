@@ -88,15 +88,15 @@ fn estimate_json_tokens(value: &Value) -> u64 {
 
 /// How much more, or less, a vendor counted than was estimated.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ratio(f64);
+pub struct EstimateRatio(f64);
 
-impl Default for Ratio {
+impl Default for EstimateRatio {
     fn default() -> Self {
         Self(1.0)
     }
 }
 
-impl Ratio {
+impl EstimateRatio {
     pub fn new(counted: u64, estimated: u64) -> Self {
         let ratio = counted as f64 / estimated.max(1) as f64;
         Self(ratio.clamp(RATIO_MIN, RATIO_MAX))
@@ -108,7 +108,7 @@ impl Ratio {
     }
 
     /// What would be estimated where this vendor counts so much.
-    pub fn estimate_for_count(self, counted: u64) -> u64 {
+    pub fn estimate_from_counted(self, counted: u64) -> u64 {
         (counted as f64 / self.0) as u64
     }
 }
@@ -136,14 +136,14 @@ mod tests {
 
     #[test]
     fn an_estimate_is_corrected_by_what_was_counted_and_never_absurdly() {
-        assert_eq!(Ratio::default().correct_estimate(100), 100);
-        assert_eq!(Ratio::new(150, 100).correct_estimate(1_000), 1_500);
+        assert_eq!(EstimateRatio::default().correct_estimate(100), 100);
+        assert_eq!(EstimateRatio::new(150, 100).correct_estimate(1_000), 1_500);
         assert_eq!(
-            Ratio::new(1, 1_000).correct_estimate(1_000),
+            EstimateRatio::new(1, 1_000).correct_estimate(1_000),
             500,
             "a vendor that counts only what it had not cached"
         );
-        assert_eq!(Ratio::new(1_000_000, 0).correct_estimate(10), 40);
+        assert_eq!(EstimateRatio::new(1_000_000, 0).correct_estimate(10), 40);
     }
 
     #[test]

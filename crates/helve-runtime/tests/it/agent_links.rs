@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use helve_model::{Reply, ScriptedModel};
 use helve_runtime::{
     AgentChange, ModelOptions, Models, Runtime, RuntimeSettings, StartError, StartInput, StartRequest,
-    Started, read_agent,
+    StartedRun, read_agent,
 };
 use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
 use helve_tool::{CallContext, Catalogue, Guards, Registry, Request, Tool, ToolFuture};
@@ -76,7 +76,7 @@ impl Lab {
         made.map(drop).map_err(|error| error.to_string())
     }
 
-    async fn start(&self, user: UserId, draft: bool) -> Result<Started, StartError> {
+    async fn start(&self, user: UserId, draft: bool) -> Result<StartedRun, StartError> {
         let input = StartInput::Message { conversation: None, text: "go".into() };
         let request = StartRequest { agent: Some("clerk".into()), draft, ..StartRequest::new(user, input) };
         self.runtime.start_run(request).await

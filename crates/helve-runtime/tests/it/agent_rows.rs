@@ -5,7 +5,7 @@ use std::sync::Arc;
 use helve_model::{Reply, ScriptedModel};
 use helve_runtime::{
     AgentChange, ModelOptions, Models, Runtime, RuntimeSettings, StartError, StartInput, StartRequest,
-    Started, read_agent,
+    StartedRun, read_agent,
 };
 use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
 use helve_tool::{CallContext, Catalogue, Guards, Registry, Request, Tool, ToolFuture};
@@ -50,7 +50,7 @@ async fn make(runtime: &Runtime, definition: Value) {
     runtime.create_agent(read_agent(definition).unwrap(), "mei").await.unwrap();
 }
 
-async fn ask(runtime: &Runtime, agent: &str) -> Result<Started, StartError> {
+async fn ask(runtime: &Runtime, agent: &str) -> Result<StartedRun, StartError> {
     let input = StartInput::Message { conversation: None, text: "send it".into() };
     let request = StartRequest { agent: Some(agent.into()), ..StartRequest::new(mei(), input) };
     runtime.start_run(request).await

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use helve_model::{Reply, ScriptedModel};
-use helve_runtime::{CommandError, RuntimeSettings, StartInput, StartRequest, Started};
+use helve_runtime::{CommandError, RuntimeSettings, StartInput, StartRequest, StartedRun};
 use helve_store::{Access, Allowance, AllowanceFilter, AuditEntry, Log, Page, Scope, Views};
 use helve_types::{Always, Answer, ConversationId, Fact, RunId, Stage, UserId, Within};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ async fn answer(lab: &Lab, answer: Answer) -> Result<(), CommandError> {
     lab.runtime.answer_approval(Scope::User(mei()), question.approval, answer, "mei".into()).await
 }
 
-async fn start_in(lab: &Lab, user: UserId, conversation: Option<ConversationId>) -> Started {
+async fn start_in(lab: &Lab, user: UserId, conversation: Option<ConversationId>) -> StartedRun {
     let input = StartInput::Message { conversation, text: "send x".into() };
     lab.runtime.start_run(StartRequest::new(user, input)).await.unwrap()
 }

@@ -120,7 +120,7 @@ async fn a_read_whose_record_was_lost_in_a_crash_is_made_again() {
         assert_eq!(lab.store.events(run, 0, 99).await.unwrap().len(), 1, "{label}");
 
         let next = lab.restarted();
-        assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+        assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
         assert_eq!(settle(&mut next.runtime.follow_run(run, 1)).await, "run.finished", "{label}");
         assert_eq!(lab.runs.load(Ordering::Relaxed), before + 1, "{label}");
         let log = next.log(run).await;
@@ -139,7 +139,7 @@ async fn an_effect_whose_result_was_lost_in_a_crash_is_unknown_and_not_made_agai
     }
     lab.store.lose_recorded_batches();
     let next = lab.restarted();
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut next.runtime.follow_run(run, 1)).await, "needs_attention");
     assert!(next.log(run).await.contains("tool.unknown"), "{}", next.log(run).await);
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
@@ -155,5 +155,5 @@ async fn a_run_stops_where_its_log_ends_if_what_it_recorded_cannot_be_written() 
     }
     lab.store.fail_writes(0);
     assert_eq!(lab.store.events(run.run, 0, 99).await.unwrap().len(), 1);
-    assert_eq!(lab.restarted().runtime.recover_runs().await.unwrap(), 1, "it is taken up again");
+    assert_eq!(lab.restarted().runtime.resume_interrupted_runs().await.unwrap(), 1, "it is taken up again");
 }

@@ -93,7 +93,7 @@ async fn a_soft_limit_asks_once_and_a_yes_is_good_to_the_hard_one() {
 
     // Whoever is asked may take their time, and the server may go down.
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover_runs().await.unwrap(), 0);
+    assert_eq!(again.runtime.resume_interrupted_runs().await.unwrap(), 0);
     let mut follower = again.runtime.follow_run(started.run, 0);
     settle(&mut follower).await;
     answer(&again, Answer::approve()).await;
@@ -240,7 +240,7 @@ async fn a_clock_that_is_set_while_the_server_is_down_takes_no_time_from_the_run
         until(&mut started.follower, "tool.started").await;
         lab.world.clock.shift_date_ms(by);
         let again = lab.restarted();
-        again.runtime.recover_runs().await.unwrap();
+        again.runtime.resume_interrupted_runs().await.unwrap();
         let mut follower = again.runtime.follow_run(started.run, 0);
         until(&mut follower, "run.resumed").await;
         again.world.clock.shift_date_ms(by);

@@ -6,7 +6,8 @@ use std::time::Duration;
 use expect_test::expect;
 use helve_model::{Reply, ScriptedModel};
 use helve_runtime::{
-    ClientClaim, ClientResult, CommandError, RuntimeSettings, StartError, StartInput, StartRequest, Started,
+    ClientClaim, ClientResult, CommandError, RuntimeSettings, StartError, StartInput, StartRequest,
+    StartedRun,
 };
 use helve_store::{Scope, Views};
 use helve_tool::{
@@ -26,7 +27,7 @@ fn replies() -> [Reply; 2] {
     [reply(CALL), reply("say It is 42.")]
 }
 
-async fn waiting(lab: &Lab) -> (Started, CallId) {
+async fn waiting(lab: &Lab) -> (StartedRun, CallId) {
     let input = StartInput::Message { conversation: None, text: "compute".into() };
     let client_tools = vec![ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }];
     let request = StartRequest { client_tools, ..StartRequest::new(mei(), input) };
@@ -60,7 +61,7 @@ async fn state(lab: &Lab, call: &CallId) -> CallState {
 }
 
 /// Follows the run until it stands so, but not for ever.
-async fn reaches(started: &mut Started, wanted: &str) {
+async fn reaches(started: &mut StartedRun, wanted: &str) {
     let reached = async {
         loop {
             match settle(&mut started.follower).await {
@@ -322,7 +323,7 @@ async fn a_clients_tool_that_is_forbidden_by_now_is_not_shown_after_a_restart() 
     let deny = Rule { tool: Some("browser_*".into()), ..Rule::new(Action::Deny) };
     let next = lab.restarted_as(RuntimeSettings { rules: vec![deny], ..RuntimeSettings::default() });
     next.model.then(reply("say Without it."));
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut next.runtime.follow_run(started.run, 0)).await, "run.finished");
     let asked = next.model.asked();
     assert!(asked[0].contains("browser_js_eval") && !asked[1].contains("browser_js_eval"), "{asked:?}");
@@ -521,7 +522,7 @@ async fn wherever_the_server_dies_around_a_claim_one_client_has_the_call_and_one
             _ = bring(&dying, &call, &given.result_token, "42").await;
         }
         let lab = lab.restarted();
-        lab.runtime.recover_runs().await.unwrap();
+        lab.runtime.resume_interrupted_runs().await.unwrap();
         let token = match claim(&lab, &call, "tab").await {
             Ok(again) => {
                 assert!(first.as_ref().is_ok_and(|given| *given == again) || first.is_err(), "{label}");

@@ -42,7 +42,7 @@ async fn outlived(lab: &Lab, label: &'static str) -> (RunId, String) {
 async fn taken_up(lab: &Lab, run: RunId) -> String {
     let next = lab.restarted();
     let last = lab.store.run(Scope::Everyone, run).await.unwrap().last_seq;
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
     settle(&mut next.runtime.follow_run(run, last)).await;
     next.log(run).await
 }
@@ -75,7 +75,7 @@ async fn k1_k2_a_request_that_was_not_answered_is_sent_again_with_its_key_and_is
         assert_eq!(before.len(), on_record, "{label}");
 
         let next = lab.restarted();
-        assert_eq!(next.runtime.recover_runs().await.unwrap(), on_record);
+        assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), on_record);
         let mut again = next.runtime.start_run(with_key()).await.unwrap();
         assert_eq!(again.replayed, on_record == 1, "{label}");
         assert_eq!(settle(&mut again.follower).await, "run.finished");
@@ -131,7 +131,7 @@ async fn k6_k7_a_question_waits_through_a_death_and_a_decision_is_carried_out_on
     let approval = lab.questions().await.remove(0).approval;
 
     let next = lab.restarted();
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 0, "there is nothing to do");
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 0, "there is nothing to do");
     assert_eq!(lab.questions().await.len(), 1);
 
     let dying = lab.dying_at("approval.after_answer");
@@ -233,7 +233,7 @@ async fn k14_a_run_that_ends_every_server_that_takes_it_up_is_counted_first_and_
     let run = crashed(&lab, |_| vec![]).await;
     for resumes in 1..=3 {
         let dying = lab.dying_at("run.claimed");
-        assert_eq!(dying.runtime.recover_runs().await.unwrap(), 1);
+        assert_eq!(dying.runtime.resume_interrupted_runs().await.unwrap(), 1);
         while lab.store.run(Scope::Everyone, run).await.unwrap().resumes < resumes {
             tokio::task::yield_now().await;
         }
@@ -247,7 +247,7 @@ async fn k14_a_run_that_ends_every_server_that_takes_it_up_is_counted_first_and_
     assert!(log.ends_with("run.waiting needs_attention\n"), "{log}");
     assert_eq!(lab.model.asked().len(), 0);
     assert_eq!(
-        lab.restarted().runtime.recover_runs().await.unwrap(),
+        lab.restarted().runtime.resume_interrupted_runs().await.unwrap(),
         0,
         "nobody takes it up again by itself"
     );
@@ -262,9 +262,9 @@ async fn a_thousand_runs_that_were_interrupted_are_taken_up_each_in_its_turn_and
     let silent = (0..1_000).map(|_| Reply::new().hangs());
     let next = lab.restarted_with(vec![(Arc::new(ScriptedModel::new(silent)), ModelOptions::default())]);
     let began = std::time::Instant::now();
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1_000);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1_000);
     println!("1,000 interrupted runs were scheduled in {:?}", began.elapsed());
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 0, "none twice");
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 0, "none twice");
     // They are all of one user, who has so many turns at a time.
     let share = RuntimeSettings::default().runs.each;
     while next.runtime.driven_runs() < share {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use helve_model::{ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
-use helve_runtime::{Budgets, Limits, ModelOptions, RuntimeSettings, Started};
+use helve_runtime::{Budgets, Limits, ModelOptions, RuntimeSettings, StartedRun};
 use helve_store::Scope;
 use helve_tool::{
     CachePolicy, CacheScope, CallContext, Guards, Hook, HookPoint, HookSettings, Hooks, OnFailure, Request,
@@ -51,7 +51,7 @@ async fn calls_made(lab: &Lab) -> u32 {
     lab.runs.load(Ordering::Relaxed)
 }
 
-async fn finish(lab: &Lab, mut run: Started, goes_on: &Notify) -> String {
+async fn finish(lab: &Lab, mut run: StartedRun, goes_on: &Notify) -> String {
     goes_on.notify_one();
     settle(&mut run.follower).await;
     lab.log(run.run).await
@@ -337,7 +337,7 @@ async fn a_read_that_was_begun_early_and_not_recorded_is_made_again_after_a_cras
     lab.model.then(reply(r#"call look {"q": "x"}"#));
     lab.model.then(reply("say Found."));
     let next = lab.restarted();
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut next.runtime.follow_run(run, 1)).await, "run.finished");
     assert_eq!(calls_made(&lab).await, 2);
     assert!(!next.log(run).await.contains("discarded"));

@@ -279,7 +279,7 @@ async fn a_run_that_resumes_takes_no_snapshot_twice() {
     // It died while the model was asked for the first step.
     let lab = Lab::with_model(model(), at(&points, NumberedSnapshots::default()));
     let run = crashed(&lab, |_| vec![snapshot(StepEdge::Before)]).await;
-    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(lab.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut lab.runtime.follow_run(run, 2)).await, "run.finished");
     lab.check_log(
         run,
@@ -309,7 +309,7 @@ async fn a_run_that_resumes_takes_no_snapshot_twice() {
         facts
     })
     .await;
-    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(lab.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut lab.runtime.follow_run(run, 5)).await, "run.finished");
     lab.check_log(
         run,

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use helve_model::{Model, Reply, ScriptedModel, ToolMode};
 use helve_runtime::{
     AgentSettings, Follower, Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest,
-    Started,
+    StartedRun,
 };
 use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolError, ToolFuture};
@@ -204,7 +204,7 @@ impl Lab {
         )
     }
 
-    pub(crate) async fn start(&self, text: &str) -> Started {
+    pub(crate) async fn start(&self, text: &str) -> StartedRun {
         let input = StartInput::Message { conversation: None, text: text.into() };
         self.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap()
     }

@@ -250,7 +250,7 @@ async fn in_doubt() -> (Lab, helve_types::RunId) {
     answer(&dying, Answer::approve()).await.unwrap();
     until(&mut started.follower, "tool.started").await;
     let lab = lab.restarted();
-    lab.runtime.recover_runs().await.unwrap();
+    lab.runtime.resume_interrupted_runs().await.unwrap();
     let mut follower = lab.runtime.follow_run(started.run, 0);
     assert_eq!(settle(&mut follower).await, "waiting_approval");
     assert_eq!(settle(&mut follower).await, "needs_attention");

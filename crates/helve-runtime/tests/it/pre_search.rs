@@ -235,7 +235,7 @@ async fn a_run_that_is_taken_up_searches_only_where_nothing_was_found_yet() {
             tokio::task::yield_now().await;
         }
         let next = setting.lab.restarted();
-        assert_eq!(next.runtime.recover_runs().await.unwrap(), 1, "{label}");
+        assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1, "{label}");
         settle(&mut next.runtime.follow_run(run, 0)).await;
         let log = next.log(run).await;
         assert_eq!(setting.searches(), 1, "{label}: {log}");

@@ -39,7 +39,7 @@ async fn a_stranger_is_probed_before_its_first_question_and_never_again() {
     let store = Arc::new(MemoryStore::new());
     let first = runtime(&store, &model);
     assert_eq!(ask(&first, "hi").await, "run.finished");
-    assert_eq!(first.models().mode(&*model, "hermes").to_string(), "prompt:json_strict");
+    assert_eq!(first.models().tool_mode(&*model, "hermes").to_string(), "prompt:json_strict");
     assert_eq!(ask(&first, "hi again").await, "run.finished");
     assert_eq!(store.model_profiles().await.unwrap().len(), 1);
 

@@ -89,7 +89,7 @@ pub(crate) fn started(call: &CallId, tool: &str, effect: Effect) -> Vec<Fact> {
 async fn a_run_that_died_before_the_model_answered_asks_again() {
     let lab = Lab::new([reply("say Here I am.")]);
     let run = crashed(&lab, |_| vec![]).await;
-    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(lab.runtime.resume_interrupted_runs().await.unwrap(), 1);
     settle(&mut lab.runtime.follow_run(run, 0)).await;
     lab.check_log(
         run,
@@ -109,7 +109,7 @@ async fn a_run_that_died_before_the_model_answered_asks_again() {
 async fn a_read_that_was_in_flight_is_sent_again_under_the_same_id() {
     let lab = Lab::new([reply("say Found.")]);
     let run = crashed(&lab, |call| started(call, "look", Effect::Read)).await;
-    lab.runtime.recover_runs().await.unwrap();
+    lab.runtime.resume_interrupted_runs().await.unwrap();
     settle(&mut lab.runtime.follow_run(run, 0)).await;
     let log = lab.log(run).await;
     assert!(log.contains("tool.started look attempt 2"), "{log}");
@@ -121,11 +121,11 @@ async fn what_may_be_sent_again_is_not_after_a_day_since_it_was_first_sent() {
     let lab = Lab::new([reply("say Hm.")]);
     let run = crashed(&lab, |call| started(call, "send", Effect::Idempotent)).await;
     let again = lab.dying_at("tool.after_started");
-    again.runtime.recover_runs().await.unwrap();
+    again.runtime.resume_interrupted_runs().await.unwrap();
     crate::lab::until(&mut again.runtime.follow_run(run, 0), "tool.started").await;
     lab.world.clock.advance_ms(24 * 60 * 60 * 1_000 + 1);
     let later = lab.restarted();
-    later.runtime.recover_runs().await.unwrap();
+    later.runtime.resume_interrupted_runs().await.unwrap();
     assert_eq!(settle(&mut later.runtime.follow_run(run, 0)).await, "needs_attention");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
     let log = lab.log(run).await;
@@ -136,7 +136,7 @@ async fn what_may_be_sent_again_is_not_after_a_day_since_it_was_first_sent() {
 async fn an_effect_that_was_in_flight_is_unknown_and_never_sent_again() {
     let lab = Lab::new([reply("say Hm.")]);
     let run = crashed(&lab, |call| started(call, "send", Effect::NonIdempotent)).await;
-    lab.runtime.recover_runs().await.unwrap();
+    lab.runtime.resume_interrupted_runs().await.unwrap();
     assert_eq!(settle(&mut lab.runtime.follow_run(run, 0)).await, "needs_attention");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
     let log = lab.log(run).await;
@@ -147,7 +147,7 @@ async fn an_effect_that_was_in_flight_is_unknown_and_never_sent_again() {
 async fn a_planned_call_is_seen_to() {
     let lab = Lab::new([reply("say Found.")]);
     let run = crashed(&lab, |call| requested(call, "look")).await;
-    lab.runtime.recover_runs().await.unwrap();
+    lab.runtime.resume_interrupted_runs().await.unwrap();
     settle(&mut lab.runtime.follow_run(run, 0)).await;
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
 }
@@ -160,7 +160,7 @@ async fn a_question_waits_through_a_restart() {
     let question = lab.questions().await.remove(0);
 
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover_runs().await.unwrap(), 0);
+    assert_eq!(again.runtime.resume_interrupted_runs().await.unwrap(), 0);
     let mut follower = again.runtime.follow_run(begun.run, 0);
     let approve = Answer::approve();
     again
@@ -183,7 +183,7 @@ async fn a_run_that_keeps_ending_the_server_is_left_for_a_person() {
     let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs()]);
     let run = crashed(&lab, |_| vec![]).await;
     for resumes in 1..=3 {
-        lab.restarted().runtime.recover_runs().await.unwrap();
+        lab.restarted().runtime.resume_interrupted_runs().await.unwrap();
         lab.taken_up(run, resumes).await;
         asked(&lab, resumes.min(2) as usize).await;
     }
@@ -191,7 +191,7 @@ async fn a_run_that_keeps_ending_the_server_is_left_for_a_person() {
     let record = lab.store.run(Scope::Everyone, run).await.unwrap();
     assert_eq!(record.state, RunState::NeedsAttention);
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover_runs().await.unwrap(), 0);
+    assert_eq!(again.runtime.resume_interrupted_runs().await.unwrap(), 0);
     again.runtime.cancel_run(Scope::Everyone, run, "mei".into()).await.unwrap();
     settle(&mut again.runtime.follow_run(run, 0)).await;
     assert_eq!(lab.store.run(Scope::Everyone, run).await.unwrap().state, RunState::Cancelled);
@@ -207,7 +207,7 @@ async fn runs_are_tried_one_by_one_after_the_second_crash_and_only_the_one_that_
         runs.push(crashed(&lab, |_| vec![]).await);
     }
     let second = lab.restarted();
-    second.runtime.recover_runs().await.unwrap();
+    second.runtime.resume_interrupted_runs().await.unwrap();
     settled().await;
     assert_eq!(lab.model.asked().len(), 4, "after the first crash all go on together");
 
@@ -218,13 +218,13 @@ async fn runs_are_tried_one_by_one_after_the_second_crash_and_only_the_one_that_
     };
     let (asked, models) = model(vec![reply("say Fine."), Reply::new().hangs()]);
     let third = lab.restarted_with(models);
-    third.runtime.recover_runs().await.unwrap();
+    third.runtime.resume_interrupted_runs().await.unwrap();
     settled().await;
     assert_eq!(asked.asked().len(), 2, "after the second, one by one");
 
     let (asked, models) = model(vec![reply("say Fine."), reply("say Fine.")]);
     let fourth = lab.restarted_with(models);
-    fourth.runtime.recover_runs().await.unwrap();
+    fourth.runtime.resume_interrupted_runs().await.unwrap();
     settled().await;
     assert_eq!(asked.asked().len(), 2);
     let mut states = vec![];
@@ -241,7 +241,7 @@ async fn new_work_and_runs_that_were_in_one_crash_do_not_wait_for_each_other() {
     let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), reply("say Here.")]);
     let suspect = crashed(&lab, |_| vec![]).await;
     for resumes in 1..=2 {
-        lab.restarted().runtime.recover_runs().await.unwrap();
+        lab.restarted().runtime.resume_interrupted_runs().await.unwrap();
         lab.taken_up(suspect, resumes).await;
         asked(&lab, resumes as usize).await;
     }
@@ -255,7 +255,7 @@ async fn a_server_that_is_stopped_in_good_order_blames_no_run() {
     let lab = Lab::with_model(ScriptedModel::new((0..9).map(|_| Reply::new().hangs())), settings);
     let run = crashed(&lab, |_| vec![]).await;
     for times in 1..=5 {
-        lab.restarted().runtime.recover_runs().await.unwrap();
+        lab.restarted().runtime.resume_interrupted_runs().await.unwrap();
         while lab.model.asked().len() < times {
             tokio::task::yield_now().await;
         }
@@ -270,7 +270,7 @@ async fn a_run_that_was_left_alone_goes_on_when_a_person_says_so_and_is_counted_
     let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs()]);
     let run = crashed(&lab, |_| vec![]).await;
     for resumes in 1..=3 {
-        lab.restarted().runtime.recover_runs().await.unwrap();
+        lab.restarted().runtime.resume_interrupted_runs().await.unwrap();
         lab.taken_up(run, resumes).await;
     }
     let again = lab.restarted();
@@ -286,7 +286,7 @@ async fn a_run_that_was_left_alone_goes_on_when_a_person_says_so_and_is_counted_
         std::sync::Arc::new(helve_model::ScriptedModel::new([reply("say At last.")])),
         Default::default(),
     )]);
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut next.runtime.follow_run(run, record.last_seq)).await, "run.finished");
     assert_eq!(next.runtime.resume_run(Scope::User(mei()), run).await, Err(CommandError::Over));
 }
@@ -296,7 +296,7 @@ async fn a_run_that_was_left_alone_is_set_going_by_a_message_and_not_by_a_client
     let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), reply("say Here.")]);
     let run = crashed(&lab, |_| vec![]).await;
     for _ in 0..3 {
-        lab.restarted().runtime.recover_runs().await.unwrap();
+        lab.restarted().runtime.resume_interrupted_runs().await.unwrap();
     }
     while lab.model.asked().len() < 2 {
         tokio::task::yield_now().await;
@@ -335,7 +335,7 @@ async fn an_ordered_call_that_a_crash_cut_off_is_unknown_at_once_and_was_looked_
     let checked = ToolSpec { check_tool: Some("look".into()), ..spec("send", Effect::NonIdempotent) };
     let lab = Lab::new([]).upgraded(checked);
     let run = ordered(&lab, "api", |call| started(call, "send", Effect::NonIdempotent)).await;
-    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(lab.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut lab.runtime.follow_run(run, 0)).await, "run.failed");
     let events = lab.store.events(run, 0, 99).await.unwrap();
     let found = events.iter().find_map(|recorded| match &recorded.event.fact {
@@ -348,7 +348,7 @@ async fn an_ordered_call_that_a_crash_cut_off_is_unknown_at_once_and_was_looked_
 
     // One that was not sent did not happen.
     let run = ordered(&lab, "api", |call| requested(call, "send")).await;
-    lab.runtime.recover_runs().await.unwrap();
+    lab.runtime.resume_interrupted_runs().await.unwrap();
     assert_eq!(settle(&mut lab.runtime.follow_run(run, 0)).await, "run.failed");
     assert!(lab.log(run).await.contains("tool.refused"), "{}", lab.log(run).await);
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1, "it looked once and sent nothing");
@@ -364,9 +364,9 @@ async fn the_call_of_a_command_line_is_its_own_as_long_as_one_is_at_work() {
     };
     let lab = Lab::with_model(helve_model::ScriptedModel::new([]), settings);
     let run = ordered(&lab, "command line", |call| started(call, "send", Effect::NonIdempotent)).await;
-    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 0);
+    assert_eq!(lab.runtime.resume_interrupted_runs().await.unwrap(), 0);
     at_work.store(false, Ordering::Relaxed);
-    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(lab.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut lab.runtime.follow_run(run, 0)).await, "run.failed");
 }
 
@@ -380,7 +380,7 @@ async fn an_ordered_call_that_is_being_made_is_not_taken_up_and_can_be_stopped()
     while lab.runs.load(Ordering::Relaxed) == 0 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 0);
+    assert_eq!(lab.runtime.resume_interrupted_runs().await.unwrap(), 0);
     let runs = lab.store.runs(Scope::Everyone, RunFilter::default(), Page::first(9)).await.unwrap();
     lab.runtime.cancel_run(Scope::User(mei()), runs[0].run, "mei".into()).await.unwrap();
     let called = call.await.unwrap().unwrap();
@@ -396,7 +396,7 @@ async fn a_run_that_waits_for_a_person_or_is_anothers_is_not_taken_up() {
     settle(&mut begun.follower).await;
     assert_eq!(lab.runtime.resume_run(Scope::User(mei()), begun.run).await, Err(CommandError::Waits));
     let unknown = crashed(&lab, |call| started(call, "send", Effect::NonIdempotent)).await;
-    lab.runtime.recover_runs().await.unwrap();
+    lab.runtime.resume_interrupted_runs().await.unwrap();
     assert_eq!(settle(&mut lab.runtime.follow_run(unknown, 0)).await, "needs_attention");
     assert_eq!(lab.runtime.resume_run(Scope::User(mei()), unknown).await, Err(CommandError::Waits));
     let eve = Scope::User(helve_types::UserId("eve".into()));
@@ -409,7 +409,7 @@ async fn a_run_whose_agent_is_gone_does_not_go_on_under_anothers_rules() {
     let lab = Lab::new([reply("say Fine.")]);
     let run = crashed_of(&lab, "retired", |call| started(call, "send", Effect::NonIdempotent)).await;
     let again = lab.restarted();
-    again.runtime.recover_runs().await.unwrap();
+    again.runtime.resume_interrupted_runs().await.unwrap();
     assert_eq!(settle(&mut again.runtime.follow_run(run, 0)).await, "run.failed");
     let log = again.log(run).await;
     assert!(log.contains("tool.unknown"), "{log}");
@@ -423,7 +423,7 @@ async fn a_run_whose_agent_is_gone_does_not_go_on_under_anothers_rules() {
 async fn a_run_that_is_being_driven_is_not_taken_up() {
     let lab = Lab::new([Reply::new().hangs()]);
     let started = lab.start("tell me").await;
-    assert_eq!(lab.runtime.recover_runs().await.unwrap(), 0);
+    assert_eq!(lab.runtime.resume_interrupted_runs().await.unwrap(), 0);
     assert!(!lab.log(started.run).await.contains("run.resumed"));
 }
 
@@ -438,7 +438,7 @@ async fn a_server_that_goes_down_leaves_its_runs_to_the_next() {
     assert!(matches!(refused, Err(StartError::Closing)));
 
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(again.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut again.runtime.follow_run(started.run, 0)).await, "run.finished");
     let log = again.log(started.run).await;
     assert!(log.contains("text.finished Whole.") && !log.contains("Half"), "{log}");
@@ -526,7 +526,7 @@ async fn a_call_that_was_cut_off_in_a_run_that_is_left_alone_is_unknown_and_aske
     // Each of them dies before it sees to the call.
     for resumes in 1..=3 {
         let dying = lab.dying_at("run.claimed");
-        dying.runtime.recover_runs().await.unwrap();
+        dying.runtime.resume_interrupted_runs().await.unwrap();
         while lab.store.run(Scope::Everyone, run).await.unwrap().resumes < resumes {
             tokio::task::yield_now().await;
         }
@@ -535,7 +535,7 @@ async fn a_call_that_was_cut_off_in_a_run_that_is_left_alone_is_unknown_and_aske
         }
     }
     let last = lab.restarted();
-    last.runtime.recover_runs().await.unwrap();
+    last.runtime.resume_interrupted_runs().await.unwrap();
     while lab.store.run(Scope::Everyone, run).await.unwrap().state != RunState::NeedsAttention {
         tokio::task::yield_now().await;
     }

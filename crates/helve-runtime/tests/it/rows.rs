@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use helve_model::{Reply, ScriptedModel};
-use helve_runtime::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest, Started};
+use helve_runtime::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest, StartedRun};
 use helve_store::{ApprovalFilter, Log, MemoryStore, Page, Scope, Views};
 use helve_tool::{
     CallContext, Catalogue, Change, Consent, Guards, Outcome, Registry, Request, Tool, ToolBuilder,
@@ -61,7 +61,7 @@ impl Office {
         Self { store: store.clone(), catalogue, runtime }
     }
 
-    async fn ask(&self) -> Started {
+    async fn ask(&self) -> StartedRun {
         let input = StartInput::Message { conversation: None, text: "send it".into() };
         self.runtime.start_run(StartRequest::new(mei(), input)).await.unwrap()
     }
@@ -108,7 +108,7 @@ async fn office_with(model: &Arc<ScriptedModel>) -> Office {
     office
 }
 
-async fn waits(started: &mut Started) {
+async fn waits(started: &mut StartedRun) {
     assert_eq!(settle(&mut started.follower).await, "waiting_approval");
 }
 

@@ -9,7 +9,7 @@ use helve_model::{
 };
 use helve_runtime::{
     AgentSettings, Frame, ModelOptions, Models, PerMillion, Price, PriceSource, Runtime, RuntimeSettings,
-    StartInput, StartRequest, Started,
+    StartInput, StartRequest, StartedRun,
 };
 use helve_store::{Log, MemoryStore, Scope, Views};
 use helve_tool::Registry;
@@ -93,7 +93,7 @@ impl Shop {
         Self::new(replies, ModelParams::default(), AgentSettings::default())
     }
 
-    async fn ask(&self, change: impl FnOnce(StartRequest) -> StartRequest) -> Started {
+    async fn ask(&self, change: impl FnOnce(StartRequest) -> StartRequest) -> StartedRun {
         let input = StartInput::Message { conversation: None, text: "hello".into() };
         let mut started = self.runtime.start_run(change(StartRequest::new(mei(), input))).await.unwrap();
         settle(&mut started.follower).await;
@@ -163,7 +163,7 @@ async fn what_broken_tries_took_is_not_forgotten_when_the_server_stops() {
     shop.runtime.shut_down(std::time::Duration::ZERO).await;
 
     let next = shop.restarted([Reply::new().text("Hello.").done()]);
-    assert_eq!(next.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(next.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut next.runtime.follow_run(started.run, 0)).await, "run.finished");
     let expected = spent(210, 7, 210 * 3_000 + 7 * 15_000);
     assert_eq!(next.store.run(Scope::Everyone, started.run).await.unwrap().spent, expected);

@@ -133,7 +133,7 @@ async fn a_message_outlives_the_server_that_took_it() {
     say(&lab, started.run, "and more").await.unwrap();
     // Nothing of the first server goes on.
     let again = lab.restarted();
-    assert_eq!(again.runtime.recover_runs().await.unwrap(), 1);
+    assert_eq!(again.runtime.resume_interrupted_runs().await.unwrap(), 1);
     assert_eq!(settle(&mut again.runtime.follow_run(started.run, 0)).await, "run.finished");
     again
         .check_log(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_model::{ModelError, ModelErrorKind, Reply, ScriptedModel};
-use helve_runtime::{Budgets, Limits, RuntimeSettings, Started};
+use helve_runtime::{Budgets, Limits, RuntimeSettings, StartedRun};
 use helve_store::{Scope, Views};
 use helve_tool::{Hook, HookCall, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, OnFailure};
 use helve_types::{ModelParams, RunState, ToolOutput, Usage};
@@ -77,7 +77,7 @@ async fn quiet() {
 }
 
 /// Stops the run and gives the states of its calls; the stop holds at once, and twice is once.
-async fn stopped(lab: &Lab, started: &mut Started, case: &str) -> Vec<String> {
+async fn stopped(lab: &Lab, started: &mut StartedRun, case: &str) -> Vec<String> {
     quiet().await;
     let began = Instant::now();
     let stop = || lab.runtime.cancel_run(Scope::User(mei()), started.run, "mei".into());

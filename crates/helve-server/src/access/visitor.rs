@@ -53,7 +53,7 @@ impl Visitor {
     }
 }
 
-/// The last address that is no trusted proxy's: each proxy writes behind the others whom it heard.
+/// The last address that is no trusted proxy's: each proxy appends the address that it was called from.
 fn client_address(headers: &HeaderMap, is_trusted: impl Fn(IpAddr) -> bool) -> Option<IpAddr> {
     let lines = headers.get_all("x-forwarded-for").iter().rev();
     let texts = lines.flat_map(|line| line.to_str().unwrap_or("?").rsplit(','));

@@ -8,7 +8,7 @@ mod execute;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use helve_runtime::{CallOptions, CallOrigin, Called};
+use helve_runtime::{CallOptions, CallOrigin, ToolCallOutcome};
 use helve_store::AuditEntry;
 use helve_tool::{Outcome, Progress, Unknown};
 use helve_types::{Failure, FailureKind, ToolOutput, Trail, UserId};
@@ -136,7 +136,7 @@ async fn call_tool_for_user(
     name: &str,
     arguments: Map<String, Value>,
     options: CallOptions,
-) -> Result<Called, Problem> {
+) -> Result<ToolCallOutcome, Problem> {
     check_ready(app)?;
     if options.origin == CallOrigin::User {
         check_tool_offered(app, &user, name)?;
@@ -160,8 +160,8 @@ fn check_tool_offered(app: &App, user: &UserId, name: &str) -> Result<(), Proble
     }
 }
 
-fn call_view(called: Called) -> Result<CallView, Problem> {
-    let Called { run, call, outcome, trail, .. } = called;
+fn call_view(called: ToolCallOutcome) -> Result<CallView, Problem> {
+    let ToolCallOutcome { run, call, outcome, trail, .. } = called;
     let view = CallView {
         run: run.to_string(),
         call: call.to_string(),

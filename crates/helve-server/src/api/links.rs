@@ -128,7 +128,7 @@ enum Decision {
 }
 
 impl AnswerForm {
-    fn to_answer(self) -> Answer {
+    fn into_answer(self) -> Answer {
         match self.decision {
             Decision::Approve => Answer::approve(),
             Decision::Reject => Answer::Reject { reason: self.reason.trim().to_owned() },
@@ -225,7 +225,7 @@ async fn answer_by_link(
         Ok(said) => said,
         Err(status) => return message_page(&frame, status, frame.words.not_understood),
     };
-    let answer = said.to_answer();
+    let answer = said.into_answer();
     if !answer.fits(held.question.kind()) {
         return message_page(&frame, StatusCode::BAD_REQUEST, frame.words.not_understood);
     }

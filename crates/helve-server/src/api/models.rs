@@ -94,9 +94,9 @@ pub(crate) async fn list_models(State(app): State<App>, principal: Principal) ->
 /// The models of a runtime, as everybody may know them, with the default of a user.
 pub fn model_list(runtime: &Runtime, problem_of: &ModelProblems, user: &UserId) -> ModelList {
     let models = runtime.models();
-    let default = models.default_for(user);
+    let default = models.default_for_user(user);
     let view = |model: &std::sync::Arc<dyn Model>| {
-        let mode = models.mode(&**model, runtime.default_profile());
+        let mode = models.tool_mode(&**model, runtime.default_profile());
         ModelView {
             default: default == model.name(),
             ..model_view(models, &**model, mode, problem_of(model.name()))

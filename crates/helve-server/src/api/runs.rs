@@ -1,4 +1,4 @@
-//! Runs: start, look, follow, stop, take up again.
+//! Runs: start, read, follow, stop, resume.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -227,7 +227,7 @@ pub(crate) async fn create_run(
         draft,
         model,
         variant,
-        params: params.to_model_params()?,
+        params: params.into_model_params()?,
         system: check_system_prompt(system)?,
         without_tools,
         client_tools: parse_client_tools(declared, registry)?,

@@ -14,7 +14,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use helve_tool::{CatalogueError, Change, Listed, MappedRow, map_row};
+use helve_tool::{CatalogueError, Change, ListedTool, MappedRow, map_row};
 use helve_types::ToolDefinition;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -246,11 +246,11 @@ fn enabled_if_only_field(patch: &Value) -> Option<bool> {
     members.get("enabled")?.as_bool()
 }
 
-fn tool_response(tool: &Listed) -> Response {
+fn tool_response(tool: &ListedTool) -> Response {
     with_etag(tool, ToolView::full_view(tool))
 }
 
-fn with_etag(tool: &Listed, view: ToolView) -> Response {
+fn with_etag(tool: &ListedTool, view: ToolView) -> Response {
     let mut response = Answer(view).into_response();
     if let Some(row) = &tool.row
         && let Ok(tag) = HeaderValue::try_from(format!("\"{}\"", row.version))

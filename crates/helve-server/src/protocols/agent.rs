@@ -79,7 +79,7 @@ pub(crate) async fn ask_agent(
         draft,
         model,
         variant,
-        params: params.to_model_params()?,
+        params: params.into_model_params()?,
         system: check_system_prompt(system)?,
         without_tools,
         pre_search,

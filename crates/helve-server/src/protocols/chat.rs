@@ -83,7 +83,7 @@ pub(crate) async fn chat(
         draft,
         model: model_type.or(config.model),
         variant: config.variant,
-        params: config.params.to_model_params()?,
+        params: config.params.into_model_params()?,
         system: check_system_prompt(system)?,
         without_tools,
         client_tools,

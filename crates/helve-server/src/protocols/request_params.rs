@@ -47,7 +47,7 @@ pub(crate) struct RequestParams {
 
 impl RequestParams {
     /// The parameters, or an error that names the first one outside its bounds.
-    pub(crate) fn to_model_params(self) -> Result<ModelParams, Problem> {
+    pub(crate) fn into_model_params(self) -> Result<ModelParams, Problem> {
         let Self { temperature, top_p, top_k, max_tokens, seed, stop, retries } = self;
         let within = |given: bool, field: &str, bounds: &str| match given {
             true => Ok(()),

@@ -6,7 +6,7 @@ use helve_rows::GrantSet;
 use helve_types::{ToolDefinition, ToolGrant};
 
 use super::kind::ToolGrantRow;
-use super::{Catalogue, CatalogueError, Listed};
+use super::{Catalogue, CatalogueError, ListedTool};
 
 /// What one tool was allowed when it was built.
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ impl Catalogue {
         tool: &str,
         grant: ToolGrant,
         by: &str,
-    ) -> Result<Listed, CatalogueError> {
+    ) -> Result<ListedTool, CatalogueError> {
         let held =
             self.rows.grant(self, tool, grant, by).await.map_err(|error| self.explain_missing_row(error))?;
         Ok(self.list_row(&held))

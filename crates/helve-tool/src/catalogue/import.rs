@@ -4,7 +4,7 @@ use helve_types::ToolDefinition;
 use serde_json::Value;
 
 use super::mapped::map_row;
-use super::{Catalogue, CatalogueError, Change, DefinitionError, Listed};
+use super::{Catalogue, CatalogueError, Change, DefinitionError, ListedTool};
 use crate::offload::compile_ahead;
 use crate::{JsonBounds, find_duplicate_key};
 
@@ -43,7 +43,7 @@ pub struct ImportedRow {
     pub mapped: Vec<String>,
     pub warnings: Vec<String>,
     /// None where nothing was kept.
-    pub listed: Option<Listed>,
+    pub listed: Option<ListedTool>,
 }
 
 /// The rows in one document: one row, a list, or a list under `tools`.

@@ -18,13 +18,13 @@ pub(super) fn target_name(definition: &ToolDefinition) -> Option<&str> {
     scheme.eq_ignore_ascii_case(SCHEME).then_some(name)
 }
 
-struct Inside {
+struct InternalTool {
     spec: ToolSpec,
     inner: Arc<dyn Tool>,
     target: Arc<Registered>,
 }
 
-impl Tool for Inside {
+impl Tool for InternalTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -64,7 +64,7 @@ pub(super) fn build_internal_tool(
         // What ends the target's stored answers does not know this name.
         guards.cache = None;
     }
-    Ok((Arc::new(Inside { spec, inner, target: target.clone() }), guards))
+    Ok((Arc::new(InternalTool { spec, inner, target: target.clone() }), guards))
 }
 
 /// Whether what the target says is for one user alone.

@@ -19,7 +19,7 @@ pub enum ToolSource {
 }
 
 #[derive(Clone)]
-pub struct Listed {
+pub struct ListedTool {
     pub name: String,
     pub source: ToolSource,
     /// None for a tool that is no row.
@@ -36,7 +36,7 @@ pub struct Listed {
     pub offer_warnings: Vec<String>,
 }
 
-impl Listed {
+impl ListedTool {
     fn new(name: &str, source: ToolSource) -> Self {
         Self {
             name: name.to_owned(),
@@ -82,7 +82,7 @@ impl Listed {
 
 impl Catalogue {
     /// All tools, those that cannot be built among them, in the order of their names.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<ListedTool> {
         let mut all: Vec<_> = self.rows.all().iter().map(|held| self.list_row(held)).collect();
         let others = self.registry.list();
         let others = others.into_iter().filter(|tool| !self.rows.is_built(&tool.spec().name));
@@ -93,14 +93,14 @@ impl Catalogue {
     }
 
     /// A registered tool that is no row.
-    pub(super) fn list_unsaved(&self, tool: Arc<Registered>) -> Listed {
+    pub(super) fn list_unsaved(&self, tool: Arc<Registered>) -> ListedTool {
         let name = &tool.spec().name;
         let source = if self.is_from_folder(name) { ToolSource::Folder } else { ToolSource::Builtin };
-        Listed { registered: Some(tool.clone()), ..Listed::new(name, source) }
+        ListedTool { registered: Some(tool.clone()), ..ListedTool::new(name, source) }
     }
 
     /// The tool of this name; a row that lost its name to a tool of ours is found by its problem only.
-    pub fn get(&self, name: &str) -> Option<Listed> {
+    pub fn get(&self, name: &str) -> Option<ListedTool> {
         match (self.rows.get(name), self.registry.get(name)) {
             (Some(held), registered) if held.built.is_ok() || registered.is_none() => {
                 Some(self.list_row(&held))
@@ -111,9 +111,9 @@ impl Catalogue {
         }
     }
 
-    pub(super) fn list_row(&self, held: &HeldTool) -> Listed {
+    pub(super) fn list_row(&self, held: &HeldTool) -> ListedTool {
         let offer = self.rows.offer(held.row.name());
-        Listed {
+        ListedTool {
             offer_warnings: offer
                 .as_ref()
                 .map(|offer| self.list_warnings(&offer.definition))
@@ -123,7 +123,7 @@ impl Catalogue {
             problem: held.built.as_ref().err().cloned(),
             warnings: self.list_warnings(&held.row.definition),
             offer,
-            ..Listed::new(held.row.name(), ToolSource::Row)
+            ..ListedTool::new(held.row.name(), ToolSource::Row)
         }
     }
 

@@ -5,7 +5,7 @@
 use helve_rows::{Consent, OfferOutcome};
 use helve_types::ToolDefinition;
 
-use super::{Catalogue, CatalogueError, Listed};
+use super::{Catalogue, CatalogueError, ListedTool};
 
 impl Catalogue {
     /// Takes what an origin says about one of its tools. `expected` is the version that the definition was compared
@@ -17,7 +17,7 @@ impl Catalogue {
         consent: Consent,
         expected: Option<u32>,
         by: &str,
-    ) -> Result<OfferOutcome<Listed>, CatalogueError> {
+    ) -> Result<OfferOutcome<ListedTool>, CatalogueError> {
         let received = self.rows.receive_offer(self, origin, definition, consent, expected, by).await;
         let outcome = received.map_err(|error| self.explain_missing_row(error))?;
         Ok(outcome.map(|held| self.list_row(&held)))
@@ -29,13 +29,13 @@ impl Catalogue {
         name: &str,
         hash: Option<&str>,
         by: &str,
-    ) -> Result<Listed, CatalogueError> {
+    ) -> Result<ListedTool, CatalogueError> {
         let accepted = self.rows.accept_offer(self, name, hash, by).await;
         Ok(self.list_row(&accepted.map_err(|error| self.explain_missing_row(error))?))
     }
 
     /// Leaves the tool what it is.
-    pub async fn reject_offer(&self, name: &str, by: &str) -> Result<Listed, CatalogueError> {
+    pub async fn reject_offer(&self, name: &str, by: &str) -> Result<ListedTool, CatalogueError> {
         let rejected = self.rows.reject_offer(self, name, by).await;
         Ok(self.list_row(&rejected.map_err(|error| self.explain_missing_row(error))?))
     }

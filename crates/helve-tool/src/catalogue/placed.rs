@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use helve_store::StoreError;
 
-use super::{BuiltTool, Catalogue, DefinitionError, Listed};
+use super::{BuiltTool, Catalogue, DefinitionError, ListedTool};
 use crate::Registered;
 
 /// A tool that was found outside the store.
@@ -75,10 +75,10 @@ impl Catalogue {
     }
 
     /// The placed tools that cannot be used.
-    pub(super) fn list_broken_from_folder(&self) -> Vec<Listed> {
+    pub(super) fn list_broken_from_folder(&self) -> Vec<ListedTool> {
         let placed = self.placed.read().unwrap_or_else(PoisonError::into_inner);
         let broken = placed.iter().filter_map(|(name, placed)| Some((name, placed.made.as_ref().err()?)));
-        broken.map(|(name, problem)| Listed::broken(name, problem.clone())).collect()
+        broken.map(|(name, problem)| ListedTool::broken(name, problem.clone())).collect()
     }
 
     fn placed_mut(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, Placed>> {

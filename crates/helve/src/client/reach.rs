@@ -37,7 +37,8 @@ pub(crate) struct Reach {
     /// HELVE_SERVER names it, too. Without either, Helve looks for the server that uses the data directory, then for one
     /// that you started with another directory, then for one at the default address; otherwise it uses the data directory
     /// itself. The token, if the server needs one, is read from HELVE_TOKEN or the configuration.
-    #[arg(long, value_name = "URL", global = true, env = "HELVE_SERVER_URL")]
+    // HELVE_SERVER is the documented name; this one is read as well.
+    #[arg(long, value_name = "URL", global = true, env = "HELVE_SERVER_URL", hide_env = true)]
     server: Option<String>,
 }
 
@@ -134,8 +135,8 @@ impl Reach {
             // Who named its directory knows the server.
             Holder::Server(address) => Found::Server { address, is_known: config.data_is_named },
             Holder::Silent => Found::Silent,
-            Holder::NoHolder if config.data_is_named => Found::NoServer,
-            Holder::NoHolder => match answering(config).await {
+            Holder::Free if config.data_is_named => Found::NoServer,
+            Holder::Free => match answering(config).await {
                 Some(address) => Found::Server { address, is_known: false },
                 None => Found::NoServer,
             },
@@ -212,7 +213,7 @@ fn tell_directory(data: &Path, held: &Holder) {
             )
         }
         Holder::Silent => errln!("{}", tr!("using the data of a running server: {data}", data = data)),
-        Holder::NoHolder => {
+        Holder::Free => {
             errln!("{}", tr!("no server is running; using the data directory {data}", data = data))
         }
     }

@@ -23,7 +23,7 @@ const ANSWER_BYTES_MAX: usize = 4096;
 
 /// Who uses a data directory.
 pub(crate) enum Holder {
-    NoHolder,
+    Free,
     /// A server that answers at this address.
     Server(String),
     /// Another process holds the directory and has not said where it answers.
@@ -33,10 +33,10 @@ pub(crate) enum Holder {
 pub(crate) fn holder(data: &Path) -> anyhow::Result<Holder> {
     // To look for a server is no reason to make a directory.
     if !data.exists() {
-        return Ok(Holder::NoHolder);
+        return Ok(Holder::Free);
     }
     match DataDir::lock(data) {
-        Ok(_) => Ok(Holder::NoHolder),
+        Ok(_) => Ok(Holder::Free),
         Err(error @ DataDirError::InUse { .. }) => {
             Ok(error.address().map_or(Holder::Silent, |address| Holder::Server(address.to_owned())))
         }

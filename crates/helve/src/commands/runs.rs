@@ -100,7 +100,7 @@ async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
         }
         Action::Resume { id } => {
             reached.tell(&tr!("the run goes on inside this command"));
-            command(reached, &run_of(client, &id).await?, "resume", &tr!("taken up")).await?;
+            command(reached, &run_of(client, &id).await?, "resume", &tr!("resumed")).await?;
         }
         Action::Cancel { id } => {
             reached.tell(&tr!("stopping the run inside this command"));

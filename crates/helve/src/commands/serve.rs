@@ -145,7 +145,7 @@ impl Serving {
         if take == Take::Up {
             let taken_up = assembly
                 .runtime
-                .recover_runs()
+                .resume_interrupted_runs()
                 .await
                 .with_context(|| tr!("interrupted runs cannot be read"))?;
             if taken_up > 0 {

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use helve_tool::{Catalogue, ImportOptions, Listed};
+use helve_tool::{Catalogue, ImportOptions, ListedTool};
 use helve_types::World;
 use serde_json::{Value, json};
 
@@ -210,7 +210,7 @@ fn show(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
 }
 
 /// What a tool is, and what is known of it besides.
-fn described(tool: &Listed) -> Value {
+fn described(tool: &ListedTool) -> Value {
     let mut shown = match (&tool.row, &tool.registered) {
         (Some(row), _) => {
             let mut shown = json!(row.definition);

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use helve_egress::{Egress, EgressSettings, Secret, Secrets, Url};
 use helve_model::{Reply, ScriptedModel};
 use helve_runtime::{
-    Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest, Started,
+    Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest, StartedRun,
 };
 use helve_store::{ApprovalFilter, Scope, Store};
 use helve_store_sql::{DataDir, SqliteStore};
@@ -137,7 +137,7 @@ impl InjectionTest {
         Self { store, model: model.clone(), runtime, outside: outside.clone() }
     }
 
-    async fn say(&self, conversation: Option<ConversationId>) -> Started {
+    async fn say(&self, conversation: Option<ConversationId>) -> StartedRun {
         self.start(StartInput::Message { conversation, text: "look at the page for me".into() }).await
     }
 
@@ -147,7 +147,7 @@ impl InjectionTest {
         self.start(StartInput::Client { messages: messages.iter().map(read).collect() }).await.run
     }
 
-    async fn start(&self, input: StartInput) -> Started {
+    async fn start(&self, input: StartInput) -> StartedRun {
         let parameters = json!({"type": "object", "properties": {"q": {"type": "string"}}});
         let browser = ToolSpec::new("browser", "Opens a page.", parameters, Effect::NonIdempotent);
         let request = StartRequest { client_tools: vec![browser], ..StartRequest::new(mei(), input) };

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
+use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory};
 use expect_test::expect_file;
 use helve::commands::Cli;
@@ -179,4 +181,107 @@ fn no_subcommand_has_an_option_that_means_something_else_for_every_command() {
     let mut found = vec![];
     check(&Cli::command(), &[], &mut found);
     assert!(found.is_empty(), "{found:?}");
+}
+
+/// All documents of the repository.
+fn documents() -> Vec<PathBuf> {
+    fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                found.push(path);
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = vec![root.join("README.md"), root.join("README.zh-CN.md"), root.join("CONTRIBUTING.md")];
+    for folder in ["docs/guide", "docs/reference", "docs/zh-CN"] {
+        collect(&root.join(folder), &mut found);
+    }
+    found
+}
+
+/// The words of a command up to a pipe, a redirection, a comment or its end.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![];
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for char in command.chars() {
+        match (quote, char) {
+            (Some(open), char) if open == char => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(char);
+                word.get_or_insert_default();
+            }
+            (None, '|' | '<' | '>' | '&' | ';') => break,
+            (None, '#') if word.is_none() => break,
+            (None, ' ') => words.extend(word.take()),
+            (_, char) => word.get_or_insert_default().push(char),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// The commands of a page: lines of blocks, and what stands between backticks.
+fn commands(page: &str) -> Vec<Vec<String>> {
+    let starts = |text: &str| {
+        let is_program = |at: usize| {
+            let before = text[..at].trim_end();
+            let is_path = before.ends_with('/') && !before.contains(' ');
+            is_path
+                || before.is_empty()
+                || before == "$"
+                || before.ends_with(['|', ';'])
+                || before == "sudo -u helve"
+        };
+        let (at, _) = text.match_indices("helve ").find(|(at, _)| is_program(*at))?;
+        Some(words(&text[at..]))
+    };
+    let mut in_block = false;
+    let mut found = vec![];
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            in_block = !in_block;
+        } else if in_block && !line.trim_start().starts_with(['#', '{', '"', '[']) {
+            found.extend(starts(line));
+        } else if !in_block {
+            found.extend(
+                quoted(line).into_iter().filter(|text| text.starts_with("helve ")).filter_map(starts),
+            );
+        }
+    }
+    found
+}
+
+#[test]
+fn every_command_in_the_documents_is_one_that_the_binary_takes() {
+    let mut wrong = vec![];
+    let mut compared = 0;
+    for path in documents() {
+        let page = std::fs::read_to_string(&path).unwrap();
+        for command in commands(&page) {
+            let is_sketch = command.iter().any(|word| word.contains('…') || word == "query-worker");
+            if command.len() < 2 || is_sketch {
+                continue;
+            }
+            compared += 1;
+            let Err(error) = Cli::command().try_get_matches_from(&command) else { continue };
+            // A page may name a command without its arguments.
+            let is_wrong = matches!(
+                error.kind(),
+                ErrorKind::UnknownArgument
+                    | ErrorKind::InvalidSubcommand
+                    | ErrorKind::InvalidValue
+                    | ErrorKind::ValueValidation
+            );
+            if is_wrong {
+                wrong.push(format!("{}: {}: {}", path.display(), command.join(" "), error.kind()));
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -384,7 +384,7 @@ export type Question = (
       effect: Effect;
       kind: 'permission';
       /**
-       * The run goes round in circles with this call: a no ends that, and an always is for the run alone.
+       * The run repeats this call: a no ends that, and an always is for the run alone.
        */
       repeats?: boolean;
       /**
@@ -571,7 +571,7 @@ export type Part =
       by: string;
       message: MessageId;
       /**
-       * The step whose message was written with it in mind; none if the model has not heard it.
+       * The step whose message was written with it in mind; none if the model has not read it.
        */
       step?: number | null;
       text: string;

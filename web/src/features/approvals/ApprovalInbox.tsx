@@ -28,7 +28,7 @@ export function ApprovalInbox({ pending, me, tools, onOpenRun }: Props) {
   return (
     <>
       {count > 0 && (
-        // What is shown stays as it is while somebody reads it: a card that moves would get a click meant for another.
+        // What is shown stays as it is while it is read: a card that moves would get a click meant for another.
         <button
           type="button"
           className={styles.badge}

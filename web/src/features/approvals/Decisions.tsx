@@ -5,7 +5,7 @@ import { useDwell } from './use-dwell';
 
 interface Props {
   isBusy: boolean;
-  /** Whether somebody has just asked for them, so that they are brought into view. */
+  /** Whether they were just asked for, so that they are brought into view. */
   isWanted?: boolean;
   children: (isReady: boolean) => ReactNode;
 }

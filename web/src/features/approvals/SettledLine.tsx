@@ -9,7 +9,7 @@ import type { Settled } from './use-answer';
 interface Props {
   settled: Settled;
   me: string | null;
-  /** Whether somebody here answered after it was settled. */
+  /** Whether it was answered here after it was settled. */
   isLate: boolean;
 }
 

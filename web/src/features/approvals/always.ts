@@ -5,7 +5,7 @@ import type { Always, Within } from '@/api/generated/events';
 /** How far a yes can reach, nearest first. */
 const REACHES: readonly Within[] = ['run', 'conversation', 'agent'];
 
-/** Whoever looks at a run that goes round in circles sees that run, and decides for that run. */
+/** A question about a loop shows one run, and is decided for that run. */
 export function reachesOf({ repeats }: { repeats?: boolean }): readonly Within[] {
   return repeats ? ['run'] : REACHES;
 }

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'react';
 import { type Approval, listPendingApprovals } from '@/api/approvals';
 
-/** Questions of runs that nobody follows here are found by asking now and then. */
+/** Questions of runs that are not followed here are polled. */
 const POLL_MS = 30_000;
 
 export interface PendingApprovals {

@@ -5,7 +5,7 @@ import styles from './AnswerCost.module.css';
 import { useChat } from './chat-context';
 import { type PaidStep, spentOn, tokensOf } from './spent';
 
-/** What an answer took, in a word; all of it for whoever asks. */
+/** What an answer cost, in short; all of it on request. */
 export function AnswerCost({ steps }: { steps: PaidStep[] }) {
   const { t, tag } = useI18n();
   const { currency } = useChat();

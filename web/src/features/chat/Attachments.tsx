@@ -10,7 +10,7 @@ import { useFileUrl } from './use-file-url';
 
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
-/** What a call made, for whoever reads the answer. */
+/** What a call made, for the reader of the answer. */
 export function Attachments({ attachments }: { attachments: Attachment[] }) {
   const { t } = useI18n();
   return (
@@ -22,7 +22,7 @@ export function Attachments({ attachments }: { attachments: Attachment[] }) {
   );
 }
 
-/** Only what is kept here is shown: an address elsewhere would tell somebody that it was looked at. */
+/** Only what is kept here is shown: an address elsewhere would tell its server that it was looked at. */
 function AttachmentView(attachment: Attachment) {
   const { media_type, name, url } = attachment;
   if (PICTURES.has(media_type)) {

@@ -98,7 +98,7 @@ function StopButton({ isReady }: { isReady: boolean }) {
   );
 }
 
-/** A run that ended the server too often waits for somebody to say that it shall go on. */
+/** A run that ended the server too often waits for a person to say that it shall go on. */
 function LeftAlone() {
   const { t } = useI18n();
   const { session } = useChat();
@@ -151,7 +151,7 @@ function Connection({ state, isActive }: { state: ChatState; isActive: boolean }
       </div>
     );
   }
-  // That nobody answers at all is said at the top of the page, once.
+  // That the server does not answer is said at the top of the page, once.
   if (state.link === 'live' || !isActive || reach === 'down') return null;
   return (
     <div className={styles.bar}>

@@ -14,7 +14,7 @@ import { type Choosing, isUsable } from './use-choice';
 /** From this many on, looking for one by name is quicker than by eye. */
 const MANY = 8;
 
-/** Chooses who answers. What is not ready is shown with the reason, so that somebody can mend it. */
+/** Chooses who answers. What is not ready is shown with the reason, so that it can be fixed. */
 export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing: Choosing }) {
   const { t, tag } = useI18n();
   const { models, currency } = catalog;

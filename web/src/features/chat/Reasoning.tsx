@@ -14,7 +14,7 @@ interface Props {
   isActive: boolean;
 }
 
-/** What the model thought, folded unless somebody wants to read it. */
+/** What the model thought, folded until it is opened. */
 export function Reasoning({ text, isActive }: Props) {
   const { t, tag } = useI18n();
   const [isOpen, setOpen] = useState(false);

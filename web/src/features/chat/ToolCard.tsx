@@ -140,7 +140,7 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
     const { call: id, input, claimedBy } = call;
     parts.push(<BrowserCode key={id} run={run} call={id} input={input} claimedBy={claimedBy} />);
   }
-  // Whoever is asked about an unknown outcome reads the reason there.
+  // The question about an unknown outcome has the reason.
   if (call.failure && !(call.state === 'unknown' && approval)) {
     parts.push(
       <div key="failure" className={styles.error}>

@@ -98,7 +98,7 @@ export class ChatSession {
     try {
       found = await getConversation(this.conversation);
     } catch {
-      // Whoever looks at it will be told by another request.
+      // Another request reports it.
       return;
     }
     if (this.#state.history.status !== 'ready') return void this.load();

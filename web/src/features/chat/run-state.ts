@@ -115,7 +115,7 @@ export interface Call {
   progress: string;
   output: ToolOutput | null;
   failure: Failure | null;
-  /** What is known of it if nobody knows whether it happened. */
+  /** What is known of it if it is unknown whether it happened. */
   cutOff: CutOff | null;
   trail: Trail;
   approval: Approval | null;
@@ -174,7 +174,7 @@ export function isOver(state: RunState): boolean {
   return state.end !== null;
 }
 
-/** Whether the server has stopped taking it up, and asks nothing: somebody must say that it shall go on. */
+/** Whether the server has stopped taking it up, and asks nothing: a person must say that it shall go on. */
 export function isLeftAlone(state: RunState): boolean {
   const asks = state.items.some((item) => item.kind === 'call' && item.approval?.settled === null);
   return state.phase === 'needs_attention' && !asks;

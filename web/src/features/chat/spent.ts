@@ -38,7 +38,7 @@ export function stepsOf(entry: Entry): PaidStep[] {
   }
 }
 
-/** A summary is paid for like a step, but whoever wrote it did not answer. */
+/** A summary is paid for like a step, but its model did not answer. */
 export function summaryOf({ step, summary }: Compaction): PaidStep[] {
   return summary ? [{ step, model: '', usage: summary.usage, cost_nanos: summary.cost_nanos ?? null }] : [];
 }

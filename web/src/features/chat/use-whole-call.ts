@@ -5,7 +5,7 @@ import type { CallPlace } from './thread-messages';
 
 /**
  * All that is known of a call. What is kept of an old one does not say what each stage decided or who allowed it;
- * the log of its run does, and is read when somebody looks.
+ * the log of its run does, and is read on demand.
  */
 export function useWholeCall({ call, run, isOver }: CallPlace, isWanted: boolean): Call {
   const { session } = useChat();

@@ -19,7 +19,7 @@ const RenameDialog = lazyPart(async () => (await import('./RenameDialog')).Renam
 interface Props {
   conversations: Conversations;
   current: string | null;
-  /** Runs that wait for somebody. */
+  /** Runs that wait. */
   waiting: ReadonlySet<string>;
   onOpen: (id: string) => void;
   onRemoved: (id: string) => void;

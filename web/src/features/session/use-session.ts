@@ -20,7 +20,7 @@ export function useSession(): SessionControl {
     getSession().then(
       (session) =>
         setState(session.needed && !session.signed_in ? { status: 'signed-out' } : { status: 'ready', session }),
-      // Somebody at work keeps the page; only who has nothing yet is told.
+      // A page in use stays; only an empty one shows the sign-in.
       () => setState((known) => (known.status === 'unknown' ? { status: 'unreachable' } : known)),
     );
   }, []);

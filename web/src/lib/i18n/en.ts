@@ -354,7 +354,7 @@ export const en = {
       happened: (by: string) => `Confirmed by ${by}: it took effect`,
       did_not_happen: (by: string) => `Confirmed by ${by}: it did not take effect`,
       run_again: (by: string) => `Run again at the request of ${by}`,
-      expire: 'Nobody answered in time',
+      expire: 'No answer came in time',
     },
     always: {
       open: 'Always allow…',
@@ -380,7 +380,7 @@ export const en = {
       outdated: 'the tool has changed since, so you will be asked again',
     },
     you: 'you',
-    firstAnswer: 'Somebody else answered first.',
+    firstAnswer: 'Another answer came first.',
   },
 
   markdown: {

@@ -1,7 +1,7 @@
 // Markdown that may still grow.
 //
 // What comes behind whole lines can only change their last block, so a document that grew is read again from the
-// beginning of that block; all earlier blocks stay the same objects, and whoever draws them need not look again.
+// beginning of that block; all earlier blocks stay the same objects, and need not be drawn again.
 
 import { parseBlocks } from './blocks';
 import type { Block, Definitions } from './tree';

@@ -12,7 +12,7 @@ interface Open {
   nodes: Inline[];
 }
 
-/** Emphasis deeper than this stays as it was written; nobody means it. */
+/** Emphasis deeper than this stays as it was written; it is never meant. */
 const DEPTH_MAX = 40;
 
 export function matchEmphasis(pieces: Piece[]): Inline[] {

@@ -13,7 +13,7 @@ export type Piece =
   | { kind: 'delimiter'; char: string; count: number; opens: boolean; closes: boolean }
   | { kind: 'bracket'; image: boolean; active: boolean; at: number };
 
-/** Links and images do not nest deeper, and addresses and formulas are not longer, than anybody writes them. */
+/** Links and images do not nest deeper, and addresses and formulas are not longer, than people write them. */
 const BRACKETS_MAX = 64;
 const PARENTHESES_MAX = 32;
 const SPAN_MAX = 4_000;
@@ -244,7 +244,7 @@ class InlineParser {
     return text[at] === ')' ? { address, next: at + 1 } : null;
   }
 
-  /** Looks ahead, but not further than anybody writes; many vain looks cost one. */
+  /** Looks ahead, but not further than people write; many vain looks cost one. */
   #find(what: string, from: number): number {
     let { from: since, at } = this.#ahead.get(what) ?? { from: Number.POSITIVE_INFINITY, at: 0 };
     if (from < since || from > at) {

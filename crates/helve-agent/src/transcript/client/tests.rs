@@ -16,7 +16,7 @@ fn called(ids: &[&str]) -> ChatMessage {
 /// All of them, since nothing is left out.
 fn turns_of(messages: &[ChatMessage]) -> Vec<Turn<'_>> {
     let mut turns = vec![];
-    add_client_turns(messages, &Shown::default(), &mut turns);
+    add_client_turns(messages, &ShownHistory::default(), &mut turns);
     turns.into_iter().map(|placed| placed.turn).collect()
 }
 

@@ -6,11 +6,9 @@ use helve_types::{
 };
 
 use super::*;
-use crate::compact::{Goal, Keeper, Past};
-use crate::run::{
-    CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step, pre_search_requested_fact,
-};
-use helve_model::fleet::tokens::{Ratio, estimate_turn_tokens};
+use crate::compact::{CompactionGoal, HistoryOwner, TurnHistory};
+use crate::run::{CallAction, ModelMessage, ModelMessageCall, ModelMessagePart, Step};
+use helve_model::fleet::tokens::{EstimateRatio, estimate_turn_tokens};
 
 const FACTS_MAX: usize = 120;
 
@@ -75,7 +73,7 @@ impl<'a> World<'a> {
                 let message = self.model_message();
                 self.write(self.run.facts_of_message(message))
             }
-            Step::PreSearch(search) => self.write([pre_search_requested_fact(search)]),
+            Step::PreSearch(search) => self.write([Fact::tool_requested(search)]),
             Step::CallTools(actions) => {
                 // Side by side: in any order, and not all of them at once.
                 let at = usize::from(self.chance.of(actions.len().min(255) as u8));
@@ -214,9 +212,11 @@ impl<'a> World<'a> {
         let turns = place_turns(&self.history, &self.run, M);
         let whole = turns.iter().map(|placed| estimate_turn_tokens(&placed.turn)).sum();
         let limit = 150 + 100 * u64::from(self.chance.of(10));
-        let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
-        let whose = Keeper::Server(self.history.len());
-        let Some(plan) = Past::new(&turns, whole, whose, Ratio::default()).plan_compaction(&goal) else {
+        let goal = CompactionGoal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
+        let whose = HistoryOwner::Server(self.history.len());
+        let Some(plan) =
+            TurnHistory::new(&turns, whole, whose, EstimateRatio::default()).plan_compaction(&goal)
+        else {
             return Ok(());
         };
         let step = self.run.message().steps.last().map_or(1, |record| record.step + 1);

@@ -58,7 +58,7 @@ pub(super) fn build_form(profile: &Profile, tools: &[&ToolSpec], choice: &ToolCh
     } else {
         words::words_or_calls_rule(shape, &named, &calls, &mut rules)
     };
-    let grammar = rules.to_grammar(&root);
+    let grammar = rules.into_grammar(&root);
     let schema = must_call.then(|| profile.constraint(&named).or_else(|| bare_call_schema(profile, &named)));
     let schema = schema.flatten();
     (grammar.len() <= GRAMMAR_BYTES_MAX).then_some(AnswerForm { grammar, schema })

@@ -62,7 +62,7 @@ impl Rules {
         self.text.truncate(mark.text);
     }
 
-    pub(super) fn to_grammar(self, root: &str) -> String {
+    pub(super) fn into_grammar(self, root: &str) -> String {
         format!("root ::= {root}\n{}{}", self.text, self.notation.value_rules())
     }
 }

@@ -54,16 +54,12 @@ pub(super) async fn ask_with_retries(model: &dyn Model, request: &ModelRequest<'
         tries += 1;
         match ask_once(model, request).await {
             Ok(said) => return Reply::Answer(said),
-            Err(error) if tries < TRIES_MAX && is_transient(error.kind) => {
+            Err(error) if tries < TRIES_MAX && error.kind.is_transient() => {
                 tokio::time::sleep(error.retry_after.unwrap_or(PAUSE).min(PAUSE_MAX)).await;
             }
             Err(error) => return Reply::Refused(error),
         }
     }
-}
-
-fn is_transient(kind: ModelErrorKind) -> bool {
-    matches!(kind, ModelErrorKind::Unavailable | ModelErrorKind::Broken)
 }
 
 async fn ask_once(model: &dyn Model, request: &ModelRequest<'_>) -> Result<ProbeAnswer, ModelError> {

@@ -63,7 +63,7 @@ pub(super) fn judge_reasoning(said: &ProbeAnswer) -> Finding {
 }
 
 /// Whether the prompt has opened the reasoning, so that only its end is in the text.
-pub(super) fn judge_opened_reasoning(said: &ProbeAnswer) -> Finding {
+pub(super) fn judge_reasoning_opened_by_prompt(said: &ProbeAnswer) -> Finding {
     if begins_inside_reasoning(said) {
         Finding::yes("it closed reasoning that nothing in its answer had opened")
     } else if said.stop == Some(StopReason::Length) {

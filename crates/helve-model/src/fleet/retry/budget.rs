@@ -30,11 +30,11 @@ impl Default for Budget {
 impl Budget {
     /// A question that is no second try.
     pub fn earn_for_question(&mut self, now: Instant) {
-        self.earn(now, FOR_EACH_QUESTION);
+        self.add_credit(now, FOR_EACH_QUESTION);
     }
 
     pub fn allows_retry(&mut self, now: Instant) -> bool {
-        self.earn(now, 0);
+        self.add_credit(now, 0);
         self.saved >= TRY
     }
 
@@ -42,7 +42,7 @@ impl Budget {
         self.saved = self.saved.saturating_sub(TRY);
     }
 
-    fn earn(&mut self, now: Instant, more: u64) {
+    fn add_credit(&mut self, now: Instant, more: u64) {
         let since = *self.counted_to.get_or_insert(now);
         let passed = u64::try_from(now.saturating_duration_since(since).as_millis()).unwrap_or(u64::MAX);
         let by_time = passed.saturating_mul(FOR_EACH_MINUTE) / 60_000;

@@ -19,7 +19,7 @@ pub struct Health {
     pub budget: Budget,
     /// How long the latest complete answers took.
     took: VecDeque<Duration>,
-    rests_until: Option<Instant>,
+    asked_last_until: Option<Instant>,
     given_up_in_row: u32,
 }
 
@@ -29,27 +29,27 @@ impl Health {
             self.took.pop_front();
         }
         self.took.push_back(took);
-        self.rests_until = None;
+        self.asked_last_until = None;
         self.given_up_in_row = 0;
     }
 
     /// Its server asked for a pause.
     pub fn record_pause(&mut self, now: Instant, pause: Duration) {
-        self.cool_down_until(now + pause.min(REST_MAX));
+        self.ask_last_until(now + pause.min(REST_MAX));
     }
 
     /// A step went on without it, or failed. Several that fail at the same time count as one.
     pub fn record_failure(&mut self, now: Instant) {
-        if !self.is_cooling_down(now) {
+        if !self.is_asked_last(now) {
             self.given_up_in_row = self.given_up_in_row.saturating_add(1);
         }
         let doubled = REST_FIRST * 2u32.saturating_pow(self.given_up_in_row.saturating_sub(1).min(8));
-        self.cool_down_until(now + doubled.min(REST_MAX));
+        self.ask_last_until(now + doubled.min(REST_MAX));
     }
 
     /// Whether it is better asked last.
-    pub fn is_cooling_down(&self, now: Instant) -> bool {
-        self.rests_until.is_some_and(|until| now < until)
+    pub fn is_asked_last(&self, now: Instant) -> bool {
+        self.asked_last_until.is_some_and(|until| now < until)
     }
 
     /// How long a complete answer usually takes: the median of the latest.
@@ -59,8 +59,8 @@ impl Health {
         sorted.get(sorted.len() / 2).copied()
     }
 
-    fn cool_down_until(&mut self, until: Instant) {
-        self.rests_until = Some(self.rests_until.map_or(until, |already| already.max(until)));
+    fn ask_last_until(&mut self, until: Instant) {
+        self.asked_last_until = Some(self.asked_last_until.map_or(until, |already| already.max(until)));
     }
 }
 
@@ -94,15 +94,15 @@ mod tests {
             health.record_failure(now);
             // Another run that noticed the same.
             health.record_failure(now);
-            assert!(health.is_cooling_down(now + s(expected - 1)), "{expected}");
+            assert!(health.is_asked_last(now + s(expected - 1)), "{expected}");
             now += s(expected);
-            assert!(!health.is_cooling_down(now), "{expected}");
+            assert!(!health.is_asked_last(now), "{expected}");
         }
         health.record_failure(now);
         health.record_answer(s(1));
-        assert!(!health.is_cooling_down(now));
+        assert!(!health.is_asked_last(now));
         health.record_failure(now);
-        assert!(!health.is_cooling_down(now + s(15)));
+        assert!(!health.is_asked_last(now + s(15)));
     }
 
     #[test]
@@ -111,8 +111,8 @@ mod tests {
         let mut health = Health::default();
         health.record_pause(now, s(20));
         health.record_pause(now, s(5));
-        assert!(health.is_cooling_down(now + s(19)) && !health.is_cooling_down(now + s(20)));
+        assert!(health.is_asked_last(now + s(19)) && !health.is_asked_last(now + s(20)));
         health.record_pause(now, s(86_400));
-        assert!(health.is_cooling_down(now + s(299)) && !health.is_cooling_down(now + s(300)));
+        assert!(health.is_asked_last(now + s(299)) && !health.is_asked_last(now + s(300)));
     }
 }

@@ -5,7 +5,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use helve_runtime::{CallOptions, Called};
+use helve_runtime::{CallOptions, ToolCallOutcome};
 use helve_tool::{Outcome, Unknown};
 use helve_types::ToolOutput;
 use schemars::JsonSchema;
@@ -106,7 +106,7 @@ pub(crate) async fn execute_tool(
     Ok(body.ignored.add_header_to(names.add_to(answer)))
 }
 
-fn output_or_error(called: Called) -> Result<Result<ToolOutput, String>, Problem> {
+fn output_or_error(called: ToolCallOutcome) -> Result<Result<ToolOutput, String>, Problem> {
     Ok(match called.outcome {
         Outcome::Finished(output) => Ok(output),
         Outcome::Failed(failure) | Outcome::Refused(failure) => Err(failure.message),

@@ -1,6 +1,6 @@
 //! Tools as people and programs see them.
 
-use helve_tool::{Listed, ToolSource};
+use helve_tool::{ListedTool, ToolSource};
 use helve_types::{Auth, Effect, Flow, Method, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -139,7 +139,7 @@ pub(super) struct CheckedView {
 
 impl ToolView {
     /// As everybody may see it: a problem may name secrets, and an address may be one.
-    pub(super) fn public_view(tool: &Listed) -> Self {
+    pub(super) fn public_view(tool: &ListedTool) -> Self {
         let definition = tool.row.as_ref().map(|row| &row.definition);
         Self {
             endpoint: definition
@@ -151,7 +151,7 @@ impl ToolView {
     }
 
     /// As those see it who make tools.
-    pub(super) fn from_tool(tool: &Listed) -> Self {
+    pub(super) fn from_tool(tool: &ListedTool) -> Self {
         let row = tool.row.as_deref();
         let definition = row.map(|row| &row.definition);
         let spec = tool.registered.as_ref().map(|tool| tool.spec());
@@ -202,7 +202,7 @@ impl ToolView {
     }
 
     /// With its definition.
-    pub(super) fn full_view(tool: &Listed) -> Self {
+    pub(super) fn full_view(tool: &ListedTool) -> Self {
         let definition = tool.row.as_ref().map(|row| row.definition.clone());
         Self { definition, ..Self::from_tool(tool) }
     }
@@ -219,7 +219,7 @@ impl From<ToolSource> for Source {
 }
 
 impl State {
-    fn from_tool(tool: &Listed) -> Self {
+    fn from_tool(tool: &ListedTool) -> Self {
         match (&tool.problem, tool.is_quarantined(), tool.is_enabled()) {
             (Some(_), ..) => Self::Broken,
             (None, true, _) => Self::Quarantined,
@@ -231,7 +231,7 @@ impl State {
 
 impl FlowView {
     /// What cannot be made does nothing, but what is said of it is shown.
-    fn from_tool(tool: &Listed) -> Self {
+    fn from_tool(tool: &ListedTool) -> Self {
         let flow = match (&tool.registered, &tool.row) {
             (Some(tool), _) => tool.flow().clone(),
             (None, Some(row)) => Flow::default().with_terms(&row.definition.labels),
@@ -242,7 +242,7 @@ impl FlowView {
 }
 
 impl OfferView {
-    fn from_tool(tool: &Listed) -> Option<Self> {
+    fn from_tool(tool: &ListedTool) -> Option<Self> {
         let offer = tool.offer.as_ref()?;
         let changes = tool.changes().into_iter();
         Some(Self {
@@ -302,7 +302,7 @@ mod tests {
             "endpoint": {"url_template": "https://hooks.example.com/services/T0/B0/canary"},
         }));
         let world = World::deterministic();
-        let listed = Listed {
+        let listed = ListedTool {
             name: "post".into(),
             source: ToolSource::Row,
             row: Some(Arc::new(ToolRow::new(world.row_id(), definition.unwrap(), world.now()))),

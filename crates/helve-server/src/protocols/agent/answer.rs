@@ -1,7 +1,7 @@
 //! The answer of `POST /api/agent` in one piece.
 
 use futures_util::StreamExt;
-use helve_runtime::{Frame, Started};
+use helve_runtime::{Frame, StartedRun};
 use helve_store::Scope;
 use helve_types::{CallId, CallState, Ending, Fact, Question, RunState, Spent};
 use schemars::JsonSchema;
@@ -52,9 +52,9 @@ pub(crate) struct AgentToolView {
 }
 
 /// Follows the run until it is over or waits for a person or a client.
-pub(super) async fn read_answer(app: &App, started: Started) -> Result<AgentAnswer, Problem> {
+pub(super) async fn read_answer(app: &App, started: StartedRun) -> Result<AgentAnswer, Problem> {
     let mut whole = AgentAnswer::new(&started);
-    let Started { run, mut follower, .. } = started;
+    let StartedRun { run, mut follower, .. } = started;
     let add = |all: &mut String, more: &str| {
         if !all.is_empty() {
             all.push_str("\n\n");
@@ -114,7 +114,7 @@ pub(super) async fn read_answer(app: &App, started: Started) -> Result<AgentAnsw
 
 impl AgentAnswer {
     /// Before the first event.
-    fn new(started: &Started) -> Self {
+    fn new(started: &StartedRun) -> Self {
         Self {
             content: String::new(),
             thinking: String::new(),

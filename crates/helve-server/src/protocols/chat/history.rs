@@ -52,19 +52,9 @@ pub(super) async fn complete_history(
     }
     let mut whole: Vec<ChatMessage> = Vec::with_capacity(history.len());
     let mut settled: BTreeSet<String> = BTreeSet::new();
-    let next_runs: Vec<Vec<RunId>> = (0..history.len())
-        .map(|at| {
-            let own = list_runs(&history[at]);
-            let next = history.get(at + 1).filter(|next| next.role != ChatRole::Assistant);
-            // A call that stands in the text of an answer is known by the result that follows it.
-            if own.is_empty() && history[at].role == ChatRole::Assistant {
-                next.map(list_runs).unwrap_or_default()
-            } else {
-                own
-            }
-        })
-        .collect();
-    for (mut message, runs) in history.into_iter().zip(next_runs) {
+    let runs_by_message: Vec<Vec<RunId>> =
+        (0..history.len()).map(|at| runs_of_message(&history, at)).collect();
+    for (mut message, runs) in history.into_iter().zip(runs_by_message) {
         let is_settled = |id: Option<&str>| id.is_some_and(|id| settled.contains(id));
         if message.role == ChatRole::Tool && is_settled(message.call_id.as_deref()) {
             // What the record says stands there already.
@@ -115,6 +105,17 @@ pub(super) async fn complete_history(
         whole.append(&mut results);
     }
     Ok(whole)
+}
+
+/// The runs whose calls a message has. A call that stands in the text of an answer is known by the result that follows it.
+fn runs_of_message(history: &[ChatMessage], at: usize) -> Vec<RunId> {
+    let own = list_runs(&history[at]);
+    let next = history.get(at + 1).filter(|next| next.role != ChatRole::Assistant);
+    if own.is_empty() && history[at].role == ChatRole::Assistant {
+        next.map(list_runs).unwrap_or_default()
+    } else {
+        own
+    }
 }
 
 /// The runs that a message's calls or results are of, by the ids that it gives them.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[derive(Default)]
 pub(super) struct NewMessages {
     messages: Vec<Value>,
-    /// The step that is being heard.
+    /// The step that is being read.
     text: String,
     calls: Vec<(CallId, Value)>,
     /// What became of its calls.
@@ -52,7 +52,7 @@ impl NewMessages {
         self.results.push((call.clone(), text));
     }
 
-    /// A step is over where the next one begins: when all its calls have results and the model speaks again.
+    /// A step is over where the next one begins: when all its calls have results and the model writes again.
     fn close_assistant_message(&mut self) {
         if !self.results.is_empty() {
             self.flush();

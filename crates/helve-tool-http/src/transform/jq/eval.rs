@@ -132,17 +132,7 @@ impl Engine {
             }
             Filter::Object(members) => self.build_object(members, at, scope, out)?,
             Filter::If { condition, then, otherwise } => {
-                self.for_each_value(condition, at, scope, &mut |condition| match (
-                    condition.is_true(),
-                    otherwise,
-                ) {
-                    (true, _) => self.eval(then, at, scope, out),
-                    (false, Some(otherwise)) => self.eval(otherwise, at, scope, out),
-                    (false, None) => {
-                        out.push(at.clone());
-                        Ok(())
-                    }
-                })?;
+                self.eval_if(condition, (then, otherwise.as_deref()), at, scope, out)?;
             }
             Filter::Try(body, handler) => match (self.eval(body, at, scope, out), handler) {
                 (Err(FilterStop::Error(error)), Some(handler)) => {
@@ -167,6 +157,25 @@ impl Engine {
             Filter::Call(function, arguments) => self.eval_call(*function, arguments, at, scope, out)?,
         }
         Ok(())
+    }
+
+    /// Without an `else` a value for which the condition does not hold stays as it is.
+    fn eval_if(
+        &self,
+        condition: &Filter,
+        (then, otherwise): (&Filter, Option<&Filter>),
+        at: &TrackedValue,
+        scope: VariableScope<'_>,
+        out: &mut Vec<TrackedValue>,
+    ) -> EvalResult {
+        self.for_each_value(condition, at, scope, &mut |condition| match (condition.is_true(), otherwise) {
+            (true, _) => self.eval(then, at, scope, out),
+            (false, Some(otherwise)) => self.eval(otherwise, at, scope, out),
+            (false, None) => {
+                out.push(at.clone());
+                Ok(())
+            }
+        })
     }
 
     /// A pattern, compiled once.

@@ -14,7 +14,7 @@ fn from_outside(description: &str) -> ToolDefinition {
     }
 }
 
-async fn offer(shop: &Shop, description: &str, consent: Consent) -> OfferOutcome<Listed> {
+async fn offer(shop: &Shop, description: &str, consent: Consent) -> OfferOutcome<ListedTool> {
     shop.catalogue
         .receive_offer(ORIGIN, from_outside(description), consent, None, "the importer")
         .await

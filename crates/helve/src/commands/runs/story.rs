@@ -21,13 +21,13 @@ pub(crate) fn head(run: &Run, currency: &str) -> String {
         (tr!("agent"), tr!("{agent}, model {model}", agent = line(&run.agent), model = line(&run.model))),
         (tr!("began"), when(run.created_at)),
     ];
-    fields.extend(run.conversation.clone().map(|id| (tr!("talk"), id)));
+    fields.extend(run.conversation.clone().map(|id| (tr!("conversation"), id)));
     fields.extend(run.ended_at.map(|at| (tr!("ended"), when(at))));
     let cost = run.spent.cost_nanos.map(|nanos| format!(", {} {currency}", money(nanos)));
     let spent =
         tr!("{input} tokens in, {output} out", input = usage.input_tokens, output = usage.output_tokens);
     fields.push((tr!("spent"), spent + cost.as_deref().unwrap_or_default().trim_end()));
-    let lines: String = fields.iter().map(|(name, value)| format!("{}{value}\n", padded(name, 10))).collect();
+    let lines: String = fields.iter().map(|(name, value)| format!("{}{value}\n", padded(name, 14))).collect();
     lines + "\n"
 }
 
@@ -115,9 +115,9 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
         }
         Fact::StepSnapshot(snapshot) => (tr!("snapshot"), Words::Line(snapshot_words(snapshot))),
         Fact::RunWaiting { state, .. } => (tr!("waits"), Words::Line(state_word(*state))),
-        Fact::RunResumed { resume: 0 } => (tr!("taken up"), Words::Line(tr!("at the request of a person"))),
+        Fact::RunResumed { resume: 0 } => (tr!("resumed"), Words::Line(tr!("at the request of a person"))),
         Fact::RunResumed { resume } => (
-            tr!("taken up"),
+            tr!("resumed"),
             Words::Line(tr!("after the server stopped, attempt {attempt}", attempt = resume)),
         ),
         Fact::RunFinished { ending } => (tr!("end"), Words::Line(ending_words(*ending))),
@@ -168,7 +168,7 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
             (
                 tr!("result"),
                 Words::Both(
-                    tr!("{call} succeeded{stages}", call = number(call), stages = stages(trail)),
+                    tr!("{call} finished{stages}", call = number(call), stages = stages(trail)),
                     shown,
                 ),
             )

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::i18n::{tr, words};
 use crate::output::{errln, outln};
 use anyhow::{Context, bail};
-use helve_tool::{Catalogue, CatalogueError, Change, ImportOptions, Listed};
+use helve_tool::{Catalogue, CatalogueError, Change, ImportOptions, ListedTool};
 use helve_types::ToolDefinition;
 use serde_json::json;
 
@@ -109,7 +109,7 @@ pub(super) async fn versions(catalogue: &Catalogue, name: &str) -> anyhow::Resul
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn told(tool: &Listed) {
+pub(super) fn told(tool: &ListedTool) {
     let version =
         tool.row.as_ref().map(|row| tr!("version {version}, ", version = row.version)).unwrap_or_default();
     outln!("{}  {version}{}", tool.name(), if tool.is_enabled() { tr!("on") } else { tr!("off") });

@@ -164,7 +164,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("disk I/O error", "磁盘读写失败"),
     ("file is not a database", "这个文件不是数据库"),
     ("no such {}", "没有这个 {}"),
-    ("the conversation is busy with run {}", "这个会话正在进行运行 {}"),
+    ("the conversation is busy with run {}", "这个对话正在进行运行 {}"),
     ("the idempotency key was already used for a different request", "这个幂等键已用于另一个请求"),
     ("run {} is no longer ours to write", "运行 {} 已由另一个进程接管"),
     ("the question was already answered", "这个审批已有人回答"),

@@ -64,7 +64,7 @@ pub(super) const TEXTS: Texts = &[
     ),
     ("The agent to talk to", "要对话的智能体"),
     ("The model that answers, or `name:variant`", "回答的模型，或者 `name:variant`（名称:变体）"),
-    ("Continue this conversation", "继续这个会话"),
+    ("Continue this conversation", "继续这个对话"),
     (
         "Without a terminal: exit with code 3 when a call needs approval, instead of waiting for it",
         "没有终端时：如果某个调用需要审批，以代码 3 退出而不是等待",
@@ -108,7 +108,7 @@ pub(super) const TEXTS: Texts = &[
     ),
     (
         "Do not ask about this tool again in this run, in this conversation, or for this agent",
-        "在这次运行、这个会话或这个智能体中不再询问这个工具",
+        "在这次运行、这个对话或这个智能体中不再询问这个工具",
     ),
     ("Reject: the call does not run", "拒绝：不执行该调用"),
     ("The reason that is given to the model", "告诉模型的理由"),

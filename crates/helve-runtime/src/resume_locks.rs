@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-/// A run that was at work in the same step at so many crashes is not taken up again by itself.
+/// A run that was at work in the same step at so many crashes is not resumed automatically.
 pub(super) const CRASHES_MAX: u32 = 3;
 
-/// Keeps runs that are taken up apart, as far as need be.
+/// Keeps resumed runs apart, as far as need be.
 #[derive(Default)]
-pub(super) struct Trials {
+pub(super) struct ResumeLocks {
     gate: Arc<RwLock<()>>,
 }
 
 /// Leave to go on with a run that was interrupted. It ends with the step in which the run was.
-pub(crate) struct Trial {
-    _held: Held,
+pub(crate) struct ResumeLock {
+    _held: ResumeGuard,
 }
 
-enum Held {
+enum ResumeGuard {
     /// Others go on as well.
     Beside(#[expect(dead_code, reason = "held, not read")] OwnedRwLockReadGuard<()>),
     Alone(#[expect(dead_code, reason = "held, not read")] OwnedRwLockWriteGuard<()>),
@@ -31,15 +31,15 @@ enum Held {
     Nothing,
 }
 
-impl Trials {
+impl ResumeLocks {
     /// Waits until a run may go on that was at work at so many crashes in its present step. Who came first goes first.
-    pub(super) async fn wait_to_resume(&self, crashes: u32) -> Trial {
+    pub(super) async fn lock_for_resume(&self, crashes: u32) -> ResumeLock {
         let held = match crashes {
-            0 | 1 => Held::Beside(self.gate.clone().read_owned().await),
-            _ if crashes < CRASHES_MAX => Held::Alone(self.gate.clone().write_owned().await),
-            _ => Held::Nothing,
+            0 | 1 => ResumeGuard::Beside(self.gate.clone().read_owned().await),
+            _ if crashes < CRASHES_MAX => ResumeGuard::Alone(self.gate.clone().write_owned().await),
+            _ => ResumeGuard::Nothing,
         };
-        Trial { _held: held }
+        ResumeLock { _held: held }
     }
 }
 
@@ -51,27 +51,27 @@ mod tests {
 
     #[tokio::test]
     async fn runs_that_were_in_one_crash_go_on_together_and_one_that_was_in_two_goes_on_alone() {
-        let trials = Trials::default();
-        let (first, second) = (trials.wait_to_resume(0).await, trials.wait_to_resume(1).await);
-        let mut suspect = Box::pin(trials.wait_to_resume(2));
+        let resume_locks = ResumeLocks::default();
+        let (first, second) = (resume_locks.lock_for_resume(0).await, resume_locks.lock_for_resume(1).await);
+        let mut suspect = Box::pin(resume_locks.lock_for_resume(2));
         assert!(suspect.as_mut().now_or_never().is_none(), "two others are at work");
         drop(first);
         assert!(suspect.as_mut().now_or_never().is_none(), "one other is at work");
         drop(second);
         let alone = suspect.await;
         for crashes in [0, 1, 2] {
-            assert!(trials.wait_to_resume(crashes).now_or_never().is_none(), "one is tried");
+            assert!(resume_locks.lock_for_resume(crashes).now_or_never().is_none(), "one is tried");
         }
         drop(alone);
-        assert!(trials.wait_to_resume(0).now_or_never().is_some());
+        assert!(resume_locks.lock_for_resume(0).now_or_never().is_some());
     }
 
     #[tokio::test]
     async fn one_that_is_not_tried_again_waits_for_nobody() {
-        let trials = Trials::default();
-        let _alone = trials.wait_to_resume(2).await;
+        let resume_locks = ResumeLocks::default();
+        let _alone = resume_locks.lock_for_resume(2).await;
         for crashes in [3, 4, u32::MAX] {
-            assert!(trials.wait_to_resume(crashes).now_or_never().is_some());
+            assert!(resume_locks.lock_for_resume(crashes).now_or_never().is_some());
         }
     }
 }
