@@ -40,8 +40,27 @@ test('an agent whose steps are used up', async () => {
   await choose(page, /^brief/);
   await ask(page, '读发件箱');
   await finished(page);
-  await shows(page.getByText('步数已用完，最后的回答没有使用工具。'));
-  await look();
+  for (const _ of ['at once', 'after a reload']) {
+    await shows(page.getByText('步数已用完，最后的回答没有使用工具。'));
+    await look();
+    await page.reload();
+  }
+  end();
+});
+
+test('a call that was required and not made', async () => {
+  const page = await openChinese();
+  const { look, end } = watchTexts(page);
+  const request = { message: '你好', model: 'odd', tool_choice: 'required' };
+  const started = await page.request.post(`${odd.url}/api/runs`, { data: request });
+  const { conversation } = (await started.json()) as { conversation: string };
+  await page.goto(`${odd.url}/c/${conversation}`);
+  await finished(page);
+  for (const _ of ['at once', 'after a reload']) {
+    await shows(page.getByText('要求调用工具，但模型只用文字作了回答。'));
+    await look();
+    await page.reload();
+  }
   end();
 });
 
@@ -53,8 +72,11 @@ test('an agent that ends its runs where a call is refused', async () => {
   await press(page.getByRole('button', { name: '拒绝…' }));
   await press(page.getByRole('button', { name: '拒绝', exact: true }));
   await finished(page);
-  await shows(page.getByText('有一次调用被拒绝，这个智能体的运行到此结束。'));
-  await look();
+  for (const _ of ['at once', 'after a reload']) {
+    await shows(page.getByText('有一次调用被拒绝，这个智能体的运行到此结束。'));
+    await look();
+    await page.reload();
+  }
   end();
 });
 

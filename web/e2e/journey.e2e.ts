@@ -47,7 +47,7 @@ describe('three payments at once', () => {
 
   /** The terminal of the same person, on the same machine. */
   async function helve(...words: string[]): Promise<string> {
-    const env = { ...process.env, HELVE_SERVER_URL: server.url };
+    const env = { ...process.env, HELVE_SERVER: server.url };
     return (await promisify(execFile)(binary, words, { env })).stdout;
   }
 

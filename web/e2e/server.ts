@@ -1,4 +1,4 @@
-// The server under test: the real binary, where `HELVE_SERVER` says or where the workspace builds it.
+// The server under test: the real binary, where `HELVE_BINARY` says or where the workspace builds it.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ export interface TestServer {
   close: () => Promise<void>;
 }
 
-export const binary = process.env.HELVE_SERVER ?? fileURLToPath(new URL('../../target/debug/helve', import.meta.url));
+export const binary = process.env.HELVE_BINARY ?? fileURLToPath(new URL('../../target/debug/helve', import.meta.url));
 
 /** The binary with a configuration and a data folder of its own. */
 export async function startServer({ config = '', token = '' } = {}): Promise<TestServer> {

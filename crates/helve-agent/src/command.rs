@@ -1,7 +1,8 @@
 //! What others may want of a run.
 
 use helve_store::StoreError;
-use helve_types::{Answer, ApprovalId, CallId, MessageId, Notice, UserId};
+use helve_tool::{DECLINE_CHARS_MAX, FieldProblem, reply_notice};
+use helve_types::{Answer, ApprovalId, CallId, Language, MessageId, Notice, UserId};
 use tokio::sync::oneshot;
 
 use crate::client_results::{ClientClaim, ClientResult};
@@ -64,6 +65,12 @@ pub enum CommandError {
     #[error("the edited arguments cannot be sent, so the question stays open: {0}")]
     BadEdit(String, Option<Box<Notice>>),
 
+    #[error("the reply is not taken, so the question stays open: {}", sentence(.0))]
+    BadReply(Vec<FieldProblem>),
+
+    #[error("the reason has more than {DECLINE_CHARS_MAX} characters; say less")]
+    DeclineTooLong,
+
     #[error("`always` does not fit: {0}")]
     BadAlways(String),
 
@@ -125,6 +132,10 @@ pub enum CommandError {
 
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn sentence(problems: &[FieldProblem]) -> String {
+    reply_notice(problems).sentence(Language::English).unwrap_or_default()
 }
 
 impl Command {

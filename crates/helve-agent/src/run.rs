@@ -403,7 +403,7 @@ impl Run {
 
     /// The same when it cannot go on.
     pub fn failure_facts(&self, code: &str, message: String) -> Vec<Fact> {
-        self.end_open_calls(Fact::RunFailed { code: code.into(), message })
+        self.end_open_calls(Fact::RunFailed { code: code.into(), message, notice: None })
     }
 
     fn end_open_calls(&self, end: Fact) -> Vec<Fact> {

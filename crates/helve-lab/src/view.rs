@@ -4,9 +4,7 @@
 //! must agree (I11). Whatever a reader should never see is kept as a fault: a number that comes twice or leaves a
 //! gap, a piece of a part that was not begun on this connection, live text that the finished text contradicts.
 
-use helve_types::{
-    Answer, ApprovalKind, CallId, CallState, EventBody, Fact, Live, PartId, PartKind, RunState,
-};
+use helve_types::{Answer, CallId, CallState, EventBody, Fact, Live, PartId, PartKind, RunState};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
@@ -176,7 +174,7 @@ impl View {
                 self.end(call, CallState::from_refusal(failure.kind), &failure.message)
             }
             Fact::ToolUnknown { call, because, .. } => self.end(call, CallState::Unknown, because),
-            Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::Permission => {
+            Fact::ApprovalAsked(question) if question.kind().holds_call() => {
                 _ = question.call_id().map(|call| self.change(call, CallState::Asked, ""));
             }
             Fact::ApprovalAnswered { call: Some(call), answer: Answer::Approve { .. }, .. } => {

@@ -1,7 +1,7 @@
 //! A model at an HTTP address: its settings, its addresses, and the `Model` port.
 
 use helve_model::{FormSupport, Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolMode};
-use helve_types::{ModelParams, ToolChoice};
+use helve_types::{ModelParams, Notice, ToolChoice};
 use reqwest::{Client, Url};
 use secrecy::SecretString;
 
@@ -251,7 +251,8 @@ impl Model for HttpModel {
                 "the model `{}` needs a key: set the environment variable {variable} and start Helve again",
                 self.settings.name
             );
-            let error = ModelError::new(ModelErrorKind::Key, message);
+            let error = ModelError::new(ModelErrorKind::Key, message)
+                .with_notice(Notice::model_without_key(variable));
             return Box::pin(futures_util::stream::iter([Err(error)]));
         }
         let protocol = self.vendor.protocol;

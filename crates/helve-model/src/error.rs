@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use helve_types::Notice;
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
@@ -9,6 +11,8 @@ pub struct ModelError {
     /// Shown to the operator and the user; never contains a key.
     pub message: String,
     pub retry_after: Option<Duration>,
+    /// What exactly is wrong, for people, where the kind says less.
+    pub notice: Option<Box<Notice>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,7 +40,13 @@ impl ModelErrorKind {
 
 impl ModelError {
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None }
+        Self { kind, message: message.into(), retry_after: None, notice: None }
+    }
+
+    /// With what a person is told.
+    #[must_use]
+    pub fn with_notice(self, notice: Notice) -> Self {
+        Self { notice: Some(Box::new(notice)), ..self }
     }
 
     /// The error code in events and HTTP answers.

@@ -1,22 +1,28 @@
 //! Why a row is not built, saved or deleted.
 
 use helve_store::StoreError;
+use helve_types::Notice;
 
 /// What is wrong with a definition, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{field}`: {problem}")]
+#[error("`{field}`: {}", .problem.english())]
 pub struct DefinitionError {
     /// The path of the field, such as `endpoint.url_template`.
     pub field: String,
     /// What is wrong and what to do about it.
-    pub problem: String,
+    pub problem: Notice,
     /// What the operator may grant, where nothing else is wrong: for a tool the host and port on this machine.
     pub consent: Option<String>,
 }
 
 impl DefinitionError {
-    pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { field: field.into(), problem: problem.into(), consent: None }
+    pub fn new(field: impl Into<String>, problem: Notice) -> Self {
+        Self { field: field.into(), problem, consent: None }
+    }
+
+    /// The same for people.
+    pub fn notice(&self) -> Notice {
+        Notice::definition_problem(&self.field, self.problem.clone())
     }
 }
 

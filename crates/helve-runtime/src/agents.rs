@@ -3,7 +3,7 @@
 use helve_agent::{AgentChange, AgentError, AgentImport, AgentImportError, ListedAgent};
 use helve_model::fleet::choose_model;
 use helve_rows::DefinitionError;
-use helve_types::AgentDefinition;
+use helve_types::{AgentDefinition, Notice};
 
 use crate::Runtime;
 
@@ -139,15 +139,15 @@ impl Runtime {
     }
 
     fn check_models(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
-        let wrong = |field: String, problem: String| AgentError::from(DefinitionError::new(field, problem));
+        let wrong = |field: String, problem: Notice| AgentError::from(DefinitionError::new(field, problem));
         if let Some(model) = &definition.model {
             choose_model(self.models(), model, None)
-                .map_err(|error| wrong("model".into(), error.to_string()))?;
+                .map_err(|error| wrong("model".into(), Notice::definition_other(&error.to_string())))?;
         }
         for (number, model) in definition.fallback_models.iter().enumerate() {
             if self.models().get(model).is_none() {
-                let problem = format!("there is no model `{model}`");
-                return Err(wrong(format!("fallback_models.{number}"), problem));
+                let field = format!("fallback_models.{number}");
+                return Err(wrong(field, Notice::definition_model_unknown(model)));
             }
         }
         Ok(())

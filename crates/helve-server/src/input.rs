@@ -3,6 +3,7 @@
 //! What a body or an address says is compared with its schema first (`shape`), which finds what does not fit and the
 //! fields that do not exist. Our own routes refuse those; routes that other systems' clients call name them in a header.
 
+mod form;
 mod list_query;
 mod shape;
 
@@ -22,6 +23,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+pub(crate) use self::form::read_form;
 use self::shape::{ShapeErrors, UnknownField, compare, schema_of};
 use crate::app::App;
 use crate::problem::Problem;
@@ -29,9 +31,6 @@ use crate::routes::{Input, Operation};
 
 /// Lists the request fields that were ignored, on routes that tolerate unknown fields.
 const UNKNOWN_HEADER: HeaderName = HeaderName::from_static("x-helve-unknown-fields");
-
-/// A form has a decision and a reason.
-const FORM_BYTES_MAX: usize = 32 << 10;
 
 /// A JSON body of a route of ours: it has no field that the route does not know.
 pub(crate) struct Json<T> {
@@ -166,7 +165,8 @@ impl FromRequest<App> for Rows {
         let bytes = read_body(request, app, app.limits.body_bytes_max).await?;
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| Problem::bad_request("bad_body", "the body is no UTF-8 text"))?;
-        let rows = parse_rows(text).map_err(|wrong| Problem::bad_request("bad_body", wrong.problem))?;
+        let rows =
+            parse_rows(text).map_err(|wrong| Problem::bad_request("bad_body", wrong.problem.english()))?;
         Ok(Self::Lines(rows))
     }
 }
@@ -345,23 +345,6 @@ fn is_library_message(reason: &str) -> bool {
         .into_iter()
         .chain(["data did not match", "duplicate field"])
         .any(|words| reason.starts_with(words))
-}
-
-/// The form of a page, as browsers send it; or the status that says what is wrong with it.
-pub(crate) async fn read_form<T: DeserializeOwned>(app: &App, request: Request) -> Result<T, StatusCode> {
-    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
-    }
-    let body = Limited::new(request.into_body(), FORM_BYTES_MAX).collect();
-    let body = tokio::time::timeout(app.limits.body_time, body).await;
-    let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
-    let bytes = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?.to_bytes();
-    // A form is written as what stands behind a `?` is.
-    let written = format!("/?{}", String::from_utf8_lossy(&bytes)).parse().ok();
-    let read = written.and_then(|uri| axum::extract::Query::try_from_uri(&uri).ok());
-    read.map(|axum::extract::Query(value)| value).ok_or(StatusCode::BAD_REQUEST)
 }
 
 fn media_type(kind: &str) -> String {

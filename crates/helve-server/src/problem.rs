@@ -4,7 +4,8 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_runtime::{ChooseError, CommandError, StartError};
 use helve_store::StoreError;
-use helve_types::load_sentences;
+use helve_tool::{DECLINE_CHARS_MAX, reply_notice};
+use helve_types::{Notice, load_sentences};
 use serde_json::{Map, Value, json};
 
 /// An error response. `detail` goes to the caller; what only the operator may know is logged instead.
@@ -205,6 +206,16 @@ impl From<CommandError> for Problem {
                     Some(notice) => problem.with_field("notice", *notice),
                     None => problem,
                 }
+            }
+            CommandError::BadReply(problems) => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "reply_does_not_fit", detail)
+                    .with_field("fields", json!(problems))
+                    .with_field("notice", reply_notice(&problems))
+            }
+            CommandError::DeclineTooLong => {
+                let notice = Notice::decline_too_long(DECLINE_CHARS_MAX as u64);
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "reply_does_not_fit", detail)
+                    .with_field("notice", notice)
             }
             CommandError::BadAlways(_) => Self::bad_request("bad_always", detail),
             CommandError::NotWaiting => Self::new(StatusCode::CONFLICT, "call_not_waiting", detail),

@@ -16,7 +16,7 @@ use futures_util::Stream;
 use helve_guard::{AdmissionPermit, Rejected};
 use helve_runtime::{Follower, Frame};
 use helve_store::StoreError;
-use helve_types::{Ending, Question};
+use helve_types::{Notice, Question};
 use helve_wire::sse::COMMENT as COMMENT_EVENT;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Sleep};
@@ -228,27 +228,18 @@ pub(crate) fn server_stopping_event() -> Value {
     }})
 }
 
+/// Why a run failed: a code for programs, a sentence, and what exactly it was where the code says less.
+pub(crate) fn run_error(code: &str, message: &str, notice: Option<&Notice>) -> Value {
+    let mut error = json!({"code": code, "message": message});
+    if let Some(notice) = notice {
+        error["notice"] = json!(notice);
+    }
+    error
+}
+
 /// The event of a question about the run, not about a call.
 pub(crate) fn question_event(question: &Question) -> Value {
     json!({"waiting": {"for": "budget", "approvalId": question.approval, "message": question.because}})
-}
-
-/// The sentence for an ending other than a complete answer.
-pub(crate) fn ending_sentence(ending: Ending) -> Option<&'static str> {
-    match ending {
-        Ending::Answered | Ending::ClientTools => None,
-        Ending::StepLimit => Some(
-            "the agent has used all of its steps; the last answer was given without tools and may be incomplete",
-        ),
-        Ending::WithoutCall => Some("a tool call was required, but the model answered in words"),
-        Ending::Repeating => {
-            Some("the run went round in circles and was stopped; the last answer was given without tools")
-        }
-        Ending::BudgetSpent => {
-            Some("a budget was used up, so the run ends here; the answer may be incomplete")
-        }
-        Ending::Refused => Some("a call was refused, and the agent ends its runs there"),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What is kept of a call, and the questions about it.
 
 use helve_types::{
-    Answer, CallId, CallState, Effect, Fact, Failure, FailureKind, Question, Timestamp, ToolOutput, Trail,
+    About, Answer, CallId, CallState, Effect, Fact, Failure, FailureKind, FormOption, Question, ReplyForm,
+    Timestamp, ToolOutput, Trail, UserQuestion,
 };
 
 use super::{Actor, Started, Subject, ok, question, requested, started};
@@ -130,6 +131,32 @@ pub async fn an_approval_is_settled_once(store: Subject) {
     assert_eq!(mei.store.append(second, Urgency::Now).await, Err(StoreError::AlreadyAnswered));
     let all = ApprovalFilter::All(Page::first(9));
     assert_eq!(ok(mei.store.approvals(mei.scope(), all).await), [held]);
+}
+
+pub async fn a_question_of_the_model_holds_its_call_until_the_result_of_its_reply(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut run = mei.start(mei.new_conversation(), "greet me").await;
+    let call = CallId::new(run.run, 1, 0);
+    let permission = question(&mei, &call, Timestamp(i64::MAX));
+    let About::Permission { call: about, .. } = permission.about.clone() else { panic!("{permission:?}") };
+    let asked = UserQuestion {
+        question: "谁?".into(),
+        form: ReplyForm::Choice { options: vec![FormOption { value: "Mei".into(), title: None }] },
+    };
+    let about = About::User { call: about, asked: Box::new(asked) };
+    let asked = Question { about, ..permission };
+    ok(mei.append(&mut run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
+    assert_eq!(row(&mei, &run).await.state, CallState::Asked);
+    let open = ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending(Page::first(9))).await);
+    assert_eq!(open.iter().map(|held| &held.question).collect::<Vec<_>>(), [&asked]);
+
+    let reply = Answer::Reply { value: "Mei".into() };
+    ok(mei.append(&mut run, vec![answered(&asked, reply.clone())]).await);
+    assert_eq!(row(&mei, &run).await.state, CallState::Asked, "until its result is on record");
+    let held = ok(mei.store.approval(mei.scope(), asked.approval).await);
+    assert!(matches!(&held.state, ApprovalState::Answered { answer, .. } if *answer == reply));
+    let second = mei.batch(&mut run, vec![answered(&asked, Answer::Decline { reason: String::new() })]);
+    assert_eq!(mei.store.append(second, Urgency::Now).await, Err(StoreError::AlreadyAnswered));
 }
 
 pub async fn open_questions_are_withdrawn_when_the_run_ends(store: Subject) {

@@ -63,6 +63,7 @@ macro_rules! store_contract {
             a_call_says_what_became_of_it_and_whose_it_was,
             nobody_finds_anothers_calls,
             it_is_known_when_a_tool_was_sent_to_and_for_whom,
+            a_question_of_the_model_holds_its_call_until_the_result_of_its_reply,
             an_approval_is_settled_once,
             open_questions_are_withdrawn_when_the_run_ends,
             questions_past_their_time_are_found,

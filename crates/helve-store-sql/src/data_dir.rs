@@ -11,6 +11,7 @@ use std::sync::Arc;
 use self::private::{options, tighten};
 pub use self::watch::DiskWatch;
 
+const DATABASE: &str = "helve.db";
 /// Locked by the one server.
 const LOCK: &str = "helve.lock";
 /// Locked by the commands that are at work beside a server, all of them together.
@@ -62,11 +63,13 @@ impl DataDir {
             return Err(DataDirError::InUse { path: path.to_owned(), holder });
         }
         // Only the holder changes what others may be using.
+        let has_data = path.join(DATABASE).exists();
         let changed = tighten(path).map_err(unusable)?;
-        if let Some(first) = changed.first() {
+        let exposed: Vec<_> = changed.iter().filter(|entry| entry.is_exposed(has_data)).collect();
+        if let Some(first) = exposed.first() {
             tracing::warn!(
-                count = changed.len(), first = %first.path.display(), mode = %format!("{:o}", first.mode),
-                "files readable by other users made private"
+                count = exposed.len(), first = %first.path.display(), mode = %format!("{:o}", first.mode),
+                "files open to other users made private"
             );
         }
         lock.set_len(0).map_err(unusable)?;
@@ -120,7 +123,7 @@ impl DataDir {
     }
 
     pub fn database(&self) -> PathBuf {
-        self.path.join("helve.db")
+        self.path.join(DATABASE)
     }
 
     fn prepare(path: &Path) -> Result<(), DataDirError> {

@@ -1,6 +1,6 @@
 //! How a fact changes the ledger row of its call: a pure table, so that all stores derive the same rows.
 
-use helve_types::{Answer, CallState, Effect, Fact, Failure, Trail};
+use helve_types::{Answer, ApprovalKind, CallState, Effect, Fact, Failure, Trail};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallChange<'a> {
@@ -99,8 +99,8 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         }
         Fact::ToolUnknown { because, trail, .. } => CallChange::Unknown { because, trail },
         Fact::ApprovalAsked(question) => match question.kind() {
-            helve_types::ApprovalKind::Permission => CallChange::Move(CallState::Asked),
-            helve_types::ApprovalKind::Outcome | helve_types::ApprovalKind::Budget => return None,
+            ApprovalKind::Permission | ApprovalKind::User => CallChange::Move(CallState::Asked),
+            ApprovalKind::Outcome | ApprovalKind::Budget => return None,
         },
         Fact::ApprovalAnswered { answer: Answer::Approve { .. }, .. } => {
             CallChange::Move(CallState::Approved)

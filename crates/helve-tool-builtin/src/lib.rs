@@ -4,6 +4,7 @@
 //! struct (its comments become the schema), worked examples, the guards that fit the tool, and the work itself;
 //! whatever is long lives in a folder of the same name. Adding one adds a line to [`builtin`] and nothing else.
 
+mod ask_user;
 mod calculator;
 mod create_plan;
 mod get_plan;
@@ -85,6 +86,7 @@ pub fn builtin_tools(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
         update_plan::tool(),
         get_plan::tool(),
         list_plans::tool(),
+        ask_user::tool(),
     ];
     tools.extend(query_database::tool(&settings.databases, &settings.query_worker));
     tools.extend(image_gen::tool(settings));

@@ -67,6 +67,7 @@ fn the_tools_are_these() {
         ("update_plan", Effect::Idempotent),
         ("get_plan", Effect::Read),
         ("list_plans", Effect::Read),
+        ("ask_user", Effect::Read),
     ];
     assert_eq!(names, expected);
 }
@@ -391,6 +392,38 @@ fn the_schemas_are_small_and_have_no_references() {
             }
           },
           "type": "object"
+        }
+        {
+          "additionalProperties": false,
+          "properties": {
+            "form": {
+              "additionalProperties": true,
+              "description": "A form, as a JSON Schema of an object, in place of `options`. Fields are shown in the order of `required`. Types:\nstring (with enum, format email, uri, date, time or date-time, minLength, maxLength, multiline), number and\ninteger (with minimum, maximum), boolean, array of strings with an enum, one level of object. Each may have\ntitle, description and default.",
+              "type": "object"
+            },
+            "options": {
+              "description": "2 to 20 short answers to choose from.",
+              "items": {
+                "type": "string"
+              },
+              "maxItems": 20,
+              "type": "array"
+            },
+            "question": {
+              "description": "What you want to know, as the user will read it.",
+              "maxLength": 2000,
+              "minLength": 1,
+              "type": "string"
+            },
+            "several": {
+              "description": "Whether the user may choose several of the options; one if left out.",
+              "type": "boolean"
+            }
+          },
+          "required": [
+            "question"
+          ],
+          "type": "object"
         }"#]].assert_eq(&schemas.join("\n"));
 }
 
@@ -416,7 +449,7 @@ async fn every_example_fits_its_schema() {
         for example in &spec.examples {
             let outcome = execute(&settings, &spec.name, &example.arguments).await;
             match (spec.name.as_str(), outcome) {
-                ("save_note" | "image_gen", Outcome::Asked(_)) => {}
+                ("save_note" | "image_gen" | "ask_user", Outcome::Asked(_)) => {}
                 // What they need is not there: a key, an output, a plan, a file.
                 (
                     "search_web" | "read_output" | "update_plan" | "get_plan" | "query_database",

@@ -2,9 +2,9 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use helve_tool::DefinitionError;
+use helve_tool::{DefinitionError, read_json};
 use helve_types::{
-    BreakerTerms, CacheTerms, Effect, Endpoint, Example, Fallback, LabelTerms, OnUnknown, RateLimit,
+    BreakerTerms, CacheTerms, Effect, Endpoint, Example, Fallback, LabelTerms, Notice, OnUnknown, RateLimit,
     ToolDefinition, ToolKind,
 };
 use serde::Deserialize;
@@ -93,15 +93,10 @@ impl Default for CodeLimits {
 
 impl CodeDefinition {
     pub(crate) fn parse(text: &[u8]) -> Result<Self, DefinitionError> {
-        let mut reader = serde_json::Deserializer::from_slice(text);
-        let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-            let path = error.path().to_string();
-            let field = if matches!(path.as_str(), "." | "?") { "definition".to_owned() } else { path };
-            DefinitionError::new(field, error.into_inner().to_string())
-        });
-        let definition: Self = read?;
-        reader.end().map_err(|error| DefinitionError::new("definition", error.to_string()))?;
-        Ok(definition)
+        let not_json = |error: serde_json::Error| {
+            DefinitionError::new("definition", Notice::definition_not_json(&error.to_string()))
+        };
+        read_json(serde_json::from_slice(text).map_err(not_json)?)
     }
 
     /// The same terms as a row has them, so that both are held to the same bounds.
@@ -176,7 +171,7 @@ mod tests {
         for (text, field) in [
             (r#"{"description": "x", "effects": "read"}"#, "effects"),
             (r#"{"description": "x", "limits": {"memory_mb": 0}}"#, "limits.memory_mb"),
-            (r#"{"name": "x"}"#, "definition"),
+            (r#"{"name": "x"}"#, "description"),
             (r#"{"description": "x"} {}"#, "definition"),
             ("{", "definition"),
         ] {

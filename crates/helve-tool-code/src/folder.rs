@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use helve_tool::DefinitionError;
+use helve_types::Notice;
 
 use crate::definition::CodeDefinition;
 use crate::inline;
@@ -66,9 +67,8 @@ pub(crate) fn read_sources(signature: &Signature) -> Sources {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let source = read_source(path, &stem, &files);
         let name = source.as_ref().map_or(stem.clone(), |source| source.name.clone());
-        let problem = format!("another file of the folder defines `{name}` too; rename one of them");
         let source = match sources.contains_key(&name) {
-            true => Err(DefinitionError::new("name", problem)),
+            true => Err(DefinitionError::new("name", Notice::definition_program_twice(&name))),
             false => source,
         };
         sources.insert(name, source);
@@ -77,9 +77,8 @@ pub(crate) fn read_sources(signature: &Signature) -> Sources {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Some(source) = read_script(path, &stem) else { continue };
         let name = source.as_ref().map_or(stem, |source| source.name.clone());
-        let problem = format!("another file of the folder defines `{name}` too; rename one of them");
         let source = match sources.contains_key(&name) {
-            true => Err(DefinitionError::new("name", problem)),
+            true => Err(DefinitionError::new("name", Notice::definition_program_twice(&name))),
             false => source,
         };
         sources.insert(name, source);
@@ -105,7 +104,8 @@ fn read_script(path: &Path, stem: &str) -> Option<Result<CodeSource, DefinitionE
     let source = || {
         let definition = CodeDefinition::parse(text?.as_bytes())?;
         let metadata = fs::metadata(path);
-        let metadata = metadata.map_err(|error| DefinitionError::new("definition", error.to_string()))?;
+        let unreadable = |error: io::Error| unreadable("definition", path, &error);
+        let metadata = metadata.map_err(unreadable)?;
         check_owner(path, &metadata)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let command = match &definition.command {
@@ -113,8 +113,7 @@ fn read_script(path: &Path, stem: &str) -> Option<Result<CodeSource, DefinitionE
             None => run_command(path)?,
         };
         let mut hash = blake3::Hasher::new();
-        hash_file(&mut hash, path, &metadata)
-            .map_err(|error| DefinitionError::new("definition", error.to_string()))?;
+        hash_file(&mut hash, path, &metadata).map_err(unreadable)?;
         let version = hash.finalize().to_hex()[..32].to_owned();
         let name = definition.name.clone().unwrap_or_else(|| stem.to_owned());
         Ok(CodeSource { name, definition, command, version })
@@ -123,14 +122,14 @@ fn read_script(path: &Path, stem: &str) -> Option<Result<CodeSource, DefinitionE
 }
 
 fn read_source(path: &Path, stem: &str, files: &[&Path]) -> Result<CodeSource, DefinitionError> {
-    let unreadable = |error: io::Error| DefinitionError::new("definition", error.to_string());
-    let metadata = fs::metadata(path).map_err(unreadable)?;
+    let of_definition = |error: io::Error| unreadable("definition", path, &error);
+    let metadata = fs::metadata(path).map_err(of_definition)?;
     if metadata.len() > DEFINITION_BYTES_MAX {
-        let problem = format!("the file has more than {DEFINITION_BYTES_MAX} bytes");
+        let problem = Notice::definition_file_too_large(DEFINITION_BYTES_MAX);
         return Err(DefinitionError::new("definition", problem));
     }
     check_owner(path, &metadata)?;
-    let text = fs::read(path).map_err(unreadable)?;
+    let text = fs::read(path).map_err(of_definition)?;
     let definition = CodeDefinition::parse(&text)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let command = match &definition.command {
@@ -148,9 +147,7 @@ fn read_source(path: &Path, stem: &str, files: &[&Path]) -> Result<CodeSource, D
             && metadata.is_file()
         {
             check_owner(&file, &metadata)?;
-            hash_file(&mut hash, &file, &metadata).map_err(|error| {
-                DefinitionError::new("command", format!("`{}` cannot be read: {error}", file.display()))
-            })?;
+            hash_file(&mut hash, &file, &metadata).map_err(|error| unreadable("command", &file, &error))?;
         }
     }
     let version = hash.finalize().to_hex()[..32].to_owned();
@@ -160,41 +157,31 @@ fn read_source(path: &Path, stem: &str, files: &[&Path]) -> Result<CodeSource, D
 
 /// The command of a definition. A program with a `/` in its path is meant relative to the folder.
 fn read_given_command(command: &[String], folder: &Path) -> Result<Vec<String>, DefinitionError> {
-    let wrong = |problem: String| Err(DefinitionError::new("command", problem));
+    let wrong = |problem| Err(DefinitionError::new("command", problem));
     let Some((program, arguments)) = command.split_first().filter(|(program, _)| !program.is_empty()) else {
-        return wrong(
-            "it is empty; give the program, then its arguments, for example [\"python3\", \"tool.py\"]"
-                .into(),
-        );
+        return wrong(Notice::definition_command_empty());
     };
     let beside = folder.join(program);
     let program = match program.contains('/') || beside.is_file() {
         false => program.clone(),
         true if beside.is_file() => beside.to_string_lossy().into_owned(),
-        true => return wrong(format!("there is no program `{}`", beside.display())),
+        true => return wrong(Notice::definition_program_missing(&beside.to_string_lossy())),
     };
     Ok(std::iter::once(program).chain(arguments.iter().cloned()).collect())
 }
 
 /// The one file that has the definition's name with another ending.
 fn find_command(path: &Path, stem: &str, files: &[&Path]) -> Result<Vec<String>, DefinitionError> {
-    let wrong = |problem: String| Err(DefinitionError::new("command", problem));
+    let wrong = |problem| Err(DefinitionError::new("command", problem));
     let is_beside = |file: &&&Path| **file != path && file.file_stem().is_some_and(|other| other == stem);
     let mut beside = files.iter().filter(is_beside);
     let (program, second) = (beside.next(), beside.next());
     let program = match (program, second) {
         (Some(program), None) => program.to_string_lossy().into_owned(),
-        (None, _) => {
-            return wrong(format!(
-                "there is no program beside it: put a file named `{stem}` with another ending into the folder, or give `command`"
-            ));
-        }
+        (None, _) => return wrong(Notice::definition_program_not_beside(stem)),
         (Some(one), Some(other)) => {
-            return wrong(format!(
-                "there are several programs beside it, `{}` and `{}` among them: give `command`",
-                one.display(),
-                other.display()
-            ));
+            let (one, other) = (one.to_string_lossy(), other.to_string_lossy());
+            return wrong(Notice::definition_programs_beside(&one, &other));
         }
     };
     run_command(Path::new(&program))
@@ -211,11 +198,16 @@ fn run_command(file: &Path) -> Result<Vec<String>, DefinitionError> {
         Some("js" | "mjs" | "cjs") => "node",
         Some("sh") => "sh",
         _ => {
-            let problem = format!("`{program}` is not executable: run `chmod +x` on it, or give `command`");
+            let problem = Notice::definition_program_not_executable(&program);
             return Err(DefinitionError::new("command", problem));
         }
     };
     Ok(vec![interpreter.into(), program])
+}
+
+fn unreadable(field: &str, file: &Path, error: &io::Error) -> DefinitionError {
+    let problem = Notice::definition_file_unreadable(&file.to_string_lossy(), &error.to_string());
+    DefinitionError::new(field, problem)
 }
 
 fn hash_file(hash: &mut blake3::Hasher, path: &Path, metadata: &Metadata) -> io::Result<()> {
@@ -245,7 +237,7 @@ fn check_owner(path: &Path, metadata: &Metadata) -> Result<(), DefinitionError> 
     if metadata.permissions().mode() & 0o002 == 0 {
         return Ok(());
     }
-    let problem = format!("every user of this machine may write `{0}`: run `chmod o-w {0}`", path.display());
+    let problem = Notice::definition_file_open_to_all(&path.to_string_lossy());
     Err(DefinitionError::new("definition", problem))
 }
 
@@ -313,7 +305,7 @@ mod tests {
             ("two", "several programs"),
             ("plain", "not executable"),
             ("open", "every user of this machine may write"),
-            ("bad", "EOF"),
+            ("bad", "it is not JSON: EOF"),
         ] {
             let problem = sources[name].as_ref().unwrap_err().to_string();
             assert!(problem.contains(words), "{name}: {problem}");

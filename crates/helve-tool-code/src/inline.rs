@@ -4,6 +4,7 @@
 //! takes. A script without one is none of ours, so that tools can share code.
 
 use helve_tool::DefinitionError;
+use helve_types::Notice;
 
 /// What starts a line comment, by the ending of the file.
 const COMMENTS: &[(&str, &str)] = &[("py", "#"), ("sh", "#"), ("js", "//"), ("mjs", "//"), ("cjs", "//")];
@@ -35,12 +36,12 @@ pub(crate) fn read_definition(ending: &str, script: &str) -> Option<Result<Strin
                     json.push_str(line);
                 }
                 None => {
-                    let problem = format!("the object after `{MARK}` has no end: {error}");
+                    let problem = Notice::definition_script_without_end(MARK, &error.to_string());
                     return Some(Err(DefinitionError::new("definition", problem)));
                 }
             },
             Err(error) => {
-                let problem = format!("what follows `{MARK}` is no JSON object: {error}");
+                let problem = Notice::definition_script_without_json(MARK, &error.to_string());
                 return Some(Err(DefinitionError::new("definition", problem)));
             }
         }

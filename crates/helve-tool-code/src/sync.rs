@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use helve_process::Program;
 use helve_tool::{BuiltTool, Catalogue, DefinitionError};
+use helve_types::Notice;
 use tokio::sync::Mutex;
 
 use crate::definition::LifecycleStep;
@@ -162,7 +163,9 @@ impl ToolFolder {
         let knows = |step| self.lifecycle == Lifecycle::Run && source.definition.lifecycle.contains(&step);
         if knows(LifecycleStep::Init) {
             let initialised = run_step(&program, LifecycleStep::Init, INIT_TIMEOUT).await;
-            initialised.map_err(|problem| DefinitionError::new("lifecycle", problem))?;
+            let failed =
+                |problem: String| DefinitionError::new("lifecycle", Notice::definition_other(&problem));
+            initialised.map_err(failed)?;
         }
         Ok((made, knows(LifecycleStep::Destroy).then_some(program)))
     }
@@ -257,6 +260,6 @@ mod tests {
         bench.write("step.json", r#"{"description": "x", "lifecycle": ["init"]}"#);
         assert_eq!(bench.list_problem().await, [("step".into(), Some("lifecycle".into()))]);
         let problem = bench.catalogue.get("step").unwrap().problem.unwrap();
-        assert!(problem.problem.contains("no database"), "{problem}");
+        assert!(problem.to_string().contains("no database"), "{problem}");
     }
 }

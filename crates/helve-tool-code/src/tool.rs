@@ -84,9 +84,7 @@ fn build_program(
     let mut environment: Vec<_> = passed_on.collect();
     for name in env {
         let Some(value) = variables(name) else {
-            let problem =
-                format!("the server has no environment variable {name}; set it and start the server again");
-            return Err(DefinitionError::new("env", problem));
+            return Err(DefinitionError::new("env", Notice::definition_variable_not_set(name)));
         };
         environment.push((name.clone(), value));
     }
@@ -153,7 +151,10 @@ impl Tool for CodeTool {
                 .await;
             match ended {
                 Ok(ended) => build_output(&self.spec, &ended, reader),
-                Err(error @ ProcessError::Start { .. }) => Err(ToolError::NotSent(error.to_string())),
+                Err(error @ ProcessError::Start { .. }) => {
+                    let notice = Notice::program_failed_because(&error.to_string());
+                    Err(ToolError::NotSent(error.to_string()).with_notice(notice))
+                }
                 Err(error) => Err(self.unknown_outcome_error(error.to_string())),
             }
         })
@@ -190,7 +191,10 @@ fn build_output(spec: &ToolSpec, ended: &ProgramEnd, reader: OutputReader) -> Re
         return Err(ToolError::Busy { message: busy_message(&spec.name, complaint), retry_after: None });
     }
     match reader.finish() {
-        Ok(ProgramOutcome::Error(message)) => Err(ToolError::Declined(message)),
+        Ok(ProgramOutcome::Error(message)) => {
+            let notice = Notice::tool_declined_because(&message);
+            Err(ToolError::Declined(message).with_notice(notice))
+        }
         Ok(ProgramOutcome::Output(output)) if status.success() => Ok(*output),
         Err(problem) if status.success() => Err(unknown_outcome_error(spec, problem)),
         Ok(ProgramOutcome::Output(_)) | Err(_) => {
@@ -209,11 +213,10 @@ fn busy_message(name: &str, complaint: &str) -> String {
 
 fn unknown_outcome_error(spec: &ToolSpec, problem: String) -> ToolError {
     let message = format!("the program of `{}` failed: {problem}", spec.name);
+    let notice = Notice::program_failed_because(&problem);
     match spec.effect {
-        Effect::Read => ToolError::Ailing(message).with_notice(Notice::program_failed()),
-        Effect::Idempotent | Effect::NonIdempotent => {
-            ToolError::Lost(message).with_notice(Notice::program_failed())
-        }
+        Effect::Read => ToolError::Ailing(message).with_notice(notice),
+        Effect::Idempotent | Effect::NonIdempotent => ToolError::Lost(message).with_notice(notice),
     }
 }
 

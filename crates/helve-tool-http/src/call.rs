@@ -11,9 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, CONTENT_LENGTH, HeaderName, HeaderValue};
-use helve_egress::{Bounds, Credential, Egress, EgressError, Incoming, Method, Outgoing, Url, retry_after};
+use helve_egress::{
+    Bounds, Credential, Egress, EgressError, Incoming, Method, Outgoing, Url, place_of, retry_after,
+};
 use helve_tool::{CallContext, Request, ResultDocument, Tool, ToolError, ToolFuture, ToolGrants};
-use helve_types::{Effect, Notice, ToolOutput, ToolSpec};
+use helve_types::{Effect, Notice, Reason, ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -45,7 +47,7 @@ pub(crate) struct HttpTool {
     pub(crate) credential: Option<Credential>,
     pub(crate) caller: CallerIdentity,
     /// Why the secret that it wants cannot be sent: the tool then sends nothing at all.
-    pub(crate) need: Option<String>,
+    pub(crate) need: Option<Reason>,
     pub(crate) grants: Arc<ToolGrants>,
     /// The header that the call's id goes into.
     pub(crate) idempotency: Option<HeaderName>,
@@ -66,6 +68,10 @@ impl Tool for HttpTool {
         let filled = self.template.fill(request.arguments).ok()?;
         let outgoing = self.build_request(filled, cx).ok()?;
         Some(self.egress.secrets().redact(&outgoing.preview()))
+    }
+
+    fn told_ids(&self, cx: &CallContext) -> Vec<String> {
+        self.caller.told_ids(cx)
     }
 
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
@@ -103,12 +109,13 @@ impl HttpTool {
         began: Instant,
         cx: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
-        if let Some(problem) = &self.need {
-            return Err(ToolError::Declined(problem.clone()));
+        if let Some(need) = &self.need {
+            return Err(ToolError::Declined(need.text.clone()).with_notice(need.notice.clone()));
         }
         if self.grants.is_revoked() {
             let told = "the operator has taken back what this tool was allowed, so nothing was sent; go on without it";
-            return Err(ToolError::Declined(told.into()));
+            let notice = Notice::tool_grant_revoked(&self.spec.name);
+            return Err(ToolError::Declined(told.into()).with_notice(notice));
         }
         let mut url = filled.url.clone();
         url.set_query(None);
@@ -155,7 +162,8 @@ impl HttpTool {
             );
         }
         if let Some(name) = &self.idempotency {
-            let key = header_value(&cx.call.to_string()).map_err(ToolError::Declined)?;
+            let key = header_value(&cx.call.to_string());
+            let key = key.map_err(|problem| ToolError::Declined(problem.english()))?;
             headers.insert(name, key);
         }
         self.caller.put_ids(&mut headers, cx);
@@ -411,8 +419,14 @@ fn tool_error(error: EgressError, url: &Url) -> ToolError {
             ToolError::Declined(format!("{why}. Answer without this tool and say so"))
                 .with_notice(Notice::egress_refused())
         }
-        EgressError::NotSent(why) => ToolError::NotSent(format!("{why}; nothing was sent")),
-        EgressError::Lost(why) => ToolError::Lost(format!("`{host}`: {why}")),
+        EgressError::NotSent(why) => {
+            let place = place_of(url).unwrap_or_else(|| host.to_owned());
+            ToolError::NotSent(format!("{why}; nothing was sent"))
+                .with_notice(Notice::host_not_reached(&place))
+        }
+        EgressError::Lost(why) => {
+            ToolError::Lost(format!("`{host}`: {why}")).with_notice(Notice::host_lost(host))
+        }
         EgressError::TooLarge(why) => ToolError::Lost(format!("`{host}`: {why}")),
     }
 }

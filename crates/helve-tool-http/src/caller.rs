@@ -3,7 +3,7 @@
 use helve_egress::header::{HeaderMap, HeaderName, HeaderValue};
 use helve_egress::{Egress, Method, Url};
 use helve_tool::{CallContext, DefinitionError};
-use helve_types::{CallerField, CallerTerms, ToolDefinition};
+use helve_types::{CallerField, CallerTerms, Notice, ToolDefinition};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
@@ -44,8 +44,7 @@ impl CallerIdentity {
         // A signature is about one address and one target, and the key of a query is put in after it was made.
         if definition.endpoint.redirects > 0 || crate::make::key_in_query(&definition.endpoint.auth).is_some()
         {
-            let problem = "what is signed follows no redirects and has no key in its query; leave those out";
-            return Err(DefinitionError::new(field, problem));
+            return Err(DefinitionError::new(field, Notice::definition_signed_needs_plain()));
         }
         let key = find_secret(egress, name, base, field)?.value.clone();
         Ok(Self { fields: send.clone(), key: Some(key) })
@@ -66,6 +65,12 @@ impl CallerIdentity {
                 headers.insert(name, value);
             }
         }
+    }
+
+    /// The ids that the definition asks for, in a fixed order.
+    pub(crate) fn told_ids(&self, cx: &CallContext) -> Vec<String> {
+        let sent = FIELDS.into_iter().chain([REQUEST]).filter(|(field, _)| self.fields.contains(field));
+        sent.map(|(field, name)| format!("{name}: {}", caller_id(field, cx).unwrap_or_default())).collect()
     }
 
     /// Signs the request as it is, with the time.

@@ -1,8 +1,10 @@
 //! What the operator lets a tool have: whether its secret can be sent, and the way out that it gets.
 
-use helve_egress::{Egress, SECRET_BYTES_MIN, Secret, Url, place_on_this_machine, place_with_port};
+use helve_egress::{
+    Egress, EgressError, SECRET_BYTES_MIN, Secret, Url, place_on_this_machine, place_with_port,
+};
 use helve_tool::{DefinitionError, SecretNeed, ToolGrants};
-use helve_types::ToolDefinition;
+use helve_types::{Notice, Reason, ToolDefinition};
 use secrecy::SecretString;
 
 use crate::HttpTools;
@@ -24,24 +26,37 @@ pub(crate) fn find_secret_need(
         return None;
     }
     let place = place_with_port(&url)?;
-    let need =
-        |problem| Some(SecretNeed { secret: secret.into(), env: env.into(), place: place.clone(), problem });
+    let need = |told: String, notice, warning| {
+        let refusal = Reason::new(told, notice);
+        Some(SecretNeed { secret: secret.into(), env: env.into(), place: place.clone(), refusal, warning })
+    };
     let name = &definition.name;
     let Some(bound) = grants.variable_for(secret, &place) else {
-        return need(format!(
-            "the secret `{secret}` of `{name}` is not bound, so nothing was sent. Operator: confirm with `helve tools bind \
-             {name}` that the variable {env} may be sent to `{place}`"
-        ));
+        let command = format!("helve tools bind {name}");
+        let told = format!(
+            "the secret `{secret}` of `{name}` is not bound, so nothing was sent. Operator: confirm with `{command}` that \
+             the variable {env} may be sent to `{place}`"
+        );
+        let warning = Notice::definition_odd_unbound(secret, name, env, &place);
+        return need(told, Notice::secret_not_bound(name, &command), warning);
     };
     match (tools.variables)(bound).map(|value| value.trim().len()) {
-        None | Some(0) => need(format!(
-            "the secret `{secret}` of `{name}` has no value, so nothing was sent. Operator: set the environment variable \
-             {bound} for the server and start it again"
-        )),
-        Some(1..SECRET_BYTES_MIN) => need(format!(
-            "the secret `{secret}` of `{name}` was not sent: with fewer than {SECRET_BYTES_MIN} characters it cannot be \
-             kept out of answers. Operator: set a longer value for {bound}"
-        )),
+        None | Some(0) => need(
+            format!(
+                "the secret `{secret}` of `{name}` has no value, so nothing was sent. Operator: set the environment \
+                 variable {bound} for the server and start it again"
+            ),
+            Notice::secret_without_value(name, bound),
+            Notice::definition_odd_without_value(secret, bound),
+        ),
+        Some(1..SECRET_BYTES_MIN) => need(
+            format!(
+                "the secret `{secret}` of `{name}` was not sent: with fewer than {SECRET_BYTES_MIN} characters it cannot \
+                 be kept out of answers. Operator: set a longer value for {bound}"
+            ),
+            Notice::secret_too_short(name, bound),
+            Notice::definition_odd_short(secret, bound, SECRET_BYTES_MIN as u64),
+        ),
         Some(_) => None,
     }
 }
@@ -58,7 +73,9 @@ pub(crate) fn build_granted_egress(
     if places.is_empty() && secret.is_none() {
         return Ok(tools.egress.clone());
     }
-    tools.egress.with_grants(&places, secret).map_err(|error| DefinitionError::new(URL, error.to_string()))
+    let unusable =
+        |error: EgressError| DefinitionError::new(URL, Notice::definition_other(&error.to_string()));
+    tools.egress.with_grants(&places, secret).map_err(unusable)
 }
 
 fn find_granted_secret(
@@ -91,16 +108,13 @@ fn base_url(definition: &ToolDefinition) -> Option<Url> {
 
 /// Why an address is not reached. An address on this machine can be allowed for the one tool, where it is made.
 pub(crate) fn refused_address_error(tools: &HttpTools, base: &Url, reason: &str) -> DefinitionError {
-    let Some(place) = place_on_this_machine(base) else { return DefinitionError::new(URL, reason) };
+    let Some(place) = place_on_this_machine(base) else {
+        return DefinitionError::new(URL, Notice::definition_other(reason));
+    };
     if tools.own_port.is_some() && base.port_or_known_default() == tools.own_port {
-        let problem = format!("`{place}` is this server itself, which tools do not call");
-        return DefinitionError::new(URL, problem);
+        return DefinitionError::new(URL, Notice::definition_address_of_server(&place));
     }
-    let problem = format!(
-        "`{place}` is on this machine, which a tool reaches only if the operator agrees. Operator: add the tool on this \
-         machine with `helve tools add FILE --allow-host`, or send `\"allow_host\": true` with the definition; for all tools, \
-         set `allow = [\"{place}\"]` in `[egress]`"
-    );
+    let problem = Notice::definition_address_on_this_machine(&place);
     DefinitionError { consent: Some(place), ..DefinitionError::new(URL, problem) }
 }
 

@@ -15,8 +15,8 @@ use helve_tool::{
     BreakerSettings, BuiltTool, DefinitionError, Guards, Registered, RegistryError, ToolGrants,
 };
 use helve_types::{
-    Auth, CacheSharing, CallerField, Effect, Endpoint, Flow, KeyPlace, Method, ToolDefinition, ToolKind,
-    ToolSpec,
+    Auth, CacheSharing, CallerField, Effect, Endpoint, Flow, KeyPlace, Method, Notice, ToolDefinition,
+    ToolKind, ToolSpec,
 };
 
 use crate::HttpTools;
@@ -47,7 +47,7 @@ fn default_guards() -> Guards {
     }
 }
 
-fn field_error<T>(field: &str, problem: impl Into<String>) -> Result<T, DefinitionError> {
+fn field_error<T>(field: &str, problem: Notice) -> Result<T, DefinitionError> {
     Err(DefinitionError::new(field, problem))
 }
 
@@ -80,17 +80,20 @@ fn build_http_tool(
     let spec =
         ToolSpec { flow: flow_of_endpoint(endpoint, template.base()), labels: definition.labels, ..spec };
     if endpoint.redirects > REDIRECTS_MAX {
-        return field_error("endpoint.redirects", format!("{REDIRECTS_MAX} is the most that are followed"));
+        return field_error(
+            "endpoint.redirects",
+            Notice::definition_redirects_too_many(REDIRECTS_MAX.into()),
+        );
     }
     check_cache(definition)?;
     let streams = definition.kind == ToolKind::Streamable;
     if streams && endpoint.method == Method::Head {
-        return field_error("type", "the answer to a HEAD has no body, so there is nothing to stream");
+        return field_error("type", Notice::definition_head_streams_nothing());
     }
     Ok(HttpTool {
         credential: build_credential(&egress, &endpoint.auth, need.is_some(), &template)?,
         caller: CallerIdentity::new(definition, template.base(), &egress)?,
-        need: need.map(|need| need.problem),
+        need: need.map(|need| need.refusal),
         grants: grants.clone(),
         idempotency: idempotency_header(endpoint, spec.effect, &template)?,
         transform: definition.response_transform.as_ref().map(Transform::compile).transpose()?,
@@ -144,8 +147,8 @@ fn is_local_host(base: &Url) -> bool {
 fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
     match Registered::for_client(spec.clone()) {
         Ok(_) => Ok(()),
-        Err(RegistryError::Wrong { field, problem, .. }) => field_error(field, problem),
-        Err(other) => field_error("name", other.to_string()),
+        Err(RegistryError::Wrong { field, problem, .. }) => field_error(field, *problem),
+        Err(other) => field_error("name", Notice::definition_other(&other.to_string())),
     }
 }
 
@@ -154,17 +157,14 @@ fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     let endpoint = &definition.endpoint;
     let keyed = endpoint.idempotency_header.as_ref().is_some_and(|name| !name.is_empty());
     match (definition.effect(), endpoint.method) {
-        (Effect::Read, Method::Put | Method::Patch | Method::Delete) => field_error(
-            "effect",
-            "a PUT, PATCH or DELETE changes something; say `idempotent` or `non_idempotent`",
-        ),
-        (Effect::Idempotent, Method::Post | Method::Patch) if !keyed => field_error(
-            "effect",
-            "a POST or PATCH can be repeated only if the other side knows it again; name the header that it takes \
-             the key from in `endpoint.idempotency_header`",
-        ),
+        (Effect::Read, Method::Put | Method::Patch | Method::Delete) => {
+            field_error("effect", Notice::definition_method_changes())
+        }
+        (Effect::Idempotent, Method::Post | Method::Patch) if !keyed => {
+            field_error("effect", Notice::definition_method_not_repeatable())
+        }
         (Effect::Read, _) if keyed => {
-            field_error("endpoint.idempotency_header", "a call that only reads needs no key; leave it out")
+            field_error("endpoint.idempotency_header", Notice::definition_read_needs_no_key())
         }
         _ => Ok(()),
     }
@@ -178,9 +178,7 @@ fn check_cache(definition: &ToolDefinition) -> Result<(), DefinitionError> {
         .cache
         .is_some_and(|terms| matches!(terms.scope, CacheSharing::Params | CacheSharing::Agent));
     if tells_user && is_shared {
-        let problem =
-            "the tool is told who calls, so that its answer is for that user; use `user` or `conversation`";
-        return field_error("cache.scope", problem);
+        return field_error("cache.scope", Notice::definition_cache_tells_user());
     }
     Ok(())
 }
@@ -200,32 +198,23 @@ fn build_credential(
         Auth::Bearer { secret, .. } => (Credential::Bearer { secret: secret.clone() }, secret),
         Auth::Basic { username, secret, .. } => {
             if username.contains(|c: char| c == ':' || c.is_control()) {
-                return field_error(
-                    "endpoint.auth.username",
-                    "a username has no colon and no control characters",
-                );
+                return field_error("endpoint.auth.username", Notice::definition_username_unfit());
             }
             (Credential::Basic { username, secret: secret.clone() }, secret)
         }
         Auth::ApiKey { secret, name, place: KeyPlace::Header, .. } => {
             let header = HeaderName::try_from(&name).ok().filter(|_| why_header_is_refused(&name).is_none());
             let Some(header) = header else {
-                return field_error(
-                    "endpoint.auth.name",
-                    format!("`{name}` is no header that a key can be sent in"),
-                );
+                return field_error("endpoint.auth.name", Notice::definition_key_header_unfit(&name));
             };
             if template.has_header(&header) {
-                return field_error(
-                    "endpoint.auth.name",
-                    "`headers` has this one already; leave it out there",
-                );
+                return field_error("endpoint.auth.name", Notice::definition_header_twice());
             }
             (Credential::Header { name, secret: secret.clone() }, secret)
         }
         Auth::ApiKey { secret, name, place: KeyPlace::Query, .. } => {
             if name.is_empty() || name.chars().any(char::is_control) {
-                return field_error("endpoint.auth.name", "say which query parameter the key is sent in");
+                return field_error("endpoint.auth.name", Notice::definition_key_query_missing());
             }
             (Credential::Query { name, secret: secret.clone() }, secret)
         }
@@ -246,24 +235,19 @@ pub(crate) fn find_secret<'a>(
 ) -> Result<&'a Secret, DefinitionError> {
     let Some(secret) = egress.secrets().get(name) else {
         let known: Vec<&str> = egress.secrets().names().collect();
-        let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
         return field_error(
             field,
-            format!(
-                "the operator's configuration has no secret `{name}` (known: {known}); it is set in `[secrets]`"
-            ),
+            match known.is_empty() {
+                true => Notice::definition_secret_unknown_of_none(name),
+                false => Notice::definition_secret_unknown(name, &known.join(", ")),
+            },
         );
     };
     let target = base.host().zip(base.port_or_known_default());
     let allowed = target.is_some_and(|(host, port)| secret.is_for(&host, port));
     if !allowed {
         let host = base.host_str().unwrap_or_default();
-        return field_error(
-            field,
-            format!(
-                "the secret `{name}` may not be sent to `{host}`; the operator allows hosts in `[secrets]`"
-            ),
-        );
+        return field_error(field, Notice::definition_secret_elsewhere(name, host));
     }
     Ok(secret)
 }
@@ -292,7 +276,7 @@ fn idempotency_header(
     let field = "endpoint.idempotency_header";
     let name = header_name(named).map_err(|problem| DefinitionError::new(field, problem))?;
     if template.has_header(&name) {
-        return field_error(field, "`headers` has this one already; leave it out there");
+        return field_error(field, Notice::definition_header_twice());
     }
     Ok(Some(name))
 }

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use helve_egress::Url;
 use helve_egress::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use helve_tool::DefinitionError;
-use helve_types::{BodyFormat, Endpoint, Method};
+use helve_types::{BodyFormat, Endpoint, Method, Notice};
 use serde_json::{Map, Value};
 
 use self::body::BodyTemplate;
@@ -123,9 +123,7 @@ impl Template {
             let given =
                 self.parameters.required.contains(name) || self.parameters.defaults.contains_key(name);
             if !given {
-                let problem = format!(
-                    "`{{{name}}}` is a part of the path, so `{name}` must be in `required` or have a `default`"
-                );
+                let problem = Notice::definition_path_needs_value(&format!("{{{name}}}"), name);
                 return Err(DefinitionError::new("parameters", problem));
             }
         }
@@ -135,10 +133,7 @@ impl Template {
         for (key, text) in &self.query {
             let field = format!("endpoint.query.{key}");
             if self.url.keys().any(|held| held == key) {
-                return Err(DefinitionError::new(
-                    field,
-                    "`url_template` has this one already; keep one of them",
-                ));
+                return Err(DefinitionError::new(field, Notice::definition_query_twice()));
             }
             text.names().try_for_each(|name| self.parameters.check_known(&field, name))?;
         }
@@ -152,23 +147,22 @@ impl Template {
     }
 
     fn check_body(&self, endpoint: &Endpoint) -> Result<(), DefinitionError> {
-        let wrong = |field: &str, problem: &str| Err(DefinitionError::new(field, problem));
+        let wrong = |field: &str, problem: Notice| Err(DefinitionError::new(field, problem));
         if self.body.is_some() && matches!(endpoint.method, Method::Get | Method::Head) {
-            return wrong("endpoint.body", "a GET or HEAD has no body; use `query`, or another method");
+            return wrong("endpoint.body", Notice::definition_get_without_body());
         }
         if self.format == BodyFormat::Form && self.rest == RestTarget::Query && self.body.is_none() {
-            return wrong("endpoint.body_format", "this method sends no body unless `body` is given");
+            return wrong("endpoint.body_format", Notice::definition_method_without_body());
         }
         let is_object = self.body.as_ref().is_none_or(BodyTemplate::is_object);
         if self.format == BodyFormat::Form && !is_object {
-            return wrong("endpoint.body", "a form is an object: names and their values");
+            return wrong("endpoint.body", Notice::definition_form_is_object());
         }
         let left = self.unused_parameters().next();
         match left {
-            Some(name) if self.rest == RestTarget::Body && !is_object => wrong(
-                "endpoint.body",
-                &format!("no placeholder uses `{name}`, and it cannot be added to a body that is no object"),
-            ),
+            Some(name) if self.rest == RestTarget::Body && !is_object => {
+                wrong("endpoint.body", Notice::definition_body_without_place(name))
+            }
             _ => Ok(()),
         }
     }
@@ -182,7 +176,7 @@ impl Template {
             if clash {
                 return Err(DefinitionError::new(
                     format!("parameters.properties.{name}"),
-                    "no placeholder uses it, and something else is sent under its name; put `{…}` where it belongs",
+                    Notice::definition_name_sent_otherwise("{…}"),
                 ));
             }
         }
@@ -243,6 +237,7 @@ impl Template {
         for (name, text) in &self.headers {
             let Some(text) = text.fill(given) else { continue };
             let value = headers::parse_value(&text).map_err(|problem| {
+                let problem = problem.english();
                 format!("the header `{name}` cannot be made of these arguments: {problem}")
             })?;
             headers.insert(name, value);
@@ -312,15 +307,12 @@ impl Parameters {
             return Ok(());
         }
         let known: Vec<&str> = self.names.iter().map(String::as_str).take(20).collect();
-        let known =
-            if known.is_empty() { "it has none".into() } else { format!("it has {}", known.join(", ")) };
-        Err(DefinitionError::new(
-            field,
-            format!(
-                "`{{{name}}}` is no property of `parameters` ({known}); write `{{{{` and `}}}}` for braces that \
-                 are meant as such"
-            ),
-        ))
+        let slot = format!("{{{name}}}");
+        let problem = match known.is_empty() {
+            true => Notice::definition_no_properties(&slot),
+            false => Notice::definition_no_property(&slot, &known.join(", ")),
+        };
+        Err(DefinitionError::new(field, problem))
     }
 
     /// The arguments with the defaults of those that are not given.

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use helve_tool::DefinitionError;
+use helve_types::Notice;
 use serde_json::Value;
 
 use self::jq::Jq;
@@ -33,24 +34,24 @@ enum TransformKind {
 
 impl Transform {
     pub(crate) fn compile(written: &helve_types::Transform) -> Result<Self, DefinitionError> {
-        let wrong = |field: &str, problem: String| {
+        let wrong = |field: &str, problem: Notice| {
             Err(DefinitionError::new(format!("response_transform.{field}"), problem))
         };
         let how = match (&written.path, &written.jq) {
-            (Some(_), Some(_)) => return wrong("jq", "there is a `path` as well; keep one of them".into()),
+            (Some(_), Some(_)) => return wrong("jq", Notice::definition_path_and_jq()),
             (Some(path), None) => match Path::parse(path) {
                 Ok(path) => TransformKind::Path(path),
-                Err(problem) => return wrong("path", problem),
+                Err(problem) => return wrong("path", Notice::definition_other(&problem)),
             },
             (None, Some(filter)) => match Jq::parse(filter) {
                 Ok(jq) => TransformKind::Jq(jq),
-                Err(problem) => return wrong("jq", problem),
+                Err(problem) => return wrong("jq", Notice::definition_other(&problem)),
             },
             (None, None) => TransformKind::Whole,
         };
         let bytes_max = written.bytes_max.map_or(BYTES_MAX, |bytes| NonZeroU32::get(bytes) as usize);
         if bytes_max > BYTES_LIMIT {
-            return wrong("bytes_max", format!("{BYTES_LIMIT} is the most that can be asked for"));
+            return wrong("bytes_max", Notice::definition_bytes_too_many(BYTES_LIMIT as u64));
         }
         Ok(Self { how: how.into(), bytes_max })
     }

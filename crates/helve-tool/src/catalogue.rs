@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub use helve_rows::{Consent, DefinitionError, OfferOutcome};
 use helve_rows::{Registrar, RowCatalogue, RowError};
 use helve_store::{Store, StoreError};
-use helve_types::{ToolDefinition, World};
+use helve_types::{Notice, ToolDefinition, World};
 use serde_json::Value;
 
 use self::check::apply_patch;
@@ -151,7 +151,7 @@ impl Catalogue {
     /// A catalogue of the registered tools alone: no row can be made here.
     pub fn without_rows(registry: Arc<Registry>, store: Arc<dyn Store>, world: World) -> Self {
         let nothing = |_: &ToolDefinition, _: &Arc<ToolGrants>| {
-            Err(DefinitionError::new("endpoint", "this server makes no tools of definitions"))
+            Err(DefinitionError::new("endpoint", Notice::definition_makes_no_tools()))
         };
         Self::new(registry, store, world, Arc::new(nothing))
     }
@@ -189,7 +189,7 @@ impl Catalogue {
     }
 
     /// Whether a definition could be kept under its name, and what is odd about it.
-    pub fn check(&self, definition: &ToolDefinition) -> Result<Vec<String>, CatalogueError> {
+    pub fn check(&self, definition: &ToolDefinition) -> Result<Vec<Notice>, CatalogueError> {
         self.check_granted(definition, false)
     }
 
@@ -197,7 +197,7 @@ impl Catalogue {
     pub async fn check_in_background(
         &self,
         definition: &ToolDefinition,
-    ) -> Result<Vec<String>, CatalogueError> {
+    ) -> Result<Vec<Notice>, CatalogueError> {
         self.prepare(definition).await;
         self.check(definition)
     }
@@ -296,13 +296,12 @@ impl Catalogue {
             Change::Patch(patch) => (apply_patch(before, &patch)?, patch["enabled"] == true),
         };
         if definition.name != *name {
-            let problem = format!("a tool keeps its name, which is `{name}`; make another tool instead");
-            return Err(DefinitionError::new("name", problem).into());
+            return Err(DefinitionError::new("name", Notice::definition_name_kept(name)).into());
         }
         if let Some(id) = &before.id
             && definition.id != before.id
         {
-            return Err(DefinitionError::new("id", format!("a tool keeps its id, which is `{id}`")).into());
+            return Err(DefinitionError::new("id", Notice::definition_id_kept(id)).into());
         }
         self.check_id_is_free(&definition)?;
         let turns_on = definition.enabled && !before.enabled;

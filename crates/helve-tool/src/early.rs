@@ -17,7 +17,7 @@ use crate::gate::{Candidate, admit_call, judge_call};
 use crate::link::Given;
 use crate::outcome::Stop;
 use crate::permit::Permit;
-use crate::{CallContext, Pipeline, Progress};
+use crate::{CallContext, Pipeline, Progress, Request, Tool};
 
 /// What a call has to do with early reading.
 #[derive(Debug, Clone, Default)]
@@ -125,6 +125,11 @@ impl Pipeline {
             return None;
         }
         let arguments = check_arguments(Expected::of(tool, Given::Written), &call.arguments).await.ok()?;
+        let asks_person =
+            |tool: &Arc<dyn Tool>| tool.question(Request { arguments: &arguments.value }).is_some();
+        if tool.tool.as_ref().is_some_and(asks_person) {
+            return None;
+        }
         let candidate = Candidate { tool: tool.clone(), changed: arguments.completed, arguments };
         let judgement = judge_call(self.rules(), &candidate, cx);
         if judgement.verdict != Verdict::Allow {

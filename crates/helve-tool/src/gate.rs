@@ -5,7 +5,7 @@ use std::sync::Arc;
 use helve_policy::{CallAccess, DataLeak, Judgement, Rules, Verdict, find_leak};
 use helve_types::{
     About, AskedCall, Effect, Failure, FailureKind, Notice, Question, Reason, Stage, ToolCall, Trail,
-    canonical_json, hex,
+    UserQuestion, canonical_json, hex,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -263,6 +263,31 @@ pub(crate) fn build_outcome_question(
         because: unknown.because,
         reasons: vec![Notice::call_outcome_unknown()],
         binding: binding.unwrap_or_default(),
+        expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+    }
+}
+
+/// The question that a call puts to the person. Nothing runs after it, so its binding is consent to nothing.
+pub(crate) fn question_of_model(permit: &Permit, asked: UserQuestion, cx: &CallContext) -> Question {
+    let Permit { tool, arguments, .. } = permit;
+    Question {
+        approval: cx.world.approval_id(),
+        about: About::User {
+            call: Box::new(AskedCall {
+                id: cx.call.clone(),
+                tool: tool.spec.name.clone(),
+                version: tool.version.clone(),
+                arguments: arguments.canonical.clone(),
+                request: None,
+                effect: tool.spec.effect,
+                warnings: vec![],
+                cautions: vec![],
+            }),
+            asked: Box::new(asked),
+        },
+        because: "the model wants to know something".into(),
+        reasons: vec![Notice::asks_for_answer()],
+        binding: String::new(),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }
 }

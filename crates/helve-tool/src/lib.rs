@@ -32,6 +32,7 @@ mod schema;
 mod tool;
 mod toolbox;
 mod trust;
+mod user_question;
 
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
@@ -65,7 +66,7 @@ pub use hooks::{
 pub use json::{JsonBounds, find_duplicate_key};
 pub use metrics::ToolMetrics;
 pub use offload::run_on_pool;
-pub use outcome::{Fault, Outcome, Unknown, outcome_of_answer};
+pub use outcome::{ADVICE, Fault, Outcome, Unknown, outcome_of_answer};
 pub use piece::{Piece, cut_piece};
 pub use pipeline::{ClientReport, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
@@ -80,3 +81,8 @@ pub const SEARCH_WEB: &str = "search_web";
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};
 pub use toolbox::Toolbox;
 pub use trust::Trust;
+pub use user_question::{
+    DECLINE_CHARS_MAX, FIELD_OPTIONS_MAX, FIELDS_MAX, FieldProblem, OPTION_CHARS_MAX, OPTIONS_MAX,
+    QUESTION_CHARS_MAX, REPLY_BYTES_MAX, SCHEMA_BYTES_MAX as FORM_SCHEMA_BYTES_MAX, TEXT_CHARS_MAX,
+    TypedValue, WrittenQuestion, check_reply, read_question, read_typed, reply_notice,
+};

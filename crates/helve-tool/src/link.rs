@@ -37,12 +37,12 @@ impl LinkedArguments {
         let mut decided = BTreeMap::new();
         for (name, value) in &config.arguments {
             let field = format!("arguments.{name}");
-            let schema = property(spec, name).map_err(|problem| DefinitionError::new(&*field, problem))?;
-            check_value(spec, name, schema, value).map_err(|problem| DefinitionError::new(field, problem))?;
+            let schema = property(spec, name).map_err(|problem| wrong_field(&field, &problem))?;
+            check_value(spec, name, schema, value).map_err(|problem| wrong_field(&field, &problem))?;
             decided.insert(name.clone(), Some(value.clone()));
         }
         for name in &config.hidden_arguments {
-            let wrong = |problem| DefinitionError::new("hidden_arguments", problem);
+            let wrong = |problem: String| wrong_field("hidden_arguments", &problem);
             let schema = property(spec, name).map_err(wrong)?;
             if decided.contains_key(name) {
                 return Err(wrong(format!("`{name}` is fixed by `arguments` already, which hides it too")));
@@ -111,6 +111,10 @@ impl LinkedArguments {
         members.retain(|name, value| self.0.get(name).is_none_or(|fixed| fixed.as_ref() != Some(value)));
         (members.len() < count).then(|| Value::Object(members).to_string())
     }
+}
+
+fn wrong_field(field: &str, problem: &str) -> DefinitionError {
+    DefinitionError::new(field, Notice::definition_other(problem))
 }
 
 /// The schema of a tool's parameter.

@@ -2,10 +2,11 @@
 
 use helve_store::{FullOutput, NewFacts, StoreError};
 use helve_types::{
-    Answer, CallId, Fact, Failure, FailureKind, Labels, Notice, OnUnknown, Question, Timestamp, ToolOutput,
-    Trail,
+    Answer, ApprovalKind, CallId, Fact, Failure, FailureKind, Labels, Notice, OnUnknown, Question, Timestamp,
+    ToolOutput, Trail, canonical_json,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::bound::SideRecords;
 
@@ -90,8 +91,24 @@ impl Unknown {
 }
 
 /// The outcome that a person's answer makes by itself; none where the call has yet to run.
-pub fn outcome_of_answer(answer: &Answer) -> Option<Outcome> {
+pub fn outcome_of_answer(question: ApprovalKind, answer: &Answer) -> Option<Outcome> {
     match answer {
+        Answer::Reply { value } => Some(Outcome::Finished(reply_output(value))),
+        Answer::Decline { reason } => {
+            let told = if reason.is_empty() { String::new() } else { format!(" and says: {reason}") };
+            let message = format!(
+                "the user would rather not answer this question{told}. Do not ask it again, go on without the answer"
+            );
+            Some(Outcome::Refused(Failure::new(FailureKind::Denied, message).with_notice(match &**reason {
+                "" => Notice::declined_by_person(),
+                reason => Notice::declined_with_reason(reason),
+            })))
+        }
+        Answer::Expire if question == ApprovalKind::User => {
+            let message = "the user was asked and did not answer in time; go on without the answer";
+            let notice = Notice::question_unanswered();
+            Some(Outcome::Refused(Failure::new(FailureKind::Unanswered, message).with_notice(notice)))
+        }
         Answer::Approve { .. } | Answer::Outcome { .. } => None,
         Answer::Reject { reason } => {
             let told = if reason.is_empty() { "no reason was given" } else { reason };
@@ -117,6 +134,15 @@ pub fn outcome_of_answer(answer: &Answer) -> Option<Outcome> {
     }
 }
 
+/// A reply as the model reads it: a text as it is, anything else as JSON.
+fn reply_output(value: &Value) -> ToolOutput {
+    let text = value.as_str().map_or_else(|| canonical_json(value), str::to_owned);
+    let output = ToolOutput::text(text)
+        .with_headline("answered by a person", Notice::answered_by_person())
+        .with_data(value.clone());
+    ToolOutput { labels: Some(Labels::for_person()), ..output }
+}
+
 /// What stops the run: nothing may be done that cannot be put on record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -137,7 +163,7 @@ pub(crate) enum Stop {
 }
 
 /// What a model does about a tool that does not work.
-const ADVICE: &str = ". Answer without it and say so, or try again later";
+pub const ADVICE: &str = ". Answer without it and say so, or try again later";
 
 impl Stop {
     pub(crate) fn unavailable(failure: Failure) -> Self {

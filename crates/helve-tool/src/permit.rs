@@ -14,13 +14,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use helve_types::{Effect, Fact, Stage, Timestamp, ToolOutput, Trail};
+use helve_types::{
+    Effect, Fact, Failure, FailureKind, Notice, Stage, Timestamp, ToolOutput, Trail, UserQuestion,
+};
 use tokio::time::Instant;
 
 use self::limits::Slots;
 pub(crate) use self::retry::why_not_sent_again;
 use self::retry::{AttemptCounts, AttemptEnd, NextAttempt, RetryDelay, next_attempt};
-use crate::gate::Candidate;
+use crate::gate::{Candidate, question_of_model};
 use crate::outcome::{Outcome, Stop, Unknown};
 use crate::{CallContext, Early, Progress, Registered, Request, ToolError};
 
@@ -57,15 +59,31 @@ impl Permit {
         Self { stands_in: Some(StandIn { called, attempts_before }), ..self }
     }
 
-    /// Runs the call, or gives it to the client.
+    /// Runs the call, gives it to the client, or asks the person what the model wants to know.
     pub(crate) async fn run(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
-        if self.tool.tool.is_none() {
+        let Some(tool) = &self.tool.tool else {
             let (tool, arguments) = (self.tool.spec.name.clone(), self.arguments.canonical.clone());
             return Err(Outcome::Delegated { tool, arguments }.into());
+        };
+        if let Some(asked) = tool.question(Request { arguments: &self.arguments.value }) {
+            return Err(self.ask_person(asked, cx));
         }
         match &self.tool.guarding.cache {
             Some((policy, cache)) => self.run_cached(*policy, cache, cx, trail).await,
             None => self.run_with_retries(cx, trail).await,
+        }
+    }
+
+    fn ask_person(&self, asked: Result<UserQuestion, String>, cx: &CallContext) -> Stop {
+        if cx.cancel.is_cancelled() {
+            return Stop::cancelled();
+        }
+        match asked {
+            Ok(asked) => Outcome::Asked(question_of_model(self, asked, cx)).into(),
+            Err(problem) => {
+                let told = format!("the user was not asked: {problem}");
+                Failure::new(FailureKind::BadArguments, told).with_notice(Notice::question_not_shown()).into()
+            }
         }
     }
 

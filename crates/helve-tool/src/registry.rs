@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, KeyedStatus, LimitStatus, Scope};
-use helve_types::{Flow, LabelTerms, Labels, ToolSpec, World};
+use helve_types::{Flow, LabelTerms, Labels, Notice, ToolSpec, World};
 
 use crate::breaker_alerts::{AlertReceiver, BreakerAlerts};
 use crate::guards::ActiveGuards;
@@ -29,8 +29,8 @@ pub enum RegistryError {
     Missing(String),
 
     /// `field` is the part of the definition that is wrong: `name`, `description` or `parameters`.
-    #[error("the definition of `{tool}` is wrong: `{field}` {problem}")]
-    Wrong { tool: String, field: &'static str, problem: String },
+    #[error("the definition of `{tool}` is wrong: `{field}`: {}", .problem.english())]
+    Wrong { tool: String, field: &'static str, problem: Box<Notice> },
 }
 
 /// A tool with everything that belongs to it; clones share what they count and have seen.
@@ -63,6 +63,9 @@ pub struct Registered {
     pub(crate) link_guards: Option<Arc<ActiveLinkGuards>>,
 }
 
+/// As long a name is taken by every vendor.
+const NAME_CHARS_MAX: usize = 64;
+
 type ToolMap = RwLock<BTreeMap<String, Arc<Registered>>>;
 
 impl Registered {
@@ -75,13 +78,17 @@ impl Registered {
         alerts: Option<BreakerAlerts>,
         budget: &mut CompileBudget,
     ) -> Result<Self, RegistryError> {
-        let wrong = |field, problem| RegistryError::Wrong { tool: spec.name.clone(), field, problem };
+        let wrong = |field, problem| RegistryError::Wrong {
+            tool: spec.name.clone(),
+            field,
+            problem: Box::new(problem),
+        };
         check_name(&spec.name).map_err(|problem| wrong("name", problem))?;
         if spec.description.trim().is_empty() {
-            return Err(wrong("description", "is empty; say what the tool does and when to use it".into()));
+            return Err(wrong("description", Notice::definition_description_empty()));
         }
-        let schema =
-            Schema::compile(&spec.parameters, budget).map_err(|problem| wrong("parameters", problem))?;
+        let schema = Schema::compile(&spec.parameters, budget)
+            .map_err(|problem| wrong("parameters", Notice::definition_other(&problem)))?;
         Ok(Self {
             version,
             schema,
@@ -120,8 +127,8 @@ impl Registered {
             specs.into_iter().map(|spec| Self::for_client_within(spec, &mut budget).map(Arc::new)).collect()
         };
         let failed = || {
-            let problem = "could not be made ready; write them in another way".into();
-            vec![Err(RegistryError::Wrong { tool: first, field: "parameters", problem })]
+            let problem = Notice::definition_other("could not be made ready; write them in another way");
+            vec![Err(RegistryError::Wrong { tool: first, field: "parameters", problem: Box::new(problem) })]
         };
         run_on_pool(make).await.unwrap_or_else(failed)
     }
@@ -416,10 +423,10 @@ impl Registry {
 }
 
 /// What every vendor accepts as a function's name.
-pub(crate) fn check_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_name(name: &str) -> Result<(), Notice> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-        return Err("must have 1 to 64 letters, digits, `_` or `-`".into());
+    if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.chars().all(fits) {
+        return Err(Notice::definition_name_unfit(NAME_CHARS_MAX as u64));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use helve_types::{Notice, ToolOutput, ToolSpec};
+use helve_types::{Notice, ToolOutput, ToolSpec, UserQuestion};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -33,6 +33,18 @@ pub trait Tool: Send + Sync + 'static {
     /// None where that is not more than the arguments.
     fn preview(&self, _request: Request<'_>, _cx: &CallContext) -> Option<String> {
         None
+    }
+
+    /// What a person is asked in place of a call, whose result is then their reply; or what the model can do better. None
+    /// where the tool does the work itself.
+    fn question(&self, _request: Request<'_>) -> Option<Result<UserQuestion, String>> {
+        None
+    }
+
+    /// What the tool is told of a call beside its arguments, such as the id of the request: calls that differ in it have
+    /// their own answers in the cache.
+    fn told_ids(&self, _cx: &CallContext) -> Vec<String> {
+        vec![]
     }
 
     /// Runs with arguments that fit the schema. Pieces are reported as `cx.progress` while they come.

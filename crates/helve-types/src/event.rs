@@ -237,7 +237,13 @@ pub enum Fact {
     RunFinished { ending: Ending },
 
     #[serde(rename = "run.failed")]
-    RunFailed { code: String, message: String },
+    RunFailed {
+        code: String,
+        message: String,
+        /// What exactly it was, for people, where the code says less.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<Notice>>,
+    },
 
     #[serde(rename = "run.cancelled")]
     RunCancelled(Cancelled),
@@ -345,9 +351,7 @@ impl Fact {
             Self::ToolFailed { .. } => Some(CallState::Failed),
             Self::ToolRefused { failure, .. } => Some(CallState::from_refusal(failure.kind)),
             Self::ToolUnknown { .. } => Some(CallState::Unknown),
-            Self::ApprovalAsked(question) if question.kind() == ApprovalKind::Permission => {
-                Some(CallState::Asked)
-            }
+            Self::ApprovalAsked(question) if question.kind().holds_call() => Some(CallState::Asked),
             Self::ApprovalAnswered { answer: Answer::Approve { .. }, .. } => Some(CallState::Approved),
             _ => None,
         }
@@ -395,6 +399,15 @@ pub enum Answer {
     Outcome {
         answer: OutcomeAnswer,
     },
+    /// What the model wanted to know: a value that fits the question's form.
+    Reply {
+        value: Value,
+    },
+    /// The person would rather not say.
+    Decline {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
     /// No answer came in time.
     Expire,
 }
@@ -413,6 +426,7 @@ impl Answer {
             }
             Self::Approve { .. } | Self::Respond { .. } => kind == ApprovalKind::Permission,
             Self::Outcome { .. } => kind == ApprovalKind::Outcome,
+            Self::Reply { .. } | Self::Decline { .. } => kind == ApprovalKind::User,
             Self::Expire => true,
         }
     }
@@ -494,6 +508,30 @@ pub enum Ending {
     Refused,
 }
 
+impl Ending {
+    /// The ending as a word for programs, and a sentence for whoever speaks no code; none where the answer is complete.
+    pub fn lack(self) -> Option<(&'static str, &'static str)> {
+        Some(match self {
+            Self::Answered | Self::ClientTools => return None,
+            Self::StepLimit => (
+                "step_limit",
+                "the agent has used all of its steps; the last answer was given without tools and may be incomplete",
+            ),
+            Self::WithoutCall => {
+                ("without_call", "a tool call was required, but the model answered in words")
+            }
+            Self::Repeating => (
+                "repeating",
+                "the run went round in circles and was stopped; the last answer was given without tools",
+            ),
+            Self::BudgetSpent => {
+                ("budget_spent", "a budget was used up, so the run ends here; the answer may be incomplete")
+            }
+            Self::Refused => ("refused", "a call was refused, and the agent ends its runs there"),
+        })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cancelled {
     pub by: String,
@@ -543,5 +581,19 @@ mod tests {
         assert!(approve.fits(ApprovalKind::Permission));
         assert!(!approve.fits(ApprovalKind::Outcome));
         assert!(Answer::Expire.fits(ApprovalKind::Outcome));
+    }
+
+    #[test]
+    fn only_a_question_of_the_model_is_replied_to_or_declined() {
+        let reply = Answer::Reply { value: "blue".into() };
+        let decline = Answer::Decline { reason: String::new() };
+        for kind in [ApprovalKind::Permission, ApprovalKind::Outcome, ApprovalKind::Budget] {
+            assert!(!reply.fits(kind) && !decline.fits(kind), "{kind:?}");
+        }
+        assert!(reply.fits(ApprovalKind::User) && decline.fits(ApprovalKind::User));
+        for other in [Answer::approve(), Answer::Reject { reason: String::new() }] {
+            assert!(!other.fits(ApprovalKind::User), "{other:?}");
+        }
+        assert!(Answer::Expire.fits(ApprovalKind::User));
     }
 }

@@ -30,6 +30,12 @@ pub fn language_of(text: &str) -> Language {
     if han > 0 && han * 4 >= letters { Language::Chinese } else { Language::English }
 }
 
+/// Whether a message is in any language: numbers and JSON, such as the result of a client's tool, are in none.
+pub fn has_language(text: &str) -> bool {
+    let text = text.trim();
+    text.chars().take(2_000).any(char::is_alphabetic) && !is_json(text)
+}
+
 /// The language of what people say in a conversation, message by message.
 ///
 /// It changes rarely, since everything that a model is told before changes with it and prompt caches are lost. Han
@@ -48,11 +54,9 @@ impl ConversationLanguage {
         self.current.unwrap_or_default()
     }
 
-    /// Takes in what a person said. JSON, such as the result of a client's tool, has no language.
+    /// Takes in what a person said.
     pub fn add(&mut self, text: &str) {
-        let text = text.trim();
-        let has_words = text.chars().take(2_000).any(char::is_alphabetic);
-        if !has_words || is_json(text) {
+        if !has_language(text) {
             return;
         }
         match (language_of(text), self.current) {

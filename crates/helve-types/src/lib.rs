@@ -22,6 +22,7 @@ mod message;
 mod notice;
 mod profile;
 mod question;
+mod reply_form;
 mod run;
 mod seal;
 mod selection;
@@ -53,12 +54,13 @@ pub use hex::hex;
 pub use histogram::{BOUNDS_US, Distribution, Histogram};
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RowId, RunId, UserId};
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
-pub use language::{ConversationLanguage, Language, language_of};
+pub use language::{ConversationLanguage, Language, has_language, language_of};
 pub use live::{Live, PartKind};
 pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart};
 pub use notice::{Notice, Reason};
 pub use profile::{Answered, Finding, ModelProfile};
 pub use question::{About, ApprovalKind, AskedCall, Question};
+pub use reply_form::{FormField, FormOption, ReplyForm, TextFormat, UserQuestion};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, CallId, CallState, Cancelled, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
-    Notice, OutcomeAnswer, PartState, RunId, Timestamp, ToolOutput, Usage, canonical_json,
+    Answer, CallId, CallState, Cancelled, Compaction, Ending, Fact, Failure, FailureKind, Fingerprint,
+    MessageId, Notice, OutcomeAnswer, PartState, RunId, Timestamp, ToolOutput, Usage, canonical_json,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,10 +83,11 @@ pub enum Part {
     /// The run ended here for another reason than an answer.
     Notice {
         text: String,
-        /// The same as a word for programs: that of a failed run, or `budget_spent`, `unheard` or `cancelled`.
+        /// The same as a word for programs: that of a failed run, `budget_spent`, `unheard`, `cancelled`, or the ending of
+        /// a run that did not simply answer: `step_limit`, `without_call`, `repeating` or `refused`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
-        /// What a budget had to do with it, for people.
+        /// What exactly it was, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notice: Option<Box<Notice>>,
         /// Who stopped it, if a person did.
@@ -315,12 +316,23 @@ impl Message {
     /// Adds what people are told about the end of the run, if it did not end with an answer.
     fn add_ending_notice(&mut self, fact: &Fact) {
         let notice = match fact {
-            Fact::RunFinished { .. } if self.has_unread_user_message() => notice_part(UNHEARD, "unheard"),
+            Fact::RunFinished { ending } => {
+                // What budget was used up has its own notice.
+                let lack = ending.lack().filter(|_| *ending != Ending::BudgetSpent);
+                self.parts.extend(lack.map(|(code, text)| notice_part(text, code)));
+                if self.has_unread_user_message() {
+                    self.parts.push(notice_part(UNHEARD, "unheard"));
+                }
+                return;
+            }
             Fact::BudgetSpent { because, notice } => {
                 let (text, code) = (because.clone(), Some("budget_spent".into()));
                 Part::Notice { text, code, notice: notice.clone(), by: None }
             }
-            Fact::RunFailed { message, code } => notice_part(message, code),
+            Fact::RunFailed { message, code, notice } => {
+                let (text, code) = (message.clone(), Some(code.clone()));
+                Part::Notice { text, code, notice: notice.clone(), by: None }
+            }
             Fact::RunCancelled(Cancelled { by }) => {
                 let (text, code) = (format!("stopped by {by}"), Some("cancelled".into()));
                 Part::Notice { text, code, notice: None, by: Some(by.clone()) }
@@ -401,7 +413,9 @@ fn outcome_note_for_model(answer: &Answer) -> Option<&'static str> {
         | Answer::Outcome { answer: OutcomeAnswer::RunAgain }
         | Answer::Approve { .. }
         | Answer::Reject { .. }
-        | Answer::Respond { .. } => None,
+        | Answer::Respond { .. }
+        | Answer::Reply { .. }
+        | Answer::Decline { .. } => None,
     }
 }
 

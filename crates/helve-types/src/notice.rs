@@ -2,7 +2,8 @@
 //!
 //! What a model is told is another text, which stands beside the notice: it may say what to do next, which is nothing to
 //! tell a person. The sentences are in `fixtures/codes.json`, for every code and in both languages; a test of the server
-//! compares the list with the codes here and with those of problem documents.
+//! compares the list with the codes here and with those of problem documents. `definition` has the codes of those who
+//! make tools and agents, with a list of their own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,21 +74,25 @@ fn shorten_value(value: Value) -> Value {
     }
 }
 
-/// A constructor for each code, and the list of all codes with the names of their parameters.
+/// A constructor for each code, and a list of the codes with the names of their parameters.
 macro_rules! notices {
-    ($($(#[$doc:meta])* $code:ident($($param:ident: $type:ty),*);)*) => {
+    ($list:ident, $about:literal; $($(#[$doc:meta])* $code:ident($($param:ident: $type:ty),*);)*) => {
         impl Notice {
             $($(#[$doc])* pub fn $code($($param: $type),*) -> Self {
                 Self::new(stringify!($code), [$((stringify!($param), Value::from($param))),*])
             })*
 
-            /// Every code that a notice can have, with the names of its parameters.
-            pub const ALL: &[(&str, &[&str])] = &[$((stringify!($code), &[$(stringify!($param)),*])),*];
+            #[doc = $about]
+            pub const $list: &[(&str, &[&str])] = &[$((stringify!($code), &[$(stringify!($param)),*])),*];
         }
     };
 }
 
+mod definition;
+
 notices! {
+    ALL,
+    "Every code that a notice can have, but those about definitions, with the names of its parameters.";
     // Calls that were not made.
     /// No tool of the run has this name.
     no_such_tool(tool: &str);
@@ -109,9 +114,16 @@ notices! {
     /// A rule forbids the call and says why.
     forbidden_because(reason: &str);
     forbidden_by_hook(reason: &str);
+    /// A hook that is asked first gave no answer.
+    forbidden_without_check();
     rejected_by_person();
     rejected_with_reason(reason: &str);
     approval_unanswered();
+    declined_by_person();
+    declined_with_reason(reason: &str);
+    question_unanswered();
+    /// The model asks in a way that cannot be shown to a person.
+    question_not_shown();
     client_did_not_run(tool: &str);
     too_many_calls_in_step(max: u64);
     stopped_before_sent();
@@ -140,6 +152,7 @@ notices! {
     misfit_alternatives();
     misfit_otherwise();
     misfit_somewhere();
+    misfit_one_line();
     misfit_more();
     type_null();
     type_boolean();
@@ -148,6 +161,13 @@ notices! {
     type_string();
     type_array();
     type_object();
+
+    // What does not fit in a reply.
+    misfit_reply(problem: Notice);
+    reply_missing();
+    reply_too_large(limit_bytes: u64);
+    reply_misfits(problems: Vec<Notice>);
+    decline_too_long(limit: u64);
 
     // Limits and breakers.
     limited_by_concurrency();
@@ -163,6 +183,8 @@ notices! {
     tool_declined();
     tool_unwell();
     tool_not_reached();
+    host_not_reached(host: &str);
+    host_lost(host: &str);
     tool_busy();
     tool_lost();
     tool_timed_out(limit_ms: u64);
@@ -193,6 +215,16 @@ notices! {
     http_answer_unusable();
     egress_refused();
     program_failed();
+    /// In the program's words.
+    program_failed_because(words: &str);
+    /// In the words of a program or of a service.
+    tool_declined_because(words: &str);
+    /// `command` lets the operator confirm it.
+    secret_not_bound(tool: &str, command: &str);
+    secret_without_value(tool: &str, variable: &str);
+    secret_too_short(tool: &str, variable: &str);
+    /// The operator has taken back what the tool was allowed.
+    tool_grant_revoked(tool: &str);
 
     // Outputs in one line.
     time_in(time: &str, place: &str);
@@ -213,6 +245,7 @@ notices! {
     allowed_before();
 
     // Why a person is asked.
+    asks_for_answer();
     asks_by_rule();
     /// In the operator's words.
     asks_because(reason: &str);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalId, CallId, Effect, Notice, Timestamp};
+use crate::{ApprovalId, CallId, Effect, Notice, Timestamp, UserQuestion};
 
 /// What a person is asked, rendered by the server from the bytes that will be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +47,13 @@ pub enum About {
     },
     /// May the run spend more?
     Budget,
+    /// What does the model want to know? The reply is the result of its call.
+    User {
+        #[serde(flatten)]
+        call: Box<AskedCall>,
+        #[serde(flatten)]
+        asked: Box<UserQuestion>,
+    },
 }
 
 /// The call that a question is about.
@@ -83,6 +90,15 @@ pub enum ApprovalKind {
     Outcome,
     /// May the run spend more?
     Budget,
+    /// What does the model want to know?
+    User,
+}
+
+impl ApprovalKind {
+    /// Whether the call waits for the answer before it goes on.
+    pub fn holds_call(self) -> bool {
+        matches!(self, Self::Permission | Self::User)
+    }
 }
 
 impl Question {
@@ -94,19 +110,30 @@ impl Question {
             About::Permission { .. } => ApprovalKind::Permission,
             About::Outcome { .. } => ApprovalKind::Outcome,
             About::Budget => ApprovalKind::Budget,
+            About::User { .. } => ApprovalKind::User,
         }
     }
 
     /// The call that it is about; none where it is about the run.
     pub fn call(&self) -> Option<&AskedCall> {
         match &self.about {
-            About::Permission { call, .. } | About::Outcome { call, .. } => Some(call),
+            About::Permission { call, .. } | About::Outcome { call, .. } | About::User { call, .. } => {
+                Some(call)
+            }
             About::Budget => None,
         }
     }
 
     pub fn call_id(&self) -> Option<&CallId> {
         self.call().map(|call| &call.id)
+    }
+
+    /// What the model asks; none where it is Helve that asks.
+    pub fn asked_by_model(&self) -> Option<&UserQuestion> {
+        match &self.about {
+            About::User { asked, .. } => Some(asked),
+            About::Permission { .. } | About::Outcome { .. } | About::Budget => None,
+        }
     }
 
     /// Whether it is asked because the run repeats itself.
@@ -167,6 +194,13 @@ mod tests {
             (call.id.to_string().as_str(), sent_at, checked.as_deref()),
             (CALL, Some(Timestamp(7)), Some("one mail"))
         );
+
+        let asked = json!({"call": CALL, "question": "Which?", "form": {"type": "text", "max_chars": 9}});
+        let event = recorded("user", asked);
+        let question = read(&event);
+        assert_eq!(question.asked_by_model().map(|asked| &*asked.question), Some("Which?"));
+        let body = EventBody { at: Timestamp(1795064675721), fact: Fact::ApprovalAsked(question) };
+        assert_eq!(serde_json::to_value(body).unwrap(), event);
 
         // One about the run had the members of a call, with nothing in them.
         let run = recorded("budget", json!({"tool": "", "arguments": "{}", "effect": "read"}));

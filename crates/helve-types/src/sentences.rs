@@ -1,4 +1,5 @@
-//! The sentences of notices, from `fixtures/codes.json`. The page has its own copy of the list, made by its build.
+//! The sentences of notices, from `fixtures/codes.json` and `fixtures/definition-codes.json`. The page has its own copy of
+//! the first list, made by its build.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -18,8 +19,12 @@ pub struct Sentence {
 }
 
 /// A list that cannot be read is empty, which a test forbids.
-static SENTENCES: LazyLock<HashMap<String, Sentence>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../../../fixtures/codes.json")).unwrap_or_default());
+static SENTENCES: LazyLock<HashMap<String, Sentence>> = LazyLock::new(|| {
+    let read = |list: &str| serde_json::from_str::<HashMap<_, _>>(list).unwrap_or_default();
+    let mut all = read(include_str!("../../../fixtures/codes.json"));
+    all.extend(read(include_str!("../../../fixtures/definition-codes.json")));
+    all
+});
 
 /// Every code that people may be told of.
 pub fn load_sentences() -> &'static HashMap<String, Sentence> {
@@ -32,6 +37,11 @@ const DEPTH_MAX: usize = 5;
 const LIST_MAX: usize = 20;
 
 impl Notice {
+    /// The sentence for logs and for readers who chose no language; its code where that is not known.
+    pub fn english(&self) -> String {
+        self.sentence(Language::English).unwrap_or_else(|| self.code.clone())
+    }
+
     /// The notice as a sentence; none where its code or one of its parameters is not known here, as in a log that a newer
     /// version wrote.
     pub fn sentence(&self, language: Language) -> Option<String> {

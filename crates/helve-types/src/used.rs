@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Fact, Spent, Timestamp};
+use crate::{ApprovalKind, Fact, Spent, Timestamp};
 
 /// What was used up, by a run or by all runs of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +30,10 @@ impl Used {
             Fact::ToolStarted { attempt: 1, .. }
             | Fact::ToolDelegated { .. }
             | Fact::ToolDiscarded { .. } => Self { calls: 1, ..Self::default() },
+            // A call that asks a person is sent to them.
+            Fact::ApprovalAsked(question) if question.kind() == ApprovalKind::User => {
+                Self { calls: 1, ..Self::default() }
+            }
             _ => Self::default(),
         }
     }

@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
+use crate::client::Reach;
 use crate::config::{Config, Environment, LogFormat, Overrides};
 use crate::log::OutcomeFirst;
 
@@ -33,8 +34,24 @@ pub struct Cli {
     // Read before the arguments are: see `Language::choose`.
     #[arg(long, value_name = "LANGUAGE", global = true, value_parser = crate::i18n::parse_language)]
     lang: Option<String>,
+    #[command(flatten)]
+    before: BeforeCommand,
     #[command(subcommand)]
     command: Command,
+}
+
+/// Options of most commands that may also stand before the command.
+#[derive(Debug, Default, Args)]
+struct BeforeCommand {
+    /// The configuration file [default: helve.toml, if it exists]
+    #[arg(long, id = "config_before", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The data directory [default: ~/.local/share/helve]
+    #[arg(long, id = "data_before", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The server to use [default: HELVE_SERVER, or the one that runs on this machine, or none]
+    #[arg(long, id = "server_before", value_name = "URL")]
+    server: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -82,9 +99,57 @@ impl Common {
     }
 }
 
+impl Command {
+    fn common_mut(&mut self) -> Option<&mut Common> {
+        match self {
+            Self::Serve(args) => Some(&mut args.common),
+            _ => self.reach_mut().map(|reach| &mut reach.common),
+        }
+    }
+
+    fn reach_mut(&mut self) -> Option<&mut Reach> {
+        match self {
+            Self::Tools(args) => Some(&mut args.reach),
+            Self::Models(args) => Some(&mut args.reach),
+            Self::Chat(args) => Some(&mut args.reach),
+            Self::Runs(args) => Some(&mut args.reach),
+            Self::Approvals(args) => Some(&mut args.reach),
+            Self::Token(args) => Some(&mut args.reach),
+            Self::Doctor(args) => Some(&mut args.reach),
+            Self::Serve(_) | Self::Parse(_) | Self::QueryWorker => None,
+        }
+    }
+}
+
+impl BeforeCommand {
+    /// Gives the command what stood before it; what stands behind the command wins.
+    fn apply(self, command: &mut Command) -> anyhow::Result<()> {
+        let Self { config, data, server } = self;
+        let misplaced =
+            |option: &str| anyhow::anyhow!(tr!("this command has no option {option}", option = option));
+        match command.common_mut() {
+            Some(common) => {
+                common.config = common.config.take().or(config);
+                common.data = common.data.take().or(data);
+            }
+            None if config.is_some() => return Err(misplaced("--config")),
+            None if data.is_some() => return Err(misplaced("--data")),
+            None => {}
+        }
+        match (command.reach_mut(), server) {
+            (Some(reach), server) => reach.server = reach.server.take().or(server),
+            (None, Some(_)) => return Err(misplaced("--server")),
+            (_, None) => {}
+        }
+        Ok(())
+    }
+}
+
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     crate::process::keep_memory_private();
-    match cli.command {
+    let Cli { before, mut command, .. } = cli;
+    before.apply(&mut command)?;
+    match command {
         Command::Serve(args) => serve::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Tools(args) => tools::run(args),

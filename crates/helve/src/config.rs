@@ -41,7 +41,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use self::reach::Ways;
 use crate::hooks::ConfiguredHook;
-use crate::i18n::{tr, words};
+use crate::i18n::{self, Language, tr, words};
 use crate::webhook::WebhookSettings;
 
 pub use self::approvals::ApprovalSettings;
@@ -116,6 +116,8 @@ pub struct Config {
     pub places: Places,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
+    /// The same in each language: the doctor of a server tells it to readers of both.
+    pub(crate) warnings_in: Vec<(Language, Vec<String>)>,
 }
 
 /// What the command line says, which wins over everything.
@@ -128,6 +130,25 @@ pub struct Overrides {
 
 impl Config {
     pub fn load(overrides: &Overrides, environment: &Environment) -> anyhow::Result<Self> {
+        let mut config = Self::load_once(overrides, environment)?;
+        if !config.warnings.is_empty() {
+            // Read again, so that whatever is said comes from the table of texts, with the place and all.
+            for language in [Language::English, Language::Chinese] {
+                let read = i18n::with_language(language, || Self::load_once(overrides, environment))?;
+                config.warnings_in.push((language, read.warnings));
+            }
+        }
+        Ok(config)
+    }
+
+    /// The warnings in the language of whoever reads them now.
+    pub(crate) fn warnings_for_reader(&self) -> &[String] {
+        let wanted = i18n::language();
+        let found = self.warnings_in.iter().find(|(language, _)| *language == wanted);
+        found.map_or(&self.warnings, |(_, warnings)| warnings)
+    }
+
+    fn load_once(overrides: &Overrides, environment: &Environment) -> anyhow::Result<Self> {
         let path = overrides.config.clone().or_else(|| environment.path("HELVE_CONFIG"));
         let path = path.or_else(|| Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.exists()));
         let text = match &path {
@@ -209,6 +230,7 @@ impl Config {
             warnings: environment.unread().map(unread).chain(odd).chain(undrawn).chain(missing).collect(),
             places,
             file: path,
+            warnings_in: vec![],
         };
         config.warnings.extend(config.unknown_proxy());
         Ok(config)

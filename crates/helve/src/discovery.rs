@@ -23,6 +23,9 @@ use crate::assemble::ModelMaker;
 use crate::config::{Config, ModelSettings, Source};
 use crate::nearby::nearby_address;
 
+/// The model that is suggested to those who have none, here and in the README: it calls tools and fits most machines.
+pub(crate) const OLLAMA_MODEL: &str = "qwen3:8b";
+
 /// A server nearby answers at once; the start waits for no other.
 const PATIENCE: Duration = Duration::from_millis(500);
 const LOOK_NEARBY: Duration = Duration::from_secs(5);
@@ -60,6 +63,8 @@ struct State {
     listed: BTreeMap<String, Vec<String>>,
     /// The models that are asked over HTTP, by name.
     models: BTreeMap<String, Arc<HttpModel>>,
+    /// Which listed model each model of the configuration stands for that names none.
+    aliases: BTreeMap<String, String>,
 }
 
 /// What was seen of a server.
@@ -238,11 +243,13 @@ impl ModelDiscovery {
             models.remove(gone);
             self.state().models.remove(gone);
         }
-        let wanted = server.aliased(names);
-        if let Some(wanted) = wanted
-            && self.model(alias).is_none_or(|model| model.vendor_model() != wanted)
+        let aliased = self.state().aliases.get(alias).cloned();
+        if let Some(wanted) = server.aliased(names)
+            && aliased.as_ref() != Some(&wanted)
+            && self.add(server, alias, &wanted, models)
         {
-            has_new |= self.add(server, alias, &wanted, models);
+            has_new = true;
+            self.state().aliases.insert(alias.to_owned(), wanted);
         }
         self.state().listed.insert(alias.to_owned(), now);
         has_new
@@ -340,9 +347,9 @@ fn error_notice(error: &ModelError) -> Notice {
 }
 
 fn empty(address: &str) -> Reason {
-    const COMMAND: &str = "ollama pull llama3.2";
-    let text = format!("its server at {address} has no model yet; get one, as in: {COMMAND}");
-    Reason::new(text, Notice::model_server_empty(address, COMMAND))
+    let command = format!("ollama pull {OLLAMA_MODEL}");
+    let text = format!("its server at {address} has no model yet; get one, as in: {command}");
+    Reason::new(text, Notice::model_server_empty(address, &command))
 }
 
 async fn answers(address: &str) -> bool {

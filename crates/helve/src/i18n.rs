@@ -95,6 +95,11 @@ pub(crate) async fn speaking<F: Future>(language: Language, work: F) -> F::Outpu
     REQUESTED.scope(language, work).await
 }
 
+/// The same for work that is done at once.
+pub(crate) fn with_language<T>(language: Language, work: impl FnOnce() -> T) -> T {
+    REQUESTED.sync_scope(language, work)
+}
+
 impl From<helve_types::Language> for Language {
     fn from(language: helve_types::Language) -> Self {
         match language {

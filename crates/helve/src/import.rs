@@ -15,7 +15,7 @@ use helve_tool::{Catalogue, Consent, OfferOutcome};
 use helve_tool_http::openapi::{
     Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, TOOLS_MAX, compare_import, import_tools,
 };
-use helve_types::{ToolDefinition, canonical_json};
+use helve_types::{Notice, ToolDefinition, canonical_json};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -193,7 +193,7 @@ fn report(made: Import, mut compared: Diff, document_hash: String, catalogue: &C
             Change::Changed { fields } => (ImportChange::Changed, fields),
         };
         let checked = catalogue.check(&definition);
-        let warnings = checked.as_ref().ok().cloned().unwrap_or_default();
+        let warnings = checked.as_ref().ok().into_iter().flatten().map(Notice::english).collect();
         let problem = match change {
             ImportChange::Taken => Some("another tool has this name; give the import a prefix".to_owned()),
             ImportChange::Unchanged => None,

@@ -4,6 +4,9 @@ import type { Answer, ApprovalId, Question, RunId, Timestamp } from './generated
 /** A question about a call, and not about the run. */
 export type CallQuestion = Extract<Question, { kind: 'permission' | 'outcome' }>;
 
+/** What the model wants to know. */
+export type UserQuestion = Extract<Question, { kind: 'user' }>;
+
 /** A question with what became of it. */
 export type Approval = Question & {
   run: RunId;

@@ -1,5 +1,12 @@
 import type { Notice } from './generated/events';
 
+/** What is wrong with a field of a reply. */
+export interface FieldProblem {
+  /** The names of the groups it is in, and its own, with dots between them; empty where the whole is meant. */
+  field: string;
+  notice: Notice;
+}
+
 /** What the server says when it refuses, in the form of RFC 9457. */
 export interface Problem {
   title?: string;
@@ -9,8 +16,10 @@ export interface Problem {
   code?: string;
   /** What varies in the sentence of the code. */
   params?: Record<string, unknown>;
-  /** On `bad_arguments`: what is wrong with them. */
+  /** On `bad_arguments` and `reply_does_not_fit`: what is wrong with them. */
   notice?: Notice;
+  /** On `reply_does_not_fit`: the same for each field. */
+  fields?: FieldProblem[];
   /** On `conversation_busy`: the run that is not over. */
   run?: string;
 }

@@ -13,7 +13,7 @@ use helve_rows::{
 };
 use helve_store::{Store, StoreError};
 use helve_tool::{FieldChange, Hooks, Registry, Rule, merge_patch, read_json, value_differences};
-use helve_types::{AgentDefinition, AgentTool, AgentToolLink, RunSetup, World};
+use helve_types::{AgentDefinition, AgentTool, AgentToolLink, Notice, RunSetup, World};
 use serde_json::{Value, json};
 
 use super::check::{build_settings, read_agent};
@@ -513,7 +513,7 @@ impl AgentCatalogue {
                 let link: AgentToolLink = read_json(laid)?;
                 if link.name != name {
                     let problem = format!("the link is to `{name}`; remove it, and add another");
-                    return Err(DefinitionError::new("name", problem).into());
+                    return Err(DefinitionError::new("name", Notice::definition_other(&problem)).into());
                 }
                 *known = link.into();
                 next
@@ -528,15 +528,12 @@ impl AgentCatalogue {
             }
         };
         if next.name != before.name {
-            let problem =
-                format!("an agent keeps its name, which is `{}`; make another agent instead", before.name);
-            return Err(DefinitionError::new("name", problem).into());
+            return Err(DefinitionError::new("name", Notice::definition_agent_name_kept(&before.name)).into());
         }
         if let Some(id) = &before.id {
             // A definition without an id is the same agent's.
             if next.id.get_or_insert_with(|| id.clone()) != id {
-                let problem = format!("an agent keeps its id, which is `{id}`");
-                return Err(DefinitionError::new("id", problem).into());
+                return Err(DefinitionError::new("id", Notice::definition_agent_id_kept(id)).into());
             }
         }
         self.check_id_is_free(&next)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use helve_rows::DefinitionError;
 use helve_tool::{Action, Rule, read_json};
-use helve_types::{AgentBudget, AgentDefinition, AgentTexts, AgentToolConfig, PermissionAction};
+use helve_types::{AgentBudget, AgentDefinition, AgentTexts, AgentToolConfig, Notice, PermissionAction};
 use serde_json::{Value, json};
 
 use super::AgentSettings;
@@ -69,13 +69,16 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
         check_label(at, model)
     })?;
     if !(1..=STEPS_MAX).contains(&definition.max_steps) {
-        return Err(DefinitionError::new("max_steps", format!("use a number from 1 to {STEPS_MAX}")));
+        return Err(DefinitionError::new(
+            "max_steps",
+            Notice::definition_number_needed(1, &STEPS_MAX.to_string()),
+        ));
     }
     check_params(definition)?;
     check_list("tools", tools, TOOLS_MAX, |at, tool| check_label(at, &tool.name))?;
     for (number, tool) in tools.iter().enumerate() {
         if tools.iter().take(number).any(|other| other.name == tool.name) {
-            let problem = format!("`{}` is there twice; name each tool once", tool.name);
+            let problem = Notice::definition_tool_twice(&tool.name);
             return Err(DefinitionError::new(format!("tools.{number}"), problem));
         }
     }
@@ -115,13 +118,13 @@ fn check_links(definition: &AgentDefinition) -> Checked {
         let at = |field: &str| format!("tools.{number}.config{field}");
         if tool.name == ALL_TOOLS && tool.config != AgentToolConfig::default() {
             let problem = "it is about no single tool; name the tool beside `*`, with its `config`";
-            return Err(DefinitionError::new(at(""), problem));
+            return Err(DefinitionError::new(at(""), Notice::definition_other(problem)));
         }
         let (fixed, hidden) = (&tool.config.arguments, &tool.config.hidden_arguments);
         if fixed.len() > ARGUMENTS_MAX || hidden.len() > ARGUMENTS_MAX {
             return Err(DefinitionError::new(
                 at(""),
-                format!("it names more than {ARGUMENTS_MAX} arguments"),
+                Notice::definition_members_too_many(ARGUMENTS_MAX as u64),
             ));
         }
         check_json(&at(".arguments"), &json!(fixed))?;
@@ -138,7 +141,7 @@ fn check_links(definition: &AgentDefinition) -> Checked {
 
 fn check_translations(definition: &AgentDefinition) -> Checked {
     if definition.translations.len() > TRANSLATIONS_MAX {
-        let problem = format!("it has more than {TRANSLATIONS_MAX} members");
+        let problem = Notice::definition_members_too_many(TRANSLATIONS_MAX as u64);
         return Err(DefinitionError::new("translations", problem));
     }
     for (language, texts) in &definition.translations {
@@ -156,7 +159,7 @@ fn check_texts(at: &str, texts: &AgentTexts) -> Checked {
     check_text(&format!("{at}description"), description, DESCRIPTION_CHARS_MAX)?;
     check_list(&format!("{at}example_questions"), example_questions, QUESTIONS_MAX, |at, question| {
         if question.trim().is_empty() {
-            return Err(DefinitionError::new(at, "it is empty; write a question, or leave it out"));
+            return Err(DefinitionError::new(at, Notice::definition_question_empty()));
         }
         check_text(at, question, QUESTION_CHARS_MAX)
     })
@@ -165,13 +168,12 @@ fn check_texts(at: &str, texts: &AgentTexts) -> Checked {
 /// Names and ids are written into addresses and headers.
 fn check_name(field: &str, name: &str, chars_max: usize) -> Checked {
     if RESERVED_NAMES.contains(&name) || matches!(name, "." | "..") {
-        return Err(DefinitionError::new(field, format!("`{name}` is reserved; choose another")));
+        return Err(DefinitionError::new(field, Notice::definition_agent_name_reserved(name)));
     }
     let is_plain =
         |c: char| !c.is_control() && !c.is_whitespace() && !matches!(c, '/' | '*' | '?' | '#' | '%');
     if name.is_empty() || name.chars().count() > chars_max || !name.chars().all(is_plain) {
-        let problem = format!("use 1 to {chars_max} characters without spaces and any of / * ? # %");
-        return Err(DefinitionError::new(field, problem));
+        return Err(DefinitionError::new(field, Notice::definition_agent_name_unfit(chars_max as u64)));
     }
     Ok(())
 }
@@ -179,10 +181,7 @@ fn check_name(field: &str, name: &str, chars_max: usize) -> Checked {
 fn check_label(field: &str, label: &str) -> Checked {
     let count = label.chars().count();
     if label.trim().is_empty() || count > LABEL_CHARS_MAX || label.chars().any(char::is_control) {
-        return Err(DefinitionError::new(
-            field,
-            format!("use 1 to {LABEL_CHARS_MAX} characters on one line"),
-        ));
+        return Err(DefinitionError::new(field, Notice::definition_label_unfit(LABEL_CHARS_MAX as u64)));
     }
     Ok(())
 }
@@ -190,13 +189,13 @@ fn check_label(field: &str, label: &str) -> Checked {
 fn check_text(field: &str, text: &str, chars_max: usize) -> Checked {
     match text.chars().count() <= chars_max {
         true => Ok(()),
-        false => Err(DefinitionError::new(field, format!("it has more than {chars_max} characters"))),
+        false => Err(DefinitionError::new(field, Notice::definition_text_too_long(chars_max as u64))),
     }
 }
 
 fn check_list<T>(field: &str, items: &[T], max: usize, check: impl Fn(&str, &T) -> Checked) -> Checked {
     if items.len() > max {
-        return Err(DefinitionError::new(field, format!("it has more than {max} items")));
+        return Err(DefinitionError::new(field, Notice::definition_items_too_many(max as u64)));
     }
     items.iter().enumerate().try_for_each(|(number, item)| check(&format!("{field}.{number}"), item))
 }
@@ -205,7 +204,7 @@ fn check_params(definition: &AgentDefinition) -> Checked {
     let params = &definition.params;
     let in_range = |field: &str, value: Option<f64>, max: f64| match value {
         Some(value) if !(0.0..=max).contains(&value) => {
-            Err(DefinitionError::new(field, format!("use a number from 0 to {max}")))
+            Err(DefinitionError::new(field, Notice::definition_number_needed(0, &max.to_string())))
         }
         _ => Ok(()),
     };
@@ -219,7 +218,7 @@ fn check_params(definition: &AgentDefinition) -> Checked {
 fn check_json(field: &str, value: &Value) -> Checked {
     match value.to_string().len() <= JSON_BYTES_MAX {
         true => Ok(()),
-        false => Err(DefinitionError::new(field, format!("it has more than {JSON_BYTES_MAX} bytes"))),
+        false => Err(DefinitionError::new(field, Notice::definition_json_too_long(JSON_BYTES_MAX as u64))),
     }
 }
 
@@ -230,7 +229,7 @@ fn build_permission_rules(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
             text.iter().try_for_each(|text| check_label(&format!("{at}.{name}"), text))?;
         }
         if rule.arguments.len() > ARGUMENTS_MAX {
-            let problem = format!("it has more than {ARGUMENTS_MAX} members");
+            let problem = Notice::definition_members_too_many(ARGUMENTS_MAX as u64);
             return Err(DefinitionError::new(format!("{at}.arguments"), problem));
         }
         check_json(&format!("{at}.arguments"), &json!(rule.arguments))?;
@@ -270,8 +269,7 @@ fn scale_amount(field: &str, amount: Option<f64>, unit: f64) -> Checked<Option<u
     let Some(amount) = amount else { return Ok(None) };
     let scaled = (amount * unit).round();
     if !(0.0..=AMOUNT_MAX).contains(&scaled) {
-        let problem = format!("`{amount}` is no limit; use a number above 0, or 0 for none");
-        return Err(DefinitionError::new(field, problem));
+        return Err(DefinitionError::new(field, Notice::definition_limit_unfit(&amount.to_string())));
     }
     #[expect(
         clippy::cast_possible_truncation,
@@ -285,8 +283,10 @@ fn scale_amount(field: &str, amount: Option<f64>, unit: f64) -> Checked<Option<u
 /// The share in percent. Zero never asks, as 100 does: the limit itself is reached first.
 fn share_to_percent(share: f64) -> Checked<u8> {
     if !(0.0..1.0).contains(&share) {
-        let problem = format!("`{share}` is no share of a limit; use a number from 0 to below 1, as in 0.8");
-        return Err(DefinitionError::new("budget.ask_at", problem));
+        return Err(DefinitionError::new(
+            "budget.ask_at",
+            Notice::definition_share_unfit(&share.to_string()),
+        ));
     }
     // However small a share is, it asks.
     let percent = (share * 100.0).round().max(if share > 0.0 { 1.0 } else { 0.0 });

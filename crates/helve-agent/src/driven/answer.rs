@@ -1,6 +1,7 @@
 //! A person's answer to a question, as it reaches the run: what cannot be meant, or comes too late, does not count.
 
 use helve_store::NewFacts;
+use helve_tool::{DECLINE_CHARS_MAX, check_reply};
 use helve_types::{Answer, ApprovalId, Fact, Question, RunState};
 
 use super::DrivenRun;
@@ -42,12 +43,23 @@ impl DrivenRun {
             }
             _ => None,
         };
+        let reply = match (question.asked_by_model(), answer) {
+            _ if !fits => Ok(()),
+            (Some(asked), Answer::Reply { value }) => {
+                check_reply(&asked.form, value).map_err(CommandError::BadReply)
+            }
+            (Some(_), Answer::Decline { reason }) if reason.chars().count() > DECLINE_CHARS_MAX => {
+                Err(CommandError::DeclineTooLong)
+            }
+            _ => Ok(()),
+        };
         let in_vain = question.repeats() && question.binding.is_empty();
         let pipeline = self.tools.pipeline.clone();
         async move {
             if !fits {
                 return Err(CommandError::DoesNotFit);
             }
+            reply?;
             let Some((cx, tool, edited)) = edit else { return Ok(()) };
             if in_vain {
                 let why = "this call cannot be made, whatever its arguments; answer without new ones, or in its place";

@@ -157,7 +157,7 @@ impl Call {
                 CallData::Unknown { unknown: Box::new(unknown), arguments }
             }
             (Fact::ApprovalAsked(question), before) => match question.kind() {
-                ApprovalKind::Permission => CallData::Asked(Box::new(question.clone())),
+                ApprovalKind::Permission | ApprovalKind::User => CallData::Asked(Box::new(question.clone())),
                 ApprovalKind::Outcome => CallData::AskedOutcome(Box::new(question.clone())),
                 ApprovalKind::Budget => before,
             },
@@ -236,15 +236,17 @@ impl Call {
                 grant: Some(consent.to_grant()),
                 before: None,
             }),
-            CallData::Answered { question, answer } => Some(match outcome_of_answer(answer) {
-                Some(outcome) => CallAction::Settle { call: self.call.id.clone(), outcome },
-                None => CallAction::Execute {
-                    call: asked_with(question),
-                    attempts_before: 0,
-                    grant: read_consent(&self.call, question, answer).map(|consent| consent.to_grant()),
-                    before: None,
-                },
-            }),
+            CallData::Answered { question, answer } => {
+                Some(match outcome_of_answer(question.kind(), answer) {
+                    Some(outcome) => CallAction::Settle { call: self.call.id.clone(), outcome },
+                    None => CallAction::Execute {
+                        call: asked_with(question),
+                        attempts_before: 0,
+                        grant: read_consent(&self.call, question, answer).map(|consent| consent.to_grant()),
+                        before: None,
+                    },
+                })
+            }
             // Only a crash leaves a started call to the machine: the driver finishes those it started.
             CallData::Running { effect: Effect::NonIdempotent, at, arguments, .. } => {
                 Some(CallAction::RecordUnknown {

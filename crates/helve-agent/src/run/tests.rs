@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use helve_types::{
     About, Answer, ApprovalKind, AskedCall, ChatMessage, ChatRole, Effect, Failure, FailureKind, Language,
-    Mode, ModelParams, OnUnknown, OutcomeAnswer, Question, ToolChoice, ToolOutput, Trail,
+    Mode, ModelParams, OnUnknown, OutcomeAnswer, Question, ReplyForm, ToolChoice, ToolOutput, Trail,
+    UserQuestion,
 };
 use uuid::Uuid;
 
@@ -112,6 +113,10 @@ fn asked(call: CallId, kind: ApprovalKind) -> Fact {
                 ApprovalKind::Permission => About::Permission { call, repeats: false },
                 ApprovalKind::Outcome => About::Outcome { call, sent_at: None, checked: None },
                 ApprovalKind::Budget => About::Budget,
+                ApprovalKind::User => {
+                    let asked = UserQuestion { question: "Who?".into(), form: ReplyForm::Boolean };
+                    About::User { call, asked: Box::new(asked) }
+                }
             },
             because: "risky".into(),
             reasons: vec![],
@@ -339,6 +344,16 @@ fn a_question_waits_and_its_answer_decides() {
 }
 
 #[test]
+fn a_question_of_the_models_is_settled_by_any_answer_and_nothing_is_executed() {
+    let question = || said(1, 1).into_iter().chain([asked(id(1, 0), ApprovalKind::User)]);
+    let with = |answer| question().chain([answered(id(1, 0), answer)]);
+    check(question(), expect!["Wait(WaitingApproval)"]);
+    check(with(Answer::Reply { value: true.into() }), expect!["settle 1:0"]);
+    check(with(Answer::Decline { reason: "no".into() }), expect!["refuse 1:0 Denied"]);
+    check(with(Answer::Expire), expect!["refuse 1:0 Unanswered"]);
+}
+
+#[test]
 fn consent_covers_the_next_attempt_after_a_crash() {
     let edited = Answer::Approve { arguments: Some("{\"q\":1}".into()), always: None };
     let crashed = || {
@@ -475,7 +490,7 @@ fn stopping_gives_every_call_an_outcome() {
 
 #[test]
 fn a_run_that_is_over_does_nothing() {
-    let failed = Fact::RunFailed { code: "x".into(), message: "y".into() };
+    let failed = Fact::RunFailed { code: "x".into(), message: "y".into(), notice: None };
     check([failed], expect!["Over"]);
     let late = Fact::ToolRefused {
         call: id(1, 0),

@@ -385,13 +385,14 @@ impl<'a> ModelStep<'a> {
         let step = self.terms.step;
         let seen = std::mem::take(&mut self.attempts.cut_text).into_iter();
         let seen = seen.map(|(part, text)| Fact::TextCutOff { step, part, text });
-        let failed = Fact::RunFailed { code: error.code().into(), message };
+        let notice = error.notice.clone();
+        let failed = Fact::RunFailed { code: error.code().into(), message, notice };
         self.driver.end_run(seen.chain([failed]).collect(), RunState::Failed).await.map(drop)
     }
 }
 
 async fn fail_run(driver: &mut Driver, code: &str, message: String) -> Result<(), DriveError> {
-    let failed = Fact::RunFailed { code: code.into(), message };
+    let failed = Fact::RunFailed { code: code.into(), message, notice: None };
     driver.end_run(vec![failed], RunState::Failed).await.map(drop)
 }
 

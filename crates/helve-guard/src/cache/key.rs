@@ -23,7 +23,7 @@ pub struct KeyParts<'a> {
     pub scope: Scope<'a>,
     /// A hash of the tool's definition: a changed tool finds none of its old answers.
     pub tool_version: &'a [u8; 32],
-    /// A hash of the credentials the tool calls with.
+    /// A hash of what the tool is told besides: who calls, and for which request.
     pub identity: &'a [u8; 32],
     /// The arguments in their canonical text; equal arguments must have equal bytes.
     pub arguments: &'a str,

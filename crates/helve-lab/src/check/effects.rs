@@ -34,7 +34,9 @@ fn read_record<'a>(evidence: &'a Evidence, call: &str) -> CallRecord<'a> {
             Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => {
                 told.failed = Some(&failure.message);
             }
-            Fact::ApprovalAnswered { answer: Answer::Respond { .. }, .. } => told.by_person = true,
+            Fact::ApprovalAnswered { answer: Answer::Respond { .. } | Answer::Reply { .. }, .. } => {
+                told.by_person = true;
+            }
             _ => {}
         }
     }

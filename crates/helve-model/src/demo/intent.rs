@@ -8,11 +8,22 @@ pub(super) enum Intent {
     Search(String),
     RunCode(String),
     Note(String),
+    /// Ask the user something.
+    Ask(DemoQuestion),
     /// Call the operator's tool that the message names, with a text for its single argument.
     Use {
         tool: String,
         text: String,
     },
+}
+
+/// What the user is asked, to show how that works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DemoQuestion {
+    Words,
+    Option,
+    Options,
+    Form,
 }
 
 /// All intents of the message, in a fixed order; several become parallel calls.
@@ -25,6 +36,9 @@ pub(super) fn find_intents(message: &str) -> Vec<Intent> {
     }
     if let Some(query) = text_after(message, SEARCH) {
         return vec![Intent::Search(query)];
+    }
+    if let Some(asked) = find_asked(message) {
+        return vec![Intent::Ask(asked)];
     }
     let mut found: Vec<Intent> = find_places(message).into_iter().map(Intent::Time).collect();
     found.extend(find_expression(message).map(Intent::Calculate));
@@ -66,6 +80,15 @@ const SEARCH: &[&str] = &[
     "百度",
 ];
 
+const ASK: &[&str] =
+    &["ask me", "ask something", "ask a question", "问我", "问问我", "提个问题", "提一个问题", "向我提问"];
+
+const FORM: &[&str] = &["form", "fill in", "details", "表单", "表格", "填写"];
+
+const OPTIONS: &[&str] = &["several", "more than one", "multiple", "多选", "多个", "几个"];
+
+const OPTION: &[&str] = &["choose", "choice", "option", "pick", "which", "选择", "选项", "选一", "哪个"];
+
 const RUN: &[&str] =
     &["javascript", "java script", "run code", "in my browser", "in the browser", "浏览器", "运行代码"];
 
@@ -97,6 +120,17 @@ const PLACES: &[(&str, &str)] = &[
     ("旧金山", "America/Los_Angeles"),
     ("utc", "UTC"),
 ];
+
+fn find_asked(message: &str) -> Option<DemoQuestion> {
+    let lower = message.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    says(ASK).then(|| match () {
+        () if says(FORM) => DemoQuestion::Form,
+        () if says(OPTIONS) => DemoQuestion::Options,
+        () if says(OPTION) => DemoQuestion::Option,
+        () => DemoQuestion::Words,
+    })
+}
 
 /// The text after the first of the phrases in the message.
 fn text_after(message: &str, phrases: &[&str]) -> Option<String> {
@@ -336,6 +370,14 @@ mod tests {
             ("记住：明天开会", Intent::Note("明天开会".into())),
             ("保存一条笔记：押金是 435", Intent::Note("押金是 435".into())),
             ("run `6 * 7` in my browser", Intent::RunCode("6 * 7".into())),
+            ("Ask me something", Intent::Ask(DemoQuestion::Words)),
+            ("Ask me to choose a colour", Intent::Ask(DemoQuestion::Option)),
+            ("ask me which of several days suit me", Intent::Ask(DemoQuestion::Options)),
+            ("Ask me for the details of a trip", Intent::Ask(DemoQuestion::Form)),
+            ("问我一个问题", Intent::Ask(DemoQuestion::Words)),
+            ("问我选择哪个颜色", Intent::Ask(DemoQuestion::Option)),
+            ("问我哪几个日子方便", Intent::Ask(DemoQuestion::Options)),
+            ("用表单问我", Intent::Ask(DemoQuestion::Form)),
             ("东京现在几点？", Intent::Time("Asia/Tokyo".into())),
             (
                 "reverse 'hello world' with JavaScript",

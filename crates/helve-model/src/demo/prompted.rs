@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use crate::{ModelRequest, Turn, TurnCall};
 
 /// The tools that the demo model's rules can call.
-pub(super) const TOOLS: &[&str] = &["calculator", "time", "search_web", "browser_js_eval", "save_note"];
+pub(super) const TOOLS: &[&str] =
+    &["calculator", "time", "search_web", "browser_js_eval", "save_note", "ask_user"];
 
 /// A conversation whose calls and results are separate from the text.
 pub(super) struct Conversation<'a> {

@@ -1,8 +1,9 @@
 //! The demo model's reply: reasoning, text and calls.
 
+use helve_types::has_language;
 use serde_json::{Value, json};
 
-use super::intent::{Intent, find_intents, find_named_tool};
+use super::intent::{DemoQuestion, Intent, find_intents, find_named_tool};
 use super::prompted::{Conversation, TOOLS};
 use crate::Turn;
 
@@ -21,11 +22,7 @@ enum Language {
 
 pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
     let message = last_message(conversation);
-    let language = if message.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)) {
-        Language::Chinese
-    } else {
-        Language::English
-    };
+    let language = language_of(conversation);
     if let Some(Turn::Result { .. }) = conversation.turns.last() {
         return write_answer(conversation, language);
     }
@@ -39,14 +36,15 @@ pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
     let calls: Vec<(Intent, String, Value)> = intents
         .into_iter()
         .filter_map(|intent| {
-            let (tool, arguments) = plan_call(&intent, conversation)?;
+            let (tool, arguments) = plan_call(&intent, conversation, language)?;
             Some((intent, tool, arguments))
         })
         .filter(|(_, tool, _)| has(tool))
         .collect();
     if calls.is_empty() {
         return vec![ReplyPart::Say(
-            write_introduction(language, has("browser_js_eval"), has("save_note")).to_owned(),
+            write_introduction(language, has("browser_js_eval"), has("save_note"), has("ask_user"))
+                .to_owned(),
         )];
     }
     let mut parts = vec![ReplyPart::Think(write_reasoning(&calls, language))];
@@ -59,31 +57,99 @@ pub(super) fn plan_reply(conversation: &Conversation<'_>) -> Vec<ReplyPart> {
     parts
 }
 
-/// The last message of the user, without the search results that Helve put before it.
 fn last_message<'a>(conversation: &'a Conversation<'_>) -> &'a str {
-    conversation
-        .turns
-        .iter()
-        .rev()
-        .find_map(|turn| match turn {
-            Turn::User(text) => {
-                Some(text.rsplit_once("</search_results>\n").map_or(&**text, |(_, message)| message))
-            }
-            Turn::Assistant { .. } | Turn::Result { .. } => None,
-        })
-        .unwrap_or_default()
+    messages(conversation).next().unwrap_or_default()
 }
 
-fn plan_call(intent: &Intent, conversation: &Conversation<'_>) -> Option<(String, Value)> {
+/// The language of the last message that is in one: the result of a client's tool comes as a message, too.
+fn language_of(conversation: &Conversation<'_>) -> Language {
+    let message = messages(conversation).find(|message| has_language(message)).unwrap_or_default();
+    let is_chinese = message.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    if is_chinese { Language::Chinese } else { Language::English }
+}
+
+/// The user's messages, the last one first, without the search results that Helve put before them.
+fn messages<'a>(conversation: &'a Conversation<'_>) -> impl Iterator<Item = &'a str> {
+    conversation.turns.iter().rev().filter_map(|turn| match turn {
+        Turn::User(text) => {
+            Some(text.rsplit_once("</search_results>\n").map_or(&**text, |(_, message)| message))
+        }
+        Turn::Assistant { .. } | Turn::Result { .. } => None,
+    })
+}
+
+fn plan_call(
+    intent: &Intent,
+    conversation: &Conversation<'_>,
+    language: Language,
+) -> Option<(String, Value)> {
     let (tool, arguments) = match intent {
         Intent::Calculate(expression) => ("calculator", json!({"expression": expression})),
         Intent::Time(zone) => ("time", json!({"zone": zone})),
         Intent::Search(query) => ("search_web", json!({"query": query})),
         Intent::RunCode(code) => ("browser_js_eval", json!({"code": code})),
         Intent::Note(text) => ("save_note", json!({"text": text})),
+        Intent::Ask(asked) => ("ask_user", write_question(*asked, language)),
         Intent::Use { tool, text } => (tool.as_str(), scripted_arguments(conversation, tool, text)?),
     };
     Some((tool.to_owned(), arguments))
+}
+
+/// A question that shows one way of asking.
+fn write_question(asked: DemoQuestion, language: Language) -> Value {
+    match (asked, language) {
+        (DemoQuestion::Words, Language::English) => {
+            json!({"question": "What would you like me to remember you by?"})
+        }
+        (DemoQuestion::Words, Language::Chinese) => json!({"question": "我该怎么称呼你？"}),
+        (DemoQuestion::Option, Language::English) => json!({
+            "question": "Which colour do you like best?",
+            "options": ["Green", "Blue", "Red"]
+        }),
+        (DemoQuestion::Option, Language::Chinese) => json!({
+            "question": "你最喜欢哪种颜色？",
+            "options": ["绿色", "蓝色", "红色"]
+        }),
+        (DemoQuestion::Options, Language::English) => json!({
+            "question": "Which days suit you?",
+            "options": ["Monday", "Wednesday", "Friday"],
+            "several": true
+        }),
+        (DemoQuestion::Options, Language::Chinese) => json!({
+            "question": "哪几天方便？",
+            "options": ["星期一", "星期三", "星期五"],
+            "several": true
+        }),
+        (DemoQuestion::Form, Language::English) => write_trip_form(
+            "Tell me about your trip.",
+            ["Where to", "First day", "How many people", "By", "Anything else"],
+            ["Train", "Plane", "Car"],
+        ),
+        (DemoQuestion::Form, Language::Chinese) => write_trip_form(
+            "说说你的旅行计划。",
+            ["目的地", "出发日期", "人数", "交通方式", "其他要求"],
+            ["火车", "飞机", "汽车"],
+        ),
+    }
+}
+
+fn write_trip_form(question: &str, titles: [&str; 5], ways: [&str; 3]) -> Value {
+    let [place, day, people, way, more] = titles;
+    json!({
+        "question": question,
+        "form": {
+            "type": "object",
+            "properties": {
+                "place": {"type": "string", "title": place, "maxLength": 80},
+                "day": {"type": "string", "format": "date", "title": day},
+                "people": {"type": "integer", "minimum": 1, "maximum": 9, "default": 2, "title": people},
+                "way": {"type": "string", "enum": ways, "title": way},
+                "more": {"type": "string", "multiline": true, "title": more}
+            },
+            "required": ["place", "day", "people"],
+            "propertyOrdering": ["place", "day", "people", "way", "more"]
+        }
+    })
 }
 
 /// The arguments of a tool that requires none or a single text; for others the demo model has no values.
@@ -129,6 +195,10 @@ fn write_reasoning(calls: &[(Intent, String, Value)], language: Language) -> Str
         Intent::Note(_) => (
             "Writing a note changes something, so Helve will ask the person before it happens.",
             "保存笔记会改变数据，Helve 会先征求用户同意。",
+        ),
+        Intent::Ask(_) => (
+            "Only the person knows this, so I ask. They can answer now, later, or not at all.",
+            "这件事只有用户自己知道，所以我来问。用户可以现在回答、以后回答，也可以不回答。",
         ),
         Intent::Use { .. } => ("There is a tool of that name.", "有一个叫这个名字的工具。"),
     };
@@ -178,7 +248,7 @@ fn argument_of_call(conversation: &Conversation<'_>, id: &str) -> String {
     });
     let Some(call) = calls.flatten().find(|call| call.id == id) else { return String::new() };
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-    ["expression", "zone", "query", "code", "text"]
+    ["expression", "zone", "query", "code", "text", "question"]
         .iter()
         .find_map(|name| Some(arguments.get(name)?.as_str()?.to_owned()))
         .unwrap_or_default()
@@ -187,6 +257,12 @@ fn argument_of_call(conversation: &Conversation<'_>, id: &str) -> String {
 fn describe_result(tool: &str, input: &str, result: &str, is_error: bool, language: Language) -> String {
     let first = result.lines().next().unwrap_or_default();
     match (tool, is_error, language) {
+        ("ask_user", true, Language::English) => {
+            format!("Then I go on without the answer. Helve told me: {result}")
+        }
+        ("ask_user", true, Language::Chinese) => format!("好的，那我就不问了。Helve 告诉我：{result}"),
+        ("ask_user", false, Language::English) => format!("I asked: {input} Your answer: **{first}**"),
+        ("ask_user", false, Language::Chinese) => format!("我问的是：{input}你的答复：**{first}**"),
         (_, true, Language::English) => {
             format!(
                 "`{tool}` gave no result: {result}\n\nSo I leave it at that rather than make something up."
@@ -213,8 +289,8 @@ fn describe_result(tool: &str, input: &str, result: &str, is_error: bool, langua
     }
 }
 
-fn write_introduction(language: Language, browser: bool, notes: bool) -> String {
-    let (mut text, browser_line, note_line, end) = match language {
+fn write_introduction(language: Language, browser: bool, notes: bool, questions: bool) -> String {
+    let (mut text, browser_line, note_line, ask_line, end) = match language {
         Language::English => (
             String::from(
                 "I am Helve's **demo model**: a few rules inside the program, not a language model. I can show \
@@ -225,6 +301,7 @@ fn write_introduction(language: Language, browser: bool, notes: bool) -> String 
             ),
             "- run `[...\"helve\"].reverse().join(\"\")` in my browser\n",
             "- remember that the meeting is at nine\n",
+            "- ask me to choose a colour\n- ask me for the details of a trip\n",
             "\nTo talk to a real model, set a key such as `OPENAI_API_KEY` or start an Ollama, and choose it \
              in the list of models.",
         ),
@@ -238,6 +315,7 @@ fn write_introduction(language: Language, browser: bool, notes: bool) -> String 
             ),
             "- 在浏览器里运行 `[...\"helve\"].reverse().join(\"\")`\n",
             "- 记住：明天九点开会\n",
+            "- 问我选择哪个颜色\n- 用表单问我旅行计划\n",
             "\n想和真正的模型对话，请设置密钥（例如 `OPENAI_API_KEY`）或启动 Ollama，然后在模型列表里选择。",
         ),
     };
@@ -246,6 +324,9 @@ fn write_introduction(language: Language, browser: bool, notes: bool) -> String 
     }
     if notes {
         text.push_str(note_line);
+    }
+    if questions {
+        text.push_str(ask_line);
     }
     text.push_str(end);
     text

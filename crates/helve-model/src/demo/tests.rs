@@ -351,3 +351,30 @@ async fn in_prompt_mode_a_message_after_an_answer_is_a_new_message() {
     let answer = prompted(HERMES, turns).await;
     assert!(answer.contains("6 * 8") && answer.starts_with("<tool_call>"), "{answer}");
 }
+
+#[tokio::test]
+async fn after_the_result_of_a_clients_tool_the_answer_is_in_the_language_of_the_question() {
+    let call = |text: &'static str| Turn::Assistant {
+        text: text.into(),
+        reasoning: "".into(),
+        echo: None,
+        calls: vec![],
+    };
+    let result = r#"{"tool_call_result": {"toolCallId": "call_1", "result": 76127}}"#;
+    let history = |question: &'static str| {
+        vec![
+            Turn::User(question.into()),
+            call(
+                r#"{"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "browser_js_eval", "arguments": "{}"}}]}"#,
+            ),
+            Turn::User(result.into()),
+        ]
+    };
+    let told = said(history("计算 1000 以内的所有素数之和。")).await;
+    assert!(told.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)), "{told}");
+    let told = said(history("Add all primes below 1000.")).await;
+    assert!(told.is_ascii(), "{told}");
+    // A sum is in no language; the conversation goes on in its own.
+    let sum = said(vec![Turn::User("你好".into()), call("你好！"), Turn::User("12 + 30".into())]).await;
+    assert!(sum.contains("计算器"), "{sum}");
+}

@@ -11,7 +11,7 @@ use helve_rows::{
     Registrar, RowCatalogue, RowError,
 };
 use helve_store::{MemoryStore, RowKind, StoreError};
-use helve_types::World;
+use helve_types::{Notice, World};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Registrar<Greetings> for Card {
 
     fn check_definition(&self, definition: &Greeting) -> Result<(), DefinitionError> {
         match definition.text.is_empty() {
-            true => Err(DefinitionError::new("text", "it is empty")),
+            true => Err(DefinitionError::new("text", Notice::definition_other("it is empty"))),
             false => Ok(()),
         }
     }
@@ -110,7 +110,7 @@ impl Registrar<Greetings> for Card {
     ) -> Result<Arc<String>, DefinitionError> {
         self.check_definition(definition)?;
         if definition.text.ends_with('!') && !grants.iter().any(|grant| grant.0 == definition.text) {
-            let refused = DefinitionError::new("text", "it is loud");
+            let refused = DefinitionError::new("text", Notice::definition_other("it is loud"));
             return Err(DefinitionError { consent: Some(definition.text.clone()), ..refused });
         }
         Ok(Arc::new(definition.text.clone()))

@@ -314,7 +314,7 @@ fn words(fact: &Fact) -> String {
         Fact::RunWaiting { state } => state.as_str().into(),
         Fact::RunResumed { resume } => format!("resume {resume}"),
         Fact::RunFinished { ending } => format!("{ending:?}"),
-        Fact::RunFailed { code, message } => format!("{code}: {message}"),
+        Fact::RunFailed { code, message, .. } => format!("{code}: {message}"),
         Fact::RunCancelled(cancelled) => format!("by {}", cancelled.by),
     };
     format!("{} {detail}", fact.kind())

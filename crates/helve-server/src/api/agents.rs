@@ -213,7 +213,9 @@ impl From<AgentError> for Problem {
         let detail = error.to_string();
         match error {
             AgentError::Definition(wrong) => {
-                Self::bad_request("bad_definition", detail).with_field("field", wrong.field)
+                let problem =
+                    Self::bad_request("bad_definition", detail).with_param("problem", wrong.notice());
+                problem.with_field("field", wrong.field)
             }
             AgentError::Exists(_) => Self::new(StatusCode::CONFLICT, "agent_exists", detail),
             AgentError::IdTaken { .. } => Self::new(StatusCode::CONFLICT, "agent_id_taken", detail),

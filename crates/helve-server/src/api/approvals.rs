@@ -166,6 +166,9 @@ fn is_settled_by(held: &Approval, answer: &Answer) -> bool {
         ApprovalState::Answered { answer: Answer::Reject { .. }, .. } => {
             matches!(answer, Answer::Reject { .. })
         }
+        ApprovalState::Answered { answer: Answer::Decline { .. }, .. } => {
+            matches!(answer, Answer::Decline { .. })
+        }
         ApprovalState::Answered { answer: given, .. } => given == answer,
         ApprovalState::Pending | ApprovalState::Withdrawn => false,
     }

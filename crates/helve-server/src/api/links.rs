@@ -6,6 +6,7 @@
 //! the page acts, and what it says is on record as said by `link:<user>`, never as the user.
 
 mod page;
+mod reply_form;
 mod words;
 
 use axum::Extension;
@@ -14,12 +15,14 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::Response;
 use helve_runtime::CommandError;
 use helve_store::{Approval, ApprovalState, Scope};
-use helve_types::{Answer, ApprovalId, ApprovalKind, OutcomeAnswer, Seal, Timestamp};
+use helve_tool::{DECLINE_CHARS_MAX, FieldProblem, TypedValue, read_typed};
+use helve_types::{Answer, ApprovalId, ApprovalKind, Notice, OutcomeAnswer, Question, Seal, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::page::{Frame, message_page, question_page, settled_page};
+use self::reply_form::{Draft, typed_field};
 use self::words::Words;
 use crate::access::{Right, Visitor};
 use crate::api::approvals::{ApprovalView, settle_approval};
@@ -110,32 +113,45 @@ pub(crate) struct LinkQuery {
 }
 
 /// What the form of the page says.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 struct AnswerForm {
-    decision: Decision,
-    #[serde(default)]
+    decision: String,
     reason: String,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Decision {
-    Approve,
-    Reject,
-    Happened,
-    DidNotHappen,
-    RunAgain,
+    /// What was filled in, where the model wants to know something.
+    typed: Vec<TypedValue>,
 }
 
 impl AnswerForm {
-    fn into_answer(self) -> Answer {
-        match self.decision {
-            Decision::Approve => Answer::approve(),
-            Decision::Reject => Answer::Reject { reason: self.reason.trim().to_owned() },
-            Decision::Happened => Answer::Outcome { answer: OutcomeAnswer::Happened },
-            Decision::DidNotHappen => Answer::Outcome { answer: OutcomeAnswer::DidNotHappen },
-            Decision::RunAgain => Answer::Outcome { answer: OutcomeAnswer::RunAgain },
+    /// None if it does not say just one decision.
+    fn read(fields: Vec<(String, String)>) -> Option<Self> {
+        let (mut decisions, mut reason, mut typed) = (vec![], String::new(), vec![]);
+        for (name, text) in fields {
+            match (name.as_str(), typed_field(&name)) {
+                ("decision", _) => decisions.push(text),
+                ("reason", _) => reason = text,
+                (_, Some(field)) => typed.push(TypedValue { field, text }),
+                (_, None) => {}
+            }
         }
+        let [decision] = decisions.try_into().ok()?;
+        Some(Self { decision, reason, typed })
+    }
+
+    /// None if the question has no such answer.
+    fn to_answer(&self, question: &Question) -> Option<Answer> {
+        let outcome = |answer| Answer::Outcome { answer };
+        let reason = self.reason.trim().to_owned();
+        let answer = match self.decision.as_str() {
+            "approve" => Answer::approve(),
+            "reject" => Answer::Reject { reason },
+            "happened" => outcome(OutcomeAnswer::Happened),
+            "did_not_happen" => outcome(OutcomeAnswer::DidNotHappen),
+            "run_again" => outcome(OutcomeAnswer::RunAgain),
+            "reply" => Answer::Reply { value: read_typed(&question.asked_by_model()?.form, &self.typed) },
+            "decline" => Answer::Decline { reason },
+            _ => return None,
+        };
+        answer.fits(question.kind()).then_some(answer)
     }
 }
 
@@ -194,7 +210,9 @@ async fn show_question_page(
         return message_page(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
     };
     match find_question(&app, visitor, id, &asked, &frame).await {
-        Ok(held) if held.state == ApprovalState::Pending => question_page(&frame, &held),
+        Ok(held) if held.state == ApprovalState::Pending => {
+            question_page(&frame, StatusCode::OK, &held, &Draft::default())
+        }
         Ok(held) => settled_page(&frame, StatusCode::OK, &held),
         Err(page) => page,
     }
@@ -221,18 +239,26 @@ async fn answer_by_link(
     if !is_from_our_page(&headers) {
         return message_page(&frame, StatusCode::FORBIDDEN, frame.words.not_from_here);
     }
-    let said: AnswerForm = match read_form(&app, request).await {
-        Ok(said) => said,
+    let has_reply = held.question.kind() == ApprovalKind::User;
+    let said = match read_form(&app, request, has_reply).await {
+        Ok(fields) => AnswerForm::read(fields),
         Err(status) => return message_page(&frame, status, frame.words.not_understood),
     };
-    let answer = said.into_answer();
-    if !answer.fits(held.question.kind()) {
-        return message_page(&frame, StatusCode::BAD_REQUEST, frame.words.not_understood);
+    let answer = said.as_ref().and_then(|said| said.to_answer(&held.question));
+    match said.zip(answer) {
+        Some((said, answer)) => record_answer(&app, &frame, &held, said, answer, &uri).await,
+        None => message_page(&frame, StatusCode::BAD_REQUEST, frame.words.not_understood),
     }
-    record_answer(&app, &frame, &held, answer, &uri).await
 }
 
-async fn record_answer(app: &App, frame: &Frame, held: &Approval, answer: Answer, uri: &Uri) -> Response {
+async fn record_answer(
+    app: &App,
+    frame: &Frame,
+    held: &Approval,
+    said: AnswerForm,
+    answer: Answer,
+    uri: &Uri,
+) -> Response {
     let scope = Scope::User(held.user.clone());
     let by = format!("link:{}", held.user);
     match settle_approval(app, scope.clone(), held.id(), answer, by).await {
@@ -246,6 +272,19 @@ async fn record_answer(app: &App, frame: &Frame, held: &Approval, answer: Answer
         }
         Err(CommandError::DoesNotFit) => {
             message_page(frame, StatusCode::BAD_REQUEST, frame.words.not_understood)
+        }
+        Err(CommandError::BadReply(problems)) => {
+            let draft = Draft { typed: said.typed, reason: said.reason, problems, is_declined: false };
+            question_page(frame, StatusCode::UNPROCESSABLE_ENTITY, held, &draft)
+        }
+        Err(CommandError::DeclineTooLong) => {
+            let problem = FieldProblem {
+                field: String::new(),
+                notice: Notice::decline_too_long(DECLINE_CHARS_MAX as u64),
+            };
+            let (typed, reason) = (said.typed, said.reason);
+            let draft = Draft { typed, reason, problems: vec![problem], is_declined: true };
+            question_page(frame, StatusCode::UNPROCESSABLE_ENTITY, held, &draft)
         }
         Err(error) => {
             tracing::error!(%error, approval = %held.id(), "approval link: answer not recorded");
@@ -266,5 +305,6 @@ pub(crate) fn decisions_for_kind(kind: ApprovalKind) -> &'static [&'static str] 
     match kind {
         ApprovalKind::Permission | ApprovalKind::Budget => &["approve", "reject"],
         ApprovalKind::Outcome => &["happened", "did_not_happen", "run_again"],
+        ApprovalKind::User => &["reply", "decline"],
     }
 }

@@ -270,7 +270,9 @@ impl From<CatalogueError> for Problem {
         let detail = error.to_string();
         match error {
             CatalogueError::Definition(wrong) => {
-                let problem = Self::bad_request("bad_definition", detail).with_field("field", wrong.field);
+                let problem = Self::bad_request("bad_definition", detail)
+                    .with_param("problem", wrong.notice())
+                    .with_field("field", wrong.field);
                 match wrong.consent {
                     Some(place) => problem.with_field("allow_host", place),
                     None => problem,

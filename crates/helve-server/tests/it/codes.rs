@@ -1,4 +1,5 @@
-//! Every code that people may be told of is in `fixtures/codes.json` with a sentence in both languages, and no other.
+//! Every code that people may be told of is in `fixtures/codes.json` or, if it is about a definition, in
+//! `fixtures/definition-codes.json`, with a sentence in both languages, and no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,13 +18,20 @@ const OF_MESSAGES: [&str; 1] = ["unheard"];
 fn the_list_has_every_code_that_the_server_can_send_and_no_other() {
     let mut sent: BTreeMap<String, String> = BTreeMap::new();
     let mut add = |code: &str, from: &str| _ = sent.insert(code.to_owned(), from.to_owned());
-    Notice::ALL.iter().for_each(|(code, _)| add(code, "a notice"));
+    Notice::ALL.iter().chain(Notice::OF_DEFINITIONS).for_each(|(code, _)| add(code, "a notice"));
     FailureKind::ALL.iter().for_each(|kind| add(kind.as_str(), "a kind of failure"));
     OF_THE_PAGE.iter().chain(&OF_MESSAGES).for_each(|code| add(code, "the page"));
     for (code, file) in codes_in_sources() {
         add(&code, &file);
     }
     let listed: BTreeSet<&str> = load_sentences().keys().map(String::as_str).collect();
+    for (code, params) in Notice::ALL.iter().chain(Notice::OF_DEFINITIONS) {
+        assert_eq!(
+            load_sentences().get(*code).map(|sentence| &*sentence.params),
+            Some(&owned(params)[..]),
+            "{code}"
+        );
+    }
     for (code, from) in &sent {
         assert!(listed.contains(&**code), "`{code}` ({from}) is not in fixtures/codes.json");
     }
@@ -36,7 +44,11 @@ fn the_list_has_every_code_that_the_server_can_send_and_no_other() {
 fn no_sentence_is_empty_or_in_the_wrong_language() {
     let latin = Regex::new(r"[A-Za-z]{2,}").unwrap();
     let han = Regex::new(r"\p{Han}").unwrap();
-    let names = Regex::new(r"\{[^}]*\}|Helve|JSON|TAVILY_API_KEY|tavily\.com|\[images\]").unwrap();
+    // What stands between backticks is code.
+    let names = Regex::new(
+        r#"`[^`]*`|\{[^}]*\}|\["python3", "tool\.py"\]|/openapi\.json|Helve|JSON|HTTP|API|GET|HEAD|PUT|POST|PATCH|DELETE|TAVILY_API_KEY|tavily\.com|\[images\]|\b(?:id|null|true|false)\b"#,
+    )
+    .unwrap();
     for (code, sentence) in load_sentences() {
         let only_names = |text: &str| names.replace_all(text, "").into_owned();
         assert!(!han.is_match(&sentence.en), "{code}: {}", sentence.en);
@@ -45,6 +57,10 @@ fn no_sentence_is_empty_or_in_the_wrong_language() {
         assert!(!chinese.contains('您'), "{code}: {}", sentence.zh);
         assert!(!sentence.en.is_empty() && !sentence.zh.is_empty(), "{code}");
     }
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
 }
 
 /// The codes of problem documents and of failed runs, where the sources name them.
@@ -56,7 +72,8 @@ fn codes_in_sources() -> Vec<(String, String)> {
         r#"(?:unknown_field\(|AccessError::\w+(?: \{[^}]*\})? => (?:\{\s*)?\(\s*|bad\(|StatusCode::\w+, )"([a-z_]+)""#,
     )
     .unwrap();
-    let of_runs = Regex::new(r#"(?s)(?:\.fail(?:ed|_after)?\(|fail\(driver,|code: )\s*"([a-z_]+)""#).unwrap();
+    let of_runs =
+        Regex::new(r#"(?s)(?:\.fail(?:ed|_after)?\(|fail(?:_run)?\(driver,|code: )\s*"([a-z_]+)""#).unwrap();
     let of_models = Regex::new(r#"ModelErrorKind::\w+ => "([a-z_]+)""#).unwrap();
     let mut found = vec![];
     for (folder, patterns) in [

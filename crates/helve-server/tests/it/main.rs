@@ -8,6 +8,7 @@ mod acting;
 mod admission;
 mod agents;
 mod allowances;
+mod asking;
 mod bad_input;
 mod budgets;
 mod call_tool;

@@ -54,7 +54,10 @@ pub(crate) fn spec(name: &str, effect: Effect) -> ToolSpec {
 fn maker() -> ToolBuilder {
     Arc::new(|definition: &ToolDefinition, _| {
         if matches!(&definition.endpoint.auth, Auth::Bearer { secret, .. } if secret == "gone") {
-            return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));
+            return Err(DefinitionError::new(
+                "endpoint.auth.secret",
+                Notice::definition_other("there is no secret `gone`"),
+            ));
         }
         let ToolDefinition { name, description, parameters, .. } = definition.clone();
         let spec = ToolSpec {

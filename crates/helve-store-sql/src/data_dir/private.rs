@@ -14,6 +14,18 @@ const ENTRIES_MAX: usize = 100_000;
 pub(super) struct Tightened {
     pub(super) path: PathBuf,
     pub(super) mode: u32,
+    is_dir: bool,
+    /// Others could enter every directory above it, up to the data directory.
+    is_reachable: bool,
+}
+
+impl Tightened {
+    /// Whether others may have read what Helve keeps, or put something there: a directory that was made by hand and is
+    /// empty gives nothing away.
+    pub(super) fn is_exposed(&self, has_data: bool) -> bool {
+        let is_readable = !self.is_dir && self.mode & 0o044 != 0;
+        self.is_reachable && (self.mode & 0o022 != 0 || has_data && is_readable)
+    }
 }
 
 /// For files of the data directory: private when they are made, and never what a link leads to. A process that could put a link
@@ -34,7 +46,7 @@ pub(super) fn options() -> OpenOptions {
 pub(super) fn tighten(dir: &Path) -> io::Result<Vec<Tightened>> {
     let mut tightened = vec![];
     let mut left = ENTRIES_MAX;
-    tighten_in(dir, DEPTH_MAX, &mut left, &mut tightened)?;
+    tighten_in(dir, DEPTH_MAX, true, &mut left, &mut tightened)?;
     Ok(tightened)
 }
 
@@ -44,18 +56,27 @@ pub(super) fn tighten(_: &Path) -> io::Result<Vec<Tightened>> {
 }
 
 #[cfg(unix)]
-fn tighten_in(dir: &Path, depth: usize, left: &mut usize, tightened: &mut Vec<Tightened>) -> io::Result<()> {
+fn tighten_in(
+    dir: &Path,
+    depth: usize,
+    is_reachable: bool,
+    left: &mut usize,
+    tightened: &mut Vec<Tightened>,
+) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let mut close = |path: &Path, found: &fs::Metadata| {
+    let mut close = |path: &Path, found: &fs::Metadata, is_reachable: bool| {
         let mode = found.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {
             fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700))?;
-            tightened.push(Tightened { path: path.to_owned(), mode });
+            let is_dir = found.is_dir();
+            tightened.push(Tightened { path: path.to_owned(), mode, is_dir, is_reachable });
         }
         io::Result::Ok(())
     };
     // The directory itself may be a link that the operator made.
-    close(dir, &fs::metadata(dir)?)?;
+    let found = fs::metadata(dir)?;
+    close(dir, &found, is_reachable)?;
+    let is_reachable = is_reachable && found.permissions().mode() & 0o011 != 0;
     let mut folders = vec![];
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
@@ -72,11 +93,11 @@ fn tighten_in(dir: &Path, depth: usize, left: &mut usize, tightened: &mut Vec<Ti
         if found.is_dir() {
             folders.push(entry.path());
         } else if found.is_file() {
-            close(&entry.path(), &found)?;
+            close(&entry.path(), &found, is_reachable)?;
         }
     }
     if depth > 0 {
-        folders.iter().try_for_each(|folder| tighten_in(folder, depth - 1, left, tightened))?;
+        folders.iter().try_for_each(|folder| tighten_in(folder, depth - 1, is_reachable, left, tightened))?;
     }
     Ok(())
 }
@@ -121,6 +142,34 @@ mod tests {
         }
         assert_eq!(mode(&outside), 0o666, "what a link leads to is not ours");
         assert_eq!(tighten(&data).unwrap(), [], "once is enough");
+    }
+
+    #[test]
+    fn a_directory_made_by_hand_exposes_nothing_and_one_with_data_does() {
+        // The data directory, the folder of tools in it, a file in that; whether there is a database.
+        for (data_mode, folder_mode, file_mode, has_data, exposed) in [
+            // `mkdir -p DATA/tools`, and a script in it.
+            (0o755, 0o755, 0o644, false, false),
+            // The same beside a server, whose directory nobody enters.
+            (0o700, 0o755, 0o644, true, false),
+            (0o700, 0o777, 0o666, true, false),
+            (0o755, 0o755, 0o644, true, true),
+            (0o755, 0o700, 0o644, true, false),
+            (0o777, 0o700, 0o600, false, true),
+            (0o755, 0o755, 0o666, false, true),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let (data, folder) = (dir.path().join("data"), dir.path().join("data/tools"));
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("count.py"), "x").unwrap();
+            set(&folder.join("count.py"), file_mode);
+            set(&folder, folder_mode);
+            set(&data, data_mode);
+            let tightened = tighten(&data).unwrap();
+            let told = tightened.iter().any(|entry| entry.is_exposed(has_data));
+            assert_eq!(told, exposed, "{data_mode:o} {folder_mode:o} {file_mode:o} {has_data}");
+            assert_eq!((mode(&data), mode(&folder), mode(&folder.join("count.py"))), (0o700, 0o700, 0o600));
+        }
     }
 
     #[test]

@@ -63,7 +63,10 @@ async fn a_proposed_variable_is_sent_only_after_it_was_bound_and_only_to_the_con
         (vec![bound("SHORT", &place)], "cannot be kept out of answers".into()),
     ] {
         let told = call(&reading(), &row, &granted(grants)).await.unwrap_err();
+        let (told, notice) = told.split_notice();
         assert!(matches!(&told, ToolError::Declined(told) if told.contains(&expected)), "{told:?}");
+        // People are told by a code, and in their own words.
+        assert!(notice.code.starts_with("secret_"), "{notice:?}");
     }
     assert_eq!(server.heard(), [] as [String; 0], "nothing was sent");
 
@@ -101,7 +104,8 @@ async fn a_tool_on_this_machine_works_with_the_consent_for_its_host_and_port() {
     let place = server.url.strip_prefix("http://").unwrap().to_owned();
     let refused = strict().build_tool(&open(&server.url), &granted(vec![])).err().unwrap();
     assert_eq!(refused.consent.as_deref(), Some(place.as_str()));
-    assert!(refused.problem.contains("--allow-host") && refused.problem.contains("`\"allow_host\": true`"));
+    let told = refused.problem.english();
+    assert!(told.contains("--allow-host") && told.contains("`\"allow_host\": true`"), "{told}");
     let here = |place: &str| granted(vec![ToolGrant::Host { place: place.into() }]);
     assert!(strict().build_tool(&open(&server.url), &here("127.0.0.1:1")).is_err());
     assert_eq!(call(&strict(), &open(&server.url), &here(&place)).await.unwrap(), "sunny");

@@ -37,7 +37,7 @@ fn what_is_wrong_is_said_with_its_field() {
     check_wrong(json!({"name": "my tool"}), expect!["`name`: must have 1 to 64 letters, digits, `_` or `-`"]);
     check_wrong(
         json!({"description": " "}),
-        expect!["`description`: is empty; say what the tool does and when to use it"],
+        expect!["`description`: it is empty; say what the tool does and when to use it"],
     );
     check_wrong(
         json!({"parameters": {"type": "string"}}),

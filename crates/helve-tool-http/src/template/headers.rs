@@ -2,23 +2,22 @@
 
 use helve_egress::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use helve_egress::why_header_is_refused;
+use helve_types::Notice;
 
-pub(crate) fn parse_name(written: &str) -> Result<HeaderName, String> {
-    let name = HeaderName::try_from(written).map_err(|_| format!("`{written}` is no header name"))?;
+pub(crate) fn parse_name(written: &str) -> Result<HeaderName, Notice> {
+    let name = HeaderName::try_from(written).map_err(|_| Notice::definition_header_unfit(written))?;
     if name == AUTHORIZATION {
-        return Err(
-            "credentials do not belong into a row; name the operator's secret in `endpoint.auth`".into()
-        );
+        return Err(Notice::definition_header_credentials());
     }
     match why_header_is_refused(name.as_str()) {
-        Some(why) => Err(format!("this header is not a tool's to set: {why}")),
+        Some(why) => Err(Notice::definition_header_not_allowed(why)),
         None => Ok(name),
     }
 }
 
-pub(crate) fn parse_value(text: &str) -> Result<HeaderValue, String> {
+pub(crate) fn parse_value(text: &str) -> Result<HeaderValue, Notice> {
     if text.chars().any(char::is_control) {
-        return Err("a header's value has no line breaks and no control characters".into());
+        return Err(Notice::definition_header_control());
     }
-    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| "this is no value of a header".into())
+    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| Notice::definition_header_value())
 }

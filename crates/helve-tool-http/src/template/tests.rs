@@ -338,7 +338,7 @@ fn a_template_that_cannot_be_right_is_refused_with_its_field() {
     check_wrong(
         url("https://api.example.com/{town}"),
         expect![
-            "`endpoint.url_template`: `{town}` is no property of `parameters` (it has city, units); write `{{` and `}}` for braces that are meant as such"
+            "`endpoint.url_template`: `{town}` is no property of `parameters` (it has city, units); write every brace twice that is meant as such"
         ],
     );
     check_wrong(
@@ -356,13 +356,13 @@ fn a_template_that_cannot_be_right_is_refused_with_its_field() {
     check_wrong(
         json!({"endpoint": {"query": {"u": "{town}"}}}),
         expect![
-            "`endpoint.query.u`: `{town}` is no property of `parameters` (it has city, units); write `{{` and `}}` for braces that are meant as such"
+            "`endpoint.query.u`: `{town}` is no property of `parameters` (it has city, units); write every brace twice that is meant as such"
         ],
     );
     check_wrong(
         json!({"endpoint": {"headers": {"X-Town": "{town}"}}}),
         expect![
-            "`endpoint.headers.X-Town`: `{town}` is no property of `parameters` (it has city, units); write `{{` and `}}` for braces that are meant as such"
+            "`endpoint.headers.X-Town`: `{town}` is no property of `parameters` (it has city, units); write every brace twice that is meant as such"
         ],
     );
     check_wrong(
@@ -390,7 +390,7 @@ fn a_template_that_cannot_be_right_is_refused_with_its_field() {
     check_wrong(
         json!({"endpoint": {"method": "POST", "body": {"a": {"b": ["{town}"]}}}}),
         expect![
-            "`endpoint.body`: `{town}` is no property of `parameters` (it has city, units); write `{{` and `}}` for braces that are meant as such"
+            "`endpoint.body`: `{town}` is no property of `parameters` (it has city, units); write every brace twice that is meant as such"
         ],
     );
     check_wrong(

@@ -1,5 +1,6 @@
 //! Text with placeholders in it.
 
+use helve_types::Notice;
 use serde_json::{Map, Value};
 
 pub(super) use self::plain::{join_list, plain_list};
@@ -17,7 +18,7 @@ pub(super) enum TextPart {
 
 impl Text {
     /// `{name}` is a placeholder, `{{` and `}}` are braces.
-    pub(super) fn parse(written: &str) -> Result<Self, String> {
+    pub(super) fn parse(written: &str) -> Result<Self, Notice> {
         let (mut parts, mut literal) = (vec![], String::new());
         let mut rest = written;
         while let Some(at) = rest.find(['{', '}']) {
@@ -30,13 +31,10 @@ impl Text {
             }
             let end = behind.find(['{', '}']).filter(|end| behind[*end..].starts_with('}'));
             let (Some(end), "{") = (end, brace) else {
-                return Err(format!(
-                    "`{}` has a brace without its partner; write `{brace}{brace}` for a brace that is meant as such",
-                    excerpt(&rest[at..])
-                ));
+                return Err(Notice::definition_brace_alone(&excerpt(&rest[at..]), &brace.repeat(2)));
             };
             if end == 0 {
-                return Err("`{}` names no parameter".into());
+                return Err(Notice::definition_brace_empty("{}"));
             }
             if !literal.is_empty() {
                 parts.push(TextPart::Literal(std::mem::take(&mut literal)));

@@ -5,9 +5,13 @@
 //! or it is not used.
 
 use helve_egress::Url;
+use helve_types::Notice;
 use serde_json::{Map, Value};
 
 use super::text::{Text, TextPart, join_list};
+
+/// Shown to those who wrote no address.
+const EXAMPLE: &str = "https://api.example.com/v1/{city}";
 
 #[derive(Debug)]
 pub(crate) struct UrlTemplate {
@@ -20,30 +24,28 @@ pub(crate) struct UrlTemplate {
 }
 
 impl UrlTemplate {
-    pub(super) fn parse(written: &str) -> Result<Self, String> {
+    pub(super) fn parse(written: &str) -> Result<Self, Notice> {
         if written.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
-            return Err("an address has no blanks, line breaks or backslashes".into());
+            return Err(Notice::definition_url_blank());
         }
         if written.contains('#') {
-            return Err("what is behind `#` is never sent; leave it out".into());
+            return Err(Notice::definition_url_fragment());
         }
         let Some((scheme, rest)) = written.split_once("://") else {
-            return Err("write the whole address, such as `https://api.example.com/v1/{city}`".into());
+            return Err(Notice::definition_url_not_whole(EXAMPLE));
         };
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
         if scheme.contains(['{', '}']) || authority.contains(['{', '}']) {
-            return Err(
-                "scheme, host and port are fixed: placeholders can stand in the path and in the query".into(),
-            );
+            return Err(Notice::definition_url_placeholder_in_host());
         }
         if authority.contains('@') {
-            return Err(
-                "credentials do not belong into an address; name the operator's secret in `auth`".into()
-            );
+            return Err(Notice::definition_url_credentials());
         }
-        let base = Url::parse(&format!("{scheme}://{authority}/"))
-            .map_err(|error| format!("`{scheme}://{authority}` is no address: {error}"))?;
+        let unreadable = |error: ::url::ParseError| {
+            Notice::definition_url_unreadable(&format!("{scheme}://{authority}"), &error.to_string())
+        };
+        let base = Url::parse(&format!("{scheme}://{authority}/")).map_err(unreadable)?;
         let (path, query) = match rest.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (rest, None),
@@ -51,7 +53,7 @@ impl UrlTemplate {
         let path = path.strip_prefix('/').unwrap_or(path);
         let segments: Vec<Text> = path.split('/').map(parse_encoded_text).collect::<Result<_, _>>()?;
         if let Some(dots) = segments.iter().filter_map(Text::literal).find(|segment| is_dots(segment)) {
-            return Err(format!("`{dots}` is no place of its own; write the path without it"));
+            return Err(Notice::definition_url_dots(&dots));
         }
         let query = query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.is_empty());
         let query = query.map(parse_pair).collect::<Result<_, _>>()?;
@@ -121,21 +123,19 @@ impl UrlTemplate {
     }
 }
 
-fn parse_pair(pair: &str) -> Result<(String, Option<Text>), String> {
+fn parse_pair(pair: &str) -> Result<(String, Option<Text>), Notice> {
     let (key, value) = match pair.split_once('=') {
         Some((key, value)) => (key, Some(value)),
         None => (pair, None),
     };
     if key.contains(['{', '}']) {
-        return Err(format!(
-            "`{key}`: the name of a query parameter is fixed; placeholders stand behind the `=`"
-        ));
+        return Err(Notice::definition_url_query_name(key));
     }
     Ok((key.to_owned(), value.map(parse_encoded_text).transpose()?))
 }
 
 /// A text whose literal parts are already as they are sent.
-fn parse_encoded_text(written: &str) -> Result<Text, String> {
+fn parse_encoded_text(written: &str) -> Result<Text, Notice> {
     let mut text = Text::parse(written)?;
     for part in &mut text.parts {
         if let TextPart::Literal(literal) = part {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use helve_rows::{DefinitionError, GrantSet, Registrar};
-use helve_types::{ToolDefinition, ToolGrant};
+use helve_types::{Notice, ToolDefinition, ToolGrant};
 
 use super::check::check;
 use super::grants::ToolGrants;
 use super::kind::{ToolRow, ToolRowKind};
 use super::{BuiltTool, Catalogue, CatalogueError, inside};
-use crate::Registered;
 use crate::offload::compile_ahead;
+use crate::{Registered, RegistryError};
 
 impl Registrar<ToolRowKind> for Catalogue {
     type Error = CatalogueError;
@@ -37,11 +37,11 @@ impl Registrar<ToolRowKind> for Catalogue {
         let name = &definition.name;
         let before = self.registry.get(name);
         if before.is_some() && !self.rows.is_built(name) {
-            let owner = match self.is_from_folder(name) {
-                true => "a program in the folder of tools",
-                false => "a tool that comes with Helve",
+            let problem = match self.is_from_folder(name) {
+                true => Notice::definition_name_of_program(),
+                false => Notice::definition_name_of_builtin(),
             };
-            return Err(DefinitionError::new("name", format!("{owner} has this name; choose another")));
+            return Err(DefinitionError::new("name", problem));
         }
         let built = match inside::target_name(definition) {
             Some(target) => self.build_internal(definition, target)?,
@@ -102,7 +102,10 @@ impl Catalogue {
         let guards = (self.overrides)(name, guards);
         let registered =
             Registered::for_row(tool, version, guards, &self.registry.registry_parts(&self.world));
-        let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
+        let unfit = |error: RegistryError| {
+            DefinitionError::new("parameters", Notice::definition_other(&error.to_string()))
+        };
+        let registered = registered.map_err(unfit)?;
         let registered = self.registry.attach_tool(registered);
         Ok(Arc::new(match before {
             Some(before) => registered.into_next_version(before),
@@ -123,7 +126,7 @@ impl Catalogue {
         let names =
             tools.iter().map(|tool| tool.spec().name.as_str()).filter(|name| !self.rows.is_built(name));
         let known: Vec<_> = names.map(|name| format!("`internal://{name}`")).collect();
-        let problem = format!("nothing in Helve is called `{target}`; there are: {}", known.join(", "));
+        let problem = Notice::definition_inside_unknown(target, &known.join(", "));
         Err(DefinitionError::new("endpoint.url_template", problem))
     }
 

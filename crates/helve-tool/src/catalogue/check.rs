@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use helve_types::{Effect, ToolDefinition};
+use helve_types::{Effect, Notice, ToolDefinition};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn is_list(given: &Value, field: &str) -> bool {
 pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> {
     // What has fields is written with their names: a list would be read as fields in their order.
     if let Some(field) = OBJECTS.iter().find(|field| is_list(&given, field)) {
-        return Err(DefinitionError::new(*field, "it must be a JSON object"));
+        return Err(DefinitionError::new(*field, Notice::definition_object_needed()));
     }
     // What has no fields would take any.
     let auth = given.pointer("/endpoint/auth").and_then(Value::as_object);
@@ -48,7 +48,7 @@ pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> 
         && let Some((name, _)) = auth.iter().find(|(name, value)| *name != "type" && !value.is_null())
     {
         let field = format!("endpoint.auth.{}", name.chars().take(64).collect::<String>());
-        return Err(DefinitionError::new(field, "there is no such field where `type` is `none`"));
+        return Err(DefinitionError::new(field, Notice::definition_no_field_of_none()));
     }
     read_json(given)
 }
@@ -56,7 +56,7 @@ pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> 
 /// A definition of any kind as a person wrote it; an error names the field.
 pub fn read_json<T: DeserializeOwned>(given: Value) -> Result<T, DefinitionError> {
     if !given.is_object() {
-        return Err(DefinitionError::new("definition", "it must be a JSON object"));
+        return Err(DefinitionError::new("definition", Notice::definition_object_needed()));
     }
     serde_path_to_error::deserialize(given).map_err(|error| {
         let (at, problem) = (error.path().to_string(), error.into_inner().to_string());
@@ -66,7 +66,7 @@ pub fn read_json<T: DeserializeOwned>(given: Value) -> Result<T, DefinitionError
         let steps: Vec<_> = steps.into_iter().filter(|step| !step.is_empty()).collect();
         let field = if steps.is_empty() { "definition".to_owned() } else { steps.join(".") };
         match missing {
-            Some(_) => DefinitionError::new(field, "it is missing"),
+            Some(_) => DefinitionError::new(field, Notice::definition_missing()),
             None => DefinitionError::new(field, plain_reason(&problem)),
         }
     })
@@ -120,23 +120,19 @@ pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> 
     let ToolDefinition { name, description, parameters, .. } = definition;
     check_name(name).map_err(|problem| DefinitionError::new("name", problem))?;
     if RESERVED_NAMES.contains(&name.as_str()) {
-        let problem =
-            format!("`{name}` is an address of the API and cannot be a tool's name; choose another");
-        return Err(DefinitionError::new("name", problem));
+        return Err(DefinitionError::new("name", Notice::definition_name_reserved(name)));
     }
     if description.trim().is_empty() {
-        let problem = "it is empty; say what the tool does and when to use it";
-        return Err(DefinitionError::new("description", problem));
+        return Err(DefinitionError::new("description", Notice::definition_description_empty()));
     }
     if description.chars().count() > DESCRIPTION_CHARS_MAX {
-        let problem =
-            format!("it has more than {DESCRIPTION_CHARS_MAX} characters; models read it with every request");
+        let problem = Notice::definition_description_too_long(DESCRIPTION_CHARS_MAX as u64);
         return Err(DefinitionError::new("description", problem));
     }
     compile_parameters(parameters).map_err(|problem| DefinitionError::new("parameters", problem))?;
     check_required(parameters)?;
     if definition.check_tool.as_ref() == Some(name) {
-        return Err(DefinitionError::new("check_tool", "a tool cannot check itself; name one that reads"));
+        return Err(DefinitionError::new("check_tool", Notice::definition_checks_itself()));
     }
     check_id(definition.id.as_deref())?;
     check_variable(definition.endpoint.auth.secret().and_then(|(_, env)| env))?;
@@ -147,7 +143,7 @@ pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> 
     for (field, label) in labels {
         let fits = |c: char| !c.is_control();
         if label.trim().is_empty() || label.chars().count() > LABEL_CHARS_MAX || !label.chars().all(fits) {
-            let problem = format!("use 1 to {LABEL_CHARS_MAX} characters on one line");
+            let problem = Notice::definition_label_unfit(LABEL_CHARS_MAX as u64);
             return Err(DefinitionError::new(field, problem));
         }
     }
@@ -159,29 +155,30 @@ fn check_id(id: Option<&str>) -> Result<(), DefinitionError> {
     let Some(id) = id else { return Ok(()) };
     let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && c != '/';
     if id.is_empty() || id.chars().count() > LABEL_CHARS_MAX || !id.chars().all(is_plain) {
-        let problem = format!("use 1 to {LABEL_CHARS_MAX} characters without spaces and `/`");
+        let problem = Notice::definition_id_unfit(LABEL_CHARS_MAX as u64);
         return Err(DefinitionError::new("id", problem));
     }
     if RESERVED_NAMES.contains(&id) || matches!(id, "." | "..") {
-        return Err(DefinitionError::new("id", format!("`{id}` is an address of the API; choose another")));
+        return Err(DefinitionError::new("id", Notice::definition_id_reserved(id)));
     }
     Ok(())
 }
 
 /// Variables that configure Helve itself are never given to a tool.
 fn check_variable(env: Option<&str>) -> Result<(), DefinitionError> {
-    let wrong = |problem: String| Err(DefinitionError::new("endpoint.auth.env", problem));
+    let wrong = |problem: Notice| Err(DefinitionError::new("endpoint.auth.env", problem));
     match env {
-        Some(env) if !is_variable_name(env) => wrong("use the name of an environment variable".into()),
+        Some(env) if !is_variable_name(env) => wrong(Notice::definition_variable_unfit()),
         Some(env) if env.to_ascii_uppercase().starts_with("HELVE_") => {
-            wrong(format!("`{env}` configures Helve itself and is never sent; choose another variable"))
+            wrong(Notice::definition_variable_of_helve(env))
         }
         _ => Ok(()),
     }
 }
 
-fn compile_parameters(parameters: &Value) -> Result<Arc<Schema>, String> {
+fn compile_parameters(parameters: &Value) -> Result<Arc<Schema>, Notice> {
     Schema::compile(parameters, &mut CompileBudget::default())
+        .map_err(|problem| Notice::definition_other(&problem))
 }
 
 /// What is required has to be there: a model cannot fill in what is not described. Where names may be any, they may be
@@ -197,8 +194,7 @@ fn check_required(parameters: &Value) -> Result<(), DefinitionError> {
         required.enumerate().find(|(_, name)| name.as_str().is_some_and(|name| !is_described(name)));
     match missing {
         Some((n, name)) if !described_elsewhere && !any_name => {
-            let problem =
-                format!("{name} is not among `properties`; describe it there, or leave it out here");
+            let problem = Notice::definition_required_undescribed(&name.to_string());
             Err(DefinitionError::new(format!("parameters.required.{n}"), problem))
         }
         _ => Ok(()),
@@ -209,13 +205,11 @@ fn check_required(parameters: &Value) -> Result<(), DefinitionError> {
 pub(super) fn list_warnings(
     definition: &ToolDefinition,
     effect_of: impl Fn(&str) -> Option<Effect>,
-) -> Vec<String> {
+) -> Vec<Notice> {
     let mut found = vec![];
     let length = definition.description.chars().count();
     if length > DESCRIPTION_CHARS_ODD {
-        found.push(format!(
-            "`description` has {length} characters; models read all of them with every request"
-        ));
+        found.push(Notice::definition_odd_long_description(length as u64));
     }
     let told = json!({
         "description": definition.description,
@@ -228,45 +222,39 @@ pub(super) fn list_warnings(
     if let Some(name) = fallback
         && (effect_of(name).is_none() || name == definition.name)
     {
-        found.push(format!("`fallback.tool`: there is no other tool `{name}` now, so nothing stands in"));
+        found.push(Notice::definition_odd_fallback(name));
     }
     match definition.check_tool.as_deref().map(|name| (name, effect_of(name))) {
         None | Some((_, Some(Effect::Read))) => {}
         Some((name, None)) => {
-            found.push(format!("`check_tool`: there is no tool `{name}` now, so nothing is checked"));
+            found.push(Notice::definition_odd_check_missing(name));
         }
         Some((name, Some(_))) => {
-            found.push(format!("`check_tool`: `{name}` does more than read, so it is not used to check"));
+            found.push(Notice::definition_odd_check_changes(name));
         }
     }
     found.extend(list_misfit_examples(definition));
     found
 }
 
-fn list_misfit_examples(definition: &ToolDefinition) -> Vec<String> {
+fn list_misfit_examples(definition: &ToolDefinition) -> Vec<Notice> {
     if definition.examples.is_empty() {
         return vec![];
     }
     let Ok(schema) = compile_parameters(&definition.parameters) else { return vec![] };
     let examples = definition.examples.iter().enumerate();
     let wrong = examples.filter(|(_, example)| schema.check_value(&example.arguments) != CheckResult::Fits);
-    wrong
-        .map(|(n, _)| {
-            format!("`examples.{n}.arguments` do not fit `parameters`; models will follow the example")
-        })
-        .collect()
+    wrong.map(|(n, _)| Notice::definition_odd_example(n as u64)).collect()
 }
 
 /// Characters that people do not see and models do.
-fn find_hidden_chars(value: &Value, path: &mut String, found: &mut Vec<String>) {
+fn find_hidden_chars(value: &Value, path: &mut String, found: &mut Vec<Notice>) {
     let mut look = |text: &str, path: &str| {
         let mut hidden: Vec<_> = text.chars().filter(|c| is_hidden_char(*c)).collect();
         hidden.dedup();
         if let [first, ..] = hidden[..] {
             let code = u32::from(first);
-            found.push(format!(
-                "`{path}` has characters that people do not see, such as U+{code:04X}; models read them"
-            ));
+            found.push(Notice::definition_odd_hidden(path, &format!("U+{code:04X}")));
         }
     };
     let at = path.len();
@@ -286,7 +274,7 @@ fn find_hidden_chars(value: &Value, path: &mut String, found: &mut Vec<String>) 
                 }
                 path.push_str(&name.escape_default().to_string());
                 if name.chars().any(is_hidden_char) {
-                    found.push(format!("`{path}` has characters in its name that people do not see"));
+                    found.push(Notice::definition_odd_hidden_name(path));
                 }
                 find_hidden_chars(member, path, found);
                 path.truncate(at);

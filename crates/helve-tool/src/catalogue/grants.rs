@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use helve_rows::GrantSet;
-use helve_types::{ToolDefinition, ToolGrant};
+use helve_types::{Notice, Reason, ToolDefinition, ToolGrant};
 
 use super::kind::ToolGrantRow;
 use super::{Catalogue, CatalogueError, ListedTool};
@@ -55,8 +55,10 @@ pub struct SecretNeed {
     pub env: String,
     /// The host and port that would get it.
     pub place: String,
-    /// What is missing and what to do about it.
-    pub problem: String,
+    /// Why a call is refused, for the model and for people.
+    pub refusal: Reason,
+    /// The same before any call was made, for those who make tools.
+    pub warning: Notice,
 }
 
 /// Says which secret a tool cannot send now.

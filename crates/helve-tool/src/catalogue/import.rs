@@ -1,6 +1,6 @@
 //! Rows that are imported: each is mapped, checked and kept by itself, so that a wrong one does not lose the others.
 
-use helve_types::ToolDefinition;
+use helve_types::{Notice, ToolDefinition};
 use serde_json::Value;
 
 use super::mapped::map_row;
@@ -40,8 +40,8 @@ pub struct ImportedRow {
     pub outcome: ImportOutcome,
     pub definition: ToolDefinition,
     /// What was mapped to what.
-    pub mapped: Vec<String>,
-    pub warnings: Vec<String>,
+    pub mapped: Vec<Notice>,
+    pub warnings: Vec<Notice>,
     /// None where nothing was kept.
     pub listed: Option<ListedTool>,
 }
@@ -54,9 +54,9 @@ pub fn split_rows(document: Value) -> Result<Vec<Value>, DefinitionError> {
             match (members.remove("tools"), members.keys().next()) {
                 (Some(Value::Array(rows)), None) => rows,
                 (_, Some(other)) => {
-                    return Err(DefinitionError::new(other, "beside `tools` nothing else may stand"));
+                    return Err(DefinitionError::new(other, Notice::definition_beside_tools()));
                 }
-                _ => return Err(DefinitionError::new("tools", "it must be a list of definitions")),
+                _ => return Err(DefinitionError::new("tools", Notice::definition_list_needed())),
             }
         }
         one => vec![one],
@@ -69,8 +69,9 @@ pub fn split_rows(document: Value) -> Result<Vec<Value>, DefinitionError> {
 /// wrong by itself.
 pub fn parse_rows(text: &str) -> Result<Vec<Result<Value, DefinitionError>>, DefinitionError> {
     let bounds = JsonBounds { values_max: IMPORT_VALUES_MAX, ..JsonBounds::default() };
-    let wrong = |problem: String| DefinitionError::new("definition", problem);
-    bounds.check(text.as_bytes()).map_err(|what| wrong(format!("the text {what}")))?;
+    bounds
+        .check(text.as_bytes())
+        .map_err(|what| DefinitionError::new("definition", Notice::definition_text_unfit(&what)))?;
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_lines = lines.len() > 1
         && lines[0].starts_with('{')
@@ -83,11 +84,12 @@ pub fn parse_rows(text: &str) -> Result<Vec<Result<Value, DefinitionError>>, Def
 }
 
 fn read_json(text: &str) -> Result<Value, DefinitionError> {
-    let wrong = |problem: String| DefinitionError::new("definition", problem);
-    let value = serde_json::from_str(text).map_err(|error| wrong(format!("it is not JSON: {error}")))?;
+    let wrong = |problem| DefinitionError::new("definition", problem);
+    let not_json = |error: serde_json::Error| wrong(Notice::definition_not_json(&error.to_string()));
+    let value = serde_json::from_str(text).map_err(not_json)?;
     match find_duplicate_key(text.as_bytes()) {
         None => Ok(value),
-        Some(key) => Err(wrong(format!("the key `{key}` is given twice; give it once"))),
+        Some(key) => Err(wrong(Notice::definition_key_twice(&key))),
     }
 }
 
@@ -95,8 +97,7 @@ fn check_row_count(rows: usize) -> Result<(), DefinitionError> {
     if rows <= IMPORT_ROWS_MAX {
         return Ok(());
     }
-    let problem =
-        format!("these are {rows} rows, and {IMPORT_ROWS_MAX} are imported at a time; send them in parts");
+    let problem = Notice::definition_rows_too_many(rows as u64, IMPORT_ROWS_MAX as u64);
     Err(DefinitionError::new("tools", problem))
 }
 
@@ -154,7 +155,7 @@ impl Catalogue {
         &self,
         definition: &ToolDefinition,
         allow_host: bool,
-    ) -> Result<Vec<String>, CatalogueError> {
+    ) -> Result<Vec<Notice>, CatalogueError> {
         self.check_id_is_free(definition)?;
         self.rows.build_granted(self, definition, allow_host)?;
         Ok(self.list_warnings(definition))

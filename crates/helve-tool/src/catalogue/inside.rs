@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use helve_types::{Auth, BodyFormat, Effect, Endpoint, Flow, Method, ToolDefinition, ToolKind, ToolSpec};
+use helve_types::{
+    Auth, BodyFormat, Effect, Endpoint, Flow, Method, Notice, ToolDefinition, ToolKind, ToolSpec,
+};
 use serde_json::Value;
 
 use super::{BuiltTool, DefinitionError};
@@ -33,6 +35,10 @@ impl Tool for InternalTool {
         self.inner.preview(request, cx)
     }
 
+    fn told_ids(&self, cx: &CallContext) -> Vec<String> {
+        self.inner.told_ids(cx)
+    }
+
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         if !self.target.is_enabled() {
             let told = format!("`{}` is switched off; go on without it", self.target.spec.name);
@@ -48,8 +54,7 @@ pub(super) fn build_internal_tool(
     target: &Arc<Registered>,
 ) -> Result<BuiltTool, DefinitionError> {
     let Some(inner) = target.tool.clone() else {
-        let problem = "it is run by a program outside of Helve, so nothing else can lead to it";
-        return Err(DefinitionError::new("endpoint.url_template", problem));
+        return Err(DefinitionError::new("endpoint.url_template", Notice::definition_inside_of_client()));
     };
     check(definition)?;
     check_labels(definition, target)?;
@@ -58,8 +63,7 @@ pub(super) fn build_internal_tool(
     let mut guards = target.guarding.settings.clone().with_definition(definition, spec.effect)?;
     if is_cached_per_user(target) {
         if definition.cache.is_some() {
-            let problem = "the answers of this tool are each user's own, and end with what the user writes; leave this out";
-            return Err(DefinitionError::new("cache", problem));
+            return Err(DefinitionError::new("cache", Notice::definition_inside_own_answers()));
         }
         // What ends the target's stored answers does not know this name.
         guards.cache = None;
@@ -106,10 +110,7 @@ fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
         ("type", definition.kind == ToolKind::Streamable),
     ];
     match said.into_iter().find(|(_, said)| *said) {
-        Some((field, _)) => {
-            let problem = "a tool inside Helve is not reached over HTTP and answers as it is; leave this out";
-            Err(DefinitionError::new(field, problem))
-        }
+        Some((field, _)) => Err(DefinitionError::new(field, Notice::definition_inside_no_http())),
         None => Ok(()),
     }
 }
@@ -148,7 +149,7 @@ fn check_parameters(own: &Value, target: &Registered) -> Result<(), DefinitionEr
     let (name, theirs) = (&target.spec.name, &target.spec.parameters);
     let Some(fields) = schema_properties(own).filter(|fields| !fields.is_empty()) else { return Ok(()) };
     let Some(known) = schema_properties(theirs) else { return Ok(()) };
-    let wrong = |field: String, problem: String| Err(DefinitionError::new(field, problem));
+    let wrong = |field: String, problem: Notice| Err(DefinitionError::new(field, problem));
     let takes_others = theirs.get("additionalProperties").is_some_and(|given| *given != Value::Bool(false));
     for (field, schema) in fields {
         let at = format!("parameters.properties.{field}");
@@ -157,13 +158,12 @@ fn check_parameters(own: &Value, target: &Registered) -> Result<(), DefinitionEr
                 continue;
             }
             let names: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
-            let problem = format!("`{name}` takes no such argument; it takes {}", names.join(", "));
-            return wrong(at, problem);
+            return wrong(at, Notice::definition_inside_no_argument(name, &names.join(", ")));
         };
         if let Some((said, taken)) = schema_types(schema).zip(schema_types(meant))
             && let Some(other) = said.iter().find(|kind| !accepts_type(&taken, kind))
         {
-            let problem = format!("`{name}` takes no {other} here; it takes {}", taken.join(" or "));
+            let problem = Notice::definition_inside_wrong_type(name, other, &taken.join(", "));
             return wrong(format!("{at}.type"), problem);
         }
     }
@@ -173,10 +173,9 @@ fn check_parameters(own: &Value, target: &Registered) -> Result<(), DefinitionEr
     };
     let own_required = required(own);
     match required(theirs).iter().find(|needed| !own_required.contains(needed)) {
-        Some(needed) => wrong(
-            "parameters.required".into(),
-            format!("`{name}` needs `{needed}`; describe it in `properties` and name it here"),
-        ),
+        Some(needed) => {
+            wrong("parameters.required".into(), Notice::definition_inside_needs_argument(name, needed))
+        }
         None => Ok(()),
     }
 }
@@ -208,11 +207,7 @@ fn check_labels(definition: &ToolDefinition, target: &Registered) -> Result<(), 
     ];
     match lowered.into_iter().find(|(_, lowered)| *lowered) {
         Some((field, _)) => {
-            let target = &target.spec.name;
-            let problem = format!(
-                "`{target}` is so under any name; leave this out, or set it for `{target}` in the configuration"
-            );
-            Err(DefinitionError::new(field, problem))
+            Err(DefinitionError::new(field, Notice::definition_inside_label(&target.spec.name)))
         }
         None => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use helve_types::ToolDefinition;
+use helve_types::{Notice, ToolDefinition};
 
 use super::check::list_warnings;
 use super::kind::{HeldTool, ToolOffer, ToolRow};
@@ -29,11 +29,11 @@ pub struct ListedTool {
     /// Why it cannot be made.
     pub problem: Option<DefinitionError>,
     /// What is odd, but no reason to refuse.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Notice>,
     /// Its changed definition outside, to which no person has agreed yet.
     pub offer: Option<Arc<ToolOffer>>,
     /// What is odd about that.
-    pub offer_warnings: Vec<String>,
+    pub offer_warnings: Vec<Notice>,
 }
 
 impl ListedTool {
@@ -127,10 +127,10 @@ impl Catalogue {
         }
     }
 
-    pub(super) fn list_warnings(&self, definition: &ToolDefinition) -> Vec<String> {
+    pub(super) fn list_warnings(&self, definition: &ToolDefinition) -> Vec<Notice> {
         let mut found =
             list_warnings(definition, |name| self.registry.get(name).map(|tool| tool.spec().effect));
-        found.extend(self.find_secret_need(definition).map(|need| need.problem));
+        found.extend(self.find_secret_need(definition).map(|need| need.warning));
         found
     }
 }

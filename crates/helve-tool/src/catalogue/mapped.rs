@@ -3,7 +3,7 @@
 //!
 //! A definition of ours passes unchanged and without a note.
 
-use helve_types::ToolDefinition;
+use helve_types::{Notice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
 use super::inside::SCHEME;
@@ -23,7 +23,7 @@ const SCHEMA_MEMBERS: [&str; 9] = [
 ];
 /// Members that only the other system's tables have.
 const TIMES: [&str; 2] = ["created_at", "updated_at"];
-const TIMEOUT_MAX_SECONDS: f64 = 600.0;
+const TIMEOUT_SECONDS_MAX: u64 = 600;
 /// Deeper schemas are refused when they are compiled.
 const SCHEMA_DEPTH_MAX: usize = 64;
 
@@ -31,21 +31,21 @@ const SCHEMA_DEPTH_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq)]
 pub struct MappedRow {
     pub definition: ToolDefinition,
-    /// One sentence for each member that was mapped.
-    pub mapped: Vec<String>,
+    /// One for each member that was mapped.
+    pub mapped: Vec<Notice>,
 }
 
 /// The definition that a row means, ours or the other system's.
 pub fn map_row(given: Value) -> Result<MappedRow, DefinitionError> {
     let Value::Object(mut row) = given else {
-        return Err(DefinitionError::new("definition", "it must be a JSON object"));
+        return Err(DefinitionError::new("definition", Notice::definition_object_needed()));
     };
     let mut notes = vec![];
     drop_nulls(&mut row, &mut notes);
     drop_empty(&mut row, &["type", "category", "display_name", "id", "version"]);
     for name in TIMES {
         if row.remove(name).is_some() {
-            notes.push(format!("`{name}` was left out: Helve keeps its own times"));
+            notes.push(Notice::definition_mapped_time(name));
         }
     }
     if let Some(number) = row.get("id").and_then(Value::as_i64) {
@@ -57,15 +57,13 @@ pub fn map_row(given: Value) -> Result<MappedRow, DefinitionError> {
     }
     let definition = read_definition(Value::Object(row))?;
     if let Some(version) = &definition.version {
-        notes.push(format!(
-            "`version` `{version}` is kept as the author's; Helve counts its own versions, from 1"
-        ));
+        notes.push(Notice::definition_mapped_version(version));
     }
     Ok(MappedRow { definition, mapped: notes })
 }
 
 /// Go writes `null` for what is empty. The one member that may be null is `idempotency_header`, where it means none.
-fn drop_nulls(row: &mut Map<String, Value>, notes: &mut Vec<String>) {
+fn drop_nulls(row: &mut Map<String, Value>, notes: &mut Vec<Notice>) {
     let mut dropped = vec![];
     drop_null_members(row, "", &mut dropped);
     if let Some(Value::Object(endpoint)) = row.get_mut("endpoint") {
@@ -79,7 +77,7 @@ fn drop_nulls(row: &mut Map<String, Value>, notes: &mut Vec<String>) {
     }
     if !dropped.is_empty() {
         let names: Vec<_> = dropped.iter().map(|name| format!("`{name}`")).collect();
-        notes.push(format!("null means not given: {}", names.join(", ")));
+        notes.push(Notice::definition_mapped_nulls(&names.join(", ")));
     }
 }
 
@@ -124,7 +122,7 @@ fn drop_empty(members: &mut Map<String, Value>, names: &[&str]) {
 fn map_endpoint(
     endpoint: &mut Map<String, Value>,
     variable: &str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Notice>,
 ) -> Result<(), DefinitionError> {
     drop_empty(endpoint, &["method"]);
     if let Some(timeout) = endpoint.remove("timeout") {
@@ -144,7 +142,7 @@ fn map_endpoint(
     let address = ["url_template", "url"].iter().find_map(|name| endpoint.get(*name)?.as_str());
     let is_inside = address.is_some_and(|url| url.to_ascii_lowercase().starts_with(SCHEME));
     if is_inside && endpoint.remove("method").is_some_and(|method| method != "GET") {
-        notes.push("`endpoint.method` was left out: a tool inside Helve is not reached over HTTP".into());
+        notes.push(Notice::definition_mapped_method());
     }
     Ok(())
 }
@@ -152,24 +150,26 @@ fn map_endpoint(
 fn map_timeout(
     endpoint: &mut Map<String, Value>,
     timeout: &Value,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Notice>,
 ) -> Result<(), DefinitionError> {
-    let wrong = |problem: String| Err(DefinitionError::new("endpoint.timeout", problem));
+    let wrong = |problem| Err(DefinitionError::new("endpoint.timeout", problem));
     if endpoint.contains_key("timeout_ms") {
-        return wrong("`timeout_ms` says it as well; give one of them".into());
+        return wrong(Notice::definition_timeout_twice());
     }
-    let Some(seconds) = timeout.as_f64().filter(|seconds| (0.0..=TIMEOUT_MAX_SECONDS).contains(seconds))
+    let Some(seconds) =
+        timeout.as_f64().filter(|seconds| (0.0..=TIMEOUT_SECONDS_MAX as f64).contains(seconds))
     else {
-        return wrong(format!("it must be seconds, a number from 0 to {TIMEOUT_MAX_SECONDS}, not {timeout}"));
+        return wrong(Notice::definition_timeout_unfit(TIMEOUT_SECONDS_MAX, &timeout.to_string()));
     };
     if seconds == 0.0 {
-        notes.push("`endpoint.timeout` 0 means the default, 30 seconds".into());
+        notes.push(Notice::definition_mapped_timeout_default());
         return Ok(());
     }
     // In whole milliseconds, which 600 seconds are few of.
     let ms = std::time::Duration::from_secs_f64(seconds).as_millis();
-    endpoint.insert("timeout_ms".into(), json!(u64::try_from(ms).unwrap_or(u64::MAX)));
-    notes.push(format!("`endpoint.timeout` of {timeout} seconds became `endpoint.timeout_ms` {ms}"));
+    let ms = u64::try_from(ms).unwrap_or(u64::MAX);
+    endpoint.insert("timeout_ms".into(), json!(ms));
+    notes.push(Notice::definition_mapped_timeout(&timeout.to_string(), ms));
     Ok(())
 }
 
@@ -177,7 +177,7 @@ fn map_timeout(
 fn map_auth(
     auth: &mut Map<String, Value>,
     variable: &str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Notice>,
 ) -> Result<(), DefinitionError> {
     let kind = auth.get("type").and_then(Value::as_str).unwrap_or("none").to_lowercase();
     let prefix = auth.remove("token_env");
@@ -194,10 +194,7 @@ fn map_auth(
     if let Some(header) = auth.remove("header").filter(|_| kind == "api_key") {
         auth.entry("name").or_insert(header);
     }
-    notes.push(format!(
-        "`endpoint.auth` became the secret `{env}`, which is sent only after the operator has confirmed the variable `{env}` \
-         and the host with `helve tools bind`"
-    ));
+    notes.push(Notice::definition_mapped_auth(&env));
     auth.insert("type".into(), json!(kind));
     auth.insert("secret".into(), json!(env));
     auth.insert("env".into(), json!(env));
@@ -210,14 +207,11 @@ fn restore_prefix(auth: &mut Map<String, Value>, prefix: Value) -> Result<(), De
 }
 
 fn add_prefix(prefix: Option<&Value>, ending: &str) -> Result<String, DefinitionError> {
-    let wrong = |problem: String| Err(DefinitionError::new("endpoint.auth.token_env", problem));
+    let wrong = |problem| Err(DefinitionError::new("endpoint.auth.token_env", problem));
     match prefix {
         Some(Value::String(prefix)) => Ok(format!("{}{ending}", prefix.trim())),
-        Some(_) => wrong("it must be a string".into()),
-        None => wrong(format!(
-            "it is missing: name the environment variable without its ending `{ending}`, or name a `secret` of the \
-             operator's"
-        )),
+        Some(_) => wrong(Notice::definition_string_needed()),
+        None => wrong(Notice::definition_prefix_missing(ending)),
     }
 }
 
@@ -226,7 +220,7 @@ fn find_password_variable(
     auth: &mut Map<String, Value>,
     prefix: Option<&Value>,
     variable: &str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Notice>,
 ) -> Result<String, DefinitionError> {
     let password = auth.remove("password");
     let named = password.as_ref().and_then(Value::as_str).and_then(parse_variable_name);
@@ -238,10 +232,7 @@ fn find_password_variable(
         None => format!("{variable}_PASSWORD"),
     };
     if password.is_some() {
-        notes.push(format!(
-            "`endpoint.auth.password` was not kept, since a row holds no secret: put the password into the environment \
-             variable `{env}`"
-        ));
+        notes.push(Notice::definition_mapped_password(&env));
     }
     Ok(env)
 }
@@ -304,7 +295,8 @@ mod tests {
         assert_eq!(definition.endpoint.timeout_ms.unwrap().get(), 30_000);
         let secret = || "WEATHER_TOKEN".to_owned();
         assert_eq!(definition.endpoint.auth, Auth::Bearer { secret: secret(), env: Some(secret()) });
-        let told = mapped.join("\n");
+        let told: Vec<String> = mapped.iter().map(Notice::english).collect();
+        let told = told.join("\n");
         for part in
             ["`endpoint.headers`", "`rate_limit`", "30 seconds", "`WEATHER_TOKEN`", "`version` `1.0.0`"]
         {
@@ -359,7 +351,7 @@ mod tests {
             assert_eq!(definition.endpoint.auth.secret().unwrap().0, "TOOL_GET_WEATHER_PASSWORD");
             let all = format!("{definition:?} {mapped:?}");
             assert!(!all.contains(password), "{all}");
-            assert!(all.contains("was not kept"));
+            assert!(mapped.iter().any(|note| note.english().contains("was not kept")));
         }
     }
 
@@ -387,6 +379,6 @@ mod tests {
             json!({"/endpoint": {"url_template": "internal://calculator", "method": "POST", "timeout": 5}});
         let MappedRow { definition, mapped } = map_row(row(given)).unwrap();
         assert_eq!(definition.endpoint.method, helve_types::Method::Get);
-        assert!(mapped.iter().any(|note| note.contains("`endpoint.method`")));
+        assert!(mapped.iter().any(|note| note.english().contains("`endpoint.method`")));
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use helve_store::StoreError;
+use helve_types::Notice;
 
 use super::{BuiltTool, Catalogue, DefinitionError, ListedTool};
 use crate::Registered;
@@ -62,8 +63,9 @@ impl Catalogue {
     ) -> Result<Arc<Registered>, DefinitionError> {
         let before = self.registry.get(name);
         if !self.is_from_folder(name) {
-            self.check_name_is_free(name)
-                .map_err(|problem| DefinitionError::new("name", problem.to_string()))?;
+            self.check_name_is_free(name).map_err(|error| {
+                DefinitionError::new("name", Notice::definition_other(&error.to_string()))
+            })?;
         }
         self.build_guarded(name, version, built, before.as_deref())
     }

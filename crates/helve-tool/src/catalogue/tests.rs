@@ -7,7 +7,7 @@ mod offered;
 
 use helve_rows::SaveOptions;
 use helve_store::MemoryStore;
-use helve_types::{Auth, Effect, ToolOutput, ToolSpec};
+use helve_types::{Auth, Effect, Notice, ToolOutput, ToolSpec};
 use serde_json::json;
 
 use super::*;
@@ -30,7 +30,10 @@ impl Tool for Echo {
 fn maker() -> ToolBuilder {
     Arc::new(|definition: &ToolDefinition, _: &Arc<ToolGrants>| {
         if matches!(&definition.endpoint.auth, Auth::Bearer { secret, .. } if secret == "gone") {
-            return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));
+            return Err(DefinitionError::new(
+                "endpoint.auth.secret",
+                Notice::definition_other("there is no secret `gone`"),
+            ));
         }
         let ToolDefinition { name, description, parameters, .. } = definition.clone();
         let spec = ToolSpec::new(name, description, parameters, definition.effect());
@@ -297,7 +300,7 @@ async fn a_row_that_can_no_longer_be_made_is_listed_with_its_problem_and_can_be_
     catalogue.rows.table().save(row, 0, line, SaveOptions::default()).await.unwrap();
     let catalogue = opened(&store).await;
     let listed = catalogue.get("weather").unwrap();
-    assert_eq!(listed.problem.unwrap().problem, "there is no secret `gone`");
+    assert_eq!(listed.problem.unwrap().problem.english(), "there is no secret `gone`");
     assert!(catalogue.registry().get("weather").is_none());
     assert_eq!(names(&catalogue), ["save_note", "time", "weather"]);
     let exists = Some(CatalogueError::Exists("weather".into()));
@@ -403,7 +406,7 @@ fn an_error_in_a_definition_names_its_field() {
         let wrong =
             read_definition(given.clone()).and_then(|definition| check::check(&definition)).unwrap_err();
         assert_eq!(wrong.field, field, "{given}: {wrong}");
-        assert!(!wrong.problem.is_empty());
+        assert!(!wrong.problem.english().is_empty());
     }
 }
 
@@ -418,7 +421,7 @@ async fn what_is_odd_is_told_but_no_reason_to_refuse() {
     }))
     .unwrap();
     let warnings = catalogue.check(&definition).unwrap();
-    let said = |word: &str| warnings.iter().any(|warning| warning.contains(word));
+    let said = |word: &str| warnings.iter().any(|warning| warning.english().contains(word));
     for word in [
         "`description`",
         "U+202E",
@@ -450,6 +453,6 @@ fn what_has_fields_is_never_read_by_position() {
             json!({"name": "x", "description": "x", "endpoint": {"url_template": "https://x.example/"}});
         given[field] = list;
         let error = super::read_definition(given).unwrap_err();
-        assert_eq!((error.field.as_str(), error.problem.as_str()), (field, "it must be a JSON object"));
+        assert_eq!((error.field.as_str(), error.problem), (field, Notice::definition_object_needed()));
     }
 }

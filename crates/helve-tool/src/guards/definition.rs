@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use helve_guard::{BreakerSettings, LimitSettings};
-use helve_types::{BreakerTerms, CacheTerms, Effect, Fallback, RateLimit, ToolDefinition};
+use helve_types::{BreakerTerms, CacheTerms, Effect, Fallback, Notice, RateLimit, ToolDefinition};
 
 use super::{CachePolicy, Guards, Limits, Rate, RateTerms};
 use crate::DefinitionError;
@@ -63,7 +63,7 @@ pub(super) fn check_range(field: &str, value: u64, min: u64, max: u64) -> Result
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    Err(DefinitionError::new(field, format!("{value} is not between {min} and {max}")))
+    Err(DefinitionError::new(field, Notice::definition_out_of_range(value, min, max)))
 }
 
 pub(super) fn read_limits(held: Limits, asked: RateLimit) -> Result<Limits, DefinitionError> {
@@ -117,10 +117,7 @@ pub(super) fn read_breaker(
 
 pub(super) fn read_cache(asked: CacheTerms, effect: Effect) -> Result<CachePolicy, DefinitionError> {
     if effect != Effect::Read {
-        return Err(DefinitionError::new(
-            "cache",
-            "only a tool that reads can be answered from memory; say `\"effect\": \"read\"` if this one does",
-        ));
+        return Err(DefinitionError::new("cache", Notice::definition_cache_needs_read()));
     }
     check_range("cache.ttl_ms", asked.ttl_ms.get(), 1, TTL_MS_MAX)?;
     Ok(CachePolicy { ttl: Duration::from_millis(asked.ttl_ms.get()), scope: asked.scope.into() })
@@ -128,15 +125,13 @@ pub(super) fn read_cache(asked: CacheTerms, effect: Effect) -> Result<CachePolic
 
 fn check_fallback(asked: &Fallback, name: &str, effect: Effect) -> Result<(), DefinitionError> {
     if asked.tool.as_deref() == Some(name) {
-        return Err(DefinitionError::new("fallback.tool", "a tool cannot stand in for itself"));
+        return Err(DefinitionError::new("fallback.tool", Notice::definition_fallback_itself()));
     }
     let Some(age) = asked.last_good_ms else { return Ok(()) };
     check_range("fallback.last_good_ms", age.get(), 1, LAST_GOOD_MS_MAX)?;
     if effect != Effect::Read {
-        return Err(DefinitionError::new(
-            "fallback.last_good_ms",
-            "an old answer of a tool that changes something says nothing; name a `tool` instead",
-        ));
+        let problem = Notice::definition_last_good_needs_read();
+        return Err(DefinitionError::new("fallback.last_good_ms", problem));
     }
     Ok(())
 }

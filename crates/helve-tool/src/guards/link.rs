@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use helve_guard::BreakerSettings;
-use helve_types::{AgentToolCache, AgentToolConfig, Effect};
+use helve_types::{AgentToolCache, AgentToolConfig, Effect, Notice};
 
 use super::definition::{
     ATTEMPTS_MAX, OUTPUT_BYTES_MAX, OUTPUT_BYTES_MIN, TIMEOUT_MS_MAX, TIMEOUT_MS_MIN, check_range,
@@ -49,7 +49,10 @@ impl LinkGuards {
         let breaker = match &config.breaker {
             Some(asked) if !asked.failure_statuses.is_empty() => {
                 let problem = "which statuses are failures is said by the tool; leave it out here";
-                return Err(DefinitionError::new("breaker.failure_statuses", problem));
+                return Err(DefinitionError::new(
+                    "breaker.failure_statuses",
+                    Notice::definition_other(problem),
+                ));
             }
             Some(asked) => Some(read_breaker(held.breaker.unwrap_or_default(), asked)?),
             None => None,

@@ -4,6 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use helve_guard::LimitSettings;
+use helve_types::Notice;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const WINDOW_MS_MIN: u64 = 100;
@@ -37,31 +38,26 @@ impl Rate {
 
 impl RateTerms {
     /// The rates of the tool and of each of its users; or the field that is wrong, and what is wrong with it.
-    pub fn to_rates(self) -> Result<[Option<Rate>; 2], (&'static str, String)> {
+    pub fn to_rates(self) -> Result<[Option<Rate>; 2], (&'static str, Notice)> {
         let Self { per_minute, per_minute_and_user, per_window, per_window_and_user, window_ms } = self;
-        let twice = |minute: &str| format!("`{minute}` is said too; leave one of them out");
         if per_window.is_some() && per_minute.is_some() {
-            return Err(("per_window", twice("per_minute")));
+            return Err(("per_window", Notice::definition_rate_twice("per_minute")));
         }
         if per_window_and_user.is_some() && per_minute_and_user.is_some() {
-            return Err(("per_window_and_user", twice("per_minute_and_user")));
+            return Err(("per_window_and_user", Notice::definition_rate_twice("per_minute_and_user")));
         }
         let window = match window_ms.map(NonZeroU64::get) {
             None if per_window.is_some() || per_window_and_user.is_some() => {
                 let field = if per_window.is_some() { "per_window" } else { "per_window_and_user" };
-                return Err((field, "it needs `window_ms`, the length of the window".into()));
+                return Err((field, Notice::definition_rate_needs_window()));
             }
             None => MINUTE,
             Some(_) if per_window.is_none() && per_window_and_user.is_none() => {
-                let what =
-                    "it needs `per_window` or `per_window_and_user`, how many calls the window may have";
-                return Err(("window_ms", what.into()));
+                return Err(("window_ms", Notice::definition_rate_needs_count()));
             }
             Some(ms) if !(WINDOW_MS_MIN..=WINDOW_MS_MAX).contains(&ms) => {
-                return Err((
-                    "window_ms",
-                    format!("{ms} is not between {WINDOW_MS_MIN} and {WINDOW_MS_MAX}"),
-                ));
+                let problem = Notice::definition_out_of_range(ms, WINDOW_MS_MIN, WINDOW_MS_MAX);
+                return Err(("window_ms", problem));
             }
             Some(ms) => Duration::from_millis(ms),
         };

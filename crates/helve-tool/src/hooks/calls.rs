@@ -123,7 +123,9 @@ impl Hooks {
                 HookResult::Nothing | HookResult::Change(_) | HookResult::FailedButGoOn => {}
                 HookResult::Refused(reason) => return Err(refuse_call(name, &reason)),
                 HookResult::Failed => {
-                    return Err(refuse_call(name, "a check that comes first could not be made"));
+                    let told = format!("`{name}` was not called: a check that comes first could not be made");
+                    let failure = Failure::new(FailureKind::Denied, told);
+                    return Err(failure.with_notice(Notice::forbidden_without_check()).into());
                 }
             }
         }

@@ -87,8 +87,22 @@ impl Permit {
         Key {
             whose: scope.owner_in_context(cx),
             version: self.tool.version_hash(),
+            identity: self.identity(cx),
             arguments: self.cache_arguments(),
         }
+    }
+
+    /// A hash of the ids that the tool is told: what it answers may be about them.
+    fn identity(&self, cx: &CallContext) -> [u8; 32] {
+        let told = self.tool.tool.as_ref().map(|tool| tool.told_ids(cx)).unwrap_or_default();
+        if told.is_empty() {
+            return [0; 32];
+        }
+        let mut hash = blake3::Hasher::new();
+        for id in told {
+            hash.update(&(id.len() as u64).to_le_bytes()).update(id.as_bytes());
+        }
+        hash.finalize().into()
     }
 
     /// The arguments, without those that make no difference.
@@ -109,6 +123,7 @@ impl Permit {
 struct Key<'a> {
     whose: Cow<'a, str>,
     version: [u8; 32],
+    identity: [u8; 32],
     arguments: Cow<'a, str>,
 }
 
@@ -117,7 +132,7 @@ impl Key<'_> {
         KeyParts {
             scope: Scope { tenant: "", tool: &permit.tool.spec.name, id: &self.whose },
             tool_version: &self.version,
-            identity: &[0; 32],
+            identity: &self.identity,
             arguments: &self.arguments,
         }
     }

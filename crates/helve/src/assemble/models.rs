@@ -8,6 +8,7 @@ use helve_model_http::{AnswerBounds, HttpModel, HttpModelSettings, SettingsError
 use helve_runtime::{ModelOptions, Models};
 
 use crate::config::{Config, ModelSettings, Prices, Source};
+use crate::discovery::OLLAMA_MODEL;
 use crate::i18n::tr;
 
 /// Makes models, at the start and when a server lists new ones.
@@ -35,9 +36,9 @@ impl ModelMaker {
         settings: &HttpModelSettings,
     ) -> Result<(Arc<HttpModel>, ModelOptions), SettingsError> {
         let mut layered = model.layered(settings);
-        // Until its list is there, one that Ollama is known for.
+        // Until its list is there.
         if layered.model.is_empty() && layered.vendor.as_deref() == Some("ollama") {
-            layered.model = "llama3.2".into();
+            layered.model = OLLAMA_MODEL.into();
         }
         let made = HttpModel::new(layered, self.client.clone())?;
         let made = Arc::new(made.with_timeouts(self.timeouts).with_bounds(self.bounds));

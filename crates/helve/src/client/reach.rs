@@ -32,14 +32,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Reach {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// The server to use [default: the one that runs on this machine, or none]
+    /// The server to use [default: HELVE_SERVER, or the one that runs on this machine, or none]
     ///
-    /// HELVE_SERVER names it, too. Without either, Helve looks for the server that uses the data directory, then for one
+    /// Without the option and the environment variable HELVE_SERVER, Helve looks for the server that uses the data directory, then for one
     /// that you started with another directory, then for one at the default address; otherwise it uses the data directory
     /// itself. The token, if the server needs one, is read from HELVE_TOKEN or the configuration.
-    // HELVE_SERVER is the documented name; this one is read as well.
-    #[arg(long, value_name = "URL", global = true, env = "HELVE_SERVER_URL", hide_env = true)]
-    server: Option<String>,
+    #[arg(long, value_name = "URL", global = true)]
+    pub(crate) server: Option<String>,
 }
 
 /// A server, and what keeps it alive if that is this process.

@@ -2,6 +2,7 @@
 
 pub(super) mod answer;
 pub(super) mod card;
+pub(super) mod reply;
 
 use std::process::ExitCode;
 
@@ -24,7 +25,7 @@ use crate::output::{errln, out, outln};
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     #[command(subcommand)]
     action: Action,
 }
@@ -117,10 +118,10 @@ async fn list(client: &Client, state: &str, user: Option<&str>, as_json: bool) -
 
 async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Result<()> {
     let client = &reached.client;
-    let answer = given.answer()?;
     let id = approval_of(client, id).await?;
     let path = format!("/api/approvals/{id}");
     let asked: Approval = client.get(&path, &[]).await?;
+    let answer = given.answer(&asked.question)?;
     let now = World::real().now();
     if asked.state == ApprovalState::Pending && asked.question.expires_at <= now {
         bail!(tr!(

@@ -39,6 +39,8 @@ const MESSAGE_PROMPT: &str = "> ";
 const PAUSE: Duration = Duration::from_secs(1);
 /// A server with room for a run answers sooner.
 const SLOW: Duration = Duration::from_secs(2);
+/// The tool with which a model asks a person.
+const ASK_USER: &str = "ask_user";
 /// A call waits for a person and none is at the terminal.
 const WAITS: u8 = 3;
 /// Ended with Ctrl-C, as shells have it.
@@ -47,7 +49,7 @@ const INTERRUPTED: u8 = 130;
 #[derive(Debug, Args)]
 pub(crate) struct ChatArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     /// The agent to talk to
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -57,7 +59,7 @@ pub(crate) struct ChatArgs {
     /// Continue this conversation
     #[arg(long, value_name = "ID")]
     conversation: Option<String>,
-    /// Without a terminal: exit with code 3 when a call needs approval, instead of waiting for it
+    /// Without a terminal: exit with code 3 as soon as a call needs approval, even while standard input is open
     #[arg(long)]
     no_wait: bool,
     /// Ask questions on standard input even if it is not a terminal
@@ -146,9 +148,14 @@ impl Chat {
         }
     }
 
-    /// Who is not there at the beginning is not waited for.
+    /// Who is not there at the beginning is not waited for, and what does not exist is told before anything is said.
     async fn greet(&mut self) -> anyhow::Result<()> {
         let models: Value = self.client.get("/api/models", &[]).await?;
+        for (kind, name) in [(Kind::Model, self.model.clone()), (Kind::Agent, self.agent.clone())] {
+            if let Some(name) = name {
+                self.check_exists(kind, &name).await?;
+            }
+        }
         if self.keyboard.is_terminal() {
             names::learn(&self.client, &self.names, &models);
         }
@@ -206,6 +213,10 @@ impl Chat {
         let mut told = false;
         loop {
             let mut body = json!({"message": said});
+            if self.no_wait && !self.interactive {
+                // There is no person who could answer.
+                body["tools"] = json!({ASK_USER: false});
+            }
             for (name, value) in
                 [("agent", &self.agent), ("model", &self.model), ("conversation", &self.conversation)]
             {
@@ -295,6 +306,7 @@ impl Chat {
             Slash::Tools(None) => self.list(Kind::Tool).await,
             Slash::Tools(Some(name)) => self.describe_tool(&name).await,
             Slash::Stop => self.screen.note(&tr!("no run is in progress")),
+            Slash::Decline(_) => self.screen.note(&tr!("the model asks nothing")),
             Slash::Quit => {}
             Slash::Unknown(word) => {
                 self.screen.note(&tr!("there is no command /{word}; /help shows them", word = line(&word)));

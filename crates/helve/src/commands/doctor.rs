@@ -28,7 +28,7 @@ use crate::output::outln;
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     /// Print JSON: `{"ok", "server"?, "asked", "findings": [{"level", "text", "run"?}]}`
     #[arg(long)]
     json: bool,

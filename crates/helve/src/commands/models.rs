@@ -20,7 +20,7 @@ use crate::output::{out, outln, padded};
 #[derive(Debug, Args)]
 pub(crate) struct ModelsArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     #[command(subcommand)]
     action: Action,
 }

@@ -21,7 +21,7 @@ use crate::output::{errln, out, outln, padded};
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     #[command(subcommand)]
     action: Action,
 }
@@ -146,12 +146,11 @@ async fn list(
 fn row(run: &Run) -> String {
     let usage = run.spent.usage;
     format!(
-        "{}  {}  {}  {} / {}  {}",
+        "{}  {}  {}  {}  {}",
         run.run,
         padded(&story::state_word(run.state), 16),
         when(run.created_at),
-        line(&run.agent),
-        line(&run.model),
+        story::direct_call(run).unwrap_or_else(|| format!("{} / {}", line(&run.agent), line(&run.model))),
         tr!("{input} + {output} tokens", input = usage.input_tokens, output = usage.output_tokens),
     )
 }

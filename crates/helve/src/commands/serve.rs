@@ -36,7 +36,7 @@ const DISK: std::time::Duration = std::time::Duration::from_secs(2);
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     /// The address to listen on [default: 127.0.0.1:8890]; an address other than loopback needs a token
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,

@@ -18,7 +18,7 @@ use crate::output::{errln, outln, padded};
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     #[command(subcommand)]
     action: Action,
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use helve_tool::{Catalogue, ImportOptions, ListedTool};
-use helve_types::World;
+use helve_types::{Notice, World};
 use serde_json::{Value, json};
 
 use self::call::CallArgs;
@@ -21,6 +21,7 @@ use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, declarations};
 use crate::client::Reach;
 use crate::client::line;
+use crate::commands::notice::problem_words;
 use crate::commands::suggest::similar;
 use crate::i18n::{tr, words};
 use crate::output::outln;
@@ -28,7 +29,7 @@ use crate::output::outln;
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     #[command(subcommand)]
     action: Action,
 }
@@ -186,7 +187,7 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
         let first = first.trim().lines().next().unwrap_or_default();
         let first = words(first.split_inclusive(". ").next().unwrap_or_default().trim());
         let state = match (&tool.problem, tool.is_enabled()) {
-            (Some(problem), _) => tr!(" (cannot be used: {problem})", problem = words(problem)),
+            (Some(problem), _) => tr!(" (cannot be used: {problem})", problem = problem_words(problem)),
             (None, _) if tool.is_quarantined() => {
                 tr!(" (quarantined: it has changed; see `helve tools show {name}`)", name = tool.name())
             }
@@ -207,6 +208,11 @@ fn show(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     })?;
     outln!("{}", serde_json::to_string_pretty(&described(&tool))?);
     Ok(ExitCode::SUCCESS)
+}
+
+/// JSON is the same in every language.
+fn english(notices: &[Notice]) -> Vec<String> {
+    notices.iter().map(Notice::english).collect()
 }
 
 /// What a tool is, and what is known of it besides.
@@ -237,11 +243,11 @@ fn described(tool: &ListedTool) -> Value {
             "origin": offer.origin,
             "hash": offer.definition.hash(),
             "changes": tool.changes(),
-            "warnings": tool.offer_warnings,
+            "warnings": english(&tool.offer_warnings),
         });
     }
     if !tool.warnings.is_empty() {
-        shown["warnings"] = json!(tool.warnings);
+        shown["warnings"] = json!(english(&tool.warnings));
     }
     shown
 }

@@ -29,9 +29,8 @@ const SHORT: &[(&str, &[&str])] = &[
     ("HELVE_LOG", &["server", "log"]),
 ];
 
-/// Read elsewhere: the file's own path, the language of the command line, where commands find their server, and what the
-/// page's tests are told.
-const OTHERS: &[&str] = &["HELVE_CONFIG", "HELVE_LANG", "HELVE_SERVER_URL", "HELVE_URL", "HELVE_SERVER"];
+/// Read elsewhere: the file's own path, the language of the command line, where commands find their server, and what the page's tests are told.
+const OTHERS: &[&str] = &["HELVE_CONFIG", "HELVE_LANG", "HELVE_URL", "HELVE_SERVER", "HELVE_BINARY"];
 
 /// Set by Kubernetes and the like beside every service that is called `helve`.
 const FOREIGN: &[&str] = &["HELVE_SERVICE_", "HELVE_PORT"];

@@ -333,7 +333,7 @@ pub(super) fn names_of(models: &[ModelSettings]) -> String {
 /// What a table of `[tools]` says must be something that can be done.
 pub(super) fn check_rates(tools: &BTreeMap<String, GuardsTable>, places: &Places) -> anyhow::Result<()> {
     for (name, table) in tools {
-        let wrong = |(key, what): (&str, String)| places.wrong(&["tools", name, key], what);
+        let wrong = |(key, problem): (&str, Notice)| places.wrong(&["tools", name, key], problem.english());
         table.rate_terms().to_rates().map_err(wrong)?;
     }
     Ok(())

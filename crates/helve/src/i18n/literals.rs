@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("commands/chat/keyboard/history.rs", "not a regular file", "an error that is dropped"),
     ("commands/import_openapi.rs", "command line", "the audit says who did it"),
     ("commands/parse.rs", "Without --jsonl", "help, whose texts have a test of their own"),
+    ("commands/runs/story.rs", "command line", "what the server calls it"),
     ("commands/tools/rows.rs", "command line", "the audit says who did it"),
     ("discovery.rs", "", "of a `Reason`, whose notice is translated"),
     ("hooks/", "", "what a hook did wrong is kept with the run, in one language"),
@@ -35,6 +36,57 @@ const FOREIGN_SOURCES: &[&str] = &[
     "helve-model-http/src/model.rs",
     "helve-tool/src/catalogue.rs",
     "helve-tool/src/registry.rs",
+];
+
+/// Every sentence of these files comes to the terminal, in a report or as the words of another part.
+const SPOKEN_SOURCES: &[&str] = &[
+    "helve/src/import.rs",
+    "helve-egress/src/headers.rs",
+    "helve-egress/src/policy.rs",
+    "helve-tool/src/json.rs",
+    "helve-tool/src/schema/measure.rs",
+    "helve-tool/src/schema/mod.rs",
+    "helve-tool/src/schema/pattern.rs",
+    "helve-tool-http/src/openapi/auth.rs",
+    "helve-tool-http/src/openapi/body.rs",
+    "helve-tool-http/src/openapi/diff.rs",
+    "helve-tool-http/src/openapi/import.rs",
+    "helve-tool-http/src/openapi/operation.rs",
+    "helve-tool-http/src/openapi/parameters.rs",
+    "helve-tool-http/src/openapi/parameters/shape.rs",
+    "helve-tool-http/src/openapi/read.rs",
+    "helve-tool-http/src/openapi/refs.rs",
+    "helve-tool-http/src/openapi/select.rs",
+    "helve-tool-http/src/openapi/server.rs",
+    "helve-tool-http/src/transform/jq/parse.rs",
+    "helve-tool-http/src/transform/jq/parse/literal.rs",
+    "helve-tool-http/src/transform/jq/parse/term.rs",
+];
+
+/// Beginnings of what they write for models.
+const FOR_MODELS: &[&str] = &["(One or more"];
+
+/// Where what is wrong with a definition is found: a sentence there is a code of `fixtures/definition-codes.json`.
+const DEFINITION_SOURCES: &[&str] = &[
+    "helve-rows/src",
+    "helve-tool/src/catalogue",
+    "helve-tool/src/guards",
+    "helve-tool-code/src/definition.rs",
+    "helve-tool-code/src/folder.rs",
+    "helve-tool-code/src/inline.rs",
+    "helve-tool-http/src/caller.rs",
+    "helve-tool-http/src/make.rs",
+    "helve-tool-http/src/template/headers.rs",
+    "helve-agent/src/agents/check.rs",
+];
+
+/// Sentences there that are no problem of a definition: file, beginning of the text, why.
+const NO_PROBLEMS: &[(&str, &str, &str)] = &[
+    ("helve-agent/src/agents/check.rs", "command line", "a reserved name"),
+    ("helve-rows/src/table.rs", "what is stored as", "of a store that cannot be read"),
+    ("helve-tool/src/catalogue/check.rs", "missing field", "how the reader of JSON begins"),
+    ("helve-tool/src/catalogue/inside.rs", "`{}` is switched off", "told to the model that calls it"),
+    ("helve-tool/src/catalogue/words.rs", "", "what the reader of JSON says, to find the code of it"),
 ];
 
 struct Literal {
@@ -240,7 +292,7 @@ fn pattern(text: &str) -> String {
 #[test]
 fn what_other_crates_say_when_they_fail_has_its_chinese() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let patterns: BTreeSet<&str> = FOREIGN.iter().map(|(english, _)| *english).collect();
+    let patterns: BTreeSet<&str> = FOREIGN.iter().copied().flatten().map(|(english, _)| *english).collect();
     let mut missing = vec![];
     for source in FOREIGN_SOURCES {
         let code = fs::read_to_string(crates.join(source)).unwrap();
@@ -259,10 +311,65 @@ fn what_other_crates_say_when_they_fail_has_its_chinese() {
 }
 
 #[test]
+fn whatever_is_told_of_documents_schemas_and_filters_has_its_chinese() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let patterns: BTreeSet<&str> = FOREIGN.iter().copied().flatten().map(|(english, _)| *english).collect();
+    let mut missing = vec![];
+    for source in SPOKEN_SOURCES {
+        let code = fs::read_to_string(crates.join(source)).unwrap();
+        for literal in literals(without_tests(&code)) {
+            let is_for_models = FOR_MODELS.iter().any(|begin| literal.text.starts_with(begin));
+            if !literal.is_sentence() || literal.is_seen_to() || is_for_models {
+                continue;
+            }
+            let pattern = pattern(&literal.text);
+            if !patterns.contains(pattern.as_str()) {
+                missing.push(format!("{source}:{}: {pattern:?}", literal.line));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "no Chinese in i18n/texts/definitions.rs for:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn what_is_wrong_with_a_definition_is_a_code_and_no_sentence() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let (mut used, mut left) = (BTreeSet::new(), vec![]);
+    for source in DEFINITION_SOURCES {
+        let (place, mut paths) = (crates.join(source), vec![]);
+        match place.is_dir() {
+            true => sources(&place, &mut paths),
+            false => paths.push(place),
+        }
+        for path in paths.iter().filter(|path| !path.ends_with("tests.rs")) {
+            let name = path.strip_prefix(crates).unwrap().to_string_lossy().into_owned();
+            if name.contains("/tests/") {
+                continue;
+            }
+            let code = fs::read_to_string(path).unwrap();
+            for literal in literals(without_tests(&code)) {
+                if !literal.is_sentence() || literal.is_seen_to() {
+                    continue;
+                }
+                let allowed = NO_PROBLEMS
+                    .iter()
+                    .position(|(file, begin, _)| name == *file && literal.text.starts_with(begin));
+                match allowed {
+                    Some(number) => _ = used.insert(number),
+                    None => left.push(format!("{name}:{}: {:?}", literal.line, literal.text)),
+                }
+            }
+        }
+    }
+    assert!(left.is_empty(), "sentences without a code:\n{}", left.join("\n"));
+    assert_eq!(used.len(), NO_PROBLEMS.len(), "an entry of the list allows nothing: {used:?}");
+}
+
+#[test]
 fn both_sides_of_a_pattern_have_as_many_values_or_the_chinese_fewer() {
     let holes = |text: &str| text.matches("{}").count();
     let mut seen = BTreeSet::new();
-    for (english, chinese) in FOREIGN {
+    for (english, chinese) in FOREIGN.iter().copied().flatten() {
         assert!(holes(english) >= holes(chinese), "{english}");
         assert!(seen.insert(english), "twice: {english}");
         // An earlier pattern that is wider would take its texts.

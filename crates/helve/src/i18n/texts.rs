@@ -2,6 +2,7 @@
 
 mod arguments;
 mod configuration;
+mod definitions;
 mod foreign;
 mod help;
 mod messages;
@@ -13,4 +14,5 @@ pub(super) type Texts = &'static [(&'static str, &'static str)];
 pub(super) const ALL: &[Texts] =
     &[arguments::TEXTS, configuration::TEXTS, help::TEXTS, messages::TEXTS, operating::TEXTS];
 
-pub(super) use foreign::FOREIGN;
+/// What other crates say, in patterns.
+pub(super) const FOREIGN: &[Texts] = &[foreign::FOREIGN, definitions::DEFINITIONS];

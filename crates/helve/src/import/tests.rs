@@ -3,7 +3,7 @@
 use helve_egress::EgressSettings;
 use helve_store::MemoryStore;
 use helve_tool::{CallContext, DefinitionError, Guards, Registry, Request, Tool, ToolBuilder, ToolFuture};
-use helve_types::{Auth, Effect, ToolOutput, ToolSpec, World};
+use helve_types::{Auth, Effect, Notice, ToolOutput, ToolSpec, World};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -25,7 +25,10 @@ impl Tool for Echo {
 fn maker() -> ToolBuilder {
     Arc::new(|definition: &ToolDefinition, _| {
         if let Auth::Bearer { secret, .. } = &definition.endpoint.auth {
-            return Err(DefinitionError::new("endpoint.auth", format!("there is no secret `{secret}`")));
+            return Err(DefinitionError::new(
+                "endpoint.auth",
+                Notice::definition_secret_unknown_of_none(secret),
+            ));
         }
         let ToolDefinition { name, description, parameters, .. } = definition.clone();
         let spec = ToolSpec::new(name, description, parameters, definition.effect());

@@ -46,6 +46,7 @@ impl World {
             ("HELVE_SERVER__TOOLS_DIR", tools.to_str().unwrap()),
             ("GATE_KEY", "gate-key-of-the-server"),
             ("TAVILY_API_KEY", "tvly-of-the-server"),
+            ("HELVE_NOTHING", "of that name"),
         ];
         let served = Served::start(&data, &environment);
         Self { data, served }
@@ -126,6 +127,9 @@ fn the_server_examines_itself_in_the_language_of_whoever_asks() {
     assert_eq!((&report["asked"], &report["ok"]), (&json!("server"), &json!(true)), "{report}");
     let chinese = out(&world.run(&["doctor"], &[("LANG", "zh_CN.UTF-8")]));
     assert!(chinese.contains("工具 `search_web`：已有密钥"), "{chinese}");
+    // Also what was found odd when the server read its configuration, in its own language.
+    assert!(told.contains("the environment variable HELVE_NOTHING is set"), "{told}");
+    assert!(chinese.contains("设置了环境变量 HELVE_NOTHING，但"), "{chinese}");
 
     // The same command alone has none of that.
     let World { data, served } = world;

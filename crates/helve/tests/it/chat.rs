@@ -75,6 +75,41 @@ fn piped_without_no_wait_an_answer_from_another_terminal_is_waited_for() {
 }
 
 #[test]
+fn where_the_input_has_ended_a_question_ends_the_chat_and_its_run_goes_on_when_it_is_answered() {
+    for more in [&[][..], &["--interactive"]] {
+        let home = Home::new();
+        let output = chat(&home, more, "please note milk");
+        assert_eq!(output.status.code(), Some(3), "{more:?}: {}", err(&output));
+        let told = format!("{}{}", out(&output), err(&output));
+        assert!(told.contains("the run is kept, and goes on when the question is answered"), "{told}");
+        assert_eq!(told.matches("answer with `").count(), 1, "{told}");
+        let (_, how) = told.split_once("answer with `").unwrap();
+        let (command, _) = how.split_once(" …`").unwrap();
+        assert_eq!(home.notes(), "");
+        let words: Vec<&str> = command.split(' ').skip(1).chain(["approve"]).collect();
+        assert!(home.done(&words).contains("answered: approve\n"));
+        assert!(home.notes().contains("milk"));
+    }
+    // What stood behind the message has not been said.
+    let home = Home::new();
+    let output = chat(&home, &[], "please note milk\nand bread\n");
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert!(err(&output).contains("1 message(s) after it were not sent"), "{}", err(&output));
+}
+
+#[test]
+fn a_model_or_an_agent_that_does_not_exist_is_an_error_before_anything_is_said() {
+    let home = Home::new();
+    for (option, what) in
+        [("--model", "there is no model `nosuch`"), ("--agent", "there is no agent `nosuch`")]
+    {
+        let output = chat(&home, &[option, "nosuch"], "");
+        assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+        assert!(err(&output).contains(what), "{}", err(&output));
+    }
+}
+
+#[test]
 fn a_person_edits_rejects_and_answers_in_place() {
     let words = ["one", "two", "three"];
     let home = Home::with(Outside::speaking(move |last| match last["role"] == "tool" {
@@ -106,6 +141,40 @@ fn a_person_edits_rejects_and_answers_in_place() {
         assert!(all.contains(&format!("  {word} ")), "{all}");
     }
     drop(served);
+}
+
+#[test]
+fn what_the_model_wants_to_know_is_typed_or_declined() {
+    let home = Home::new();
+    let mut typing = Typing::start(&home, &["--interactive", "--model", "demo"]);
+    for (line, next) in [
+        ("ask me to choose a colour", "a number from 1 to 3, or /decline: "),
+        ("mauve", "must be one of: Green, Blue, Red"),
+        ("", "a number from 1 to 3, or /decline: "),
+        ("2", "Your answer: **Blue**"),
+        ("ask me which of several days suit me", "numbers from 1 to 3 with commas"),
+        ("1, friday", "Your answer: **[\"Monday\",\"Friday\"]**"),
+        ("ask me for the details of a trip", "Where to, text: "),
+        ("Kyoto", "First day, a date such as 2026-03-29: "),
+        ("tomorrow", "“First day” must be written as: 2026-03-29"),
+        ("2026-12-24", "How many people, a whole number (empty: 2): "),
+        ("", "By, one of: 1 Train, 2 Plane, 3 Car (empty: leave out): "),
+        ("train", "Anything else, text (empty: leave out): "),
+        ("", "\"people\":2,\"place\":\"Kyoto\",\"way\":\"Train\"}**"),
+        ("ask me something", "your answer, or /decline: "),
+        ("/decline that is private", "says: that is private."),
+        ("/decline", "the model asks nothing"),
+    ] {
+        typing.say(line);
+        typing.until(Side::Out, next);
+    }
+    assert!(typing.leave().success());
+    assert!(
+        typing.seen.contains("the question\n  | Which colour do you like best?\noptions\n  | 1  Green\n")
+    );
+    let all = home.done(&["approvals", "list", "--all"]);
+    assert_eq!(all.matches("  reply ").count(), 3, "{all}");
+    assert_eq!(all.matches("  decline ").count(), 1, "{all}");
 }
 
 #[test]

@@ -192,6 +192,31 @@ fn models_are_listed_and_shown_with_price_and_variants_and_without_secrets() {
 }
 
 #[test]
+fn options_of_all_commands_may_stand_before_the_command() {
+    let dir = scratch();
+    let (file, data) = (dir.join("helve.toml"), dir.join("data"));
+    std::fs::write(&file, "[[agents]]\nname = \"a\"\ntools = [\"nope\"]\n").unwrap();
+    let (file, data) = (file.to_str().unwrap(), data.to_str().unwrap());
+    let doctor = run(&["--config", file, "--data", data, "doctor"], "");
+    assert!(out(&doctor).contains("there is no tool `nope`"), "{}{}", out(&doctor), err(&doctor));
+    assert!(out(&doctor).contains(data), "{}", out(&doctor));
+    // What stands behind the command is meant.
+    let behind = run(&["--config", "/nowhere.toml", "tools", "list", "--config", file, "--data", data], "");
+    assert!(out(&behind).contains("calculator"), "{}", err(&behind));
+    let server = run(&["--server", "http://127.0.0.1:9", "runs", "list"], "");
+    assert!(err(&server).contains("the server at http://127.0.0.1:9 does not answer"), "{}", err(&server));
+    let served = run(&["--config", "/nowhere.toml", "serve"], "");
+    assert!(err(&served).contains("/nowhere.toml"), "{}", err(&served));
+    for (arguments, option) in
+        [(["--data", data, "parse"], "--data"), (["--server", "http://x:1", "serve"], "--server")]
+    {
+        let refused = run(&arguments, "");
+        assert!(!refused.status.success());
+        assert!(err(&refused).contains(&format!("this command has no option {option}")), "{}", err(&refused));
+    }
+}
+
+#[test]
 fn every_command_has_help() {
     for command in [
         &["--help"][..],

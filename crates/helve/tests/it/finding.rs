@@ -105,11 +105,11 @@ fn the_environment_names_the_server_and_commands_that_need_its_directory_say_so(
     let (user, other) = (User::new(), User::new());
     let served = other.serve(&other.home.join("data"));
     let url = format!("http://{}", served.address());
-    for variable in ["HELVE_SERVER", "HELVE_SERVER_URL"] {
-        let listed = user.run(&["runs", "list"], &[(variable, &url), NOWHERE]);
-        assert_eq!(out(&listed), out(&other.run(&["runs", "list"], &[NOWHERE])));
-        assert!(!user.home.join(".local").exists(), "{variable}: the server was asked");
-    }
+    let listed = user.run(&["runs", "list"], &[("HELVE_SERVER", &url), NOWHERE]);
+    assert_eq!(out(&listed), out(&other.run(&["runs", "list"], &[NOWHERE])));
+    assert!(!user.home.join(".local").exists(), "the server was asked");
+    let help = out(&user.run(&["runs", "list", "--help"], &[]));
+    assert!(help.contains("[default: HELVE_SERVER, or") && !help.contains("HELVE_SERVER_URL"), "{help}");
     let refused = user.command(&[NOWHERE]).args(["tools", "list", "--server", &url]).output().unwrap();
     assert!(!refused.status.success());
     assert!(err(&refused).contains(&format!("the one at {url} does not use")), "{}", err(&refused));

@@ -82,6 +82,64 @@ fn what_is_wrong_with_a_configuration_is_told_in_the_language_of_the_environment
 }
 
 #[test]
+fn what_is_wrong_with_a_tool_is_told_in_the_language_of_the_environment() {
+    let data = scratch();
+    let chinese = [("LANG", "zh_CN.UTF-8"), ("HELVE_DATA", data.to_str().unwrap())];
+    let file = data.join("rows.json");
+    let tools = |arguments: &[&str], rows: &str| {
+        std::fs::write(&file, rows).unwrap();
+        said(&[&["tools"], arguments].concat(), &chinese)
+    };
+    let row = |more: &str| {
+        format!(
+            r#"{{"name": "weather", "description": "W.", "endpoint": {{"url": "https://a.example"{more}}}}}"#
+        )
+    };
+    let path = file.to_str().unwrap();
+    for (rows, expected) in [
+        (
+            r#"{"name": "weather", "endpoint": {"url": "https://a.example"}}"#.to_owned(),
+            "`description`：没有填写",
+        ),
+        (r#"{"name": "weather""#.to_owned(), "`definition`：不是 JSON：对象没有结束（第 1 行第 18 列）"),
+        (row(r#", "colour": 1"#), "`endpoint.colour`：没有字段 `colour`；有："),
+        (row(r#", "timeout_ms": "x""#), "`endpoint.timeout_ms`：应为不小于 1 的整数，而不是 \"x\""),
+        (row(r#", "timeout_ms": 7"#), "`endpoint.timeout_ms`：7 不在 100 和 600000 之间"),
+        (row(r#", "headers": {"a b": "c"}"#), "`endpoint.headers.a b`：`a b` 不是请求头的名字"),
+    ] {
+        for command in [&["import", path][..], &["import", path, "--dry-run"], &["add", path]] {
+            let (code, _, told) = tools(command, &rows);
+            assert_eq!(code, Some(1), "{rows}");
+            let is_told = told.contains(expected) || command[0] == "add" && told.contains("JSON");
+            assert!(is_told, "{command:?} {rows}\n{told}");
+        }
+    }
+    // What is odd about a tool, before any call was made.
+    let bearer = row(r#", "auth": {"type": "bearer", "token_env": "WEATHER"}"#);
+    let (code, listed, told) = tools(&["import", path, "--dry-run"], &bearer);
+    assert_eq!((code, &*listed), (Some(0), "weather  可以导入\n"), "{told}");
+    assert!(told.contains("`endpoint.auth` 改写为密钥 `WEATHER_TOKEN`"), "{told}");
+    assert!(told.contains("密钥 `WEATHER_TOKEN` 还没有绑定"), "{told}");
+    assert!(!told.contains("没有发送") && !told.contains("nothing was sent"), "{told}");
+    let english = said(&["tools", "import", path, "--dry-run"], &chinese[1..]).2;
+    assert!(english.contains("the secret `WEATHER_TOKEN` is not bound yet"), "{english}");
+    assert!(!english.contains("nothing was sent"), "{english}");
+
+    // A script that cannot be used, in the lists and for whoever calls it.
+    let folder = data.join("tools");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("count.py"), "# helve: {\"effect\": \"read\"}\n").unwrap();
+    let (_, listed, _) = said(&["tools", "list"], &chinese);
+    assert!(listed.contains("count") && listed.contains("（无法使用：`description`：没有填写）"), "{listed}");
+    let (_, found, _) = said(&["doctor"], &chinese);
+    assert!(found.contains("工具 `count` 无法使用：`description`：没有填写"), "{found}");
+    let (code, _, told) = said(&["tools", "call", "calculator", "{"], &chinese);
+    assert!(code == Some(1) && told.contains("参数不是 JSON：对象没有结束（第 1 行第 1 列）"), "{told}");
+    let (code, _, told) = said(&["tools", "call", "count"], &chinese);
+    assert!(code == Some(1) && told.contains("工具 `count` 无法使用：`description`：没有填写"), "{told}");
+}
+
+#[test]
 fn a_reader_who_has_enough_ends_the_command_without_a_panic() {
     let data = scratch();
     for arguments in [&["tools", "list", "--json"][..], &["models", "list"], &["--help"]] {

@@ -26,6 +26,7 @@ mod outside;
 mod pages;
 mod people;
 mod prompt_size;
+mod questions;
 mod rates;
 #[cfg(target_os = "linux")]
 mod readers;

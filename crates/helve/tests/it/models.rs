@@ -191,8 +191,13 @@ fn doctor_says_which_models_there_are_and_gives_the_command_for_what_is_missing(
     assert!(empty.status.success(), "{}", crate::err(&empty));
     let empty = report(&empty);
     assert_eq!((&empty["ok"], empty.get("server")), (&Value::Bool(true), None));
-    assert_eq!(run_of(&empty, "has no model yet"), ("note".into(), "ollama pull llama3.2".into()));
-    assert_eq!(run_of(&empty, "default model: `demo`"), ("note".into(), "ollama pull llama3.2".into()));
+    // The same model as in the first steps.
+    for readme in ["README.md", "README.zh-CN.md"] {
+        let text = std::fs::read_to_string(format!("{}/../../{readme}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        assert!(text.contains("ollama pull qwen3:8b"), "{readme}");
+    }
+    assert_eq!(run_of(&empty, "has no model yet"), ("note".into(), "ollama pull qwen3:8b".into()));
+    assert_eq!(run_of(&empty, "default model: `demo`"), ("note".into(), "ollama pull qwen3:8b".into()));
     // Pasted into a shell, the command asks for the key and does not set it to nothing.
     let (level, command) = run_of(&empty, "set ARK_API_KEY");
     assert_eq!(level, "note");

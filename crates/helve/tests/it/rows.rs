@@ -227,7 +227,7 @@ fn rows_are_imported_one_by_one_with_what_was_mapped_and_a_wrong_one_makes_the_c
     let told = err(&output);
     for part in [
         "get_weather: `endpoint.timeout` of 30 seconds became",
-        "get_weather: the secret `WEATHER_TOKEN` of `get_weather` is not bound",
+        "get_weather: the secret `WEATHER_TOKEN` is not bound yet: calls are refused until the operator confirms",
         "row 2 (`calc`): `parameters.properties.a`: `calculator` takes no such argument; it takes `expression`",
         "1 of 3 rows were not imported",
     ] {
@@ -235,7 +235,7 @@ fn rows_are_imported_one_by_one_with_what_was_mapped_and_a_wrong_one_makes_the_c
     }
     // By its id as well as by its name, and the call says what is missing.
     let unbound = refused(&data, &["call", "weather", r#"{"city": "Oslo"}"#], "");
-    assert!(unbound.contains("confirm with `helve tools bind get_weather`"), "{unbound}");
+    assert!(unbound.contains("The operator can confirm it: helve tools bind get_weather"), "{unbound}");
     let right = inside.replace("PARAMETERS", r#"{"expression": {"type": "string"}}"#);
     let right = right.replace(r#""required": null"#, r#""required": ["expression"]"#);
     assert!(done(&data, &["import", "-"], &right).contains("calc  created"));

@@ -51,6 +51,21 @@ fn a_run_is_listed_and_its_story_is_told() {
 }
 
 #[test]
+fn a_direct_call_is_listed_as_one() {
+    let home = Home::new();
+    home.done(&["tools", "call", "calculator", r#"{"expression": "6 * 7"}"#]);
+    let listed = home.done(&["runs", "list"]);
+    assert!(listed.contains("  called from the command line  "), "{listed}");
+    let story = home.done(&["runs", "show", listed.split(' ').next().unwrap()]);
+    assert!(story.contains(" called from the command line\n"), "{story}");
+    let served = home.serve(&[]);
+    home.done(&["tools", "call", "calculator", r#"{"expression": "7 * 7"}"#]);
+    let listed = home.done(&["runs", "list"]);
+    assert!(listed.contains("  called directly  ") && !listed.contains("api /"), "{listed}");
+    drop(served);
+}
+
+#[test]
 fn a_run_that_was_left_alone_is_taken_up_when_a_person_says_so() {
     let awake = Arc::new(AtomicBool::new(false));
     let switch = awake.clone();

@@ -231,6 +231,10 @@ export type EventBody = (
   | {
       code: string;
       message: string;
+      /**
+       * What exactly it was, for people, where the code says less.
+       */
+      notice?: Notice | null;
       type: 'run.failed';
     }
   | (Cancelled & {
@@ -440,6 +444,38 @@ export type Question = (
   | {
       kind: 'budget';
     }
+  | {
+      /**
+       * Canonical JSON: what is approved is what is sent.
+       */
+      arguments: string;
+      call: CallId;
+      /**
+       * The warnings as notices, in the same order.
+       */
+      cautions?: Notice[];
+      effect: Effect;
+      form: ReplyForm;
+      kind: 'user';
+      /**
+       * In the model's words.
+       */
+      question: string;
+      /**
+       * What would go over the wire, or went, with the names of secrets in place of them; none where that is not more
+       * than the arguments.
+       */
+      request?: string | null;
+      tool: string;
+      /**
+       * The hash of the tool's definition, where its calls go included: consent ends when it changes.
+       */
+      version?: string;
+      /**
+       * What a person should know before they agree.
+       */
+      warnings?: string[];
+    }
 ) & {
   approval: ApprovalId;
   /**
@@ -457,6 +493,50 @@ export type Question = (
    */
   reasons?: Notice[];
 };
+/**
+ * What a reply is like, and so how it is asked for.
+ */
+export type ReplyForm =
+  | {
+      format?: TextFormat | null;
+      max_chars: number;
+      min_chars?: number | null;
+      /**
+       * Whether it may have several lines.
+       */
+      multiline?: boolean;
+      type: 'text';
+    }
+  | {
+      maximum?: number | null;
+      minimum?: number | null;
+      type: 'number';
+      /**
+       * Whether it must be a whole number.
+       */
+      whole?: boolean;
+    }
+  | {
+      type: 'boolean';
+    }
+  | {
+      options: FormOption[];
+      type: 'choice';
+    }
+  | {
+      max_items: number;
+      min_items: number;
+      options: FormOption[];
+      type: 'choices';
+    }
+  | {
+      fields: FormField[];
+      type: 'fields';
+    };
+/**
+ * How a text is written.
+ */
+export type TextFormat = ('email' | 'uri') | 'date' | 'time' | 'date-time';
 /**
  * A question put to a person; random, so that it cannot be guessed.
  */
@@ -487,6 +567,14 @@ export type Answer =
   | {
       answer: OutcomeAnswer;
       decision: 'outcome';
+    }
+  | {
+      decision: 'reply';
+      value: unknown;
+    }
+  | {
+      decision: 'decline';
+      reason?: string;
     }
   | {
       decision: 'expire';
@@ -586,11 +674,12 @@ export type Part =
        */
       by?: string | null;
       /**
-       * The same as a word for programs: that of a failed run, or `budget_spent`, `unheard` or `cancelled`.
+       * The same as a word for programs: that of a failed run, `budget_spent`, `unheard`, `cancelled`, or the ending of
+       * a run that did not simply answer: `step_limit`, `without_call`, `repeating` or `refused`.
        */
       code?: string | null;
       /**
-       * What a budget had to do with it, for people.
+       * What exactly it was, for people.
        */
       notice?: Notice | null;
       text: string;
@@ -766,6 +855,36 @@ export interface Failure {
    */
   notice?: Notice | null;
   retry_after_ms?: number | null;
+}
+/**
+ * One of several answers.
+ */
+export interface FormOption {
+  /**
+   * What the person reads in place of the value.
+   */
+  title?: string | null;
+  value: string;
+}
+/**
+ * A field of a form.
+ */
+export interface FormField {
+  /**
+   * What the field holds before the person has touched it.
+   */
+  default?: unknown;
+  description?: string | null;
+  form: ReplyForm;
+  /**
+   * The member of the reply.
+   */
+  name: string;
+  required?: boolean;
+  /**
+   * What the person reads in place of the name.
+   */
+  title?: string | null;
 }
 /**
  * What a person adds to a yes so that they need not be asked again.

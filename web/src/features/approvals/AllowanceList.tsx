@@ -47,13 +47,16 @@ export function AllowanceList({ onClose }: { onClose: () => void }) {
   );
 }
 
+/** What stands for the agent where a tool is called without one; no agent has these names. */
+const DIRECT_CALLERS = new Set(['api', 'command line']);
+
 function Entry({ allowance }: { allowance: Allowance }) {
   const { t, tag } = useI18n();
   const words = t.approvals.always;
   const conditions = Object.entries(allowance.arguments);
   const facts = [
     words.reach[allowance.within],
-    words.agent(allowance.agent),
+    DIRECT_CALLERS.has(allowance.agent) ? words.direct : words.agent(allowance.agent),
     words.madeBy(allowance.by, formatDateTime(allowance.created_at, tag)),
     words.ends(formatDateTime(allowance.expires_at, tag)),
     allowance.state === 'outdated' ? words.outdated : '',

@@ -19,6 +19,7 @@ import { BudgetCard } from './BudgetCard';
 import { Decisions } from './Decisions';
 import { Deed } from './Deed';
 import { LookUp } from './LookUp';
+import { QuestionCard } from './QuestionCard';
 import { SettledLine } from './SettledLine';
 import { type Settled, useAnswer } from './use-answer';
 import { toolWords } from './tool-words';
@@ -46,6 +47,7 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
   if (done !== null) return <SettledLine settled={done} me={me} isLate={isLate} />;
   if (!isOpen) return null;
   if (question.kind === 'budget') return <BudgetCard question={question} answering={answering} onAnswer={answer} />;
+  if (question.kind === 'user') return <QuestionCard question={question} answering={answering} onAnswer={answer} />;
   const isOutcome = question.kind === 'outcome';
   const words = toolWords(question.tool, tools, t);
   const heading = isOutcome ? t.approvals.outcome(words.title) : t.approvals.permission(words.title);

@@ -4,6 +4,7 @@ import { useI18n } from '@/lib/i18n/locale';
 import { VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import styles from './ApprovalCard.module.css';
+import { replyText } from './reply';
 import type { Settled } from './use-answer';
 
 interface Props {
@@ -18,15 +19,21 @@ export function SettledLine({ settled, me, isLate }: Props) {
   const { t } = useI18n();
   const { answer, by } = settled;
   const who = by === null || by === me ? t.approvals.you : by;
-  const isNo = answer.decision === 'reject' || answer.decision === 'expire';
-  const reason = answer.decision === 'reject' ? answer.reason : undefined;
+  const isNo = ['reject', 'decline', 'expire'].includes(answer.decision);
+  const reason = wordsOf(answer);
   const line = [isLate ? t.approvals.firstAnswer : '', settledWords(answer, who, t)].filter(Boolean).join(' ');
   return (
     <p className={styles.settled} role="status">
-      <Icon name={isNo ? 'block' : 'shield'} size={15} />
+      <Icon name={isNo ? 'block' : answer.decision === 'reply' ? 'check' : 'shield'} size={15} />
       <VisibleText text={reason ? `${line}: ${reason}` : line} />
     </p>
   );
+}
+
+/** What the person wrote. */
+function wordsOf(answer: Answer): string | undefined {
+  if (answer.decision === 'reply') return replyText(answer.value);
+  return answer.decision === 'reject' || answer.decision === 'decline' ? answer.reason : undefined;
 }
 
 function settledWords(answer: Answer, by: string, { approvals: { settled } }: Strings): string {
@@ -40,6 +47,10 @@ function settledWords(answer: Answer, by: string, { approvals: { settled } }: St
       return settled.respond(by);
     case 'outcome':
       return settled[answer.answer](by);
+    case 'reply':
+      return settled.respond(by);
+    case 'decline':
+      return settled.decline(by);
     case 'expire':
       return settled.expire;
   }

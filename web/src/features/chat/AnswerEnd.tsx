@@ -1,12 +1,12 @@
 import { type ReactNode } from 'react';
-import type { Ending, Notice as CodedMessage, Part } from '@/api/generated/events';
+import type { Notice as CodedMessage } from '@/api/generated/events';
 import { useI18n } from '@/lib/i18n/locale';
 import { own } from '@/lib/own';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
 import { ServerMessage } from '@/ui/ServerMessage';
 import { useChat } from './chat-context';
-import { keptNotice } from './kept-items';
+import { type KeptNotice, keptNotices } from './kept-items';
 import type { RunState } from './run-state';
 import { useEntry } from './use-entry';
 
@@ -14,12 +14,14 @@ import { useEntry } from './use-entry';
 export function AnswerEnd(): ReactNode {
   const entry = useEntry();
   if (entry?.kind === 'run') return <RunEnd run={entry.run} />;
-  const notice = entry?.kind === 'kept' ? keptNotice(entry.message) : null;
-  return notice === null || entry === undefined ? null : <KeptEnd notice={notice} entry={entry.id} />;
+  if (entry?.kind !== 'kept') return null;
+  return keptNotices(entry.message).map((notice) => (
+    <KeptEnd key={notice.code ?? ''} notice={notice} entry={entry.id} />
+  ));
 }
 
 /** The same as a run that was followed here says at its end. */
-function KeptEnd({ notice, entry }: { notice: Extract<Part, { type: 'notice' }>; entry: string }): ReactNode {
+function KeptEnd({ notice, entry }: { notice: KeptNotice; entry: string }): ReactNode {
   const { t } = useI18n();
   const { me } = useChat();
   const { code, text, by } = notice;
@@ -31,7 +33,8 @@ function KeptEnd({ notice, entry }: { notice: Extract<Part, { type: 'notice' }>;
     case 'unheard':
       return <Notice title={t.chat.notHeard} />;
     default:
-      return <Failed code={code ?? ''} message={text} entry={entry} />;
+      if (own(t.chat.endings, code ?? '') !== undefined) return <Ended ending={code ?? ''} />;
+      return <Failed code={code ?? ''} message={text} notice={notice.notice ?? null} entry={entry} />;
   }
 }
 
@@ -54,7 +57,7 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
     case 'cancelled':
       return <Stopped by={end.by} />;
     case 'failed':
-      return <Failed code={end.code} message={end.message} entry={run.run} />;
+      return <Failed code={end.code} message={end.message} notice={end.notice} entry={run.run} />;
     case 'finished':
       if (end.ending === 'budget_spent')
         return <BudgetSpent because={run.budgetSpent?.because ?? null} notice={run.budgetSpent?.notice ?? null} />;
@@ -63,13 +66,21 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
 }
 
 /** Why there is no more of a complete answer; nothing where it simply ends. */
-function Ended({ ending }: { ending: Ending }): ReactNode {
+function Ended({ ending }: { ending: string }): ReactNode {
   const { t } = useI18n();
   const title = own(t.chat.endings, ending);
   return title === undefined ? null : <Notice tone="warn" title={title} />;
 }
 
-function Failed({ code, message, entry }: { code: string; message: string; entry: string }) {
+interface Failure {
+  code: string;
+  message: string;
+  /** What exactly it was, where the code says less. */
+  notice: CodedMessage | null;
+  entry: string;
+}
+
+function Failed({ code, message, notice, entry }: Failure) {
   const { t } = useI18n();
   const { askAgain } = useChat();
   const actions = (
@@ -81,7 +92,7 @@ function Failed({ code, message, entry }: { code: string; message: string; entry
     <Notice
       tone="bad"
       title={t.chat.failed}
-      detail={<ServerMessage coded={[{ code }]} message={message} />}
+      detail={<ServerMessage coded={[notice, { code }]} message={message} />}
       actions={actions}
     />
   );

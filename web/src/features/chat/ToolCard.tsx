@@ -7,7 +7,17 @@ import { Icon, type IconName } from '@/ui/Icon';
 import { lazyPart } from '@/ui/lazy-part';
 import { ServerMessage } from '@/ui/ServerMessage';
 import { Spinner } from '@/ui/Spinner';
-import { type ShownState, isCached, labelsOf, shownState, standIn, summaryOf, tookMs, waitsForPage } from './call-view';
+import {
+  type ShownState,
+  asksPerson,
+  isCached,
+  labelsOf,
+  shownState,
+  standIn,
+  summaryOf,
+  tookMs,
+  waitsForPage,
+} from './call-view';
 import { useChat } from './chat-context';
 import type { CallPlace } from './thread-messages';
 import styles from './ToolCard.module.css';
@@ -42,8 +52,10 @@ export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) 
   const call = useWholeCall(place, isOpen);
   const state = shownState(place);
   const name = titleOf(call.tool);
+  const asks = asksPerson(call);
+  const stateWord = state === 'asked' && asks ? t.tools.asksYou : t.tools.states[state];
   return (
-    <article className={`${styles.card} ${styles[state] ?? ''}`} aria-label={`${name}: ${t.tools.states[state]}`}>
+    <article className={`${styles.card} ${styles[state] ?? ''}`} aria-label={`${name}: ${stateWord}`}>
       <button
         type="button"
         className={styles.head}
@@ -52,7 +64,7 @@ export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) 
         onClick={() => setOpen(!isOpen)}
       >
         <span className={styles.icon}>
-          <StateIcon name={ICONS[state]} />
+          <StateIcon name={state === 'asked' && asks ? 'question' : ICONS[state]} />
         </span>
         <span className={styles.name}>
           <VisibleText text={name} />
@@ -84,6 +96,7 @@ function StateIcon({ name }: { name: IconName | null }) {
 function StateWords({ call, state }: { call: CallPlace['call']; state: ShownState }): ReactNode {
   const { t, tag, translate } = useI18n();
   const { titleOf } = useChat();
+  const word = state === 'asked' && asksPerson(call) ? t.tools.asksYou : t.tools.states[state];
   const took = state === 'finished' ? tookMs(call) : null;
   const instead = state === 'finished' ? standIn(call) : null;
   const labels = labelsOf(call);
@@ -96,7 +109,7 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
       .join(' · ');
   return (
     <>
-      {took === null ? t.tools.states[state] : `${t.tools.states[state]} · ${formatDuration(took, tag)}`}
+      {took === null ? word : `${t.tools.states[state]} · ${formatDuration(took, tag)}`}
       {isCached(call) && (
         <span className={styles.tag} title={t.tools.cachedHint}>
           {t.tools.cached}

@@ -13,12 +13,23 @@ export function shownState({ call, isOver }: CallPlace): ShownState {
   return isOver && isPending(call) ? 'stopped' : call.state;
 }
 
+/** Whether it puts a question of the model's to the person. */
+export function asksPerson({ approval }: Call): boolean {
+  return approval?.question.kind === 'user';
+}
+
 /** A line by which a person recognises the call. */
 export function summaryOf(call: Call, translate: (message: Notice) => string | null): string {
   const reported = call.progress.trimEnd().split('\n').at(-1);
   const headline = call.output?.headline && translate(call.output.headline);
-  const line = headline || call.output?.title || reported || firstString(call.input);
+  const line = headline || call.output?.title || reported || (questionLine(call) ?? firstString(call.input));
   return line.replace(/\s+/g, ' ').trim();
+}
+
+/** What the model asks; nothing while it is open, since it is read in its card then, and not twice. */
+function questionLine({ approval }: Call): string | null {
+  if (approval?.question.kind !== 'user') return null;
+  return approval.settled === null ? '' : approval.question.question;
 }
 
 /** How long it took; of what waits for a person that would say nothing about the tool. */

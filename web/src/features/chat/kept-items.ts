@@ -24,11 +24,12 @@ export function keptItems(message: Message): Item[] {
   });
 }
 
-/** Why the answer ended otherwise than with an answer. */
-export function keptNotice(message: Message): Extract<Part, { type: 'notice' }> | null {
-  const notice = message.parts.findLast((part) => part.type === 'notice');
-  return notice?.type === 'notice' ? notice : null;
+/** Why the answer ended otherwise than with an answer: the reason, and that a message was not answered. */
+export function keptNotices(message: Message): KeptNotice[] {
+  return message.parts.filter((part): part is KeptNotice => part.type === 'notice');
 }
+
+export type KeptNotice = Extract<Part, { type: 'notice' }>;
 
 function keptCall(part: ToolPart): Call {
   return {

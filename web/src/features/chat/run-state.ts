@@ -57,7 +57,7 @@ export interface Asked {
 
 export type End =
   | { how: 'finished'; ending: Ending }
-  | { how: 'failed'; code: string; message: string }
+  | { how: 'failed'; code: string; message: string; notice: Notice | null }
   | { how: 'cancelled'; by: string };
 
 export type Item = Said | BrokenOff | UserInterjection | Shortened | Call;
@@ -305,7 +305,7 @@ function applyFact(state: RunState, fact: EventBody): RunState {
       if (question.kind === 'budget') {
         return { ...state, questions: [...state.questions, { question, settled: null }] };
       }
-      const waits = question.kind === 'permission';
+      const waits = question.kind !== 'outcome';
       return change(state, question.call, (call) => ({
         approval: { question, settled: null },
         state: waits ? 'asked' : call.state,
@@ -348,7 +348,12 @@ function applyFact(state: RunState, fact: EventBody): RunState {
     case 'run.finished':
       return over(state, 'completed', { how: 'finished', ending: fact.ending });
     case 'run.failed':
-      return over(asLast(breakOff(state)), 'failed', { how: 'failed', code: fact.code, message: fact.message });
+      return over(asLast(breakOff(state)), 'failed', {
+        how: 'failed',
+        code: fact.code,
+        message: fact.message,
+        notice: fact.notice ?? null,
+      });
     case 'run.cancelled':
       return over(state, 'cancelled', { how: 'cancelled', by: fact.by });
     case 'tool.late':

@@ -171,6 +171,7 @@ export const en = {
     /** Arguments of tools, where their name is not what a person would say. */
     fields: toolWords.fields as Record<string, string>,
     atOnce: (count: number) => `${count} calls at once`,
+    asksYou: 'Waits for your answer',
     states: {
       writing: 'Writing…',
       requested: 'Waiting',
@@ -354,7 +355,21 @@ export const en = {
       happened: (by: string) => `Confirmed by ${by}: it took effect`,
       did_not_happen: (by: string) => `Confirmed by ${by}: it did not take effect`,
       run_again: (by: string) => `Run again at the request of ${by}`,
+      decline: (by: string) => `Not answered by ${by}`,
       expire: 'No answer came in time',
+    },
+    question: {
+      title: 'The model asks you',
+      answer: 'Your answer',
+      optional: 'optional',
+      nothing: 'nothing',
+      yes: 'Yes',
+      no: 'No',
+      send: 'Send the answer',
+      decline: 'I’d rather not answer…',
+      declineLabel: 'Why, or what to do instead (optional; the model reads it)',
+      declineSubmit: 'I’d rather not answer',
+      noSecrets: 'The model reads the answer, and it is stored: no passwords or keys.',
     },
     always: {
       open: 'Always allow…',
@@ -375,6 +390,7 @@ export const en = {
       none: 'Nothing is allowed without asking, apart from what the rules allow.',
       revoke: (tool: string) => `Ask about ${tool} again`,
       agent: (name: string) => `agent ${name}`,
+      direct: 'called directly',
       madeBy: (by: string, when: string) => `allowed by ${by}, ${when}`,
       ends: (when: string) => `ends ${when}`,
       outdated: 'the tool has changed since, so you will be asked again',

@@ -82,7 +82,9 @@ impl<'a> World<'a> {
             }
             Step::Wait(_) => self.write(self.run.cancellation_facts("mei")),
             Step::Finish(ending) => self.write([Fact::RunFinished { ending }]),
-            Step::Fail { code, message } => self.write([Fact::RunFailed { code: code.into(), message }]),
+            Step::Fail { code, message } => {
+                self.write([Fact::RunFailed { code: code.into(), message, notice: None }])
+            }
             Step::Over => {
                 let mut message = self.run.message().clone();
                 message.id = MessageId(Uuid::from_u128(1_000 + self.facts as u128));

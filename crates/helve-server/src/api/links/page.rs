@@ -9,6 +9,7 @@ use helve_types::{About, Answer, hex, show_hidden_chars};
 use serde_json::{Map, Value};
 
 use super::decisions_for_kind;
+use super::reply_form::{Draft, add_reply_form};
 use super::words::Words;
 
 const STYLE: &str = include_str!("page.css");
@@ -88,9 +89,21 @@ pub(super) fn message_page(frame: &Frame, status: StatusCode, what: &str) -> Res
 }
 
 /// The question, whole, and the form that answers it. The form has no address, so it goes to the page's own.
-pub(super) fn question_page(frame: &Frame, held: &Approval) -> Response {
+pub(super) fn question_page(frame: &Frame, status: StatusCode, held: &Approval, draft: &Draft) -> Response {
     let (words, question) = (frame.words, &held.question);
+    let title = words.question_title(question.kind());
     let mut body = String::new();
+    if let Some(asked) = question.asked_by_model() {
+        add_reply_form(&mut body, words, asked, draft);
+        body.push_str("<dl class=\"facts\">\n");
+        for (name, value) in
+            [(words.asks_for, &held.user.0), (words.until, &question.expires_at.to_utc_string())]
+        {
+            append_html(&mut body, format_args!("<dt>{name}</dt><dd>{}</dd>\n", escape_html(value)));
+        }
+        append_html(&mut body, format_args!("</dl>\n<p class=\"small\">{}</p>\n", words.only_this));
+        return frame.render_page(status, title, &body);
+    }
     let call = question.call();
     let (warnings, cautions) = call.map_or((&[][..], &[][..]), |call| (&call.warnings, &call.cautions));
     for (at, warning) in warnings.iter().enumerate() {
@@ -118,7 +131,7 @@ pub(super) fn question_page(frame: &Frame, held: &Approval) -> Response {
     }
     let (sent_at, checked, request_title) = match &question.about {
         About::Outcome { sent_at, checked, .. } => (*sent_at, checked.as_deref(), words.sent),
-        About::Permission { .. } | About::Budget => (None, None, words.request),
+        About::Permission { .. } | About::Budget | About::User { .. } => (None, None, words.request),
     };
     if let Some(sent_at) = sent_at {
         fact(words.sent_at, &sent_at.to_utc_string());
@@ -150,7 +163,7 @@ pub(super) fn question_page(frame: &Frame, held: &Approval) -> Response {
         append_html(&mut body, format_args!("<button name=\"decision\" value=\"{name}\">{word}</button>\n"));
     }
     append_html(&mut body, format_args!("</p>\n</form>\n<p class=\"small\">{}</p>\n", words.only_this));
-    frame.render_page(StatusCode::OK, words.question_title(question.kind()), &body)
+    frame.render_page(status, title, &body)
 }
 
 /// The arguments as a form, whole, and behind a click exactly as they are sent.
@@ -196,21 +209,25 @@ pub(super) fn settled_page(frame: &Frame, status: StatusCode, held: &Approval) -
         escape_html(by),
         answered_at.to_utc_string()
     );
-    if let Answer::Reject { reason } = answer
-        && !reason.is_empty()
-    {
-        append_html(&mut body, format_args!("<pre>{}</pre>\n", escape_html(reason)));
+    let said = match answer {
+        Answer::Reject { reason } | Answer::Decline { reason } => reason.clone(),
+        Answer::Reply { value: Value::String(text) } => text.clone(),
+        Answer::Reply { value } => value.to_string(),
+        _ => String::new(),
+    };
+    if !said.is_empty() {
+        append_html(&mut body, format_args!("<pre>{}</pre>\n", escape_html(&said)));
     }
     frame.render_page(status, words.answered, &body)
 }
 
 /// Writing into a text does not fail.
-fn append_html(body: &mut String, what: std::fmt::Arguments<'_>) {
+pub(super) fn append_html(body: &mut String, what: std::fmt::Arguments<'_>) {
     _ = body.write_fmt(what);
 }
 
 /// Text that is nothing but text, with nothing hidden in it.
-fn escape_html(text: &str) -> String {
+pub(super) fn escape_html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for char in show_hidden_chars(text).chars() {
         match char {

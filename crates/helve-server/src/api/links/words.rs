@@ -15,6 +15,7 @@ pub(super) struct Words {
     pub(super) permission: &'static str,
     pub(super) outcome: &'static str,
     pub(super) budget: &'static str,
+    pub(super) user: &'static str,
     pub(super) because: &'static str,
     pub(super) effect: &'static str,
     effects: [&'static str; 3],
@@ -27,7 +28,8 @@ pub(super) struct Words {
     pub(super) until: &'static str,
     pub(super) asks_for: &'static str,
     pub(super) reason: &'static str,
-    decisions: [(&'static str, &'static str); 5],
+    decisions: [(&'static str, &'static str); 7],
+    pub(super) form: FormWords,
     pub(super) only_this: &'static str,
     pub(super) bad_link: &'static str,
     pub(super) too_many_guesses: &'static str,
@@ -39,7 +41,19 @@ pub(super) struct Words {
     pub(super) answered: &'static str,
     /// What stands before the name of a person, with the space that a language wants.
     pub(super) by: &'static str,
-    answers: [&'static str; 7],
+    answers: [&'static str; 9],
+}
+
+/// What stands around a question of the model's.
+pub(super) struct FormWords {
+    pub(super) no_secrets: &'static str,
+    pub(super) answer: &'static str,
+    pub(super) optional: &'static str,
+    pub(super) nothing: &'static str,
+    pub(super) yes: &'static str,
+    pub(super) no: &'static str,
+    pub(super) rather_not: &'static str,
+    pub(super) rather_not_reason: &'static str,
 }
 
 impl Words {
@@ -89,7 +103,13 @@ impl Words {
             ApprovalKind::Permission => self.permission,
             ApprovalKind::Outcome => self.outcome,
             ApprovalKind::Budget => self.budget,
+            ApprovalKind::User => self.user,
         }
+    }
+
+    /// The sentence of a notice.
+    pub(super) fn sentence(&self, notice: &Notice) -> String {
+        notice.sentence(self.language).unwrap_or_default()
     }
 
     pub(super) fn effect_label(&self, effect: Effect) -> &'static str {
@@ -113,6 +133,8 @@ impl Words {
             Answer::Outcome { answer: OutcomeAnswer::DidNotHappen } => 4,
             Answer::Outcome { answer: OutcomeAnswer::RunAgain } => 5,
             Answer::Expire => 6,
+            Answer::Reply { .. } => 7,
+            Answer::Decline { .. } => 8,
         }]
     }
 }
@@ -173,6 +195,7 @@ const EN: Words = Words {
     permission: "May this call run?",
     outcome: "Did this call take effect?",
     budget: "May this run spend more?",
+    user: "The model asks you",
     because: "Why you are asked",
     effect: "Effect",
     effects: [
@@ -195,7 +218,19 @@ const EN: Words = Words {
         ("happened", "It took effect"),
         ("did_not_happen", "It did not take effect"),
         ("run_again", "Run it again"),
+        ("reply", "Send the answer"),
+        ("decline", "I’d rather not answer"),
     ],
+    form: FormWords {
+        no_secrets: "The model reads the answer, and it is stored. Do not enter passwords or keys.",
+        answer: "Your answer",
+        optional: "optional",
+        nothing: "nothing",
+        yes: "Yes",
+        no: "No",
+        rather_not: "I’d rather not answer",
+        rather_not_reason: "Why, or what to do instead (optional; the model reads it)",
+    },
     only_this: "This link answers this one question. Whoever has it can answer, so do not pass it on.",
     bad_link: "This link is not valid. It may have been cut off on its way: open the whole link, or answer in Helve.",
     too_many_guesses: "Too many wrong tokens came from your address. Wait a minute, then open the link again.",
@@ -214,6 +249,8 @@ const EN: Words = Words {
         "it did not take effect",
         "it is run again",
         "no answer came in time",
+        "answered",
+        "would rather not answer",
     ],
 };
 
@@ -224,6 +261,7 @@ const ZH: Words = Words {
     permission: "允许这次调用吗？",
     outcome: "这次调用生效了吗？",
     budget: "可以继续花费吗？",
+    user: "模型向你提问",
     because: "为什么问你",
     effect: "影响",
     effects: ["不改变任何东西", "会改变数据，重复执行没有害处", "会改变数据，只发送一次"],
@@ -242,7 +280,19 @@ const ZH: Words = Words {
         ("happened", "已生效"),
         ("did_not_happen", "没有生效"),
         ("run_again", "重新运行"),
+        ("reply", "发送答复"),
+        ("decline", "我不想回答"),
     ],
+    form: FormWords {
+        no_secrets: "模型会读到你的答复，并且会保存下来。请不要填写密码或密钥。",
+        answer: "你的答复",
+        optional: "可不填",
+        nothing: "不选",
+        yes: "是",
+        no: "否",
+        rather_not: "我不想回答",
+        rather_not_reason: "原因，或者你希望怎么做（可不填，模型会读到）",
+    },
     only_this: "这个链接只能回答这一个问题。拿到链接的人都能回答，请不要转发。",
     bad_link: "链接无效，可能在传送途中被截断了。请打开完整的链接，或在 Helve 里回答。",
     too_many_guesses: "从你的地址发来的错误令牌太多。请等一分钟，再打开这个链接。",
@@ -253,7 +303,17 @@ const ZH: Words = Words {
     withdrawn: "在有人回答之前，运行已经结束，不需要再作决定。",
     answered: "这个问题已有答复",
     by: "答复者：",
-    answers: ["已允许", "已拒绝", "由人答复", "已生效", "没有生效", "重新运行", "没有人及时答复"],
+    answers: [
+        "已允许",
+        "已拒绝",
+        "由人答复",
+        "已生效",
+        "没有生效",
+        "重新运行",
+        "没有人及时答复",
+        "已回答",
+        "不想回答",
+    ],
 };
 
 #[cfg(test)]

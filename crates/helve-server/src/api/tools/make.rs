@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::view::{CheckedView, ToolView};
+use super::view::{CheckedView, DefinitionNotices, ToolView, english};
 use super::{take_host_consent, with_etag};
 use crate::access::{Principal, Visitor};
 use crate::app::App;
@@ -92,6 +92,8 @@ struct RowView {
     mapped: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    #[serde(skip_serializing_if = "DefinitionNotices::is_empty")]
+    notices: DefinitionNotices,
     /// Why it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -145,7 +147,13 @@ async fn make_one(
     let made = app.runtime.catalogue().import_row(row, options, &principal.user.0).await?;
     let ImportedRow { outcome, definition, mapped, warnings, listed } = made;
     let Some(tool) = listed else {
-        return Ok(Answer(CheckedView { hash: definition.hash(), warnings, mapped }).into_response());
+        let checked = CheckedView {
+            hash: definition.hash(),
+            warnings: english(&warnings),
+            mapped: english(&mapped),
+            notices: DefinitionNotices { problem: None, warnings, mapped },
+        };
+        return Ok(Answer(checked).into_response());
     };
     let view = with_etag(&tool, ToolView::full_view(&tool).with_mapped_fields(mapped));
     if outcome != ImportOutcome::Created {
@@ -206,13 +214,21 @@ impl From<Result<ImportedRow, CatalogueError>> for RowView {
                     ImportOutcome::Unchanged => "unchanged",
                 },
                 version: row.listed.and_then(|listed| Some(listed.row.as_ref()?.version)),
-                mapped: row.mapped,
-                warnings: row.warnings,
+                mapped: english(&row.mapped),
+                warnings: english(&row.warnings),
+                notices: DefinitionNotices { problem: None, warnings: row.warnings, mapped: row.mapped },
                 ..Self::default()
             },
             Err(error) => Self {
                 outcome: "refused",
                 problem: Some(error.to_string()),
+                notices: DefinitionNotices {
+                    problem: match &error {
+                        CatalogueError::Definition(wrong) => Some(wrong.notice()),
+                        _ => None,
+                    },
+                    ..DefinitionNotices::default()
+                },
                 field: match error {
                     CatalogueError::Definition(wrong) => Some(wrong.field),
                     _ => None,

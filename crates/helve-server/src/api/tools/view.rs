@@ -1,7 +1,7 @@
 //! Tools as people and programs see them.
 
-use helve_tool::{ListedTool, ToolSource};
-use helve_types::{Auth, Effect, Flow, Method, ToolDefinition, ToolKind};
+use helve_tool::{DefinitionError, ListedTool, ToolSource};
+use helve_types::{Auth, Effect, Flow, Method, Notice, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -64,6 +64,8 @@ pub(super) struct ToolView {
     /// What was mapped to what, where the request had a row of another system.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     mapped: Vec<String>,
+    #[serde(skip_serializing_if = "DefinitionNotices::is_empty")]
+    notices: DefinitionNotices,
     /// The whole of a row, as `PUT` takes it; for those with the right `admin`, and only where one tool is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     definition: Option<ToolDefinition>,
@@ -135,6 +137,30 @@ pub(super) struct CheckedView {
     /// What was mapped to what, where the request had a row of another system.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) mapped: Vec<String>,
+    #[serde(skip_serializing_if = "DefinitionNotices::is_empty")]
+    pub(super) notices: DefinitionNotices,
+}
+
+/// What is said of a definition beside it, as codes with parameters: the reader's side makes the sentences.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub(super) struct DefinitionNotices {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) problem: Option<Notice>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) warnings: Vec<Notice>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) mapped: Vec<Notice>,
+}
+
+impl DefinitionNotices {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The same for whoever reads no codes.
+pub(super) fn english(notices: &[Notice]) -> Vec<String> {
+    notices.iter().map(Notice::english).collect()
 }
 
 impl ToolView {
@@ -145,6 +171,7 @@ impl ToolView {
             endpoint: definition
                 .map(|tool| EndpointView::with_url(tool, scheme_and_host(&tool.endpoint.url_template))),
             problem: tool.problem.as_ref().map(|_| "it cannot be used now".into()),
+            notices: DefinitionNotices { problem: None, ..Self::notices(tool) },
             offer: None,
             ..Self::from_tool(tool)
         }
@@ -190,15 +217,24 @@ impl ToolView {
             created_at: row.map(|row| row.created_at.0),
             updated_at: row.map(|row| row.updated_at.0),
             problem: tool.problem.as_ref().map(ToString::to_string),
-            warnings: tool.warnings.clone(),
+            warnings: english(&tool.warnings),
             mapped: vec![],
+            notices: Self::notices(tool),
             definition: None,
         }
     }
 
+    fn notices(tool: &ListedTool) -> DefinitionNotices {
+        DefinitionNotices {
+            problem: tool.problem.as_ref().map(DefinitionError::notice),
+            warnings: tool.warnings.clone(),
+            mapped: vec![],
+        }
+    }
+
     /// With what a row of another system was mapped to.
-    pub(super) fn with_mapped_fields(self, mapped: Vec<String>) -> Self {
-        Self { mapped, ..self }
+    pub(super) fn with_mapped_fields(self, mapped: Vec<Notice>) -> Self {
+        Self { mapped: english(&mapped), notices: DefinitionNotices { mapped, ..self.notices }, ..self }
     }
 
     /// With its definition.
@@ -250,7 +286,7 @@ impl OfferView {
             hash: offer.definition.hash(),
             at: offer.at.0,
             changes: changes.map(ChangedField::from).collect(),
-            warnings: tool.offer_warnings.clone(),
+            warnings: english(&tool.offer_warnings),
         })
     }
 }
@@ -307,7 +343,10 @@ mod tests {
             source: ToolSource::Row,
             row: Some(Arc::new(ToolRow::new(world.row_id(), definition.unwrap(), world.now()))),
             registered: None,
-            problem: Some(DefinitionError::new("endpoint.auth.secret", "known: payroll, crm")),
+            problem: Some(DefinitionError::new(
+                "endpoint.auth.secret",
+                Notice::definition_other("known: payroll, crm"),
+            )),
             warnings: vec![],
             offer: None,
             offer_warnings: vec![],

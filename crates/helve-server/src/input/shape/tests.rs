@@ -84,11 +84,11 @@ fn the_fields_of_an_answer_are_those_of_its_decision() {
         (json!({"decision": "approve", "always": {"within": "run", "day": 1}}), "?always.day ~days"),
         (
             json!({"decision": "aprove"}),
-            "`decision` must be `approve`, `reject`, `respond`, `outcome` or `expire`",
+            "`decision` must be `approve`, `reject`, `respond`, `outcome`, `reply`, `decline` or `expire`",
         ),
         (
             json!({}),
-            "`decision` is missing: it must be `approve`, `reject`, `respond`, `outcome` or `expire`",
+            "`decision` is missing: it must be `approve`, `reject`, `respond`, `outcome`, `reply`, `decline` or `expire`",
         ),
     ] {
         assert_eq!(told::<Answer>(value.clone()), expected, "{value}");

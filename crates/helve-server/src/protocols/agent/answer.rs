@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use helve_runtime::{Frame, StartedRun};
 use helve_store::Scope;
-use helve_types::{CallId, CallState, Ending, Fact, Question, RunState, Spent};
+use helve_types::{CallId, CallState, Ending, Fact, Notice, Question, RunState, Spent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -37,6 +37,9 @@ pub(crate) struct AgentAnswer {
     /// The same as a code.
     #[serde(skip_serializing_if = "Option::is_none")]
     error_code: Option<String>,
+    /// What exactly it was, where the code says less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_notice: Option<Notice>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -98,10 +101,11 @@ pub(super) async fn read_answer(app: &App, started: StartedRun) -> Result<AgentA
                 whole.ending = Some(*ending);
             }
             Fact::RunCancelled(_) => whole.state = RunState::Cancelled,
-            Fact::RunFailed { code, message } => {
+            Fact::RunFailed { code, message, notice } => {
                 whole.state = RunState::Failed;
                 whole.error_code = Some(code.clone());
                 whole.error = Some(message.clone());
+                whole.error_notice = notice.as_deref().cloned();
             }
             _ => {}
         }
@@ -127,6 +131,7 @@ impl AgentAnswer {
             approvals: vec![],
             error: None,
             error_code: None,
+            error_notice: None,
         }
     }
 

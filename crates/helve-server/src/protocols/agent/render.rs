@@ -2,7 +2,7 @@
 
 use helve_runtime::Frame;
 use helve_store::StoreError;
-use helve_types::{CallId, CallState, Fact, Live, PartKind};
+use helve_types::{CallId, CallState, Fact, Live, Notice, PartKind};
 use helve_wire::sse::DONE;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::protocols::accumulated_text::AccumulatedText;
 use crate::protocols::call_words::word_in_stream;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
-use crate::sse::{Render, ending_sentence, question_event, server_stopping_event, write_value};
+use crate::sse::{Render, question_event, run_error, server_stopping_event, write_value};
 
 /// Writes pieces of the answer as they come.
 #[derive(Default)]
@@ -57,13 +57,15 @@ impl AgentRender {
                 self.render_failed_call(call, failure, out);
             }
             Fact::RunFinished { ending } => {
-                if let Some(message) = ending_sentence(*ending) {
+                if let Some((_, message)) = ending.lack() {
                     let message = self.because.as_deref().unwrap_or(message);
                     self.write_event(json!({"ending": ending, "message": message}), out);
                 }
             }
-            Fact::RunFailed { code, message } => self.render_error_event(code, message, out),
-            Fact::RunCancelled(_) => self.render_error_event("cancelled", "the run was stopped", out),
+            Fact::RunFailed { code, message, notice } => {
+                self.render_error_event(code, message, notice.as_deref(), out)
+            }
+            Fact::RunCancelled(_) => self.render_error_event("cancelled", "the run was stopped", None, out),
             _ => {}
         }
     }
@@ -76,8 +78,8 @@ impl AgentRender {
         self.write_event(json!({"tool": tool}), out);
     }
 
-    fn render_error_event(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
-        self.write_event(json!({"error": {"code": code, "message": message}}), out);
+    fn render_error_event(&mut self, code: &str, message: &str, notice: Option<&Notice>, out: &mut Vec<u8>) {
+        self.write_event(json!({"error": run_error(code, message, notice)}), out);
     }
 
     fn write_event(&mut self, event: Value, out: &mut Vec<u8>) {

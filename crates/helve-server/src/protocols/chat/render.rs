@@ -3,7 +3,7 @@
 use helve_runtime::Frame;
 use helve_store::StoreError;
 use helve_types::{
-    CallId, CallState, ConversationId, Ending, Fact, FailureKind, Live, PartKind, RunId, ToolOutput,
+    CallId, CallState, ConversationId, Ending, Fact, FailureKind, Live, Notice, PartKind, RunId, ToolOutput,
 };
 use helve_wire::sse::DONE;
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ use crate::protocols::accumulated_text::AccumulatedText;
 use crate::protocols::call_words::word_in_stream;
 use crate::protocols::tool_failure::ToolFailure;
 use crate::protocols::tool_progress::ToolProgress;
-use crate::sse::{Render, ending_sentence, question_event, server_stopping_event, write_value};
+use crate::sse::{Render, question_event, run_error, server_stopping_event, write_value};
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -131,8 +131,10 @@ impl ChatRender {
                 more["outcome"] = json!("unknown");
                 self.render_tool(call, CallState::Unknown, more, out);
             }
-            Fact::RunFailed { code, message } => self.render_error_event(code, message, out),
-            Fact::RunCancelled(_) => self.render_error_event("cancelled", "the run was stopped", out),
+            Fact::RunFailed { code, message, notice } => {
+                self.render_error_event(code, message, notice.as_deref(), out)
+            }
+            Fact::RunCancelled(_) => self.render_error_event("cancelled", "the run was stopped", None, out),
             Fact::RunFinished { ending } => self.render_ending(*ending, out),
             _ => {}
         }
@@ -163,7 +165,7 @@ impl ChatRender {
                 self.write_event(json!({"content": content, "thinking": self.thinking.text()}), out);
             }
             self.write_event(json!({"tool_calls": calls, "ending": ending}), out);
-        } else if let Some(message) = ending_sentence(ending) {
+        } else if let Some((_, message)) = ending.lack() {
             let message = self.because.as_deref().unwrap_or(message);
             self.write_event(json!({"ending": ending, "message": message}), out);
         }
@@ -180,9 +182,9 @@ impl ChatRender {
         self.calls.iter().filter(|held| held.delegated).map(call).collect()
     }
 
-    fn render_error_event(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
+    fn render_error_event(&mut self, code: &str, message: &str, notice: Option<&Notice>, out: &mut Vec<u8>) {
         self.render_flush(out);
-        self.write_event(json!({"error": {"code": code, "message": message}}), out);
+        self.write_event(json!({"error": run_error(code, message, notice)}), out);
     }
 
     fn render_live(&mut self, live: &Live) {

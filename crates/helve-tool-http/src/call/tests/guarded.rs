@@ -50,6 +50,8 @@ async fn check(server: &TestHttpServer, path: &str, changes: Value, calls: u32, 
             toolbox: toolbox.clone(),
             journal: journal.clone(),
             world: world.clone(),
+            // Every second call is of another request.
+            request_id: Some(format!("request-{}", index / 2)),
             ..context()
         };
         told.push_str(&match pipeline.execute_call(&call, &cx).await.unwrap() {
@@ -183,6 +185,28 @@ async fn a_cached_answer_is_not_asked_for_again() {
         finished: 7
         finished: 7
         asked 1 times, closed"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_cached_answer_belongs_to_the_request_that_the_tool_was_told_of() {
+    let server = TestHttpServer::new(TestReply::Echo).await;
+    let filter = r#".head | split("x-request-id: ")[1] | split("\r")[0]"#;
+    check(
+        &server,
+        "/{city}",
+        json!({
+            "cache": {"ttl_ms": 60000},
+            "endpoint": {"caller": {"send": ["request"]}},
+            "response_transform": {"jq": filter}
+        }),
+        3,
+        expect![[r#"
+            finished: request-0
+            finished: request-0
+            finished: request-1
+            asked 2 times, closed"#]],
     )
     .await;
 }

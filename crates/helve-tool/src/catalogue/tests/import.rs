@@ -1,6 +1,6 @@
 //! Rows that are imported, and the ids and consents that they come with.
 
-use helve_types::ToolGrant;
+use helve_types::{Notice, ToolGrant};
 
 use super::*;
 
@@ -95,7 +95,10 @@ fn careful(store: &Arc<MemoryStore>) -> Catalogue {
     let world = World::deterministic();
     let maker: ToolBuilder = Arc::new(|definition, grants| {
         if definition.endpoint.url_template.contains("localhost") && grants.hosts().next().is_none() {
-            let refused = DefinitionError::new("endpoint.url_template", "it is on this machine");
+            let refused = DefinitionError::new(
+                "endpoint.url_template",
+                Notice::definition_other("it is on this machine"),
+            );
             return Err(DefinitionError { consent: Some("localhost:9000".into()), ..refused });
         }
         maker()(definition, grants)

@@ -166,7 +166,7 @@ fn parameters_that_the_tool_inside_does_not_take_are_refused_when_the_row_is_mad
     let refused = |parameters: Value, field: &str, problem: &str| {
         let error = twice(json!({"parameters": parameters})).err().unwrap();
         assert_eq!(error.field, field, "{error}");
-        assert!(error.problem.contains(problem), "{error}");
+        assert!(error.problem.english().contains(problem), "{error}");
     };
     let object = |fields: Value| json!({"type": "object", "properties": fields});
     let foreign = object(json!({"a": {"type": "number"}, "b": {"type": "number"}}));
@@ -193,7 +193,7 @@ fn a_row_must_require_what_the_tool_inside_needs() {
     for fields in [json!({"m": {}}), json!({"n": {}, "m": {}})] {
         let error = make(json!({"type": "object", "properties": fields})).err().unwrap();
         assert_eq!(error.field, "parameters.required");
-        assert!(error.problem.contains("`needy` needs `n`"), "{error}");
+        assert!(error.problem.english().contains("`needy` needs `n`"), "{error}");
     }
     assert!(make(json!({"type": "object", "properties": {"n": {}}, "required": ["n"]})).is_ok());
 }

@@ -166,8 +166,9 @@ fn what_people_do_not_see_in_a_definition_is_told() {
     }))
     .unwrap();
     let long = ToolDefinition { description: "Says. ".repeat(400), ..weather("https://api.example.com") };
-    let told = |definition: &ToolDefinition| {
-        super::super::check::list_warnings(definition, |_| None).join("\n") + "\n"
+    let told = |definition: &ToolDefinition| -> String {
+        let warnings = super::super::check::list_warnings(definition, |_| None);
+        warnings.iter().map(|warning| warning.english() + "\n").collect()
     };
     let expected = expect_test::expect![[r#"
         `description` has characters that people do not see, such as U+202E; models read them

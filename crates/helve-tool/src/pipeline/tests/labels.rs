@@ -1,6 +1,6 @@
 //! What is written on results, and who is asked before private data can leave.
 
-use helve_types::{Answer, FailureKind, Flow, Labels, Language, Origin, Taint};
+use helve_types::{Answer, ApprovalKind, FailureKind, Flow, Labels, Language, Origin, Taint};
 
 use super::*;
 use crate::{ClientReport, Grant, Trust, outcome_of_answer};
@@ -107,7 +107,7 @@ async fn a_clients_result_is_a_strangers_word_and_a_persons_is_not() {
     assert_eq!(labels_of(bring(Ok(lies)).await), Flow::for_client().labels("client"));
     let failed = Failure::new(FailureKind::Failed, "the page threw");
     assert!(labels_of(bring(Err(failed)).await).untrusted);
-    let said = outcome_of_answer(&Answer::Respond { text: "42".into() }).unwrap();
+    let said = outcome_of_answer(ApprovalKind::Permission, &Answer::Respond { text: "42".into() }).unwrap();
     assert_eq!(labels_of(said), Labels::for_person());
 }
 

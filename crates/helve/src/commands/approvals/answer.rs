@@ -2,10 +2,11 @@
 
 use anyhow::{Context, bail};
 use clap::{Subcommand, ValueEnum};
-use helve_types::{Always, Answer, OutcomeAnswer, Within, canonical_json};
+use helve_types::{Always, Answer, OutcomeAnswer, Question, Within, canonical_json};
 use serde_json::Value;
 
-use crate::i18n::tr;
+use super::reply::read_words;
+use crate::i18n::{tr, words};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GivenAnswer {
@@ -32,6 +33,18 @@ pub(crate) enum GivenAnswer {
     DidNotHappen,
     /// Run the call again, as a new call
     RunAgain,
+    /// Tell the model what it wants to know
+    Reply {
+        /// A text, options by their words or numbers, fields as `name=value`, or one JSON object
+        #[arg(required = true, value_name = "ANSWER")]
+        answer: Vec<String>,
+    },
+    /// You would rather not answer what the model wants to know
+    Decline {
+        /// The reason that is given to the model
+        #[arg(long, default_value = "")]
+        reason: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -53,7 +66,7 @@ impl AlwaysWithin {
 }
 
 impl GivenAnswer {
-    pub(crate) fn answer(self) -> anyhow::Result<Answer> {
+    pub(crate) fn answer(self, question: &Question) -> anyhow::Result<Answer> {
         let outcome = |answer| Answer::Outcome { answer };
         Ok(match self {
             Self::Approve { arguments, always } => Answer::Approve {
@@ -65,6 +78,11 @@ impl GivenAnswer {
             Self::Happened => outcome(OutcomeAnswer::Happened),
             Self::DidNotHappen => outcome(OutcomeAnswer::DidNotHappen),
             Self::RunAgain => outcome(OutcomeAnswer::RunAgain),
+            Self::Reply { answer } => match question.asked_by_model() {
+                Some(asked) => Answer::Reply { value: read_words(&asked.form, &answer)? },
+                None => bail!(tr!("this is no question of the model's; `reply` does not answer it")),
+            },
+            Self::Decline { reason } => Answer::Decline { reason },
         })
     }
 }
@@ -89,6 +107,6 @@ pub(crate) fn object(text: &str) -> anyhow::Result<String> {
             "the arguments must be a JSON object, such as {example}",
             example = r#"{"text": "milk"}"#
         )),
-        Err(error) => bail!(tr!("the arguments are not JSON: {error}", error = error)),
+        Err(error) => bail!(tr!("the arguments are not JSON: {error}", error = words(&error))),
     }
 }

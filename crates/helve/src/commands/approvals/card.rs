@@ -2,6 +2,7 @@
 
 use helve_types::{About, Answer, ApprovalKind, Effect, Notice, OutcomeAnswer, Question, Timestamp, Within};
 
+use super::reply;
 use crate::client::{Approval, ApprovalState, in_gutter, line, when};
 use crate::i18n::{Language, language, tr};
 use crate::output::padded;
@@ -29,6 +30,9 @@ pub(crate) fn card(approval: &Approval, now: Timestamp) -> String {
 /// What a question is about and exactly what would be sent.
 pub(crate) fn what(question: &Question) -> String {
     let mut shown = fields(&[(tr!("asks"), asks(question.kind()))]);
+    if let Some(asked) = question.asked_by_model() {
+        return shown + &reply::shown(asked);
+    }
     let call = question.call();
     if let Some(call) = call {
         shown += &fields(&[(tr!("tool"), line(&call.tool)), (tr!("effect"), effect(call.effect))]);
@@ -36,7 +40,7 @@ pub(crate) fn what(question: &Question) -> String {
     shown += &fields(&[(tr!("because"), line(&because(question, language())))]);
     let (sent_at, checked) = match &question.about {
         About::Outcome { sent_at, checked, .. } => (*sent_at, checked.as_ref()),
-        About::Permission { .. } | About::Budget => (None, None),
+        About::Permission { .. } | About::Budget | About::User { .. } => (None, None),
     };
     if let Some(sent_at) = sent_at {
         shown +=
@@ -86,7 +90,8 @@ pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
         ApprovalState::Answered => approval.answer.as_ref().map(word).unwrap_or_default(),
     };
     let call = question.call();
-    let mut about = line(call.map_or(&question.because, |call| &call.arguments));
+    let asked = question.asked_by_model().map(|asked| &asked.question);
+    let mut about = line(asked.unwrap_or(call.map_or(&question.because, |call| &call.arguments)));
     if about.chars().count() > SUMMARY_CHARS_MAX {
         about = about.chars().take(SUMMARY_CHARS_MAX).chain(['…']).collect();
     }
@@ -94,6 +99,7 @@ pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
         ApprovalKind::Permission => tr!("may it run?"),
         ApprovalKind::Outcome => tr!("did it happen?"),
         ApprovalKind::Budget => tr!("spend more?"),
+        ApprovalKind::User => tr!("a question"),
     };
     format!(
         "{}  {}  {}  {} {about}",
@@ -130,7 +136,14 @@ pub(crate) fn said(answer: &Answer) -> String {
         Answer::Reject { reason } if reason.is_empty() => tr!("reject"),
         Answer::Reject { reason } => tr!("reject, because {reason}", reason = line(reason)),
         Answer::Respond { text } => tr!("respond {text}", text = line(text)),
-        Answer::Outcome { .. } | Answer::Expire => word(answer),
+        Answer::Reply { value } => {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            tr!("reply {text}", text = line(&text))
+        }
+        Answer::Decline { reason } if !reason.is_empty() => {
+            tr!("decline, because {reason}", reason = line(reason))
+        }
+        Answer::Outcome { .. } | Answer::Decline { .. } | Answer::Expire => word(answer),
     }
 }
 
@@ -142,6 +155,8 @@ fn word(answer: &Answer) -> String {
         Answer::Outcome { answer: OutcomeAnswer::Happened } => tr!("happened"),
         Answer::Outcome { answer: OutcomeAnswer::DidNotHappen } => tr!("did-not-happen"),
         Answer::Outcome { answer: OutcomeAnswer::RunAgain } => tr!("run-again"),
+        Answer::Reply { .. } => tr!("reply"),
+        Answer::Decline { .. } => tr!("decline"),
         Answer::Expire => tr!("expired"),
     }
 }
@@ -151,6 +166,7 @@ fn asks(kind: ApprovalKind) -> String {
         ApprovalKind::Permission => tr!("may this call run? (approve, reject, respond)"),
         ApprovalKind::Outcome => tr!("did this call take effect? (happened, did-not-happen, run-again)"),
         ApprovalKind::Budget => tr!("may the run spend more? (approve, reject)"),
+        ApprovalKind::User => tr!("the model wants to know something (reply, decline)"),
     }
 }
 

@@ -1,21 +1,27 @@
 //! A question to the person at the keyboard: which line means which answer. Pure; the chat prints and sends.
 
-use helve_types::{Answer, ApprovalKind, OutcomeAnswer, Question};
+use helve_tool::TypedValue;
+use helve_types::{Answer, ApprovalKind, OutcomeAnswer, Question, ReplyForm};
+use serde_json::Value;
 
 use crate::commands::approvals::answer::{AlwaysWithin, object};
+use crate::commands::approvals::reply::{self, field_prompt, read_field, read_form, read_only, typed_fields};
 use crate::i18n::tr;
 
 /// What of a question decides how it can be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct About {
+pub(super) struct About<'a> {
     kind: ApprovalKind,
     /// Consent to a circle goes no further than the run that is in it.
     repeats: bool,
+    /// What the model wants to know.
+    form: Option<&'a ReplyForm>,
 }
 
-impl From<&Question> for About {
-    fn from(question: &Question) -> Self {
-        Self { kind: question.kind(), repeats: question.repeats() }
+impl<'a> From<&'a Question> for About<'a> {
+    fn from(question: &'a Question) -> Self {
+        let form = question.asked_by_model().map(|asked| &asked.form);
+        Self { kind: question.kind(), repeats: question.repeats(), form }
     }
 }
 
@@ -31,6 +37,11 @@ pub(super) enum Asking {
     Reason,
     Response,
     Always,
+    /// The next field of a form of which these are filled in.
+    Field {
+        at: usize,
+        typed: Vec<TypedValue>,
+    },
 }
 
 /// What follows a line.
@@ -46,7 +57,7 @@ pub(super) enum Next {
 
 impl Asking {
     /// What the person is asked for.
-    pub(super) fn prompt(&self, about: About) -> String {
+    pub(super) fn prompt(&self, about: About<'_>) -> String {
         match (self, about.kind) {
             (Self::Choice, ApprovalKind::Permission) => {
                 tr!("[y]es, [e]dit, [n]o, [r]espond instead of the tool, [a]lways? ")
@@ -55,6 +66,8 @@ impl Asking {
                 tr!("did it take effect? [h]appened, [d]id not happen, run [a]gain? ")
             }
             (Self::Choice, ApprovalKind::Budget) => tr!("[y]es, [n]o? "),
+            (Self::Choice, ApprovalKind::User) => reply_prompt(about, 0),
+            (Self::Field { at, .. }, _) => reply_prompt(about, *at),
             (Self::Arguments, _) => tr!("other arguments, as a JSON object (empty: back): "),
             (Self::Edited(_), _) => tr!("send this? [y]es, [e]dit again, [b]ack? "),
             (Self::Reason, _) => tr!("why not? (the model is told; may be empty): "),
@@ -68,13 +81,15 @@ impl Asking {
         }
     }
 
-    pub(super) fn hear(&self, about: About, said: &str) -> Next {
+    pub(super) fn hear(&self, about: About<'_>, said: &str) -> Next {
         let kind = about.kind;
         let said = said.trim();
         let word = said.to_lowercase();
         match (self, kind) {
             (Self::Choice, ApprovalKind::Permission | ApprovalKind::Budget) => choice(kind, said),
             (Self::Choice, ApprovalKind::Outcome) => outcome(&word),
+            (Self::Choice, ApprovalKind::User) => reply_line(about, 0, &[], said),
+            (Self::Field { at, typed }, _) => reply_line(about, *at, typed, said),
             (Self::Arguments | Self::Response | Self::Always, _) if said.is_empty() => {
                 Next::Ask(Self::Choice)
             }
@@ -101,6 +116,37 @@ impl Asking {
                     _ => return Next::Again(tr!("type r, c or a")),
                 };
                 Next::Send(Answer::Approve { arguments: None, always: Some(within.always()) })
+            }
+        }
+    }
+}
+
+/// What is asked for where the model wants to know something: the reply, or the next field of its form.
+fn reply_prompt(about: About<'_>, at: usize) -> String {
+    let Some(form) = about.form else { return String::new() };
+    match typed_fields(form).get(at) {
+        Some(field) => field_prompt(field),
+        None => reply::prompt(form),
+    }
+}
+
+/// A line that is the reply, or one field of it; what does not fit is asked for again.
+fn reply_line(about: About<'_>, at: usize, typed: &[TypedValue], said: &str) -> Next {
+    let Some(form) = about.form else { return Next::Ask(Asking::Choice) };
+    let reply = |value: Result<Value, String>| match value {
+        Ok(value) => Next::Send(Answer::Reply { value }),
+        Err(problem) => Next::Again(problem),
+    };
+    let fields = typed_fields(form);
+    let Some(field) = fields.get(at) else { return reply(read_only(form, said)) };
+    match read_field(field, said) {
+        Err(problem) => Next::Again(problem),
+        Ok(more) => {
+            let typed = [typed, &more].concat();
+            if at + 1 < fields.len() {
+                Next::Ask(Asking::Field { at: at + 1, typed })
+            } else {
+                reply(read_form(form, &typed))
             }
         }
     }
@@ -136,10 +182,13 @@ fn outcome(word: &str) -> Next {
 
 #[cfg(test)]
 mod tests {
+    use helve_tool::{WrittenQuestion, read_question};
+    use serde_json::json;
+
     use super::*;
 
-    fn about(kind: ApprovalKind) -> About {
-        About { kind, repeats: false }
+    fn about(kind: ApprovalKind) -> About<'static> {
+        About { kind, repeats: false, form: None }
     }
 
     #[test]
@@ -188,5 +237,24 @@ mod tests {
         let circle = About { repeats: true, ..about(Permission) };
         assert!(matches!(Asking::Always.hear(circle, "c"), Next::Again(_)));
         assert!(matches!(Asking::Always.hear(circle, "r"), Next::Send(_)));
+    }
+
+    #[test]
+    fn a_form_is_asked_for_field_by_field_and_sent_when_all_fit() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "seats": {"type": "integer", "maximum": 9}},
+            "required": ["name", "seats"]
+        });
+        let written = WrittenQuestion { question: "?", form: Some(&schema), ..WrittenQuestion::default() };
+        let form = read_question(written).unwrap().form;
+        let about = About { form: Some(&form), ..about(ApprovalKind::User) };
+        assert!(Asking::Choice.prompt(about).starts_with("name, text"));
+        assert!(matches!(Asking::Choice.hear(about, ""), Next::Again(_)));
+        let Next::Ask(second) = Asking::Choice.hear(about, "y") else { panic!("not asked on") };
+        assert!(second.prompt(about).starts_with("seats, a whole number"));
+        assert!(matches!(second.hear(about, "10"), Next::Again(_)));
+        let value = json!({"name": "y", "seats": 9});
+        assert_eq!(second.hear(about, "9"), Next::Send(Answer::Reply { value }));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use anyhow::Context;
-use helve_types::{Answer, ApprovalId, Fact, Question, RunState};
+use helve_types::{Answer, ApprovalId, ApprovalKind, Fact, Question, RunState};
 use serde_json::json;
 
 use super::asking::{Asking, Next};
@@ -61,16 +61,23 @@ impl Chat {
     pub(super) async fn attend(&mut self, run: &str, from: u64) -> anyhow::Result<Left> {
         let mut following = Following::new(&self.client, run, 0);
         let mut questions = Questions::default();
-        let (mut well, mut stopping) = (true, false);
+        let (mut well, mut stopping, mut waits) = (true, false, false);
         loop {
+            if waits && !self.interactive && self.keyboard.is_at_end() {
+                self.tell_kept();
+                self.flush()?;
+                return Ok(Left::Waiting);
+            }
             self.flush()?;
-            let heard = self.interactive && !self.keyboard.is_at_end();
+            // Where nobody is asked, the input is read on only to learn whether somebody could still be there.
+            let heard = if self.interactive { !self.keyboard.is_at_end() } else { waits };
             tokio::select! {
                 seen = following.next() => match seen? {
                     Seen::Event(event) => {
                         well &= !matches!(event.fact, Fact::RunFailed { .. });
                         self.screen.event(&event.fact);
                         let now = following.last() >= from;
+                        waits = now && matches!(event.fact, Fact::RunWaiting { .. });
                         if let Some(left) = self.learn(&event.fact, &mut questions, now) {
                             self.flush()?;
                             return Ok(left);
@@ -91,6 +98,12 @@ impl Chat {
                             self.screen.heard();
                             self.interrupt(run, &mut stopping).await
                         }
+                        Input::Line(_, said) if !self.interactive => {
+                            self.unheard.extend(Some(said).filter(|said| !said.trim().is_empty()));
+                            None
+                        }
+                        // The questions were shown when they were asked.
+                        Input::End if !self.interactive => None,
                         input => self.handle_input(run, input, &mut questions).await?,
                     };
                     if left.is_some() {
@@ -134,7 +147,7 @@ impl Chat {
                 self.ask(questions);
             }
             Input::End if self.keyboard.is_terminal() => return Ok(Some(Left::Quit)),
-            Input::End => self.nobody_is_there(questions),
+            Input::End => return Ok(self.nobody_is_there(questions)),
         }
         Ok(None)
     }
@@ -179,6 +192,7 @@ impl Chat {
                 return Some(Left::Parked);
             }
             Fact::RunWaiting { .. } if now && !self.interactive && self.no_wait => {
+                self.tell_kept();
                 return Some(Left::Waiting);
             }
             // What was written meanwhile may stand behind the question.
@@ -220,11 +234,28 @@ impl Chat {
         self.screen.block(&how);
     }
 
-    fn nobody_is_there(&mut self, questions: &Questions) {
+    /// Before the chat leaves a run that waits.
+    fn tell_kept(&mut self) {
+        self.screen.note(&tr!(
+            "nobody can be asked here: the run is kept, and goes on when the question is answered; `helve approvals list` \
+             shows what is open"
+        ));
+        if !self.unheard.is_empty() {
+            self.screen.note(&tr!("{count} message(s) after it were not sent", count = self.unheard.len()));
+        }
+    }
+
+    /// The input of somebody who was to be asked has ended.
+    fn nobody_is_there(&mut self, questions: &Questions) -> Option<Left> {
         self.interactive = false;
         for question in &questions.open {
             self.tell_how(question);
         }
+        if questions.open.is_empty() {
+            return None;
+        }
+        self.tell_kept();
+        Some(Left::Waiting)
     }
 
     async fn heard(
@@ -238,6 +269,7 @@ impl Chat {
             Some(Slash::Quit) => return Ok(Some(Left::Quit)),
             Some(Slash::Stop) => self.stop(run).await,
             Some(Slash::Help) => self.screen.block(&help()),
+            Some(Slash::Decline(reason)) => self.decline(purpose, reason, questions).await,
             Some(_) => self.screen.note(&tr!("not during a run; /stop stops it")),
             None => match (purpose, questions.current().cloned()) {
                 (Purpose::Answer(approval), Some(question)) if question.approval == approval => {
@@ -255,6 +287,19 @@ impl Chat {
             self.ask(questions);
         }
         Ok(None)
+    }
+
+    /// The person would rather not answer what the model asks.
+    async fn decline(&mut self, purpose: Purpose, reason: Option<String>, questions: &mut Questions) {
+        let asked = questions.current().filter(|question| question.kind() == ApprovalKind::User);
+        match asked.map(|question| question.approval) {
+            Some(approval) if purpose == Purpose::Answer(approval) => {
+                let answer = Answer::Decline { reason: reason.unwrap_or_default() };
+                questions.sent = self.answer(approval, &answer).await;
+                questions.asking = Asking::Choice;
+            }
+            _ => self.screen.note(&tr!("the model asks nothing")),
+        }
     }
 
     /// What a line means for the question that is before the person.

@@ -1,5 +1,8 @@
 //! The models, agents and tools of the server: to list, to choose from, and to complete.
 
+use std::time::Duration;
+
+use anyhow::bail;
 use serde_json::Value;
 
 use super::Chat;
@@ -7,6 +10,12 @@ use super::keyboard::{KnownNames, Names};
 use crate::client::{Client, ClientError, in_gutter, line};
 use crate::commands::suggest::similar;
 use crate::i18n::tr;
+
+/// So often a name is looked for before it is taken to be wrong.
+const LOOKS: u32 = 5;
+/// As many names as people read.
+const NAMES_SHOWN: usize = 10;
+const PAUSE: Duration = Duration::from_millis(300);
 
 /// A list of things with names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,19 +116,32 @@ impl Chat {
         }
     }
 
+    /// Fails where there is none of this name. The list of a vendor's models may still be on its way.
+    pub(super) async fn check_exists(&self, kind: Kind, name: &str) -> anyhow::Result<()> {
+        let mut names = vec![];
+        for look in 0..LOOKS {
+            if look > 0 {
+                tokio::time::sleep(PAUSE).await;
+            }
+            let items = items(&self.client, kind).await?;
+            names = all_names(&items);
+            let has_id = items.iter().any(|item| item["id"].as_str() == Some(name));
+            if has_id || names.iter().any(|known| known == name) {
+                return Ok(());
+            }
+        }
+        let shown: Vec<String> = names.iter().take(NAMES_SHOWN).map(|name| line(name)).collect();
+        bail!(unknown(kind, name, &names, |what| tr!(
+            "{what}; there are: {names}",
+            what = what,
+            names = shown.join(", ")
+        )))
+    }
+
     fn tell_unknown(&mut self, kind: Kind, name: &str, names: &[String]) {
-        let name = line(name);
-        let near: Vec<String> =
-            similar(&name, names.iter().map(String::as_str)).into_iter().map(line).collect();
-        let what = match kind {
-            Kind::Model => tr!("there is no model `{name}`", name = name),
-            Kind::Agent => tr!("there is no agent `{name}`", name = name),
-            Kind::Tool => tr!("there is no tool `{name}`", name = name),
-        };
-        let told = match near.is_empty() {
-            true => tr!("{what}; {command} lists them", what = what, command = kind.command()),
-            false => tr!("{what}; similar names: {names}", what = what, names = near.join(", ")),
-        };
+        let told = unknown(kind, name, names, |what| {
+            tr!("{what}; {command} lists them", what = what, command = kind.command())
+        });
         self.screen.note(&told);
     }
 
@@ -135,5 +157,20 @@ impl Chat {
                 }
             },
         }
+    }
+}
+
+/// That there is none of this name, with names that are similar or else what `otherwise` says.
+fn unknown(kind: Kind, name: &str, names: &[String], otherwise: impl Fn(&str) -> String) -> String {
+    let name = line(name);
+    let near: Vec<String> = similar(&name, names.iter().map(String::as_str)).into_iter().map(line).collect();
+    let what = match kind {
+        Kind::Model => tr!("there is no model `{name}`", name = name),
+        Kind::Agent => tr!("there is no agent `{name}`", name = name),
+        Kind::Tool => tr!("there is no tool `{name}`", name = name),
+    };
+    match near.is_empty() {
+        true => otherwise(&what),
+        false => tr!("{what}; similar names: {names}", what = what, names = near.join(", ")),
     }
 }

@@ -10,8 +10,9 @@ use helve_types::{CallId, Ending, Fact, Live, PartId, PartKind};
 use super::markdown::Markdown;
 use crate::client::{line, text};
 use crate::commands::approvals::card;
+use crate::commands::notice::{failure_words, run_failure_words, sentence};
 use crate::commands::runs::story::ending_words;
-use crate::i18n::tr;
+use crate::i18n::{tr, words};
 
 const ARGUMENTS_CHARS_MAX: usize = 200;
 const RESULT_CHARS_MAX: usize = 120;
@@ -117,7 +118,7 @@ impl Screen {
                 self.end_line();
                 self.shown.clear();
                 self.markdown.clear();
-                self.note(&tr!("the answer broke off: {why}; it begins again", why = line(because)));
+                self.note(&tr!("the answer broke off: {why}; it begins again", why = line(&words(because))));
             }
             Fact::ToolRequested { call, tool, arguments, .. } => {
                 self.tools.insert(call.clone(), tool.clone());
@@ -140,7 +141,7 @@ impl Screen {
                 self.outcome("✓", call, first);
             }
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
-                self.outcome("✗", call, &failure.message);
+                self.outcome("✗", call, &failure_words(failure));
             }
             Fact::ToolUnknown { call, because, checked, .. } => {
                 let checked =
@@ -155,11 +156,16 @@ checked = checked
                 self.note(&tr!("answered by {who}: {answer}", who = line(by), answer = card::said(answer)));
             }
             Fact::MessageQueued { .. } => self.note(&tr!("the model receives it before its next step")),
-            Fact::BudgetSpent { because, .. } => self.note(&line(because)),
+            Fact::BudgetSpent { because, notice } => {
+                let told = notice.as_deref().and_then(sentence);
+                self.note(&told.unwrap_or_else(|| line(because)));
+            }
             Fact::HistoryCompacted(_) => self.note(&tr!("earlier messages are shortened for the model from here on")),
             Fact::RunResumed { .. } => self.note(&tr!("the run continues")),
             Fact::RunFinished { ending } if *ending != Ending::Answered => self.note(&ending_words(*ending)),
-            Fact::RunFailed { message, .. } => self.say(&format!("✗ {}", line(message))),
+            Fact::RunFailed { code, message, notice } => {
+                self.say(&format!("✗ {}", run_failure_words(code, message, notice.as_deref())));
+            }
             Fact::RunCancelled(cancelled) => self.note(&tr!("stopped by {who}", who = line(&cancelled.by))),
             Fact::RunStarted(_)
             | Fact::ToolClaimed { .. }
@@ -351,7 +357,7 @@ mod tests {
             repairs: vec![],
         });
         screen.event(&Fact::ToolFailed { call, failure, trail: Trail::default() });
-        screen.event(&Fact::RunFailed { code: bad.into(), message: bad.into() });
+        screen.event(&Fact::RunFailed { code: bad.into(), message: bad.into(), notice: None });
         let all = written(&mut screen);
         let ours = all.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
         assert!(!ours.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ours:?}");

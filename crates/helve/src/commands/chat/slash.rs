@@ -9,6 +9,7 @@ pub(super) fn help() -> String {
 /agent [NAME]   talk to this agent from now on, or list the agents
 /tools [NAME]   list the tools, or describe one
 /stop           stop the run; Ctrl-C does too
+/decline [WHY]  you would rather not answer the model's question
 /quit           leave; Ctrl-C does too when no run is in progress, and so does Ctrl-D
 Alt-Enter, or a backslash before Enter, begins another line.
 A line that is typed during a run reaches the model before its next step.
@@ -16,7 +17,8 @@ A line that is typed during a run reaches the model before its next step.
 }
 
 /// As the Tab key offers them.
-pub(super) const COMMANDS: &[&str] = &["/agent", "/help", "/model", "/new", "/quit", "/stop", "/tools"];
+pub(super) const COMMANDS: &[&str] =
+    &["/agent", "/decline", "/help", "/model", "/new", "/quit", "/stop", "/tools"];
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Slash {
@@ -27,6 +29,8 @@ pub(super) enum Slash {
     Agent(Option<String>),
     Tools(Option<String>),
     Stop,
+    /// Not to answer what the model asks, with a reason or without.
+    Decline(Option<String>),
     Quit,
     Unknown(String),
 }
@@ -43,6 +47,7 @@ pub(super) fn read(said: &str) -> Option<Slash> {
         "agent" => Slash::Agent(name),
         "tools" | "tool" => Slash::Tools(name),
         "stop" => Slash::Stop,
+        "decline" => Slash::Decline(name),
         "quit" | "exit" | "q" => Slash::Quit,
         other => Slash::Unknown(other.to_owned()),
     })

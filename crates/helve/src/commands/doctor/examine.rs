@@ -14,6 +14,7 @@ use super::finding::{ask_for_variable, quoted};
 use super::{databases, models};
 use crate::assemble::{Assembly, check_names, idle_names};
 use crate::client::answering;
+use crate::commands::notice::{definition_words, problem_words};
 use crate::config::{Config, Environment};
 use crate::discovery::ModelDiscovery;
 use crate::i18n::{self, Language, tr};
@@ -80,7 +81,8 @@ impl Examined {
         findings.extend(self.tools().await);
         findings.extend(databases::asked(config).await);
         let idle = idle_names(config, self.runtime.registry());
-        findings.extend(config.warnings.iter().cloned().chain(idle).map(Finding::note));
+        let warnings = config.warnings_for_reader().iter().cloned();
+        findings.extend(warnings.chain(idle).map(Finding::note));
         findings.extend(models::all(self).await);
         findings.push(Finding::good(tr!("model `demo`: always there, needs nothing")));
         findings.push(search(config));
@@ -122,7 +124,7 @@ impl Examined {
                 let finding = Finding::note(tr!(
                     "tool `{name}` cannot be used: {problem}",
                     name = name,
-                    problem = problem
+                    problem = problem_words(problem)
                 ));
                 findings.push(finding.run(format!("helve tools show {}", quoted(name))));
             }
@@ -135,7 +137,11 @@ impl Examined {
                 findings.push(Finding::note(told).run(format!("helve tools show {}", quoted(name))));
             }
             findings.extend(tool.warnings.iter().map(|warning| {
-                Finding::note(tr!("tool `{name}`: {warning}", name = tool.name(), warning = warning))
+                Finding::note(tr!(
+                    "tool `{name}`: {warning}",
+                    name = tool.name(),
+                    warning = definition_words(warning)
+                ))
             }));
         }
         findings
@@ -168,12 +174,22 @@ fn permissions(data: &Path) -> Finding {
         Err(error) => {
             Finding::bad(tr!("data directory: {shown} cannot be used: {error}", shown = shown, error = error))
         }
-        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+        Ok(found) if is_exposed(data, found.permissions().mode()) => {
             let what = tr!("data directory: other users of this machine can read {shown}", shown = shown);
             Finding::note(what).run(format!("chmod 700 {}", quoted(&shown.to_string())))
         }
+        // Made by hand, for a tool: nothing is in it yet that others must not read.
+        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+            Finding::good(tr!("data directory: {shown} becomes private at the first start", shown = shown))
+        }
         Ok(_) => Finding::good(tr!("data directory: {shown} is private", shown = shown)),
     }
+}
+
+/// Whether others can write to the directory, or read what Helve keeps in it.
+#[cfg(unix)]
+fn is_exposed(data: &Path, mode: u32) -> bool {
+    mode & 0o022 != 0 || mode & 0o055 != 0 && data.join("helve.db").exists()
 }
 
 #[cfg(not(unix))]

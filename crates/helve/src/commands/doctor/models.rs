@@ -13,6 +13,7 @@ use helve_server::Finding;
 use super::examine::Examined;
 use super::finding::{ask_for_variable, quoted};
 use crate::config::{Config, Environment, Source};
+use crate::discovery::OLLAMA_MODEL;
 use crate::i18n::{tr, words};
 
 /// As many names as people read.
@@ -69,7 +70,7 @@ pub(super) async fn all(examined: &Examined) -> Vec<Finding> {
     }
     findings.push(match default.as_str() {
         "demo" => Finding::note(tr!("default model: `demo`, which follows fixed rules; set the key of a vendor, or start a model server"))
-        .run("ollama pull llama3.2"),
+        .run(format!("ollama pull {OLLAMA_MODEL}")),
         name => Finding::good(tr!("default model: `{name}`, until another one is used", name = name)),
     });
     findings
@@ -94,7 +95,7 @@ impl ProbedModel<'_> {
         match listed {
             Ok(None) => self.note(tr!("its server answers ({host}), but has no list of models; if `{model}` fails, check base_url and model", host = host, model = model)),
             Ok(Some(listing)) if listing.names.is_empty() && self.is_ollama => {
-                let model = if model.is_empty() { "llama3.2" } else { model };
+                let model = if model.is_empty() { OLLAMA_MODEL } else { model };
                 self.missing(tr!(
                     "its server ({host}) has no model yet; get one, as in: ollama pull {model}",
                     host = host,

@@ -1,16 +1,20 @@
 //! A run as a story: one fact, one line, and what others wrote behind a mark.
 
 use helve_types::{
-    CallId, Ending, EventBody, Fact, RunState, Stage, StepEdge, StepSnapshot, StopReason, Trail,
+    CallId, Ending, EventBody, Fact, Failure, RunState, Stage, StepEdge, StepSnapshot, StopReason, Trail,
 };
 
 use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
 use crate::commands::approvals::card;
+use crate::commands::notice::{run_failure_words, sentence};
 use crate::i18n::{language, tr};
 use crate::output::padded;
 
 /// Of an output so much is shown here; the model may have read more.
 const OUTPUT_CHARS_MAX: usize = 2_000;
+
+/// Stands for the agent where `helve tools call` made the call without a server.
+const COMMAND_LINE: &str = "command line";
 
 /// What is known of the run itself.
 pub(crate) fn head(run: &Run, currency: &str) -> String {
@@ -18,7 +22,12 @@ pub(crate) fn head(run: &Run, currency: &str) -> String {
     let mut fields = vec![
         (tr!("run"), run.run.clone()),
         (tr!("state"), state_word(run.state)),
-        (tr!("agent"), tr!("{agent}, model {model}", agent = line(&run.agent), model = line(&run.model))),
+        (
+            tr!("agent"),
+            direct_call(run).unwrap_or_else(|| {
+                tr!("{agent}, model {model}", agent = line(&run.agent), model = line(&run.model))
+            }),
+        ),
         (tr!("began"), when(run.created_at)),
     ];
     fields.extend(run.conversation.clone().map(|id| (tr!("conversation"), id)));
@@ -29,6 +38,15 @@ pub(crate) fn head(run: &Run, currency: &str) -> String {
     fields.push((tr!("spent"), spent + cost.as_deref().unwrap_or_default().trim_end()));
     let lines: String = fields.iter().map(|(name, value)| format!("{}{value}\n", padded(name, 14))).collect();
     lines + "\n"
+}
+
+/// Who called the tool of a run without an agent and a model.
+pub(crate) fn direct_call(run: &Run) -> Option<String> {
+    let is_direct = run.model.is_empty();
+    is_direct.then(|| match run.agent.as_str() {
+        COMMAND_LINE => tr!("called from the command line"),
+        _ => tr!("called directly"),
+    })
 }
 
 /// Billionths as a decimal number.
@@ -77,7 +95,10 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
                 Words::Line(format!(
                     "{} {what}: {}",
                     question.approval,
-                    line(&card::because(question, language()))
+                    match question.asked_by_model() {
+                        Some(asked) => line(&asked.question),
+                        None => line(&card::because(question, language())),
+                    }
                 )),
             )
         }
@@ -93,7 +114,10 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
         Fact::MessageQueued { text, by, .. } => {
             (tr!("person"), Words::Both(tr!("{who}, during the run", who = line(by)), text.clone()))
         }
-        Fact::BudgetSpent { because, .. } => (tr!("budget"), said(because)),
+        Fact::BudgetSpent { because, notice } => {
+            let told = notice.as_deref().and_then(sentence);
+            (tr!("budget"), Words::Line(told.unwrap_or_else(|| line(because))))
+        }
         Fact::HistoryCompacted(_) => {
             (tr!("shortened"), Words::Line(tr!("earlier messages are shortened for the model")))
         }
@@ -121,9 +145,10 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
             Words::Line(tr!("after the server stopped, attempt {attempt}", attempt = resume)),
         ),
         Fact::RunFinished { ending } => (tr!("end"), Words::Line(ending_words(*ending))),
-        Fact::RunFailed { code, message } => {
-            (tr!("FAILED"), Words::Line(format!("{}: {}", line(code), line(message))))
-        }
+        Fact::RunFailed { code, message, notice } => (
+            tr!("FAILED"),
+            Words::Line(format!("{}: {}", line(code), run_failure_words(code, message, notice.as_deref()))),
+        ),
         Fact::RunCancelled(cancelled) => {
             (tr!("stopped"), Words::Line(tr!("by {who}", who = line(&cancelled.by))))
         }
@@ -174,12 +199,10 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
             )
         }
         Fact::ToolFailed { call, failure, trail } => {
-            let head = format!("{} {}{}", number(call), failure.kind.as_str(), stages(trail));
-            (tr!("failed"), Words::Both(head, failure.message.clone()))
+            (tr!("failed"), Words::Both(failure_head(call, failure, trail), failure.message.clone()))
         }
         Fact::ToolRefused { call, failure, trail } => {
-            let head = format!("{} {}{}", number(call), failure.kind.as_str(), stages(trail));
-            (tr!("refused"), Words::Both(head, failure.message.clone()))
+            (tr!("refused"), Words::Both(failure_head(call, failure, trail), failure.message.clone()))
         }
         Fact::ToolUnknown { call, because, checked, trail, .. } => {
             let checked =
@@ -199,6 +222,12 @@ fn call_words(fact: &Fact) -> Option<(String, Words)> {
         }
         _ => return None,
     })
+}
+
+/// What people are told of a failure; what the model was told stands below it.
+fn failure_head(call: &CallId, failure: &Failure, trail: &Trail) -> String {
+    let told = sentence(&failure.user_notice()).map(|told| format!(": {told}")).unwrap_or_default();
+    format!("{} {}{}{told}", number(call), failure.kind.as_str(), stages(trail))
 }
 
 fn snapshot_words(StepSnapshot { step, edge, hook, snapshot, .. }: &StepSnapshot) -> String {
@@ -325,7 +354,7 @@ mod tests {
         check(
             Fact::ToolFailed { call, failure, trail },
             expect![[r#"
-                01:02:03  failed     2:1 timed_out [judge: ask by all⟨U+0007⟩ → run 1: 12 ms]
+                01:02:03  failed     2:1 timed_out [judge: ask by all⟨U+0007⟩ → run 1: 12 ms]: There was no answer in time.
                   | too slow
             "#]],
         );

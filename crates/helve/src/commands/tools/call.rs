@@ -3,11 +3,11 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use anyhow::{bail, ensure};
+use anyhow::bail;
 use clap::Args;
 use helve_runtime::CallOptions;
 use helve_tool::{Outcome, Progress, Unknown};
-use helve_types::{Failure, ToolOutput, UserId, World};
+use helve_types::{Failure, Notice, ToolOutput, UserId, World};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use super::unknown_tool;
 use crate::assemble::{Assembly, Hold, assemble};
 use crate::client::{Client, Reach, line, segment, text};
 use crate::commands::approvals::answer::read;
-use crate::commands::notice::failure_words;
+use crate::commands::notice::{definition_words, failure_words, problem_words};
 use crate::i18n::{Language, language, tr};
 use crate::output::outln;
 
@@ -61,6 +61,7 @@ pub(super) async fn call(reach: &Reach, given: CallArgs) -> anyhow::Result<ExitC
 
 /// Has the server make the call: with its keys and its tools, and by the rules for its user.
 async fn call_there(client: &Client, given: CallArgs) -> anyhow::Result<ExitCode> {
+    // It was read as an object.
     let mut body = json!({"arguments": serde_json::from_str::<Value>(&read(&given.arguments)?)?});
     if let Some(user) = &given.user {
         body["user"] = json!(user);
@@ -84,8 +85,12 @@ async fn unknown_there(client: &Client, name: &str) -> String {
     let tools = listed["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     let listed = tools.iter().find(|tool| tool["name"].as_str() == Some(name));
     // A tool that is listed and cannot be called says why; its name is not the mistake.
-    if let Some(problem) = listed.and_then(|tool| tool["problem"].as_str()) {
-        return tr!("tool `{name}` cannot be used: {problem}", name = line(name), problem = line(problem));
+    if let Some(tool) = listed
+        && let Some(problem) = tool["problem"].as_str()
+    {
+        let notice = serde_json::from_value::<Notice>(tool["notices"]["problem"].clone());
+        let problem = notice.map_or_else(|_| line(problem), |notice| definition_words(&notice));
+        return tr!("tool `{name}` cannot be used: {problem}", name = line(name), problem = problem);
     }
     unknown_tool(name, tools.iter().filter_map(|tool| tool["name"].as_str()))
 }
@@ -96,7 +101,12 @@ pub(super) async fn call_here(assembly: &Assembly, given: CallArgs) -> anyhow::R
     let catalogue = assembly.runtime.catalogue();
     let name = catalogue.resolve_name(&given.name);
     let all = catalogue.list();
-    ensure!(catalogue.get(&name).is_some(), unknown_tool(&name, all.iter().map(|tool| tool.name())));
+    let Some(tool) = catalogue.get(&name) else {
+        bail!(unknown_tool(&name, all.iter().map(|tool| tool.name())));
+    };
+    if let Some(problem) = &tool.problem {
+        bail!(tr!("tool `{name}` cannot be used: {problem}", name = name, problem = problem_words(problem)));
+    }
     let arguments = read(&given.arguments)?;
     let user = UserId::parse(given.user.as_deref().unwrap_or(USER))?;
     let progress = Progress::new(|piece| {

@@ -1,5 +1,6 @@
 //! Definitions of tools in a file, as people write them.
 
+use crate::commands::notice::problem_words;
 use crate::i18n::tr;
 use std::io::Read;
 use std::path::Path;
@@ -84,6 +85,10 @@ impl std::fmt::Display for Inner<'_> {
     }
 }
 
+fn definition(given: Value) -> anyhow::Result<ToolDefinition> {
+    read_definition(given).map_err(|wrong| anyhow::anyhow!(problem_words(&wrong)))
+}
+
 fn parse(given: Value) -> anyhow::Result<Vec<ToolDefinition>> {
     let items = match given {
         Value::Array(items) => items,
@@ -96,11 +101,11 @@ fn parse(given: Value) -> anyhow::Result<Vec<ToolDefinition>> {
                 _ => bail!(tr!("`tools` must be a list of definitions")),
             }
         }
-        one => return Ok(vec![read_definition(one)?]),
+        one => return Ok(vec![definition(one)?]),
     };
     let mut definitions: Vec<ToolDefinition> = vec![];
     for (number, item) in items.into_iter().enumerate() {
-        let definition = read_definition(item).with_context(|| tr!("tool {number}", number = number + 1))?;
+        let definition = definition(item).with_context(|| tr!("tool {number}", number = number + 1))?;
         if definitions.iter().any(|known| known.name == definition.name) {
             bail!(tr!(
                 "tool {number}: there are two named `{name}`",

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::confirm::Consents;
 use super::rows::BY;
-use crate::i18n::{tr, words};
+use crate::commands::notice::{catalogue_words, definition_words, problem_words};
+use crate::i18n::tr;
 use crate::output::{errln, outln};
 
 /// Keeps the rows of a text. Fails at the end if one of them could not be kept.
@@ -19,7 +20,7 @@ pub(super) async fn import(
     text: &str,
     options: ImportOptions,
 ) -> anyhow::Result<ExitCode> {
-    let rows = parse_rows(text)?;
+    let rows = parse_rows(text).map_err(|wrong| anyhow::anyhow!(problem_words(&wrong)))?;
     let (count, mut wrong) = (rows.len(), 0);
     let mut consents = Consents::new(options.allow_host);
     for (number, row) in (1..).zip(rows) {
@@ -31,7 +32,12 @@ pub(super) async fn import(
                 let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
                 errln!(
                     "{}",
-                    tr!("row {number}{name}: {error}", number = number, name = name, error = words(&error))
+                    tr!(
+                        "row {number}{name}: {error}",
+                        number = number,
+                        name = name,
+                        error = catalogue_words(&error)
+                    )
                 );
             }
         }
@@ -66,7 +72,7 @@ async fn import_row(
 fn print_row(row: &ImportedRow) {
     let name = &row.definition.name;
     for note in row.mapped.iter().chain(&row.warnings) {
-        errln!("{name}: {}", words(note));
+        errln!("{name}: {}", definition_words(note));
     }
     let outcome = match row.outcome {
         ImportOutcome::Checked => tr!("can be imported"),

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use crate::i18n::{tr, words};
+use crate::commands::notice::{catalogue_words, definition_words};
+use crate::i18n::tr;
 use crate::output::{errln, outln};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use helve_tool::{Catalogue, CatalogueError, Change, ImportOptions, ListedTool};
-use helve_types::ToolDefinition;
+use helve_types::{Notice, ToolDefinition};
 use serde_json::json;
 
 use super::confirm::Consents;
@@ -32,10 +33,10 @@ pub(super) async fn add(
                 name = name
             ));
         }
-        let (warnings, allow_host) = check(catalogue, definition, &mut consents)
-            .with_context(|| tr!("the tool `{name}`", name = name))?;
+        let (warnings, allow_host) =
+            check(catalogue, definition, &mut consents).map_err(|error| of_tool(name, &error))?;
         for warning in warnings {
-            errln!("{name}: {}", words(&warning));
+            errln!("{name}: {}", definition_words(&warning));
         }
         allowed.push(allow_host);
     }
@@ -52,9 +53,14 @@ pub(super) async fn add(
             }
             false => catalogue.create_granted(definition, allow_host, BY).await,
         };
-        told(&kept.with_context(|| tr!("the tool `{name}`", name = name))?);
+        told(&kept.map_err(|error| of_tool(&name, &error))?);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn of_tool(name: &str, error: &CatalogueError) -> anyhow::Error {
+    let why = catalogue_words(error);
+    anyhow::anyhow!(tr!("the tool `{name}`: {why}", name = name, why = why))
 }
 
 /// What is odd about a definition, and whether the operator lets it reach this machine.
@@ -62,7 +68,7 @@ fn check(
     catalogue: &Catalogue,
     definition: &ToolDefinition,
     consents: &mut Consents,
-) -> Result<(Vec<String>, bool), CatalogueError> {
+) -> Result<(Vec<Notice>, bool), CatalogueError> {
     match catalogue.check(definition) {
         Err(CatalogueError::Definition(wrong)) if consents.given(&definition.name, &wrong) => {
             Ok((catalogue.check_granted(definition, true)?, true))
@@ -116,11 +122,13 @@ pub(super) fn told(tool: &ListedTool) {
 }
 
 pub(super) fn with_hint(error: CatalogueError) -> anyhow::Error {
-    let missing = matches!(error, CatalogueError::Missing(_));
-    let error = anyhow::Error::new(error);
-    if missing {
-        anyhow::anyhow!(tr!("{error}; `helve tools list` shows them", error = error))
-    } else {
-        error
+    let told = catalogue_words(&error);
+    match error {
+        CatalogueError::Missing(_) => {
+            anyhow::anyhow!(tr!("{error}; `helve tools list` shows them", error = told))
+        }
+        // Its source is told as well.
+        CatalogueError::Store(_) => anyhow::Error::new(error),
+        _ => anyhow::anyhow!(told),
     }
 }

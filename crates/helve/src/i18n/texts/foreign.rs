@@ -222,13 +222,6 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "the rule speaks of its example {} ({}); correct one of them",
         "这条规则适用于它的示例 {}（{}），但示例说不适用；请改正其中之一",
     ),
-    ("`{}` is said too; leave one of them out", "同时设置了 `{}`；请去掉其中一个"),
-    ("it needs `window_ms`, the length of the window", "还需要 `window_ms`，即窗口的长度"),
-    (
-        "it needs `per_window` or `per_window_and_user`, how many calls the window may have",
-        "还需要 `per_window` 或 `per_window_and_user`，即窗口内允许多少次调用",
-    ),
-    ("{} is not between {} and {}", "{} 不在 {} 和 {} 之间"),
     (
         "`{}` is no address and no network; write `127.0.0.1`, `::1` or `10.0.0.0/8`",
         "`{}` 不是地址也不是网段；请写成 `127.0.0.1`、`::1` 或 `10.0.0.0/8`",
@@ -298,27 +291,10 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "按编号修改用户的一个计划：勾选、增加或替换步骤，修改标题、正文或状态。",
     ),
     // Tools.
-    ("null means not given: {}", "null 表示没有给出：{}"),
-    (
-        "`endpoint.timeout` of {} seconds became `endpoint.timeout_ms` {}",
-        "`endpoint.timeout` 的 {} 秒改写为 `endpoint.timeout_ms` {}",
-    ),
-    (
-        "`endpoint.auth` became the secret `{}`, which is sent only after the operator has confirmed the variable `{}` and the host with `helve tools bind`",
-        "`endpoint.auth` 改写为密钥 `{}`；管理员用 `helve tools bind` 确认变量 `{}` 和主机之后才会发送",
-    ),
-    (
-        "`version` `{}` is kept as the author's; Helve counts its own versions, from 1",
-        "`version` `{}` 作为作者的版本保留；Helve 从 1 开始计自己的版本",
-    ),
-    (
-        "the secret `{}` of `{}` is not bound, so nothing was sent. Operator: confirm with `helve tools bind {}` that the variable {} may be sent to `{}`",
-        "密钥 `{}`（工具 `{}`）还没有绑定，所以没有发送任何内容。管理员请用 `helve tools bind {}` 确认变量 {} 可以发给 `{}`",
-    ),
     ("a tool named `{}` exists already", "已有名为 `{}` 的工具"),
     ("`{}` looks like `{}`, which is there already", "`{}` 与已有的 `{}` 太像"),
     ("there is no tool named `{}`", "没有名为 `{}` 的工具"),
-    ("the definition of `{}` is wrong: `{}` {}", "`{}` 的定义有误：`{}` {}"),
+    ("the definition of `{}` is wrong: `{}`: {}", "`{}` 的定义有误：`{}`：{}"),
     (
         "there is a tool named `{}` already; change that one, or choose another name",
         "已有名为 `{}` 的工具；请修改它，或者换一个名字",

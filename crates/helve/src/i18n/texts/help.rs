@@ -3,6 +3,12 @@
 use super::Texts;
 
 pub(super) const TEXTS: Texts = &[
+    ("You would rather not answer what the model wants to know", "不想回答模型的提问"),
+    (
+        "A text, options by their words or numbers, fields as `name=value`, or one JSON object",
+        "一段文本，选项的文字或编号，`name=value` 形式的各项，或者一个 JSON 对象",
+    ),
+    ("Tell the model what it wants to know", "回答模型的提问"),
     ("A self-hosted tool-calling runtime for AI agents", "自己部署的 AI 智能体工具调用运行时"),
     (
         "The language of help and messages: en or zh [default: of HELVE_LANG, LC_ALL, LC_MESSAGES or LANG]",
@@ -66,8 +72,8 @@ pub(super) const TEXTS: Texts = &[
     ("The model that answers, or `name:variant`", "回答的模型，或者 `name:variant`（名称:变体）"),
     ("Continue this conversation", "继续这个对话"),
     (
-        "Without a terminal: exit with code 3 when a call needs approval, instead of waiting for it",
-        "没有终端时：如果某个调用需要审批，以代码 3 退出而不是等待",
+        "Without a terminal: exit with code 3 as soon as a call needs approval, even while standard input is open",
+        "没有终端时：某个调用需要审批就立即以代码 3 退出，即使标准输入还没有结束",
     ),
     ("Ask questions on standard input even if it is not a terminal", "即使标准输入不是终端也从它读取回答"),
     ("List, show, follow, cancel and resume runs", "列出、查看、跟踪、取消和恢复运行"),
@@ -225,8 +231,8 @@ pub(super) const TEXTS: Texts = &[
     ("The prefix of the tools' names", "工具名称的前缀"),
     ("The base URL, instead of the one in the document", "操作的基础 URL，代替文档里的地址"),
     (
-        "The server to use [default: the one that runs on this machine, or none]",
-        "要使用的服务器 [默认：本机正在运行的服务器；没有则不用]",
+        "The server to use [default: HELVE_SERVER, or the one that runs on this machine, or none]",
+        "要使用的服务器 [默认：HELVE_SERVER，或本机正在运行的服务器；没有则不用]",
     ),
     (
         "Resume a run that needs attention or that no server is working on\n\nWithout a running server, this command executes the run until it ends or waits.",
@@ -245,8 +251,8 @@ pub(super) const TEXTS: Texts = &[
         "把 OpenAPI 文档里的每个操作变成一个工具，或者只显示会生成什么（`--dry-run`）\n\n再次导入时，在接受变化后（`--agree` 或 `helve tools agree`）更新以前生成的工具。你自己添加的内容会保留。",
     ),
     (
-        "The server to use [default: the one that runs on this machine, or none]\n\nHELVE_SERVER names it, too. Without either, Helve looks for the server that uses the data directory, then for one that you started with another directory, then for one at the default address; otherwise it uses the data directory itself. The token, if the server needs one, is read from HELVE_TOKEN or the configuration.",
-        "要使用的服务器 [默认：本机正在运行的服务器；没有则不用]\n\n也可以用 HELVE_SERVER 指定。两者都没有时，依次查找：使用该数据目录的服务器、你用其他目录启动的服务器、默认地址上的服务器；都没有就直接使用数据目录。如果服务器需要令牌，从 HELVE_TOKEN 或配置中读取。",
+        "The server to use [default: HELVE_SERVER, or the one that runs on this machine, or none]\n\nWithout the option and the environment variable HELVE_SERVER, Helve looks for the server that uses the data directory, then for one that you started with another directory, then for one at the default address; otherwise it uses the data directory itself. The token, if the server needs one, is read from HELVE_TOKEN or the configuration.",
+        "要使用的服务器 [默认：HELVE_SERVER，或本机正在运行的服务器；没有则不用]\n\n没有这个选项，也没有环境变量 HELVE_SERVER 时，依次查找：使用该数据目录的服务器、你用其他目录启动的服务器、默认地址上的服务器；都没有就直接使用数据目录。如果服务器需要令牌，从 HELVE_TOKEN 或配置中读取。",
     ),
     (
         "Confirm the environment variable that a tool may send to its host",

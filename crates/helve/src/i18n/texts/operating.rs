@@ -17,6 +17,10 @@ pub(super) const TEXTS: Texts = &[
         "data directory: other users of this machine can read {shown}",
         "数据目录：这台机器上的其他用户可以读取 {shown}",
     ),
+    (
+        "data directory: {shown} becomes private at the first start",
+        "数据目录：{shown} 会在第一次启动时设为只有你能读取",
+    ),
     ("data directory: {shown} is private", "数据目录：{shown} 只有你能读取"),
     ("data directory: {data}", "数据目录：{data}"),
     ("configuration: {path}", "配置：{path}"),
