@@ -110,6 +110,7 @@ impl Command {
     fn reach_mut(&mut self) -> Option<&mut Reach> {
         match self {
             Self::Tools(args) => Some(&mut args.reach),
+            Self::Agents(args) => Some(&mut args.reach),
             Self::Models(args) => Some(&mut args.reach),
             Self::Chat(args) => Some(&mut args.reach),
             Self::Runs(args) => Some(&mut args.reach),

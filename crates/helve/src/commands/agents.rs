@@ -19,7 +19,7 @@ use crate::i18n::tr;
 #[derive(Debug, Args)]
 pub(crate) struct AgentsArgs {
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
     #[command(subcommand)]
     action: Action,
 }

@@ -10,7 +10,7 @@ use helve_runtime::AgentSettings;
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rate, RateTerms, Rule,
 };
-use helve_types::{AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams};
+use helve_types::{AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
 use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
