@@ -4,17 +4,22 @@ mod catalogue;
 mod check;
 mod kind;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use helve_model::fleet::Forms;
 use helve_tool::{
     CallAccess, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, SEARCH_WEB, Toolbox,
+    matches_wildcard,
 };
-use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
+use helve_types::{AgentTexts, AgentToolConfig, Language, ModelParams, PinnedTool, ToolSpec, UserId};
 
-pub use self::catalogue::{AgentCatalogue, AgentChange, AgentError, ListedAgent};
+pub use self::catalogue::{
+    AgentCatalogue, AgentChange, AgentError, AgentImport, AgentImportError, ComparedVersion, ListedAgent,
+    VersionPair, agent_differences,
+};
 pub use self::check::read_agent;
-pub use self::kind::{AgentRow, AgentRowKind};
+pub use self::kind::{AgentDraftKind, AgentDraftRow, AgentRow, AgentRowKind};
 use crate::budget::Limits;
 
 /// What an agent is, as the operator wrote it down or as its row says.
@@ -39,6 +44,28 @@ pub struct AgentSettings {
     pub end_when_refused: bool,
     /// What each of its runs may use up, where that is not what all runs may.
     pub budget: Limits,
+    /// How it has single tools, where that is not as they are.
+    pub links: BTreeMap<String, AgentToolConfig>,
+    /// Who may use it; everybody if nobody is named. `*` stands for any run of characters.
+    pub users: Vec<String>,
+    /// The language that it speaks with people, such as `zh-CN`; that of the conversation if not given.
+    pub language: Option<String>,
+    /// What people read who choose an agent.
+    pub texts: AgentTexts,
+    /// The same in other languages.
+    pub translations: BTreeMap<String, AgentTexts>,
+}
+
+impl AgentSettings {
+    /// The language of Helve's own words in its conversations, if it is one that Helve speaks.
+    pub fn spoken_language(&self) -> Option<Language> {
+        let tag = self.language.as_deref()?.to_ascii_lowercase();
+        match tag.split(['-', '_']).next() {
+            Some("zh") => Some(Language::Chinese),
+            Some("en") => Some(Language::English),
+            _ => None,
+        }
+    }
 }
 
 impl Default for AgentSettings {
@@ -56,6 +83,11 @@ impl Default for AgentSettings {
             permissions: vec![],
             end_when_refused: false,
             budget: Limits::default(),
+            links: BTreeMap::new(),
+            users: vec![],
+            language: None,
+            texts: AgentTexts::default(),
+            translations: BTreeMap::new(),
         }
     }
 }
@@ -65,6 +97,8 @@ pub struct Agent {
     pub settings: AgentSettings,
     /// The hash of its definition, if it is a row.
     pub version: Option<String>,
+    /// Under which name its tools hold the guards that it has of its own.
+    guards_name: String,
     pub pipeline: Arc<Pipeline>,
     /// The tools of a run without extras, and the registry's generation they are from.
     tools: Mutex<Option<(u64, Arc<RunTools>)>>,
@@ -125,7 +159,15 @@ impl Agent {
             .with_layer("agent", settings.permissions.clone());
         let pipeline =
             Pipeline::new(rules.clone()).with_hooks(hooks.clone()).with_stand_ins(registry.clone(), rules);
-        Self { settings, version: None, pipeline: Arc::new(pipeline), tools: Mutex::default() }
+        let guards_name = settings.name.clone();
+        Self { settings, version: None, guards_name, pipeline: Arc::new(pipeline), tools: Mutex::default() }
+    }
+
+    /// The same as a draft, whose calls do not count for the agent's own limits.
+    #[must_use]
+    fn into_draft(self) -> Self {
+        // No name of an agent has this character.
+        Self { guards_name: format!("{}#draft", self.settings.name), ..self }
     }
 
     /// All tools the agent may use for this user. What is switched off or can never be allowed is not even shown to
@@ -139,13 +181,43 @@ impl Agent {
             return tools.clone();
         }
         let all = registry.list();
-        let usable = |tool: &Arc<Registered>| tool.is_usable() && self.may_use(tool.spec(), user);
-        let tools = Arc::new(RunTools::new(all.into_iter().filter(usable), self));
+        let usable = |tool: &Arc<Registered>| tool.is_usable() && self.has(tool.spec(), user);
+        let usable = all.iter().filter(|tool| usable(tool));
+        let tools = Arc::new(RunTools::new(usable.filter_map(|tool| self.link(tool, true)), self));
         // Rules about single users make tools of single users.
         if !self.pipeline.rules().mention_users() {
             *cached = Some((generation, tools.clone()));
         }
         tools
+    }
+
+    /// The tool as the agent has it; none if it cannot have it in that way any more. `is_latest` is false for what a
+    /// run goes on with.
+    pub fn link(&self, tool: &Arc<Registered>, is_latest: bool) -> Option<Arc<Registered>> {
+        let Some(config) = self.settings.links.get(&tool.spec().name) else { return Some(tool.clone()) };
+        match tool.linked(&self.guards_name, config, is_latest) {
+            Ok(linked) => Some(linked),
+            Err(problem) => {
+                let (agent, tool) = (&self.settings.name, &tool.spec().name);
+                tracing::warn!(agent, tool, %problem, "tool left out: what its agent says about it does not fit it");
+                None
+            }
+        }
+    }
+
+    /// Why it does not have tools that are there, by the tools' names.
+    pub fn link_problems(&self, registry: &Registry) -> Vec<(String, String)> {
+        let problem = |(name, config): (&String, &AgentToolConfig)| {
+            let problem = registry.get(name)?.check_link(config).err()?;
+            Some((name.clone(), problem.to_string()))
+        };
+        self.settings.links.iter().filter_map(problem).collect()
+    }
+
+    /// Whether a user may use it at all.
+    pub fn admits(&self, user: &UserId) -> bool {
+        let users = &self.settings.users;
+        users.is_empty() || users.iter().any(|pattern| matches_wildcard(pattern, &user.0))
     }
 
     /// The tools that a client brings, but for those that can never be allowed.
@@ -159,8 +231,13 @@ impl Agent {
         tools
     }
 
-    /// Whether it has the tool at all, and may ever call it for this user.
+    /// Whether the user may use it, and it has the tool and may ever call it for this user.
     pub fn may_use(&self, spec: &ToolSpec, user: &UserId) -> bool {
+        self.admits(user) && self.has(spec, user)
+    }
+
+    /// Whether it has the tool at all, and may ever call it for this user.
+    fn has(&self, spec: &ToolSpec, user: &UserId) -> bool {
         let settings = &self.settings;
         let listed = settings.tools.as_ref().is_none_or(|names| names.contains(&spec.name));
         listed && !settings.without_tools.contains(&spec.name) && !self.forbids(spec, user)

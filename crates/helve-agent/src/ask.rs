@@ -10,6 +10,7 @@ use helve_model::fleet::prompt_mode::{
     add_tools_to_system, assistant_turn, build_form_if_supported, join_prompts, turns_as_text,
 };
 use helve_model::{Form, FormSupport, ModelRequest, Needs, Turn};
+use helve_tool::Toolbox;
 use helve_types::{Message, ModelParams, ToolChoice, ToolSpec};
 
 use crate::agents::RunTools;
@@ -48,6 +49,7 @@ const NO_CHOICE: ToolChoice = ToolChoice::None;
 impl<'a> RequestBuilder<'a> {
     pub(crate) fn build_request(&self) -> ModelRequest<'a> {
         let mut turns = transcript(self.history, self.run, self.reader);
+        hide_agents_arguments(&mut turns, &self.run_tools.toolbox);
         escape_special_tokens(&mut turns, self.profile.is_none());
         let setup = self.run.setup();
         let specs: Vec<&'a ToolSpec> = match self.tools {
@@ -160,6 +162,22 @@ impl<'a> RequestBuilder<'a> {
 
     fn language(&self) -> Language {
         self.run.language()
+    }
+}
+
+/// What the agent adds to calls is not the model's: it sees its calls as it wrote them.
+pub(crate) fn hide_agents_arguments<'t, 'a: 't>(
+    turns: impl IntoIterator<Item = &'t mut Turn<'a>>,
+    toolbox: &Toolbox,
+) {
+    for turn in turns {
+        let Turn::Assistant { calls, .. } = turn else { continue };
+        for call in calls {
+            let tool = toolbox.find(&call.tool);
+            if let Some(arguments) = tool.and_then(|tool| tool.arguments_for_model(&call.arguments)) {
+                call.arguments = Cow::Owned(arguments);
+            }
+        }
     }
 }
 

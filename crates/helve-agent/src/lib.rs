@@ -27,8 +27,9 @@ mod step;
 mod transcript;
 
 pub use agents::{
-    Agent, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentRowKind, AgentSettings, ListedAgent,
-    RunTools, read_agent,
+    Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
+    AgentImportError, AgentRow, AgentRowKind, AgentSettings, ComparedVersion, ListedAgent, RunTools,
+    VersionPair, agent_differences, read_agent,
 };
 pub use budget::{Account, BudgetOwner, Budgets, Limits, find_exhausted_budget};
 pub use calls::call_span;

@@ -159,7 +159,7 @@ impl Run {
                 return self;
             }
         }
-        self.language = language.prevailing();
+        self.language = self.setup.language.unwrap_or_else(|| language.prevailing());
         self
     }
 

@@ -5,6 +5,7 @@
 //! saves and registers them through the kind's `Registrar`, and holds their offers, grants and earlier versions.
 //! Nothing here knows any single kind.
 
+mod batch;
 mod catalogue;
 mod error;
 mod grants;
@@ -14,6 +15,7 @@ mod pinned;
 mod row;
 mod table;
 
+pub use batch::{BatchError, BatchOutcome, BatchRow};
 pub use catalogue::{ChangeLock, HeldRow, RowCatalogue};
 pub use error::{DefinitionError, RowError};
 pub use grants::GrantSet;

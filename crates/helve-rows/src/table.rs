@@ -64,6 +64,24 @@ impl<K: DefinitionKind> RowTable<K> {
         decode_row(self.store.save_row(change).await?)
     }
 
+    /// Saves rows in place of their versions: all of them, or none if one is not at its version.
+    pub async fn save_all(
+        &self,
+        rows: Vec<(DefinitionRow<K>, u32, AuditEntry)>,
+    ) -> Result<Vec<DefinitionRow<K>>, StoreError> {
+        let change = |(row, expected, audit): (DefinitionRow<K>, u32, AuditEntry)| {
+            Ok(RowChange {
+                row: encode_row(&row)?,
+                expected,
+                offer: OfferUse::Untouched,
+                grants: vec![],
+                audit,
+            })
+        };
+        let changes = rows.into_iter().map(change).collect::<Result<_, StoreError>>()?;
+        self.store.save_rows(changes).await?.into_iter().map(decode_row).collect()
+    }
+
     /// Deletes a row, if it is at the version `expected` or none is given. Its versions stay.
     pub async fn delete(
         &self,

@@ -229,6 +229,7 @@ fn direct_call_setup(agent: &str) -> RunSetup {
         stream: false,
         pre_search: false,
         end_when_refused: false,
+        language: None,
         request_id: None,
         input: RunInput::Call,
     }

@@ -20,14 +20,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use helve_agent::{
-    Account, AdmissionSettings, AgentCatalogue, AgentChange, AgentError, AgentRow, AgentSettings,
-    BudgetCounters, BudgetMetrics, BudgetOwner, Budgets, ChooseError, ClientClaim, ClientResult,
-    CommandError, CompactionSettings, Follower, Frame, Limits, ListedAgent, Model, ModelCounters,
-    ModelMetrics, ModelOptions, Models, OnAsked, Origin, PerMillion, Price, PriceSource, ProbeError, Reader,
-    Run, RunCounters, RunMetrics, RuntimeSettings, ShareSettings, Step, Tools, read_agent, transcript,
+    Account, AdmissionSettings, AgentCatalogue, AgentChange, AgentDraftRow, AgentError, AgentImport,
+    AgentImportError, AgentRow, AgentSettings, BudgetCounters, BudgetMetrics, BudgetOwner, Budgets,
+    ChooseError, ClientClaim, ClientResult, CommandError, CompactionSettings, ComparedVersion, Follower,
+    Frame, Limits, ListedAgent, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin,
+    PerMillion, Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings,
+    ShareSettings, Step, Tools, VersionPair, agent_differences, read_agent, transcript,
 };
 use helve_agent::{Command, DriveError, DriveOutcome, Driver, DriverContext, Environment, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;
+pub use helve_rows::BatchOutcome;
 use helve_store::{Disk, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Registry};
 use helve_types::{CallId, MessageId, ModelProfile, RunId, RunInput, RunState, ToolSpec, UserId, World};

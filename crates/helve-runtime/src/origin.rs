@@ -67,7 +67,10 @@ impl CallPermissions {
         let offered =
             |tool: &Arc<Registered>| agent.as_ref().is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
-            toolbox: Toolbox::new(all.into_iter().filter(offered)).with_exact_names(),
+            toolbox: Toolbox::new(
+                all.into_iter().filter(offered).filter_map(|tool| agent.as_ref()?.link(&tool, true)),
+            )
+            .with_exact_names(),
             rules: rules_of_caller(operator, Some(&permissions), origin),
             stand_ins: Rules::new().with_layer("operator", operator.clone()).with_layer("agent", permissions),
         }

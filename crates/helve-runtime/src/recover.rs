@@ -431,7 +431,8 @@ impl Shared {
         let RunRecord { setup, user, .. } = record;
         let mut tools = vec![];
         for pinned in &setup.tools {
-            tools.extend(self.env().catalogue.find_version(&pinned.name, &pinned.version).await?);
+            let tool = self.env().catalogue.find_version(&pinned.name, &pinned.version).await?;
+            tools.extend(tool.and_then(|tool| agent.link(&tool, false)));
         }
         // Those that cannot be read were not there at the start either.
         tools.extend(

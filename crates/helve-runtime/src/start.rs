@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use helve_agent::{
-    Agent, AgentSettings, DirectCall, Driver, DriverParts, Follower, ListedAgent, Run, RunTools,
+    Agent, AgentError, AgentSettings, DirectCall, Driver, DriverParts, Follower, ListedAgent, Run, RunTools,
 };
 use helve_model::fleet::prompt_mode::{find_profile, join_prompts};
 use helve_model::fleet::{ChooseError, ModelChoice, choose_model, format_names};
@@ -24,6 +24,8 @@ pub struct StartRequest {
     pub user: UserId,
     /// The default agent if none is named.
     pub agent: Option<String>,
+    /// Whether the agent's draft is to be tried, in place of the agent itself.
+    pub draft: bool,
     /// The agent's model, or the default, if none is named; `name:variant` names a variant of it too.
     pub model: Option<String>,
     pub variant: Option<String>,
@@ -53,6 +55,7 @@ impl StartRequest {
         Self {
             user,
             agent: None,
+            draft: false,
             model: None,
             variant: None,
             input,
@@ -93,6 +96,9 @@ pub enum StartError {
 
     #[error("the agent `{0}` is switched off")]
     AgentDisabled(String),
+
+    #[error("there is no draft of the agent `{0}`")]
+    UnknownDraft(String),
 
     #[error("the agent `{name}` cannot be used: {problem}")]
     AgentUnusable { name: String, problem: String },
@@ -152,7 +158,7 @@ impl Runtime {
         if let Some(run) = shared.find_run_of_key(&request.user, request.key.as_ref()).await? {
             return self.open_replayed(run).await;
         }
-        let agent = self.find_usable_agent(request.agent.as_deref())?;
+        let agent = self.find_usable_agent(&request)?;
         let tools = self.tools_for_run(&agent, &request).await?;
         shared.check_user_budget(&request.user, &agent.settings.name).await?;
         check_tool_choice(&request.tool_choice, &tools)?;
@@ -270,6 +276,7 @@ impl Runtime {
             stream: request.stream,
             pre_search,
             end_when_refused: settings.end_when_refused,
+            language: settings.spoken_language(),
             request_id: request.request_id,
             input,
         };
@@ -292,25 +299,39 @@ impl Runtime {
         Ok(StartedRun { run, conversation: record.conversation, replayed: true, follower })
     }
 
-    /// The agent with this name or id, or the default one.
-    pub(super) fn find_usable_agent(&self, address: Option<&str>) -> Result<Arc<Agent>, StartError> {
+    /// The agent of the request, or the default one, if the user may use it. To others it does not exist.
+    fn find_usable_agent(&self, request: &StartRequest) -> Result<Arc<Agent>, StartError> {
         let agents = &self.shared.env().agents;
-        let Some(address) = address else {
-            let none = || StartError::UnknownAgent { name: String::new(), known: String::new() };
-            return agents.default_agent().ok_or_else(none);
+        let unknown = |name: &str| {
+            let known = agents.enabled_agents();
+            let known = known.iter().filter(|agent| agent.admits(&request.user));
+            let known = format_names(known.map(|agent| agent.settings.name.as_str()));
+            StartError::UnknownAgent { name: name.to_owned(), known }
         };
-        match agents.get(address) {
+        let Some(address) = request.agent.as_deref() else {
+            let agent = agents.default_agent().filter(|agent| agent.admits(&request.user));
+            return agent.ok_or_else(|| unknown("default"));
+        };
+        let listed = agents.get(address);
+        if request.draft && listed.is_some() {
+            return agents.draft_agent(address).map_err(|error| match error {
+                AgentError::MissingDraft(name) | AgentError::Configured(name) => {
+                    StartError::UnknownDraft(name)
+                }
+                other => StartError::AgentUnusable { name: address.into(), problem: other.to_string() },
+            });
+        }
+        match listed {
+            Some(listed) if listed.agent.as_ref().is_some_and(|agent| !agent.admits(&request.user)) => {
+                Err(unknown(address))
+            }
             Some(listed) if !listed.is_enabled() => Err(StartError::AgentDisabled(listed.name().into())),
             Some(ListedAgent { agent: Some(agent), problem: None, .. }) => Ok(agent),
             Some(listed) => Err(StartError::AgentUnusable {
                 name: listed.name().into(),
                 problem: listed.problem.unwrap_or_default(),
             }),
-            None => {
-                let known = agents.enabled_agents();
-                let known = format_names(known.iter().map(|agent| agent.settings.name.as_str()));
-                Err(StartError::UnknownAgent { name: address.into(), known })
-            }
+            None => Err(unknown(address)),
         }
     }
 

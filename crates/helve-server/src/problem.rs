@@ -147,6 +147,7 @@ impl From<StartError> for Problem {
                 );
                 Self::new(StatusCode::NOT_FOUND, "unknown_agent", detail)
             }
+            StartError::UnknownDraft(_) => Self::new(StatusCode::NOT_FOUND, "unknown_draft", detail),
             StartError::AgentDisabled(_) => Self::new(StatusCode::CONFLICT, "agent_disabled", detail),
             StartError::AgentUnusable { .. } => Self::new(StatusCode::CONFLICT, "agent_unusable", detail),
             StartError::Model(ChooseError::UnknownModel { .. }) => {

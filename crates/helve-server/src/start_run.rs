@@ -7,11 +7,16 @@ use helve_store::IdempotencyKey;
 use helve_types::{ConversationId, RunId, World, hex};
 use sha2::{Digest, Sha256};
 
+use crate::access::Principal;
 use crate::app::App;
 use crate::problem::Problem;
 use crate::sse::{Render, Subscriber};
 
 const KEY_HEADER: &str = "idempotency-key";
+/// Says that the draft of the agent is meant.
+pub(crate) const DRAFT_HEADER: &str = "x-agent-draft";
+pub(crate) const DRAFT_MEANING: &str =
+    "`true` tries the draft of the agent in place of the agent; needs the right `admin`.";
 const REPLAYED_HEADER: HeaderName = HeaderName::from_static("idempotency-replayed");
 const RUN_HEADER: HeaderName = HeaderName::from_static("x-helve-run");
 const CONVERSATION_HEADER: HeaderName = HeaderName::from_static("x-helve-conversation");
@@ -20,6 +25,20 @@ const KEY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 pub(crate) async fn start_run(app: &App, request: StartRequest) -> Result<StartedRun, Problem> {
     check_ready(app)?;
     Ok(app.runtime.start_run(request).await?)
+}
+
+/// Whether the request tries the draft of its agent, which only those do who make agents.
+pub(crate) fn tries_draft(headers: &HeaderMap, principal: &Principal) -> Result<bool, Problem> {
+    let Some(given) = headers.get(DRAFT_HEADER) else { return Ok(false) };
+    match given.to_str().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "true" | "1" if principal.is_admin() => Ok(true),
+        "true" | "1" => {
+            let detail = "a draft is tried with a token with the right `admin`";
+            Err(Problem::new(StatusCode::FORBIDDEN, "admin_needed", detail))
+        }
+        "false" | "0" | "" => Ok(false),
+        _ => Err(Problem::bad_request("bad_draft", "X-Agent-Draft must be `true` or `false`")),
+    }
 }
 
 pub(crate) fn check_ready(app: &App) -> Result<(), Problem> {
@@ -94,7 +113,8 @@ pub(crate) fn read_idempotency_key(
 ) -> Result<Option<IdempotencyKey>, Problem> {
     let Some(key) = parse_key_header(headers)? else { return Ok(None) };
     let mut hash = Sha256::new();
-    for text in std::iter::once(route).chain(named) {
+    let draft = headers.get(DRAFT_HEADER).and_then(|given| given.to_str().ok());
+    for text in std::iter::once(route).chain(named).chain(draft) {
         hash.update(text);
         hash.update([0]);
     }

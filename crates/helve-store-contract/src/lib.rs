@@ -97,6 +97,7 @@ macro_rules! store_contract {
             an_installation_has_one_key,
             a_models_newest_profile_is_the_one_that_is_kept,
             a_row_gets_the_next_number_if_it_was_changed_at_the_version_that_was_seen,
+            of_rows_that_are_saved_together_all_are_saved_or_none,
             a_deleted_row_keeps_its_versions_and_its_numbers,
             rows_of_two_kinds_share_nothing_but_their_names,
             every_change_of_a_kind_is_counted_and_a_refused_one_is_not,
@@ -230,6 +231,7 @@ fn setup() -> RunSetup {
         stream: true,
         pre_search: false,
         end_when_refused: false,
+        language: None,
         request_id: None,
         input: RunInput::Conversation,
     }

@@ -82,6 +82,27 @@ pub async fn a_row_gets_the_next_number_if_it_was_changed_at_the_version_that_wa
     assert_eq!(ok(store.row_versions(GREETING, "hello".into()).await), [first, second]);
 }
 
+pub async fn of_rows_that_are_saved_together_all_are_saved_or_none(store: Subject) {
+    let hello = saved(&store, "hello").await;
+    let bye = change(&row("bye", "bye"), 0);
+    let count = ok(store.row_changes(GREETING).await);
+    // One of them was changed meanwhile, and nothing is saved.
+    let late = change(&row("hello", "good day"), 7);
+    for refused in [vec![bye.clone(), late.clone()], vec![late, bye.clone()]] {
+        assert_eq!(store.save_rows(refused).await, Err(StoreError::Changed(1)));
+    }
+    assert_eq!(store.save_rows(vec![bye.clone(), bye.clone()]).await, Err(StoreError::Changed(0)));
+    assert_eq!(ok(store.rows(GREETING).await), std::slice::from_ref(&hello));
+    assert_eq!(ok(store.row_changes(GREETING).await), count);
+
+    let next = RowRecord { id: hello.id, ..row("hello", "good day") };
+    let both = ok(store.save_rows(vec![bye, change(&next, 1)]).await);
+    assert_eq!(numbers(&both), [1, 2]);
+    assert_eq!(ok(store.rows(GREETING).await), both);
+    assert!(ok(store.row_changes(GREETING).await) > count);
+    assert_eq!(ok(store.save_rows(vec![]).await), []);
+}
+
 pub async fn a_deleted_row_keeps_its_versions_and_its_numbers(store: Subject) {
     let delete = |expected| store.delete_row(GREETING, "hello".into(), expected, line("greeting.deleted"));
     assert_eq!(delete(None).await, Err(StoreError::NotFound("greeting")));

@@ -102,6 +102,9 @@ pub trait Rows: Send + Sync + 'static {
     /// ever had.
     fn save_row(&self, change: RowChange) -> StoreFuture<'_, RowRecord>;
 
+    /// Saves rows of one kind as `save_row` does: all of them, or none if one is not at its version. No two have one name.
+    fn save_rows(&self, changes: Vec<RowChange>) -> StoreFuture<'_, Vec<RowRecord>>;
+
     /// Deletes a row with its offer and its grants, if it is at the version `expected` or none is given. Its versions
     /// stay.
     fn delete_row(

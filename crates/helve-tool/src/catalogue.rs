@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use self::check::apply_patch;
 pub use self::check::{RESERVED_NAMES, merge_patch, read_definition, read_json};
-pub use self::difference::{FieldChange, differences};
+pub use self::difference::{FieldChange, differences, value_differences};
 pub use self::grants::{FindNeed, SecretNeed, ToolGrants};
 use self::import::with_saved_id;
 pub use self::import::{

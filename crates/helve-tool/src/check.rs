@@ -6,8 +6,10 @@ use helve_types::{Failure, FailureKind, Notice, canonical_json};
 use serde_json::Value;
 
 use crate::json::{self, JsonBounds};
+use crate::link::{Given, LinkedArguments};
 use crate::misfit::describe_misfit;
 use crate::offload::run_on_pool;
+use crate::registry::Registered;
 use crate::schema::{CheckResult, STEPS_INLINE_MAX, Schema, format_shortened};
 
 const BYTES_MAX: usize = 1 << 20;
@@ -22,22 +24,46 @@ pub(crate) struct Arguments {
     pub(crate) canonical: String,
     /// What had to be repaired.
     pub(crate) repair: Option<&'static str>,
+    /// Whether values that the agent decides about were added.
+    pub(crate) completed: bool,
+}
+
+/// What arguments have to be.
+#[derive(Debug, Clone)]
+pub(crate) struct Expected {
+    pub(crate) tool: Arc<str>,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) json: JsonBounds,
+    /// What an agent decides about.
+    pub(crate) decided: Option<(Arc<LinkedArguments>, Given)>,
+}
+
+impl Expected {
+    /// Arguments of this tool.
+    pub(crate) fn of(tool: &Registered, given: Given) -> Self {
+        Self {
+            tool: tool.spec.name.as_str().into(),
+            schema: tool.schema.clone(),
+            json: tool.guarding.settings.json,
+            decided: tool.arguments.clone().map(|decided| (decided, given)),
+        }
+    }
+
+    /// The same, where an agent has nothing to say.
+    pub(crate) fn undecided(tool: &Registered) -> Self {
+        Self { decided: None, ..Self::of(tool, Given::Recorded) }
+    }
 }
 
 /// Checks what a model wrote. What takes longer is done beside everybody else.
-pub(crate) async fn check_arguments(
-    tool: &str,
-    schema: &Arc<Schema>,
-    json: JsonBounds,
-    text: &str,
-) -> Result<Arguments, Failure> {
+pub(crate) async fn check_arguments(expected: Expected, text: &str) -> Result<Arguments, Failure> {
     if text.len() <= INLINE_BYTES_MAX
-        && let Some(checked) = check_within(tool, schema, json, text, STEPS_INLINE_MAX)
+        && let Some(checked) = check_within(&expected, text, STEPS_INLINE_MAX)
     {
         return checked;
     }
-    let (name, schema, written) = (tool.to_owned(), schema.clone(), text.to_owned());
-    let checked = run_on_pool(move || check_now(&name, &schema, json, &written)).await;
+    let (tool, written) = (expected.tool.clone(), text.to_owned());
+    let checked = run_on_pool(move || check_now(&expected, &written)).await;
     checked.unwrap_or_else(|| {
         let told = format!("the arguments for `{tool}` could not be checked; write them in another way");
         Err(bad_arguments(told, Notice::arguments_uncheckable()))
@@ -45,34 +71,30 @@ pub(crate) async fn check_arguments(
 }
 
 /// The same at once, for those who have time.
-pub(crate) fn check_now(
-    tool: &str,
-    schema: &Schema,
-    json: JsonBounds,
-    text: &str,
-) -> Result<Arguments, Failure> {
-    check_within(tool, schema, json, text, u64::MAX).unwrap_or_else(|| Err(too_much_work_failure(tool)))
+pub(crate) fn check_now(expected: &Expected, text: &str) -> Result<Arguments, Failure> {
+    check_within(expected, text, u64::MAX).unwrap_or_else(|| Err(too_much_work_failure(&expected.tool)))
 }
 
 /// None if it is more work than `steps_max`.
-fn check_within(
-    tool: &str,
-    schema: &Schema,
-    json: JsonBounds,
-    text: &str,
-    steps_max: u64,
-) -> Option<Result<Arguments, Failure>> {
-    let (mut value, repair) = match parse_arguments(tool, json, text) {
+fn check_within(expected: &Expected, text: &str, steps_max: u64) -> Option<Result<Arguments, Failure>> {
+    let Expected { tool, schema, json, decided } = expected;
+    let read = parse_arguments(tool, *json, text).and_then(|(mut value, repair)| {
+        let completed = match decided {
+            Some((decided, given)) => decided.complete(tool, &mut value, *given)?,
+            None => false,
+        };
+        Ok((value, repair, completed))
+    });
+    let (mut value, repair, completed) = match read {
         Ok(read) => read,
         Err(failure) => return Some(Err(failure)),
     };
     schema.count_steps(&value, steps_max)?;
+    let fits = |value: Value| Arguments { canonical: canonical_json(&value), value, repair, completed };
     Some(match schema.check_value(&value) {
-        CheckResult::Fits => Ok(Arguments { canonical: canonical_json(&value), value, repair }),
+        CheckResult::Fits => Ok(fits(value)),
         CheckResult::TooMuchWork => Err(too_much_work_failure(tool)),
-        CheckResult::Misfit if drop_misfit_nulls(&mut value, schema) => {
-            Ok(Arguments { canonical: canonical_json(&value), value, repair })
-        }
+        CheckResult::Misfit if drop_misfit_nulls(&mut value, schema) => Ok(fits(value)),
         CheckResult::Misfit => Err(misfit_failure(tool, schema, &value)),
     })
 }
@@ -181,7 +203,9 @@ mod tests {
             "additionalProperties": false
         });
         let schema = compile(&schema).unwrap();
-        expected.assert_eq(&match check_now("search_web", &schema, JsonBounds::default(), text) {
+        let arguments =
+            Expected { tool: "search_web".into(), schema, json: JsonBounds::default(), decided: None };
+        expected.assert_eq(&match check_now(&arguments, text) {
             Ok(arguments) => arguments.canonical,
             Err(failure) => failure.message,
         });
@@ -244,9 +268,8 @@ mod tests {
             }
         });
         let schema = compile(&schema).unwrap();
-        let checked = |text: &str| {
-            check_now("t", &schema, JsonBounds::default(), text).map(|arguments| arguments.canonical)
-        };
+        let expected = Expected { tool: "t".into(), schema, json: JsonBounds::default(), decided: None };
+        let checked = |text: &str| check_now(&expected, text).map(|arguments| arguments.canonical);
         assert_eq!(checked(r#"{"parent": null, "a/b": null}"#).unwrap(), r#"{"parent":null}"#);
         assert_eq!(checked(r#"{"list": [{"x": null}, 1]}"#).unwrap(), r#"{"list":[{},1]}"#);
         // An item has its place and is never left out.

@@ -12,8 +12,9 @@ use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
-use crate::check::check_arguments;
+use crate::check::{Expected, check_arguments};
 use crate::gate::{Candidate, admit_call, judge_call};
+use crate::link::Given;
 use crate::outcome::Stop;
 use crate::permit::Permit;
 use crate::{CallContext, Pipeline, Progress, Request, Tool};
@@ -123,16 +124,13 @@ impl Pipeline {
         if !only_reads || tool.spec.name != call.name || self.has_hooks_about(&tool.spec.name, &cx.agent) {
             return None;
         }
-        let arguments =
-            check_arguments(&tool.spec.name, &tool.schema, tool.guarding.settings.json, &call.arguments)
-                .await
-                .ok()?;
+        let arguments = check_arguments(Expected::of(tool, Given::Written), &call.arguments).await.ok()?;
         let asks_person =
             |tool: &Arc<dyn Tool>| tool.question(Request { arguments: &arguments.value }).is_some();
         if tool.tool.as_ref().is_some_and(asks_person) {
             return None;
         }
-        let candidate = Candidate { tool: tool.clone(), arguments, changed: false };
+        let candidate = Candidate { tool: tool.clone(), changed: arguments.completed, arguments };
         let judgement = judge_call(self.rules(), &candidate, cx);
         if judgement.verdict != Verdict::Allow {
             return None;

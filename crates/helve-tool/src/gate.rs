@@ -19,7 +19,7 @@ use crate::{CallContext, Grant, Registered, Request, Unknown};
 pub(crate) struct Candidate {
     pub(crate) tool: Arc<Registered>,
     pub(crate) arguments: Arguments,
-    /// A hook or a person has changed them.
+    /// A hook, a person or the agent has changed them.
     pub(crate) changed: bool,
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn admit_call(
         Verdict::Allow | Verdict::Ask if let Some(grant) = find_grant(&candidate, must_ask.as_ref(), cx) => {
             let (agreed, rewritten) = match edit {
                 Some(EditedArguments { candidate, rewritten }) => (candidate, rewritten),
-                None => (Candidate { changed: grant.changed, ..candidate }, false),
+                None => (Candidate { changed: grant.changed || candidate.changed, ..candidate }, false),
             };
             // A person may allow what asks; what is forbidden they cannot write into it.
             let Judgement { verdict, because, must_ask, .. } = judge_call(rules, &agreed, cx);

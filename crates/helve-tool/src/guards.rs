@@ -1,6 +1,7 @@
 //! What protects a tool from its callers and its callers from it.
 
 mod definition;
+mod link;
 mod rate;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use helve_guard::{
 use helve_types::{CacheSharing, Effect, Fallback, ToolOutput};
 use tokio::time::Instant;
 
+pub(crate) use self::link::LinkGuards;
 pub use self::rate::{Rate, RateTerms};
 use crate::outcome::Stop;
 use crate::{CallContext, JsonBounds};
@@ -41,7 +43,7 @@ pub struct Guards {
     pub json: JsonBounds,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
     /// For all users together.
     pub tool: Option<LimitSettings>,
@@ -103,7 +105,8 @@ impl Default for Guards {
     }
 }
 
-/// The guards of one registered tool, at work.
+/// The guards of one registered tool, at work; clones share what they have seen.
+#[derive(Clone)]
 pub(crate) struct ActiveGuards {
     pub(crate) settings: Guards,
     pub(crate) limiter: Option<Limiter>,
@@ -173,6 +176,13 @@ impl ActiveGuards {
         if let (Some(limiter), Some(settings)) = (&self.user_limiter, user) {
             limiter.reconfigure(*settings);
         }
+    }
+
+    /// The cache where it only keeps the last good answers, if the tool wants those.
+    pub(crate) fn last_good_cache(&self) -> Option<(CachePolicy, Cache<Arc<ToolOutput>, Stop>)> {
+        self.settings.last_good_age_max()?;
+        let (policy, cache) = self.cache.clone()?;
+        Some((CachePolicy { ttl: Duration::ZERO, ..policy }, cache))
     }
 
     /// How long an answer serves, as it is and as the last good one.

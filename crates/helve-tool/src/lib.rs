@@ -16,6 +16,7 @@ mod gate;
 mod guards;
 mod hooks;
 mod json;
+mod link;
 mod log;
 mod metrics;
 mod misfit;
@@ -50,7 +51,7 @@ pub use catalogue::{
     GuardOverrides, IMPORT_BYTES_MAX, IMPORT_ROWS_MAX, ImportOptions, ImportOutcome, ImportedRow, ListedTool,
     MappedRow, OfferOutcome, RESERVED_NAMES, SecretNeed, ToolBuilder, ToolGrantRow, ToolGrants, ToolOffer,
     ToolRow, ToolRowKind, ToolSource, differences, map_row, merge_patch, parse_rows, read_definition,
-    read_json, split_rows,
+    read_json, split_rows, value_differences,
 };
 pub use context::{CallContext, Grant, Progress, SentBefore, SkippedGuards};
 pub use early::{Early, EarlyRead, HeldFacts};

@@ -19,10 +19,11 @@ use tokio::time::Instant;
 
 use crate::allowances::apply_allowances;
 use crate::bound::{SideRecords, bound_failure, bound_output};
-use crate::check::check_arguments;
+use crate::check::{Expected, check_arguments};
 use crate::gate::{
     Candidate, admit_call, ask_about_invalid, ask_about_repetition, check_not_denied, judge_call,
 };
+use crate::link::Given;
 use crate::outcome::Stop;
 use crate::permit::why_not_sent_again;
 use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry, SentBefore, Unknown};
@@ -125,7 +126,7 @@ impl Pipeline {
         trail: &mut Trail,
     ) -> Result<Question, Stop> {
         let tool = resolve_tool(call, cx, trail)?;
-        let candidate = check_call_arguments(tool, call, trail).await?;
+        let candidate = check_call_arguments(tool, call, Given::Written, trail).await?;
         let candidate = self.hooks.run_before_call(candidate, cx, trail).await?;
         let judgement = judge_call(&self.rules, &candidate, cx);
         Ok(ask_about_repetition(judgement, &candidate, because, cx)?)
@@ -134,7 +135,7 @@ impl Pipeline {
     /// Whether a person may put these arguments in the place of those that they were asked about.
     pub async fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
         let (tool, _) = cx.toolbox.resolve(tool)?;
-        let candidate = check_written_arguments(tool, arguments).await?;
+        let candidate = check_written_arguments(tool, arguments, Given::Written).await?;
         check_not_denied(&judge_call(&self.rules, &candidate, cx), &candidate)
     }
 
@@ -175,7 +176,7 @@ impl Pipeline {
         trail: &mut Trail,
     ) -> Result<(ToolOutput, SideRecords), Stop> {
         let tool = resolve_tool(call, cx, trail)?; // UnknownTool
-        let candidate = check_call_arguments(tool, call, trail).await?; // BadArguments
+        let candidate = check_call_arguments(tool, call, given(cx), trail).await?; // BadArguments
         let candidate = self.hooks.run_before_call(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge_call(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let judgement = apply_allowances(judgement, &candidate, cx).await; // what a person allowed before is not asked
@@ -226,9 +227,10 @@ fn resolve_tool<'a>(
 async fn check_call_arguments(
     tool: &Arc<Registered>,
     call: &ToolCall,
+    given: Given,
     trail: &mut Trail,
 ) -> Result<Candidate, Failure> {
-    let checked = check_written_arguments(tool, &call.arguments).await;
+    let checked = check_written_arguments(tool, &call.arguments, given).await;
     let problem = checked.as_ref().err().map(|failure| failure.message.clone());
     let more = checked.as_ref().ok().and_then(|candidate| candidate.arguments.repair);
     let repairs = call.repairs.iter().map(String::as_str).chain(more).map(str::to_owned).collect();
@@ -237,10 +239,19 @@ async fn check_call_arguments(
 }
 
 /// A call of the tool with these arguments, if they fit.
-async fn check_written_arguments(tool: &Arc<Registered>, written: &str) -> Result<Candidate, Failure> {
-    let arguments =
-        check_arguments(&tool.spec.name, &tool.schema, tool.guarding.settings.json, written).await?;
-    Ok(Candidate { tool: tool.clone(), arguments, changed: false })
+async fn check_written_arguments(
+    tool: &Arc<Registered>,
+    written: &str,
+    given: Given,
+) -> Result<Candidate, Failure> {
+    let arguments = check_arguments(Expected::of(tool, given), written).await?;
+    Ok(Candidate { tool: tool.clone(), changed: arguments.completed, arguments })
+}
+
+/// Whether the arguments of the call are on record as they were asked about or sent, which is after hooks were asked.
+fn given(cx: &CallContext) -> Given {
+    let was_asked = cx.grant.as_ref().is_some_and(|grant| !grant.binding.is_empty());
+    if was_asked || cx.attempts_before > 0 { Given::Recorded } else { Given::Written }
 }
 
 fn bound_answer(

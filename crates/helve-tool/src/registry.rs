@@ -9,6 +9,7 @@ use helve_types::{Flow, LabelTerms, Labels, Notice, ToolSpec, World};
 
 use crate::breaker_alerts::{AlertReceiver, BreakerAlerts};
 use crate::guards::ActiveGuards;
+use crate::link::{ActiveLinkGuards, HeldLinks, LinkedArguments};
 use crate::metrics::Counters;
 use crate::offload::run_on_pool;
 use crate::repair::looks_alike;
@@ -32,7 +33,8 @@ pub enum RegistryError {
     Wrong { tool: String, field: &'static str, problem: Box<Notice> },
 }
 
-/// A tool with everything that belongs to it.
+/// A tool with everything that belongs to it; clones share what they count and have seen.
+#[derive(Clone)]
 pub struct Registered {
     pub(crate) spec: Arc<ToolSpec>,
     pub(crate) version: String,
@@ -51,6 +53,14 @@ pub struct Registered {
     agreed: Arc<AtomicBool>,
     /// The tools beside it; none for a client's.
     beside: Weak<ToolMap>,
+    /// Seeds the jitter of breakers.
+    pub(crate) chance: u64,
+    /// The guards that agents have of it; shared by all its versions.
+    pub(crate) links: Arc<HeldLinks>,
+    /// The arguments that an agent decides about, where an agent has it.
+    pub(crate) arguments: Option<Arc<LinkedArguments>>,
+    /// The guards of the agent that has it.
+    pub(crate) link_guards: Option<Arc<ActiveLinkGuards>>,
 }
 
 /// As long a name is taken by every vendor.
@@ -90,6 +100,10 @@ impl Registered {
             enabled: Arc::new(AtomicBool::new(true)),
             agreed: Arc::new(AtomicBool::new(true)),
             beside: Weak::new(),
+            chance: seed,
+            links: Arc::default(),
+            arguments: None,
+            link_guards: None,
             spec: Arc::new(spec),
         })
     }
@@ -149,6 +163,7 @@ impl Registered {
             agreed: before.agreed.clone(),
             counters: before.counters.clone(),
             guarding: self.guarding.with_history_of(&before.guarding),
+            links: before.links.clone(),
             ..self
         }
     }
@@ -235,7 +250,7 @@ impl Registered {
         let Some(shelf) = self.beside.upgrade() else { return };
         let tools = shelf.read().unwrap_or_else(PoisonError::into_inner);
         for tool in drops.iter().filter_map(|name| tools.get(name)) {
-            if let Some((policy, cache)) = &tool.guarding.cache {
+            for (policy, cache) in tool.guarding.cache.iter().chain(&tool.links.caches()) {
                 cache.invalidate_scope(&Scope {
                     tenant: "",
                     tool: &tool.spec.name,
@@ -246,13 +261,14 @@ impl Registered {
     }
 
     pub fn clear_cache(&self) {
-        if let Some((_, cache)) = &self.guarding.cache {
+        for (_, cache) in self.guarding.cache.iter().chain(&self.links.caches()) {
             cache.clear();
         }
     }
 
     pub fn reset_breaker(&self) {
-        if let Some(change) = self.guarding.breaker.as_ref().and_then(helve_guard::Breaker::reset) {
+        let breakers = self.guarding.breaker.iter().cloned().chain(self.links.breakers());
+        for change in breakers.filter_map(|breaker| breaker.reset()) {
             self.notify_breaker(change, "it was reset by hand");
         }
     }

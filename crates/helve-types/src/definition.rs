@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 pub use self::agent::{
-    AgentBudget, AgentDefinition, AgentPermission, AgentTool, AgentToolConfig, AgentToolLink,
-    PermissionAction,
+    AgentBudget, AgentDefinition, AgentPermission, AgentTexts, AgentTool, AgentToolCache, AgentToolConfig,
+    AgentToolLink, PermissionAction,
 };
 use crate::{Effect, Example, LabelTerms, OnUnknown, canonical_json};
 

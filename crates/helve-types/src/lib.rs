@@ -43,9 +43,9 @@ pub use call::{
 pub use canonical::canonical_json;
 pub use compaction::{Compaction, Summary};
 pub use definition::{
-    AgentBudget, AgentDefinition, AgentPermission, AgentTool, AgentToolConfig, AgentToolLink, Auth,
-    BodyFormat, BreakerTerms, CacheSharing, CacheTerms, CallerField, CallerTerms, Endpoint, Fallback,
-    KeyPlace, Method, PermissionAction, RateLimit, ToolDefinition, ToolKind, Transform,
+    AgentBudget, AgentDefinition, AgentPermission, AgentTexts, AgentTool, AgentToolCache, AgentToolConfig,
+    AgentToolLink, Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, CallerField, CallerTerms,
+    Endpoint, Fallback, KeyPlace, Method, PermissionAction, RateLimit, ToolDefinition, ToolKind, Transform,
 };
 pub use event::{Answer, Cancelled, Ending, Event, EventBody, Fact, RunStarted, StopReason, Usage};
 pub use fingerprint::Fingerprint;

@@ -106,6 +106,8 @@ notices! {
     /// The arguments name a key twice, with different values.
     arguments_ambiguous(key: &str);
     arguments_do_not_fit(problems: Vec<Notice>);
+    /// The call gives an argument that its agent decides about.
+    argument_decided_by_agent(name: &str);
     call_cut_off();
     call_unreadable();
     forbidden_by_rule();

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ToolSpec;
+use crate::{Language, ToolSpec};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -161,6 +161,9 @@ pub struct RunSetup {
     /// Whether the run ends when a person refuses one of its calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub end_when_refused: bool,
+    /// The language of Helve's own words, where the agent says so; otherwise that of the people in the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<Language>,
     /// The `X-Request-Id` of the HTTP request that started the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod agents;
 mod approvals;
 mod chat;
 mod db;
@@ -62,6 +63,8 @@ enum Command {
     Parse(parse::ParseArgs),
     /// List, show, add, enable, disable and call tools
     Tools(tools::ToolsArgs),
+    /// List, show, add, change and publish agents, and give them tools
+    Agents(agents::AgentsArgs),
     /// List models with their state, price and variants; probe what a model can do
     Models(models::ModelsArgs),
     /// Chat with a model in the terminal, and answer its approval requests
@@ -111,6 +114,7 @@ impl Command {
     fn reach_mut(&mut self) -> Option<&mut Reach> {
         match self {
             Self::Tools(args) => Some(&mut args.reach),
+            Self::Agents(args) => Some(&mut args.reach),
             Self::Models(args) => Some(&mut args.reach),
             Self::Chat(args) => Some(&mut args.reach),
             Self::Runs(args) => Some(&mut args.reach),
@@ -154,6 +158,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Tools(args) => tools::run(args),
+        Command::Agents(args) => agents::run(args),
         Command::Models(args) => models::run(args),
         Command::Chat(args) => chat::run(args),
         Command::Runs(args) => runs::run(args),

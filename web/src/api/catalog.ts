@@ -47,9 +47,21 @@ export interface Price {
   as_of?: string | null;
 }
 
-export interface Agent {
+/** What people read of an agent, in one language. */
+export interface AgentTexts {
+  display_name?: string | null;
+  description?: string;
+  example_questions?: string[];
+}
+
+export interface Agent extends AgentTexts {
   name: string;
   model?: string | null;
+  enabled: boolean;
+  /** Why it cannot be used. */
+  problem?: string | null;
+  /** By language, such as `zh-CN`. */
+  translations?: Record<string, AgentTexts>;
 }
 
 export interface Tool {

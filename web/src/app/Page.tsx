@@ -104,6 +104,7 @@ export function Page({ session, onSignOut }: Props) {
         session={chat.session}
         me={me}
         choice={choosing.choice}
+        agent={catalog.agents.find(({ name }) => name === (choosing.agent ?? 'default')) ?? null}
         tools={catalog.tools}
         currency={catalog.currency}
         ApprovalView={ApprovalView}

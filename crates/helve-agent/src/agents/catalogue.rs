@@ -1,18 +1,23 @@
 //! All agents: those of the configuration, and those that are rows.
 //!
 //! An agent of the configuration is read-only, and comes first where a row has the same name. A run pins the version
-//! of the row it was started with and goes on with it after the row was changed or deleted.
+//! of the row it was started with and goes on with it after the row was changed or deleted. Beside a row there may be a
+//! draft of what it is to become, which runs use only when they are asked to.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
-use helve_rows::{DefinitionError, GrantSet, HeldRow, PinnedVersion, Registrar, RowCatalogue, RowError};
+use helve_rows::{
+    BatchError, BatchOutcome, BatchRow, DefinitionError, GrantSet, HeldRow, PinnedVersion, Registrar,
+    RowCatalogue, RowError,
+};
 use helve_store::{Store, StoreError};
-use helve_tool::{Hooks, Registry, Rule, merge_patch};
-use helve_types::{AgentDefinition, AgentTool, AgentToolConfig, Notice, RunSetup, World};
+use helve_tool::{FieldChange, Hooks, Registry, Rule, merge_patch, read_json, value_differences};
+use helve_types::{AgentDefinition, AgentTool, AgentToolLink, Notice, RunSetup, World};
 use serde_json::{Value, json};
 
 use super::check::{build_settings, read_agent};
-use super::kind::{AgentRow, AgentRowKind};
+use super::kind::{AgentDraftKind, AgentDraftRow, AgentRow, AgentRowKind};
 use super::{Agent, AgentSettings};
 
 /// Why an agent is not made, changed or deleted.
@@ -29,6 +34,12 @@ pub enum AgentError {
 
     #[error("there is no agent named `{0}`")]
     Missing(String),
+
+    #[error("there is no draft of the agent `{0}`")]
+    MissingDraft(String),
+
+    #[error("the agent `{agent}` has no version {version}")]
+    MissingVersion { agent: String, version: u32 },
 
     #[error(
         "the agent `{0}` is defined in the configuration (`[[agents]]` in helve.toml, or the agent `default` that every \
@@ -74,11 +85,10 @@ pub enum AgentChange {
     AddTool(AgentTool),
     /// The tool is changed, or added if the agent does not have it.
     SetTool(AgentTool),
-    /// Only what is given changes.
-    ChangeTool {
+    /// Only what the merge patch names changes.
+    PatchTool {
         name: String,
-        enabled: Option<bool>,
-        config: Option<AgentToolConfig>,
+        patch: Value,
     },
     RemoveTool(String),
 }
@@ -92,6 +102,55 @@ pub struct ListedAgent {
     pub agent: Option<Arc<Agent>>,
     /// Why no run can use it.
     pub problem: Option<String>,
+    /// What it is to become, if somebody works on that.
+    pub draft: Option<Arc<AgentDraftRow>>,
+}
+
+/// What an agent is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparedVersion {
+    Version(u32),
+    Draft,
+}
+
+impl FromStr for ComparedVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "draft" => Ok(Self::Draft),
+            number => number
+                .parse()
+                .map(Self::Version)
+                .map_err(|_| format!("`{text}` is neither the number of a version nor `draft`")),
+        }
+    }
+}
+
+/// Two versions of an agent side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionPair {
+    pub from: u32,
+    /// A number, or `draft`.
+    pub to: String,
+    pub was: AgentDefinition,
+    pub now: AgentDefinition,
+}
+
+/// An agent of a file.
+pub struct AgentImport {
+    pub name: String,
+    pub outcome: BatchOutcome,
+    /// The agent as it is; none if it was only checked and is not there yet.
+    pub agent: Option<ListedAgent>,
+}
+
+/// Why none of a file's agents was made.
+#[derive(Debug)]
+pub struct AgentImportError {
+    /// The agent that is wrong, by its number; none if it is no single one.
+    pub number: Option<usize>,
+    pub error: AgentError,
 }
 
 impl ListedAgent {
@@ -110,6 +169,7 @@ pub struct AgentCatalogue {
     /// The one named `default` is the first.
     configured: Vec<Arc<Agent>>,
     rows: RowCatalogue<AgentRowKind>,
+    drafts: RowCatalogue<AgentDraftKind>,
     operator: Vec<Rule>,
     registry: Arc<Registry>,
     hooks: Arc<Hooks>,
@@ -130,7 +190,8 @@ impl AgentCatalogue {
         configured.sort_by_key(|agent| agent.settings.name != "default");
         Self {
             configured,
-            rows: RowCatalogue::new(store, world),
+            rows: RowCatalogue::new(store.clone(), world.clone()),
+            drafts: RowCatalogue::new(store, world),
             operator: operator.to_vec(),
             registry,
             hooks,
@@ -139,7 +200,8 @@ impl AgentCatalogue {
 
     /// Reads the rows again if any was changed since they were last read. Returns whether one was.
     pub async fn refresh(&self) -> Result<bool, StoreError> {
-        self.rows.refresh(self).await
+        let rows_changed = self.rows.refresh(self).await?;
+        Ok(self.drafts.refresh(self).await? || rows_changed)
     }
 
     /// The agent of requests that name none.
@@ -165,8 +227,19 @@ impl AgentCatalogue {
         };
         Ok(match self.rows.pinned(self, &setup.agent, version).await? {
             PinnedVersion::Built(agent) => Some(agent),
-            PinnedVersion::Broken | PinnedVersion::NotSaved => None,
+            PinnedVersion::Broken => None,
+            PinnedVersion::NotSaved => match self.drafts.pinned(self, &setup.agent, version).await? {
+                PinnedVersion::Built(agent) => Some(agent),
+                PinnedVersion::Broken | PinnedVersion::NotSaved => None,
+            },
         })
+    }
+
+    /// The draft of an agent, for a run that tries it; a draft is built when it is saved.
+    pub fn draft_agent(&self, address: &str) -> Result<Arc<Agent>, AgentError> {
+        let name = self.row_name(address)?;
+        let held = self.drafts.get(&name).ok_or(AgentError::MissingDraft(name))?;
+        Ok(held.built?)
     }
 
     /// Those of the configuration, and then the rows by their names.
@@ -183,10 +256,101 @@ impl AgentCatalogue {
         self.find_row(address).map(|held| self.to_listed(&held))
     }
 
-    /// Whether a definition could be kept.
-    pub fn check(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
-        build_settings(definition)?;
-        self.check_id_is_free(definition)
+    /// Makes or changes all agents of a file, or none if one of them cannot be. `check` has a say about each, beside what
+    /// the agent is now. With `dry_run` nothing is kept.
+    pub async fn import(
+        &self,
+        definitions: Vec<AgentDefinition>,
+        replace: bool,
+        dry_run: bool,
+        by: &str,
+        check: impl Fn(Option<&AgentDefinition>, &AgentDefinition) -> Result<(), AgentError> + Send + Sync,
+    ) -> Result<Vec<AgentImport>, AgentImportError> {
+        for (number, definition) in definitions.iter().enumerate() {
+            let id = definition.id.as_ref();
+            let other = definitions[..number].iter().find(|other| id.is_some() && other.id.as_ref() == id);
+            if let (Some(id), Some(other)) = (id, other) {
+                let error = AgentError::IdTaken { id: id.clone(), other: other.name.clone() };
+                return Err(AgentImportError { number: Some(number), error });
+            }
+        }
+        let check = |before: Option<&AgentDefinition>, next: &mut AgentDefinition| {
+            match before {
+                Some(_) if !replace => return Err(AgentError::Exists(next.name.clone())),
+                Some(before) => {
+                    *next = self.apply_change(before, AgentChange::Whole(Box::new(next.clone())))?
+                }
+                None => {}
+            }
+            check(before, next)
+        };
+        let rows = self.rows.save_all(self, definitions, dry_run, by, check).await;
+        let rows = rows.map_err(|BatchError { number, error }| AgentImportError { number, error })?;
+        let imported = |BatchRow { name, outcome, held }: BatchRow<AgentRowKind>| AgentImport {
+            name,
+            outcome,
+            agent: held.map(|held| self.to_listed(&held)),
+        };
+        Ok(rows.into_iter().map(imported).collect())
+    }
+
+    /// Changes the draft of an agent, or begins one with what the agent is.
+    pub async fn save_draft(
+        &self,
+        address: &str,
+        change: AgentChange,
+        expected: Option<u32>,
+        by: &str,
+        check: impl FnOnce(&AgentDefinition) -> Result<(), AgentError> + Send,
+    ) -> Result<ListedAgent, AgentError> {
+        let name = self.row_name(address)?;
+        let held = self.rows.get(&name).ok_or_else(|| AgentError::Missing(name.clone()))?;
+        let next = |before: &AgentDefinition| {
+            let next = AgentDefinition { enabled: true, ..self.apply_change(before, change)? };
+            check(&next)?;
+            Ok(next)
+        };
+        if self.drafts.contains(&name) {
+            self.drafts.update(self, &name, expected, false, by, next).await?;
+        } else if expected.is_some() {
+            return Err(AgentError::MissingDraft(name));
+        } else {
+            self.drafts.create(self, next(&held.row.definition)?, false, by).await?;
+        }
+        self.get(&name).ok_or(AgentError::Missing(name))
+    }
+
+    /// Makes the agent what its draft says; the draft ends.
+    pub async fn publish_draft(
+        &self,
+        address: &str,
+        expected: Option<u32>,
+        by: &str,
+        check: impl FnOnce(&AgentDefinition) -> Result<(), AgentError> + Send,
+    ) -> Result<ListedAgent, AgentError> {
+        let name = self.row_name(address)?;
+        let draft = self.drafts.get(&name).ok_or_else(|| AgentError::MissingDraft(name.clone()))?.row;
+        let next = |before: &AgentDefinition| {
+            let whole = AgentDefinition { enabled: before.enabled, ..draft.definition.clone() };
+            let next = self.apply_change(before, AgentChange::Whole(Box::new(whole)))?;
+            check(&next)?;
+            Ok(next)
+        };
+        let published = self.rows.update(self, &name, expected, false, by, next).await?;
+        // One that was changed meanwhile stays.
+        match self.drafts.delete(self, &name, Some(draft.version), by).await {
+            Ok(()) | Err(AgentError::Changed(_) | AgentError::Missing(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(self.to_listed(&published))
+    }
+
+    pub async fn discard_draft(&self, address: &str, by: &str) -> Result<(), AgentError> {
+        let name = self.row_name(address)?;
+        match self.drafts.delete(self, &name, None, by).await {
+            Err(AgentError::Missing(name)) => Err(AgentError::MissingDraft(name)),
+            done => done,
+        }
     }
 
     pub async fn create(&self, definition: AgentDefinition, by: &str) -> Result<ListedAgent, AgentError> {
@@ -215,7 +379,19 @@ impl AgentCatalogue {
     /// Deletes an agent; its runs go on, and its versions stay readable.
     pub async fn delete(&self, address: &str, expected: Option<u32>, by: &str) -> Result<(), AgentError> {
         let name = self.row_name(address)?;
-        self.rows.delete(self, &name, expected, by).await
+        self.rows.delete(self, &name, expected, by).await?;
+        match self.drafts.delete(self, &name, None, by).await {
+            Err(AgentError::Missing(_)) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// One version of an agent.
+    pub async fn version(&self, address: &str, version: u32) -> Result<AgentRow, AgentError> {
+        let versions = self.list_versions(address).await?;
+        let agent = versions.first().map(|row| row.name().to_owned()).unwrap_or_default();
+        let found = versions.into_iter().find(|row| row.version == version);
+        found.ok_or(AgentError::MissingVersion { agent, version })
     }
 
     /// Everything that agents of this name or id ever were, oldest first.
@@ -223,6 +399,37 @@ impl AgentCatalogue {
         let name = self.row_name(address)?;
         let versions = self.rows.table().versions(&name).await?;
         if versions.is_empty() { Err(AgentError::Missing(name)) } else { Ok(versions) }
+    }
+
+    /// Two versions of an agent: `to`, or else its draft, or else what it is now; and `from`, or else the one before.
+    pub async fn compare(
+        &self,
+        address: &str,
+        from: Option<u32>,
+        to: Option<ComparedVersion>,
+    ) -> Result<VersionPair, AgentError> {
+        let name = self.row_name(address)?;
+        let missing = || AgentError::Missing(name.clone());
+        let row = self.rows.get(&name).ok_or_else(missing)?.row;
+        let draft = self.drafts.get(&name).map(|draft| draft.row.definition.clone());
+        let to = to.unwrap_or(match &draft {
+            Some(_) => ComparedVersion::Draft,
+            None => ComparedVersion::Version(row.version),
+        });
+        let (to, now, before) = match to {
+            ComparedVersion::Draft => {
+                let draft = draft.ok_or_else(|| AgentError::MissingDraft(name.clone()))?;
+                let draft = AgentDefinition { enabled: row.definition.enabled, ..draft };
+                ("draft".to_owned(), draft, row.version)
+            }
+            ComparedVersion::Version(number) => {
+                let definition = self.version(&name, number).await?.definition;
+                (number.to_string(), definition, number.saturating_sub(1).max(1))
+            }
+        };
+        let from = from.unwrap_or(before);
+        let was = self.version(&name, from).await?.definition;
+        Ok(VersionPair { from, to, was, now })
     }
 
     /// Whether an agent has this name or id.
@@ -263,6 +470,7 @@ impl AgentCatalogue {
             row: Some(held.row.clone()),
             agent: held.built.clone().ok(),
             problem: if is_hidden { Some(hidden()) } else { problem },
+            draft: self.drafts.get(held.row.name()).map(|draft| draft.row),
         }
     }
 
@@ -295,13 +503,19 @@ impl AgentCatalogue {
                 }
                 next
             }
-            AgentChange::ChangeTool { name, enabled, config } => {
+            AgentChange::PatchTool { name, patch } => {
                 let mut next = before.clone();
                 let Some(known) = next.tools.iter_mut().find(|known| known.name == name) else {
                     return Err(AgentError::MissingTool { agent: before.name.clone(), tool: name });
                 };
-                known.enabled = enabled.unwrap_or(known.enabled);
-                known.config = config.unwrap_or_else(|| known.config.clone());
+                let mut laid = json!(known.link());
+                merge_patch(&mut laid, &patch);
+                let link: AgentToolLink = read_json(laid)?;
+                if link.name != name {
+                    let problem = format!("the link is to `{name}`; remove it, and add another");
+                    return Err(DefinitionError::new("name", Notice::definition_other(&problem)).into());
+                }
+                *known = link.into();
                 next
             }
             AgentChange::RemoveTool(name) => {
@@ -326,6 +540,12 @@ impl AgentCatalogue {
         Ok(next)
     }
 
+    fn built(&self, definition: &AgentDefinition) -> Result<Agent, DefinitionError> {
+        let settings = build_settings(definition)?;
+        let agent = Agent::new(settings, &self.operator, &self.registry, &self.hooks);
+        Ok(Agent { version: Some(definition.hash()), ..agent })
+    }
+
     /// Whether the id of a definition addresses no other agent.
     fn check_id_is_free(&self, definition: &AgentDefinition) -> Result<(), AgentError> {
         let Some(id) = &definition.id else { return Ok(()) };
@@ -337,8 +557,21 @@ impl AgentCatalogue {
     }
 }
 
+/// What is not the same in two definitions. The tools are told by their names.
+pub fn agent_differences(was: &AgentDefinition, now: &AgentDefinition) -> Vec<FieldChange> {
+    value_differences(&with_tools_by_name(was), &with_tools_by_name(now))
+}
+
+fn with_tools_by_name(definition: &AgentDefinition) -> Value {
+    let mut told = json!(definition);
+    let link =
+        |tool: &AgentTool| (tool.name.clone(), json!({"enabled": tool.enabled, "config": tool.config}));
+    told["tools"] = Value::Object(definition.tools.iter().map(link).collect());
+    told
+}
+
 fn to_listed_configured(agent: &Arc<Agent>) -> ListedAgent {
-    ListedAgent { row: None, agent: Some(agent.clone()), problem: None }
+    ListedAgent { row: None, agent: Some(agent.clone()), problem: None, draft: None }
 }
 
 /// Rows are found where they are held, so nothing is registered elsewhere.
@@ -369,9 +602,7 @@ impl Registrar<AgentRowKind> for AgentCatalogue {
         definition: &AgentDefinition,
         _: &Arc<GrantSet<String>>,
     ) -> Result<Arc<Agent>, DefinitionError> {
-        let settings = build_settings(definition)?;
-        let agent = Agent::new(settings, &self.operator, &self.registry, &self.hooks);
-        Ok(Arc::new(Agent { version: Some(definition.hash()), ..agent }))
+        self.built(definition).map(Arc::new)
     }
 
     fn register(&self, _: &AgentRow, _: &Arc<Agent>, _: bool) {}
@@ -387,4 +618,41 @@ impl Registrar<AgentRowKind> for AgentCatalogue {
     fn apply_switches(&self, _: &[(String, bool)]) {}
 
     fn prepare_pinned(&self, _: &AgentRow, _: &Agent) {}
+}
+
+/// Drafts are found where they are held, too.
+impl Registrar<AgentDraftKind> for AgentCatalogue {
+    type Error = AgentError;
+
+    async fn prepare(&self, _: &AgentDefinition) {}
+
+    fn check_new(&self, _: &AgentDefinition) -> Result<(), AgentError> {
+        Ok(())
+    }
+
+    fn check_definition(&self, definition: &AgentDefinition) -> Result<(), DefinitionError> {
+        build_settings(definition).map(drop)
+    }
+
+    fn build(
+        &self,
+        definition: &AgentDefinition,
+        _: &Arc<GrantSet<String>>,
+    ) -> Result<Arc<Agent>, DefinitionError> {
+        Ok(Arc::new(self.built(definition)?.into_draft()))
+    }
+
+    fn register(&self, _: &AgentDraftRow, _: &Arc<Agent>, _: bool) {}
+
+    fn unregister(&self, _: &str) {}
+
+    fn set_agreed(&self, _: &str, _: bool) {}
+
+    fn is_registered(&self, name: &str) -> bool {
+        self.drafts.contains(name)
+    }
+
+    fn apply_switches(&self, _: &[(String, bool)]) {}
+
+    fn prepare_pinned(&self, _: &AgentDraftRow, _: &Agent) {}
 }

@@ -1,8 +1,10 @@
 //! Whether a definition of an agent can be kept, and what it means: pure.
 
+use std::collections::BTreeMap;
+
 use helve_rows::DefinitionError;
 use helve_tool::{Action, Rule, read_json};
-use helve_types::{AgentBudget, AgentDefinition, Notice, PermissionAction};
+use helve_types::{AgentBudget, AgentDefinition, AgentTexts, AgentToolConfig, Notice, PermissionAction};
 use serde_json::{Value, json};
 
 use super::AgentSettings;
@@ -25,6 +27,8 @@ const PERMISSIONS_MAX: usize = 200;
 const ARGUMENTS_MAX: usize = 50;
 const QUESTIONS_MAX: usize = 50;
 const MODELS_MAX: usize = 10;
+const USERS_MAX: usize = 1_000;
+const TRANSLATIONS_MAX: usize = 50;
 const STOPS_MAX: usize = 16;
 const STEPS_MAX: u32 = 1_000;
 /// Of the parameters that are sent to the vendor as they stand, and of what an argument must be.
@@ -49,19 +53,20 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
     if let Some(id) = &definition.id {
         check_name("id", id, ID_CHARS_MAX)?;
     }
-    check_text("description", &definition.description, DESCRIPTION_CHARS_MAX)?;
+    let texts = AgentTexts {
+        display_name: definition.display_name.clone(),
+        description: definition.description.clone(),
+        example_questions: definition.example_questions.clone(),
+    };
+    check_texts("", &texts)?;
+    check_translations(definition)?;
+    check_list("users", &definition.users, USERS_MAX, |at, user| check_label(at, user))?;
     check_text("system_prompt", &definition.system_prompt, SYSTEM_CHARS_MAX)?;
     for (field, label) in [("language", &definition.language), ("model", &definition.model)] {
         label.iter().try_for_each(|label| check_label(field, label))?;
     }
     check_list("fallback_models", &definition.fallback_models, MODELS_MAX, |at, model| {
         check_label(at, model)
-    })?;
-    check_list("example_questions", &definition.example_questions, QUESTIONS_MAX, |at, question| {
-        if question.trim().is_empty() {
-            return Err(DefinitionError::new(at, Notice::definition_question_empty()));
-        }
-        check_text(at, question, QUESTION_CHARS_MAX)
     })?;
     if !(1..=STEPS_MAX).contains(&definition.max_steps) {
         return Err(DefinitionError::new(
@@ -77,6 +82,7 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
             return Err(DefinitionError::new(format!("tools.{number}"), problem));
         }
     }
+    check_links(definition)?;
     let enabled = || tools.iter().filter(|tool| tool.enabled);
     let has_all = enabled().any(|tool| tool.name == ALL_TOOLS);
     Ok(AgentSettings {
@@ -92,6 +98,70 @@ pub(super) fn build_settings(definition: &AgentDefinition) -> Checked<AgentSetti
         permissions: build_permission_rules(definition)?,
         end_when_refused: definition.end_when_refused,
         budget: build_limits(&definition.budget)?,
+        links: links(definition),
+        users: definition.users.clone(),
+        language: definition.language.clone(),
+        texts,
+        translations: definition.translations.clone(),
+    })
+}
+
+/// How the agent has its tools, where that is not as they are.
+fn links(definition: &AgentDefinition) -> BTreeMap<String, AgentToolConfig> {
+    let changed = definition.tools.iter().filter(|tool| tool.config.changes_calls());
+    changed.map(|tool| (tool.name.clone(), tool.config.clone())).collect()
+}
+
+/// What can be said about links without their tools.
+fn check_links(definition: &AgentDefinition) -> Checked {
+    for (number, tool) in definition.tools.iter().enumerate() {
+        let at = |field: &str| format!("tools.{number}.config{field}");
+        if tool.name == ALL_TOOLS && tool.config != AgentToolConfig::default() {
+            let problem = "it is about no single tool; name the tool beside `*`, with its `config`";
+            return Err(DefinitionError::new(at(""), Notice::definition_other(problem)));
+        }
+        let (fixed, hidden) = (&tool.config.arguments, &tool.config.hidden_arguments);
+        if fixed.len() > ARGUMENTS_MAX || hidden.len() > ARGUMENTS_MAX {
+            return Err(DefinitionError::new(
+                at(""),
+                Notice::definition_members_too_many(ARGUMENTS_MAX as u64),
+            ));
+        }
+        check_json(&at(".arguments"), &json!(fixed))?;
+        for (field, name) in fixed
+            .keys()
+            .map(|name| (".arguments", name))
+            .chain(hidden.iter().map(|name| (".hidden_arguments", name)))
+        {
+            check_label(&at(field), name)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_translations(definition: &AgentDefinition) -> Checked {
+    if definition.translations.len() > TRANSLATIONS_MAX {
+        let problem = Notice::definition_members_too_many(TRANSLATIONS_MAX as u64);
+        return Err(DefinitionError::new("translations", problem));
+    }
+    for (language, texts) in &definition.translations {
+        let at = format!("translations.{language}");
+        check_label(&at, language)?;
+        check_texts(&format!("{at}."), texts)?;
+    }
+    Ok(())
+}
+
+/// `at` is the path of their object, with a dot behind it.
+fn check_texts(at: &str, texts: &AgentTexts) -> Checked {
+    let AgentTexts { display_name, description, example_questions } = texts;
+    display_name.iter().try_for_each(|name| check_label(&format!("{at}display_name"), name))?;
+    check_text(&format!("{at}description"), description, DESCRIPTION_CHARS_MAX)?;
+    check_list(&format!("{at}example_questions"), example_questions, QUESTIONS_MAX, |at, question| {
+        if question.trim().is_empty() {
+            return Err(DefinitionError::new(at, Notice::definition_question_empty()));
+        }
+        check_text(at, question, QUESTION_CHARS_MAX)
     })
 }
 
@@ -264,6 +334,15 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_only_says_whether_calls_are_allowed_leaves_the_tool_as_it_is() {
+        let links = checked(json!({"name": "a", "tools": [
+            {"name": "look", "config": {"permission": "ask"}},
+            {"name": "send", "config": {"arguments": {"to": "mei"}, "permission": "ask"}}
+        ]}));
+        assert_eq!(links.unwrap().links.into_keys().collect::<Vec<_>>(), ["send"]);
+    }
+
+    #[test]
     fn an_agent_has_the_tools_that_it_names_and_a_star_names_all() {
         assert_eq!(checked(json!({"name": "a"})).unwrap().tools, Some(vec![]));
         let all = checked(json!({"name": "a", "tools": ["*", {"name": "send", "enabled": false}]})).unwrap();
@@ -286,6 +365,14 @@ mod tests {
             (json!({"example_questions": ["How?", " "]}), "example_questions.1"),
             (json!({"example_questions": vec!["How?"; 51]}), "example_questions"),
             (json!({"tools": ["look", "look"]}), "tools.1"),
+            (json!({"tools": [{"name": "*", "config": {"permission": "ask"}}]}), "tools.0.config"),
+            (json!({"tools": [{"name": "look", "config": {"cache": true}}]}), "tools.0"),
+            (json!({"users": ["mei", ""]}), "users.1"),
+            (json!({"translations": {"zh": {"display_name": ""}}}), "translations.zh.display_name"),
+            (
+                json!({"translations": {"zh": {"example_questions": [" "]}}}),
+                "translations.zh.example_questions.0",
+            ),
             (json!({"tools": [{"name": "look", "config": {"colour": 1}}]}), "colour"),
             (json!({"tools": [{"name": "look", "arguments": 1}]}), "arguments"),
             (json!({"tools": [7]}), "tools.0"),

@@ -119,15 +119,16 @@ impl Call {
     pub(super) fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.data = match (fact, std::mem::replace(&mut self.data, CallData::Ended)) {
             (Fact::ToolStarted { effect, attempt, arguments, .. }, before) => {
-                let (consent, first_at) = match before {
+                let (consent, first_at, recorded) = match before {
                     CallData::Answered { question, answer } => {
-                        (read_consent(&self.call, &question, &answer), at)
+                        (read_consent(&self.call, &question, &answer), at, None)
                     }
-                    CallData::Ordered(consent) => (Some(consent), at),
-                    CallData::Running { consent, first_at, .. } => (consent, first_at),
-                    _ => (None, at),
+                    CallData::Ordered(consent) => (Some(consent), at, None),
+                    CallData::Running { consent, first_at, arguments, .. } => (consent, first_at, arguments),
+                    _ => (None, at, None),
                 };
-                let arguments = arguments.clone();
+                // A call that is sent again says its arguments only if they changed since the last time.
+                let arguments = arguments.clone().or(recorded);
                 CallData::Running { effect: *effect, attempt: *attempt, first_at, at, arguments, consent }
             }
             (Fact::ToolDelegated { arguments, trail, .. }, _) => {

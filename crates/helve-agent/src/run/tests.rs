@@ -31,6 +31,7 @@ fn setup(max_steps: u32) -> RunSetup {
         stream: true,
         pre_search: false,
         end_when_refused: false,
+        language: None,
         request_id: None,
         input: RunInput::Conversation,
     }
@@ -367,6 +368,27 @@ fn consent_covers_the_next_attempt_after_a_crash() {
     let Step::CallTools(actions) = run.next_step() else { panic!("nothing to do") };
     let [CallAction::Execute { grant: Some(grant), .. }] = &actions[..] else { panic!("{actions:?}") };
     assert_eq!((grant.binding.as_str(), grant.edited.as_deref()), ("b", Some("{\"q\":1}")));
+}
+
+#[test]
+fn a_call_that_is_cut_off_twice_is_sent_again_with_the_arguments_that_were_sent_first() {
+    let first = |arguments: Option<&str>, number: u32| {
+        let Fact::ToolStarted { call, tool, version, effect, instead, .. } =
+            sent(id(1, 0), Effect::Idempotent)
+        else {
+            unreachable!()
+        };
+        let arguments = arguments.map(str::to_owned);
+        Fact::ToolStarted { call, tool, version, effect, attempt: number, arguments, instead }
+    };
+    let mut run = Run::new(RUN, setup(10), MessageId(Uuid::from_u128(3)), Timestamp(0));
+    let sends = [first(Some(r#"{"by":"a hook"}"#), 1), first(None, 2)];
+    for fact in [started()].into_iter().chain(said(1, 1)).chain(sends) {
+        run.apply(Timestamp(0), &fact);
+    }
+    let Step::CallTools(actions) = run.next_step() else { panic!("the call is sent again") };
+    let [CallAction::Execute { call, attempts_before: 2, .. }] = &actions[..] else { panic!("{actions:?}") };
+    assert_eq!(call.arguments, r#"{"by":"a hook"}"#);
 }
 
 #[test]

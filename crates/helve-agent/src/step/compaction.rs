@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::ModelStep;
 use super::summary::{SummaryResult, SummaryTask};
+use crate::ask::hide_agents_arguments;
 use crate::compact::{CompactionGoal, HistoryOwner, ShorteningPlan, SummaryCut, TurnHistory, saves_enough};
 use crate::drive::DriveError;
 use crate::transcript::{Output, format_summary, place_turns};
@@ -134,7 +135,8 @@ impl ModelStep<'_> {
                 ratio = EstimateRatio::new(window.question_tokens_max(), whole);
             }
         }
-        let turns = place_turns(&self.driven().origin.history, &self.driven().run, asking.reader);
+        let mut turns = place_turns(&self.driven().origin.history, &self.driven().run, asking.reader);
+        hide_agents_arguments(turns.iter_mut().map(|placed| &mut placed.turn), &self.driven().tools.toolbox);
         let keeper = match self.driven().run.setup().input {
             RunInput::Client { .. } => HistoryOwner::Client,
             RunInput::Conversation | RunInput::Call => {

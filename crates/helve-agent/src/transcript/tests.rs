@@ -195,6 +195,7 @@ fn replay(facts: &[Fact]) -> Run {
         stream: true,
         pre_search: false,
         end_when_refused: false,
+        language: None,
         request_id: None,
         input: RunInput::Conversation,
     };

@@ -62,6 +62,7 @@ impl Story {
             stream: true,
             pre_search: false,
             end_when_refused: false,
+            language: None,
             request_id: None,
             input: RunInput::Conversation,
         };

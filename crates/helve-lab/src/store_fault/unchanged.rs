@@ -48,6 +48,7 @@ unchanged! {Rows {
     fn row(kind: RowKind, name: String) -> RowRecord;
     fn row_versions(kind: RowKind, name: String) -> Vec<RowRecord>;
     fn save_row(change: RowChange) -> RowRecord;
+    fn save_rows(changes: Vec<RowChange>) -> Vec<RowRecord>;
     fn delete_row(kind: RowKind, name: String, expected: Option<u32>, audit: AuditEntry) -> ();
     fn offers(kind: RowKind) -> Vec<RowOffer>;
     fn save_offer(offer: RowOffer, audit: AuditEntry) -> ();

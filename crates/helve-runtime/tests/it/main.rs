@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod agent_links;
 mod agent_rows;
 mod always;
 mod asking;

@@ -3,8 +3,10 @@
 //! A row's version is its `ETag`; a change that names the version it was made for (`If-Match`) never overwrites another
 //! one.
 
+mod drafts;
 mod links;
 mod transfer;
+mod versions;
 mod view;
 
 use axum::Json as Answer;
@@ -17,7 +19,6 @@ use serde_json::{Value, json};
 
 use self::view::{AgentList, AgentView};
 use crate::access::{Principal, Right};
-use crate::api::versions::VersionList;
 use crate::app::App;
 use crate::input::{AgentJson, Json, Path};
 use crate::problem::Problem;
@@ -38,7 +39,7 @@ fn example_definition() -> Value {
 }
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    transfer::routes(links::routes(routes))
+    drafts::routes(versions::routes(transfer::routes(links::routes(routes))))
         .add_route(
             Operation::get("/api/agents", Right::Chat, "List agents").gives::<AgentList>(),
             list_agents,
@@ -88,16 +89,12 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             .with_status(204),
             delete_agent,
         )
-        .add_route(
-            Operation::get("/api/agents/{agent}/versions", Right::Admin, "Everything that an agent ever was")
-                .gives::<VersionList<AgentDefinition>>(),
-            list_agent_versions,
-        )
 }
 
 async fn list_agents(State(app): State<App>, principal: Principal) -> Answer<AgentList> {
     let agents = app.runtime.agents().list();
-    let agents = agents.iter().map(|agent| AgentView::of(&app, agent, principal.is_admin())).collect();
+    let agents = agents.iter().filter(|agent| may_see(&principal, agent));
+    let agents = agents.map(|agent| AgentView::of(&app, agent, principal.is_admin())).collect();
     Answer(AgentList::new(agents))
 }
 
@@ -106,8 +103,18 @@ async fn get_agent(
     principal: Principal,
     Path(address): Path<String>,
 ) -> Result<Response, Problem> {
-    let agent = app.runtime.agents().get(&address).ok_or_else(|| Problem::not_found("agent"))?;
-    Ok(agent_response(&app, &agent, principal.is_admin()))
+    Ok(agent_response(&app, &find_agent(&app, &principal, &address)?, principal.is_admin()))
+}
+
+/// The agent with this name or id, if the caller may see it.
+fn find_agent(app: &App, principal: &Principal, address: &str) -> Result<ListedAgent, Problem> {
+    let agent = app.runtime.agents().get(address).filter(|agent| may_see(principal, agent));
+    agent.ok_or_else(|| Problem::not_found("agent"))
+}
+
+/// Those who make agents see all of them, others those that they may use.
+fn may_see(principal: &Principal, agent: &ListedAgent) -> bool {
+    principal.is_admin() || agent.agent.as_ref().is_some_and(|agent| agent.admits(&principal.user))
 }
 
 async fn make_agent(
@@ -146,13 +153,18 @@ async fn change_agent(
     headers: HeaderMap,
     body: Json<Value>,
 ) -> Result<Response, Problem> {
-    if !body.value.is_object() {
-        return Err(Problem::bad_request(
-            "bad_body",
-            "the body must be a JSON object: what is to be changed",
-        ));
+    let patch = patch_body(body)?;
+    update(&app, &principal, &address, &headers, AgentChange::Patch(patch)).await
+}
+
+/// A merge patch, which is an object.
+fn patch_body(body: Json<Value>) -> Result<Value, Problem> {
+    match body.value.is_object() {
+        true => Ok(body.value),
+        false => {
+            Err(Problem::bad_request("bad_body", "the body must be a JSON object: what is to be changed"))
+        }
     }
-    update(&app, &principal, &address, &headers, AgentChange::Patch(body.value)).await
 }
 
 async fn update(
@@ -175,14 +187,6 @@ async fn delete_agent(
 ) -> Result<StatusCode, Problem> {
     app.runtime.delete_agent(&address, expected_version(&headers)?, &principal.user.0).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-async fn list_agent_versions(
-    State(app): State<App>,
-    Path(address): Path<String>,
-) -> Result<Answer<VersionList<AgentDefinition>>, Problem> {
-    let versions = app.runtime.agents().list_versions(&address).await?;
-    Ok(Answer(VersionList::from_rows(versions)))
 }
 
 fn agent_response(app: &App, agent: &ListedAgent, is_admin: bool) -> Response {
@@ -216,6 +220,8 @@ impl From<AgentError> for Problem {
             AgentError::Exists(_) => Self::new(StatusCode::CONFLICT, "agent_exists", detail),
             AgentError::IdTaken { .. } => Self::new(StatusCode::CONFLICT, "agent_id_taken", detail),
             AgentError::Missing(_) => Self::not_found("agent"),
+            AgentError::MissingDraft(_) => Self::not_found("draft of this agent"),
+            AgentError::MissingVersion { .. } => Self::not_found("version of this agent"),
             AgentError::Configured(_) => Self::new(StatusCode::CONFLICT, "agent_configured", detail),
             AgentError::MissingTool { .. } => Self::not_found("tool of this agent"),
             AgentError::ToolExists { .. } => Self::new(StatusCode::CONFLICT, "agent_tool_exists", detail),

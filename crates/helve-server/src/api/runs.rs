@@ -28,6 +28,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     routes
         .add_route(
             Operation::post("/api/runs", Right::Chat, "Start a run")
+                .with_header("X-Agent-Draft", start_run::DRAFT_MEANING)
                 .starts_run()
                 .for_user()
                 .with_example(
@@ -218,10 +219,12 @@ pub(crate) async fn create_run(
         let detail = format!("`tools` names `{name}`, which is no tool of this server");
         return Err(Problem::bad_request("unknown_tool", detail).with_field("field", format!("tools.{name}")));
     }
+    let draft = start_run::tries_draft(&headers, &principal)?;
     let user = principal.user_to_act_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
+        draft,
         model,
         variant,
         params: params.into_model_params()?,

@@ -13,7 +13,7 @@ pub(crate) struct VersionList<D> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "VersionOf{D}")]
-struct VersionView<D> {
+pub(crate) struct VersionView<D> {
     version: u32,
     hash: String,
     id: String,
@@ -23,13 +23,18 @@ struct VersionView<D> {
 
 impl<D> VersionList<D> {
     pub(crate) fn from_rows<K: DefinitionKind<Definition = D>>(rows: Vec<DefinitionRow<K>>) -> Self {
-        let view = |row: DefinitionRow<K>| VersionView {
+        Self { versions: rows.into_iter().map(VersionView::from_row).collect() }
+    }
+}
+
+impl<D> VersionView<D> {
+    pub(crate) fn from_row<K: DefinitionKind<Definition = D>>(row: DefinitionRow<K>) -> Self {
+        Self {
             version: row.version,
             hash: row.hash,
             id: row.id.to_string(),
             updated_at: row.updated_at.0,
             definition: row.definition,
-        };
-        Self { versions: rows.into_iter().map(view).collect() }
+        }
     }
 }

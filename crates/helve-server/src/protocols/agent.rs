@@ -29,6 +29,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     routes.add_route(
         Operation::post("/api/agent", Right::Chat, "Ask an agent; pieces of its answer, or the whole")
             .with_header("X-Agent-ID", "The agent; the default one if there is none.")
+            .with_header("X-Agent-Draft", start_run::DRAFT_MEANING)
             .starts_run()
             .for_user()
             .with_example(json!({"message": "What is 12.5% of 3480?", "userId": "mei", "stream": false}))
@@ -69,11 +70,13 @@ pub(crate) async fn ask_agent(
     let (without_tools, unknown) = list_disabled_tools(switches, app.runtime.registry())?;
     body.ignored.0.extend(unknown.into_iter().map(|name| format!("tools.{name}")));
     let choice = parse_tool_choice(choice.as_ref())?;
+    let draft = start_run::tries_draft(&headers, &principal)?;
     let principal = principal.acting_as_user(user_id.as_deref())?;
     let user = principal.user.clone();
     let conversation = conversation_id.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
+        draft,
         model,
         variant,
         params: params.into_model_params()?,

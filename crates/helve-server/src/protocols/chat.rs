@@ -30,6 +30,7 @@ use crate::start_run::{self, parse_conversation};
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes.add_route(
         Operation::post("/api/chat", Right::Chat, "Say something and get the answer as it grows")
+            .with_header("X-Agent-Draft", start_run::DRAFT_MEANING)
             .starts_run()
             .for_user()
             .with_example(json!({"message": "What is 12.5% of 3480?", "modelType": "demo"}))
@@ -59,6 +60,7 @@ pub(crate) async fn chat(
         pre_search,
         tool_choice: choice,
     } = body.value;
+    let draft = start_run::tries_draft(&headers, &principal)?;
     let principal = principal.acting_as_user(user_id.as_deref())?;
     let user = principal.user.clone();
     let input = start_input(&app, &user, conversation_id.as_deref(), message, messages).await?;
@@ -78,6 +80,7 @@ pub(crate) async fn chat(
     let calls_in = config.calls;
     let request = StartRequest {
         agent,
+        draft,
         model: model_type.or(config.model),
         variant: config.variant,
         params: config.params.into_model_params()?,

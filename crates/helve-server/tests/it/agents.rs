@@ -251,3 +251,185 @@ async fn how_an_agent_is_made_is_for_those_who_make_agents() {
         assert_eq!(request.send().await.unwrap().status(), StatusCode::FORBIDDEN, "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_link_is_changed_in_parts_and_says_what_does_not_fit_its_tool() {
+    let server = TestServer::new([]).await;
+    let tools = json!([{"name": "look", "config": {"permission": "ask"}}]);
+    made(&server, json!({"name": "a", "tools": tools})).await;
+    let path = "/api/agents/a/tools/look";
+    let fixed = json!({"config": {"arguments": {"q": "fixed"}}});
+    let (status, link) = send(&server, Method::PATCH, path, fixed).await;
+    assert_eq!(status, StatusCode::OK, "{link}");
+    assert_eq!(link["config"], json!({"permission": "ask", "arguments": {"q": "fixed"}}));
+    let (_, link) = send(&server, Method::PATCH, path, json!({"config": {"permission": null}})).await;
+    assert_eq!(link["config"], json!({"arguments": {"q": "fixed"}}));
+    for (body, field) in [
+        (json!({"config": {"arguments": {"town": 1}}}), "tools.0.config.arguments.town"),
+        (json!({"config": {"cache": {"ttl_ms": 0}}}), "config.cache"),
+        (json!({"name": "send"}), "name"),
+    ] {
+        let (status, told) = send(&server, Method::PATCH, path, body).await;
+        assert_eq!((status, &told["field"]), (StatusCode::BAD_REQUEST, &json!(field)), "{told}");
+    }
+    let (status, _) = send(&server, Method::PATCH, "/api/agents/a/tools/send", json!({})).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_draft_is_written_tried_by_its_makers_compared_published_and_taken_back() {
+    let server = TestServer::new([reply("say New."), reply("say Old.")]).await;
+    made(&server, clerk()).await;
+    let draft = "/api/agents/weather-clerk/draft";
+    assert_eq!(server.get(draft).await.status(), StatusCode::NOT_FOUND);
+    let (status, shown) = send(&server, Method::PATCH, draft, json!({"system_prompt": "New ways."})).await;
+    assert_eq!(status, StatusCode::OK, "{shown}");
+    let change = json!({"field": "system_prompt", "was": "You tell the weather.", "now": "New ways."});
+    assert_eq!(shown["changes"], json!([change]));
+    let agent = server.get_json("/api/agents/weather-clerk").await;
+    assert_eq!((&agent["version"], &agent["draft"]), (&json!(1), &json!(1)));
+
+    let ask = |draft: &'static str, token: Option<String>| {
+        let request = server.request(Method::POST, "/api/agent").json(&json!({"message": "hm"}));
+        let request = request.header("X-Agent-ID", UUID).header("X-Agent-Draft", draft);
+        async move {
+            let request = match token {
+                Some(token) => request.bearer_auth(token),
+                None => request,
+            };
+            request.send().await.unwrap()
+        }
+    };
+    assert_eq!(ask("perhaps", None).await.status(), StatusCode::BAD_REQUEST);
+    for draft in ["true", "false"] {
+        ask(draft, None).await.text().await.unwrap();
+    }
+    let asked = server.model.asked();
+    assert!(asked[0].contains("New ways.") && asked[1].contains("You tell the weather."), "{asked:?}");
+
+    let diff = server.get_json("/api/agents/weather-clerk/diff").await;
+    assert_eq!(
+        (&diff["from"], &diff["to"], &diff["changes"]),
+        (&json!(1), &json!("draft"), &json!([change]))
+    );
+    let publish = server.request(Method::POST, &format!("{draft}/publish")).header("If-Match", "\"7\"");
+    assert_eq!(publish.send().await.unwrap().status(), StatusCode::PRECONDITION_FAILED);
+    let (status, agent) = send(&server, Method::POST, &format!("{draft}/publish"), Value::Null).await;
+    assert_eq!((status, &agent["version"], agent.get("draft")), (StatusCode::OK, &json!(2), None), "{agent}");
+    assert_eq!(server.get(draft).await.status(), StatusCode::NOT_FOUND);
+    let back = "/api/agents/weather-clerk/rollback";
+    let (status, agent) = send(&server, Method::POST, back, json!({"version": 1})).await;
+    let told = (&agent["version"], &agent["system_prompt"]);
+    assert_eq!((status, told), (StatusCode::OK, (&json!(3), &json!("You tell the weather."))));
+    let (status, _) = send(&server, Method::POST, back, json!({"version": 9})).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert_eq!(
+        server.get_json("/api/agents/weather-clerk/versions/2").await["definition"]["system_prompt"],
+        "New ways."
+    );
+    assert_eq!(server.get_json("/api/agents/weather-clerk/diff?from=1&to=3").await["changes"], json!([]));
+    let wrong = server.get("/api/agents/weather-clerk/diff?to=later").await;
+    assert_eq!(wrong.status(), StatusCode::BAD_REQUEST);
+
+    send(&server, Method::PUT, draft, clerk()).await;
+    assert_eq!(send(&server, Method::DELETE, draft, json!({})).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(send(&server, Method::DELETE, draft, json!({})).await.0, StatusCode::NOT_FOUND);
+    let chat = server.token("mei", TokenRights::Chat).await;
+    let refused = ask("true", Some(chat)).await;
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn an_import_is_tried_first_and_keeps_all_or_nothing() {
+    let server = TestServer::new([]).await;
+    made(&server, json!({"name": "b", "description": "old"})).await;
+    let file = json!({"agents": [{"name": "a"}, {"name": "b", "description": "new"}, {"name": "c"}]});
+    let (status, told) = send(&server, Method::POST, "/api/agents/import", file.clone()).await;
+    let at = (&told["code"], &told["field"]);
+    assert_eq!((status, at), (StatusCode::CONFLICT, (&json!("agent_exists"), &json!("agents.1"))));
+    assert_eq!(server.get("/api/agents/a").await.status(), StatusCode::NOT_FOUND);
+    let outcomes = |done: &Value| -> Vec<String> {
+        let agents = done["agents"].as_array().unwrap();
+        agents.iter().map(|agent| agent["outcome"].as_str().unwrap().to_owned()).collect()
+    };
+    let tried = "/api/agents/import?replace=true&dry_run=true";
+    let (_, done) = send(&server, Method::POST, tried, file.clone()).await;
+    assert_eq!(
+        (outcomes(&done), &done["dry_run"]),
+        (vec!["created".into(), "changed".into(), "created".into()], &json!(true))
+    );
+    assert_eq!(server.get_json("/api/agents/b").await["description"], "old");
+    for expected in [["created", "changed", "created"], ["unchanged"; 3]] {
+        let (status, done) =
+            send(&server, Method::POST, "/api/agents/import?replace=true", file.clone()).await;
+        assert_eq!((status, outcomes(&done)), (StatusCode::OK, expected.map(str::to_owned).to_vec()));
+    }
+    assert_eq!(server.get_json("/api/agents/b").await["version"], 2);
+    let twice = json!({"agents": [{"name": "d"}, {"name": "d"}]});
+    let (status, told) = send(&server, Method::POST, "/api/agents/import", twice).await;
+    assert_eq!((status, &told["field"]), (StatusCode::CONFLICT, &json!("agents.1")), "{told}");
+    assert_eq!(server.get("/api/agents/d").await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn an_agent_for_some_users_is_seen_by_them_and_by_those_who_make_agents() {
+    let server = TestServer::new([]).await;
+    made(&server, json!({"name": "a", "users": ["mei"], "tools": ["send"]})).await;
+    for (user, sees) in [("mei", true), ("li", false)] {
+        let token = server.token(user, TokenRights::Chat).await;
+        let get = |path: &'static str| server.request(Method::GET, path).bearer_auth(token.clone()).send();
+        let shown: Value = get("/api/agents").await.unwrap().json().await.unwrap();
+        let names: Vec<_> = shown["agents"].as_array().unwrap().iter().map(|agent| &agent["name"]).collect();
+        assert_eq!(names.contains(&&json!("a")), sees, "{names:?}");
+        for path in ["/api/agents/a", "/api/agents/a/tools", "/api/agents/a/tools/send"] {
+            let status = get(path).await.unwrap().status();
+            assert_eq!(status.is_success(), sees, "{user} {path}");
+        }
+        let run = server.request(Method::POST, "/api/runs").bearer_auth(&token);
+        let started = run.json(&json!({"message": "hm", "agent": "a"})).send().await.unwrap();
+        assert_eq!(started.status().is_success(), sees, "{user}");
+    }
+}
+
+#[tokio::test]
+async fn a_direct_call_of_a_user_is_made_as_their_agent_has_the_tool() {
+    let plan = ServerOptions {
+        agents: Some(vec![AgentSettings { tools: Some(vec![]), ..AgentSettings::default() }]),
+        ..ServerOptions::default()
+    };
+    let server = TestServer::with_options(plan, []).await;
+    let tools = json!([{"name": "look", "config": {"arguments": {"q": "fixed"}}}]);
+    made(&server, json!({"name": "a", "tools": tools})).await;
+    let token = server.token("mei", TokenRights::Chat).await;
+    let call = |arguments: Value| {
+        let request = server.request(Method::POST, "/api/tools/look/call").bearer_auth(token.clone());
+        let request = request.json(&json!({"arguments": arguments})).send();
+        async move { request.await.unwrap().json::<Value>().await.unwrap() }
+    };
+    let called = call(json!({})).await;
+    assert!(called["output"]["text"].as_str().unwrap().contains("fixed"), "{called}");
+    let called = call(json!({"q": "other"})).await;
+    assert!(called.to_string().contains("decided by the agent"), "{called}");
+}
+
+#[tokio::test]
+async fn agents_of_the_configuration_tell_people_what_they_are_for_in_their_language() {
+    let texts = |name: &str, question: &str| helve_types::AgentTexts {
+        display_name: Some(name.into()),
+        description: "Helps.".into(),
+        example_questions: vec![question.into()],
+    };
+    let agent = AgentSettings {
+        texts: texts("Clerk", "Will it rain?"),
+        translations: [("zh-CN".to_owned(), texts("天气员", "会下雨吗？"))].into(),
+        ..AgentSettings::default()
+    };
+    let plan = ServerOptions { agents: Some(vec![agent]), ..ServerOptions::default() };
+    let server = TestServer::with_options(plan, []).await;
+    let shown = server.get_json("/api/agents/default").await;
+    assert_eq!(
+        (&shown["display_name"], &shown["example_questions"]),
+        (&json!("Clerk"), &json!(["Will it rain?"]))
+    );
+    assert_eq!(shown["translations"]["zh-CN"]["example_questions"], json!(["会下雨吗？"]));
+}

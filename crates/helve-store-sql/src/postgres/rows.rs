@@ -29,6 +29,15 @@ impl Rows for PostgresStore {
         })
     }
 
+    fn save_rows(&self, changes: Vec<RowChange>) -> StoreFuture<'_, Vec<RowRecord>> {
+        let Some(kind) = changes.first().map(|change| change.row.kind) else {
+            return Box::pin(async { Ok(vec![]) });
+        };
+        self.write_and_wake(Wakeup::Rows(kind), changes, |db, changes| {
+            Box::pin(definitions::save_all(db, changes))
+        })
+    }
+
     fn delete_row(
         &self,
         kind: RowKind,

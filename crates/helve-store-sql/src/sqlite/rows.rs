@@ -29,6 +29,13 @@ impl Rows for SqliteStore {
         })
     }
 
+    fn save_rows(&self, changes: Vec<RowChange>) -> StoreFuture<'_, Vec<RowRecord>> {
+        let Some(kind) = changes.first().map(|change| change.row.kind) else {
+            return Box::pin(async { Ok(vec![]) });
+        };
+        self.write_and_wake(Wakeup::Rows(kind), move |connection| definitions::save_all(connection, &changes))
+    }
+
     fn delete_row(
         &self,
         kind: RowKind,

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What is kept of one kind.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct MemoryRowTable {
     /// All that was ever kept under a name.
     versions: BTreeMap<String, Vec<RowRecord>>,
@@ -119,6 +119,24 @@ impl Rows for MemoryStore {
         let granted = change.grants.iter().map(|(_, line)| line.clone());
         let lines = std::iter::once(change.audit.clone()).chain(granted).collect();
         self.change_rows(change.row.kind, lines, |shelf| shelf.save(change))
+    }
+
+    fn save_rows(&self, changes: Vec<RowChange>) -> StoreFuture<'_, Vec<RowRecord>> {
+        let Some(kind) = changes.first().map(|change| change.row.kind) else {
+            return self.with_tables(|_| Ok(vec![]));
+        };
+        let mut lines = vec![];
+        for change in &changes {
+            lines.push(change.audit.clone());
+            lines.extend(change.grants.iter().map(|(_, line)| line.clone()));
+        }
+        self.change_rows(kind, lines, |shelf| {
+            let mut next = shelf.clone();
+            let saved: Result<Vec<_>, _> = changes.into_iter().map(|change| next.save(change)).collect();
+            let saved = saved?;
+            *shelf = next;
+            Ok(saved)
+        })
     }
 
     fn delete_row(

@@ -22,8 +22,13 @@ pub struct FieldChange {
 
 /// What is not the same, in the order of the fields' names.
 pub fn differences(was: &ToolDefinition, now: &ToolDefinition) -> Vec<FieldChange> {
+    value_differences(&json!(was), &json!(now))
+}
+
+/// The same of any two definitions.
+pub fn value_differences(was: &Value, now: &Value) -> Vec<FieldChange> {
     let mut found = vec![];
-    compare("", &json!(was), &json!(now), &mut found);
+    compare("", was, now, &mut found);
     found
 }
 

@@ -9,17 +9,17 @@ use helve_types::{BreakerTerms, CacheTerms, Effect, Fallback, Notice, RateLimit,
 use super::{CachePolicy, Guards, Limits, Rate, RateTerms};
 use crate::DefinitionError;
 
-const TIMEOUT_MS_MIN: u64 = 100;
-const TIMEOUT_MS_MAX: u64 = 600_000;
-const ATTEMPTS_MAX: u32 = 5;
+pub(super) const TIMEOUT_MS_MIN: u64 = 100;
+pub(super) const TIMEOUT_MS_MAX: u64 = 600_000;
+pub(super) const ATTEMPTS_MAX: u32 = 5;
 const WAIT_MS: u64 = 5_000;
 const WAIT_MS_MAX: u64 = 60_000;
 const OPEN_MS_MAX: u64 = 3_600_000;
 /// The cache gives nothing again after a day, and keeps nothing beyond a week.
 const TTL_MS_MAX: u64 = 24 * 3_600_000;
 const LAST_GOOD_MS_MAX: u64 = 7 * TTL_MS_MAX;
-const OUTPUT_BYTES_MIN: u32 = 256;
-const OUTPUT_BYTES_MAX: u32 = 1 << 20;
+pub(super) const OUTPUT_BYTES_MIN: u32 = 256;
+pub(super) const OUTPUT_BYTES_MAX: u32 = 1 << 20;
 
 impl Guards {
     /// These guards with what a definition says about them; `effect` is what the tool does, which the definition
@@ -59,14 +59,14 @@ impl Guards {
     }
 }
 
-fn check_range(field: &str, value: u64, min: u64, max: u64) -> Result<(), DefinitionError> {
+pub(super) fn check_range(field: &str, value: u64, min: u64, max: u64) -> Result<(), DefinitionError> {
     if (min..=max).contains(&value) {
         return Ok(());
     }
     Err(DefinitionError::new(field, Notice::definition_out_of_range(value, min, max)))
 }
 
-fn read_limits(held: Limits, asked: RateLimit) -> Result<Limits, DefinitionError> {
+pub(super) fn read_limits(held: Limits, asked: RateLimit) -> Result<Limits, DefinitionError> {
     let RateLimit { concurrent, wait_ms, .. } = asked;
     let terms = RateTerms {
         per_minute: asked.per_minute,
@@ -96,7 +96,10 @@ fn read_limits(held: Limits, asked: RateLimit) -> Result<Limits, DefinitionError
     Ok(Limits { tool: laid(held.tool, concurrent, tool), user: laid(held.user, None, user) })
 }
 
-fn read_breaker(held: BreakerSettings, asked: &BreakerTerms) -> Result<BreakerSettings, DefinitionError> {
+pub(super) fn read_breaker(
+    held: BreakerSettings,
+    asked: &BreakerTerms,
+) -> Result<BreakerSettings, DefinitionError> {
     let mut breaker = held;
     if let Some(failures) = asked.failures {
         breaker.failures_in_row = failures.get();
@@ -112,7 +115,7 @@ fn read_breaker(held: BreakerSettings, asked: &BreakerTerms) -> Result<BreakerSe
     Ok(breaker)
 }
 
-fn read_cache(asked: CacheTerms, effect: Effect) -> Result<CachePolicy, DefinitionError> {
+pub(super) fn read_cache(asked: CacheTerms, effect: Effect) -> Result<CachePolicy, DefinitionError> {
     if effect != Effect::Read {
         return Err(DefinitionError::new("cache", Notice::definition_cache_needs_read()));
     }

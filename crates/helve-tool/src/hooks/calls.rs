@@ -11,8 +11,9 @@ use helve_types::{Failure, FailureKind, Notice, Stage, ToolOutput, Trail};
 use serde_json::Value;
 
 use super::{ChangedOutput, HookCall, HookPoint, HookResult, Hooks, OrderedHook};
-use crate::check::check_arguments;
+use crate::check::{Expected, check_arguments};
 use crate::gate::{Candidate, EditedArguments, find_grant};
+use crate::link::Given;
 use crate::outcome::Stop;
 use crate::permit::Permit;
 use crate::pipeline::run::ToolAnswer;
@@ -53,8 +54,7 @@ impl Hooks {
         let grant = find_grant(candidate, judgement.must_ask.as_ref(), cx);
         let Some(text) = grant.and_then(|grant| grant.edited.as_ref()) else { return Ok(None) };
         let tool = candidate.tool.clone();
-        let arguments =
-            check_arguments(&tool.spec.name, &tool.schema, tool.guarding.settings.json, text).await?;
+        let arguments = check_arguments(Expected::of(&tool, Given::Written), text).await?;
         let written = arguments.canonical.clone();
         let edited = Candidate { tool, arguments, changed: true };
         // What was sent before has passed them.
@@ -110,9 +110,8 @@ impl Hooks {
             let call = hook_call(called.unwrap_or(&tool), &tool, &candidate.arguments.value, cx);
             let mut answer = placed.ask_in_time(placed.hook.before_call(&call)).await;
             if let HookResult::Change(arguments) = &answer {
-                match check_arguments(name, &tool.schema, tool.guarding.settings.json, &arguments.to_string())
-                    .await
-                {
+                // The operator's hook may change what an agent decides about.
+                match check_arguments(Expected::undecided(&tool), &arguments.to_string()).await {
                     Ok(same) if same.canonical == candidate.arguments.canonical => continue,
                     Ok(changed) => candidate = Candidate { arguments: changed, changed: true, ..candidate },
                     // The model did nothing wrong: it is the hook that failed.

@@ -12,17 +12,14 @@ use super::{Permit, to_ms, wait_unless_cancelled};
 use crate::CallContext;
 use crate::outcome::Stop;
 
-/// The places that a call holds: the user's and the tool's.
+/// The places that a call holds: the user's and all users' with the agent, then with the tool.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
-    user: Option<Slot>,
-    tool: Option<Slot>,
-}
+pub(super) struct Slots([Option<Slot>; 4]);
 
 impl Slots {
     /// The call leaves now: this is the time that counts for the rate.
     pub(super) fn mark_sent(&mut self) {
-        self.user.iter_mut().chain(&mut self.tool).for_each(Slot::mark_sent);
+        self.0.iter_mut().flatten().for_each(Slot::mark_sent);
     }
 }
 
@@ -45,10 +42,16 @@ impl From<StoreError> for NoPlace {
 }
 
 impl Permit {
-    /// A place among those who may call the tool at once and in a window: first the user's, then the tool's.
+    /// A place among those who may call the tool at once and in a window: first as the agent limits them, then as the
+    /// tool does; first the user's, then everybody's. What an agent sent before its limit was made here does not count
+    /// for that limit; the tool's own counts it.
     pub(super) async fn enter_limiters(&self, cx: &CallContext, trail: &mut Trail) -> Result<Slots, Stop> {
         let guarding = &self.tool.guarding;
-        if guarding.limiter.is_none() && guarding.user_limiter.is_none() {
+        let link = self.tool.link_guards.as_deref();
+        let (link_user, link_all) =
+            link.map_or((None, None), |link| (link.user_limiter.as_ref(), link.limiter.as_ref()));
+        let is_limited = guarding.limiter.is_some() || guarding.user_limiter.is_some();
+        if !is_limited && link_user.is_none() && link_all.is_none() {
             return Ok(Slots::default());
         }
         let asked = Instant::now();
@@ -70,16 +73,15 @@ impl Permit {
             if cx.skip.limit {
                 return Ok(Slots::default());
             }
-            Ok(Slots {
-                user: match user? {
-                    Some(limiter) => Some(limiter.enter().await?),
-                    None => None,
-                },
-                tool: match &guarding.limiter {
-                    Some(limiter) => Some(limiter.enter().await?),
-                    None => None,
-                },
-            })
+            let link_user = link_user.map(|limiters| limiters.limiter_for_key(&cx.user.0)).transpose()?;
+            let mut slots = Slots::default();
+            let limiters = [link_user, link_all.cloned(), user?, guarding.limiter.clone()];
+            for (slot, limiter) in slots.0.iter_mut().zip(limiters) {
+                if let Some(limiter) = limiter {
+                    *slot = Some(limiter.enter().await?);
+                }
+            }
+            Ok(slots)
         };
         let entered = tokio::select! {
             entered = entered => entered,

@@ -13,8 +13,9 @@ use tokio::time::Instant;
 
 use super::Pipeline;
 use super::run::ToolAnswer;
-use crate::check::check_arguments;
+use crate::check::{Expected, check_arguments};
 use crate::gate::{Candidate, admit_call, judge_call};
+use crate::link::Given;
 use crate::outcome::{Outcome, Stop};
 use crate::permit::{Permit, to_ms};
 use crate::{CallContext, Registered, Unknown};
@@ -88,22 +89,17 @@ impl Pipeline {
             not_used("there is no such tool, or it is switched off or not agreed to");
             return None;
         };
-        let arguments = match check_arguments(
-            name,
-            &tool.schema,
-            tool.guarding.settings.json,
-            &asked.arguments.canonical,
-        )
-        .await
-        {
-            Ok(arguments) => arguments,
-            Err(misfit) => {
-                not_used("it does not take these arguments");
-                tracing::debug!(problem = misfit.message, "fallback tool rejects the arguments");
-                return None;
-            }
-        };
-        let candidate = Candidate { tool, arguments, changed: asked.changed };
+        let arguments =
+            match check_arguments(Expected::of(&tool, Given::Written), &asked.arguments.canonical).await {
+                Ok(arguments) => arguments,
+                Err(misfit) => {
+                    not_used("it does not take these arguments");
+                    tracing::debug!(problem = misfit.message, "fallback tool rejects the arguments");
+                    return None;
+                }
+            };
+        let changed = asked.changed || arguments.completed;
+        let candidate = Candidate { tool, arguments, changed };
         let Ok(candidate) = self.hooks.run_before_stand_in(candidate, called, cx, trail).await else {
             not_used("a hook refused it");
             return None;

@@ -11,6 +11,7 @@ use super::record::OutcomeRecord;
 use super::run::ToolAnswer;
 use super::{Pipeline, bound_answer, check_written_arguments, resolve_tool};
 use crate::gate::{admit_call, build_outcome_question, judge_call, request_preview};
+use crate::link::Given;
 use crate::outcome::Stop;
 use crate::permit::Permit;
 use crate::{CallContext, Fault, Outcome, Registered, Unknown};
@@ -44,7 +45,7 @@ impl Pipeline {
         let mut unseen = Trail::default();
         let tool = resolve_tool(call, cx, &mut unseen).ok();
         let again = match tool {
-            Some(tool) => check_written_arguments(tool, &call.arguments).await.ok(),
+            Some(tool) => check_written_arguments(tool, &call.arguments, Given::Recorded).await.ok(),
             None => None,
         };
         let question = build_outcome_question(call, unknown, again.as_ref(), &self.rules, cx);
@@ -107,7 +108,7 @@ impl Pipeline {
         arguments: &str,
         cx: &CallContext,
     ) -> Unknown {
-        let sent = check_written_arguments(tool, arguments).await.ok();
+        let sent = check_written_arguments(tool, arguments, Given::Recorded).await.ok();
         let request = sent.and_then(|sent| request_preview(&sent, cx));
         Unknown { request, checked: self.run_check_tool(tool, arguments, cx).await, ..unknown }
     }
@@ -121,7 +122,7 @@ impl Pipeline {
             return None;
         }
         let mut unseen = Trail::default();
-        let candidate = check_written_arguments(&reader, arguments).await.ok()?;
+        let candidate = check_written_arguments(&reader, arguments, Given::Written).await.ok()?;
         let rules = self.rules_for_others();
         let judgement = judge_call(rules, &candidate, cx);
         let permit = admit_call(judgement, candidate, None, rules, cx, &mut unseen).ok()?;

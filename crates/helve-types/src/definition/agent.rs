@@ -1,12 +1,14 @@
 //! An agent as data: what a person writes to make one, and what is kept of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::{NonZeroU32, NonZeroU64};
 
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
+use super::{BreakerTerms, CacheTerms, RateLimit};
 use crate::{Effect, ModelParams, canonical_json};
 
 /// An agent that is a row.
@@ -18,6 +20,9 @@ pub struct AgentDefinition {
     pub id: Option<String>,
     /// 1 to 64 characters without spaces and `/`; no two agents have the same.
     pub name: String,
+    /// What people see in place of the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
     /// What the agent is for; people read it when they choose one.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
     pub description: String,
@@ -55,6 +60,12 @@ pub struct AgentDefinition {
     /// Questions that people can begin with.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     pub example_questions: Vec<String>,
+    /// By a language such as `zh-CN`, what people who read it see in place of the texts above.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_default")]
+    pub translations: BTreeMap<String, AgentTexts>,
+    /// The users who may use it; `*` stands for any run of characters. Everybody may if nobody is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    pub users: Vec<String>,
     /// New runs can use it; those that were started before go on.
     #[serde(default = "default_true")]
     pub enabled: bool,
@@ -76,6 +87,63 @@ pub struct AgentToolConfig {
     /// What becomes of its calls, where neither the operator nor a rule of `permissions` says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<PermissionAction>,
+    /// Arguments with fixed values, by their names. Helve adds them to each call; the model does not see them, and a
+    /// call with another value is refused.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "null_is_default")]
+    pub arguments: BTreeMap<String, Value>,
+    /// Arguments that the model does not see and may not give: the tool's own default holds.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty", deserialize_with = "null_is_default")]
+    pub hidden_arguments: BTreeSet<String>,
+    /// A limit for the agent's calls, besides the tool's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
+    /// How long answers serve the agent's calls, in place of what the tool says; `false` is not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<AgentToolCache>,
+    /// A breaker of the agent's own, in place of the tool's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaker: Option<BreakerTerms>,
+    /// The longest that one attempt may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<NonZeroU64>,
+    /// How often a call may be sent, where its effect class allows to send it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<NonZeroU32>,
+    /// How much of an answer the model gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_bytes_max: Option<NonZeroU32>,
+}
+
+/// Whether and how long answers serve again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "WrittenCache")]
+pub enum AgentToolCache {
+    Off,
+    On(CacheTerms),
+}
+
+/// The terms, or `false`.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum WrittenCache {
+    On(CacheTerms),
+    Off(#[schemars(schema_with = "only_false")] bool),
+}
+
+fn only_false(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"const": false})
+}
+
+/// What people read of an agent, in one language; what is not given is as in the agent's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentTexts {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "null_is_default")]
+    pub description: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    pub example_questions: Vec<String>,
 }
 
 /// A name alone, or a name with more.
@@ -152,6 +220,7 @@ impl AgentDefinition {
         Self {
             id: None,
             name: name.into(),
+            display_name: None,
             description: String::new(),
             language: None,
             model: None,
@@ -165,6 +234,8 @@ impl AgentDefinition {
             pre_search: None,
             end_when_refused: false,
             example_questions: vec![],
+            translations: BTreeMap::new(),
+            users: vec![],
             enabled: true,
         }
     }
@@ -184,6 +255,13 @@ impl AgentTool {
     /// The same, written out.
     pub fn link(&self) -> AgentToolLink {
         AgentToolLink { name: self.name.clone(), enabled: self.enabled, config: self.config.clone() }
+    }
+}
+
+impl AgentToolConfig {
+    /// Whether it changes how the tool's calls are made, besides whether they may be.
+    pub fn changes_calls(&self) -> bool {
+        *self != Self { permission: self.permission, ..Self::default() }
     }
 }
 
@@ -213,6 +291,27 @@ impl Serialize for AgentTool {
             WrittenTool::Name(self.name.clone()).serialize(serializer)
         } else {
             WrittenTool::Link(self.link()).serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for AgentToolCache {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Bool(false) => Ok(Self::Off),
+            written @ Value::Object(_) => {
+                serde_json::from_value(written).map(Self::On).map_err(D::Error::custom)
+            }
+            _ => Err(D::Error::custom("it must be `false`, or an object with `ttl_ms`")),
+        }
+    }
+}
+
+impl Serialize for AgentToolCache {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => WrittenCache::Off(false).serialize(serializer),
+            Self::On(terms) => WrittenCache::On(*terms).serialize(serializer),
         }
     }
 }

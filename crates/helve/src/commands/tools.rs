@@ -2,10 +2,10 @@
 
 mod call;
 mod confirm;
-mod file;
+pub(super) mod file;
 mod grants;
 mod import;
-mod rows;
+pub(super) mod rows;
 
 use std::process::ExitCode;
 

@@ -10,7 +10,7 @@ use helve_runtime::AgentSettings;
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rate, RateTerms, Rule,
 };
-use helve_types::{CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
+use helve_types::{AgentTexts, CacheSharing, Fallback, LabelTerms, ModelParams, Notice};
 use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -116,6 +116,20 @@ pub(super) struct AgentTable {
     /// Whether a person's no to a call ends the run.
     #[serde(default)]
     end_when_refused: bool,
+    /// The language that it speaks with people.
+    language: Option<String>,
+    /// What people see who choose an agent.
+    display_name: Option<String>,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    example_questions: Vec<String>,
+    /// The same in other languages, by their names such as `zh-CN`.
+    #[serde(default)]
+    translations: BTreeMap<String, AgentTexts>,
+    /// Who may use it; everybody if nobody is named.
+    #[serde(default)]
+    users: Vec<String>,
     /// What each of its runs may use up.
     #[serde(default)]
     budget: BudgetTable,
@@ -278,6 +292,15 @@ pub(super) fn agents(
                 .budget
                 .limits()
                 .map_err(|(key, what)| places.wrong(&["agents", &number.to_string(), "budget", key], what))?,
+            links: BTreeMap::new(),
+            users: table.users,
+            language: table.language,
+            texts: AgentTexts {
+                display_name: table.display_name,
+                description: table.description,
+                example_questions: table.example_questions,
+            },
+            translations: table.translations,
         });
     }
     if !agents.iter().any(|agent| agent.name == "default") {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
+mod agents;
 mod always;
 mod asking;
 mod chat;

@@ -1,6 +1,6 @@
 import { type AppendMessage, AssistantRuntimeProvider, useExternalStoreRuntime } from '@assistant-ui/react';
 import { type ComponentType, useEffect, useMemo, useSyncExternalStore } from 'react';
-import type { Tool } from '@/api/catalog';
+import type { Agent, Tool } from '@/api/catalog';
 import { useI18n } from '@/lib/i18n/locale';
 import { own } from '@/lib/own';
 import { Announcer } from '@/ui/Announcer';
@@ -18,13 +18,15 @@ interface Props {
   session: ChatSession;
   me: string | null;
   choice: Choice;
+  /** The agent that is asked, if it is known. */
+  agent: Agent | null;
   tools: Tool[];
   currency: string;
   ApprovalView: ComponentType<ApprovalViewProps>;
 }
 
 /** One conversation: its thread and the place to write. */
-export function ChatView({ session, me, choice, tools, currency, ApprovalView }: Props) {
+export function ChatView({ session, me, choice, agent, tools, currency, ApprovalView }: Props) {
   const state = useSyncExternalStore(session.subscribe, session.getState);
   const entries = useMemo(() => entriesOf(state), [state]);
   const steps = useMemo(() => entries.flatMap(stepsOf), [entries]);
@@ -73,7 +75,7 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
   return (
     <ChatContext value={chat}>
       <AssistantRuntimeProvider runtime={runtime}>
-        <Thread state={state} isMoving={active !== null || isSending} />
+        <Thread state={state} isMoving={active !== null || isSending} agent={agent} />
         <Composer state={state} active={active} isSending={isSending} steps={steps} />
         <Announcer text={useAnnouncement(state)} />
       </AssistantRuntimeProvider>

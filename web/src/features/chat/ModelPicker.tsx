@@ -6,20 +6,23 @@ import { Icon } from '@/ui/Icon';
 import { Menu, MenuHeading, MenuItem } from '@/ui/Menu';
 import { ModelDetail } from './ModelDetail';
 import styles from './ModelPicker.module.css';
+import { showAgent } from './agent-texts';
 import { fits } from './model-search';
 import type { Catalog } from './use-catalog';
-import type { Choosing } from './use-choice';
+import { type Choosing, isUsable } from './use-choice';
 
 /** From this many on, looking for one by name is quicker than by eye. */
 const MANY = 8;
 
 /** Chooses who answers. What is not ready is shown with the reason, so that it can be fixed. */
 export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing: Choosing }) {
-  const { t } = useI18n();
-  const { models, agents, currency } = catalog;
+  const { t, tag } = useI18n();
+  const { models, currency } = catalog;
+  const agents = catalog.agents.map((agent) => ({ agent, shown: showAgent(agent, tag) }));
   const [text, setText] = useState('');
   const name = [choosing.model ?? t.chat.defaultModel, choosing.variant].filter(Boolean).join(' · ');
   const hasAgents = agents.length > 1;
+  const chosen = agents.find(({ agent }) => agent.name === choosing.agent);
   const found = models.filter((model) => fits(model, text));
   const search = models.length >= MANY ? { label: t.chat.searchModels, text, onChange: setText } : undefined;
   return (
@@ -31,7 +34,7 @@ export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing:
         <button type="button" {...props} className={styles.trigger} aria-label={`${t.chat.model}: ${name}`}>
           <span className={styles.name}>
             {name}
-            {hasAgents && choosing.agent && <span className={styles.agent}> · {choosing.agent}</span>}
+            {hasAgents && chosen && <span className={styles.agent}> · {chosen.shown.title}</span>}
           </span>
           <Icon name="down" size={16} />
         </button>
@@ -53,13 +56,15 @@ export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing:
           <MenuItem checked={choosing.agent === null} onSelect={() => choosing.chooseAgent(null)}>
             {t.chat.defaultAgent}
           </MenuItem>
-          {agents.map((agent) => (
+          {agents.map(({ agent, shown }) => (
             <MenuItem
               key={agent.name}
               checked={agent.name === choosing.agent}
+              disabled={!isUsable(agent)}
+              detail={agent.problem ?? (agent.enabled ? shown.description : t.chat.agentOff)}
               onSelect={() => choosing.chooseAgent(agent.name)}
             >
-              {agent.name}
+              {shown.title}
             </MenuItem>
           ))}
         </>

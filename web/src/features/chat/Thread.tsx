@@ -1,5 +1,6 @@
 import { ThreadPrimitive } from '@assistant-ui/react';
 import type { ReactNode } from 'react';
+import type { Agent } from '@/api/catalog';
 import { useI18n } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Icon } from '@/ui/Icon';
@@ -22,10 +23,12 @@ interface Props {
   state: ChatState;
   /** Whether something is being written; then its end is kept in view, and otherwise what a person looks at. */
   isMoving: boolean;
+  /** The agent that is asked, if it is known. */
+  agent: Agent | null;
 }
 
 /** The messages, and what stands in their place when there are none. */
-export function Thread({ state, isMoving }: Props) {
+export function Thread({ state, isMoving, agent }: Props) {
   const { t } = useI18n();
   const follows = useLingering(isMoving, SETTLE_MS);
   const { history, runs, sending } = state;
@@ -40,7 +43,7 @@ export function Thread({ state, isMoving }: Props) {
         aria-label={t.chat.label}
         tabIndex={0}
       >
-        {isEmpty && <EmptyThread />}
+        {isEmpty && <EmptyThread agent={agent} />}
         {history.status !== 'ready' && <NoHistory history={history} />}
         {!isEmpty && (
           <div className={styles.messages}>

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import type { Agent } from '@/api/catalog';
 import { loadSetting, saveSetting } from '@/lib/storage';
 import type { Choice } from './chat-session';
 import type { Catalog } from './use-catalog';
@@ -15,6 +16,11 @@ export interface Choosing {
   chooseAgent: (name: string | null) => void;
 }
 
+/** Whether new conversations can be had with an agent. */
+export function isUsable(agent: Agent): boolean {
+  return agent.enabled && !agent.problem;
+}
+
 export function useChoice({ models, defaultModel, agents }: Catalog): Choosing {
   const [wantedModel, setModel] = useState(() => loadSetting('model'));
   const [wantedVariant, setVariant] = useState(() => loadSetting('variant'));
@@ -22,7 +28,7 @@ export function useChoice({ models, defaultModel, agents }: Catalog): Choosing {
   const found = models.find(({ name, ready }) => name === wantedModel && ready);
   const model = found?.name ?? null;
   const variant = wantedVariant !== null && found?.variants?.includes(wantedVariant) ? wantedVariant : null;
-  const agent = agents.some(({ name }) => name === wantedAgent) ? wantedAgent : null;
+  const agent = agents.some((known) => known.name === wantedAgent && isUsable(known)) ? wantedAgent : null;
   return {
     model: model ?? defaultModel,
     variant,

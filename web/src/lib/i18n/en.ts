@@ -112,6 +112,7 @@ export const en = {
     agent: 'Agent',
     defaultModel: 'Default',
     defaultAgent: 'Default agent',
+    agentOff: 'This agent is switched off.',
     ready: 'Ready',
     notReady: 'Not ready',
     notReadyBecause: (why: string) => `Not ready: ${why}`,

@@ -109,6 +109,7 @@ export const zh: Strings = {
     agent: '智能体',
     defaultModel: '默认',
     defaultAgent: '默认智能体',
+    agentOff: '这个智能体已停用。',
     ready: '可用',
     notReady: '不可用',
     notReadyBecause: (why) => `不可用：${why}`,

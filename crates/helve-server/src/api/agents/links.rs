@@ -5,12 +5,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use helve_runtime::{AgentChange, ListedAgent};
-use helve_types::{AgentTool, AgentToolConfig, AgentToolLink};
+use helve_types::{AgentTool, AgentToolConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{IF_MATCH, VERSION, expected_version, with_etag};
+use super::{IF_MATCH, VERSION, expected_version, find_agent, patch_body, with_etag};
 use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::{Json, Path};
@@ -53,6 +53,18 @@ pub(super) fn routes(routes: Routes) -> Routes {
             set_agent_tool,
         )
         .add_route(
+            Operation::patch(
+                "/api/agents/{agent}/tools/{tool}",
+                Right::Admin,
+                "Change some of what holds for a tool of an agent (a JSON merge patch)",
+            )
+            .with_header("If-Match", IF_MATCH)
+            .with_example(json!({"config": {"arguments": {"max_results": 3}}}))
+            .gives::<LinkView>()
+            .with_answer_header("ETag", VERSION),
+            change_agent_tool,
+        )
+        .add_route(
             Operation::delete("/api/agents/{agent}/tools/{tool}", Right::Admin, "Take a tool from an agent")
                 .with_header("If-Match", IF_MATCH)
                 .with_status(204),
@@ -75,6 +87,32 @@ struct LinkView {
     /// Whether there is no tool of this name now; the agent has it as soon as there is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     missing: bool,
+    /// Why the agent does not have the tool, which is there: it has changed, and `config` does not fit it any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+/// A tool that an agent gets, also as a row of `agent_tools` of the system that Helve replaces.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewLinkBody {
+    /// The tool's name or id; `tool_id` is the same.
+    #[serde(alias = "tool_id")]
+    name: String,
+    #[serde(default = "default_true")]
+    enabled: bool,
+    #[serde(default)]
+    config: Option<AgentToolConfig>,
+    /// Of the row; a link has no id of its own here.
+    #[serde(default, rename = "id")]
+    _id: Option<String>,
+    /// Of the row; the address says which agent is meant.
+    #[serde(default, rename = "agent_id")]
+    _agent: Option<String>,
+    #[serde(default, rename = "created_at")]
+    _created_at: Option<Value>,
+    #[serde(default, rename = "updated_at")]
+    _updated_at: Option<Value>,
 }
 
 /// What holds for a tool of an agent.
@@ -94,8 +132,10 @@ fn default_true() -> bool {
 impl LinkView {
     fn of(app: &App, tool: &AgentTool) -> Self {
         let AgentTool { name, enabled, config } = tool.clone();
-        let missing = name != "*" && app.runtime.registry().get(&name).is_none();
-        Self { name, enabled, config, missing }
+        let registered = app.runtime.registry().get(&name);
+        let missing = name != "*" && registered.is_none();
+        let wrong = registered.and_then(|tool| tool.check_link(&config).err());
+        Self { name, enabled, config, missing, problem: wrong.map(|wrong| wrong.to_string()) }
     }
 }
 
@@ -111,10 +151,6 @@ fn tools_of(agent: &ListedAgent) -> Vec<AgentTool> {
     }
 }
 
-fn find_agent(app: &App, address: &str) -> Result<ListedAgent, Problem> {
-    app.runtime.agents().get(address).ok_or_else(|| Problem::not_found("agent"))
-}
-
 fn link_response(app: &App, agent: &ListedAgent, tool: &str) -> Result<Response, Problem> {
     let tools = tools_of(agent);
     let link = tools.iter().find(|link| link.name == tool);
@@ -122,17 +158,26 @@ fn link_response(app: &App, agent: &ListedAgent, tool: &str) -> Result<Response,
     Ok(with_etag(agent, Answer(LinkView::of(app, link))))
 }
 
-async fn list_agent_tools(State(app): State<App>, Path(address): Path<String>) -> Result<Response, Problem> {
-    let agent = find_agent(&app, &address)?;
+async fn list_agent_tools(
+    State(app): State<App>,
+    principal: Principal,
+    Path(address): Path<String>,
+) -> Result<Response, Problem> {
+    let agent = find_agent(&app, &principal, &address)?;
     let tools = tools_of(&agent).iter().map(|tool| LinkView::of(&app, tool)).collect();
     Ok(with_etag(&agent, Answer(LinkList { tools })))
 }
 
 async fn get_agent_tool(
     State(app): State<App>,
+    principal: Principal,
     Path((address, tool)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    link_response(&app, &find_agent(&app, &address)?, &app.runtime.catalogue().resolve_name(&tool))
+    link_response(
+        &app,
+        &find_agent(&app, &principal, &address)?,
+        &app.runtime.catalogue().resolve_name(&tool),
+    )
 }
 
 async fn add_agent_tool(
@@ -140,10 +185,11 @@ async fn add_agent_tool(
     principal: Principal,
     Path(address): Path<String>,
     headers: HeaderMap,
-    body: Json<AgentToolLink>,
+    body: Json<NewLinkBody>,
 ) -> Result<Response, Problem> {
     let name = app.runtime.catalogue().resolve_name(&body.value.name);
-    let tool = AgentTool { name: name.clone(), ..body.value.into() };
+    let NewLinkBody { enabled, config, .. } = body.value;
+    let tool = AgentTool { name: name.clone(), enabled, config: config.unwrap_or_default() };
     let (by, expected) = (&principal.user.0, expected_version(&headers)?);
     let agent = app.runtime.update_agent(&address, AgentChange::AddTool(tool), expected, by).await?;
     Ok((StatusCode::CREATED, link_response(&app, &agent, &name)?).into_response())
@@ -161,6 +207,20 @@ async fn set_agent_tool(
     let link = AgentTool { name: name.clone(), enabled, config: config.unwrap_or_default() };
     let (by, expected) = (&principal.user.0, expected_version(&headers)?);
     let agent = app.runtime.update_agent(&address, AgentChange::SetTool(link), expected, by).await?;
+    link_response(&app, &agent, &name)
+}
+
+async fn change_agent_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path((address, tool)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Json<Value>,
+) -> Result<Response, Problem> {
+    let name = app.runtime.catalogue().resolve_name(&tool);
+    let change = AgentChange::PatchTool { name: name.clone(), patch: patch_body(body)? };
+    let (by, expected) = (&principal.user.0, expected_version(&headers)?);
+    let agent = app.runtime.update_agent(&address, change, expected, by).await?;
     link_response(&app, &agent, &name)
 }
 

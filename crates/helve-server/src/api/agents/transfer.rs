@@ -2,7 +2,7 @@
 
 use axum::Json as Answer;
 use axum::extract::State;
-use helve_runtime::{AgentChange, AgentError, read_agent};
+use helve_runtime::{AgentError, AgentImport, AgentImportError, BatchOutcome, read_agent};
 use helve_types::AgentDefinition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,12 +75,15 @@ struct ImportBody {
 struct ImportView {
     /// What became of each agent, in the order of the file.
     agents: Vec<ImportedView>,
+    /// Nothing was kept.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct ImportedView {
     name: String,
-    /// `created`, `changed`, or `checked` by a dry run.
+    /// `created`, `changed` or `unchanged`; what it would be, by a dry run.
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<u32>,
@@ -108,48 +111,24 @@ async fn import_agents(
         let detail = format!("there are more than {IMPORT_MAX} agents; import them in parts");
         return Err(Problem::bad_request("bad_body", detail).with_field("field", "agents"));
     }
-    let definitions = read_all(&app, body.value.agents, query.replace)?;
-    let mut agents = vec![];
-    for definition in definitions {
-        let name = definition.name.clone();
-        if query.dry_run {
-            agents.push(ImportedView { name, outcome: "checked", version: None });
-            continue;
-        }
-        let by = &principal.user.0;
-        let (agent, outcome) = if app.runtime.agents().is_taken(&name) {
-            let change = AgentChange::Whole(Box::new(definition));
-            (app.runtime.update_agent(&name, change, None, by).await?, "changed")
-        } else {
-            (app.runtime.create_agent(definition, by).await?, "created")
-        };
-        let version = agent.row.as_ref().map(|row| row.version);
-        agents.push(ImportedView { name, outcome, version });
-    }
-    Ok(Answer(ImportView { agents }))
-}
-
-/// The definitions of a file, if each of them can be kept.
-fn read_all(app: &App, written: Vec<Value>, replace: bool) -> Result<Vec<AgentDefinition>, Problem> {
-    let mut definitions: Vec<AgentDefinition> = vec![];
-    for (number, written) in written.into_iter().enumerate() {
-        let checked = read_agent(written).map_err(AgentError::from).and_then(|definition| {
-            let is_same = |known: &AgentDefinition| {
-                known.name == definition.name || known.id.is_some() && known.id == definition.id
-            };
-            if definitions.iter().any(is_same) {
-                return Err(AgentError::Exists(definition.name));
-            }
-            match app.runtime.agents().get(&definition.name) {
-                Some(known) if known.row.is_none() => return Err(AgentError::Configured(definition.name)),
-                Some(_) if !replace => return Err(AgentError::Exists(definition.name)),
-                _ => app.runtime.check_agent(&definition)?,
-            }
-            Ok(definition)
-        });
-        definitions.push(checked.map_err(|error| in_file(number, error))?);
-    }
-    Ok(definitions)
+    let read = |(number, written)| read_agent(written).map_err(|wrong| in_file(number, wrong.into()));
+    let definitions = body.value.agents.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+    let ImportQuery { replace, dry_run } = query;
+    let imported = app.runtime.import_agents(definitions, replace, dry_run, &principal.user.0).await;
+    let imported = imported.map_err(|AgentImportError { number, error }| match number {
+        Some(number) => in_file(number, error),
+        None => error.into(),
+    })?;
+    let view = |AgentImport { name, outcome, agent }: AgentImport| ImportedView {
+        name,
+        outcome: match outcome {
+            BatchOutcome::Created => "created",
+            BatchOutcome::Changed => "changed",
+            BatchOutcome::Unchanged => "unchanged",
+        },
+        version: agent.filter(|_| !dry_run).and_then(|agent| Some(agent.row?.version)),
+    };
+    Ok(Answer(ImportView { agents: imported.into_iter().map(view).collect(), dry_run }))
 }
 
 /// What is wrong with one agent of the file, with its place.

@@ -1,7 +1,9 @@
 //! Agents as people and programs see them.
 
+use std::collections::BTreeMap;
+
 use helve_runtime::{AgentRow, ListedAgent};
-use helve_types::{AgentBudget, AgentPermission, AgentTool, ModelParams};
+use helve_types::{AgentBudget, AgentPermission, AgentTexts, AgentTool, ModelParams};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,6 +36,9 @@ pub(super) struct AgentView {
     id: Option<String>,
     /// Whether it is a row, or is defined in the configuration and can be changed only there.
     source: AgentOrigin,
+    /// What people see in place of the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,12 +50,18 @@ pub(super) struct AgentView {
     end_when_refused: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     example_questions: Vec<String>,
+    /// By language, what people who read it see in place of `display_name`, `description` and `example_questions`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    translations: BTreeMap<String, AgentTexts>,
     /// The tools it may use; all if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<AgentTool>>,
     /// Those of `tools` that are not there now; the agent has them as soon as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing_tools: Vec<String>,
+    /// By name, why it does not have tools that are there: they have changed, and their `config` does not fit any more.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    tool_problems: BTreeMap<String, String>,
     /// Whether new runs can use it.
     enabled: bool,
     /// The number of a row's version.
@@ -82,6 +93,12 @@ struct InnerView {
     budget: AgentBudget,
     #[serde(skip_serializing_if = "Option::is_none")]
     pre_search: Option<bool>,
+    /// Who may use it; everybody if nobody is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    users: Vec<String>,
+    /// The version of its draft, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft: Option<u32>,
 }
 
 impl AgentView {
@@ -101,18 +118,25 @@ impl AgentView {
             permissions: definition.permissions,
             budget: definition.budget,
             pre_search: definition.pre_search,
+            users: definition.users,
+            draft: agent.draft.as_ref().map(|draft| draft.version),
         });
+        let built = agent.agent.as_ref();
+        let problems = built.map(|agent| agent.link_problems(app.runtime.registry())).unwrap_or_default();
         let problem = agent.problem.as_ref();
         Self {
             id: Some(definition.id.unwrap_or_else(|| row.id.to_string())),
             name: definition.name,
             source: AgentOrigin::Row,
+            display_name: definition.display_name,
             description: definition.description,
             language: definition.language,
             model: definition.model,
             max_steps: definition.max_steps,
             end_when_refused: definition.end_when_refused,
             example_questions: definition.example_questions,
+            translations: definition.translations,
+            tool_problems: problems.into_iter().collect(),
             missing_tools: missing(app, definition.tools.iter().map(|tool| &tool.name)),
             tools: Some(definition.tools),
             enabled: definition.enabled,
@@ -134,12 +158,15 @@ impl AgentView {
             name: settings.name,
             id: None,
             source: AgentOrigin::Configuration,
-            description: String::new(),
-            language: None,
+            display_name: settings.texts.display_name,
+            description: settings.texts.description,
+            language: settings.language,
             model: settings.model,
             max_steps: settings.max_steps,
             end_when_refused: settings.end_when_refused,
-            example_questions: vec![],
+            example_questions: settings.texts.example_questions,
+            translations: settings.translations,
+            tool_problems: BTreeMap::new(),
             enabled: true,
             version: None,
             hash: None,

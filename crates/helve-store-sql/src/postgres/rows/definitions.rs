@@ -3,6 +3,8 @@
 //! What refuses a change looks before anything is written: a refusal is no reason to undo the other work of a batch. The
 //! changes of one kind are made one after the other, whichever process makes them.
 
+use std::collections::BTreeSet;
+
 use helve_store::{AuditEntry, OfferUse, RowChange, RowKind, RowRecord, StoreError};
 use helve_types::{RowId, Timestamp};
 use tokio_postgres::Row;
@@ -33,6 +35,25 @@ pub(super) async fn versions(db: &Db<'_>, kind: RowKind, name: &str) -> Result<V
 
 pub(super) async fn lock(db: &Db<'_>, kind: RowKind) -> Result<(), StoreError> {
     db.lock(&format!("rows {}", kind.as_str())).await
+}
+
+pub(super) async fn save_all(db: &Db<'_>, changes: &[RowChange]) -> Result<Vec<RowRecord>, StoreError> {
+    let mut names = BTreeSet::new();
+    for RowChange { row, expected, offer, .. } in changes {
+        lock(db, row.kind).await?;
+        if *offer == OfferUse::Accepted {
+            offers::check(db, row.kind, &row.name).await?;
+        }
+        let now = current_version(db, row.kind, &row.name).await?.unwrap_or(0);
+        if now != *expected || !names.insert(&row.name) {
+            return Err(StoreError::Changed(now));
+        }
+    }
+    let mut saved = vec![];
+    for change in changes {
+        saved.push(save(db, change).await?);
+    }
+    Ok(saved)
 }
 
 pub(super) async fn save(db: &Db<'_>, change: &RowChange) -> Result<RowRecord, StoreError> {

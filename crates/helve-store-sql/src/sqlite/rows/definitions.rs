@@ -2,6 +2,8 @@
 //!
 //! What refuses a change looks before anything is written: a refusal is no reason to undo the other work of a batch.
 
+use std::collections::BTreeSet;
+
 use helve_store::{AuditEntry, OfferUse, RowChange, RowKind, RowRecord, StoreError};
 use helve_types::{RowId, Timestamp};
 use rusqlite::{Connection, Row, params};
@@ -80,6 +82,20 @@ pub(crate) fn save(connection: &Connection, change: &RowChange) -> Result<RowRec
     granted.iter().try_for_each(|(grant, line)| grants::insert(connection, grant, line))?;
     count_change(connection, row.kind)?;
     Ok(saved)
+}
+
+pub(crate) fn save_all(connection: &Connection, changes: &[RowChange]) -> Result<Vec<RowRecord>, StoreError> {
+    let mut names = BTreeSet::new();
+    for RowChange { row, expected, offer, .. } in changes {
+        if *offer == OfferUse::Accepted {
+            offers::check(connection, row.kind, &row.name)?;
+        }
+        let now = current_version(connection, row.kind, &row.name)?.unwrap_or(0);
+        if now != *expected || !names.insert(&row.name) {
+            return Err(StoreError::Changed(now));
+        }
+    }
+    changes.iter().map(|change| save(connection, change)).collect()
 }
 
 pub(crate) fn delete(

@@ -150,7 +150,7 @@ async fn a_tool_that_is_switched_off_is_off_under_every_name() {
 fn what_a_rule_says_of_a_tool_holds_for_it_under_every_name() {
     let tool = twice(json!({})).unwrap();
     let arguments =
-        crate::check::check_now("twice", &tool.schema, crate::JsonBounds::default(), r#"{"n": 2}"#).unwrap();
+        crate::check::check_now(&crate::check::Expected::undecided(&tool), r#"{"n": 2}"#).unwrap();
     let candidate = crate::gate::Candidate { tool, arguments, changed: false };
     let cx = CallContext::for_tests("mei");
     for (named, verdict) in [("double", Verdict::Deny), ("twice", Verdict::Deny), ("triple", Verdict::Allow)]

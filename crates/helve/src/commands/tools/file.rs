@@ -15,15 +15,19 @@ const READ_MAX: u64 = IMPORT_BYTES_MAX as u64 + 1;
 
 /// The definitions in a file, or on standard input where the file is `-`.
 pub(super) fn definitions(file: &str) -> anyhow::Result<Vec<ToolDefinition>> {
-    let text = read(file)?;
     let name = if file == "-" { tr!("standard input") } else { file.to_owned() };
+    parse(value(file)?).context(name)
+}
+
+/// What a file of JSON or TOML says.
+pub(in crate::commands) fn value(file: &str) -> anyhow::Result<Value> {
+    let text = read(file)?;
     let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
-    let given = match extension {
-        Some("toml") => from_toml(&text)?,
-        Some("json") => from_json(&text)?,
-        _ => either(&text)?,
-    };
-    parse(given).context(name)
+    match extension {
+        Some("toml") => from_toml(&text),
+        Some("json") => from_json(&text),
+        _ => either(&text),
+    }
 }
 
 /// The text of a file, or of standard input where the file is `-`.

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::confirm::Consents;
 
 /// Who it was, in the audit.
-pub(super) const BY: &str = "command line";
+pub(in crate::commands) const BY: &str = "command line";
 
 /// Makes all of the tools, or none if one of them cannot be made.
 pub(super) async fn add(

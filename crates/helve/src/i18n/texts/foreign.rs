@@ -354,4 +354,64 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "the tool has changed meanwhile and is at version {} now; read it again and decide anew",
         "工具已被改动，现在是版本 {}；请重新读取后再决定",
     ),
+    (
+        "there is an agent named `{}` already; change that one, or choose another name",
+        "已有名为 `{}` 的智能体；请修改它，或者换个名称",
+    ),
+    (
+        "the id `{}` is taken by the agent `{}`; change that one, or choose another id",
+        "编号 `{}` 已被智能体 `{}` 使用；请修改它，或者换个编号",
+    ),
+    ("there is no agent named `{}`", "没有名为 `{}` 的智能体"),
+    ("there is no draft of the agent `{}`", "智能体 `{}` 没有草稿"),
+    ("the agent `{}` has no version {}", "智能体 `{}` 没有版本 {}"),
+    (
+        "the agent `{}` is defined in the configuration (`[[agents]]` in helve.toml, or the agent `default` that every server has); change it there, or make another agent",
+        "智能体 `{}` 在配置中定义（helve.toml 的 `[[agents]]`，或者每个服务器都有的 `default`）；请在那里修改，或者另建一个",
+    ),
+    ("the agent `{}` has no tool `{}`", "智能体 `{}` 没有工具 `{}`"),
+    ("the agent `{}` has the tool `{}` already", "智能体 `{}` 已有工具 `{}`"),
+    (
+        "the agent has changed meanwhile and is at version {} now; read it again and decide anew",
+        "智能体在此期间已有改动，现在是版本 {}；请重新查看后再决定",
+    ),
+    ("it must be a tool's name, or an object with its `name`", "应为工具名，或者带 `name` 的对象"),
+    ("it must be `false`, or an object with `ttl_ms`", "应为 `false`，或者带 `ttl_ms` 的对象"),
+    (
+        "an agent keeps its name, which is `{}`; make another agent instead",
+        "智能体的名称不能改，它是 `{}`；请另建一个",
+    ),
+    ("an agent keeps its id, which is `{}`", "智能体的编号不能改，它是 `{}`"),
+    ("`{}` has no parameter `{}`; its parameters are: {}", "`{}` 没有参数 `{}`；它的参数：{}"),
+    (
+        "`{}` needs `{}` and has no default for it; fix its value in `arguments` instead",
+        "`{}` 必须有 `{}`，而且没有默认值；请在 `arguments` 中固定它的值",
+    ),
+    (
+        "`{}` is fixed by `arguments` already, which hides it too",
+        "`{}` 已在 `arguments` 中固定，这样也会隐藏它",
+    ),
+    ("it does not fit `{}`: {}", "不符合 `{}` 的要求：{}"),
+    (
+        "it is about no single tool; name the tool beside `*`, with its `config`",
+        "这里没有指明工具；请在 `*` 旁边写出工具名和它的 `config`",
+    ),
+    ("it names more than {} arguments", "列出的参数超过 {} 个"),
+    ("it is empty; write a question, or leave it out", "这是空的；请写一个问题，或者去掉它"),
+    (
+        "which statuses are failures is said by the tool; leave it out here",
+        "哪些状态算失败由工具决定；请在这里去掉",
+    ),
+    ("`{}` is there twice; name each tool once", "`{}` 出现了两次；每个工具只写一次"),
+    ("use 1 to {} characters on one line", "请用一行 1 到 {} 个字符"),
+    (
+        "use 1 to {} characters without spaces and any of / * ? # %",
+        "请用 1 到 {} 个字符，不含空格和 / * ? # %",
+    ),
+    ("it has more than {} characters", "超过 {} 个字符"),
+    ("it has more than {} items", "超过 {} 项"),
+    ("use a number from {} to {}", "请用 {} 到 {} 之间的数"),
+    ("there is no model `{}`", "没有模型 `{}`"),
+    // What is wrong with a definition, behind its field.
+    ("`{}`: {}", "`{}`：{}"),
 ];

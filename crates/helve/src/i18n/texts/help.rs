@@ -335,4 +335,60 @@ pub(super) const TEXTS: Texts = &[
         "Print JSON: `{\"ok\", \"server\"?, \"asked\", \"findings\": [{\"level\", \"text\", \"run\"?}]}`",
         "输出 JSON：`{\"ok\", \"server\"?, \"asked\", \"findings\": [{\"level\", \"text\", \"run\"?}]}`",
     ),
+    (
+        "List, show, add, change and publish agents, and give them tools",
+        "列出、查看、添加、修改和发布智能体，并给它们配工具",
+    ),
+    ("List the agents", "列出智能体"),
+    ("Show the definition of an agent, as JSON", "查看一个智能体的定义（JSON）"),
+    ("The draft of the agent", "查看它的草稿"),
+    (
+        "Add the agents defined in a file, all of them or none; a running server has them within a second",
+        "添加文件中定义的智能体，要么全部添加，要么一个也不添加；正在运行的服务器一秒内可用",
+    ),
+    (
+        "JSON or TOML: one definition, or a list of them under `agents`; `-` is standard input",
+        "JSON 或 TOML：一个定义，或者 `agents` 下的多个定义；`-` 表示标准输入",
+    ),
+    ("Change agents that already exist", "修改已有的智能体"),
+    ("Only say what would be made", "只说明会得到什么"),
+    (
+        "Change some fields of an agent; runs in progress keep the version they were started with",
+        "修改智能体的一些字段；正在进行的运行仍用开始时的版本",
+    ),
+    (
+        "The fields with their new values, a JSON object, or `@` and the name of a file with it; null takes a field back to its default",
+        "字段和新的值，一个 JSON 对象，或者“@”加上存有它的文件名；null 使字段恢复默认值",
+    ),
+    (
+        "Change the draft of the agent instead; begins one if there is none",
+        "改为修改它的草稿；没有草稿时新建一份",
+    ),
+    ("Give an agent a tool, or change what holds for one", "给智能体配一个工具，或修改已配工具的设置"),
+    (
+        "Permission, fixed arguments and guards of the tool for this agent, a JSON object, or `@` and the name of a file with it",
+        "这个工具对该智能体的权限、固定参数和保护设置，一个 JSON 对象，或者“@”加上存有它的文件名",
+    ),
+    ("Leave the tool switched off for the agent", "对该智能体停用这个工具"),
+    ("Take a tool from an agent", "从智能体移除一个工具"),
+    ("Enable an agent for new runs", "启用智能体（用于新的运行）"),
+    ("Disable an agent for new runs", "停用智能体（不再用于新的运行）"),
+    ("List all versions of an agent", "列出智能体的所有版本"),
+    (
+        "Show what is different between two versions of an agent, or between the agent and its draft",
+        "显示智能体两个版本之间，或智能体与草稿之间的差异",
+    ),
+    ("The number of a version [default: the one before]", "版本号 [默认：前一个版本]"),
+    (
+        "The number of a version, or `draft` [default: the draft, or else the current version]",
+        "版本号，或者 `draft` [默认：草稿；没有草稿时为当前版本]",
+    ),
+    ("Make an agent what its draft says", "发布草稿，使智能体成为草稿的内容"),
+    ("Discard the draft of an agent", "丢弃智能体的草稿"),
+    ("Make an agent again what it was at an earlier version", "使智能体恢复到较早的版本"),
+    (
+        "Print the definitions of the agents that are not of the configuration, as one file for `add`",
+        "输出配置文件以外的智能体的定义，一个文件，可用于 `add`",
+    ),
+    ("Delete an agent; its runs go on", "删除智能体；它的运行会继续"),
 ];
