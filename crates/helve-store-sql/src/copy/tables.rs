@@ -299,11 +299,21 @@ pub(crate) const TABLES: &[StoredTable] = &[
         ],
     ),
     StoredTable::new("ended_sessions", &["token", "issued_at"], &[text("token"), number("issued_at")]),
-    StoredTable::numbered(
+    StoredTable::new(
         "audit",
         &["seq"],
-        &[number("seq"), number("at"), text("by"), text("action"), text("detail")],
+        &[
+            number("seq"),
+            number("at"),
+            text("by"),
+            text("about"),
+            text("action"),
+            text("detail"),
+            bytes("previous"),
+            bytes("hash"),
+        ],
     ),
+    StoredTable::new("pseudonyms", &["user"], &[text("user"), text("pseudonym")]),
     StoredTable::new(SETTINGS, &["name"], &[text("name"), text("value")]),
 ];
 
