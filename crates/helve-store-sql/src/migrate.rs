@@ -83,8 +83,8 @@ pub(crate) const SQLITE: &[Migration] = &[
     },
     Migration {
         number: AUDIT_CHAIN,
-        name: "audit_chain",
-        sql: include_str!("../migrations/sqlite/0021_audit_chain.sql"),
+        name: "audit_and_approvers",
+        sql: include_str!("../migrations/sqlite/0021_audit_and_approvers.sql"),
     },
 ];
 

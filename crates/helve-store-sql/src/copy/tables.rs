@@ -197,6 +197,11 @@ pub(crate) const TABLES: &[StoredTable] = &[
             text("answer"),
             text("answered_by"),
             number("answered_at"),
+            flag("has_approvers"),
+            text("votes"),
+            flag("escalated"),
+            number("remind_at"),
+            number("escalate_at"),
         ],
     ),
     StoredTable::new(

@@ -20,8 +20,8 @@ pub(crate) const POSTGRES: &[Migration] = &[
     },
     Migration {
         number: AUDIT_CHAIN,
-        name: "audit_chain",
-        sql: include_str!("../../migrations/postgres/0021_audit_chain.sql"),
+        name: "audit_and_approvers",
+        sql: include_str!("../../migrations/postgres/0021_audit_and_approvers.sql"),
     },
 ];
 

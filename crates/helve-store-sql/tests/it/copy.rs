@@ -64,7 +64,7 @@ async fn fill(data: &Path) {
         .execute_batch(
             r#"INSERT INTO files VALUES (x'00112233445566778899aabbccddeeff', 'f1', 'c1', 'a.bin', 'x/y', x'00ff00', 5);
                INSERT INTO approvals VALUES (x'00112233445566778899aabbccddee01', x'00112233445566778899aabbccddeeff',
-                   'mei', '{}', 1, 2, 'pending', NULL, NULL, NULL);
+                   'mei', '{}', 1, 2, 'pending', NULL, NULL, NULL, 1, '[]', 0, 5, NULL);
                INSERT INTO allowances VALUES (x'00112233445566778899aabbccddee01', 'mei', '', 'look', 'h', 'agent',
                    x'00112233445566778899aabbccddeeff', NULL, '{}', 'mei', 1, 2, NULL);
                INSERT INTO idempotency_keys VALUES ('mei', 'r', 'k', 'f', x'00112233445566778899aabbccddeeff', 9);

@@ -30,3 +30,12 @@ END;
 CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit BEGIN
     SELECT RAISE(ABORT, 'entries of the audit log are not deleted');
 END;
+
+-- Questions that approvers answer: the votes so far as JSON, and when somebody is reminded or others are asked.
+ALTER TABLE approvals ADD COLUMN has_approvers INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE approvals ADD COLUMN votes TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE approvals ADD COLUMN escalated INTEGER NOT NULL DEFAULT 0;
+-- NULL once it has happened.
+ALTER TABLE approvals ADD COLUMN remind_at INTEGER;
+ALTER TABLE approvals ADD COLUMN escalate_at INTEGER;
+CREATE INDEX approvals_of_approvers ON approvals (asked_at, id) WHERE state = 'pending' AND has_approvers = 1;

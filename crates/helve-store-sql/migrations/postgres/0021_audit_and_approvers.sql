@@ -33,3 +33,12 @@ END;
 $$;
 CREATE TRIGGER audit_is_not_changed BEFORE UPDATE OR DELETE ON audit
     FOR EACH ROW EXECUTE FUNCTION refuse_change_of_audit();
+
+-- Questions that approvers answer: the votes so far as JSON, and when somebody is reminded or others are asked.
+ALTER TABLE approvals ADD COLUMN has_approvers BOOLEAN NOT NULL DEFAULT false;
+ALTER TABLE approvals ADD COLUMN votes TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE approvals ADD COLUMN escalated BOOLEAN NOT NULL DEFAULT false;
+-- NULL once it has happened.
+ALTER TABLE approvals ADD COLUMN remind_at BIGINT;
+ALTER TABLE approvals ADD COLUMN escalate_at BIGINT;
+CREATE INDEX approvals_of_approvers ON approvals (asked_at, id) WHERE state = 'pending' AND has_approvers;
