@@ -1,7 +1,7 @@
 //! What others may want of a run.
 
 use helve_store::StoreError;
-use helve_tool::{DECLINE_CHARS_MAX, FieldProblem, reply_notice};
+use helve_tool::{DECLINE_CHARS_MAX, FieldProblem, VoteRefusal, reply_notice};
 use helve_types::{Answer, ApprovalId, CallId, Language, MessageId, Notice, UserId};
 use tokio::sync::oneshot;
 
@@ -15,6 +15,10 @@ pub enum Command {
         answer: Answer,
         by: String,
         reply: Reply,
+    },
+    /// Approvers are to be reminded of a question, or others to be asked, if it is time.
+    NotifyApprovers {
+        approval: ApprovalId,
     },
     /// A client wants to run a call.
     Claim {
@@ -70,6 +74,12 @@ pub enum CommandError {
 
     #[error("the reason has more than {DECLINE_CHARS_MAX} characters; say less")]
     DeclineTooLong,
+
+    #[error(transparent)]
+    NotCounted(#[from] VoteRefusal),
+
+    #[error("this person has answered just so before, and others must agree, too")]
+    VotedBefore,
 
     #[error("`always` does not fit: {0}")]
     BadAlways(String),
@@ -150,7 +160,7 @@ impl Command {
                 result,
             ) => _ = reply.send(result),
             (Self::Claim { reply, .. }, Err(error)) => _ = reply.send(Err(error)),
-            (Self::Claim { .. }, Ok(())) | (Self::Overdue { .. }, _) => {}
+            (Self::Claim { .. }, Ok(())) | (Self::Overdue { .. } | Self::NotifyApprovers { .. }, _) => {}
         }
     }
 

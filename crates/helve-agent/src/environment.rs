@@ -1,5 +1,6 @@
 //! What every run of a process works with, independent of its driver.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use helve_store::{Recorded, RunJournal, Store, StoreError};
@@ -59,12 +60,21 @@ impl Environment {
             feed.publish(events);
             let Some(on_asked) = &on_asked else { return };
             for recorded in events {
-                if let Fact::ApprovalAsked(question) = &recorded.event.fact {
-                    on_asked(question.approval);
+                match &recorded.event.fact {
+                    Fact::ApprovalAsked(question) => on_asked(question.approval),
+                    Fact::ApprovalReminded { approval } | Fact::ApprovalEscalated { approval } => {
+                        on_asked(*approval);
+                    }
+                    _ => {}
                 }
             }
         });
         RunJournal::new(self.store.clone(), self.world.clone(), run, epoch, last_seq, publish)
+    }
+
+    /// The groups that a user is in now.
+    pub fn groups_of_user(&self, user: &str) -> BTreeSet<String> {
+        self.people.current().groups_of(&UserId(user.to_owned())).as_ref().clone()
     }
 
     pub fn feed_of_run(&self, run: RunId) -> Arc<Feed> {

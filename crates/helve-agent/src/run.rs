@@ -17,6 +17,7 @@ mod step;
 mod taint;
 #[cfg(test)]
 mod tests;
+mod votes;
 
 use helve_tool::Outcome;
 use helve_types::{
@@ -40,6 +41,8 @@ pub(crate) use self::speech::Enqueue;
 pub use self::speech::SAID_BYTES_MAX;
 pub use self::step::{CallAction, Step, Tools};
 use self::taint::TaintState;
+pub(crate) use self::votes::VoteState;
+use self::votes::Votes;
 
 /// More calls than this in one message are not made.
 pub(crate) const CALLS_PER_STEP_MAX: u32 = 16;
@@ -71,6 +74,8 @@ pub struct Run {
     calls_per_step_max: u32,
     budget: BudgetState,
     claims: Claims,
+    #[serde(default)]
+    votes: Votes,
     /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
     /// It was resumed after its driver was gone.
@@ -113,6 +118,7 @@ impl Run {
             calls_per_step_max: CALLS_PER_STEP_MAX,
             budget: BudgetState::new(at),
             claims: Claims::default(),
+            votes: Votes::default(),
             waiting: None,
             resumed: false,
             left_alone: false,
@@ -232,9 +238,14 @@ impl Run {
         self.message.apply(at, fact);
         self.budget.apply(at, fact);
         self.claims.apply(fact);
+        self.votes.apply(at, fact);
         self.waiting = match fact {
             Fact::RunWaiting { state } => Some(*state),
-            Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.waiting,
+            Fact::ToolClaimed { .. }
+            | Fact::ToolLate { .. }
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. } => self.waiting,
             _ => None,
         };
         self.left_alone = match fact {
@@ -437,6 +448,11 @@ impl Run {
     ) -> Option<&helve_types::Question> {
         let questions = self.calls.iter().filter_map(Call::open_question).chain(self.budget.open_question());
         questions.into_iter().find(|question| question.approval == approval)
+    }
+
+    /// What approvers have said about the question so far.
+    pub(crate) fn votes_on(&self, approval: helve_types::ApprovalId) -> VoteState {
+        self.votes.find(approval).cloned().unwrap_or_default()
     }
 }
 

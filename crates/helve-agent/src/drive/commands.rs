@@ -24,6 +24,7 @@ impl Driver {
                 self.calls.handle_client_result(driven, *delivered, reply).await?
             }
             Command::Overdue { call } => self.calls.end_overdue_call(driven, &call).await?,
+            Command::NotifyApprovers { approval } => driven.record_due_notice(approval).await?,
             Command::Cancel { by, reply } => {
                 driven.stop.stop(by);
                 _ = reply.send(Ok(()));
