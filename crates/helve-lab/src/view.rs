@@ -202,6 +202,9 @@ impl View {
             | Fact::ToolDiscarded { .. }
             | Fact::ApprovalAsked(_)
             | Fact::ApprovalAnswered { .. }
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. }
             | Fact::RunWaiting { .. } => {}
         }
     }

@@ -155,6 +155,9 @@ checked = checked
             Fact::ApprovalAnswered { answer, by, .. } => {
                 self.note(&tr!("answered by {who}: {answer}", who = line(by), answer = card::said(answer)));
             }
+            Fact::ApprovalVoted { by, .. } => self.note(&tr!("{who} has agreed; others must, too", who = line(by))),
+            Fact::ApprovalReminded { .. } => self.note(&tr!("the approvers are reminded")),
+            Fact::ApprovalEscalated { .. } => self.note(&tr!("it waited for long, so more people were asked")),
             Fact::MessageQueued { .. } => self.note(&tr!("the model receives it before its next step")),
             Fact::BudgetSpent { because, notice } => {
                 let told = notice.as_deref().and_then(sentence);

@@ -111,6 +111,17 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
                 answer = card::said(answer)
             )),
         ),
+        Fact::ApprovalVoted { approval, answer, by } => (
+            tr!("agreed"),
+            Words::Line(tr!(
+                "{approval} by {who}: {answer}",
+                approval = approval,
+                who = line(by),
+                answer = card::said(answer)
+            )),
+        ),
+        Fact::ApprovalReminded { approval } => (tr!("reminded"), Words::Line(approval.to_string())),
+        Fact::ApprovalEscalated { approval } => (tr!("escalated"), Words::Line(approval.to_string())),
         Fact::MessageQueued { text, by, .. } => {
             (tr!("person"), Words::Both(tr!("{who}, during the run", who = line(by)), text.clone()))
         }
