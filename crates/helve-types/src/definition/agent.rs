@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::{BreakerTerms, CacheTerms, RateLimit};
-use crate::{Effect, ModelParams, canonical_json};
+use crate::{Approvers, Effect, ModelParams, canonical_json};
 
 /// An agent that is a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
