@@ -16,11 +16,17 @@ pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
         created_at: Timestamp(1),
         revoked_at: None,
     };
-    ok(store.create_token(token.clone()).await);
+    let line = |at| AuditEntry {
+        at: Timestamp(at),
+        by: "mei".into(),
+        action: "token.changed".into(),
+        detail: "t1".into(),
+    };
+    ok(store.create_token(token.clone(), line(1)).await);
     assert_eq!(ok(store.tokens().await), std::slice::from_ref(&token));
-    ok(store.revoke_token("t1".into(), Timestamp(5)).await);
+    ok(store.revoke_token("t1".into(), line(5)).await);
     assert_eq!(ok(store.tokens().await), [Token { revoked_at: Some(Timestamp(5)), ..token }]);
-    assert_eq!(store.revoke_token("t2".into(), Timestamp(5)).await, Err(StoreError::NotFound("token")));
+    assert_eq!(store.revoke_token("t2".into(), line(5)).await, Err(StoreError::NotFound("token")));
 }
 
 pub async fn an_ended_session_is_kept_and_of_one_token_the_last_hundred(store: Subject) {

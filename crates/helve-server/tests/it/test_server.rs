@@ -300,9 +300,21 @@ impl TestServer {
     /// The same, which may act for others.
     pub(crate) async fn token_for(&self, user: &str, rights: TokenRights, act_for: ActFor) -> String {
         let (token, shown) = new_token(&self.world, UserId(user.into()), rights, act_for, "test".into());
-        self.store.create_token(token).await.unwrap();
+        let audit = helve_server::describe_new_token(&token, "test");
+        self.store.create_token(token, audit).await.unwrap();
         self.app.refresh_access().await.unwrap();
         shown
+    }
+
+    pub(crate) async fn revoke_token(&self, id: String) {
+        let audit = helve_store::AuditEntry {
+            at: self.world.now(),
+            by: "test".into(),
+            action: "token.revoked".into(),
+            detail: id.clone(),
+        };
+        self.store.revoke_token(id, audit).await.unwrap();
+        self.app.refresh_access().await.unwrap();
     }
 
     /// Text with the ids that differ between runs taken out.

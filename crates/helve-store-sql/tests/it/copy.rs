@@ -200,9 +200,9 @@ async fn a_server_goes_on_with_what_was_copied() {
         created_at: NOW,
         revoked_at: None,
     };
-    store.create_token(token).await.unwrap();
+    store.create_token(token, line()).await.unwrap();
     let seq = connect(&url).await.query_one("SELECT max(seq) FROM audit", &[]).await.unwrap();
-    assert_eq!(seq.get::<_, i64>(0), 3601);
+    assert_eq!(seq.get::<_, i64>(0), 3602);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Definitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use helve_types::ModelProfile;
 
@@ -132,6 +132,10 @@ impl Rows for MemoryStore {
         }
         self.change_rows(kind, lines, |shelf| {
             let mut next = shelf.clone();
+            let mut names = BTreeSet::new();
+            if let Some(twice) = changes.iter().find(|change| !names.insert(change.row.name.clone())) {
+                return Err(StoreError::Changed(shelf.current.get(&twice.row.name).copied().unwrap_or(0)));
+            }
             let saved: Result<Vec<_>, _> = changes.into_iter().map(|change| next.save(change)).collect();
             let saved = saved?;
             *shelf = next;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use helve_server::new_token;
-use helve_store::{ActFor, Store, StoreError, TokenRights};
+use helve_server::{describe_new_token, new_token};
+use helve_store::{ActFor, AuditEntry, Store, StoreError, TokenRights};
 use helve_store_sql::{DataDir, Syncs};
 use helve_types::{UserId, World};
 
@@ -14,6 +14,9 @@ use crate::assemble::{install_tls, open_store};
 use crate::client::Reach;
 use crate::i18n::tr;
 use crate::output::{errln, outln, padded};
+
+/// Who did it, in the audit.
+const COMMAND_LINE: &str = "command line";
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
@@ -64,7 +67,8 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
             let rights = if admin { TokenRights::Admin } else { TokenRights::Chat };
             let act_for = ActFor::parse(&act_for).map_err(|error| anyhow::anyhow!("--act-for: {error}"))?;
             let (token, shown) = new_token(world, UserId::parse(&user)?, rights, act_for, note);
-            store.create_token(token).await?;
+            let audit = describe_new_token(&token, COMMAND_LINE);
+            store.create_token(token, audit).await?;
             errln!(
                 "{}",
                 tr!("Keep it: it is shown only now. A running server asks for it within five seconds.")
@@ -88,13 +92,20 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
                 );
             }
         }
-        Action::Revoke { id } => match store.revoke_token(id.clone(), world.now()).await {
-            Err(StoreError::NotFound(_)) => {
-                return Err(StoreError::NotFound("token"))
-                    .with_context(|| tr!("`{id}`: `helve token list` shows the ids", id = id));
+        Action::Revoke { id } => {
+            match store.revoke_token(id.clone(), describe_revocation(&id, world)).await {
+                Err(StoreError::NotFound(_)) => {
+                    return Err(StoreError::NotFound("token"))
+                        .with_context(|| tr!("`{id}`: `helve token list` shows the ids", id = id));
+                }
+                done => done?,
             }
-            done => done?,
-        },
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn describe_revocation(id: &str, world: &World) -> AuditEntry {
+    let (by, action) = (COMMAND_LINE.into(), "token.revoked".into());
+    AuditEntry { at: world.now(), by, action, detail: id.into() }
 }
