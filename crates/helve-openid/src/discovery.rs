@@ -9,13 +9,13 @@ use crate::OpenIdError;
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Document {
     issuer: String,
-    pub(crate) authorization_endpoint: Url,
-    pub(crate) token_endpoint: Url,
-    pub(crate) jwks_uri: Url,
+    pub(crate) authorization_endpoint: Endpoint,
+    pub(crate) token_endpoint: Endpoint,
+    pub(crate) jwks_uri: Endpoint,
     #[serde(default)]
-    pub(crate) userinfo_endpoint: Option<Url>,
+    pub(crate) userinfo_endpoint: Option<Endpoint>,
     #[serde(default)]
-    pub(crate) end_session_endpoint: Option<Url>,
+    pub(crate) end_session_endpoint: Option<Endpoint>,
     #[serde(default)]
     pub(crate) id_token_signing_alg_values_supported: Option<Vec<String>>,
     #[serde(default)]
@@ -24,6 +24,19 @@ pub(crate) struct Document {
     pub(crate) code_challenge_methods_supported: Option<Vec<String>>,
     #[serde(default)]
     pub(crate) authorization_response_iss_parameter_supported: bool,
+}
+
+/// An address in the document.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Endpoint(pub(crate) Url);
+
+impl TryFrom<String> for Endpoint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Url::parse(&text).map(Self).map_err(|error| format!("an endpoint is no address: {error}"))
+    }
 }
 
 /// Where the document of an issuer is.
@@ -46,7 +59,7 @@ impl Document {
         let plain = issuer.starts_with("http:");
         let required = [&document.authorization_endpoint, &document.token_endpoint, &document.jwks_uri];
         let optional = [&document.userinfo_endpoint, &document.end_session_endpoint];
-        for url in required.into_iter().chain(optional.into_iter().flatten()) {
+        for Endpoint(url) in required.into_iter().chain(optional.into_iter().flatten()) {
             if url.scheme() != "https" && !(plain && url.scheme() == "http") {
                 return Err(OpenIdError::BadAnswer(format!("`{url}` is not reached by https")));
             }

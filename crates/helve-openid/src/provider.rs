@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use url::form_urlencoded;
 
 use crate::claims::{Expected, LogoutToken, check_id_token, check_logout_token, subject, text};
-use crate::discovery::{Document, document_url};
+use crate::discovery::{Document, Endpoint, document_url};
 use crate::jwt::UnverifiedToken;
 use crate::keys::KeySet;
 use crate::{Flow, OpenIdError};
@@ -86,7 +86,7 @@ impl Provider {
 
     /// Where the browser goes to sign in.
     pub async fn authorization_url(&self, flow: &Flow) -> Result<Url, OpenIdError> {
-        let mut url = self.document().await?.authorization_endpoint;
+        let Endpoint(mut url) = self.document().await?.authorization_endpoint;
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &self.settings.client_id)
@@ -101,7 +101,7 @@ impl Provider {
 
     /// Where the browser goes to sign out at the provider too, if the provider has such a page.
     pub async fn end_session_url(&self, return_to: &str) -> Option<Url> {
-        let mut url = self.document().await.ok()?.end_session_endpoint?;
+        let Endpoint(mut url) = self.document().await.ok()?.end_session_endpoint?;
         url.query_pairs_mut()
             .append_pair("client_id", &self.settings.client_id)
             .append_pair("post_logout_redirect_uri", return_to);
@@ -135,7 +135,7 @@ impl Provider {
         let mut claims = self.verify(&answer.id_token).await?;
         let subject = check_id_token(&claims, &flow.nonce, self.expected())?;
         let is_missing = wanted.iter().any(|name| !claims.contains_key(*name));
-        if let (true, Some(endpoint), Some(token)) =
+        if let (true, Some(Endpoint(endpoint)), Some(token)) =
             (is_missing, document.userinfo_endpoint, answer.access_token)
         {
             for (name, value) in self.read_userinfo(endpoint, &token, &subject).await? {
@@ -187,7 +187,7 @@ impl Provider {
             Some(keys) => !keys.is_fresh(now) || (!is_known(keys) && keys.may_be_read_again(now)),
         };
         if reads {
-            let text = self.fetch(Outgoing::new(Method::GET, document.jwks_uri)).await?;
+            let text = self.fetch(Outgoing::new(Method::GET, document.jwks_uri.0)).await?;
             *kept = Some(KeySet::parse(&text, now)?);
         }
         let key = kept.as_ref().and_then(|keys| keys.find_key(&token)).ok_or(OpenIdError::Key)?;
@@ -201,7 +201,7 @@ impl Provider {
         code: &str,
     ) -> Result<TokenAnswer, OpenIdError> {
         let ProviderSettings { client_id, client_secret, redirect_uri, .. } = &self.settings;
-        let mut request = Outgoing::new(Method::POST, document.token_endpoint.clone());
+        let mut request = Outgoing::new(Method::POST, document.token_endpoint.0.clone());
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
