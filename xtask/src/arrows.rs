@@ -19,13 +19,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("rows", &["store"]),
     ("tool", &["policy", "guard", "store", "rows"]),
     ("egress", &[]),
+    ("openid", &["egress"]),
     ("process", &[]),
     ("tool-builtin", &["tool", "egress", "process", "postgres-tls"]),
     ("tool-http", &["tool", "egress", "wire"]),
     ("tool-code", &["tool", "process"]),
     ("agent", &["model", "dialect", "json", "tool", "store", "rows", "guard"]),
     ("runtime", &["agent", "model", "tool", "store", "rows", "guard"]),
-    ("server", &["runtime", "tool", "store", "guard", "wire"]),
+    ("server", &["runtime", "tool", "store", "guard", "wire", "openid"]),
 ];
 
 #[cfg(test)]

@@ -27,6 +27,9 @@ pub use crate::driven::{DirectCall, StepHold};
 use crate::run::{CallAction, Run, Step};
 use crate::step::{ModelStep, UnrecordedCost};
 
+const ACCESS_WITHDRAWN: &str =
+    "the user may not use this agent any more: a group was lost, or the user was disabled";
+
 /// Why a driver leaves its run.
 #[derive(Debug, PartialEq)]
 pub enum DriveOutcome {
@@ -124,6 +127,11 @@ impl Driver {
                 self.calls.wait_for_calls_in_flight(&mut self.driven).await?;
                 let cancelled = self.driven.run.cancellation_facts(&by);
                 return Box::pin(self.end_run(cancelled, RunState::Cancelled)).await;
+            }
+            if !self.driven.has_access() {
+                self.calls.wait_for_calls_in_flight(&mut self.driven).await?;
+                let facts = self.driven.run.failure_facts("access_withdrawn", ACCESS_WITHDRAWN.into());
+                return Box::pin(self.end_run(facts, RunState::Failed)).await;
             }
             if self.needs_turn() {
                 self.wait_for_turn().await?;

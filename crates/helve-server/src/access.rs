@@ -7,6 +7,7 @@
 mod guesses;
 mod network;
 mod origin;
+mod principal;
 mod session;
 mod visitor;
 
@@ -15,12 +16,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use axum::extract::{FromRequestParts, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use helve_store::{ActFor, AuditEntry, ENDED_SESSIONS_MAX, Scope, Store, StoreError, Token, TokenRights};
+use helve_store::{
+    ActFor, AuditEntry, ENDED_SESSIONS_MAX, PeopleDirectory, Store, StoreError, Token, TokenRights,
+};
 use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -29,6 +31,7 @@ use self::guesses::{Guesses, TooManyGuesses};
 pub use self::network::Network;
 pub(crate) use self::network::client_network;
 pub(crate) use self::origin::reject_foreign_pages;
+pub(crate) use self::principal::Principal;
 use self::session::Session;
 pub(crate) use self::session::{COOKIE, expired_cookie};
 use self::visitor::Trust;
@@ -36,65 +39,6 @@ pub(crate) use self::visitor::Visitor;
 use crate::app::App;
 use crate::input::query_parameter;
 use crate::problem::Problem;
-
-/// Who a request comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Principal {
-    pub(crate) user: UserId,
-    pub(crate) rights: TokenRights,
-    /// Whom it may act for, besides itself.
-    act_for: ActFor,
-    /// The request has named the user.
-    is_named: bool,
-    /// None for the operator of a machine without tokens.
-    token: Option<String>,
-    /// When the page signed in, if it was the page.
-    signed_in_at: Option<Timestamp>,
-}
-
-impl Principal {
-    pub(crate) fn is_admin(&self) -> bool {
-        self.rights == TokenRights::Admin
-    }
-
-    /// What it may look at by id.
-    pub(crate) fn scope(&self) -> Scope {
-        let sees_all = self.is_admin() && !self.is_named;
-        if sees_all { Scope::Everyone } else { Scope::User(self.user.clone()) }
-    }
-
-    /// The user it acts for: itself, or whom it names and may act for.
-    pub(crate) fn user_to_act_for(&self, named: Option<&str>) -> Result<UserId, Problem> {
-        let Some(named) = named else { return Ok(self.user.clone()) };
-        let named =
-            UserId::parse(named).map_err(|error| Problem::bad_request("bad_user", error.to_string()))?;
-        if self.is_named && named != self.user {
-            let detail = format!("the request names two users, `{}` and `{named}`; name one", self.user);
-            return Err(Problem::bad_request("two_users", detail));
-        }
-        if named == self.user || self.is_admin() || self.act_for.covers(&named) {
-            return Ok(named);
-        }
-        let detail =
-            format!("this token may not act for `{named}`; make one with `helve token create --act-for`");
-        Err(Problem::new(StatusCode::FORBIDDEN, "not_your_user", detail))
-    }
-
-    /// The principal as the user it acts for; limits count that user.
-    pub(crate) fn acting_as_user(&self, named: Option<&str>) -> Result<Self, Problem> {
-        let is_named = self.is_named || named.is_some();
-        Ok(Self { user: self.user_to_act_for(named)?, is_named, ..self.clone() })
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Principal {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        // `require_right` runs before every handler and adds it.
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| AccessError::NoToken.into())
-    }
-}
 
 /// The right that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +71,8 @@ pub struct AccessSettings {
 pub(crate) enum AccessError {
     NoToken,
     WrongToken,
+    /// The user was disabled.
+    Disabled,
     /// The address has sent too many wrong tokens; this one was not compared.
     TooManyGuesses {
         seconds_left: u64,
@@ -151,6 +97,10 @@ impl From<AccessError> for Problem {
             AccessError::WrongToken => {
                 ("wrong_token", "this token is not known here; it may have been revoked")
             }
+            AccessError::Disabled => {
+                let detail = "this user was disabled; an administrator can enable it again";
+                return Self::new(StatusCode::FORBIDDEN, "user_disabled", detail);
+            }
             AccessError::ForwardedWithoutToken => (
                 "token_needed",
                 "this request was passed on by a proxy, and without a token only this machine is served; set \
@@ -172,6 +122,7 @@ pub(crate) struct Access {
     settings: AccessSettings,
     fixed: Option<Token>,
     stored: RwLock<StoredAccess>,
+    people: PeopleDirectory,
     guesses: Guesses,
 }
 
@@ -195,7 +146,7 @@ impl StoredAccess {
 }
 
 impl Access {
-    pub(crate) fn new(settings: AccessSettings) -> Self {
+    pub(crate) fn new(settings: AccessSettings, people: PeopleDirectory) -> Self {
         use secrecy::ExposeSecret;
         let fixed = settings.token.as_ref().map(|secret| Token {
             id: id_of_configured_token(secret.expose_secret(), &settings.session_key),
@@ -208,11 +159,12 @@ impl Access {
             created_at: Timestamp(0),
             revoked_at: None,
         });
-        Self { settings, fixed, stored: RwLock::default(), guesses: Guesses::default() }
+        Self { settings, fixed, stored: RwLock::default(), people, guesses: Guesses::default() }
     }
 
-    /// Reads the tokens again; `helve token` may have created or revoked some.
+    /// Reads the users, groups and tokens again; commands of another process may have changed some.
     pub(crate) async fn refresh(&self, store: &dyn Store) -> Result<(), StoreError> {
+        self.people.refresh(store).await?;
         let all = store.tokens().await?;
         let any_ever = !all.is_empty();
         let valid = all.into_iter().filter(|token| token.revoked_at.is_none()).collect();
@@ -239,15 +191,31 @@ impl Access {
         !self.settings.only_this_machine || self.fixed.is_some() || self.read_stored().any_ever
     }
 
-    /// Whether the credential of the principal is still valid.
+    /// Whether the credential of the principal is still valid, and for as much as it was.
     pub(crate) fn is_still_admitted(&self, principal: &Principal) -> bool {
         match &principal.token {
             None => !self.needs_token(),
             Some(id) => {
                 let ended = principal.signed_in_at.is_some_and(|at| self.read_stored().has_ended(id, at));
-                !ended && self.find_token(id).is_some()
+                let token = self.find_token(id).filter(|_| !ended);
+                token.is_some_and(|token| {
+                    self.rights_of(&token).is_ok_and(|rights| rights >= principal.rights)
+                        && !self.people.current().is_disabled(&principal.user)
+                })
             }
         }
+    }
+
+    /// What a token may do now: never more than its user. The configured token is the operator's own.
+    fn rights_of(&self, token: &Token) -> Result<TokenRights, AccessError> {
+        if self.fixed.as_ref().is_some_and(|fixed| fixed.id == token.id) {
+            return Ok(token.rights);
+        }
+        let people = self.people.current();
+        if people.is_disabled(&token.user) {
+            return Err(AccessError::Disabled);
+        }
+        Ok(people.role_of(&token.user).map_or(token.rights, |role| role.min(token.rights)))
     }
 
     fn find_token(&self, id: &str) -> Option<Token> {
@@ -302,7 +270,10 @@ impl Access {
             }
             let user = UserId("local".into());
             let (rights, act_for) = (TokenRights::Admin, ActFor::Everybody);
-            return Ok(Principal { user, rights, act_for, is_named: false, token: None, signed_in_at: None });
+            let people = self.people.current();
+            let principal =
+                Principal { user, rights, act_for, people, is_named: false, token: None, signed_in_at: None };
+            return Ok(principal);
         }
         let mut signed_in_at = None;
         let token = match bearer_token(headers) {
@@ -316,8 +287,9 @@ impl Access {
                 self.find_token(&session.token).ok_or(AccessError::NoToken)?
             }
         };
-        let Token { id, user, rights, act_for, .. } = token;
-        Ok(Principal { user, rights, act_for, is_named: false, token: Some(id), signed_in_at })
+        let (rights, people) = (self.rights_of(&token)?, self.people.current());
+        let Token { id, user, act_for, .. } = token;
+        Ok(Principal { user, rights, act_for, people, is_named: false, token: Some(id), signed_in_at })
     }
 
     /// The session of a cookie, unless it has ended.
@@ -405,6 +377,12 @@ pub(crate) async fn require_right(
         Err(problem) => return problem.into_response(),
     };
     next.run(Request::from_parts(parts, body)).await
+}
+
+/// The audit's line about a token that was created.
+pub fn describe_new_token(token: &Token, by: &str) -> AuditEntry {
+    let detail = format!("{} with the right {}", token.id, token.rights.as_str());
+    AuditEntry::new(token.created_at, by, "token.created", detail).about(&*token.user.0)
 }
 
 /// A new token, and its text, which is shown once and not stored.

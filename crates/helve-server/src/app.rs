@@ -106,8 +106,8 @@ impl App {
             refusals: LogSampler::default(),
             streams: Admission::new(limits.stream_admission()),
             limits,
+            access: Access::new(parts.access, runtime.people().clone()),
             runtime,
-            access: Access::new(parts.access),
             store_check: StoreCheck::default(),
             model_problems: parts.model_problems,
             declare: parts.declare,
@@ -146,7 +146,7 @@ impl App {
         self.notices_lost.as_ref().map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// Reads the tokens again.
+    /// Reads the users, groups and tokens again.
     pub async fn refresh_access(&self) -> Result<(), helve_store::StoreError> {
         self.access.refresh(&**self.runtime.store()).await
     }

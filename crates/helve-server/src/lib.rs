@@ -28,7 +28,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
 use serde_json::Value;
 
-pub use access::{AccessSettings, Network, new_token};
+pub use access::{AccessSettings, Network, describe_new_token, new_token};
 pub use api::doctor::{Doctor, DoctorFuture, DoctorReport, Finding, FindingLevel};
 pub use api::import::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,

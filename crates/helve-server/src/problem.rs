@@ -107,6 +107,10 @@ impl From<StoreError> for Problem {
             StoreError::AlreadyAnswered => {
                 Self::new(StatusCode::CONFLICT, "already_answered", "this was answered before")
             }
+            StoreError::Taken(what) => {
+                let detail = format!("this {what} belongs to another user; take it from that user first");
+                Self::new(StatusCode::CONFLICT, "taken", detail)
+            }
             StoreError::Full(what) => {
                 let detail = format!("there is no room for another {what}; make room first");
                 Self::new(StatusCode::CONFLICT, "full", detail)

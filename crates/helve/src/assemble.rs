@@ -5,6 +5,7 @@ mod rows;
 mod session_key;
 mod store;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -294,6 +295,7 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
         client: false,
         agent: "",
         user: "",
+        groups: &BTreeSet::new(),
         arguments: &serde_json::Value::Null,
     };
     Rules::new().with_layer("rule", vec![rule]).forbids(&access)

@@ -44,6 +44,9 @@ pub(crate) struct SessionView {
     user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     admin: Option<bool>,
+    /// The names of the user's groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<String>>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -66,6 +69,7 @@ pub(crate) async fn get_session(
         signed_in: principal.is_some(),
         user: principal.as_ref().map(|principal| principal.user.to_string()),
         admin: principal.as_ref().map(Principal::is_admin),
+        groups: principal.as_ref().map(|principal| principal.groups().iter().cloned().collect()),
     }))
 }
 

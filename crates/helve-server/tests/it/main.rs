@@ -33,3 +33,4 @@ mod stateless;
 mod strict;
 mod test_server;
 mod tools;
+mod users;

@@ -130,6 +130,9 @@ pub(super) struct AgentTable {
     /// Who may use it; everybody if nobody is named.
     #[serde(default)]
     users: Vec<String>,
+    /// The groups whose members may use it.
+    #[serde(default)]
+    groups: Vec<String>,
     /// What each of its runs may use up.
     #[serde(default)]
     budget: BudgetTable,
@@ -294,6 +297,7 @@ pub(super) fn agents(
                 .map_err(|(key, what)| places.wrong(&["agents", &number.to_string(), "budget", key], what))?,
             links: BTreeMap::new(),
             users: table.users,
+            groups: table.groups,
             language: table.language,
             texts: AgentTexts {
                 display_name: table.display_name,

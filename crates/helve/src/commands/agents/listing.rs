@@ -94,6 +94,7 @@ fn described(agent: &ListedAgent) -> Value {
                 example_questions,
                 translations: settings.translations,
                 users: settings.users,
+                groups: settings.groups,
                 ..AgentDefinition::new(settings.name)
             });
             shown["source"] = json!("configuration");
