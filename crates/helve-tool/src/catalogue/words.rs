@@ -4,7 +4,8 @@ use helve_types::Notice;
 
 /// A reason why a value could not be read, without the names of types.
 pub(super) fn plain_reason(reason: &str) -> Notice {
-    let quoted = |names: &str| names.trim_start_matches("one of ").to_owned();
+    // A list in every language.
+    let quoted = |names: &str| names.trim_start_matches("one of ").replace("` or `", "`, `");
     if let Some((kind, rest)) = reason.split_once(": ")
         && matches!(kind, "invalid type" | "invalid value")
         && let Some((given, wanted)) = rest.rsplit_once(", expected ")
