@@ -99,7 +99,7 @@ mod tests {
                 "invalid length 0, expected struct Endpoint with 11 elements",
                 "it must be an object, not an array",
             ),
-            ("unknown variant `x`, expected `a` or `b`", "it must be one of `a` or `b`, not `x`"),
+            ("unknown variant `x`, expected `a` or `b`", "it must be one of `a`, `b`, not `x`"),
             ("unknown field `x`, expected one of `a`, `b`", "there is no field `x`; there is `a`, `b`"),
             (
                 "data did not match any variant of untagged enum Declared",
