@@ -91,7 +91,8 @@ impl Chat {
             Err(error) => self.screen.note(&error.to_string()),
             Ok(items) => {
                 let lines = items.iter().filter_map(|item| {
-                    let problem = item["problem"].as_str().map(|problem| format!("  ({})", line(problem)));
+                    let problem =
+                        item["problem"].as_str().map(|problem| format!("  ({})", line(&words(problem))));
                     Some(format!("{}{}\n", line(item["name"].as_str()?), problem.unwrap_or_default()))
                 });
                 self.screen.block(&lines.collect::<String>());

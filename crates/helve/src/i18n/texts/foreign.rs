@@ -91,7 +91,7 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
     ("cannot use the data directory `{}`: {}", "无法使用数据目录 `{}`：{}"),
     (
         "the data directory `{}` is in use by {}; stop it, or give this one another with --data",
-        "数据目录 `{}` 正被 {} 使用；请停止它，或者用 --data 另选目录",
+        "数据目录 `{}` 正被占用：{}；请停止它，或者用 --data 另选目录",
     ),
     ("another process", "另一个进程"),
     ("helve, process {}, at {}", "helve（进程 {}，地址 {}）"),
