@@ -400,16 +400,8 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "`{}` 已在 `arguments` 中固定，这样也会隐藏它",
     ),
     ("it does not fit `{}`: {}", "不符合 `{}` 的要求：{}"),
-    (
-        "it is about no single tool; name the tool beside `*`, with its `config`",
-        "这里没有指明工具；请在 `*` 旁边写出工具名和它的 `config`",
-    ),
     ("it names more than {} arguments", "列出的参数超过 {} 个"),
     ("it is empty; write a question, or leave it out", "这是空的；请写一个问题，或者去掉它"),
-    (
-        "which statuses are failures is said by the tool; leave it out here",
-        "哪些状态算失败由工具决定；请在这里去掉",
-    ),
     ("`{}` is there twice; name each tool once", "`{}` 出现了两次；每个工具只写一次"),
     ("use 1 to {} characters on one line", "请用一行 1 到 {} 个字符"),
     (
