@@ -263,8 +263,10 @@ fn describe_result(tool: &str, input: &str, result: &str, is_error: bool, langua
     let result = if is_error { result.strip_prefix("Error: ").unwrap_or(result) } else { result };
     let is_refused = is_error && result.starts_with(REFUSED);
     match (tool, is_error, language) {
-        ("ask_user", true, Language::English) => "Then I go on without the answer.".to_owned(),
-        ("ask_user", true, Language::Chinese) => "好的，那我就不问了。".to_owned(),
+        ("ask_user", true, Language::English) => {
+            format!("Then I go on without the answer. Helve told me: {result}")
+        }
+        ("ask_user", true, Language::Chinese) => format!("好的，那我就不问了。Helve 告诉我：{result}"),
         ("ask_user", false, Language::English) => format!("I asked: {input} Your answer: **{first}**"),
         ("ask_user", false, Language::Chinese) => format!("我问的是：{input}你的答复：**{first}**"),
         (_, true, Language::English) if is_refused => {
