@@ -151,8 +151,8 @@ fn the_page_of_commands_is_what_the_binary_has() {
     let mut common: Vec<&Arg> = cli.get_arguments().collect();
     let of_reach =
         cli.find_subcommand("tools").unwrap().get_arguments().filter(|argument| argument.is_global_set());
-    let known: BTreeSet<_> = common.iter().map(|argument| argument.get_id().clone()).collect();
-    common.extend(of_reach.filter(|argument| !known.contains(argument.get_id())));
+    let known: BTreeSet<_> = common.iter().map(|argument| argument.get_long()).collect();
+    common.extend(of_reach.filter(|argument| !known.contains(&argument.get_long())));
     page.extend(common.into_iter().map(row));
     page.push_str("\n`serve` and `db` have no `--server`, and `parse` has only `--lang`.\n");
     for command in
