@@ -14,7 +14,7 @@ mod runs;
 pub mod serve;
 mod suggest;
 mod token;
-mod tools;
+pub(crate) mod tools;
 
 use crate::i18n::tr;
 use std::io::IsTerminal;

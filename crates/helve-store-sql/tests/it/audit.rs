@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use helve_store::{Audit, AuditEntry, ChainBreak, Store, StoreError, verify_audit};
+use helve_store::{AuditEntry, ChainBreak, Store, StoreError, verify_audit};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_types::Timestamp;
 use rusqlite::Connection;

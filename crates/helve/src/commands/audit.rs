@@ -62,7 +62,7 @@ enum AuditAction {
         #[arg(long)]
         json: bool,
     },
-    /// Print the number and hash of the last entry; keep it elsewhere, for `helve audit verify --expect`
+    /// Print the number and hash of the last entry; keep it elsewhere, for `--expect` of `helve audit verify`
     Head,
 }
 

@@ -32,8 +32,8 @@ pub(super) const TEXTS: Texts = &[
         "输出 JSON：`{\"whole\", \"entries\", \"head\"}` 或 `{\"whole\", \"problem\", \"seq\"}`",
     ),
     (
-        "Print the number and hash of the last entry; keep it elsewhere, for `helve audit verify --expect`",
-        "输出最后一条记录的编号和散列值；请保存在别处，供 `helve audit verify --expect` 使用",
+        "Print the number and hash of the last entry; keep it elsewhere, for `--expect` of `helve audit verify`",
+        "输出最后一条记录的编号和散列值；请保存在别处，供 `helve audit verify` 的 `--expect` 使用",
     ),
     ("{entries} entries are whole", "已检查 {entries} 条记录，均完整"),
     (
