@@ -51,7 +51,10 @@ describe('a call that several people must agree about', () => {
 /** Finds the question in the list at the top and allows it. */
 async function agree(page: Page): Promise<void> {
   await page.reload();
-  await page.getByRole('button', { name: /approvals? (is|are) waiting/ }).first().click();
+  await page
+    .getByRole('button', { name: /approvals? (is|are) waiting/ })
+    .first()
+    .click();
   const dialog = page.getByRole('dialog');
   await shows(dialog.getByText('Asked for by mei'));
   expect(await dialog.getByRole('button', { name: /always/i }).count()).toBe(0);

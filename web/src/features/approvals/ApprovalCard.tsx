@@ -171,7 +171,7 @@ function Decision({ question, isBusy, onAnswer }: DecisionProps): ReactNode {
         ) : (
           <PermissionButtons
             isReady={isReady}
-            hasApprovers={question.approvers != null}
+            hasApprovers={Boolean(question.approvers)}
             onAnswer={onAnswer}
             onForm={setForm}
           />

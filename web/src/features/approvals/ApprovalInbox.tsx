@@ -53,7 +53,7 @@ export function ApprovalInbox({ pending, me, tools, onOpenRun }: Props) {
                   isOpen
                   onSettled={pending.refresh}
                 />
-                {approval.user === me || approval.you == null ? (
+                {approval.user === me || !approval.you ? (
                   <Button
                     size="small"
                     look="quiet"

@@ -15,7 +15,8 @@ interface Props {
 export function ApproverList({ question, approval }: Props) {
   const { t } = useI18n();
   const { approvers } = question;
-  if (approvers == null) return null;
+  const { separator } = t.approvals.voting;
+  if (!approvers) return null;
   const more = approval?.escalated ? approvers.escalate : null;
   const names = [
     ...(approvers.users ?? []),
@@ -28,16 +29,16 @@ export function ApproverList({ question, approval }: Props) {
   return (
     <div className={styles.facts}>
       <p>
-        <VisibleText text={t.approvals.voting.deciders(approvers.approvals ?? 1, names)} />
+        <VisibleText text={t.approvals.voting.deciders(approvers.approvals ?? 1, names.join(separator))} />
       </p>
       {voted.length > 0 && (
         <p>
-          <VisibleText text={t.approvals.voting.agreed(voted)} />
+          <VisibleText text={t.approvals.voting.agreed(voted.join(separator))} />
         </p>
       )}
       {missing !== null && missing > 0 && <p>{t.approvals.voting.missing(missing)}</p>}
       {approval?.escalated && <p>{t.approvals.voting.escalated}</p>}
-      {you != null && you !== 'may_answer' && <Notice tone="calm" title={t.approvals.voting.you[you]} />}
+      {you && you !== 'may_answer' && <Notice tone="calm" title={t.approvals.voting.you[you]} />}
     </div>
   );
 }

@@ -25,9 +25,7 @@ export function useAnswer(id: ApprovalId, onSettled?: () => void): [Answering, (
     try {
       const { state } = await answerApproval(id, given);
       setAnswering(
-        state === 'pending'
-          ? { at: 'counted' }
-          : { at: 'settled', settled: { answer: given, by: null }, isOurs: true },
+        state === 'pending' ? { at: 'counted' } : { at: 'settled', settled: { answer: given, by: null }, isOurs: true },
       );
       onSettled?.();
     } catch (error) {

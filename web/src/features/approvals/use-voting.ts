@@ -14,7 +14,7 @@ export interface Voting {
 /** How far the approvers of a question are; none where the user of the run decides alone. */
 export function useVoting(question: Question, isOpen: boolean): Voting | null {
   const [approval, setApproval] = useState<Approval | null>('you' in question ? (question as Approval) : null);
-  const hasApprovers = question.approvers != null;
+  const hasApprovers = Boolean(question.approvers);
   const id = question.approval;
   const refresh = useCallback(() => {
     getApproval(id).then(setApproval, () => {

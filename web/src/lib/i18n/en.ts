@@ -315,11 +315,10 @@ export const en = {
     stopHere: 'Stop here',
     voting: {
       group: (name: string) => `everybody in ${name}`,
-      deciders: (count: number, names: string[]) =>
-        count === 1
-          ? `One of these people decides: ${names.join(', ')}`
-          : `${count} of these people must agree: ${names.join(', ')}`,
-      agreed: (names: string[]) => `Agreed so far: ${names.join(', ')}`,
+      separator: ', ',
+      deciders: (count: number, names: string) =>
+        count === 1 ? `One of these people decides: ${names}` : `${count} of these people must agree: ${names}`,
+      agreed: (names: string) => `Agreed so far: ${names}`,
       missing: (count: number) => (count === 1 ? 'One more person must agree.' : `${count} more people must agree.`),
       escalated: 'It waited for long, so more people were asked.',
       askedBy: (user: string) => `Asked for by ${user}`,

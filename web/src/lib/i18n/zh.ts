@@ -305,9 +305,10 @@ export const zh: Strings = {
     stopHere: '到此为止',
     voting: {
       group: (name: string) => `${name} 组的所有成员`,
-      deciders: (count: number, names: string[]) =>
-        count === 1 ? `由以下任意一人决定：${names.join('、')}` : `需要以下人员中的 ${count} 人同意：${names.join('、')}`,
-      agreed: (names: string[]) => `已同意：${names.join('、')}`,
+      separator: '、',
+      deciders: (count: number, names: string) =>
+        count === 1 ? `由以下任意一人决定：${names}` : `需要以下人员中的 ${count} 人同意：${names}`,
+      agreed: (names: string) => `已同意：${names}`,
       missing: (count: number) => `还需要 ${count} 人同意。`,
       escalated: '等待时间较长，已请更多人处理。',
       askedBy: (user: string) => `由 ${user} 发起`,
