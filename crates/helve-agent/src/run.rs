@@ -241,11 +241,7 @@ impl Run {
         self.votes.apply(at, fact);
         self.waiting = match fact {
             Fact::RunWaiting { state } => Some(*state),
-            Fact::ToolClaimed { .. }
-            | Fact::ToolLate { .. }
-            | Fact::ApprovalVoted { .. }
-            | Fact::ApprovalReminded { .. }
-            | Fact::ApprovalEscalated { .. } => self.waiting,
+            fact if leaves_run_waiting(fact) => self.waiting,
             _ => None,
         };
         self.left_alone = match fact {
@@ -454,6 +450,18 @@ impl Run {
     pub(crate) fn votes_on(&self, approval: helve_types::ApprovalId) -> VoteState {
         self.votes.find(approval).cloned().unwrap_or_default()
     }
+}
+
+/// Whether a run that waits goes on waiting for the same after this.
+fn leaves_run_waiting(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::ToolClaimed { .. }
+            | Fact::ToolLate { .. }
+            | Fact::ApprovalVoted { .. }
+            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalEscalated { .. }
+    )
 }
 
 /// Which of several reasons to wait is told: the one that most needs a person.

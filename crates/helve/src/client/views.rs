@@ -25,13 +25,13 @@ pub(crate) struct Approval {
     #[serde(default)]
     pub(crate) escalated: bool,
     #[serde(default)]
-    pub(crate) you: Option<Standing>,
+    pub(crate) you: Option<ApproverRole>,
 }
 
 /// What the reader may do about a question with approvers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Standing {
+pub(crate) enum ApproverRole {
     MayAnswer,
     Voted,
     OwnRequest,

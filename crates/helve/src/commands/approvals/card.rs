@@ -3,7 +3,7 @@
 use helve_types::{About, Answer, ApprovalKind, Effect, Notice, OutcomeAnswer, Question, Timestamp, Within};
 
 use super::reply;
-use crate::client::{Approval, ApprovalState, Standing, in_gutter, line, when};
+use crate::client::{Approval, ApprovalState, ApproverRole, in_gutter, line, when};
 use crate::i18n::{Language, language, tr};
 use crate::output::padded;
 
@@ -50,10 +50,10 @@ fn deciders(approval: &Approval) -> String {
         shown.push((tr!("missing"), tr!("{count} more must agree", count = missing)));
     }
     let you = match approval.you {
-        Some(Standing::Voted) => Some(tr!("have agreed; others must, too")),
-        Some(Standing::OwnRequest) => Some(tr!("asked for this, so another approver must decide")),
-        Some(Standing::NotApprover) => Some(tr!("cannot answer; others decide about this")),
-        Some(Standing::MayAnswer) | None => None,
+        Some(ApproverRole::Voted) => Some(tr!("have agreed; others must, too")),
+        Some(ApproverRole::OwnRequest) => Some(tr!("asked for this, so another approver must decide")),
+        Some(ApproverRole::NotApprover) => Some(tr!("cannot answer; others decide about this")),
+        Some(ApproverRole::MayAnswer) | None => None,
     };
     shown.extend(you.map(|you| (tr!("you"), you)));
     if approval.escalated {

@@ -74,7 +74,6 @@ pub(super) const TEXTS: Texts = &[
     ("escalated", "已升级"),
     ("reminded", "已提醒"),
     ("{who} has agreed; others must, too", "{who} 已同意，还需要其他人同意"),
-    ("the approvers are reminded", "已提醒审批人"),
     ("have agreed; others must, too", "你已同意，还需要其他人同意"),
     ("asked for this, so another approver must decide", "这是你发起的请求，需要由其他审批人决定"),
     ("cannot answer; others decide about this", "你不能答复，这件事由其他人决定"),
