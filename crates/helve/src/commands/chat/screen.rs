@@ -157,7 +157,6 @@ checked = checked
                 self.note(&tr!("answered by {who}: {answer}", who = line(by), answer = card::said(answer)));
             }
             Fact::ApprovalVoted { by, .. } => self.note(&tr!("{who} has agreed; others must, too", who = line(by))),
-            Fact::ApprovalEscalated { .. } => self.note(&tr!("it waited for long, so more people were asked")),
             Fact::MessageQueued { .. } => self.note(&tr!("the model receives it before its next step")),
             Fact::BudgetSpent { because, notice } => {
                 let told = notice.as_deref().and_then(sentence);
@@ -174,7 +173,7 @@ checked = checked
             | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAsked(_)
-            | Fact::ApprovalReminded { .. }
+            | Fact::ApprovalReminded { .. } | Fact::ApprovalEscalated { .. }
             | Fact::MessageTaken { .. }
             // It stands on the screen already.
             | Fact::TextCutOff { .. }
