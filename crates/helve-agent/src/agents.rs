@@ -20,7 +20,7 @@ pub use self::catalogue::{
     VersionPair, agent_differences,
 };
 pub(crate) use self::check::build_limits;
-pub use self::check::read_agent;
+pub use self::check::{check_budget, read_agent};
 pub use self::kind::{AgentDraftKind, AgentDraftRow, AgentRow, AgentRowKind};
 use crate::budget::Limits;
 

@@ -200,6 +200,12 @@ impl Provider {
         flow: &Flow,
         code: &str,
     ) -> Result<TokenAnswer, OpenIdError> {
+        let text = self.fetch(self.code_request(document, flow, code)?).await?;
+        serde_json::from_str(&text)
+            .map_err(|_| OpenIdError::BadAnswer("the token endpoint's answer has no ID token".into()))
+    }
+
+    fn code_request(&self, document: &Document, flow: &Flow, code: &str) -> Result<Outgoing, OpenIdError> {
         let ProviderSettings { client_id, client_secret, redirect_uri, .. } = &self.settings;
         let mut request = Outgoing::new(Method::POST, document.token_endpoint.0.clone());
         let mut form = form_urlencoded::Serializer::new(String::new());
@@ -223,9 +229,7 @@ impl Provider {
         let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
         request.headers.insert(CONTENT_TYPE, kind);
         request.body = Some(Bytes::from(form.finish()));
-        let text = self.fetch(request).await?;
-        serde_json::from_str(&text)
-            .map_err(|_| OpenIdError::BadAnswer("the token endpoint's answer has no ID token".into()))
+        Ok(request)
     }
 
     async fn read_userinfo(

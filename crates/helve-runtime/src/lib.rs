@@ -25,7 +25,7 @@ pub use helve_agent::{
     ChooseError, ClientClaim, ClientResult, CommandError, CompactionSettings, ComparedVersion, Follower,
     Frame, Limits, ListedAgent, Model, ModelCounters, ModelMetrics, ModelOptions, Models, OnAsked, Origin,
     PerMillion, Price, PriceSource, ProbeError, Reader, Run, RunCounters, RunMetrics, RuntimeSettings,
-    ShareSettings, Step, Tools, VersionPair, agent_differences, read_agent, transcript,
+    ShareSettings, Step, Tools, VersionPair, agent_differences, check_budget, read_agent, transcript,
 };
 use helve_agent::{Command, DriveError, DriveOutcome, Driver, DriverContext, Environment, SAID_BYTES_MAX};
 pub use helve_guard::AdmissionStatus;

@@ -5,6 +5,7 @@ mod approvals;
 mod chat;
 mod db;
 mod doctor;
+mod groups;
 mod import_openapi;
 mod models;
 mod notice;
@@ -14,6 +15,7 @@ pub mod serve;
 mod suggest;
 mod token;
 mod tools;
+mod users;
 
 use crate::i18n::tr;
 use std::io::IsTerminal;
@@ -75,6 +77,10 @@ enum Command {
     Approvals(approvals::ApprovalsArgs),
     /// Create, list and revoke access tokens
     Token(token::TokenArgs),
+    /// List, show, add, change, disable and remove users, and give them passwords
+    Users(users::UsersArgs),
+    /// List, make and change groups, and say who is in them
+    Groups(groups::GroupsArgs),
     /// Migrate the database, or copy it from SQLite to PostgreSQL and back
     Db(db::DbArgs),
     /// Check the configuration, keys, model servers and database, and say how to fix each problem
@@ -120,6 +126,8 @@ impl Command {
             Self::Runs(args) => Some(&mut args.reach),
             Self::Approvals(args) => Some(&mut args.reach),
             Self::Token(args) => Some(&mut args.reach),
+            Self::Users(args) => Some(&mut args.reach),
+            Self::Groups(args) => Some(&mut args.reach),
             Self::Doctor(args) => Some(&mut args.reach),
             Self::Serve(_) | Self::Parse(_) | Self::Db(_) | Self::QueryWorker => None,
         }
@@ -164,6 +172,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
+        Command::Users(args) => users::run(args),
+        Command::Groups(args) => groups::run(args),
         Command::Db(args) => db::run(args),
         Command::Doctor(args) => doctor::run(&args),
         Command::QueryWorker => Ok(helve_tool_builtin::run_query_worker()),

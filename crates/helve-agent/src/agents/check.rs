@@ -262,6 +262,11 @@ fn build_permission_rules(definition: &AgentDefinition) -> Checked<Vec<Rule>> {
     Ok(rules)
 }
 
+/// Whether limits can be read.
+pub fn check_budget(budget: &AgentBudget) -> Result<(), DefinitionError> {
+    build_limits(budget).map(drop)
+}
+
 pub(crate) fn build_limits(budget: &AgentBudget) -> Checked<Limits> {
     let whole = |limit: Option<u64>| limit.map(|limit| if limit == 0 { Limits::LIFTED } else { limit });
     Ok(Limits {

@@ -9,14 +9,12 @@ use helve_store::{ActFor, AuditEntry, Store, StoreError, TokenRights};
 use helve_store_sql::{DataDir, Syncs};
 use helve_types::{UserId, World};
 
+use super::users::COMMAND_LINE;
 use super::{block_on, log_quietly};
 use crate::assemble::{install_tls, open_store};
 use crate::client::Reach;
 use crate::i18n::tr;
 use crate::output::{errln, outln, padded};
-
-/// Who did it, in the audit.
-const COMMAND_LINE: &str = "command line";
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {

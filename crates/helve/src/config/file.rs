@@ -17,6 +17,7 @@ use toml::{Table, Value};
 
 use super::alarms::AlarmsTable;
 use super::approvals::ApprovalsTable;
+use super::auth::AuthTable;
 use super::budgets::{BudgetTable, BudgetsTable};
 use super::compaction::CompactionTable;
 use super::databases::DatabaseTable;
@@ -49,6 +50,7 @@ pub struct File {
     pub(super) labels: LabelsTable,
     pub(super) alarms: AlarmsTable,
     pub(super) approvals: ApprovalsTable,
+    pub(super) auth: AuthTable,
     pub(super) databases: BTreeMap<String, DatabaseTable>,
     pub(super) images: ImagesTable,
     pub(super) egress: EgressTable,
