@@ -143,6 +143,7 @@ pub(crate) struct Access {
     guesses: Guesses,
     sign_in: SignInSettings,
     passwords: Passwords,
+    refreshing: tokio::sync::Mutex<()>,
 }
 
 /// The tokens and ended sessions of the store.
@@ -189,11 +190,14 @@ impl Access {
             guesses: Guesses::default(),
             sign_in,
             passwords: Passwords::default(),
+            refreshing: tokio::sync::Mutex::default(),
         }
     }
 
     /// Reads the users, groups and tokens again; commands of another process may have changed some.
     pub(crate) async fn refresh(&self, store: &dyn Store) -> Result<(), StoreError> {
+        // One after the other, so that what was read earlier never replaces what was read later.
+        let _turn = self.refreshing.lock().await;
         self.people.refresh(store).await?;
         let all = store.tokens().await?;
         let any_ever = !all.is_empty();

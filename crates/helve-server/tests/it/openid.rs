@@ -38,6 +38,14 @@ struct Behaviour {
     /// In place of the keys, so many bytes.
     flood_of_keys: usize,
     userinfo: Value,
+    /// The name of its key; `k1` if empty.
+    kid: &'static str,
+}
+
+impl Behaviour {
+    fn kid(&self) -> &'static str {
+        if self.kid.is_empty() { "k1" } else { self.kid }
+    }
 }
 
 struct Idp {
@@ -82,7 +90,7 @@ impl Idp {
 
     fn sign(&self, extra: &Value) -> String {
         let behaviour = self.behaviour.lock().unwrap().clone();
-        let mut header = json!({"alg": "ES256", "kid": "k1"});
+        let mut header = json!({"alg": "ES256", "kid": behaviour.kid()});
         merge(&mut header, &behaviour.header);
         let mut claims = json!({
             "iss": self.url, "aud": "helve", "sub": "subject-1", "iat": self.now, "exp": self.now + 300,
@@ -119,13 +127,13 @@ async fn document(State(idp): State<Arc<Idp>>) -> Json<Value> {
 }
 
 async fn keys(State(idp): State<Arc<Idp>>) -> Answer {
-    let flood = idp.behaviour.lock().unwrap().flood_of_keys;
-    if flood > 0 {
-        return " ".repeat(flood).into_response();
+    let behaviour = idp.behaviour.lock().unwrap().clone();
+    if behaviour.flood_of_keys > 0 {
+        return " ".repeat(behaviour.flood_of_keys).into_response();
     }
     let point = idp.key.public_key().as_ref();
     let key = json!({
-        "kty": "EC", "crv": "P-256", "kid": "k1", "use": "sig", "x": encode(&point[1..33]), "y": encode(&point[33..])
+        "kty": "EC", "crv": "P-256", "kid": behaviour.kid(), "use": "sig", "x": encode(&point[1..33]), "y": encode(&point[33..])
     });
     Json(json!({"keys": [key]})).into_response()
 }
@@ -403,5 +411,32 @@ async fn a_session_ends_by_signing_out_and_by_the_providers_word() {
     );
     assert_eq!(journey.session(&cookie).await["signed_in"], true);
     assert_eq!(tell(journey.idp.sign(&json!({"events": events}))).await, StatusCode::OK);
+    assert_eq!(journey.session(&cookie).await["signed_in"], false);
+}
+
+#[tokio::test]
+async fn a_new_key_of_the_provider_is_looked_for_and_not_at_every_request() {
+    let journey = Journey::new().await;
+    assert!(journey.sign_in().await.is_ok());
+    journey.idp.behave(Behaviour { kid: "k2", ..Behaviour::default() });
+    assert_eq!(journey.sign_in().await, Err("oidc_key".into()), "the keys were read a moment ago");
+    journey.server.world.clock.advance_ms(10_000);
+    let now = journey.server.world.now().0 / 1_000;
+    let claims = json!({"iat": now, "exp": now + 300});
+    journey.idp.behave(Behaviour { kid: "k2", claims, ..Behaviour::default() });
+    assert!(journey.sign_in().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_session_is_over_when_its_time_is_up_and_a_sign_in_when_it_took_too_long() {
+    let journey = Journey::new().await;
+    let cookie = journey.sign_in().await.unwrap();
+    let slow = journey.begin().await;
+    journey.server.world.clock.advance_ms(10 * 60 * 1_000);
+    let query = [("code", "good"), ("state", &*slow.state), ("iss", &*journey.idp.url)];
+    assert_eq!(journey.come_back(&slow.cookie, &query).await, Err("oidc_state".into()));
+    journey.server.world.clock.advance_ms(50 * 60 * 1_000 - 1);
+    assert_eq!(journey.session(&cookie).await["signed_in"], true);
+    journey.server.world.clock.advance_ms(1);
     assert_eq!(journey.session(&cookie).await["signed_in"], false);
 }
