@@ -246,6 +246,7 @@ impl Access {
             Credential::Session { secret_hash } => {
                 let stored = self.read_stored();
                 let session = people_sessions::find_session(&stored.sessions, *secret_hash, now);
+                let session = session.filter(|session| self.accepts_way_of(session));
                 session.and_then(|session| self.rights_of_user(&session.user).ok())
             }
         };
@@ -356,6 +357,7 @@ impl Access {
     fn admit_session(&self, secret_hash: [u8; 32], now: Timestamp) -> Result<Principal, AccessError> {
         let stored = self.read_stored();
         let session = people_sessions::find_session(&stored.sessions, secret_hash, now);
+        let session = session.filter(|session| self.accepts_way_of(session));
         let user = session.ok_or(AccessError::NoToken)?.user.clone();
         let (rights, people) = (self.rights_of_user(&user)?, self.people.current());
         let (act_for, credential) = (ActFor::OnlySelf, Credential::Session { secret_hash });

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use helve_openid::{Flow, Provider};
 use helve_store::{
-    AuditEntry, PasswordHash, ProviderSession, SessionsToEnd, StoreError, UserKind, UserRecord,
+    AuditEntry, PasswordHash, ProviderSession, SessionRecord, SessionsToEnd, StoreError, UserKind, UserRecord,
 };
 use helve_types::{Timestamp, UserId, World};
 use secrecy::SecretString;
@@ -61,6 +61,14 @@ impl Access {
 
     pub(crate) fn openid(&self) -> Option<&OpenIdSignIn> {
         self.sign_in.openid.as_ref()
+    }
+
+    /// Whether people still sign in as they did when the session began: the operator may have decided otherwise.
+    pub(super) fn accepts_way_of(&self, session: &SessionRecord) -> bool {
+        match &session.provider {
+            None => self.sign_in.passwords,
+            Some(known) => self.openid().is_some_and(|openid| openid.provider.issuer() == known.issuer),
+        }
     }
 
     pub(crate) fn takes_passwords(&self) -> bool {
