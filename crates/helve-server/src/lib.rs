@@ -29,8 +29,8 @@ use axum::middleware::from_fn_with_state;
 use serde_json::Value;
 
 pub use access::{
-    AccessSettings, Network, OpenIdSignIn, PASSWORD_BYTES_MAX, PasswordError, SignInSettings,
-    describe_new_token, hash_password, new_token,
+    AccessSettings, Network, OpenIdSignIn, PASSWORD_BYTES_MAX, PasswordError, SignInSettings, hash_password,
+    new_token,
 };
 pub use api::doctor::{Doctor, DoctorFuture, DoctorReport, Finding, FindingLevel};
 pub use api::import::{
@@ -75,6 +75,7 @@ fn build_routes(app: App) -> (Router<App>, Value) {
         api::conversations::routes,
         api::approvals::routes,
         api::allowances::routes,
+        api::audit::routes,
         api::links::routes,
         api::tools::routes,
         api::import::routes,

@@ -11,7 +11,7 @@ use helve_types::{AgentBudget, Timestamp, UserId};
 use super::{Subject, ok};
 
 fn line(action: &str) -> AuditEntry {
-    AuditEntry { at: Timestamp(9), by: "root".into(), action: action.into(), detail: "mei".into() }
+    AuditEntry::new(Timestamp(9), "root", action, "x").about("mei")
 }
 
 fn user(id: &str) -> UserRecord {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod audit;
 mod chat;
 mod db;
 mod doctor;
@@ -14,7 +15,7 @@ mod runs;
 pub mod serve;
 mod suggest;
 mod token;
-mod tools;
+pub(crate) mod tools;
 mod users;
 
 use crate::i18n::tr;
@@ -81,6 +82,8 @@ enum Command {
     Users(users::UsersArgs),
     /// List, make and change groups, and say who is in them
     Groups(groups::GroupsArgs),
+    /// List the audit log and check that it is whole
+    Audit(audit::AuditArgs),
     /// Migrate the database, or copy it from SQLite to PostgreSQL and back
     Db(db::DbArgs),
     /// Check the configuration, keys, model servers and database, and say how to fix each problem
@@ -128,6 +131,7 @@ impl Command {
             Self::Token(args) => Some(&mut args.reach),
             Self::Users(args) => Some(&mut args.reach),
             Self::Groups(args) => Some(&mut args.reach),
+            Self::Audit(args) => Some(&mut args.reach),
             Self::Doctor(args) => Some(&mut args.reach),
             Self::Serve(_) | Self::Parse(_) | Self::Db(_) | Self::QueryWorker => None,
         }
@@ -174,6 +178,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Token(args) => token::run(args),
         Command::Users(args) => users::run(args),
         Command::Groups(args) => groups::run(args),
+        Command::Audit(args) => audit::run(args),
         Command::Db(args) => db::run(args),
         Command::Doctor(args) => doctor::run(&args),
         Command::QueryWorker => Ok(helve_tool_builtin::run_query_worker()),

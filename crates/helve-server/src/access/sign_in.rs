@@ -124,12 +124,7 @@ impl Access {
         let world = app.runtime.world();
         let how = if provider.is_some() { "at the identity provider" } else { "with a password" };
         let (session, text) = new_session(world, user, self.sign_in.session_hours, provider);
-        let audit = AuditEntry {
-            at: session.started_at,
-            by: user.id.to_string(),
-            action: "session.started".into(),
-            detail: how.into(),
-        };
+        let audit = AuditEntry::new(session.started_at, &*user.id.0, "session.started", how);
         app.runtime.store().create_session(session, audit).await?;
         app.refresh_access().await?;
         Ok(session::format_session_cookie(&text, visitor.https, self.sign_in.session_hours))
@@ -149,12 +144,7 @@ impl Access {
         if let Some(secret_hash) = hash_of_cookie(cookie) {
             let found = find_session(&self.read_stored().sessions, secret_hash, now).cloned();
             let Some(session) = found else { return Ok(None) };
-            let audit = AuditEntry {
-                at: now,
-                by: session.user.to_string(),
-                action: "session.ended".into(),
-                detail: String::new(),
-            };
+            let audit = AuditEntry::new(now, &*session.user.0, "session.ended", "");
             store.end_sessions(SessionsToEnd::One { secret_hash }, audit).await?;
             self.refresh(&**store).await?;
             let openid = self.openid().filter(|_| session.provider.is_some());
@@ -162,7 +152,10 @@ impl Access {
             return Ok(openid.provider.end_session_url(&openid.done_url).await.map(|url| url.to_string()));
         }
         let Some(session) = self.find_session(cookie, now) else { return Ok(None) };
-        store.end_session(session.token, session.issued_at).await?;
+        let user =
+            self.find_token(&session.token).map_or_else(|| session.token.clone(), |token| token.user.0);
+        let entry = AuditEntry::new(now, user, "session.ended", &*session.token);
+        store.end_session(session.token, session.issued_at, entry).await?;
         self.refresh(&**store).await?;
         Ok(None)
     }

@@ -295,8 +295,9 @@ async fn delete_user(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let expected = expected_version(&headers, "user")?;
-    let audit = audit_line(&app, &principal, "user.deleted", &id);
-    app.runtime.store().delete_user(UserId(id), expected, audit).await?;
+    let id = UserId(id);
+    let audit = entry_about(&app, &principal, "user.deleted", &id);
+    app.runtime.store().delete_user(id, expected, audit).await?;
     app.refresh_access().await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -358,15 +359,15 @@ async fn save(
     action: &str,
 ) -> Result<UserRecord, Problem> {
     user.updated_at = app.runtime.world().now();
-    let audit = audit_line(app, principal, action, &user.id.0);
+    let audit = entry_about(app, principal, action, &user.id);
     let saved = app.runtime.store().save_user(UserChange { user, expected, ends_sessions, audit }).await?;
     app.refresh_access().await?;
     Ok(saved)
 }
 
-fn audit_line(app: &App, principal: &Principal, action: &str, detail: &str) -> AuditEntry {
-    let (by, action) = (principal.user.to_string(), action.to_owned());
-    AuditEntry { at: app.runtime.world().now(), by, action, detail: detail.chars().take(500).collect() }
+/// The audit's entry about a user.
+fn entry_about(app: &App, principal: &Principal, action: &str, user: &UserId) -> AuditEntry {
+    AuditEntry::new(app.runtime.world().now(), &*principal.user.0, action, "").about(&*user.0)
 }
 
 impl UserFields {

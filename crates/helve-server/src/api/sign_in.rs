@@ -6,6 +6,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use helve_store::AuditEntry;
 use helve_types::UserId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,7 +124,11 @@ pub(crate) async fn sign_in(
     let cookie = match body.value {
         SignInBody { token: Some(token), user: None, password: None } => {
             let token = app.access.authenticate(token.trim(), visitor)?;
-            app.access.session_cookie(&token, visitor, app.runtime.world().now())
+            let now = app.runtime.world().now();
+            // On record first: nobody is signed in without a trace.
+            let entry = AuditEntry::new(now, &*token.user.0, "session.started", &*token.id);
+            app.runtime.store().record_audit(entry).await?;
+            app.access.session_cookie(&token, visitor, now)
         }
         SignInBody { token: None, user: Some(user), password: Some(password) } => {
             let user = app.access.check_password(&UserId(user), password.into(), visitor).await?;

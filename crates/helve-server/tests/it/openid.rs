@@ -270,12 +270,7 @@ async fn who_signs_in_is_a_user_with_the_groups_and_the_role_of_the_claims() {
         claims: BTreeSet::from(["/staff".to_owned()]),
         ..helve_store::GroupRecord::new("staff", journey.server.world.now())
     };
-    let audit = helve_store::AuditEntry {
-        at: journey.server.world.now(),
-        by: "test".into(),
-        action: "group.created".into(),
-        detail: "staff".into(),
-    };
+    let audit = helve_store::AuditEntry::new(journey.server.world.now(), "test", "group.created", "staff");
     journey.server.store.save_group(helve_store::GroupChange { group, expected: 0, audit }).await.unwrap();
     assert_eq!(journey.session("").await["signed_in"], false, "the machine's own user has to sign in too");
     let cookie = journey.sign_in().await.unwrap();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::test_server::{ServerOptions, TestServer, reply};
 
 fn line() -> AuditEntry {
-    AuditEntry { at: Timestamp(1), by: "test".into(), action: "user.saved".into(), detail: String::new() }
+    AuditEntry::new(Timestamp(1), "test", "user.saved", "")
 }
 
 async fn save(server: &TestServer, user: UserRecord, expected: u32) {

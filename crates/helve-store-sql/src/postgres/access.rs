@@ -74,9 +74,9 @@ impl Access for PostgresStore {
         })
     }
 
-    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
-        self.write_and_wake(Wakeup::Access, (token, issued_at), |db, (token, issued_at)| {
-            Box::pin(tokens::end_session(db, token, *issued_at))
+    fn end_session(&self, token: String, issued_at: Timestamp, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_and_wake(Wakeup::Access, (token, issued_at, audit), |db, (token, issued_at, audit)| {
+            Box::pin(tokens::end_session(db, token, *issued_at, audit))
         })
     }
 
@@ -97,9 +97,5 @@ impl Access for PostgresStore {
         self.write_now((scope, id, audit), |db, (scope, id, audit)| {
             Box::pin(allowances::revoke(db, scope, *id, audit))
         })
-    }
-
-    fn record_audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(entry, |db, entry| Box::pin(tokens::audit(db, entry)))
     }
 }

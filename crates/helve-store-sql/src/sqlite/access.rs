@@ -66,9 +66,9 @@ impl Access for SqliteStore {
         self.write_and_wake(Wakeup::Access, move |connection| tokens::revoke(connection, &id, &audit))
     }
 
-    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
+    fn end_session(&self, token: String, issued_at: Timestamp, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_and_wake(Wakeup::Access, move |connection| {
-            tokens::end_session(connection, &token, issued_at)
+            tokens::end_session(connection, &token, issued_at, &audit)
         })
     }
 
@@ -87,9 +87,5 @@ impl Access for SqliteStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, Allowance> {
         self.write_now(move |connection| allowances::revoke(connection, &scope, id, &audit))
-    }
-
-    fn record_audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
-        self.write_now(move |connection| tokens::audit(connection, &entry))
     }
 }

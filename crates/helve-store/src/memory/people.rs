@@ -34,7 +34,7 @@ impl MemoryTables {
             self.sessions.retain(|session| session.user != user.id);
         }
         self.users.insert(user.id.clone(), user.clone());
-        self.audit.push(audit);
+        self.audit(audit);
         Ok(user)
     }
 
@@ -54,7 +54,7 @@ impl MemoryTables {
         for token in self.tokens.values_mut().filter(|token| token.user == *id) {
             token.revoked_at.get_or_insert(audit.at);
         }
-        self.audit.push(audit);
+        self.audit(audit);
         Ok(())
     }
 
@@ -67,7 +67,7 @@ impl MemoryTables {
         }
         group.version = now + 1;
         self.groups.insert(group.name.clone(), group.clone());
-        self.audit.push(audit);
+        self.audit(audit);
         Ok(group)
     }
 
@@ -83,7 +83,7 @@ impl MemoryTables {
         for user in self.users.values_mut() {
             user.groups.remove(name);
         }
-        self.audit.push(audit);
+        self.audit(audit);
         Ok(())
     }
 
@@ -99,13 +99,13 @@ impl MemoryTables {
             excess -= usize::from(ends);
             !ends
         });
-        self.audit.push(audit);
+        self.audit(audit);
     }
 
     pub(super) fn end_sessions(&mut self, which: &SessionsToEnd, audit: AuditEntry) -> u64 {
         let before = self.sessions.len();
         self.sessions.retain(|session| !which.include(session));
-        self.audit.push(audit);
+        self.audit(audit);
         (before - self.sessions.len()) as u64
     }
 }

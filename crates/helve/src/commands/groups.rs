@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use helve_store::{GroupChange, GroupRecord, People, Store, UserChange, UserRecord};
+use helve_store::{AuditEntry, GroupChange, GroupRecord, People, Store, UserChange, UserRecord};
 use helve_store_sql::{DataDir, Syncs};
 use helve_types::{UserId, World};
 
-use super::users::audit_line;
+use super::token::OPERATOR;
+use super::users::entry_about;
 use super::{block_on, log_quietly};
 use crate::assemble::{install_tls, open_store};
 use crate::client::Reach;
@@ -96,7 +97,7 @@ async fn act(action: GroupsAction, store: &dyn Store, world: &World) -> anyhow::
             row.grants.member_day.calls = day_calls.or(row.grants.member_day.calls);
             helve_runtime::check_budget(&row.grants.member_day)?;
             row.updated_at = world.now();
-            let (expected, audit) = (row.version, audit_line(world, "group.saved", &group));
+            let (expected, audit) = (row.version, group_entry(world, "group.saved", &group));
             store.save_group(GroupChange { group: row, expected, audit }).await?;
         }
         GroupsAction::Join { group, users } => {
@@ -127,10 +128,14 @@ async fn act(action: GroupsAction, store: &dyn Store, world: &World) -> anyhow::
         }
         GroupsAction::Remove { group } => {
             find(&people, &group)?;
-            store.delete_group(group.clone(), None, audit_line(world, "group.deleted", &group)).await?;
+            store.delete_group(group.clone(), None, group_entry(world, "group.deleted", &group)).await?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn group_entry(world: &World, action: &str, group: &str) -> AuditEntry {
+    AuditEntry::new(world.now(), OPERATOR, action, group)
 }
 
 fn find<'a>(people: &'a People, group: &str) -> anyhow::Result<&'a GroupRecord> {
@@ -147,7 +152,7 @@ async fn save_member(
     action: &str,
 ) -> anyhow::Result<()> {
     user.updated_at = world.now();
-    let (audit, expected) = (audit_line(world, action, &user.id.0), user.version);
+    let (audit, expected) = (entry_about(world, action, &user.id), user.version);
     store.save_user(UserChange { user, expected, ends_sessions: false, audit }).await?;
     Ok(())
 }

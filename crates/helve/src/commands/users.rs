@@ -11,15 +11,13 @@ use helve_store::{AuditEntry, Store, TokenRights, UserChange, UserKind, UserReco
 use helve_types::{UserId, World, hex};
 use serde_json::json;
 
+use super::token::OPERATOR;
 use super::{block_on, log_quietly};
 use crate::assemble::{install_tls, open_store};
 use crate::client::Reach;
 use crate::i18n::tr;
 use crate::output::{errln, outln, padded};
 use helve_store_sql::{DataDir, Syncs};
-
-/// Who did it, in the audit.
-pub(super) const COMMAND_LINE: &str = "command line";
 
 #[derive(Debug, Args)]
 pub(crate) struct UsersArgs {
@@ -134,8 +132,9 @@ async fn act(action: UsersAction, store: &dyn Store, world: &World) -> anyhow::R
             save(store, world, row, "user.disabled", true).await?;
         }
         UsersAction::Remove { user } => {
-            let audit = audit_line(world, "user.deleted", &user);
-            store.delete_user(UserId::parse(&user)?, None, audit).await.with_context(|| {
+            let id = UserId::parse(&user)?;
+            let audit = entry_about(world, "user.deleted", &id);
+            store.delete_user(id, None, audit).await.with_context(|| {
                 tr!("`{user}`: `helve users list` shows the users that have a row", user = user)
             })?;
         }
@@ -197,15 +196,15 @@ async fn save(
     ends_sessions: bool,
 ) -> anyhow::Result<()> {
     user.updated_at = world.now();
-    let (audit, expected) = (audit_line(world, action, &user.id.0), user.version);
+    let (audit, expected) = (entry_about(world, action, &user.id), user.version);
     let change = UserChange { user, expected, ends_sessions, audit };
     store.save_user(change).await.with_context(|| tr!("the user was not saved"))?;
     Ok(())
 }
 
-pub(super) fn audit_line(world: &World, action: &str, detail: &str) -> AuditEntry {
-    let (by, action, detail) = (COMMAND_LINE.into(), action.into(), detail.into());
-    AuditEntry { at: world.now(), by, action, detail }
+/// The audit's entry about a user.
+pub(super) fn entry_about(world: &World, action: &str, user: &UserId) -> AuditEntry {
+    AuditEntry::new(world.now(), OPERATOR, action, "").about(&*user.0)
 }
 
 impl Fields {

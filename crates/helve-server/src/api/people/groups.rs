@@ -6,13 +6,13 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use helve_store::{GroupChange, GroupRecord, People, UserRecord};
+use helve_store::{AuditEntry, GroupChange, GroupRecord, People, UserRecord};
 use helve_types::{AgentBudget, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{IF_MATCH, VERSION, audit_line, check_count, check_words, save, with_etag};
+use super::{IF_MATCH, VERSION, check_count, check_words, save, with_etag};
 use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::{Json, Path, expected_version};
@@ -165,7 +165,7 @@ async fn delete_group(
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    let audit = audit_line(&app, &principal, "group.deleted", &name);
+    let audit = group_entry(&app, &principal, "group.deleted", &name);
     app.runtime.store().delete_group(name, expected_version(&headers, "group")?, audit).await?;
     app.refresh_access().await?;
     Ok(StatusCode::NO_CONTENT)
@@ -208,6 +208,11 @@ async fn remove_member(
     Ok(StatusCode::NO_CONTENT)
 }
 
+fn group_entry(app: &App, principal: &Principal, action: &str, group: &str) -> AuditEntry {
+    let detail: String = group.chars().take(NAME_CHARS_MAX).collect();
+    AuditEntry::new(app.runtime.world().now(), &*principal.user.0, action, detail)
+}
+
 async fn save_group(
     app: &App,
     principal: &Principal,
@@ -216,7 +221,7 @@ async fn save_group(
     action: &str,
 ) -> Result<GroupRecord, Problem> {
     group.updated_at = app.runtime.world().now();
-    let audit = audit_line(app, principal, action, &group.name);
+    let audit = group_entry(app, principal, action, &group.name);
     let saved = app.runtime.store().save_group(GroupChange { group, expected, audit }).await?;
     app.refresh_access().await?;
     Ok(saved)

@@ -3,14 +3,14 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
-use helve_store::{ActFor, Token, TokenRights};
+use helve_store::{ActFor, AuditEntry, Token, TokenRights};
 use helve_types::UserId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{UserRole, audit_line, check_words};
-use crate::access::{Principal, Right, describe_new_token, new_token};
+use super::{UserRole, check_words};
+use crate::access::{Principal, Right, new_token};
 use crate::app::App;
 use crate::input::{Json, Path};
 use crate::problem::Problem;
@@ -131,7 +131,8 @@ async fn create_token(
     let note = check_words("note", note)?;
     let (token, secret) = new_token(app.runtime.world(), user, rights, act_for, note);
     let view = TokenView::from(&token);
-    let audit = describe_new_token(&token, &principal.user.0);
+    let now = token.created_at;
+    let audit = AuditEntry::new(now, &*principal.user.0, "token.created", &*token.id).about(&*token.user.0);
     app.runtime.store().create_token(token, audit).await?;
     app.refresh_access().await?;
     Ok((StatusCode::CREATED, Answer(NewTokenView { token: view, secret })))
@@ -144,10 +145,10 @@ async fn revoke_token(
 ) -> Result<StatusCode, Problem> {
     let scope = principal.scope();
     let tokens = app.runtime.store().tokens().await?;
-    if !tokens.iter().any(|token| token.id == id && scope.sees(&token.user)) {
-        return Err(Problem::not_found("token"));
-    }
-    let audit = audit_line(&app, &principal, "token.revoked", &id);
+    let token = tokens.iter().find(|token| token.id == id && scope.sees(&token.user));
+    let token = token.ok_or_else(|| Problem::not_found("token"))?;
+    let now = app.runtime.world().now();
+    let audit = AuditEntry::new(now, &*principal.user.0, "token.revoked", &*id).about(&*token.user.0);
     app.runtime.store().revoke_token(id, audit).await?;
     app.refresh_access().await?;
     Ok(StatusCode::NO_CONTENT)

@@ -203,8 +203,7 @@ async fn save_signed_in_user(
     }
     user.email = text_claim(&signed_in.claims, "email").or(user.email);
     (user.signed_in_at, user.updated_at) = (Some(now), now);
-    let detail = format!("{} by {issuer}", user.id);
-    let audit = AuditEntry { at: now, by: user.id.to_string(), action: "user.signed_in".into(), detail };
+    let audit = AuditEntry::new(now, &*user.id.0, "user.signed_in", issuer);
     let expected = user.version;
     let change = UserChange { user, expected, ends_sessions: false, audit };
     Ok(app.runtime.store().save_user(change).await?)
@@ -282,9 +281,8 @@ async fn end_by_provider(
         (None, Some(subject)) => SessionsToEnd::OfSubject { issuer, subject },
         (None, None) => return Err(bad("the token names nobody")),
     };
-    let (at, by) = (app.runtime.world().now(), openid.provider.issuer().to_owned());
-    let action = "session.ended_by_provider".into();
-    let audit = AuditEntry { at, by, action, detail: String::new() };
+    let now = app.runtime.world().now();
+    let audit = AuditEntry::new(now, "helve", "session.ended", openid.provider.issuer());
     app.runtime.store().end_sessions(which, audit).await?;
     app.refresh_access().await?;
     Ok(StatusCode::OK)

@@ -9,7 +9,7 @@ use helve_store::{
 };
 use helve_types::UserId;
 
-use super::tokens::audit;
+use crate::postgres::audit;
 use crate::postgres::columns::{Db, column, json_column, number, replace_nul, to_bigint, to_json};
 
 /// Changes of people wait for each other: each looks at what the others wrote before it writes.
@@ -87,7 +87,7 @@ pub(super) async fn save_user(db: &Db<'_>, change: &UserChange) -> Result<UserRe
     if *ends_sessions {
         db.execute("DELETE FROM page_sessions WHERE user_id = $1", &[&saved.id.0]).await?;
     }
-    audit(db, line).await?;
+    audit::append(db, line).await?;
     Ok(saved)
 }
 
@@ -138,7 +138,7 @@ pub(super) async fn delete_user(
     forget_belongings(db, id).await?;
     let revoke = "UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE user_id = $1";
     db.execute(revoke, &[&id.0, &line.at.0]).await?;
-    audit(db, line).await
+    audit::append(db, line).await
 }
 
 pub(super) async fn save_group(db: &Db<'_>, change: &GroupChange) -> Result<GroupRecord, StoreError> {
@@ -158,7 +158,7 @@ pub(super) async fn save_group(db: &Db<'_>, change: &GroupChange) -> Result<Grou
         &[&saved.name, &to_bigint(saved.version), &to_json(&saved)?],
     )
     .await?;
-    audit(db, line).await?;
+    audit::append(db, line).await?;
     Ok(saved)
 }
 
@@ -175,5 +175,5 @@ pub(super) async fn delete_group(
     }
     db.execute("DELETE FROM user_groups WHERE name = $1", &[&name]).await?;
     db.execute("DELETE FROM group_members WHERE group_name = $1", &[&name]).await?;
-    audit(db, line).await
+    audit::append(db, line).await
 }

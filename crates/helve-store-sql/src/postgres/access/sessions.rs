@@ -4,7 +4,7 @@ use helve_store::{AuditEntry, SessionRecord, SessionsToEnd, StoreError, USER_SES
 use helve_types::{Timestamp, UserId};
 use tokio_postgres::Row;
 
-use super::tokens::audit;
+use crate::postgres::audit;
 use crate::postgres::columns::{Db, column, damaged, json_column, to_bigint, to_json};
 
 pub(super) async fn create(
@@ -32,7 +32,7 @@ pub(super) async fn create(
         &[&session.user.0, &to_bigint(USER_SESSIONS_MAX)],
     )
     .await?;
-    audit(db, line).await
+    audit::append(db, line).await
 }
 
 pub(super) async fn all_sessions(db: &Db<'_>) -> Result<Vec<SessionRecord>, StoreError> {
@@ -58,6 +58,6 @@ pub(super) async fn end(db: &Db<'_>, which: &SessionsToEnd, line: &AuditEntry) -
         let sql = "DELETE FROM page_sessions WHERE secret_hash = $1";
         count += db.execute(sql, &[&&session.secret_hash[..]]).await?;
     }
-    audit(db, line).await?;
+    audit::append(db, line).await?;
     Ok(count)
 }

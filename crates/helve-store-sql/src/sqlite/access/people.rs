@@ -10,7 +10,7 @@ use helve_store::{
 use helve_types::UserId;
 use rusqlite::{Connection, params};
 
-use super::tokens::audit;
+use crate::sqlite::audit;
 use crate::sqlite::columns::{all, column, execute, first, json_column, to_json};
 
 pub(super) fn all_users(connection: &Connection) -> Result<Vec<UserRecord>, StoreError> {
@@ -83,7 +83,7 @@ pub(super) fn save_user(connection: &Connection, change: &UserChange) -> Result<
     if *ends_sessions {
         execute(connection, "DELETE FROM page_sessions WHERE user = ?1", [&saved.id.0])?;
     }
-    audit(connection, line)?;
+    audit::append(connection, line)?;
     Ok(saved)
 }
 
@@ -134,7 +134,7 @@ pub(super) fn delete_user(
     forget_belongings(connection, id)?;
     let revoke = "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE user = ?1";
     execute(connection, revoke, params![id.0, line.at.0])?;
-    audit(connection, line)
+    audit::append(connection, line)
 }
 
 pub(super) fn save_group(connection: &Connection, change: &GroupChange) -> Result<GroupRecord, StoreError> {
@@ -152,7 +152,7 @@ pub(super) fn save_group(connection: &Connection, change: &GroupChange) -> Resul
         "INSERT OR REPLACE INTO user_groups (name, version, body) VALUES (?1, ?2, ?3)",
         params![saved.name, saved.version, to_json(&saved)?],
     )?;
-    audit(connection, line)?;
+    audit::append(connection, line)?;
     Ok(saved)
 }
 
@@ -168,5 +168,5 @@ pub(super) fn delete_group(
     }
     execute(connection, "DELETE FROM user_groups WHERE name = ?1", [name])?;
     execute(connection, "DELETE FROM group_members WHERE group_name = ?1", [name])?;
-    audit(connection, line)
+    audit::append(connection, line)
 }

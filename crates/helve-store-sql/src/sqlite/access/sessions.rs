@@ -4,7 +4,7 @@ use helve_store::{AuditEntry, SessionRecord, SessionsToEnd, StoreError, USER_SES
 use helve_types::{Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
-use super::tokens::audit;
+use crate::sqlite::audit;
 use crate::sqlite::columns::{all, column, execute, json_column, to_json};
 
 pub(super) fn create(
@@ -32,7 +32,7 @@ pub(super) fn create(
               ORDER BY started_at DESC, secret_hash DESC LIMIT ?2)",
         params![session.user.0, i64::try_from(USER_SESSIONS_MAX).unwrap_or(i64::MAX)],
     )?;
-    audit(connection, line)
+    audit::append(connection, line)
 }
 
 pub(super) fn all_sessions(connection: &Connection) -> Result<Vec<SessionRecord>, StoreError> {
@@ -61,6 +61,6 @@ pub(super) fn end(
         let sql = "DELETE FROM page_sessions WHERE secret_hash = ?1";
         count += execute(connection, sql, [session.secret_hash])? as u64;
     }
-    audit(connection, line)?;
+    audit::append(connection, line)?;
     Ok(count)
 }
