@@ -365,9 +365,10 @@ async fn save(
     Ok(saved)
 }
 
-/// The audit's entry about a user.
+/// The audit's entry about a user; the detail is the name of a group, if it is about one.
 fn entry_about(app: &App, principal: &Principal, action: &str, user: &UserId) -> AuditEntry {
-    AuditEntry::new(app.runtime.world().now(), &*principal.user.0, action, "").about(&*user.0)
+    let (action, detail) = action.split_once(' ').unwrap_or((action, ""));
+    AuditEntry::new(app.runtime.world().now(), &*principal.user.0, action, detail).about(&*user.0)
 }
 
 impl UserFields {

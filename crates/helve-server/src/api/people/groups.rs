@@ -187,9 +187,9 @@ async fn add_member(
         user.role = app.access.highest_token_rights(&id).unwrap_or(user.role);
         user
     });
-    if user.groups.insert(group) {
-        let expected = user.version;
-        save(&app, &principal, user, expected, false, "group.member_added").await?;
+    if user.groups.insert(group.clone()) {
+        let (expected, action) = (user.version, format!("group.member_added {group}"));
+        save(&app, &principal, user, expected, false, &action).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -203,8 +203,8 @@ async fn remove_member(
     if !user.groups.remove(&group) {
         return Err(Problem::not_found("member of this group"));
     }
-    let expected = user.version;
-    save(&app, &principal, user, expected, false, "group.member_removed").await?;
+    let (expected, action) = (user.version, format!("group.member_removed {group}"));
+    save(&app, &principal, user, expected, false, &action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
