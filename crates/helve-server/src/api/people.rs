@@ -269,7 +269,8 @@ async fn create_user(
     // A row must not take away what a token of the user's gives already.
     user.role = app.access.highest_token_rights(&user.id).unwrap_or(TokenRights::Chat);
     fields.apply(&mut user)?;
-    let saved = save(&app, &principal, user, 0, false, "user.created").await?;
+    let audit = entry_about(&app, &principal, "user.created", &user.id);
+    let saved = save(&app, user, 0, false, audit).await?;
     Ok((StatusCode::CREATED, user_response(&saved, &app.runtime.people().current())).into_response())
 }
 
@@ -284,7 +285,8 @@ async fn change_user(
     let expected = expected_version(&headers, "user")?.unwrap_or(user.version);
     body.value.apply(&mut user)?;
     let ends_sessions = user.disabled || user.kind == UserKind::ServiceAccount;
-    let saved = save(&app, &principal, user, expected, ends_sessions, "user.changed").await?;
+    let audit = entry_about(&app, &principal, "user.changed", &user.id);
+    let saved = save(&app, user, expected, ends_sessions, audit).await?;
     Ok(user_response(&saved, &app.runtime.people().current()))
 }
 
@@ -339,7 +341,8 @@ async fn save_password(
     }
     user.password = Some(hash);
     let expected = user.version;
-    save(app, principal, user, expected, true, "user.password_changed").await?;
+    let audit = entry_about(app, principal, "user.password_changed", &user.id);
+    save(app, user, expected, true, audit).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -352,23 +355,20 @@ async fn find_user(app: &App, id: &UserId) -> Result<UserRecord, Problem> {
 
 async fn save(
     app: &App,
-    principal: &Principal,
     mut user: UserRecord,
     expected: u32,
     ends_sessions: bool,
-    action: &str,
+    audit: AuditEntry,
 ) -> Result<UserRecord, Problem> {
     user.updated_at = app.runtime.world().now();
-    let audit = entry_about(app, principal, action, &user.id);
     let saved = app.runtime.store().save_user(UserChange { user, expected, ends_sessions, audit }).await?;
     app.refresh_access().await?;
     Ok(saved)
 }
 
-/// The audit's entry about a user; the detail is the name of a group, if it is about one.
+/// The audit's entry about a user.
 fn entry_about(app: &App, principal: &Principal, action: &str, user: &UserId) -> AuditEntry {
-    let (action, detail) = action.split_once(' ').unwrap_or((action, ""));
-    AuditEntry::new(app.runtime.world().now(), &*principal.user.0, action, detail).about(&*user.0)
+    AuditEntry::new(app.runtime.world().now(), &*principal.user.0, action, "").about(&*user.0)
 }
 
 impl UserFields {

@@ -9,7 +9,6 @@ use helve_store_sql::{DataDir, Syncs};
 use helve_types::{UserId, World};
 
 use super::token::OPERATOR;
-use super::users::entry_about;
 use super::{block_on, log_quietly};
 use crate::assemble::{install_tls, open_store};
 use crate::client::Reach;
@@ -112,7 +111,7 @@ async fn act(action: GroupsAction, store: &dyn Store, world: &World) -> anyhow::
                     row.role = valid.map(|token| token.rights).max().unwrap_or(row.role);
                 }
                 if row.groups.insert(group.clone()) {
-                    save_member(store, world, row, "group.member_added").await?;
+                    save_member(store, world, row, "group.member_added", &group).await?;
                 }
             }
         }
@@ -122,7 +121,7 @@ async fn act(action: GroupsAction, store: &dyn Store, world: &World) -> anyhow::
                 let mut row = people.users.get(&UserId(user)).cloned();
                 if let Some(row) = row.as_mut().filter(|row| row.groups.contains(&group)) {
                     row.groups.remove(&group);
-                    save_member(store, world, row.clone(), "group.member_removed").await?;
+                    save_member(store, world, row.clone(), "group.member_removed", &group).await?;
                 }
             }
         }
@@ -150,9 +149,11 @@ async fn save_member(
     world: &World,
     mut user: UserRecord,
     action: &str,
+    group: &str,
 ) -> anyhow::Result<()> {
     user.updated_at = world.now();
-    let (audit, expected) = (entry_about(world, action, &user.id), user.version);
+    let audit = group_entry(world, action, group).about(&*user.id.0);
+    let expected = user.version;
     store.save_user(UserChange { user, expected, ends_sessions: false, audit }).await?;
     Ok(())
 }

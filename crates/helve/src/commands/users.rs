@@ -203,7 +203,7 @@ async fn save(
 }
 
 /// The audit's entry about a user.
-pub(super) fn entry_about(world: &World, action: &str, user: &UserId) -> AuditEntry {
+fn entry_about(world: &World, action: &str, user: &UserId) -> AuditEntry {
     AuditEntry::new(world.now(), OPERATOR, action, "").about(&*user.0)
 }
 

@@ -188,8 +188,9 @@ async fn add_member(
         user
     });
     if user.groups.insert(group.clone()) {
-        let (expected, action) = (user.version, format!("group.member_added {group}"));
-        save(&app, &principal, user, expected, false, &action).await?;
+        let audit = group_entry(&app, &principal, "group.member_added", &group).about(&*user.id.0);
+        let expected = user.version;
+        save(&app, user, expected, false, audit).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -203,8 +204,9 @@ async fn remove_member(
     if !user.groups.remove(&group) {
         return Err(Problem::not_found("member of this group"));
     }
-    let (expected, action) = (user.version, format!("group.member_removed {group}"));
-    save(&app, &principal, user, expected, false, &action).await?;
+    let audit = group_entry(&app, &principal, "group.member_removed", &group).about(&*user.id.0);
+    let expected = user.version;
+    save(&app, user, expected, false, audit).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
