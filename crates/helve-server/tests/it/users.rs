@@ -100,9 +100,9 @@ async fn users_and_groups_are_made_changed_and_deleted_by_administrators() {
     assert_eq!(ask(Method::POST, "/api/groups", group).await.0, StatusCode::CONFLICT);
     assert_eq!(ask(Method::POST, "/api/groups", json!({"name": "a b"})).await.1["code"], "bad_group");
     let user = json!({"id": "mei", "name": "Mei Lin", "email": "mei@example.com", "groups": ["sales"]});
-    let (status, made) = ask(Method::POST, "/api/users", user).await;
+    let (code, made) = ask(Method::POST, "/api/users", user).await;
     assert_eq!(
-        (status, &made["role"], &made["member_of"]),
+        (code, &made["role"], &made["member_of"]),
         (StatusCode::CREATED, &json!("chat"), &json!(["sales"]))
     );
     let me = send(&server, Method::GET, "/api/me", &mei, Value::Null).await.1;
@@ -273,6 +273,8 @@ async fn an_agent_is_its_groups_alone_and_a_run_ends_when_its_user_leaves_the_gr
     _ = send(&server, Method::POST, &approval, &mei, json!({"decision": "approve"})).await;
     let over = state().await;
     assert_eq!(over["state"], "failed", "{over}");
-    assert!(over.to_string().contains("access_withdrawn"), "{over}");
+    let events = server.request(Method::GET, &format!("{run}/events")).bearer_auth(&mei);
+    let events = events.send().await.unwrap().text().await.unwrap();
+    assert!(events.contains("access_withdrawn"), "{events}");
     assert_eq!(start().await.1["code"], "unknown_agent");
 }

@@ -119,7 +119,7 @@ async fn sign_in(
 ) -> Result<String, Problem> {
     app.access.check_attempt_allowed(visitor)?;
     let flow = app.access.read_flow(headers, visitor).ok_or(OpenIdError::State)?;
-    let wanted = [&*openid.user_claim, &*openid.groups_claim, "name", "email"];
+    let wanted = [&*openid.user_claim, &*openid.groups_claim];
     let wanted: Vec<&str> = wanted.iter().map(|claim| claim.split('.').next().unwrap_or(claim)).collect();
     let signed_in = openid.provider.redeem(&flow, &callback, &wanted).await.map_err(|error| {
         tracing::warn!(%error, "sign-in at the identity provider failed");
