@@ -438,7 +438,8 @@ impl Shared {
         tools.extend(
             agent.build_client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok),
         );
-        Ok(RunTools::new(tools, agent))
+        let skills = self.env().skills.load_pinned(&setup.skills).await?;
+        Ok(RunTools::new(tools, skills, agent))
     }
 }
 

@@ -106,6 +106,7 @@ macro_rules! store_contract {
             the_offer_about_a_row_is_deleted_with_it,
             a_row_is_saved_together_with_its_grants_or_not_at_all,
             a_grant_is_there_until_it_or_its_row_is_deleted,
+            a_file_that_a_definition_names_is_kept_once_under_its_hash,
             every_subscriber_is_woken_by_a_change_of_rows_and_of_tokens,
             a_healthy_store_says_so,
         );
@@ -223,6 +224,7 @@ fn setup() -> RunSetup {
         max_steps: 10,
         tool_choice: ToolChoice::Auto,
         tools: vec![],
+        skills: vec![],
         client_tools: vec![],
         params: ModelParams::default(),
         variant: None,

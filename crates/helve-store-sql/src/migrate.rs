@@ -76,6 +76,11 @@ pub(crate) const SQLITE: &[Migration] = &[
         name: "user_bytes",
         sql: include_str!("../migrations/sqlite/0019_user_bytes.sql"),
     },
+    Migration {
+        number: 24,
+        name: "definition_files",
+        sql: include_str!("../migrations/sqlite/0024_definition_files.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

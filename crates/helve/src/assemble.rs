@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use anyhow::Context;
 use helve_egress::{Egress, EgressSettings, Url};
 use helve_model_http::HttpModel;
-use helve_runtime::{Runtime, RuntimeSettings};
+use helve_runtime::{Runtime, RuntimeSettings, SkillFolder};
 use helve_server::{AccessSettings, App, AppParts, ApprovalLinks, Doctor, ModelProblems, Network};
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, Syncs};
@@ -86,6 +86,7 @@ pub struct Assembly {
     /// The process that holds the data directory measures its disk from time to time.
     pub watch: Arc<DiskWatch>,
     pub tool_folder: Arc<ToolFolder>,
+    pub skill_folder: Arc<SkillFolder>,
     pub(crate) discovery: Arc<ModelDiscovery>,
 }
 
@@ -161,6 +162,11 @@ pub async fn assemble(
     };
     let runtime = Runtime::with_catalogue(catalogue, models, settings);
     runtime.agents().refresh().await.with_context(|| tr!("the agents cannot be read"))?;
+    runtime.skills().refresh().await.with_context(|| tr!("the skills cannot be read"))?;
+    let skill_folder = Arc::new(SkillFolder::new(&config.skills_dir));
+    if hold == Hold::Alone {
+        skill_folder.sync(runtime.skills()).await;
+    }
     Ok(Assembly {
         store,
         runtime,
@@ -172,6 +178,7 @@ pub async fn assemble(
         notices,
         watch,
         tool_folder,
+        skill_folder,
         discovery: Arc::new(discovery),
     })
 }

@@ -17,6 +17,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
         name: "user_bytes",
         sql: include_str!("../../migrations/postgres/0019_user_bytes.sql"),
     },
+    Migration {
+        number: 24,
+        name: "definition_files",
+        sql: include_str!("../../migrations/postgres/0024_definition_files.sql"),
+    },
 ];
 
 /// What a database promises, and how it was left.
