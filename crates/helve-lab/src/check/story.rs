@@ -55,7 +55,7 @@ impl Story {
             tool_choice: ToolChoice::Auto,
             tools: vec![],
             skills: vec![],
-        client_tools: vec![],
+            client_tools: vec![],
             params: ModelParams::default(),
             variant: None,
             agent_params: ModelParams::default(),

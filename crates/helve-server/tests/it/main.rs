@@ -29,6 +29,7 @@ mod pre_search;
 mod probe;
 mod rows;
 mod runs;
+mod skills;
 mod stateless;
 mod strict;
 mod test_server;

@@ -36,6 +36,7 @@ mod readme;
 mod rows;
 mod runs;
 mod serving;
+mod skills;
 mod source_requests;
 mod stopping;
 #[cfg(target_os = "linux")]
