@@ -10,7 +10,7 @@ use helve_types::Notice;
 use crate::SkillError;
 
 /// A key with the lines that belong to it.
-struct Block<'a> {
+struct KeyLines<'a> {
     /// The number of its line in the document, from 1.
     line: u64,
     /// What stands behind the colon.
@@ -21,7 +21,7 @@ struct Block<'a> {
 
 /// What stands between the two lines `---`, by key.
 pub(crate) struct FrontMatter<'a> {
-    blocks: BTreeMap<&'a str, Block<'a>>,
+    blocks: BTreeMap<&'a str, KeyLines<'a>>,
 }
 
 impl<'a> FrontMatter<'a> {
@@ -46,14 +46,14 @@ impl<'a> FrontMatter<'a> {
             let begins_key = !line.starts_with([' ', '\t', '-']) && !line.is_empty();
             if !begins_key {
                 match last.and_then(|key| blocks.get_mut(key)) {
-                    Some(Block { rest, .. }) => rest.push(line),
+                    Some(KeyLines { rest, .. }) => rest.push(line),
                     None if line.is_empty() => {}
                     None => return Err(unreadable(number)),
                 }
                 continue;
             }
             let (key, head) = split_key(line).ok_or_else(|| unreadable(number))?;
-            if blocks.insert(key, Block { line: number, head, rest: vec![] }).is_some() {
+            if blocks.insert(key, KeyLines { line: number, head, rest: vec![] }).is_some() {
                 return Err(SkillError::new(key, Notice::definition_key_twice(key)));
             }
             last = Some(key);
@@ -202,7 +202,7 @@ fn read_hex(chars: &mut std::str::Chars<'_>, digits: usize) -> Option<u32> {
     (0..digits).try_fold(0_u32, |value, _| Some(value.checked_mul(16)? + chars.next()?.to_digit(16)?))
 }
 
-fn read_list(block: &Block<'_>) -> Option<Vec<String>> {
+fn read_list(block: &KeyLines<'_>) -> Option<Vec<String>> {
     let head = without_comment(block.head);
     if let Some(inside) = head.strip_prefix('[') {
         let items = inside.strip_suffix(']')?.split(',').map(str::trim).filter(|item| !item.is_empty());
@@ -225,7 +225,7 @@ fn read_item(item: &str) -> Option<String> {
     read_text(item, &[]).map(Option::unwrap_or_default)
 }
 
-fn read_map(block: &Block<'_>) -> Option<BTreeMap<String, String>> {
+fn read_map(block: &KeyLines<'_>) -> Option<BTreeMap<String, String>> {
     if matches!(without_comment(block.head).as_str(), "{}" | "~" | "null") {
         return Some(BTreeMap::new());
     }

@@ -161,12 +161,7 @@ pub async fn assemble(
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::with_catalogue(catalogue, models, settings);
-    runtime.agents().refresh().await.with_context(|| tr!("the agents cannot be read"))?;
-    runtime.skills().refresh().await.with_context(|| tr!("the skills cannot be read"))?;
-    let skill_folder = Arc::new(SkillFolder::new(&config.skills_dir));
-    if hold == Hold::Alone {
-        skill_folder.sync(runtime.skills()).await;
-    }
+    let skill_folder = read_agents_and_skills(config, hold, &runtime).await?;
     Ok(Assembly {
         store,
         runtime,
@@ -232,6 +227,21 @@ fn tools(
         registry.register(tool, guards, world)?;
     }
     Ok(registry)
+}
+
+/// The rows of agents and skills. Only a server takes over what is in the folder of skills.
+async fn read_agents_and_skills(
+    config: &Config,
+    hold: Hold,
+    runtime: &Runtime,
+) -> anyhow::Result<Arc<SkillFolder>> {
+    runtime.agents().refresh().await.with_context(|| tr!("the agents cannot be read"))?;
+    runtime.skills().refresh().await.with_context(|| tr!("the skills cannot be read"))?;
+    let skill_folder = Arc::new(SkillFolder::new(&config.skills_dir));
+    if hold == Hold::Alone {
+        skill_folder.sync(runtime.skills()).await;
+    }
+    Ok(skill_folder)
 }
 
 /// The tools that are programs. Only a server tells them when they are loaded and unloaded.

@@ -24,6 +24,7 @@ mod messages;
 mod models;
 mod monitoring;
 mod openapi;
+mod ownership;
 mod people;
 mod pre_search;
 mod probe;

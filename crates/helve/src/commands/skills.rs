@@ -21,11 +21,11 @@ pub(crate) struct SkillsArgs {
     #[command(flatten)]
     pub(super) reach: Reach,
     #[command(subcommand)]
-    action: Action,
+    action: SkillAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum SkillAction {
     /// List the skills
     List {
         /// Print JSON
@@ -102,22 +102,24 @@ pub(super) fn run(args: SkillsArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-async fn act(action: Action, assembly: &Assembly, folder: &std::path::Path) -> anyhow::Result<ExitCode> {
+async fn act(action: SkillAction, assembly: &Assembly, folder: &std::path::Path) -> anyhow::Result<ExitCode> {
     let skills = assembly.runtime.skills();
     match action {
-        Action::List { json } => listing::list(skills, folder, json),
-        Action::Show { name, file, json } => listing::show(skills, &name, file.as_deref(), json).await,
-        Action::Add { path, agree } => changes::add(skills, &path, agree).await,
-        Action::Versions { name } => listing::versions(skills, &name).await,
-        Action::Diff { name, from, to, json } => {
+        SkillAction::List { json } => listing::list(skills, folder, json),
+        SkillAction::Show { name, file, json } => listing::show(skills, &name, file.as_deref(), json).await,
+        SkillAction::Add { path, agree } => changes::add(skills, &path, agree).await,
+        SkillAction::Versions { name } => listing::versions(skills, &name).await,
+        SkillAction::Diff { name, from, to, json } => {
             listing::compare(skills, &name, from, to.as_deref(), json).await
         }
-        Action::Agree { name, hash } => changes::agree(skills, &name, hash.as_deref()).await,
-        Action::Reject { name } => changes::reject(skills, &name).await,
-        Action::Enable { name } => changes::switch(skills, &name, true).await,
-        Action::Disable { name } => changes::switch(skills, &name, false).await,
-        Action::Export { name, output, version } => changes::export(skills, &name, output, version).await,
-        Action::Remove { name } => changes::remove(skills, &name).await,
+        SkillAction::Agree { name, hash } => changes::agree(skills, &name, hash.as_deref()).await,
+        SkillAction::Reject { name } => changes::reject(skills, &name).await,
+        SkillAction::Enable { name } => changes::switch(skills, &name, true).await,
+        SkillAction::Disable { name } => changes::switch(skills, &name, false).await,
+        SkillAction::Export { name, output, version } => {
+            changes::export(skills, &name, output, version).await
+        }
+        SkillAction::Remove { name } => changes::remove(skills, &name).await,
     }
 }
 

@@ -362,6 +362,28 @@ pub(in crate::i18n) const FOREIGN: Texts = &[
         "the id `{}` is taken by the agent `{}`; change that one, or choose another id",
         "编号 `{}` 已被智能体 `{}` 使用；请修改它，或者换个编号",
     ),
+    (
+        "there is a skill named `{}` already; remove that one first, or give this one another name",
+        "已有名为 `{}` 的技能；请先删除它，或者给这个技能换个名字",
+    ),
+    ("there is no skill named `{}`", "没有名为 `{}` 的技能"),
+    ("the skill `{}` has no version {}", "技能 `{}` 没有版本 {}"),
+    (
+        "the skill `{}` is in the folder of skills on the server; change or delete its files there",
+        "技能 `{}` 在服务器的技能文件夹里；请在那里修改或删除它的文件",
+    ),
+    (
+        "what is offered about `{}`, or the skill itself, has changed meanwhile; look at it again",
+        "`{}` 的待确认版本或技能本身在此期间有变化；请重新查看",
+    ),
+    (
+        "the skill has changed meanwhile and is at version {} now; read it again and decide anew",
+        "技能在此期间被修改过，现在是版本 {}；请重新查看后再决定",
+    ),
+    (
+        "there are {} skills, and more cannot be kept; remove some that nobody uses",
+        "已有 {} 个技能，无法再保存更多；请删除一些没人用的",
+    ),
     ("there is no agent named `{}`", "没有名为 `{}` 的智能体"),
     ("there is no draft of the agent `{}`", "智能体 `{}` 没有草稿"),
     ("the agent `{}` has no version {}", "智能体 `{}` 没有版本 {}"),
