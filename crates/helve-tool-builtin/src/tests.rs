@@ -426,6 +426,49 @@ fn the_schemas_are_small_and_have_no_references() {
             "question"
           ],
           "type": "object"
+        }
+        {
+          "additionalProperties": false,
+          "properties": {
+            "name": {
+              "description": "The name of the skill, as the list of skills has it.",
+              "maxLength": 64,
+              "minLength": 1,
+              "type": "string"
+            }
+          },
+          "required": [
+            "name"
+          ],
+          "type": "object"
+        }
+        {
+          "additionalProperties": false,
+          "properties": {
+            "offset": {
+              "description": "The byte to begin at; 0 if left out.",
+              "format": "uint64",
+              "minimum": 0,
+              "type": "integer"
+            },
+            "path": {
+              "description": "The path of the file in the skill, such as `references/forms.md`.",
+              "maxLength": 200,
+              "minLength": 1,
+              "type": "string"
+            },
+            "skill": {
+              "description": "The name of the skill.",
+              "maxLength": 64,
+              "minLength": 1,
+              "type": "string"
+            }
+          },
+          "required": [
+            "skill",
+            "path"
+          ],
+          "type": "object"
         }"#]].assert_eq(&schemas.join("\n"));
 }
 

@@ -217,24 +217,25 @@ fn expected_version(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
 impl From<SkillCatalogueError> for Problem {
     fn from(error: SkillCatalogueError) -> Self {
         let detail = error.to_string();
-        let conflict = |code, detail: String| Self::new(StatusCode::CONFLICT, code, detail);
         match error {
             SkillCatalogueError::Definition(wrong) => {
                 let problem =
                     Self::bad_request("bad_definition", detail).with_param("problem", wrong.notice());
                 problem.with_field("field", wrong.field)
             }
-            SkillCatalogueError::Exists(_) => conflict("skill_exists", detail),
+            SkillCatalogueError::Exists(_) => Self::new(StatusCode::CONFLICT, "skill_exists", detail),
             SkillCatalogueError::Missing(_) => Self::not_found("skill"),
             SkillCatalogueError::MissingVersion { .. } => Self::not_found("version of this skill"),
-            SkillCatalogueError::InFolder(_) => conflict("skill_in_folder", detail),
-            SkillCatalogueError::NoOffer(_) => conflict("skill_without_offer", detail),
-            SkillCatalogueError::OfferChanged(_) => conflict("skill_offer_changed", detail),
+            SkillCatalogueError::InFolder(_) => Self::new(StatusCode::CONFLICT, "skill_in_folder", detail),
+            SkillCatalogueError::NoOffer(_) => Self::new(StatusCode::CONFLICT, "skill_without_offer", detail),
+            SkillCatalogueError::OfferChanged(_) => {
+                Self::new(StatusCode::CONFLICT, "skill_offer_changed", detail)
+            }
             SkillCatalogueError::Changed(version) => {
                 Self::new(StatusCode::PRECONDITION_FAILED, "skill_changed", detail)
                     .with_field("version", version)
             }
-            SkillCatalogueError::TooMany => conflict("too_many_skills", detail),
+            SkillCatalogueError::TooMany => Self::new(StatusCode::CONFLICT, "too_many_skills", detail),
             SkillCatalogueError::Store(error) => error.into(),
         }
     }
