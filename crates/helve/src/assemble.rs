@@ -15,7 +15,7 @@ use helve_runtime::{Runtime, RuntimeSettings, SkillFolder};
 use helve_server::{AccessSettings, App, AppParts, ApprovalLinks, Doctor, ModelProblems, Network};
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, Syncs};
-use helve_tool::{Action, CallAccess, Guards, Registry, Rule, Rules, Tool};
+use helve_tool::{Action, CallAccess, Catalogue, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin_tools};
 use helve_tool_code::{Lifecycle, ToolFolder};
 use helve_types::{Effect, Notice, Reason, Seal, ToolSpec, World};
@@ -126,8 +126,7 @@ pub async fn assemble(
     let registry = Arc::new(tools(config, &ways, &egress, world, extras.tools)?);
     let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
     catalogue.refresh().await.with_context(|| tr!("the tools cannot be read"))?;
-    let tool_folder = Arc::new(tool_folder(config, hold));
-    tool_folder.sync(&catalogue).await;
+    let tool_folder = read_tool_folder(config, hold, &catalogue).await;
     let mut warnings = config.warnings.clone();
     if hold == Hold::Alone {
         warnings.extend(check_names(config, &catalogue).await);
@@ -245,12 +244,14 @@ async fn read_agents_and_skills(
 }
 
 /// The tools that are programs. Only a server tells them when they are loaded and unloaded.
-fn tool_folder(config: &Config, hold: Hold) -> ToolFolder {
+async fn read_tool_folder(config: &Config, hold: Hold, catalogue: &Catalogue) -> Arc<ToolFolder> {
     let lifecycle = match hold {
         Hold::Alone => Lifecycle::Run,
         Hold::Shared => Lifecycle::Skip,
     };
-    ToolFolder::new(&config.tools_dir, lifecycle, |name| std::env::var_os(name))
+    let folder = ToolFolder::new(&config.tools_dir, lifecycle, |name| std::env::var_os(name));
+    folder.sync(catalogue).await;
+    Arc::new(folder)
 }
 
 /// Names of tools in the configuration that no tool has now, which may be right.
