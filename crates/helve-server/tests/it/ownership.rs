@@ -116,6 +116,7 @@ fn row(operation: &str, mei: &Belongings) -> Option<Row> {
         | "POST /api/agents/import"
         | "GET /api/agents/{agent}/versions"
         | "GET /api/agents/{agent}/versions/{version}"
+        | "GET /api/audit"
         | "GET /api/agents/{agent}/diff"
         | "POST /api/agents/{agent}/rollback"
         | "GET /api/doctor"
