@@ -5,8 +5,10 @@
 mod bytes;
 mod copy;
 mod ends;
+mod outages;
 mod postgres;
 mod restart;
+mod tls;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
