@@ -103,21 +103,24 @@ impl PostgresServer {
 
     /// Starts it, and returns when it answers.
     pub fn start(&self) -> Result<()> {
+        let began = Instant::now();
+        loop {
+            match self.try_start() {
+                Err(_) if began.elapsed() < START_MAX => std::thread::sleep(START_PAUSE),
+                done => return done,
+            }
+        }
+    }
+
+    /// Starts it if it can be started now.
+    pub fn try_start(&self) -> Result<()> {
         let mut options =
             format!("-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories=", self.port);
         for (name, value) in &self.settings {
             options.push_str(&format!(" -c {name}={value}"));
         }
         let (data, log) = (self.data().display().to_string(), self.dir.join("log").display().to_string());
-        let line = ["-D", &data, "-l", &log, "-o", &options, "-t", "60", "-w", "start"];
-        let began = Instant::now();
-        loop {
-            match self.run_program("pg_ctl", &line) {
-                Ok(()) => return Ok(()),
-                Err(error) if began.elapsed() > START_MAX => return Err(error),
-                Err(_) => std::thread::sleep(START_PAUSE),
-            }
-        }
+        self.run_program("pg_ctl", &["-D", &data, "-l", &log, "-o", &options, "-t", "60", "-w", "start"])
     }
 
     /// Gives it another setting, which holds from its next start on.
@@ -166,8 +169,8 @@ impl PostgresServer {
 
     /// Its first process.
     fn postmaster(&self) -> Result<u32> {
-        let file = self.data().join("postmaster.pid");
-        let file = capture(Command::new("cat").arg(&file))?;
+        let file = self.data().join("postmaster.pid").display().to_string();
+        let file = capture(&mut command(&self.prefix, &["cat", &file]))?;
         let first = file.lines().next().and_then(|line| line.trim().parse().ok());
         first.ok_or_else(|| Error::other("postmaster.pid names no process"))
     }
@@ -188,11 +191,15 @@ impl Drop for PostgresServer {
 }
 
 fn run(prefix: &[String], line: &[&str]) -> Result<()> {
+    capture(&mut command(prefix, line)).map(drop)
+}
+
+fn command(prefix: &[String], line: &[&str]) -> Command {
     let mut words = prefix.iter().map(String::as_str).chain(line.iter().copied());
     let mut command = Command::new(words.next().unwrap_or_default());
     // Where every user may be.
     command.args(words).current_dir("/");
-    capture(&mut command).map(drop)
+    command
 }
 
 /// What a command prints; an error if it fails.

@@ -5,6 +5,7 @@
 mod bytes;
 mod copy;
 mod ends;
+mod million;
 mod outages;
 mod postgres;
 mod restart;
