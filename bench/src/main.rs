@@ -9,7 +9,6 @@ mod guards;
 mod load;
 mod open;
 mod pipeline;
-mod postgres;
 mod processes;
 mod protocols;
 mod readers;
@@ -33,16 +32,12 @@ fn main() -> anyhow::Result<()> {
         ["serve-mock", port] => processes::mock(port.parse()?),
         ["serve-floor", port, model] => floor::serve(port.parse()?, model),
         ["serve-rig", port, model] => rig::serve(port.parse()?, model),
-        ["serve-helve", port, model, data, protocol] => processes::helve(port, model, data, protocol, None),
-        ["serve-helve", port, model, data, protocol, database] => {
-            processes::helve(port, model, data, protocol, Some(database))
-        }
+        ["serve-helve", port, model, data, protocol] => processes::helve(port, model, data, protocol),
         ["hold", reader, protocol, address] => protocols::hold(reader, protocol, address),
         [] => {
             pipeline::report()?;
             guards::report()?;
             turns::report()?;
-            postgres::report()?;
             streams::report()?;
             open::report()?;
             protocols::report()?;
@@ -51,12 +46,11 @@ fn main() -> anyhow::Result<()> {
         ["pipeline"] => pipeline::report(),
         ["guards"] => guards::report(),
         ["turns"] => turns::report(),
-        ["postgres"] => postgres::report(),
         ["streams"] => streams::report(),
         ["open"] => open::report(),
         ["protocols"] => protocols::report(),
         ["readers"] => readers::report(),
-        _ => bail!("use one of: pipeline, guards, turns, postgres, streams, open, protocols, readers"),
+        _ => bail!("use one of: pipeline, guards, turns, streams, open, protocols, readers"),
     }
 }
 

@@ -59,11 +59,6 @@ impl Server {
         Self::start("serve-helve", &[&model.address.to_string(), &data.display().to_string(), protocol])
     }
 
-    pub(crate) fn helve_on_database(model: &Server, data: &Path, url: &str) -> anyhow::Result<Self> {
-        let data = data.display().to_string();
-        Self::start("serve-helve", &[&model.address.to_string(), &data, "openai_chat", url])
-    }
-
     fn wait(&self, role: &str) -> anyhow::Result<()> {
         let began = Instant::now();
         while std::net::TcpStream::connect(self.address).is_err() {
@@ -120,22 +115,15 @@ pub(crate) fn mock(port: u16) -> anyhow::Result<()> {
 }
 
 /// Helve with the mock as its model, and a tool that does next to nothing.
-pub(crate) fn helve(
-    port: &str,
-    model: &str,
-    data: &str,
-    protocol: &str,
-    database: Option<&str>,
-) -> anyhow::Result<()> {
+pub(crate) fn helve(port: &str, model: &str, data: &str, protocol: &str) -> anyhow::Result<()> {
     let spoken = PROTOCOLS.iter().find(|known| known.name == protocol).context("an unknown protocol")?;
     let directory = std::path::PathBuf::from(data);
     std::fs::create_dir_all(&directory)?;
     let file = directory.join("helve.toml");
-    let database = database.map(|url| format!("database_url = \"{url}\"\n")).unwrap_or_default();
     std::fs::write(
         &file,
         format!(
-            "default_model = \"mock\"\n[server]\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n{database}\
+            "default_model = \"mock\"\n[server]\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n\
              [limits]\nruns_max = 2000\nruns_per_user_max = 2000\nstreams_per_user_max = 2000\n\
              [[models]]\nname = \"mock\"\nprotocol = \"{protocol}\"\nmodel = \"mock\"\n\
              base_url = \"http://{model}{}\"\ntools = \"native\"\n\

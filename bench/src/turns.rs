@@ -19,19 +19,14 @@ fn question(server: &Server, stream: bool) -> Question {
     }
 }
 
-pub(crate) struct Measured {
-    pub(crate) cpu: Duration,
-    pub(crate) turns_per_second: f64,
-    pub(crate) memory_kib: u64,
+struct Measured {
+    cpu: Duration,
+    turns_per_second: f64,
+    memory_kib: u64,
     written_kib: f64,
 }
 
-pub(crate) async fn measure(
-    server: &Server,
-    stream: bool,
-    clients: usize,
-    turns: u64,
-) -> anyhow::Result<Measured> {
+async fn measure(server: &Server, stream: bool, clients: usize, turns: u64) -> anyhow::Result<Measured> {
     let question = question(server, stream);
     crowd(&question, clients, turns / 8).await?;
     let (before, written) = (server.cpu()?, server.written()?);

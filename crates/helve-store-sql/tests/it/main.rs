@@ -6,7 +6,6 @@ mod audit;
 mod bytes;
 mod copy;
 mod ends;
-mod million;
 mod outages;
 mod postgres;
 mod restart;

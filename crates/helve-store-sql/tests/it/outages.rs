@@ -17,7 +17,7 @@ use super::tls::open_to_all;
 
 /// A line to a server, which breaks as it is told.
 #[derive(Default)]
-struct Line {
+struct FaultyLine {
     /// Connections are cut, each after some more bytes to the server than the one before.
     cuts: AtomicBool,
     connections: AtomicUsize,
@@ -29,7 +29,7 @@ struct Line {
     end_silent: Notify,
 }
 
-impl Line {
+impl FaultyLine {
     /// Forwards connections to the server at `port`; the port where they come in.
     async fn listen(self: &Arc<Self>, port: u16) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -111,7 +111,7 @@ async fn write(store: &Arc<dyn Store>, mei: &Actor, run: &mut Started, word: &st
 async fn a_line_that_breaks_at_any_byte_loses_no_event_and_doubles_none() {
     let Some(url) = database().await else { return };
     let port = url.rsplit_once('/').unwrap().0.rsplit_once(':').unwrap().1.parse().unwrap();
-    let line = Arc::new(Line::default());
+    let line = Arc::new(FaultyLine::default());
     let store: Arc<dyn Store> = Arc::new(serve(&through(&url, line.listen(port).await)).await.unwrap());
     let mei = Actor::new(store.clone(), "mei");
     let mut run = mei.start(Place::Nowhere, "hello").await;
@@ -145,7 +145,7 @@ async fn a_commit_that_a_crash_lost_is_not_taken_for_kept_when_its_number_is_use
     // Nothing but a commit writes the log of the server.
     let settings = [("wal_writer_delay", "10s"), ("autovacuum", "off")];
     let server = PostgresServer::start_new(&programs, place.path(), &settings).unwrap();
-    let line = Arc::new(Line::default());
+    let line = Arc::new(FaultyLine::default());
     let url = through(&server.url("postgres"), line.listen(server.port()).await);
     let store: Arc<dyn Store> = Arc::new(serve(&url).await.unwrap());
     let mei = Actor::new(store.clone(), "mei");
