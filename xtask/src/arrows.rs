@@ -36,7 +36,7 @@ mod tests {
     use super::*;
     use crate::step::output;
 
-    /// The binary wires everything, the lab tests everything, only tests know the support crate; xtask knows none of them.
+    /// The binary wires everything, the lab tests everything, only tests and xtask know the support crate.
     const FREE: &[&str] = &["helve", "helve-lab", "helve-test-support", "xtask"];
 
     #[test]

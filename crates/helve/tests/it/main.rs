@@ -24,6 +24,8 @@ mod model_server;
 mod models;
 mod notices;
 mod on_postgres;
+#[cfg(target_os = "linux")]
+mod outages;
 mod outside;
 mod pages;
 mod people;
