@@ -22,5 +22,6 @@ pub(crate) mod monitoring;
 pub(crate) mod people;
 pub(crate) mod runs;
 pub(crate) mod sign_in;
+pub(crate) mod skills;
 pub(crate) mod tools;
 mod versions;
