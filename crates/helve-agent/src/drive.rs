@@ -128,11 +128,6 @@ impl Driver {
                 let cancelled = self.driven.run.cancellation_facts(&by);
                 return Box::pin(self.end_run(cancelled, RunState::Cancelled)).await;
             }
-            if !self.driven.has_access() {
-                self.calls.wait_for_calls_in_flight(&mut self.driven).await?;
-                let facts = self.driven.run.failure_facts("access_withdrawn", ACCESS_WITHDRAWN.into());
-                return Box::pin(self.end_run(facts, RunState::Failed)).await;
-            }
             if self.needs_turn() {
                 self.wait_for_turn().await?;
                 continue;
@@ -147,6 +142,11 @@ impl Driver {
     /// that an open stream holds no room for it.
     async fn carry_out_step(&mut self, step: Step) -> Result<Option<DriveOutcome>, DriveError> {
         match step {
+            Step::AskModel { .. } | Step::PreSearch(_) | Step::CallTools(_) if !self.driven.has_access() => {
+                self.calls.wait_for_calls_in_flight(&mut self.driven).await?;
+                let facts = self.driven.run.failure_facts("access_withdrawn", ACCESS_WITHDRAWN.into());
+                return Box::pin(self.end_run(facts, RunState::Failed)).await.map(Some);
+            }
             Step::AskModel { .. } | Step::Finish(_) | Step::Fail { .. }
                 if self.must_ask_after_step_hooks() =>
             {

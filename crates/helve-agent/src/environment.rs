@@ -13,6 +13,7 @@ use crate::budget::{Account, BudgetOwner, Limits};
 use crate::feed::{Feed, Feeds};
 use crate::metrics::{BudgetCounters, RunCounters};
 use crate::settings::RuntimeSettings;
+use crate::skills::SkillCatalogue;
 
 /// The store, the world, the tools and the agents of a process, with what the operator decided about them.
 pub struct Environment {
@@ -22,6 +23,7 @@ pub struct Environment {
     pub agents: AgentCatalogue,
     /// Whose groups decide what they may use; refreshed by the owner of the runtime.
     pub people: PeopleDirectory,
+    pub skills: SkillCatalogue,
     pub settings: RuntimeSettings,
     pub feeds: Feeds,
     pub run_counters: RunCounters,
@@ -43,12 +45,14 @@ impl Environment {
             catalogue.store().clone(),
             catalogue.world().clone(),
         );
+        let skills = SkillCatalogue::new(catalogue.store().clone(), catalogue.world().clone());
         Self {
             store: catalogue.store().clone(),
             world: catalogue.world().clone(),
             catalogue,
             agents,
             people,
+            skills,
             settings,
             feeds: Feeds::default(),
             run_counters: RunCounters::default(),

@@ -23,13 +23,14 @@ mod metrics;
 mod probe;
 mod run;
 mod settings;
+mod skills;
 mod step;
 mod transcript;
 
 pub use agents::{
-    Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
+    ALL_SKILLS, Agent, AgentCatalogue, AgentChange, AgentDraftKind, AgentDraftRow, AgentError, AgentImport,
     AgentImportError, AgentRow, AgentRowKind, AgentSettings, ComparedVersion, ListedAgent, RunTools,
-    VersionPair, agent_differences, read_agent,
+    VersionPair, agent_differences, check_budget, read_agent,
 };
 pub use budget::{Account, BudgetOwner, Budgets, Limits, find_exhausted_budget};
 pub use calls::call_span;
@@ -53,4 +54,8 @@ pub use run::{
     CallAction, Flaw, ModelMessage, ModelMessageCall, ModelMessagePart, Run, SAID_BYTES_MAX, Step, Tools,
 };
 pub use settings::{OnAsked, RuntimeSettings, ShareSettings};
+pub use skills::{
+    ComparedSkill, ListedSkill, SkillCatalogue, SkillCatalogueError, SkillFolder, SkillOffer, SkillRow,
+    SkillRowKind, SkillVersionPair, skills_prompt,
+};
 pub use transcript::{Reader, transcript};

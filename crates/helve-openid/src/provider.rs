@@ -24,6 +24,8 @@ const BOUNDS: Bounds =
     Bounds { bytes_max: 256 << 10, silence: Duration::from_secs(5), total: Duration::from_secs(10) };
 /// So long what a provider says of itself holds.
 const DOCUMENT_FRESH_FOR: Duration = Duration::from_secs(60 * 60);
+/// After a failure the provider is left alone for so long: strangers can begin sign-ins.
+const AGAIN_AFTER: Duration = Duration::from_secs(2);
 const CODE_BYTES_MAX: usize = 4 << 10;
 
 pub struct ProviderSettings {
@@ -41,7 +43,7 @@ pub struct ProviderSettings {
 pub struct Provider {
     settings: ProviderSettings,
     /// With the time it was read at. Held while it is read, so that it is read once.
-    document: Mutex<Option<(Document, Duration)>>,
+    document: Mutex<Option<(Result<Document, OpenIdError>, Duration)>>,
     keys: Mutex<Option<KeySet>>,
 }
 
@@ -162,16 +164,21 @@ impl Provider {
     async fn document(&self) -> Result<Document, OpenIdError> {
         let mut kept = self.document.lock().await;
         let now = self.steady_time();
-        if let Some((document, read_at)) = &*kept
-            && now.saturating_sub(*read_at) < DOCUMENT_FRESH_FOR
-        {
-            return Ok(document.clone());
+        if let Some((document, read_at)) = &*kept {
+            let fresh_for = if document.is_ok() { DOCUMENT_FRESH_FOR } else { AGAIN_AFTER };
+            if now.saturating_sub(*read_at) < fresh_for {
+                return document.clone();
+            }
         }
+        let document = self.read_document().await;
+        *kept = Some((document.clone(), self.steady_time()));
+        document
+    }
+
+    async fn read_document(&self) -> Result<Document, OpenIdError> {
         let url = document_url(&self.settings.issuer)?;
-        let text = self.fetch(Outgoing { redirects: 0, ..Outgoing::new(Method::GET, url) }).await?;
-        let document = Document::parse(&text, &self.settings.issuer)?;
-        *kept = Some((document.clone(), now));
-        Ok(document)
+        let text = self.fetch(Outgoing::new(Method::GET, url)).await?;
+        Document::parse(&text, &self.settings.issuer)
     }
 
     async fn verify(&self, token: &str) -> Result<Map<String, Value>, OpenIdError> {
@@ -200,6 +207,12 @@ impl Provider {
         flow: &Flow,
         code: &str,
     ) -> Result<TokenAnswer, OpenIdError> {
+        let text = self.fetch(self.code_request(document, flow, code)?).await?;
+        serde_json::from_str(&text)
+            .map_err(|_| OpenIdError::BadAnswer("the token endpoint's answer has no ID token".into()))
+    }
+
+    fn code_request(&self, document: &Document, flow: &Flow, code: &str) -> Result<Outgoing, OpenIdError> {
         let ProviderSettings { client_id, client_secret, redirect_uri, .. } = &self.settings;
         let mut request = Outgoing::new(Method::POST, document.token_endpoint.0.clone());
         let mut form = form_urlencoded::Serializer::new(String::new());
@@ -223,9 +236,7 @@ impl Provider {
         let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
         request.headers.insert(CONTENT_TYPE, kind);
         request.body = Some(Bytes::from(form.finish()));
-        let text = self.fetch(request).await?;
-        serde_json::from_str(&text)
-            .map_err(|_| OpenIdError::BadAnswer("the token endpoint's answer has no ID token".into()))
+        Ok(request)
     }
 
     async fn read_userinfo(

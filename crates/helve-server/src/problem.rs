@@ -50,6 +50,10 @@ impl Problem {
         self
     }
 
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
     /// Adds `Retry-After`.
     pub(crate) fn with_retry_after(self, seconds: u32) -> Self {
         self.with_header(header::RETRY_AFTER, HeaderValue::from(seconds))

@@ -11,7 +11,7 @@ use helve_types::{AgentBudget, Timestamp, UserId};
 use super::{Subject, ok};
 
 fn line(action: &str) -> AuditEntry {
-    AuditEntry::new(Timestamp(9), "root", action, "mei")
+    AuditEntry::new(Timestamp(9), "root", action, "x").about("mei")
 }
 
 fn user(id: &str) -> UserRecord {

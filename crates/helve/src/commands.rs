@@ -6,15 +6,18 @@ mod audit;
 mod chat;
 mod db;
 mod doctor;
+mod groups;
 mod import_openapi;
 mod models;
 mod notice;
 mod parse;
 mod runs;
 pub mod serve;
+mod skills;
 mod suggest;
 mod token;
 pub(crate) mod tools;
+mod users;
 
 use crate::i18n::tr;
 use std::io::IsTerminal;
@@ -66,6 +69,8 @@ enum Command {
     Tools(tools::ToolsArgs),
     /// List, show, add, change and publish agents, and give them tools
     Agents(agents::AgentsArgs),
+    /// List, show and add skills, and agree to changed ones
+    Skills(skills::SkillsArgs),
     /// List models with their state, price and variants; probe what a model can do
     Models(models::ModelsArgs),
     /// Chat with a model in the terminal, and answer its approval requests
@@ -76,6 +81,10 @@ enum Command {
     Approvals(approvals::ApprovalsArgs),
     /// Create, list and revoke access tokens
     Token(token::TokenArgs),
+    /// List, show, add, change, disable and remove users, and give them passwords
+    Users(users::UsersArgs),
+    /// List, make and change groups, and say who is in them
+    Groups(groups::GroupsArgs),
     /// List the audit log and check that it is whole
     Audit(audit::AuditArgs),
     /// Migrate the database, or copy it from SQLite to PostgreSQL and back
@@ -118,11 +127,14 @@ impl Command {
         match self {
             Self::Tools(args) => Some(&mut args.reach),
             Self::Agents(args) => Some(&mut args.reach),
+            Self::Skills(args) => Some(&mut args.reach),
             Self::Models(args) => Some(&mut args.reach),
             Self::Chat(args) => Some(&mut args.reach),
             Self::Runs(args) => Some(&mut args.reach),
             Self::Approvals(args) => Some(&mut args.reach),
             Self::Token(args) => Some(&mut args.reach),
+            Self::Users(args) => Some(&mut args.reach),
+            Self::Groups(args) => Some(&mut args.reach),
             Self::Audit(args) => Some(&mut args.reach),
             Self::Doctor(args) => Some(&mut args.reach),
             Self::Serve(_) | Self::Parse(_) | Self::Db(_) | Self::QueryWorker => None,
@@ -163,11 +175,14 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Parse(args) => parse::run(&args),
         Command::Tools(args) => tools::run(args),
         Command::Agents(args) => agents::run(args),
+        Command::Skills(args) => skills::run(args),
         Command::Models(args) => models::run(args),
         Command::Chat(args) => chat::run(args),
         Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
+        Command::Users(args) => users::run(args),
+        Command::Groups(args) => groups::run(args),
         Command::Audit(args) => audit::run(args),
         Command::Db(args) => db::run(args),
         Command::Doctor(args) => doctor::run(&args),

@@ -24,10 +24,18 @@ pub(crate) struct Principal {
     pub(super) people: Arc<People>,
     /// The request has named the user.
     pub(super) is_named: bool,
-    /// None for the operator of a machine without tokens.
-    pub(super) token: Option<String>,
-    /// When the page signed in, if it was the page.
-    pub(super) signed_in_at: Option<Timestamp>,
+    pub(super) credential: Credential,
+}
+
+/// What a request has shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Credential {
+    /// Nothing: the operator of a machine without tokens.
+    Operator,
+    /// A token, or a session of the page that it was traded for.
+    Token { id: String, signed_in_at: Option<Timestamp> },
+    /// A session that began with a password or at an identity provider.
+    Session { secret_hash: [u8; 32] },
 }
 
 impl Principal {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use helve_server::{describe_new_token, new_token};
+use helve_server::new_token;
 use helve_store::{ActFor, AuditEntry, Store, StoreError, TokenRights};
 use helve_store_sql::{DataDir, Syncs};
 use helve_types::{UserId, World};
@@ -14,9 +14,6 @@ use crate::assemble::{install_tls, open_store};
 use crate::client::Reach;
 use crate::i18n::tr;
 use crate::output::{errln, outln, padded};
-
-/// Who did it, in the audit.
-const COMMAND_LINE: &str = "command line";
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
@@ -61,14 +58,22 @@ pub(super) fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// The person at the machine, in the audit log.
+pub(super) const OPERATOR: &str = "operator";
+
+fn revoked(world: &World, id: &str) -> AuditEntry {
+    AuditEntry::new(world.now(), OPERATOR, "token.revoked", id)
+}
+
 async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result<ExitCode> {
     match action {
         Action::Create { user, admin, act_for, note } => {
             let rights = if admin { TokenRights::Admin } else { TokenRights::Chat };
             let act_for = ActFor::parse(&act_for).map_err(|error| anyhow::anyhow!("--act-for: {error}"))?;
             let (token, shown) = new_token(world, UserId::parse(&user)?, rights, act_for, note);
-            let audit = describe_new_token(&token, COMMAND_LINE);
-            store.create_token(token, audit).await?;
+            let entry =
+                AuditEntry::new(world.now(), OPERATOR, "token.created", &*token.id).about(&*token.user.0);
+            store.create_token(token, entry).await?;
             errln!(
                 "{}",
                 tr!("Keep it: it is shown only now. A running server asks for it within five seconds.")
@@ -92,19 +97,13 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
                 );
             }
         }
-        Action::Revoke { id } => {
-            match store.revoke_token(id.clone(), describe_revocation(&id, world)).await {
-                Err(StoreError::NotFound(_)) => {
-                    return Err(StoreError::NotFound("token"))
-                        .with_context(|| tr!("`{id}`: `helve token list` shows the ids", id = id));
-                }
-                done => done?,
+        Action::Revoke { id } => match store.revoke_token(id.clone(), revoked(world, &id)).await {
+            Err(StoreError::NotFound(_)) => {
+                return Err(StoreError::NotFound("token"))
+                    .with_context(|| tr!("`{id}`: `helve token list` shows the ids", id = id));
             }
-        }
+            done => done?,
+        },
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn describe_revocation(id: &str, world: &World) -> AuditEntry {
-    AuditEntry::new(world.now(), COMMAND_LINE, "token.revoked", id)
 }

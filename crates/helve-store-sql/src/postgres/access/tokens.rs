@@ -9,7 +9,7 @@ use crate::postgres::columns::{
     Db, column, damaged, json_column, replace_nul, to_bigint, to_json, word_column,
 };
 
-pub(super) async fn create(db: &Db<'_>, token: &Token, line: &AuditEntry) -> Result<(), StoreError> {
+pub(super) async fn create(db: &Db<'_>, token: &Token, entry: &AuditEntry) -> Result<(), StoreError> {
     db.execute(
         "INSERT INTO tokens (id, secret_hash, user_id, rights, note, created_at, revoked_at, act_for)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -25,7 +25,7 @@ pub(super) async fn create(db: &Db<'_>, token: &Token, line: &AuditEntry) -> Res
         ],
     )
     .await?;
-    audit::append(db, line).await
+    audit::append(db, entry).await
 }
 
 pub(super) async fn all_tokens(db: &Db<'_>) -> Result<Vec<Token>, StoreError> {
@@ -46,11 +46,11 @@ fn read(row: &Row) -> Result<Token, StoreError> {
     })
 }
 
-pub(super) async fn revoke(db: &Db<'_>, id: &str, line: &AuditEntry) -> Result<(), StoreError> {
+pub(super) async fn revoke(db: &Db<'_>, id: &str, entry: &AuditEntry) -> Result<(), StoreError> {
     let sql = "UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1";
-    match db.execute(sql, &[&replace_nul(id), &line.at.0]).await? {
+    match db.execute(sql, &[&replace_nul(id), &entry.at.0]).await? {
         0 => Err(StoreError::NotFound("token")),
-        _ => audit::append(db, line).await,
+        _ => audit::append(db, entry).await,
     }
 }
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params};
 use crate::sqlite::audit;
 use crate::sqlite::columns::{all, column, execute, first, json_column, to_json, word_column};
 
-pub(crate) fn create(connection: &Connection, token: &Token, line: &AuditEntry) -> Result<(), StoreError> {
+pub(crate) fn create(connection: &Connection, token: &Token, entry: &AuditEntry) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT INTO tokens (id, secret_hash, user, rights, note, created_at, revoked_at, act_for)
@@ -23,7 +23,7 @@ pub(crate) fn create(connection: &Connection, token: &Token, line: &AuditEntry) 
             token.act_for.to_string()
         ],
     )?;
-    audit::append(connection, line)
+    audit::append(connection, entry)
 }
 
 pub(crate) fn all_tokens(connection: &Connection) -> Result<Vec<Token>, StoreError> {
@@ -43,13 +43,13 @@ fn read(row: &Row<'_>) -> Result<Token, StoreError> {
     })
 }
 
-pub(crate) fn revoke(connection: &Connection, id: &str, line: &AuditEntry) -> Result<(), StoreError> {
+pub(crate) fn revoke(connection: &Connection, id: &str, entry: &AuditEntry) -> Result<(), StoreError> {
     let changed = execute(
         connection,
         "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
-        params![id, line.at.0],
+        params![id, entry.at.0],
     )?;
-    if changed == 0 { Err(StoreError::NotFound("token")) } else { audit::append(connection, line) }
+    if changed == 0 { Err(StoreError::NotFound("token")) } else { audit::append(connection, entry) }
 }
 
 /// Keeps the end of a session, and of one token's the last `ENDED_SESSIONS_MAX` alone.

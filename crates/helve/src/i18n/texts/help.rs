@@ -3,6 +3,51 @@
 use super::Texts;
 
 pub(super) const TEXTS: Texts = &[
+    (
+        "List, show, add, change, disable and remove users, and give them passwords",
+        "查看、添加、修改、停用和删除用户，设置密码",
+    ),
+    ("List, make and change groups, and say who is in them", "查看、建立和修改组，管理组的成员"),
+    ("List the users that have a row, with their roles and groups", "列出有记录的用户，以及他们的角色和组"),
+    ("Show a user as JSON", "以 JSON 显示一个用户"),
+    ("Make a user", "建立一个用户"),
+    ("A service account: it has tokens and cannot sign in", "服务账号：有令牌，不能登录"),
+    ("Change a user; what is not given stays as it is", "修改一个用户；没有给出的保持不变"),
+    ("Accept what the user shows again", "重新接受这个用户的凭据"),
+    (
+        "Give a user a password, read from standard input; in a terminal one is made and printed",
+        "给用户设置密码，从标准输入读取；在终端里会生成一个并显示",
+    ),
+    ("Accept nothing that a user shows, and end its sessions", "不再接受这个用户的任何凭据，并结束它的会话"),
+    (
+        "Delete a user's row, and revoke its tokens; conversations stay",
+        "删除用户的记录并吊销它的令牌；对话保留",
+    ),
+    ("What people read in place of the id", "代替 id 显示的名称"),
+    ("The e-mail address", "电子邮件地址"),
+    ("What the user may do; no token of the user gives more", "用户的权限；它的令牌不会超过这个权限"),
+    ("The groups that the user is in, separated by commas", "用户所在的组，用逗号分隔"),
+    ("List the groups with their members", "列出组和成员"),
+    (
+        "Make a group, or change what it is called and which claims stand for it",
+        "建立一个组，或修改它的名称和对应的声明值",
+    ),
+    ("What people read in place of the name", "代替名称显示的文字"),
+    (
+        "Values of the identity provider's claim that make somebody a member, separated by commas",
+        "身份提供方的声明中表示成员的值，用逗号分隔",
+    ),
+    (
+        "What the runs of each member may cost in a day; 0 is no limit",
+        "每个成员的运行每天最多花费多少；0 表示不限",
+    ),
+    (
+        "How many tools the runs of each member may call in a day; 0 is no limit",
+        "每个成员的运行每天最多调用多少次工具；0 表示不限",
+    ),
+    ("Make users members of a group", "把用户加入组"),
+    ("Take users out of a group", "把用户移出组"),
+    ("Delete a group; its members stay users", "删除一个组；成员仍然是用户"),
     ("You would rather not answer what the model wants to know", "不想回答模型的提问"),
     (
         "A text, options by their words or numbers, fields as `name=value`, or one JSON object",
@@ -339,6 +384,46 @@ pub(super) const TEXTS: Texts = &[
         "List, show, add, change and publish agents, and give them tools",
         "列出、查看、添加、修改和发布智能体，并给它们配工具",
     ),
+    ("List, show and add skills, and agree to changed ones", "列出、查看和添加技能，确认有变动的技能"),
+    ("List the skills", "列出技能"),
+    ("Show what a model reads of a skill", "查看模型读到的技能内容"),
+    (
+        "A file of the skill [default: the instructions, and the list of files]",
+        "技能里的一个文件 [默认：说明和文件列表]",
+    ),
+    (
+        "Add a skill, a folder or an archive (zip, tar.gz) with SKILL.md; one that has changed waits until you agree",
+        "添加技能：含有 SKILL.md 的文件夹或压缩包（zip、tar.gz）；有变动的技能会等你确认",
+    ),
+    ("The folder or the archive", "文件夹或压缩包"),
+    (
+        "Agree to the text at once: it is trusted, and a changed skill does not wait",
+        "立即确认内容：视为可信，有变动时也不再等待",
+    ),
+    ("List all versions of a skill", "列出技能的所有版本"),
+    (
+        "Show what is different between two versions of a skill, or what is offered in its place",
+        "比较技能的两个版本，或者与待确认的版本比较",
+    ),
+    (
+        "The number of a version, or `offer` [default: the offer, or else the current version]",
+        "版本号或 `offer` [默认：待确认的版本，没有则为当前版本]",
+    ),
+    (
+        "Agree to a changed skill, or to the text of one that was added",
+        "确认有变动的技能，或确认已添加技能的内容",
+    ),
+    (
+        "The hash of what you looked at; another one is not agreed to",
+        "你查看过的内容的哈希值；内容不同则不确认",
+    ),
+    ("Reject the change of a skill", "拒绝技能的变动"),
+    ("Enable a skill for new runs", "启用技能（对新的运行）"),
+    ("Disable a skill for new runs", "停用技能（对新的运行）"),
+    ("Write a skill to a zip archive", "把技能写成 zip 压缩包"),
+    ("The archive [default: NAME.zip]", "压缩包 [默认：NAME.zip]"),
+    ("The number of a version [default: the current one]", "版本号 [默认：当前版本]"),
+    ("Remove a skill; runs that have it keep it", "删除技能；正在使用它的运行不受影响"),
     ("List the agents", "列出智能体"),
     ("Show the definition of an agent, as JSON", "查看一个智能体的定义（JSON）"),
     ("The draft of the agent", "查看它的草稿"),
