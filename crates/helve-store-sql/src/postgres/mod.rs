@@ -4,6 +4,7 @@ mod access;
 mod bus;
 mod columns;
 mod copy;
+mod foreign;
 mod layout;
 mod log;
 mod migrate;
@@ -24,6 +25,7 @@ use tokio::task::JoinHandle;
 use self::bus::WakeupListener;
 use self::columns::{Db, describe};
 pub(crate) use self::copy::PostgresCopy;
+pub use self::foreign::read_foreign_tables;
 pub use self::layout::{migrate_database, read_layout};
 #[cfg(test)]
 pub(crate) use self::migrate::POSTGRES;
