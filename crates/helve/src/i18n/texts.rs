@@ -5,6 +5,7 @@ mod configuration;
 mod definitions;
 mod foreign;
 mod help;
+mod keeping;
 mod messages;
 mod operating;
 
@@ -12,7 +13,7 @@ mod operating;
 pub(super) type Texts = &'static [(&'static str, &'static str)];
 
 pub(super) const ALL: &[Texts] =
-    &[arguments::TEXTS, configuration::TEXTS, help::TEXTS, messages::TEXTS, operating::TEXTS];
+    &[arguments::TEXTS, configuration::TEXTS, help::TEXTS, keeping::TEXTS, messages::TEXTS, operating::TEXTS];
 
 /// What other crates say, in patterns.
 pub(super) const FOREIGN: &[Texts] = &[foreign::FOREIGN, definitions::DEFINITIONS];

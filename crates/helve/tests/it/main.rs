@@ -6,6 +6,8 @@
 mod agents;
 mod always;
 mod asking;
+#[cfg(unix)]
+mod backup;
 mod chat;
 mod clients;
 mod commands;
@@ -17,6 +19,7 @@ mod first_token;
 mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod importing;
 mod injection;
 mod languages;
 mod model_server;
